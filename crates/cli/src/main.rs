@@ -1,0 +1,2 @@
+//! The polyhaul command.
+fn main() {}

@@ -1,0 +1,2 @@
+//! polyhaul chores.
+fn main() {}
