@@ -1,1 +1,81 @@
-//! polyhaul polyhaul.
+//! polyhaul moves 3D assets between disk and memory as fast as the machine allows.
+
+pub mod error;
+mod formats;
+pub mod model;
+pub mod ops;
+pub mod options;
+mod pipeline;
+pub mod report;
+pub mod warnings;
+
+pub use error::{Error, ErrorKind, Result};
+pub use formats::Format;
+pub use options::{ReadOptions, WriteOptions};
+pub use report::Report;
+
+use model::Scene;
+use std::path::{Path, PathBuf};
+
+/// Where a scene is read from.
+#[non_exhaustive]
+pub enum Input {
+    /// A file; `-` is not special here.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+    /// Bytes in memory, and the name that messages use.
+    Memory(Vec<u8>, String),
+    /// Any reader, and the name that messages use.
+    Reader(Box<dyn std::io::Read + Send>, String),
+}
+
+/// Where a scene is written to.
+#[non_exhaustive]
+pub enum Output {
+    /// A file, replaced as a whole or not at all; the material library goes beside it.
+    Path(PathBuf),
+    /// Standard output; the material library is named but not written.
+    Stdout,
+    /// Any writer, and the name that messages use; the material library is named but not written.
+    Writer(Box<dyn std::io::Write + Send>, String),
+}
+
+/// A scene that was read, and what reading did.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The scene.
+    pub scene: Scene,
+    /// What reading did; the warnings are here.
+    pub report: Report,
+}
+
+/// Reads a scene from a file with the default options.
+pub fn read(path: impl AsRef<Path>) -> Result<Scene> {
+    Ok(load(Input::Path(path.as_ref().into()), &ReadOptions::default())?.scene)
+}
+
+/// Writes a scene to a file with the default options.
+pub fn write(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
+    save(scene, Output::Path(path.as_ref().into()), &WriteOptions::default()).map(drop)
+}
+
+/// Reads a scene.
+pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
+    let _ = (input, options);
+    Err(Error::new(ErrorKind::Unsupported, "reading is not built yet"))
+}
+
+/// Writes a scene.
+pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Report> {
+    let _ = (scene, output, options);
+    Err(Error::new(ErrorKind::Unsupported, "writing is not built yet"))
+}
+
+/// Reads a scene and writes it.
+pub fn convert(input: Input, output: Output, read: &ReadOptions, write: &WriteOptions) -> Result<Report> {
+    let loaded = load(input, read)?;
+    let mut report = loaded.report;
+    report.extend(save(&loaded.scene, output, write)?);
+    Ok(report)
+}

@@ -1,0 +1,216 @@
+//! One error for everything: its kind says who is at fault, its place says where.
+//!
+//! An [`Error`] and a [`Warning`] carry the same [`Diagnostic`]: a message, what would have been
+//! right, the file, line, column and byte offset, and the line itself. Nothing is printed here;
+//! the command renders diagnostics in `crates/cli/src/render.rs`.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The result of everything that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Who is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The data is not what its format asks for.
+    Malformed,
+    /// The data asks for more than the caller's limits allow; the message names the limit.
+    Limit,
+    /// The data uses a part of its format that polyhaul does not read.
+    Unsupported,
+    /// The operating system refused: a missing file, a full disk, a closed pipe.
+    Io,
+    /// The caller asked for something that makes no sense.
+    Usage,
+    /// A callback of the host broke its contract.
+    Host,
+    /// The machine has no more memory.
+    Memory,
+    /// The caller cancelled.
+    Cancelled,
+    /// polyhaul itself is at fault: please report it.
+    Internal,
+}
+
+/// Where in a source something is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file as the caller named it.
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// The column in bytes, from 1.
+    pub column: Option<u64>,
+    /// The offset in bytes, from 0.
+    pub offset: Option<u64>,
+}
+
+/// The line a diagnostic is about, shortened to a window around the place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The text; bytes that are not UTF-8 or not printable are replaced.
+    pub text: String,
+    /// The marked part of `text`: byte offsets.
+    pub marked: std::ops::Range<usize>,
+}
+
+/// What an error or a warning says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub message: String,
+    /// What was expected there.
+    pub expected: Option<String>,
+    /// What would help.
+    pub hint: Option<String>,
+    /// Where.
+    pub place: Place,
+    /// The line.
+    pub excerpt: Option<Excerpt>,
+}
+
+/// Something that was repaired, skipped or is missing, and did not stop the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// What kind of thing, as a short fixed name (`missing-material`).
+    pub code: &'static str,
+    /// What, and where.
+    pub diagnostic: Diagnostic,
+}
+
+/// What went wrong.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    diagnostic: Diagnostic,
+    source: Option<Arc<std::io::Error>>,
+}
+
+impl Error {
+    /// An error of this kind and message, without a place.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Diagnostic::new(message).into_error(kind)
+    }
+
+    /// An operating system's error while doing something with `file`.
+    pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
+        let kind = match error.kind() {
+            std::io::ErrorKind::OutOfMemory => ErrorKind::Memory,
+            _ => ErrorKind::Io,
+        };
+        let diagnostic = Diagnostic {
+            message: format!("{doing} failed: {error}"),
+            place: Place { file: file.into(), ..Place::default() },
+            ..Diagnostic::default()
+        };
+        Error(Box::new(Inner { kind, diagnostic, source: Some(Arc::new(error)) }))
+    }
+
+    /// The machine could not give memory for `what`.
+    pub fn memory(what: &str) -> Error {
+        Error::new(ErrorKind::Memory, format!("out of memory while making room for {what}"))
+    }
+
+    /// The caller cancelled.
+    pub fn cancelled() -> Error {
+        Error::new(ErrorKind::Cancelled, "cancelled")
+    }
+
+    /// Who is at fault.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The message, place and line.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        &self.0.diagnostic
+    }
+
+    /// Where it happened.
+    pub fn place(&self) -> &Place {
+        &self.0.diagnostic.place
+    }
+
+    /// The operating system's error, where there was one.
+    pub fn io_error(&self) -> Option<&std::io::Error> {
+        self.0.source.as_deref()
+    }
+
+    /// The same error with a hint.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
+        self.0.diagnostic.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error, placed in `file` where it has no file yet.
+    pub fn in_file(mut self, file: &Arc<str>) -> Error {
+        let place = &mut self.0.diagnostic.place;
+        if place.file.is_empty() {
+            place.file = file.clone();
+        }
+        self
+    }
+}
+
+impl Diagnostic {
+    /// A diagnostic with nothing but a message.
+    pub fn new(message: impl Into<String>) -> Diagnostic {
+        Diagnostic { message: message.into(), ..Diagnostic::default() }
+    }
+
+    /// The error of this kind that says this.
+    pub fn into_error(self, kind: ErrorKind) -> Error {
+        Error(Box::new(Inner { kind, diagnostic: self, source: None }))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        } else if let Some(offset) = self.offset {
+            write!(f, ": byte {offset}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.place.file.is_empty() {
+            write!(f, "{}: ", self.place)?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(expected) = &self.expected {
+            write!(f, "; expected {expected}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.diagnostic.fmt(f)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.0.kind, self.0.diagnostic)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|e| e as _)
+    }
+}

@@ -1,0 +1,1 @@
+//! MTL: material libraries.

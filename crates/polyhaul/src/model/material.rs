@@ -1,0 +1,141 @@
+//! Materials: the classic parameters of MTL, its PBR extensions, and texture maps with options.
+
+/// A material as MTL knows it; every parameter may be absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Material {
+    /// The name that `usemtl` gives.
+    pub name: String,
+    /// Whether a library defined it. One that is used and not defined stays here, with a warning.
+    pub defined: bool,
+    /// `Ka`: ambient colour.
+    pub ambient: Option<Color>,
+    /// `Kd`: diffuse colour.
+    pub diffuse: Option<Color>,
+    /// `Ks`: specular colour.
+    pub specular: Option<Color>,
+    /// `Ke`: emitted colour.
+    pub emission: Option<Color>,
+    /// `Tf`: transmission filter.
+    pub transmission: Option<Color>,
+    /// `Ns`: specular exponent, 0 to 1000.
+    pub shininess: Option<f32>,
+    /// `Ni`: index of refraction.
+    pub refraction_index: Option<f32>,
+    /// `d`, or 1 - `Tr`: 1 is opaque.
+    pub opacity: Option<f32>,
+    /// `d -halo`: the opacity depends on the angle of view.
+    pub halo: bool,
+    /// `sharpness` of local reflections.
+    pub sharpness: Option<f32>,
+    /// `illum`: the illumination model.
+    pub illumination: Option<Illumination>,
+    /// `Pr`: roughness.
+    pub roughness: Option<f32>,
+    /// `Pm`: metallic.
+    pub metallic: Option<f32>,
+    /// `Ps`: sheen.
+    pub sheen: Option<f32>,
+    /// `Pc`: clearcoat thickness.
+    pub clearcoat: Option<f32>,
+    /// `Pcr`: clearcoat roughness.
+    pub clearcoat_roughness: Option<f32>,
+    /// `aniso`: anisotropy.
+    pub anisotropy: Option<f32>,
+    /// `anisor`: rotation of the anisotropy.
+    pub anisotropy_rotation: Option<f32>,
+    /// Texture maps, in file order.
+    pub maps: Vec<TextureMap>,
+    /// Statements that MTL readers do not know, as they stood.
+    pub other: Vec<String>,
+}
+
+/// The number after `illum`, 0 to 10 in the specification.
+pub type Illumination = u32;
+
+/// A colour statement's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Color {
+    /// Red, green, blue.
+    Rgb([f32; 3]),
+    /// CIE XYZ.
+    Xyz([f32; 3]),
+    /// A spectral curve file and a factor.
+    Spectral {
+        /// The `.rfl` file.
+        file: String,
+        /// Multiplies the curve.
+        factor: f32,
+    },
+}
+
+/// What a texture map drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapKind {
+    /// `map_Ka`.
+    Ambient,
+    /// `map_Kd`.
+    Diffuse,
+    /// `map_Ks`.
+    Specular,
+    /// `map_Ke`.
+    Emission,
+    /// `map_Ns`.
+    Shininess,
+    /// `map_d`.
+    Opacity,
+    /// `map_Bump` or `bump`.
+    Bump,
+    /// `disp`.
+    Displacement,
+    /// `decal`.
+    Decal,
+    /// `refl`.
+    Reflection,
+    /// `map_Pr`.
+    Roughness,
+    /// `map_Pm`.
+    Metallic,
+    /// `map_Ps`.
+    Sheen,
+    /// `norm`.
+    Normal,
+    /// `map_aat`: anti-aliasing of textures; has no file.
+    AntiAliasing,
+}
+
+/// A texture map and its options; an option that was not given is `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextureMap {
+    /// What it drives.
+    pub kind: MapKind,
+    /// The keyword as it was written (`map_Bump` and `bump` are one kind).
+    pub keyword: String,
+    /// The image file, as written.
+    pub file: String,
+    /// `-o`: offset of u, v, w.
+    pub offset: Option<[f32; 3]>,
+    /// `-s`: scale of u, v, w.
+    pub scale: Option<[f32; 3]>,
+    /// `-t`: turbulence of u, v, w.
+    pub turbulence: Option<[f32; 3]>,
+    /// `-mm`: base and gain of the values.
+    pub base_gain: Option<[f32; 2]>,
+    /// `-bm`: bump multiplier.
+    pub bump_multiplier: Option<f32>,
+    /// `-boost` of mip levels.
+    pub boost: Option<f32>,
+    /// `-texres`.
+    pub resolution: Option<f32>,
+    /// `-blendu`.
+    pub blend_u: Option<bool>,
+    /// `-blendv`.
+    pub blend_v: Option<bool>,
+    /// `-clamp`.
+    pub clamp: Option<bool>,
+    /// `-cc`: colour correction.
+    pub color_correction: Option<bool>,
+    /// `-imfchan`: the channel used (r, g, b, m, l or z).
+    pub channel: Option<char>,
+    /// `-type` of a reflection map (`sphere`, `cube_top`, ...).
+    pub projection: Option<String>,
+}

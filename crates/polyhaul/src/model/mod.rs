@@ -1,0 +1,16 @@
+//! The data that polyhaul moves: plain arrays and small structs, no methods that do work.
+//!
+//! A [`Scene`] owns [`Mesh`]es (arrays), [`Object`]s (named sections of a mesh) and [`Material`]s.
+//! This module reads no files, starts no threads and imports nothing of the crate.
+//! To fill a scene see [`crate::formats`]; to change one see [`crate::ops`].
+
+mod material;
+mod mesh;
+mod scene;
+
+pub use material::{Color, Illumination, MapKind, Material, TextureMap};
+pub use mesh::{Counts, Curve, Elements, Mesh, Run};
+pub use scene::{Bounds, Object, ObjectKind, Scene};
+
+/// The index that means "none": a corner without a uv, a face without a group.
+pub const NONE: u32 = u32::MAX;

@@ -1,0 +1,1 @@
+//! Model to model: weld, triangulate, transform.

@@ -1,0 +1,237 @@
+//! What a caller can ask for when reading and writing, with the defaults.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How to read.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The format; found by name and content when `None`.
+    pub format: Option<crate::Format>,
+    /// Threads, threads per job, and how the work is cut.
+    pub run: RunOptions,
+    /// What to do with data that breaks its format's rules.
+    pub on_error: OnError,
+    /// Treat warnings as errors.
+    pub strict: bool,
+    /// What the data may ask for.
+    pub limits: Limits,
+    /// Whether files that a scene refers to may lie outside of the scene's folder.
+    pub allow_outside: bool,
+    /// Whether to read the material libraries that a scene names.
+    pub load_materials: bool,
+}
+
+/// What reading does when data breaks the rules of its format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// Stop with the first error, by position.
+    #[default]
+    Raise,
+    /// Leave the broken statement out, count it as a warning, and go on.
+    Warn,
+}
+
+/// The caller's caps. Passing one is an error that names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest logical line, in bytes (default 256 MiB).
+    pub line_bytes: u64,
+    /// The longest name of an object, group, material or file, in bytes (default 64 KiB).
+    pub name_bytes: u64,
+    /// The most elements of each kind (default 2^32 - 2, which the index type sets).
+    pub elements: u64,
+    /// The most files that one scene may refer to (default 10,000).
+    pub files: u64,
+    /// The largest file that a scene refers to, in bytes (default 1 GiB).
+    pub referenced_file_bytes: u64,
+}
+
+/// How to run: shared by reading and writing.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Worker threads; all cores that the process may use when `None`.
+    pub threads: Option<usize>,
+    /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top.
+    pub memory_limit: u64,
+    /// The size of a chunk in bytes of input; chosen by measurement when `None`. For tests.
+    pub chunk_bytes: Option<usize>,
+    /// Ask for a stop.
+    pub cancel: Cancel,
+    /// Called now and then from a worker thread.
+    pub progress: Option<Progress>,
+}
+
+/// A flag that stops a job: clone it, keep one, call [`Cancel::cancel`].
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+/// A progress callback: bytes done, and bytes in all where that is known.
+#[derive(Clone)]
+pub struct Progress(pub Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
+
+/// How to write.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// The format; found by name when `None`.
+    pub format: Option<crate::Format>,
+    /// Threads, memory, cancellation, progress.
+    pub run: RunOptions,
+    /// Make the file durable: fsync the file, rename it, fsync the folder.
+    pub durable: bool,
+    /// How OBJ is written.
+    pub obj: ObjOptions,
+}
+
+/// How numbers become text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Digits {
+    /// This many digits after the point, 0 to 12: the bytes of C's `%.Nf`.
+    Fixed(u8),
+    /// The fewest digits that read back as the same number.
+    Shortest,
+}
+
+/// A direction of an axis, as in Blender's menus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Along x.
+    X,
+    /// Along y.
+    Y,
+    /// Along z.
+    Z,
+    /// Against x.
+    NegativeX,
+    /// Against y.
+    NegativeY,
+    /// Against z.
+    NegativeZ,
+}
+
+/// How OBJ is written. The defaults are Blender's dialect: what Blender wrote comes back byte for byte.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjOptions {
+    /// Digits of positions (6).
+    pub position_digits: Digits,
+    /// Digits of uvs (6).
+    pub uv_digits: Digits,
+    /// Digits of normals (4).
+    pub normal_digits: Digits,
+    /// Digits of colours (4).
+    pub color_digits: Digits,
+    /// The axis that faces forward (-Z, as in the files that Blender writes by default).
+    pub forward_axis: Axis,
+    /// The axis that points up (Y).
+    pub up_axis: Axis,
+    /// Multiplies positions (1).
+    pub global_scale: f32,
+    /// Write uvs.
+    pub export_uv: bool,
+    /// Write normals.
+    pub export_normals: bool,
+    /// Write vertex colours where there are any.
+    pub export_colors: bool,
+    /// Write `usemtl` and the material library.
+    pub export_materials: bool,
+    /// Write the PBR extensions of materials.
+    pub export_pbr_extensions: bool,
+    /// Cut faces into triangles.
+    pub export_triangulated_mesh: bool,
+    /// Write `g NAME` in place of `o NAME`.
+    pub export_object_groups: bool,
+    /// Write `g OBJECT_MATERIAL` before each `usemtl`.
+    pub export_material_groups: bool,
+    /// Write the groups that faces are in (`g`).
+    pub export_groups: bool,
+    /// Write smoothing groups (`s`).
+    pub export_smooth_groups: bool,
+    /// Write free-form curves.
+    pub export_curves: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions {
+            format: None,
+            run: RunOptions::default(),
+            on_error: OnError::Raise,
+            strict: false,
+            limits: Limits::default(),
+            allow_outside: false,
+            load_materials: true,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            line_bytes: 256 << 20,
+            name_bytes: 64 << 10,
+            elements: u64::from(u32::MAX) - 1,
+            files: 10_000,
+            referenced_file_bytes: 1 << 30,
+        }
+    }
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions {
+            threads: None,
+            memory_limit: 64 << 20,
+            chunk_bytes: None,
+            cancel: Cancel::default(),
+            progress: None,
+        }
+    }
+}
+
+impl Default for ObjOptions {
+    fn default() -> Self {
+        ObjOptions {
+            position_digits: Digits::Fixed(6),
+            uv_digits: Digits::Fixed(6),
+            normal_digits: Digits::Fixed(4),
+            color_digits: Digits::Fixed(4),
+            forward_axis: Axis::NegativeZ,
+            up_axis: Axis::Y,
+            global_scale: 1.0,
+            export_uv: true,
+            export_normals: true,
+            export_colors: true,
+            export_materials: true,
+            export_pbr_extensions: true,
+            export_triangulated_mesh: false,
+            export_object_groups: false,
+            export_material_groups: false,
+            export_groups: true,
+            export_smooth_groups: true,
+            export_curves: true,
+        }
+    }
+}
+
+impl Cancel {
+    /// Ask for a stop; it takes effect at the next chunk.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a stop was asked for.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for signal handlers.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Progress")
+    }
+}

@@ -1,0 +1,5 @@
+//! The scheduler: the only place with threads.
+
+mod parallel;
+
+pub use parallel::for_each;

@@ -1,0 +1,54 @@
+//! What a job did: bytes, time by phase, threads, warnings.
+//!
+//! A report is plain data. The command renders it (`crates/cli`).
+
+use crate::warnings::Warnings;
+use std::time::{Duration, Instant};
+
+/// What a job did.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Bytes read from sources, referenced files included.
+    pub bytes_in: u64,
+    /// Bytes written to sinks.
+    pub bytes_out: u64,
+    /// Time by phase, in order; `read` and `write` are among the names.
+    pub phases: Vec<Phase>,
+    /// Worker threads.
+    pub threads: usize,
+    /// What was repaired, skipped or missing.
+    pub warnings: Warnings,
+}
+
+/// A part of a job and its wall time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The name: `read`, `transform`, `write`.
+    pub name: &'static str,
+    /// Wall time.
+    pub elapsed: Duration,
+}
+
+impl Report {
+    /// The time of all phases together.
+    pub fn elapsed(&self) -> Duration {
+        self.phases.iter().map(|phase| phase.elapsed).sum()
+    }
+
+    /// Runs `work` as the phase `name`: a phase is a function.
+    pub fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.phases.push(Phase { name, elapsed: start.elapsed() });
+        result
+    }
+
+    /// Appends what another job did.
+    pub fn extend(&mut self, other: Report) {
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.phases.extend(other.phases);
+        self.threads = self.threads.max(other.threads);
+        self.warnings.extend(other.warnings);
+    }
+}

@@ -1,0 +1,84 @@
+//! What was repaired, skipped or missing: counted by kind always, kept with its place up to a cap.
+//!
+//! The cap keeps a hostile file from filling the memory with its own complaints.
+
+use crate::error::{Diagnostic, ErrorKind, Result, Warning};
+use crate::options::{OnError, ReadOptions};
+use std::collections::BTreeMap;
+
+/// How many warnings are kept with their places.
+pub const KEPT: usize = 1000;
+
+/// A log of warnings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Warnings {
+    kept: Vec<Warning>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl Warnings {
+    /// Adds one.
+    pub fn push(&mut self, code: &'static str, diagnostic: Diagnostic) {
+        *self.counts.entry(code).or_default() += 1;
+        if self.kept.len() < KEPT {
+            self.kept.push(Warning { code, diagnostic });
+        }
+    }
+
+    /// Adds many of one kind of which only the first has a place.
+    pub fn push_many(&mut self, code: &'static str, count: u64, first: Diagnostic) {
+        if count > 0 {
+            self.push(code, first);
+            *self.counts.entry(code).or_default() += count - 1;
+        }
+    }
+
+    /// A thing that is repaired and noted; with `strict` it is the error.
+    pub fn note(&mut self, options: &ReadOptions, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
+        if options.strict {
+            return Err(diagnostic.into_error(ErrorKind::Malformed));
+        }
+        self.push(code, diagnostic);
+        Ok(())
+    }
+
+    /// A broken statement: the error, or with [`OnError::Warn`] a warning, and it is left out.
+    pub fn broken(&mut self, options: &ReadOptions, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
+        match options.on_error {
+            OnError::Warn if !options.strict => {
+                self.push(code, diagnostic);
+                Ok(())
+            }
+            _ => Err(diagnostic.into_error(ErrorKind::Malformed)),
+        }
+    }
+
+    /// The warnings that were kept, in the order of the data: the first [`KEPT`].
+    pub fn kept(&self) -> &[Warning] {
+        &self.kept
+    }
+
+    /// How many there were of each kind.
+    pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Appends another log.
+    pub fn extend(&mut self, other: Warnings) {
+        let room = KEPT - self.kept.len().min(KEPT);
+        self.kept.extend(other.kept.into_iter().take(room));
+        for (code, count) in other.counts {
+            *self.counts.entry(code).or_default() += count;
+        }
+    }
+}
