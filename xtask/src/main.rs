@@ -1,2 +1,45 @@
-//! polyhaul chores.
-fn main() {}
+//! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask fuzz`.
+//!
+//! This file only picks the chore. What each one checks is in the module of the same name. Nothing
+//! here is part of the library, and no chore changes a source file.
+
+mod fuzz;
+mod root;
+mod term;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+/// How the chores are called.
+const USAGE: &str = "\
+usage: cargo xtask CHORE
+
+  tidy                       the rules of the code base, each finding as path:line: rule: message
+  test [--quick]             everything that must hold: tidy, format, lints, tests, docs, cross checks
+                             --quick: tidy, format and tests alone
+  fuzz [TARGET] [--seconds N]
+                             fuzz one target, or all in turn (60 seconds each unless told)
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["tidy"] => tidy::main(),
+        ["test"] => test::main(false),
+        ["test", "--quick"] => test::main(true),
+        ["fuzz", rest @ ..] => fuzz::main(rest),
+        ["help" | "-h" | "--help"] => {
+            term::out(USAGE);
+            ExitCode::SUCCESS
+        }
+        _ => usage_error(),
+    }
+}
+
+/// Says how the chores are called, on standard error; exit code 2.
+fn usage_error() -> ExitCode {
+    term::err(USAGE);
+    ExitCode::from(2)
+}

@@ -1,1 +1,49 @@
-//! polyhaul bytes.
+//! All that moves bytes between polyhaul and the outside world.
+//!
+//! - [`Source`]: where bytes come from (file, standard input, memory, any reader).
+//! - [`Buffer`]: sequential access to a source in large reads, however small the consumer's requests are.
+//! - [`Sink`]: where bytes go; a file is replaced in one step, or not at all.
+//! - [`Counters`]: bytes, calls, sizes and waiting time of every source and sink, always on.
+//! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
+//!
+//! It never looks at what the bytes mean, starts no threads and handles no signals. It keeps one process-wide
+//! list, of the temporary files in flight, so that a program that is interrupted can call [`remove_temporaries`].
+//!
+//! Messages of errors do not repeat the name of the source or sink: put [`Source::name`] or [`Sink::name`] before them.
+//!
+//! ```
+//! use polyhaul_bytes::{Buffer, FileOptions, Sink, Source};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # let folder = std::env::temp_dir().join(format!("polyhaul-bytes-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let path = folder.join("cube.mtl");
+//! let mut sink = Sink::file(&path, FileOptions::default())?;
+//! sink.write_all(b"newmtl red\nKd 1 0 0\n")?;
+//! sink.finish()?; // only now does the file appear
+//!
+//! let mut lines = Buffer::new(Source::open_regular(&path)?);
+//! assert_eq!(lines.record(b'\n')?, Some(&b"newmtl red\n"[..]));
+//! assert_eq!(lines.record(b'\n')?, Some(&b"Kd 1 0 0\n"[..]));
+//! assert_eq!(lines.record(b'\n')?, None);
+//! # std::fs::remove_dir_all(&folder)
+//! # }
+//! ```
+
+mod buffer;
+mod counters;
+#[cfg(unix)]
+mod descriptor;
+mod error;
+mod layer;
+mod sink;
+mod source;
+
+pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
+pub use counters::{BUCKET_COUNT, Counters, Snapshot};
+pub use layer::{Disk, FaultyLayer, Layer};
+pub use sink::{FileOptions, Finished, Sink, remove_temporaries};
+pub use source::Source;
+
+/// The smallest read that a host, a stream or a file ever sees, the tail apart: 64 KiB.
+pub const BLOCK_BYTES: usize = 64 * 1024;

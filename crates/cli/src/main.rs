@@ -1,2 +1,72 @@
-//! The polyhaul command.
-fn main() {}
+//! The `polyhaul` command: turns arguments into calls of the library, and results into text.
+//!
+//! This crate holds no knowledge of formats. `args` says what can be asked for, `session` runs the
+//! library with it, one module per subcommand does the rest, `render`, `json` and `human` make the
+//! text, `console` is the only place that prints.
+
+mod args;
+mod console;
+mod contents;
+mod convert;
+mod demo;
+mod format;
+mod human;
+mod info;
+mod json;
+mod manual;
+mod many;
+mod peak;
+mod progress;
+mod render;
+mod session;
+mod signals;
+mod validate;
+mod values;
+
+use args::{Cli, Command};
+use clap::Parser;
+use session::Session;
+use std::process::ExitCode;
+
+/// All done.
+const DONE: u8 = 0;
+/// The work failed.
+const FAILED: u8 = 1;
+/// The arguments make no sense.
+const USAGE: u8 = 2;
+/// Some of many files failed.
+const PARTLY: u8 = 3;
+
+fn main() -> ExitCode {
+    let code = match Cli::try_parse() {
+        Ok(cli) => run(cli),
+        Err(error) => refuse(&error),
+    };
+    ExitCode::from(code)
+}
+
+fn run(cli: Cli) -> u8 {
+    let session = Session::new(cli.everywhere);
+    match cli.command {
+        Command::Convert(args) => convert::run(&session, &args),
+        Command::Info(args) => info::run(&session, &args),
+        Command::Validate(args) => validate::run(&session, &args),
+        Command::Demo(args) => demo::run(&session, &args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::pages(&args),
+    }
+}
+
+/// Help and version are errors to the parser of arguments, and successes to everyone else.
+fn refuse(error: &clap::Error) -> u8 {
+    if !error.use_stderr() {
+        return if error.print().is_ok() { DONE } else { FAILED };
+    }
+    // What cannot be printed changes nothing: the exit code says it.
+    if std::env::args_os().any(|arg| arg == "--json") {
+        let _ = console::result(&json::usage(&error.to_string()));
+    } else {
+        let _ = error.print();
+    }
+    USAGE
+}

@@ -157,6 +157,34 @@ impl Error {
     }
 }
 
+impl Excerpt {
+    /// How much of a line is shown before and after the mark, in bytes.
+    const AROUND: usize = 80;
+
+    /// A window of `line` around the byte range `marked`; control characters become spaces, and
+    /// what is not UTF-8 becomes the replacement character.
+    pub fn of_line(line: &[u8], marked: std::ops::Range<usize>) -> Excerpt {
+        let start = marked.start.min(line.len());
+        let end = marked.end.clamp(start, line.len()).min(start + Self::AROUND);
+        let from = start.saturating_sub(Self::AROUND);
+        let to = (end + Self::AROUND).min(line.len());
+        let clean = |bytes: &[u8]| -> String {
+            let text = String::from_utf8_lossy(bytes);
+            text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+        };
+        let mut text = if from > 0 { "...".to_owned() } else { String::new() };
+        text.push_str(&clean(&line[from..start]));
+        let mark = text.len();
+        text.push_str(&clean(&line[start..end]));
+        let marked = mark..text.len();
+        text.push_str(&clean(&line[end..to]));
+        if to < line.len() {
+            text.push_str("...");
+        }
+        Excerpt { text, marked }
+    }
+}
+
 impl Diagnostic {
     /// A diagnostic with nothing but a message.
     pub fn new(message: impl Into<String>) -> Diagnostic {

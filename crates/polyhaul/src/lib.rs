@@ -2,11 +2,13 @@
 
 pub mod error;
 mod formats;
+mod load;
 pub mod model;
 pub mod ops;
 pub mod options;
 mod pipeline;
 pub mod report;
+mod resolve;
 pub mod warnings;
 
 pub use error::{Error, ErrorKind, Result};
@@ -62,8 +64,7 @@ pub fn write(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
 
 /// Reads a scene.
 pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
-    let _ = (input, options);
-    Err(Error::new(ErrorKind::Unsupported, "reading is not built yet"))
+    load::load(input, options)
 }
 
 /// Writes a scene.

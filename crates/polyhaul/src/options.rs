@@ -43,7 +43,7 @@ pub struct Limits {
     pub elements: u64,
     /// The most files that one scene may refer to (default 10,000).
     pub files: u64,
-    /// The largest file that a scene refers to, in bytes (default 1 GiB).
+    /// The largest file that a scene refers to, in bytes (default 64 MiB).
     pub referenced_file_bytes: u64,
 }
 
@@ -171,7 +171,7 @@ impl Default for Limits {
             name_bytes: 64 << 10,
             elements: u64::from(u32::MAX) - 1,
             files: 10_000,
-            referenced_file_bytes: 1 << 30,
+            referenced_file_bytes: 64 << 20,
         }
     }
 }
@@ -210,6 +210,15 @@ impl Default for ObjOptions {
             export_smooth_groups: true,
             export_curves: true,
         }
+    }
+}
+
+impl RunOptions {
+    /// The threads to use: what was asked for, or as many as the process may run side by side
+    /// (which respects CPU affinity and, on Linux, control groups). From 1 to 1024.
+    pub fn worker_threads(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(available).clamp(1, 1024)
     }
 }
 

@@ -1,1 +1,3 @@
 //! polyhaul testkit.
+
+pub mod scene;

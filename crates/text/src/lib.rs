@@ -1,1 +1,10 @@
-//! polyhaul text.
+//! Numbers and lines to and from bytes: exact, allocation-free, the same on every machine.
+//!
+//! [`mod@format`] turns values into text. The crate does no I/O, allocates nothing, starts no threads and
+//! never asks the locale: it works on slices that the caller owns.
+
+pub mod cpu;
+pub mod format;
+pub mod lines;
+pub mod parse;
+pub mod scan;

@@ -1,6 +1,12 @@
 //! The formats that polyhaul reads and writes, and how to tell them apart.
 
-mod mtl;
+pub(crate) mod mtl;
+pub(crate) mod names;
+pub(crate) mod obj;
+
+use crate::error::{Error, ErrorKind, Result};
+use polyhaul_bytes::Source;
+use std::path::Path;
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,4 +14,28 @@ mod mtl;
 pub enum Format {
     /// Wavefront OBJ with its material library, MTL.
     Obj,
+}
+
+impl Format {
+    /// The format that a file name's extension names.
+    pub fn of_path(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "obj" => Some(Format::Obj),
+            _ => None,
+        }
+    }
+
+    /// The format of a source: by its name where there is a known extension; a stream or memory
+    /// without one is taken for OBJ, the only text format there is.
+    pub(crate) fn of_source(path: Option<&Path>, source: &Source<'_>) -> Result<Format> {
+        let by_name = path.unwrap_or(Path::new(source.name()));
+        match (Format::of_path(by_name), path.and_then(Path::extension)) {
+            (Some(format), _) => Ok(format),
+            (None, None) => Ok(Format::Obj),
+            (None, Some(extension)) => {
+                let message = format!("{}: the extension `{}` names no format that polyhaul reads", source.name(), extension.display());
+                Err(Error::new(ErrorKind::Usage, message).with_hint("say the format with --from obj, or rename the file; .obj is read"))
+            }
+        }
+    }
 }

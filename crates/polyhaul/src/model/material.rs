@@ -5,8 +5,8 @@
 pub struct Material {
     /// The name that `usemtl` gives.
     pub name: String,
-    /// Whether a library defined it. One that is used and not defined stays here, with a warning.
-    pub defined: bool,
+    /// Whether it is used and no library defines it. It stays, with a warning, as the name alone.
+    pub missing: bool,
     /// `Ka`: ambient colour.
     pub ambient: Option<Color>,
     /// `Kd`: diffuse colour.
@@ -43,9 +43,11 @@ pub struct Material {
     pub anisotropy: Option<f32>,
     /// `anisor`: rotation of the anisotropy.
     pub anisotropy_rotation: Option<f32>,
-    /// Texture maps, in file order.
+    /// `map_aat`: anti-aliasing of the textures.
+    pub texture_antialiasing: Option<bool>,
+    /// Texture maps, in file order; a kind may occur more than once.
     pub maps: Vec<TextureMap>,
-    /// Statements that MTL readers do not know, as they stood.
+    /// Statements that are not known here, as they stood, one line each.
     pub other: Vec<String>,
 }
 
@@ -69,11 +71,13 @@ pub enum Color {
 }
 
 /// What a texture map drives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MapKind {
     /// `map_Ka`.
     Ambient,
     /// `map_Kd`.
+    #[default]
     Diffuse,
     /// `map_Ks`.
     Specular,
@@ -81,15 +85,17 @@ pub enum MapKind {
     Emission,
     /// `map_Ns`.
     Shininess,
-    /// `map_d`.
+    /// `map_d`: white is opaque.
     Opacity,
+    /// `map_Tr`: white is transparent.
+    Transparency,
     /// `map_Bump` or `bump`.
     Bump,
-    /// `disp`.
+    /// `disp` or `map_disp`.
     Displacement,
     /// `decal`.
     Decal,
-    /// `refl`.
+    /// `map_refl` or `refl`.
     Reflection,
     /// `map_Pr`.
     Roughness,
@@ -97,18 +103,20 @@ pub enum MapKind {
     Metallic,
     /// `map_Ps`.
     Sheen,
-    /// `norm`.
+    /// `map_Pc`.
+    Clearcoat,
+    /// `map_Pcr`.
+    ClearcoatRoughness,
+    /// `norm` or `map_Kn`.
     Normal,
-    /// `map_aat`: anti-aliasing of textures; has no file.
-    AntiAliasing,
 }
 
 /// A texture map and its options; an option that was not given is `None`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextureMap {
     /// What it drives.
     pub kind: MapKind,
-    /// The keyword as it was written (`map_Bump` and `bump` are one kind).
+    /// The keyword as it was written (`map_Bump` and `bump` are one kind); empty for the usual one.
     pub keyword: String,
     /// The image file, as written.
     pub file: String,
@@ -138,4 +146,6 @@ pub struct TextureMap {
     pub channel: Option<char>,
     /// `-type` of a reflection map (`sphere`, `cube_top`, ...).
     pub projection: Option<String>,
+    /// `-colorspace` (`sRGB`, `linear`).
+    pub color_space: Option<String>,
 }

@@ -1,1 +1,19 @@
 //! Model to model: weld, triangulate, transform.
+//!
+//! Each operation takes a mesh or a scene and [`RunOptions`](crate::options::RunOptions), works in
+//! parallel, and gives the same bytes for any number of threads. Nothing here reads or writes
+//! files, and nothing trusts the model: an index out of range is an error
+//! ([`ErrorKind::Usage`](crate::ErrorKind::Usage)), never a panic.
+//!
+//! - [`weld()`]: separate index streams become one, as graphics hardware wants it
+//! - [`triangulate()`], [`triangulate_scene`]: polygons become triangles
+//! - [`transform_axes`]: other axes, another scale
+
+mod arrays;
+mod transform;
+mod triangulate;
+mod weld;
+
+pub use transform::transform_axes;
+pub use triangulate::{TriangleMap, triangulate, triangulate_scene};
+pub use weld::{Welded, weld};

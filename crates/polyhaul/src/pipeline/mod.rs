@@ -1,5 +1,10 @@
-//! The scheduler: the only place with threads.
+//! The scheduler: chunks, slots, order. The only place in the library with threads.
+//!
+//! [`run`] moves numbered chunks through workers and commits them in order; [`chunk`] cuts text
+//! that is read into chunks at line borders; [`column`] is what many workers fill at once;
+//! [`parallel`] is a plain loop for work without order.
 
-mod parallel;
-
-pub use parallel::for_each;
+pub(crate) mod chunk;
+pub(crate) mod column;
+pub(crate) mod parallel;
+pub(crate) mod run;

@@ -1,0 +1,214 @@
+//! Counters of one source or sink: how many bytes, in how many calls of what size, and how long the calls took.
+//!
+//! Always on: one pair of clock readings and a few relaxed atomic additions per call of at least 64 KiB.
+//! They count calls to the system or the host, not requests of the consumer, and never influence what is read or written.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Number of size classes: one for each bit length of a 64-bit size, and one for size 0.
+pub const BUCKET_COUNT: usize = 65;
+
+/// Running totals, shared between threads by `Arc`.
+///
+/// ```
+/// use polyhaul_bytes::Counters;
+/// use std::time::Duration;
+///
+/// let counters = Counters::new();
+/// counters.record(65_536, Duration::from_micros(10));
+/// counters.record(100, Duration::from_micros(1));
+/// let seen = counters.snapshot();
+/// assert_eq!((seen.bytes, seen.calls, seen.waiting_ns), (65_636, 2, 11_000));
+/// assert_eq!((seen.min_size, seen.max_size), (100, 65_536));
+/// assert_eq!(seen.histogram().collect::<Vec<_>>(), [(64, 1), (65_536, 1)]);
+/// ```
+#[derive(Debug)]
+pub struct Counters {
+    bytes: AtomicU64,
+    waiting_ns: AtomicU64,
+    min_size: AtomicU64,
+    max_size: AtomicU64,
+    calls_by_size: [AtomicU64; BUCKET_COUNT],
+}
+
+/// What [`Counters`] held at one moment.
+///
+/// Taken field by field: while other threads count, the fields may belong to slightly different moments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Calls that succeeded, those that met the end (size 0) included.
+    pub calls: u64,
+    /// Time spent inside the calls, summed over threads, in nanoseconds; failed calls, syncs and closes included.
+    pub waiting_ns: u64,
+    /// Smallest size moved by one call, in bytes; size 0 does not count. 0 when nothing was moved.
+    pub min_size: u64,
+    /// Largest size moved by one call, in bytes. 0 when nothing was moved.
+    pub max_size: u64,
+    /// Calls by size: index 0 counts size 0, index `i` the sizes from `2^(i-1)` to `2^i - 1`.
+    pub calls_by_size: [u64; BUCKET_COUNT],
+}
+
+impl Counters {
+    /// All zero.
+    pub fn new() -> Self {
+        Counters {
+            bytes: AtomicU64::new(0),
+            waiting_ns: AtomicU64::new(0),
+            min_size: AtomicU64::new(u64::MAX),
+            max_size: AtomicU64::new(0),
+            calls_by_size: [const { AtomicU64::new(0) }; BUCKET_COUNT],
+        }
+    }
+
+    /// Counts one call that moved `size` bytes in `elapsed`.
+    pub fn record(&self, size: usize, elapsed: Duration) {
+        let size = size as u64;
+        self.bytes.fetch_add(size, Relaxed);
+        self.calls_by_size[bucket(size)].fetch_add(1, Relaxed);
+        self.max_size.fetch_max(size, Relaxed);
+        if size > 0 {
+            self.min_size.fetch_min(size, Relaxed);
+        }
+        self.wait(elapsed);
+    }
+
+    /// Counts time spent in an operation that moves no bytes, such as a sync.
+    pub fn wait(&self, elapsed: Duration) {
+        let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        self.waiting_ns.fetch_add(elapsed_ns, Relaxed);
+    }
+
+    /// What was counted so far.
+    pub fn snapshot(&self) -> Snapshot {
+        let calls_by_size = std::array::from_fn(|i| self.calls_by_size[i].load(Relaxed));
+        let min_size = self.min_size.load(Relaxed);
+        Snapshot {
+            bytes: self.bytes.load(Relaxed),
+            calls: calls_by_size.iter().sum(),
+            waiting_ns: self.waiting_ns.load(Relaxed),
+            min_size: if min_size == u64::MAX { 0 } else { min_size },
+            max_size: self.max_size.load(Relaxed),
+            calls_by_size,
+        }
+    }
+
+    /// Runs `call`, which moves bytes and says how many, and counts it.
+    pub(crate) fn transfer(&self, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
+        let begin = Instant::now();
+        let result = call();
+        match result {
+            Ok(size) => self.record(size, begin.elapsed()),
+            Err(_) => self.wait(begin.elapsed()),
+        }
+        result
+    }
+
+    /// Runs `call`, which moves no bytes, and counts its time.
+    pub(crate) fn waiting<T>(&self, call: impl FnOnce() -> T) -> T {
+        let begin = Instant::now();
+        let result = call();
+        self.wait(begin.elapsed());
+        result
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Snapshot {
+    /// The size classes that were met, smallest first: (smallest size of the class in bytes, number of calls).
+    pub fn histogram(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let met = |(_, calls): &(usize, &u64)| **calls > 0;
+        self.calls_by_size
+            .iter()
+            .enumerate()
+            .filter(met)
+            .map(|(i, &calls)| (smallest_size(i), calls))
+    }
+}
+
+fn bucket(size: u64) -> usize {
+    (u64::BITS - size.leading_zeros()) as usize
+}
+
+fn smallest_size(bucket: usize) -> u64 {
+    if bucket == 0 { 0 } else { 1 << (bucket - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_falls_into_its_bucket() {
+        for (size, expected) in [
+            (0, 0),
+            (1, 1),
+            (2, 2),
+            (3, 2),
+            (4, 3),
+            (65_535, 16),
+            (65_536, 17),
+        ] {
+            assert_eq!(bucket(size), expected, "{size}");
+        }
+        assert_eq!(bucket(u64::MAX), BUCKET_COUNT - 1);
+        for i in 0..BUCKET_COUNT {
+            assert_eq!(bucket(smallest_size(i)), i);
+        }
+    }
+
+    #[test]
+    fn nothing_counted_is_all_zero() {
+        let seen = Counters::default().snapshot();
+        assert_eq!(
+            (seen.bytes, seen.calls, seen.min_size, seen.max_size),
+            (0, 0, 0, 0)
+        );
+        assert_eq!(seen.histogram().count(), 0);
+    }
+
+    #[test]
+    fn the_end_is_a_call_but_not_a_small_one() {
+        let counters = Counters::new();
+        counters.record(10, Duration::ZERO);
+        counters.record(0, Duration::ZERO);
+        let seen = counters.snapshot();
+        assert_eq!((seen.calls, seen.min_size, seen.max_size), (2, 10, 10));
+    }
+
+    #[test]
+    fn a_failed_call_counts_as_waiting_only() {
+        let counters = Counters::new();
+        let failed = counters.transfer(|| {
+            std::thread::sleep(Duration::from_millis(1));
+            Err(io::Error::other("no"))
+        });
+        assert!(failed.is_err());
+        let seen = counters.snapshot();
+        assert_eq!(seen.calls, 0);
+        assert!(seen.waiting_ns >= 1_000_000);
+    }
+
+    #[test]
+    fn threads_share_the_totals() {
+        let counters = Counters::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..1000).for_each(|_| counters.record(3, Duration::from_nanos(2))));
+            }
+        });
+        let seen = counters.snapshot();
+        assert_eq!(
+            (seen.bytes, seen.calls, seen.waiting_ns),
+            (12_000, 4_000, 8_000)
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! The few things about unix descriptors that std does not offer. Nothing else in this crate is `unsafe`.
+//!
+//! It never decides what to read or write: see `source` and `layer` for that.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{FromRawFd, IntoRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Closes `file` and reports what the system says: on network file systems and with quotas, the last error may come here.
+///
+/// An interrupted close is an error too, since the descriptor is gone and the state of the data unknown.
+pub(crate) fn close(file: File) -> io::Result<()> {
+    let descriptor = file.into_raw_fd();
+    // SAFETY: `into_raw_fd` gave up ownership, so the descriptor is ours and nobody closes it a second time.
+    check(unsafe { libc::close(descriptor) }).map(drop)
+}
+
+/// Whether this process may write to `path`, as an error if not. Opening it instead would tell watchers of the file that it was written.
+pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: `path` is a string that ends with NUL and lives until the call returns.
+    check(unsafe { libc::access(path.as_ptr(), libc::W_OK) }).map(drop)
+}
+
+/// A duplicate of the descriptor that `path` names (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`), `None` for any other path.
+///
+/// Opening such a path anew would lose the position that is shared with whoever handed the descriptor over.
+pub(crate) fn duplicate(path: &Path) -> io::Result<Option<File>> {
+    let Some(number) = own_descriptor(path) else {
+        return Ok(None);
+    };
+    // SAFETY: the call takes plain numbers; for a number that is not open it reports EBADF.
+    let descriptor = check(unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) })?;
+    // SAFETY: the call above has just created this descriptor, so it is open and owned by nobody else.
+    Ok(Some(unsafe { File::from_raw_fd(descriptor) }))
+}
+
+fn own_descriptor(path: &Path) -> Option<RawFd> {
+    let name = path.file_name()?.to_str()?;
+    if path.parent()? == Path::new("/dev") {
+        return match name {
+            "stdin" => Some(0),
+            "stdout" => Some(1),
+            "stderr" => Some(2),
+            _ => None,
+        };
+    }
+    let number = name.parse().ok().filter(|&n: &RawFd| n >= 0)?;
+    let folder = fs::canonicalize(path.parent()?).ok()?;
+    let is_ours = |known: &str| fs::canonicalize(known).is_ok_and(|known| known == folder);
+    (is_ours("/dev/fd") || is_ours("/proc/self/fd")).then_some(number)
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn descriptors_are_told_from_other_paths() {
+        assert_eq!(own_descriptor(Path::new("/dev/stdout")), Some(1));
+        assert_eq!(own_descriptor(Path::new("/dev/fd/7")), Some(7));
+        for other in [
+            "/dev/null",
+            "7",
+            "/tmp/7",
+            "/",
+            "/dev/fd/x",
+            "/dev/fd/-1",
+            "stdout",
+        ] {
+            assert_eq!(own_descriptor(Path::new(other)), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_duplicate_shares_the_position() {
+        let file = File::open(std::env::current_exe().unwrap()).unwrap();
+        let path = format!("/dev/fd/{}", file.as_raw_fd());
+        let mut copy = duplicate(Path::new(&path)).unwrap().unwrap();
+        io::Read::read_exact(&mut copy, &mut [0; 10]).unwrap();
+        assert_eq!(io::Seek::stream_position(&mut &file).unwrap(), 10);
+    }
+
+    #[test]
+    fn a_number_that_is_not_open_is_an_error() {
+        assert!(duplicate(Path::new("/dev/fd/1000000")).is_err());
+    }
+
+    #[test]
+    fn close_closes_once() {
+        close(File::open("/dev/null").unwrap()).unwrap();
+    }
+}

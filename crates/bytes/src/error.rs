@@ -1,0 +1,58 @@
+//! Helpers that build `io::Error`s: a context in front of a cause, and a growth of memory that may fail.
+//!
+//! The kind of the cause is kept, and the cause itself is the `source()` of the error.
+
+use std::fmt;
+use std::io;
+
+#[derive(Debug)]
+struct Context {
+    what: String,
+    cause: io::Error,
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.cause)
+    }
+}
+
+impl std::error::Error for Context {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+/// Puts `what` in front of the message of `cause`.
+pub(crate) fn context(cause: io::Error, what: impl Into<String>) -> io::Error {
+    let what = what.into();
+    io::Error::new(cause.kind(), Context { what, cause })
+}
+
+/// Makes room for `extra` more bytes, or says that memory is out.
+pub(crate) fn reserve(data: &mut Vec<u8>, extra: usize) -> io::Result<()> {
+    data.try_reserve(extra).map_err(|_| {
+        io::Error::new(
+            io::ErrorKind::OutOfMemory,
+            format!("no memory for {extra} more bytes"),
+        )
+    })
+}
+
+/// Makes `data` `len` bytes long, the new ones 0, or says that memory is out.
+pub(crate) fn grow(data: &mut Vec<u8>, len: usize) -> io::Result<()> {
+    let extra = len.saturating_sub(data.len());
+    reserve(data, extra)?;
+    data.resize(data.len() + extra, 0);
+    Ok(())
+}
+
+/// Calls again as long as a signal interrupts the call.
+pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The file operations that a file sink needs, as a trait, so that tests can make each of them fail.
+//!
+//! [`Disk`] is the real thing: each method is one operation of the system and decides nothing; the order of the operations
+//! is `sink/file.rs`. [`FaultyLayer`] is the real thing with one planted failure.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// File operations under a [`Sink`](crate::Sink). Interrupted calls may be reported as such where it says so; else they are repeated.
+pub trait Layer: Send + Sync {
+    /// Metadata of `path` itself: a symlink is not followed.
+    fn metadata(&self, path: &Path) -> io::Result<Metadata>;
+    /// What the symlink `path` points at.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
+    /// An error if this process may not write to the file `path`.
+    fn check_writable(&self, path: &Path) -> io::Result<()>;
+    /// Opens something that exists, for writing, without truncating it. May wait (FIFO).
+    fn open(&self, path: &Path) -> io::Result<File>;
+    /// A handle for [`Layer::sync_folder`]; `None` where folders cannot be synced (Windows).
+    fn open_folder(&self, path: &Path) -> io::Result<Option<File>>;
+    /// Creates a file that must not exist yet, with this mode less the umask (the mode is ignored on Windows).
+    fn create_new(&self, path: &Path, mode: u32) -> io::Result<File>;
+    /// Gives `file` the mode of `old`, and its owner and group where the system allows it.
+    fn keep_attributes(&self, file: &File, old: &Metadata) -> io::Result<()>;
+    /// Writes some of `bytes` and says how many. May be interrupted.
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
+    /// Makes the content of `file` survive a power failure.
+    fn sync(&self, file: &File) -> io::Result<()>;
+    /// Closes `file`; it is closed even if this fails.
+    fn close(&self, file: File) -> io::Result<()>;
+    /// Moves `from` to `to` in one step, replacing what is there.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Makes a rename in the folder survive a power failure.
+    fn sync_folder(&self, folder: &File) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+}
+
+/// The file system of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+impl Layer for Disk {
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        fs::symlink_metadata(path)
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::read_link(path)
+    }
+
+    fn check_writable(&self, path: &Path) -> io::Result<()> {
+        system::check_writable(path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).open(path)
+    }
+
+    fn open_folder(&self, path: &Path) -> io::Result<Option<File>> {
+        system::open_folder(path)
+    }
+
+    fn create_new(&self, path: &Path, mode: u32) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        system::set_mode(&mut options, mode).open(path)
+    }
+
+    fn keep_attributes(&self, file: &File, old: &Metadata) -> io::Result<()> {
+        system::keep_attributes(file, old)
+    }
+
+    fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+        io::Write::write(&mut file, bytes)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    fn close(&self, file: File) -> io::Result<()> {
+        system::close(file)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn sync_folder(&self, folder: &File) -> io::Result<()> {
+        match folder.sync_all() {
+            // Some file systems know no sync of a folder; there is nothing more that could be done on them.
+            Err(error) if is_unknown(&error) => Ok(()),
+            done => done,
+        }
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+}
+
+/// The system says that this kind of file does not know this operation.
+pub(crate) fn is_unknown(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
+}
+
+#[cfg(unix)]
+mod system {
+    pub(super) use crate::descriptor::{check_writable, close};
+    use std::fs::{File, Metadata, OpenOptions, Permissions};
+    use std::io;
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+    use std::path::Path;
+
+    const GROUP_BITS: u32 = 0o070;
+    /// Not the bits that run a program as its owner: writing into the file would have cleared them too.
+    const KEPT_BITS: u32 = 0o1777;
+
+    pub(super) fn open_folder(path: &Path) -> io::Result<Option<File>> {
+        File::open(path).map(Some)
+    }
+
+    pub(super) fn set_mode(options: &mut OpenOptions, mode: u32) -> &mut OpenOptions {
+        options.mode(mode)
+    }
+
+    pub(super) fn keep_attributes(file: &File, old: &Metadata) -> io::Result<()> {
+        let new = file.metadata()?;
+        let mut mode = old.mode() & KEPT_BITS;
+        if (new.uid(), new.gid()) != (old.uid(), old.gid()) && !give_away(file, old) {
+            // The group is another one now: it must not get more than everybody had.
+            mode &= !GROUP_BITS | (mode << 3);
+        }
+        // File systems without modes refuse a change, and show the right mode already.
+        if new.mode() & KEPT_BITS == mode {
+            return Ok(());
+        }
+        file.set_permissions(Permissions::from_mode(mode))
+    }
+
+    /// Only root may give files away; the group alone can often be kept. Says whether the group is the old one.
+    fn give_away(file: &File, old: &Metadata) -> bool {
+        fchown(file, Some(old.uid()), Some(old.gid())).is_ok()
+            || fchown(file, None, Some(old.gid())).is_ok()
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    use std::fs::{self, File, Metadata, OpenOptions};
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn check_writable(path: &Path) -> io::Result<()> {
+        if fs::metadata(path)?.permissions().readonly() {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "the file is marked as read-only",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn open_folder(_: &Path) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+
+    pub(super) fn set_mode(options: &mut OpenOptions, _: u32) -> &mut OpenOptions {
+        options
+    }
+
+    pub(super) fn keep_attributes(_: &File, _: &Metadata) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn close(file: File) -> io::Result<()> {
+        drop(file);
+        Ok(())
+    }
+}
+
+/// [`Disk`] with one operation that fails, for tests of all that writes files.
+///
+/// Operations are counted from 0 in the order in which they are called; the one that fails does nothing but close what it should close.
+///
+/// ```
+/// use polyhaul_bytes::{FaultyLayer, FileOptions, Sink};
+/// use std::sync::Arc;
+///
+/// let path = std::env::temp_dir().join("polyhaul-bytes-never-written");
+/// for n in 0.. {
+///     let layer = Arc::new(FaultyLayer::new(n, std::io::ErrorKind::StorageFull));
+///     let result = Sink::file_with(layer.clone(), &path, FileOptions::default())
+///         .and_then(|mut sink| sink.write_all(b"x").and(sink.finish()));
+///     if layer.fired().is_none() {
+///         assert!(result.is_ok());
+///         break;
+///     }
+///     assert_eq!(result.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+///     assert!(!path.exists());
+/// }
+/// # std::fs::remove_file(&path).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct FaultyLayer {
+    fail_at: usize,
+    fault: Fault,
+    write_limit_bytes: usize,
+    operations: Mutex<Vec<&'static str>>,
+}
+
+/// A failure that can be made as often as needed.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Kind(io::ErrorKind),
+    Os(i32),
+}
+
+impl FaultyLayer {
+    /// Fails operation number `fail_at` with an error of this kind.
+    pub fn new(fail_at: usize, kind: io::ErrorKind) -> Self {
+        Self::with(fail_at, Fault::Kind(kind))
+    }
+
+    /// Fails operation number `fail_at` with an error number of the system, such as `ENOSPC`.
+    pub fn with_os_error(fail_at: usize, raw_os_error: i32) -> Self {
+        Self::with(fail_at, Fault::Os(raw_os_error))
+    }
+
+    /// Never fails: for short writes, and for counting.
+    pub fn harmless() -> Self {
+        Self::with(usize::MAX, Fault::Kind(io::ErrorKind::Other))
+    }
+
+    fn with(fail_at: usize, fault: Fault) -> Self {
+        FaultyLayer {
+            fail_at,
+            fault,
+            write_limit_bytes: usize::MAX,
+            operations: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Makes every write take at most `limit_bytes`.
+    #[must_use]
+    pub fn with_short_writes(mut self, limit_bytes: usize) -> Self {
+        self.write_limit_bytes = limit_bytes;
+        self
+    }
+
+    /// The operations so far, by the names of the methods of [`Layer`].
+    pub fn operations(&self) -> Vec<&'static str> {
+        self.log().clone()
+    }
+
+    /// The operation that failed, if it was reached.
+    pub fn fired(&self) -> Option<&'static str> {
+        self.log().get(self.fail_at).copied()
+    }
+
+    fn log(&self) -> std::sync::MutexGuard<'_, Vec<&'static str>> {
+        self.operations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn step(&self, operation: &'static str) -> io::Result<()> {
+        let mut log = self.log();
+        log.push(operation);
+        if log.len() != self.fail_at.wrapping_add(1) {
+            return Ok(());
+        }
+        Err(match self.fault {
+            Fault::Kind(kind) => kind.into(),
+            Fault::Os(number) => io::Error::from_raw_os_error(number),
+        })
+    }
+}
+
+impl Layer for FaultyLayer {
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        self.step("metadata")?;
+        Disk.metadata(path)
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        self.step("read_link")?;
+        Disk.read_link(path)
+    }
+
+    fn check_writable(&self, path: &Path) -> io::Result<()> {
+        self.step("check_writable")?;
+        Disk.check_writable(path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<File> {
+        self.step("open")?;
+        Disk.open(path)
+    }
+
+    fn open_folder(&self, path: &Path) -> io::Result<Option<File>> {
+        self.step("open_folder")?;
+        Disk.open_folder(path)
+    }
+
+    fn create_new(&self, path: &Path, mode: u32) -> io::Result<File> {
+        self.step("create_new")?;
+        Disk.create_new(path, mode)
+    }
+
+    fn keep_attributes(&self, file: &File, old: &Metadata) -> io::Result<()> {
+        self.step("keep_attributes")?;
+        Disk.keep_attributes(file, old)
+    }
+
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
+        self.step("write")?;
+        Disk.write(file, &bytes[..bytes.len().min(self.write_limit_bytes)])
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.step("sync")?;
+        Disk.sync(file)
+    }
+
+    fn close(&self, file: File) -> io::Result<()> {
+        self.step("close")?;
+        Disk.close(file)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step("rename")?;
+        Disk.rename(from, to)
+    }
+
+    fn sync_folder(&self, folder: &File) -> io::Result<()> {
+        self.step("sync_folder")?;
+        Disk.sync_folder(folder)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.step("remove")?;
+        Disk.remove(path)
+    }
+}

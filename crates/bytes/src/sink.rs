@@ -1,0 +1,248 @@
+//! Where bytes go: a file that is replaced in one step, standard output, memory, or a writer that a host brings along.
+//!
+//! A sink hands every block to the system at once: it buffers nothing, so nothing can be lost when it is dropped, and callers
+//! should bring large blocks. Success is what [`Sink::finish`] says, and nothing else.
+//! See `sink/file.rs` for the order of operations on files and `sink/temporary.rs` for the files in flight.
+
+mod file;
+mod temporary;
+
+pub use temporary::remove_temporaries;
+
+use crate::counters::{Counters, Snapshot};
+use crate::error::{reserve, retry};
+use crate::layer::{Disk, Layer};
+use file::FileSink;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileOptions {
+    /// After [`Sink::finish`] the new file survives a power failure: syncs the file, renames it, syncs the folder.
+    /// Without it (the default), a power failure soon after may leave the old or the new file. Windows has no sync of folders.
+    pub durable: bool,
+}
+
+impl FileOptions {
+    /// Sets [`FileOptions::durable`].
+    #[must_use]
+    pub fn with_durable(mut self, durable: bool) -> Self {
+        self.durable = durable;
+        self
+    }
+}
+
+/// What a sink has done when it is finished.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Finished {
+    /// Bytes, calls and waiting time of all writes.
+    pub counters: Snapshot,
+    /// The bytes of [`Sink::memory`]; `None` for all other sinks.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// A place to write to, from front to back. Dropping it without [`Sink::finish`] abandons the output: a file keeps its old content.
+///
+/// ```
+/// use polyhaul_bytes::Sink;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let mut sink = Sink::memory();
+/// sink.write_all(b"v 0 0 0\n")?;
+/// assert_eq!(sink.finish()?.bytes.as_deref(), Some(&b"v 0 0 0\n"[..]));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Sink<'a> {
+    name: String,
+    kind: Kind<'a>,
+    counters: Arc<Counters>,
+    failed: bool,
+}
+
+enum Kind<'a> {
+    File(FileSink),
+    Memory(Vec<u8>),
+    Writer(Box<dyn Write + Send + 'a>),
+}
+
+impl<'a> Sink<'a> {
+    /// Replaces or creates the file `path`, in one step, when the sink is finished.
+    ///
+    /// The bytes go into a temporary file in the same folder, whose name begins with a dot. A symlink stays, and the file that it
+    /// points at is replaced. The new file has the mode of the old one (and its owner, where the system allows that),
+    /// or 0666 less the umask. Other hard links to the old file keep the old content; access lists and extended attributes are not carried over.
+    ///
+    /// What is not a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written straight into.
+    ///
+    /// After SIGKILL or a power failure the temporary file may be left behind; for other signals see [`remove_temporaries`].
+    ///
+    /// # Errors
+    /// What the system says, with what was tried, such as that the folder must be writable; `IsADirectory` for a folder.
+    pub fn file(path: impl AsRef<Path>, options: FileOptions) -> io::Result<Self> {
+        Self::file_with(Arc::new(Disk), path, options)
+    }
+
+    /// [`Sink::file`] on other file operations than [`Disk`]'s.
+    ///
+    /// # Errors
+    /// As for [`Sink::file`].
+    pub fn file_with(
+        layer: Arc<dyn Layer>,
+        path: impl AsRef<Path>,
+        options: FileOptions,
+    ) -> io::Result<Self> {
+        let path = path.as_ref();
+        let file = FileSink::create(layer, path, options)?;
+        Ok(Self::new(path.display().to_string(), Kind::File(file)))
+    }
+
+    /// Standard output. What `std::io::stdout` has buffered is written first.
+    ///
+    /// # Errors
+    /// If there is no standard output, or that first write fails.
+    pub fn stdout() -> io::Result<Self> {
+        io::stdout().flush()?;
+        let file = FileSink::direct(Arc::new(Disk), stdout_file()?, FileOptions::default());
+        Ok(Self::new("standard output".to_owned(), Kind::File(file)))
+    }
+
+    /// Memory; [`Sink::finish`] hands the bytes over. Memory that runs out is an error.
+    pub fn memory() -> Self {
+        Self::new("memory".to_owned(), Kind::Memory(Vec::new()))
+    }
+
+    /// A writer, called with the blocks as they come, and flushed at the end. `name` stands before error messages.
+    ///
+    /// Short writes and `Interrupted` are fine; a writer that takes nothing, or claims more than it was given, is an error.
+    pub fn writer(writer: Box<dyn Write + Send + 'a>, name: impl Into<String>) -> Self {
+        Self::new(name.into(), Kind::Writer(writer))
+    }
+
+    fn new(name: String, kind: Kind<'a>) -> Self {
+        Sink {
+            name,
+            kind,
+            counters: Arc::new(Counters::new()),
+            failed: false,
+        }
+    }
+
+    /// What to call this sink in messages: the path as given, "standard output", "memory" or the writer's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes, calls and waiting time of this sink.
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+
+    /// Writes all of `bytes`, at once: bring blocks of 64 KiB or more, small ones only at the end.
+    ///
+    /// # Errors
+    /// What the system or the writer says; the sink can then only be dropped.
+    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.check_sound()?;
+        let result = self.write_parts(bytes);
+        self.failed = result.is_err();
+        result
+    }
+
+    fn write_parts(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let kind = &mut self.kind;
+            match retry(|| self.counters.transfer(|| kind.write(bytes)))? {
+                0 => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::WriteZero,
+                        "no more bytes are taken",
+                    ));
+                }
+                count => {
+                    bytes = bytes
+                        .get(count..)
+                        .ok_or_else(|| overrun(count, bytes.len()))?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_sound(&self) -> io::Result<()> {
+        if self.failed {
+            return Err(io::Error::other("an earlier write failed"));
+        }
+        Ok(())
+    }
+
+    /// Makes the output final: every write is checked, the file closed and put into its place.
+    ///
+    /// # Errors
+    /// If anything failed, an earlier write included. A file then has its old content and the temporary file is gone, with two
+    /// exceptions that the message tells: the sync of the folder failed (the new file is whole and in place), or the temporary file could not be removed.
+    pub fn finish(self) -> io::Result<Finished> {
+        self.check_sound()?;
+        let mut bytes = None;
+        match self.kind {
+            Kind::File(file) => file.finish(&self.counters)?,
+            Kind::Memory(data) => bytes = Some(data),
+            Kind::Writer(mut writer) => retry(|| self.counters.waiting(|| writer.flush()))?,
+        }
+        Ok(Finished {
+            counters: self.counters.snapshot(),
+            bytes,
+        })
+    }
+}
+
+impl Kind<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Kind::File(file) => file.write(bytes),
+            Kind::Writer(writer) => writer.write(bytes),
+            Kind::Memory(data) => {
+                reserve(data, bytes.len())?;
+                data.extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Sink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sink")
+            .field("name", &self.name)
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}
+
+fn overrun(count: usize, given: usize) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the writer says that it took {count} bytes where {given} were given"),
+    )
+}
+
+#[cfg(unix)]
+fn stdout_file() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(windows)]
+fn stdout_file() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdout()
+        .as_handle()
+        .try_clone_to_owned()
+        .map(File::from)
+}

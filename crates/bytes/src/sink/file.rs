@@ -1,0 +1,209 @@
+//! The atomic file: temporary file beside the target, write, sync, close, rename, sync folder.
+//!
+//! It decides the order of the operations and what an error leaves behind; each operation itself is `layer.rs`.
+//! Everything that can fail early does: a folder that is to be synced is opened before the first byte is written.
+
+use super::FileOptions;
+use super::temporary::Temporary;
+use crate::counters::Counters;
+use crate::error::context;
+use crate::layer::{Layer, is_unknown};
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// As many links as Linux follows.
+const MAX_LINK_COUNT: usize = 40;
+/// Of a new file, less the umask.
+const NEW_FILE_MODE: u32 = 0o666;
+/// Of the temporary file until it gets the mode of the old file, so that nobody sees more than they may.
+const PRIVATE_MODE: u32 = 0o600;
+
+pub(super) struct FileSink {
+    /// Before `replacement`, since Windows must close the file before it can remove it.
+    file: File,
+    layer: Arc<dyn Layer>,
+    durable: bool,
+    /// `None` if the bytes go straight into the target.
+    replacement: Option<Replacement>,
+}
+
+struct Replacement {
+    temporary: Temporary,
+    target: PathBuf,
+    /// Open if it is to be synced.
+    folder: Option<File>,
+}
+
+enum Target {
+    New(PathBuf),
+    Regular(PathBuf, Metadata),
+    Special(PathBuf),
+    #[cfg_attr(
+        windows,
+        expect(dead_code, reason = "descriptors have paths on unix only")
+    )]
+    Open(File),
+}
+
+impl FileSink {
+    pub(super) fn create(
+        layer: Arc<dyn Layer>,
+        path: &Path,
+        options: FileOptions,
+    ) -> io::Result<Self> {
+        match resolve(&*layer, path)? {
+            Target::New(path) => Self::replacing(layer, path, None, options),
+            Target::Regular(path, old) => Self::replacing(layer, path, Some(old), options),
+            Target::Special(path) => {
+                let file = layer.open(&path)?;
+                Ok(Self::direct(layer, file, options))
+            }
+            Target::Open(file) => Ok(Self::direct(layer, file, options)),
+        }
+    }
+
+    pub(super) fn direct(layer: Arc<dyn Layer>, file: File, options: FileOptions) -> Self {
+        FileSink {
+            file,
+            layer,
+            durable: options.durable,
+            replacement: None,
+        }
+    }
+
+    fn replacing(
+        layer: Arc<dyn Layer>,
+        target: PathBuf,
+        old: Option<Metadata>,
+        options: FileOptions,
+    ) -> io::Result<Self> {
+        if old.is_some() {
+            layer.check_writable(&target)?;
+        }
+        let folder = match folder_of(&target) {
+            folder if options.durable => layer.open_folder(folder).map_err(|error| {
+                context(
+                    error,
+                    format!("cannot open the folder {} to sync it", folder.display()),
+                )
+            })?,
+            _ => None,
+        };
+        let mode = if old.is_some() {
+            PRIVATE_MODE
+        } else {
+            NEW_FILE_MODE
+        };
+        let (temporary, file) = Temporary::create(layer.clone(), &target, mode)?;
+        let kept = old.map_or(Ok(()), |old| layer.keep_attributes(&file, &old));
+        let sink = FileSink {
+            file,
+            layer,
+            durable: options.durable,
+            replacement: Some(Replacement {
+                temporary,
+                target,
+                folder,
+            }),
+        };
+        match kept {
+            Ok(()) => Ok(sink),
+            Err(error) => {
+                let error = context(error, "cannot give the new file the mode of the old one");
+                Err(sink.abandon(error))
+            }
+        }
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.layer.write(&self.file, bytes)
+    }
+
+    pub(super) fn finish(self, counters: &Counters) -> io::Result<()> {
+        counters.waiting(|| self.put_in_place())
+    }
+
+    fn put_in_place(self) -> io::Result<()> {
+        let synced = if self.durable { self.sync() } else { Ok(()) };
+        let Some(replacement) = self.replacement else {
+            return synced.and(self.layer.close(self.file));
+        };
+        // Closed before the rename, so that an error that only the close reports still leaves the old file.
+        let closed = self.layer.close(self.file);
+        match synced.and(closed) {
+            Ok(()) => replacement.commit(&*self.layer),
+            Err(error) => Err(replacement.temporary.abandon(error)),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        match self.layer.sync(&self.file) {
+            // A FIFO or a terminal has nothing to sync.
+            Err(error) if self.replacement.is_none() && is_unknown(&error) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Gives up because of `error`, and adds to it if something is left behind.
+    fn abandon(self, error: io::Error) -> io::Error {
+        drop(self.file);
+        match self.replacement {
+            Some(replacement) => replacement.temporary.abandon(error),
+            None => error,
+        }
+    }
+}
+
+impl Replacement {
+    fn commit(self, layer: &dyn Layer) -> io::Result<()> {
+        self.temporary.rename_to(&self.target)?;
+        let Some(folder) = self.folder else {
+            return Ok(());
+        };
+        layer.sync_folder(&folder).map_err(|error| {
+            context(error, "the new file is whole and in its place, but the folder cannot be synced, so it may not survive a power failure")
+        })
+    }
+}
+
+/// Follows symlinks by hand up to what is to be written: the last of them may point at nothing yet.
+fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<Target> {
+    let mut path = path.to_owned();
+    for _ in 0..=MAX_LINK_COUNT {
+        #[cfg(unix)]
+        if let Some(file) = crate::descriptor::duplicate(&path)? {
+            return Ok(Target::Open(file));
+        }
+        let metadata = match layer.metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Target::New(path)),
+            metadata => metadata?,
+        };
+        if metadata.is_symlink() {
+            let link = layer.read_link(&path)?;
+            path = folder_of(&path).join(link);
+        } else if metadata.is_file() {
+            return Ok(Target::Regular(path, metadata));
+        } else if metadata.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "it is a directory, not a file",
+            ));
+        } else {
+            return Ok(Target::Special(path));
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("more than {MAX_LINK_COUNT} symlinks lead on from here"),
+    ))
+}
+
+/// The folder that holds `path`; the current one for a bare name.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}

@@ -1,0 +1,177 @@
+//! Temporary files in flight: their names, and the promise that none is left behind.
+//!
+//! The list of them belongs to the process, since the one who needs it is whoever ends the process. Creation, rename and removal
+//! happen under its lock, so that there is no moment in which a file exists and is not listed.
+
+use crate::error::context;
+use crate::layer::Layer;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Some file systems allow no more than 143 bytes in a name; what we add takes up to 47.
+const MAX_STEM_BYTES: usize = 90;
+/// Names that are taken by leftovers of a killed process with our number.
+const MAX_ATTEMPT_COUNT: usize = 1000;
+
+static SERIAL: AtomicU64 = AtomicU64::new(0);
+static IN_FLIGHT: Mutex<InFlight> = Mutex::new(InFlight {
+    paths: Vec::new(),
+    is_ending: false,
+});
+
+struct InFlight {
+    paths: Vec<PathBuf>,
+    /// Nothing may be created any more.
+    is_ending: bool,
+}
+
+impl InFlight {
+    fn forget(&mut self, path: &Path) {
+        if let Some(i) = self.paths.iter().position(|p| p == path) {
+            self.paths.swap_remove(i);
+        }
+    }
+}
+
+fn in_flight() -> MutexGuard<'static, InFlight> {
+    IN_FLIGHT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files of all sinks that are not finished, and lets no new ones appear: for a program that is about to exit
+/// because of a signal. Says how many it removed. Sinks fail from then on.
+///
+/// Call it from an ordinary thread that waits for signals, not from a signal handler: it takes a lock.
+pub fn remove_temporaries() -> usize {
+    let mut in_flight = in_flight();
+    in_flight.is_ending = true;
+    let paths = std::mem::take(&mut in_flight.paths);
+    let removed = paths
+        .iter()
+        .filter(|path| std::fs::remove_file(path).is_ok());
+    removed.count()
+}
+
+/// A temporary file. Dropping it removes the file.
+pub(super) struct Temporary {
+    layer: Arc<dyn Layer>,
+    /// Empty once the file is renamed or removed.
+    path: PathBuf,
+}
+
+impl Temporary {
+    /// Creates it in the folder of `target`, under a name that no other process or sink uses.
+    pub(super) fn create(
+        layer: Arc<dyn Layer>,
+        target: &Path,
+        mode: u32,
+    ) -> io::Result<(Temporary, File)> {
+        for _ in 0..MAX_ATTEMPT_COUNT {
+            let path = temporary_path(target)?;
+            match create_listed(&*layer, &path, mode) {
+                Ok(file) => return Ok((Temporary { layer, path }, file)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(explain(error, target)),
+            }
+        }
+        Err(explain(io::ErrorKind::AlreadyExists.into(), target))
+    }
+
+    /// Puts it in the place of `target`; if that fails, it is removed.
+    pub(super) fn rename_to(mut self, target: &Path) -> io::Result<()> {
+        let mut in_flight = in_flight();
+        match self.layer.rename(&self.path, target) {
+            Ok(()) => {
+                in_flight.forget(&self.path);
+                self.path = PathBuf::new();
+                Ok(())
+            }
+            Err(error) => {
+                drop(in_flight);
+                let what = format!(
+                    "cannot rename the temporary file {} to {}",
+                    self.path.display(),
+                    target.display()
+                );
+                Err(self.abandon(context(error, what)))
+            }
+        }
+    }
+
+    /// Removes it because of `error`, and adds to the error if that does not work.
+    pub(super) fn abandon(mut self, error: io::Error) -> io::Error {
+        let path = self.path.clone();
+        match self.remove() {
+            Ok(()) => error,
+            Err(_) => context(
+                error,
+                format!(
+                    "the temporary file {} could not be removed, after another error",
+                    path.display()
+                ),
+            ),
+        }
+    }
+
+    fn remove(&mut self) -> io::Result<()> {
+        if self.path.as_os_str().is_empty() {
+            return Ok(());
+        }
+        let mut in_flight = in_flight();
+        let path = std::mem::take(&mut self.path);
+        in_flight.forget(&path);
+        match self.layer.remove(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Whoever drops an unfinished sink has an error of their own, or is unwinding: there is nobody to tell.
+        let _ = self.remove();
+    }
+}
+
+fn create_listed(layer: &dyn Layer, path: &Path, mode: u32) -> io::Result<File> {
+    let mut in_flight = in_flight();
+    if in_flight.is_ending {
+        return Err(io::Error::other("the program is ending"));
+    }
+    let file = layer.create_new(path, mode)?;
+    in_flight.paths.push(path.to_owned());
+    Ok(file)
+}
+
+fn temporary_path(target: &Path) -> io::Result<PathBuf> {
+    let name = target.file_name().ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file")
+    })?;
+    let name = name.to_string_lossy();
+    let stem = shortened(&name);
+    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    Ok(target.with_file_name(format!(".{stem}.{process}-{serial}.tmp")))
+}
+
+/// The beginning of `name`, cut between two characters.
+fn shortened(name: &str) -> &str {
+    let end = name.len().min(MAX_STEM_BYTES);
+    (0..=end)
+        .rev()
+        .find_map(|end| name.get(..end))
+        .unwrap_or_default()
+}
+
+fn explain(error: io::Error, target: &Path) -> io::Error {
+    let folder = super::file::folder_of(target).display();
+    context(
+        error,
+        format!(
+            "cannot create a temporary file in the folder {folder}, which must exist and be writable since files are replaced in one step"
+        ),
+    )
+}

@@ -1,0 +1,507 @@
+//! Where bytes come from: a file, standard input, memory, or a reader that a host brings along.
+//!
+//! A regular file is *positioned*: any thread reads any range. Everything else is a *stream*, read in order under a lock.
+//! A source never hands out fewer bytes than asked for except at the end, never asks a stream for less than 64 KiB, and
+//! never keeps data beyond one block. For small sequential reads see `buffer`.
+
+use crate::BLOCK_BYTES;
+use crate::counters::Counters;
+use crate::error::{grow, retry};
+use std::fmt;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Seek};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::SystemTime;
+
+/// Bytes to read. Cloning is cheap and gives another handle on the same source.
+///
+/// `'a` is the lifetime of borrowed memory or of a borrowed reader; everything else is `Source<'static>`.
+///
+/// ```
+/// use polyhaul_bytes::Source;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let source = Source::memory(b"v 0 0 0\n");
+/// let mut block = [0; 16];
+/// assert_eq!(source.read_at(2, &mut block)?, 6);
+/// assert_eq!(&block[..6], b"0 0 0\n");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Source<'a> {
+    shared: Arc<Shared<'a>>,
+}
+
+struct Shared<'a> {
+    name: String,
+    kind: Kind<'a>,
+    /// Where `read_next` of a positioned source goes on, in bytes.
+    next: Mutex<u64>,
+    counters: Arc<Counters>,
+}
+
+enum Kind<'a> {
+    File(RegularFile),
+    Stream(Mutex<Stream<'a>>),
+    Memory(Box<dyn AsRef<[u8]> + Send + Sync + 'a>),
+}
+
+impl<'a> Source<'a> {
+    /// Opens what the user named: a regular file is positioned; a FIFO or device is a stream (opening a FIFO waits for its writer).
+    ///
+    /// `/dev/stdin` and `/dev/fd/N` go on where that descriptor stands.
+    /// Files of length 0 are streams, since the files of `/proc` say 0 whatever they hold.
+    ///
+    /// # Errors
+    /// What the system says; `IsADirectory` for a folder.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        #[cfg(unix)]
+        if let Some(file) = crate::descriptor::duplicate(path)? {
+            return Self::from_file(file, display(path));
+        }
+        match File::open(path) {
+            Ok(file) => Self::from_file(file, display(path)),
+            // Windows refuses to open a folder with a message that does not say so.
+            Err(_) if path.is_dir() => Err(directory_error()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a file that another file refers to: regular files only (symlinks are followed), and it never waits.
+    ///
+    /// # Errors
+    /// What the system says; `IsADirectory` for a folder; `InvalidInput` for a FIFO, a device or a socket.
+    pub fn open_regular(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        // Looked at before opening, since opening a device may already do something.
+        refuse_irregular(&fs::metadata(path)?)?;
+        let file = open_without_waiting(path)?;
+        let metadata = file.metadata()?;
+        refuse_irregular(&metadata)?;
+        let regular = RegularFile::new(file, 0, &metadata);
+        Ok(Self::new(display(path), Kind::File(regular)))
+    }
+
+    /// Standard input, from where it stands; positioned if it is a regular file. Bytes that `std::io::stdin` has buffered are not seen.
+    ///
+    /// # Errors
+    /// If there is no standard input.
+    pub fn stdin() -> io::Result<Self> {
+        Self::from_file(stdin_file()?, "standard input".to_owned())
+    }
+
+    /// Bytes in memory, not copied: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or anything else that can be seen as bytes.
+    pub fn memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a) -> Self {
+        Self::new("memory".to_owned(), Kind::Memory(Box::new(bytes)))
+    }
+
+    /// As [`Source::memory`], with a name for messages.
+    pub fn named_memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a, name: impl Into<String>) -> Self {
+        Self::new(name.into(), Kind::Memory(Box::new(bytes)))
+    }
+
+    /// A stream that is read from `reader`, in calls of at least 64 KiB.
+    ///
+    /// `name` stands before error messages. Short reads and `Interrupted` are fine; 0 is the end, and the reader is not called after it;
+    /// after an error it is not called either, and the error stays. A reader that claims more than it was asked for is an error.
+    pub fn reader(reader: Box<dyn Read + Send + 'a>, name: impl Into<String>) -> Self {
+        Self::new(name.into(), Kind::Stream(Mutex::new(Stream::new(reader))))
+    }
+
+    fn new(name: String, kind: Kind<'a>) -> Self {
+        let shared = Shared {
+            name,
+            kind,
+            next: Mutex::new(0),
+            counters: Arc::new(Counters::new()),
+        };
+        Source {
+            shared: Arc::new(shared),
+        }
+    }
+
+    fn from_file(mut file: File, name: String) -> io::Result<Self> {
+        let metadata = match file.metadata() {
+            Ok(metadata) => metadata,
+            // Windows has no metadata for pipes and consoles.
+            Err(_) if cfg!(windows) => return Ok(Self::reader(Box::new(file), name)),
+            Err(error) => return Err(error),
+        };
+        if metadata.is_dir() {
+            return Err(directory_error());
+        }
+        if !metadata.is_file() || metadata.len() == 0 {
+            return Ok(Self::reader(Box::new(file), name));
+        }
+        let base = file.stream_position()?;
+        let regular = RegularFile::new(file, base, &metadata);
+        Ok(Self::new(name, Kind::File(regular)))
+    }
+
+    /// What to call this source in messages: the path, "standard input", "memory" or the reader's name.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Size in bytes, if known: of a file as it was when it was opened, of memory; `None` for streams.
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "a stream cannot say whether it is empty"
+    )]
+    pub fn len(&self) -> Option<u64> {
+        match &self.shared.kind {
+            Kind::File(file) => Some(file.len),
+            Kind::Memory(memory) => Some((**memory).as_ref().len() as u64),
+            Kind::Stream(_) => None,
+        }
+    }
+
+    /// Whether [`Source::read_at`] works, from any number of threads at the same time.
+    pub fn is_positioned(&self) -> bool {
+        !matches!(self.shared.kind, Kind::Stream(_))
+    }
+
+    /// All bytes, if they are in memory already.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.shared.kind {
+            Kind::Memory(memory) => Some((**memory).as_ref()),
+            _ => None,
+        }
+    }
+
+    /// Reads at `offset` (bytes from the beginning) until `out` is full or the end is met. Fewer bytes than asked for, 0 included, mean the end.
+    ///
+    /// # Errors
+    /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; what the system says.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        match &self.shared.kind {
+            Kind::File(file) => file.read_at(offset, out, &self.shared.counters),
+            Kind::Memory(memory) => self
+                .shared
+                .counters
+                .transfer(|| Ok(copy_from((**memory).as_ref(), offset, out))),
+            Kind::Stream(_) => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "a stream can only be read in order",
+            )),
+        }
+    }
+
+    /// Reads on where the last call ended, until `out` is full or the end is met. Fewer bytes than asked for, 0 included, mean the end.
+    ///
+    /// All handles of a source share the place where it goes on. A stream is asked in blocks of at least 64 KiB whatever the length of
+    /// `out` is; lengths that are multiples of 64 KiB save a copy. For a file, prefer [`Source::read_at`] or a [`Buffer`](crate::Buffer).
+    ///
+    /// # Errors
+    /// What the reader or the system says, what [`Source::read_at`] says; then the bytes of this call are lost.
+    pub fn read_next(&self, out: &mut [u8]) -> io::Result<usize> {
+        if let Kind::Stream(stream) = &self.shared.kind {
+            return lock(stream)?.read_full(out, &self.shared.counters);
+        }
+        let mut next = lock(&self.shared.next)?;
+        let count = self.read_at(*next, out)?;
+        *next += count as u64;
+        Ok(count)
+    }
+
+    /// One call's worth of bytes: for a stream what it has, at least one byte unless it ended; otherwise `read_at`.
+    pub(crate) fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        match &self.shared.kind {
+            Kind::Stream(stream) => lock(stream)?.read_once(out, &self.shared.counters),
+            _ => self.read_at(offset, out),
+        }
+    }
+
+    /// Call after the last read: a file whose size or time of modification changed since it was opened is an error.
+    ///
+    /// # Errors
+    /// `InvalidData` if it changed; what the system says. Streams and memory never fail.
+    pub fn check_unchanged(&self) -> io::Result<()> {
+        match &self.shared.kind {
+            Kind::File(file) => file.check_unchanged(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes, calls and waiting time of this source, shared by all its handles.
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.shared.counters
+    }
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("name", &self.name())
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A regular file and what was known about it when it was opened.
+struct RegularFile {
+    file: File,
+    /// Where our byte 0 lies in the file.
+    base: u64,
+    /// Bytes from `base` to the end.
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl RegularFile {
+    fn new(file: File, base: u64, metadata: &Metadata) -> Self {
+        RegularFile {
+            file,
+            base,
+            len: metadata.len().saturating_sub(base),
+            modified: metadata.modified().ok(),
+        }
+    }
+
+    /// Never reads past the length at opening: so there is no call that only finds the end, and growth cannot leak in.
+    fn read_at(&self, offset: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
+        let remaining = self.len.saturating_sub(offset);
+        let count = usize::try_from(remaining).map_or(out.len(), |r| r.min(out.len()));
+        let mut filled = 0;
+        while filled < count {
+            let at = self.base + offset + filled as u64;
+            let part = &mut out[filled..count];
+            match retry(|| counters.transfer(|| read_file_at(&self.file, at, part)))? {
+                0 => return Err(self.shrank(at)),
+                n => filled += n,
+            }
+        }
+        Ok(count)
+    }
+
+    fn shrank(&self, end: u64) -> io::Error {
+        let expected = self.base + self.len;
+        io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!(
+                "the file shrank while it was read: no data at byte {end}, but it had {expected} bytes when it was opened"
+            ),
+        )
+    }
+
+    fn check_unchanged(&self) -> io::Result<()> {
+        let now = self.file.metadata()?;
+        let (before, after) = (self.base + self.len, now.len());
+        let change = if before != after {
+            format!("from {before} to {after} bytes")
+        } else if self.modified != now.modified().ok() {
+            "its time of modification is new".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("the file changed while it was read: {change}"),
+        ))
+    }
+}
+
+/// A reader, and up to one block that it gave when a consumer had asked for less.
+struct Stream<'a> {
+    reader: Box<dyn Read + Send + 'a>,
+    spill: Vec<u8>,
+    /// The part of `spill` that is not handed out yet.
+    spill_start: usize,
+    spill_end: usize,
+    ended: bool,
+    failed: Option<(io::ErrorKind, String)>,
+}
+
+impl<'a> Stream<'a> {
+    fn new(reader: Box<dyn Read + Send + 'a>) -> Self {
+        Stream {
+            reader,
+            spill: Vec::new(),
+            spill_start: 0,
+            spill_end: 0,
+            ended: false,
+            failed: None,
+        }
+    }
+
+    fn read_full(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < out.len() {
+            match self.read_once(&mut out[filled..], counters)? {
+                0 => break,
+                n => filled += n,
+            }
+        }
+        Ok(filled)
+    }
+
+    fn read_once(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
+        if self.spill_start == self.spill_end {
+            if out.len() >= BLOCK_BYTES {
+                return self.call(out, counters);
+            }
+            self.refill_spill(counters)?;
+        }
+        let count = out.len().min(self.spill_end - self.spill_start);
+        out[..count].copy_from_slice(&self.spill[self.spill_start..][..count]);
+        self.spill_start += count;
+        Ok(count)
+    }
+
+    fn refill_spill(&mut self, counters: &Counters) -> io::Result<()> {
+        let mut spill = std::mem::take(&mut self.spill);
+        grow(&mut spill, BLOCK_BYTES)?;
+        let result = self.call(&mut spill, counters);
+        self.spill = spill;
+        (self.spill_start, self.spill_end) = (0, 0);
+        self.spill_end = result?;
+        Ok(())
+    }
+
+    /// The one place where the reader is called.
+    fn call(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
+        if let Some((kind, message)) = &self.failed {
+            return Err(io::Error::new(*kind, message.clone()));
+        }
+        if self.ended {
+            return Ok(0);
+        }
+        let reader = &mut self.reader;
+        let mut read = || checked_count(reader.read(out)?, out.len());
+        let result = retry(|| counters.transfer(&mut read));
+        match &result {
+            Ok(count) => self.ended = *count == 0,
+            Err(error) => self.failed = Some((error.kind(), error.to_string())),
+        }
+        result
+    }
+}
+
+fn checked_count(count: usize, asked: usize) -> io::Result<usize> {
+    if count <= asked {
+        return Ok(count);
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the reader says that it read {count} bytes where {asked} were asked for"),
+    ))
+}
+
+fn copy_from(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
+    let rest = usize::try_from(offset)
+        .ok()
+        .and_then(|offset| bytes.get(offset..))
+        .unwrap_or_default();
+    let count = rest.len().min(out.len());
+    out[..count].copy_from_slice(&rest[..count]);
+    count
+}
+
+/// A reader that panicked under the lock left it in an unknown state: an error from then on, not a second panic.
+fn lock<T>(mutex: &Mutex<T>) -> io::Result<MutexGuard<'_, T>> {
+    mutex
+        .lock()
+        .map_err(|_| io::Error::other("an earlier read panicked"))
+}
+
+fn display(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn directory_error() -> io::Error {
+    io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, not a file")
+}
+
+fn refuse_irregular(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    if metadata.is_dir() {
+        return Err(directory_error());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("it is {}, not a regular file", kind_of(metadata)),
+    ))
+}
+
+#[cfg(unix)]
+fn kind_of(metadata: &Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = metadata.file_type();
+    if kind.is_fifo() {
+        "a FIFO"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(windows)]
+fn kind_of(_: &Metadata) -> &'static str {
+    "a device"
+}
+
+#[cfg(unix)]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // std adds O_CLOEXEC. Between the look at the file and here, somebody may have put a FIFO or a terminal in its place.
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+}
+
+#[cfg(windows)]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(unix)]
+fn read_file_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, out, offset)
+}
+
+#[cfg(windows)]
+fn read_file_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, out, offset)
+}
+
+#[cfg(unix)]
+fn stdin_file() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(windows)]
+fn stdin_file() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// The look at the file before it is opened would hide it if opening waited: nobody ever writes to this FIFO.
+    #[test]
+    fn opening_never_waits_and_the_second_look_refuses() {
+        let name = format!("polyhaul-bytes-fifo-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let file = open_without_waiting(&path);
+        fs::remove_file(&path).unwrap();
+        assert!(refuse_irregular(&file.unwrap().metadata().unwrap()).is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! What the tests share: a folder of their own, hostile readers, and numbers that look random but are not.
+#![allow(dead_code, reason = "no test binary uses all of it")]
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static SERIAL: AtomicU64 = AtomicU64::new(0);
+
+/// A new folder that is removed at the end of the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bytes-{}-{serial}", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(crate) fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Names of all that is in it, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let name =
+            |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<_> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A small generator, so that a failure comes again.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % limit
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.below(256) as u8).collect()
+    }
+}
+
+/// How a hostile reader answers a call that asks for so many bytes.
+pub(crate) enum Answer {
+    Give(usize),
+    Fail(io::ErrorKind),
+    /// Says that it read so many bytes, whatever was asked for.
+    Claim(usize),
+}
+
+/// A reader whose every answer is decided by a function of (number of the call, bytes asked for).
+pub(crate) struct Hostile<F> {
+    pub(crate) data: Vec<u8>,
+    pub(crate) at: usize,
+    pub(crate) call: usize,
+    pub(crate) answer: F,
+}
+
+pub(crate) fn hostile<F: FnMut(usize, usize) -> Answer>(data: &[u8], answer: F) -> Box<Hostile<F>> {
+    Box::new(Hostile {
+        data: data.to_vec(),
+        at: 0,
+        call: 0,
+        answer,
+    })
+}
+
+impl<F: FnMut(usize, usize) -> Answer> Read for Hostile<F> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.call += 1;
+        match (self.answer)(self.call - 1, out.len()) {
+            Answer::Fail(kind) => Err(kind.into()),
+            Answer::Claim(count) => Ok(count),
+            Answer::Give(most) => {
+                let rest = &self.data[self.at..];
+                let count = most.min(rest.len()).min(out.len());
+                out[..count].copy_from_slice(&rest[..count]);
+                self.at += count;
+                Ok(count)
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What a program does when a signal ends it: a test binary of its own, since no sink can be opened afterwards.
+
+mod common;
+
+use common::Folder;
+use polyhaul_bytes::{FileOptions, Sink, remove_temporaries};
+use std::fs;
+
+#[test]
+fn a_program_that_ends_leaves_no_temporary_files() {
+    let folder = Folder::new();
+    let path = folder.file("old", b"old");
+    let open = || Sink::file(&path, FileOptions::default());
+    open().unwrap().finish().unwrap();
+    drop(open().unwrap());
+    fs::write(&path, b"old").unwrap();
+    let mut sinks = [open().unwrap(), open().unwrap()];
+    sinks[0].write_all(b"new").unwrap();
+    assert_eq!(folder.names().len(), 3);
+
+    assert_eq!(remove_temporaries(), 2);
+    assert_eq!(folder.names(), ["old"]);
+    assert_eq!(remove_temporaries(), 0);
+
+    assert!(open().is_err());
+    for sink in sinks {
+        assert!(sink.finish().is_err());
+    }
+    assert_eq!(folder.names(), ["old"]);
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    Sink::memory().finish().unwrap();
+}

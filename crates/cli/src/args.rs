@@ -1,0 +1,383 @@
+//! What the command line can ask for.
+//!
+//! Only declarations and their translation into the library's options: nothing is opened here.
+
+use crate::format;
+use crate::values::{self, Direction, Places};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use polyhaul::options::{Axis, Digits, Limits, ObjOptions, OnError};
+use polyhaul::{Error, ErrorKind, Format, Result};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  polyhaul convert scene.obj clean.obj            rewrite a scene
+  polyhaul convert scene.obj out.obj --up-axis Z --forward-axis Y
+  curl -s URL | polyhaul convert - scene.obj      read standard input
+  polyhaul info scene.obj                         what is inside
+  polyhaul validate --strict assets/*.obj         every complaint, with its place
+  polyhaul demo                                   how fast is this machine?
+
+Exit codes:
+  0 done, 1 failed, 2 wrong usage, 3 some of many files failed, 130 interrupted, 143 terminated";
+
+/// Moves 3D assets between disk and memory as fast as the machine allows.
+#[derive(Debug, Parser)]
+#[command(name = "polyhaul", version, after_help = EXAMPLES)]
+#[command(
+    arg_required_else_help = true,
+    subcommand_required = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// The options that every subcommand takes.
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Read a scene and write it, in any pair of formats
+    Convert(ConvertArgs),
+    /// Say what is inside: counts, bounds, names
+    Info(InfoArgs),
+    /// List every complaint about a file, with its place
+    Validate(ValidateArgs),
+    /// Make a scene, write it, read it back, check it, and show the rates
+    Demo(DemoArgs),
+    /// Print the completion script of a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all pages to a folder
+    #[command(hide = true)]
+    Man(ManArgs),
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do with broken statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ErrorPolicy {
+    /// Stop at the first.
+    Raise,
+    /// Leave them out and count them.
+    Warn,
+}
+
+/// The options that every subcommand takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Everywhere {
+    /// Worker threads [default: one per core that the process may use]
+    #[arg(short = 'j', long, global = true, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Memory for work in flight, on top of the scene itself (64MB, 1.5GB, 512KiB)
+    #[arg(long, global = true, value_name = "SIZE", default_value = "64MiB", value_parser = values::size)]
+    pub memory_limit: u64,
+    /// Treat warnings as errors
+    #[arg(long, global = true)]
+    pub strict: bool,
+    /// What to do with a broken statement: stop, or leave it out and warn
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHAT",
+        value_enum,
+        default_value = "raise"
+    )]
+    pub on_error: ErrorPolicy,
+    /// Print exactly one JSON object on standard output, errors included
+    ///
+    /// When the scene itself goes to standard output, the object goes to standard error.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print results and errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print times, threads and memory too
+    #[arg(short, long, global = true, action = ArgAction::SetTrue)]
+    pub verbose: bool,
+    /// Show no progress bar (it appears only where standard error is a terminal)
+    #[arg(long, global = true)]
+    pub no_progress: bool,
+    /// When to use colours; NO_COLOR in the environment turns them off too
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value = "auto"
+    )]
+    pub color: ColorWhen,
+}
+
+/// How to read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reading")]
+pub struct ReadArgs {
+    /// The format of the input [default: by name and content; obj for standard input]
+    #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = format::parser())]
+    pub from: Option<Format>,
+    /// Let a scene refer to files outside of its folder
+    #[arg(long)]
+    pub allow_outside: bool,
+    /// Raise or lower a limit: line_bytes, name_bytes, elements, files, referenced_file_bytes
+    #[arg(long, value_name = "NAME=N", value_parser = values::limit)]
+    pub limit: Vec<values::Limit>,
+}
+
+/// `polyhaul convert`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  polyhaul convert scene.obj clean.obj
+  polyhaul convert scene.obj scene.obj --triangulate     replaces the file, whole or not at all
+  polyhaul convert - - < scene.obj > shortest.obj --digits shortest
+  polyhaul convert y_up.obj z_up.obj --up-axis Z --forward-axis Y --global-scale 100")]
+pub struct ConvertArgs {
+    /// The scene to read; `-` is standard input
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+    /// The file to write; `-` is standard output, which gets no material library
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// The format of the output [default: by name; obj for standard output]
+    #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
+    pub to: Option<Format>,
+    /// Make the file durable before returning: sync the file, rename it, sync the folder
+    #[arg(long)]
+    pub durable: bool,
+    /// How to read.
+    #[command(flatten)]
+    pub read: ReadArgs,
+    /// How OBJ is written.
+    #[command(flatten)]
+    pub obj: ObjArgs,
+}
+
+/// How OBJ is written: the names are Blender's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Writing OBJ")]
+pub struct ObjArgs {
+    /// The axis that faces forward: X, Y, Z, -X, -Y or -Z (NEGATIVE_X works too)
+    #[arg(
+        long,
+        value_name = "AXIS",
+        default_value = "-Z",
+        allow_hyphen_values = true
+    )]
+    pub forward_axis: Direction,
+    /// The axis that points up
+    #[arg(
+        long,
+        value_name = "AXIS",
+        default_value = "Y",
+        allow_hyphen_values = true
+    )]
+    pub up_axis: Direction,
+    /// Multiply positions by this
+    #[arg(long, value_name = "FACTOR", default_value = "1", allow_hyphen_values = true,
+          value_parser = values::scale)]
+    pub global_scale: f32,
+    /// Leave uvs out
+    #[arg(long)]
+    pub no_uv: bool,
+    /// Leave normals out
+    #[arg(long)]
+    pub no_normals: bool,
+    /// Leave vertex colours out
+    #[arg(long)]
+    pub no_colors: bool,
+    /// Leave materials out, and write no material library
+    #[arg(long)]
+    pub no_materials: bool,
+    /// Leave the PBR extensions of materials out
+    #[arg(long)]
+    pub no_pbr_extensions: bool,
+    /// Leave the groups of faces out
+    #[arg(long)]
+    pub no_groups: bool,
+    /// Leave smoothing groups out
+    #[arg(long)]
+    pub no_smooth_groups: bool,
+    /// Leave free-form curves out
+    #[arg(long)]
+    pub no_curves: bool,
+    /// Cut faces into triangles
+    #[arg(long)]
+    pub triangulate: bool,
+    /// Write `g NAME` in place of `o NAME`
+    #[arg(long)]
+    pub object_groups: bool,
+    /// Write `g OBJECT_MATERIAL` before each `usemtl`
+    #[arg(long)]
+    pub material_groups: bool,
+    /// Digits after the point of positions and uvs, 0 to 12, or `shortest` that reads back the same
+    #[arg(long, value_name = "N")]
+    pub digits: Option<Places>,
+    /// Digits of positions [default: 6]
+    #[arg(long, value_name = "N")]
+    pub position_digits: Option<Places>,
+    /// Digits of uvs [default: 6]
+    #[arg(long, value_name = "N")]
+    pub uv_digits: Option<Places>,
+    /// Digits of normals [default: 4]
+    #[arg(long, value_name = "N")]
+    pub normal_digits: Option<Places>,
+    /// Digits of vertex colours [default: 4]
+    #[arg(long, value_name = "N")]
+    pub color_digits: Option<Places>,
+}
+
+/// `polyhaul info`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  polyhaul info scene.obj
+  polyhaul info --json a.obj b.obj | jq '.files[] | [.file, .faces]'")]
+pub struct InfoArgs {
+    /// The scenes; `-` is standard input
+    #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
+    pub inputs: Vec<PathBuf>,
+    /// How to read.
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+/// `polyhaul validate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A file fails when a default read of it would stop; with --strict, on any warning. --on-error has no
+effect here: reading always goes on to the end. Beyond what reading complains about, faces that use
+a position twice and textures that do not exist are listed.
+
+Examples:
+  polyhaul validate scene.obj
+  polyhaul validate --strict --json assets/*.obj")]
+pub struct ValidateArgs {
+    /// The scenes; `-` is standard input, which is held in memory
+    #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
+    pub inputs: Vec<PathBuf>,
+    /// How to read.
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+/// `polyhaul demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  polyhaul demo
+  polyhaul demo --size 500MB -j 4
+  polyhaul demo --keep /tmp/scene        look at what was written")]
+pub struct DemoArgs {
+    /// About how much OBJ to make, 100KB to 4GB
+    #[arg(long, value_name = "SIZE", default_value = "100MB", value_parser = values::demo_size)]
+    pub size: u64,
+    /// Write to this folder and keep the scene [default: a temporary folder]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub keep: Option<PathBuf>,
+}
+
+/// `polyhaul completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  polyhaul completions bash > ~/.local/share/bash-completion/completions/polyhaul
+  polyhaul completions zsh > ~/.zfunc/_polyhaul")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// `polyhaul man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write the pages of all subcommands to this folder instead
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
+}
+
+impl Everywhere {
+    /// What reading does with broken statements; that and `--strict` must not contradict each other.
+    pub fn policy(&self) -> Result<OnError> {
+        match self.on_error {
+            ErrorPolicy::Raise => Ok(OnError::Raise),
+            ErrorPolicy::Warn if !self.strict => Ok(OnError::Warn),
+            ErrorPolicy::Warn => {
+                let error = Error::new(
+                    ErrorKind::Usage,
+                    "--strict and --on-error warn contradict each other",
+                );
+                Err(error
+                    .with_hint("--strict stops at the first warning; leave one of the two out"))
+            }
+        }
+    }
+}
+
+impl ReadArgs {
+    /// The default limits with the changes that were asked for.
+    pub fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        self.limit.iter().for_each(|limit| limit.apply(&mut limits));
+        limits
+    }
+}
+
+impl ObjArgs {
+    /// The library's options.
+    pub fn options(&self) -> Result<ObjOptions> {
+        let defaults = ObjOptions::default();
+        let pick = |own: Option<Places>, shared: Option<Places>, default: Digits| {
+            own.or(shared).map_or(default, |places| places.0)
+        };
+        Ok(ObjOptions {
+            position_digits: pick(self.position_digits, self.digits, defaults.position_digits),
+            uv_digits: pick(self.uv_digits, self.digits, defaults.uv_digits),
+            normal_digits: pick(self.normal_digits, None, defaults.normal_digits),
+            color_digits: pick(self.color_digits, None, defaults.color_digits),
+            forward_axis: self.forward_axis.0,
+            up_axis: self.checked_up_axis()?,
+            global_scale: self.global_scale,
+            export_uv: !self.no_uv,
+            export_normals: !self.no_normals,
+            export_colors: !self.no_colors,
+            export_materials: !self.no_materials,
+            export_pbr_extensions: !self.no_pbr_extensions,
+            export_triangulated_mesh: self.triangulate,
+            export_object_groups: self.object_groups,
+            export_material_groups: self.material_groups,
+            export_groups: !self.no_groups,
+            export_smooth_groups: !self.no_smooth_groups,
+            export_curves: !self.no_curves,
+        })
+    }
+
+    fn checked_up_axis(&self) -> Result<Axis> {
+        let (forward, up) = (self.forward_axis, self.up_axis);
+        if forward.line() != up.line() {
+            return Ok(up.0);
+        }
+        let message = format!("--forward-axis {forward} and --up-axis {up} lie on one line");
+        let hint = format!(
+            "with --up-axis {up}, choose for example --forward-axis {}",
+            up.another()
+        );
+        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
+    }
+}

@@ -1,0 +1,239 @@
+//! Compares the scene that was made with the scene that was read back.
+//!
+//! The two may be cut into meshes in different ways, so their arrays are compared end to end, and
+//! indices are counted from the first mesh on.
+
+use super::io;
+use polyhaul::Result;
+use polyhaul::model::{Elements, Mesh, Scene};
+use polyhaul::options::{Digits, ObjOptions};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// What differs, in words.
+type Difference = std::result::Result<(), String>;
+
+/// An error where the scenes differ by more than the printed digits.
+pub fn compare(made: &Scene, read: &Scene, options: &ObjOptions) -> Difference {
+    let names = |scene: &Scene| {
+        scene
+            .objects
+            .iter()
+            .map(|object| object.name.clone())
+            .collect::<Vec<_>>()
+    };
+    equal("object", names(made).into_iter(), names(read).into_iter())?;
+    let spans = |scene: &Scene| scene.objects.iter().map(span).collect::<Vec<_>>();
+    equal(
+        "size of object",
+        spans(made).into_iter(),
+        spans(read).into_iter(),
+    )?;
+    close(
+        "position",
+        numbers(made, |m| &m.positions),
+        numbers(read, |m| &m.positions),
+        options.position_digits,
+    )?;
+    close(
+        "uv",
+        numbers(made, |m| &m.uvs),
+        numbers(read, |m| &m.uvs),
+        options.uv_digits,
+    )?;
+    close(
+        "normal",
+        numbers(made, |m| &m.normals),
+        numbers(read, |m| &m.normals),
+        options.normal_digits,
+    )?;
+    let sizes = |scene| {
+        elements(scene).flat_map(|faces| faces.offsets.windows(2).map(|pair| pair[1] - pair[0]))
+    };
+    equal("size of face", sizes(made), sizes(read))?;
+    let positions = |scene| {
+        indices(
+            scene,
+            |faces| &faces.corner_positions,
+            |mesh| mesh.positions.len(),
+        )
+    };
+    equal("position of corner", positions(made), positions(read))?;
+    let uvs = |scene| indices(scene, |faces| &faces.corner_uvs, |mesh| mesh.uvs.len());
+    equal("uv of corner", uvs(made), uvs(read))?;
+    let normals = |scene| {
+        indices(
+            scene,
+            |faces| &faces.corner_normals,
+            |mesh| mesh.normals.len(),
+        )
+    };
+    equal("normal of corner", normals(made), normals(read))?;
+    equal("material", used(made), used(read))
+}
+
+fn span(object: &polyhaul::model::Object) -> Vec<u32> {
+    let pairs = object
+        .end
+        .to_array()
+        .into_iter()
+        .zip(object.start.to_array());
+    pairs.map(|(end, start)| end.wrapping_sub(start)).collect()
+}
+
+fn elements(scene: &Scene) -> impl Iterator<Item = &Elements> {
+    scene.meshes.iter().map(|mesh| &mesh.faces)
+}
+
+/// The values of an array of all meshes, one after the other.
+fn numbers<const N: usize>(
+    scene: &Scene,
+    array: fn(&Mesh) -> &[[f32; N]],
+) -> impl Iterator<Item = f32> {
+    scene
+        .meshes
+        .iter()
+        .flat_map(move |mesh| array(mesh).as_flattened().iter().copied())
+}
+
+/// The indices of a stream of all meshes, as if the meshes were one.
+fn indices(
+    scene: &Scene,
+    stream: fn(&Elements) -> &[u32],
+    count: fn(&Mesh) -> usize,
+) -> impl Iterator<Item = usize> {
+    let mut next = 0;
+    scene.meshes.iter().flat_map(move |mesh| {
+        let base = next;
+        next += count(mesh);
+        stream(&mesh.faces)
+            .iter()
+            .map(move |&index| base + index as usize)
+    })
+}
+
+/// The names of the materials in the order of their use.
+fn used(scene: &Scene) -> impl Iterator<Item = &str> {
+    let runs = scene.meshes.iter().flat_map(|mesh| &mesh.material_runs);
+    runs.map(|run| {
+        scene
+            .materials
+            .get(run.value as usize)
+            .map_or("", |material| &material.name)
+    })
+}
+
+fn equal<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    made: impl Iterator<Item = T>,
+    read: impl Iterator<Item = T>,
+) -> Difference {
+    each(what, made, read, |a, b| a == b)
+}
+
+fn close(
+    what: &str,
+    made: impl Iterator<Item = f32>,
+    read: impl Iterator<Item = f32>,
+    digits: Digits,
+) -> Difference {
+    let printed = match digits {
+        Digits::Fixed(digits) => 0.5 * 10f64.powi(-i32::from(digits)),
+        Digits::Shortest => 0.0,
+    };
+    let near = |a: &f32, b: &f32| {
+        let rounding = f64::from(a.abs().max(b.abs())) * f64::from(f32::EPSILON);
+        (f64::from(*a) - f64::from(*b)).abs() <= printed * 1.000_001 + rounding
+    };
+    each(what, made, read, near)
+}
+
+fn each<T: std::fmt::Debug>(
+    what: &str,
+    mut made: impl Iterator<Item = T>,
+    mut read: impl Iterator<Item = T>,
+    same: impl Fn(&T, &T) -> bool,
+) -> Difference {
+    for index in 0u64.. {
+        match (made.next(), read.next()) {
+            (None, None) => break,
+            (Some(a), Some(b)) if same(&a, &b) => {}
+            (Some(a), Some(b)) => {
+                return Err(format!("{what} {index} was {a:?} and came back as {b:?}"));
+            }
+            (Some(_), None) => return Err(format!("{what} {index} is missing")),
+            (None, Some(_)) => return Err(format!("{what} {index} is new")),
+        }
+    }
+    Ok(())
+}
+
+/// The offset of the first byte in which two files differ.
+pub fn first_difference(one: &Path, other: &Path) -> Result<Option<u64>> {
+    let open = |path: &Path| match File::open(path) {
+        Ok(file) => Ok(BufReader::with_capacity(1 << 20, file)),
+        Err(error) => Err(io("opening", path, error)),
+    };
+    let (mut a, mut b) = (open(one)?, open(other)?);
+    let mut offset = 0;
+    loop {
+        let left = a.fill_buf().map_err(|error| io("reading", one, error))?;
+        let right = b.fill_buf().map_err(|error| io("reading", other, error))?;
+        let count = left.len().min(right.len());
+        if left[..count] != right[..count] {
+            let equal = left.iter().zip(right).take_while(|(a, b)| a == b).count();
+            return Ok(Some(offset + equal as u64));
+        }
+        if count == 0 {
+            return Ok((left.len() != right.len()).then_some(offset));
+        }
+        a.consume(count);
+        b.consume(count);
+        offset += count as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Folder, scene};
+    use super::*;
+
+    #[test]
+    fn differences_are_found() {
+        let made = scene::of_size(100_000);
+        let options = ObjOptions::default();
+        assert_eq!(compare(&made, &made.clone(), &options), Ok(()));
+        let changes: [fn(&mut Scene); 6] = [
+            |scene| scene.objects[1].name.push('x'),
+            |scene| scene.meshes[0].positions[3][1] += 0.001,
+            |scene| scene.meshes[1].normals.truncate(5),
+            |scene| scene.meshes[0].faces.corner_uvs[7] += 1,
+            |scene| scene.meshes[0].material_runs[0].value += 1,
+            |scene| scene.objects[0].end.faces -= 1,
+        ];
+        for (index, change) in changes.iter().enumerate() {
+            let mut read = made.clone();
+            change(&mut read);
+            assert!(compare(&made, &read, &options).is_err(), "change {index}");
+        }
+    }
+
+    #[test]
+    fn files_differ_where_they_differ() {
+        let folder = Folder::new(None).unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            path
+        };
+        let (a, b, c) = (
+            file("a", b"12345"),
+            file("b", b"12845"),
+            file("c", b"123456"),
+        );
+        assert_eq!(first_difference(&a, &a).unwrap(), None);
+        assert_eq!(first_difference(&a, &b).unwrap(), Some(2));
+        assert_eq!(first_difference(&a, &c).unwrap(), Some(5));
+    }
+}

@@ -1,0 +1,84 @@
+//! A folder that goes away with everything in it, unless it is to be kept.
+
+use super::io;
+use polyhaul::Result;
+use std::path::{Path, PathBuf};
+
+/// A folder for the demo's files.
+pub struct Folder {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Folder {
+    /// The folder to keep, made where it is missing, or a new temporary one.
+    pub fn new(keep: Option<&Path>) -> Result<Folder> {
+        match keep {
+            Some(path) => {
+                std::fs::create_dir_all(path)
+                    .map_err(|error| io("making the folder", path, error))?;
+                Ok(Folder {
+                    path: path.into(),
+                    keep: true,
+                })
+            }
+            None => Self::temporary(),
+        }
+    }
+
+    fn temporary() -> Result<Folder> {
+        let mut attempt = 0;
+        loop {
+            let name = format!("polyhaul-demo-{}-{attempt}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(Folder { path, keep: false }),
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 100 =>
+                {
+                    attempt += 1
+                }
+                Err(error) => return Err(io("making the folder", &path, error)),
+            }
+        }
+    }
+
+    /// A folder inside, which goes away in any case.
+    pub fn inner(&self, name: &str) -> Result<Folder> {
+        let path = self.path.join(name);
+        std::fs::create_dir(&path).map_err(|error| io("making the folder", &path, error))?;
+        Ok(Folder { path, keep: false })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // It was made by this process, so everything in it is this process's own.
+        if !self.keep {
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_folders_go_away() {
+        let (one, two) = (Folder::new(None).unwrap(), Folder::new(None).unwrap());
+        assert_ne!(one.path(), two.path());
+        let inner = one.inner("a").unwrap();
+        std::fs::write(inner.path().join("x"), "x").unwrap();
+        let path = one.path().to_path_buf();
+        drop(inner);
+        assert!(path.exists() && !path.join("a").exists());
+        drop(one);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,159 @@
+//! `polyhaul demo`: the main job from end to end, on a scene that it makes itself.
+//!
+//! `scene` makes the scene, `check` compares what came back, `rates` measures this machine's plain
+//! reads and writes, and `folder` gives a place that is taken away again.
+
+mod check;
+mod folder;
+mod rates;
+mod scene;
+
+use crate::args::DemoArgs;
+use crate::contents::Contents;
+use crate::session::{JsonTo, Session};
+use crate::{DONE, FAILED, console, human};
+use folder::Folder;
+use polyhaul::model::Scene;
+use polyhaul::options::ObjOptions;
+use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions};
+use rates::Rate;
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+
+const NAME: &str = "demo.obj";
+
+#[derive(Serialize)]
+struct Details {
+    same: bool,
+    /// Where the scene was kept.
+    folder: Option<String>,
+    bytes: u64,
+    rates: Vec<Rate>,
+    #[serde(flatten)]
+    contents: Contents,
+}
+
+/// Makes, writes, reads and checks a scene, and shows the rates.
+pub fn run(session: &Session, args: &DemoArgs) -> u8 {
+    match demo(session, args) {
+        Ok((details, report)) => {
+            session.show_warnings(&report);
+            if !session.everywhere.json && !console::result(&table(&details)) {
+                return FAILED;
+            }
+            session.show_work(&report);
+            session.finish("demo", Some(details), &report, (DONE, None), JsonTo::Stdout)
+        }
+        Err(error) => session.fail("demo", &error, JsonTo::Stdout),
+    }
+}
+
+fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
+    // Signals wait for the end of the running step, so that the folder is taken away.
+    let _hold = session.signals().hold()?;
+    let folder = Folder::new(args.keep.as_deref())?;
+    let file = folder.path().join(NAME);
+    let made = scene::of_size(args.size);
+    let write = WriteOptions {
+        format: Some(Format::Obj),
+        run: session.run_options(),
+        ..WriteOptions::default()
+    };
+    let read = ReadOptions {
+        run: session.run_options(),
+        ..ReadOptions::default()
+    };
+
+    let (write_time, mut report) = timed(|| session.save(&made, &file, &write))?;
+    let bytes = std::fs::metadata(&file)
+        .map_err(|error| io("looking at", &file, error))?
+        .len();
+    let plain_write = rates::plain_write(&file, &folder.path().join("plain.tmp"))?;
+    let (read_time, loaded) = timed(|| session.load(&file, &read))?;
+    let plain_read = rates::plain_read(&file)?;
+    report.extend(loaded.report);
+    verify(session, &made, &loaded.scene, &file, &folder)?;
+
+    let rates = vec![
+        Rate::new("write", bytes, write_time),
+        Rate::new("plain write", bytes, plain_write),
+        Rate::new("read", bytes, read_time),
+        Rate::new("plain read", bytes, plain_read),
+    ];
+    let contents = Contents::counts(&made);
+    let kept = args
+        .keep
+        .as_ref()
+        .map(|folder| folder.display().to_string());
+    Ok((
+        Details {
+            same: true,
+            folder: kept,
+            bytes,
+            rates,
+            contents,
+        },
+        report,
+    ))
+}
+
+/// What was read must be what was made, and be written as the same bytes again.
+fn verify(
+    session: &Session,
+    made: &Scene,
+    read: &Scene,
+    file: &Path,
+    folder: &Folder,
+) -> Result<()> {
+    let options = ObjOptions::default();
+    let wrong = |what: String| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("the demo's check failed: {what}"),
+        )
+    };
+    check::compare(made, read, &options).map_err(wrong)?;
+    let again = folder.inner("again")?;
+    let second = again.path().join(NAME);
+    let write = WriteOptions {
+        format: Some(Format::Obj),
+        run: session.run_options(),
+        ..WriteOptions::default()
+    };
+    session.save(read, &second, &write)?;
+    match check::first_difference(file, &second)? {
+        None => Ok(()),
+        Some(offset) => Err(wrong(format!(
+            "the second write differs from the first at byte {offset}"
+        ))),
+    }
+}
+
+fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
+    let start = Instant::now();
+    let result = work()?;
+    Ok((start.elapsed().as_secs_f64(), result))
+}
+
+fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
+    Error::io(doing, &path.display().to_string(), error)
+}
+
+fn table(details: &Details) -> String {
+    let mut text = format!(
+        "{}: {}, {}; read back and written again: the same\n\n",
+        human::bytes(details.bytes),
+        human::plural(details.contents.objects, "object"),
+        human::plural(details.contents.faces, "face"),
+    );
+    for pair in details.rates.chunks(2) {
+        for (rate, plain) in pair.iter().zip([pair.last(), None]) {
+            text.push_str(&rate.row(plain));
+        }
+    }
+    if let Some(folder) = &details.folder {
+        text.push_str(&format!("\nkept in {}\n", human::safe(folder)));
+    }
+    text
+}

@@ -1,0 +1,118 @@
+//! How fast things went, beside what this machine does with the same bytes and no work on them.
+
+use super::io;
+use crate::human;
+use polyhaul::Result;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Instant;
+
+/// Bytes per call: the plain rates do not grow beyond.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// One line of the table.
+#[derive(Serialize)]
+pub struct Rate {
+    name: &'static str,
+    bytes: u64,
+    seconds: f64,
+    bytes_per_second: f64,
+}
+
+impl Rate {
+    /// So many bytes in so much time.
+    pub fn new(name: &'static str, bytes: u64, seconds: f64) -> Rate {
+        Rate {
+            name,
+            bytes,
+            seconds,
+            bytes_per_second: bytes as f64 / seconds.max(1e-9),
+        }
+    }
+
+    /// The line, with the share of the machine's `plain` rate.
+    pub fn row(&self, plain: Option<&Rate>) -> String {
+        let share = plain.map_or(String::new(), |plain| {
+            format!(
+                "   {:.0} % of {}",
+                100.0 * self.bytes_per_second / plain.bytes_per_second,
+                plain.name
+            )
+        });
+        let (time, rate) = (
+            human::seconds(self.seconds),
+            human::rate(self.bytes, self.seconds),
+        );
+        format!("  {:<12}{time:>10}{rate:>14}{share}\n", self.name)
+    }
+}
+
+/// The seconds that reading the file takes, into a buffer that is used again and again.
+pub fn plain_read(path: &Path) -> Result<f64> {
+    let mut buffer = vec![0; BLOCK_BYTES];
+    let start = Instant::now();
+    let mut file = File::open(path).map_err(|error| io("opening", path, error))?;
+    while file
+        .read(&mut buffer)
+        .map_err(|error| io("reading", path, error))?
+        > 0
+    {}
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// The seconds that writing as many bytes takes: the first block of `path`, over and over.
+pub fn plain_write(path: &Path, target: &Path) -> Result<f64> {
+    let (block, bytes) = first_block(path).map_err(|error| io("reading", path, error))?;
+    let result =
+        write_repeated(&block, bytes, target).map_err(|error| io("writing", target, error));
+    let _ = std::fs::remove_file(target);
+    result
+}
+
+fn first_block(path: &Path) -> std::io::Result<(Vec<u8>, u64)> {
+    let file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    let mut block = Vec::new();
+    file.take(BLOCK_BYTES as u64).read_to_end(&mut block)?;
+    Ok((block, bytes))
+}
+
+fn write_repeated(block: &[u8], bytes: u64, target: &Path) -> std::io::Result<f64> {
+    let start = Instant::now();
+    let mut file = File::create_new(target)?;
+    let mut left = bytes;
+    while left > 0 && !block.is_empty() {
+        let part = left.min(block.len() as u64);
+        file.write_all(&block[..part as usize])?;
+        left -= part;
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_the_plain_rate() {
+        let (own, plain) = (
+            Rate::new("write", 100_000_000, 0.2),
+            Rate::new("plain write", 100_000_000, 0.1),
+        );
+        assert_eq!(
+            own.row(Some(&plain)),
+            "  write           0.20 s      500 MB/s   50 % of plain write\n"
+        );
+    }
+
+    #[test]
+    fn plain_writes_leave_nothing() {
+        let folder = super::super::Folder::new(None).unwrap();
+        let (file, target) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::write(&file, vec![7; BLOCK_BYTES + 5]).unwrap();
+        assert!(plain_write(&file, &target).unwrap() > 0.0 && plain_read(&file).unwrap() > 0.0);
+        assert!(!target.exists());
+    }
+}

@@ -1,0 +1,137 @@
+//! `polyhaul info IN...`.
+
+use crate::args::InfoArgs;
+use crate::contents::Inventory;
+use crate::json::{Failure, Warnings};
+use crate::session::{JsonTo, Session};
+use crate::{FAILED, console, human, many};
+use polyhaul::{Error, ErrorKind, Report};
+use serde::Serialize;
+use std::path::Path;
+
+/// One file of many in JSON.
+#[derive(Serialize)]
+struct File<'a> {
+    file: String,
+    #[serde(flatten)]
+    inventory: Option<&'a Inventory>,
+    bytes_in: u64,
+    warnings: Warnings<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+}
+
+#[derive(Serialize)]
+struct Details<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(flatten)]
+    inventory: &'a Inventory,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<File<'a>>,
+}
+
+/// What one input turned out to be.
+struct Found<'a> {
+    path: &'a Path,
+    result: Result<Inventory, Error>,
+    report: Report,
+}
+
+/// Says what is inside of each input.
+pub fn run(session: &Session, args: &InfoArgs) -> u8 {
+    if let Err(error) = many::check_streams(&args.inputs).and(session.everywhere.policy().map(drop))
+    {
+        return session.fail("info", &error, JsonTo::Stdout);
+    }
+    let mut all = Vec::new();
+    for path in &args.inputs {
+        let found = look(session, path, args);
+        if !show(session, &found) {
+            return FAILED;
+        }
+        let stop = found
+            .result
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::Cancelled);
+        all.push(found);
+        if stop {
+            break;
+        }
+    }
+    finish(session, &all)
+}
+
+fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> Found<'a> {
+    let loaded = session
+        .read_options(&args.read)
+        .and_then(|options| session.load(path, &options));
+    match loaded {
+        Ok(loaded) => Found {
+            path,
+            result: Ok(Inventory::of(&loaded.scene)),
+            report: loaded.report,
+        },
+        Err(error) => Found {
+            path,
+            result: Err(error),
+            report: Report::default(),
+        },
+    }
+}
+
+/// Shows the table, and what was wrong; `false` where nobody listens any more.
+fn show(session: &Session, found: &Found<'_>) -> bool {
+    session.show_warnings(&found.report);
+    session.show_work(&found.report);
+    match &found.result {
+        Ok(_) if session.everywhere.json => true,
+        Ok(inventory) => {
+            let name = human::safe(&found.path.display().to_string());
+            let size = human::bytes(found.report.bytes_in);
+            console::result(&format!("{name}  ({size})\n{}", inventory.table()))
+        }
+        Err(error) => {
+            session.show_error(error);
+            true
+        }
+    }
+}
+
+fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
+    let error = all
+        .iter()
+        .rev()
+        .find_map(|found| found.result.as_ref().err());
+    let failed = all.iter().filter(|found| found.result.is_err()).count();
+    let code = many::exit_code(session, failed, all.len(), error);
+    let mut sum = Inventory::default();
+    let mut report = Report::default();
+    for found in all {
+        report.extend(found.report.clone());
+        sum.add(found.result.as_ref().unwrap_or(&Inventory::default()));
+    }
+    let details = match all {
+        [one] => one.result.as_ref().ok().map(|inventory| Details {
+            file: Some(one.path.display().to_string()),
+            inventory,
+            files: Vec::new(),
+        }),
+        _ => Some(Details {
+            file: None,
+            inventory: &sum,
+            files: all.iter().map(entry).collect(),
+        }),
+    };
+    session.finish("info", details, &report, (code, error), JsonTo::Stdout)
+}
+
+fn entry<'a>(found: &'a Found<'_>) -> File<'a> {
+    File {
+        file: found.path.display().to_string(),
+        inventory: found.result.as_ref().ok(),
+        bytes_in: found.report.bytes_in,
+        warnings: Warnings::new(&found.report.warnings),
+        error: found.result.as_ref().err().map(Failure::new),
+    }
+}

@@ -1,0 +1,240 @@
+//! The one object that `--json` prints.
+//!
+//! Every subcommand prints the same keys, with keys of its own before them. Sizes are in bytes,
+//! times in seconds; what is not known is `null`.
+
+use crate::peak;
+use polyhaul::error::{Diagnostic, Place};
+use polyhaul::{Error, ErrorKind, Report, warnings};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The object.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    command: &'a str,
+    #[serde(flatten)]
+    details: Option<T>,
+    bytes_in: u64,
+    bytes_out: u64,
+    seconds: f64,
+    phases: Vec<Phase>,
+    peak_bytes: Option<u64>,
+    threads: usize,
+    warnings: Warnings<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+}
+
+#[derive(Serialize)]
+struct Phase {
+    name: &'static str,
+    seconds: f64,
+}
+
+/// The warnings of one file, or of all.
+#[derive(Serialize)]
+pub struct Warnings<'a> {
+    total: u64,
+    counts: &'a BTreeMap<&'static str, u64>,
+    listed: Vec<Listed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    code: &'a str,
+    message: &'a str,
+    #[serde(flatten)]
+    place: At,
+}
+
+#[derive(Serialize)]
+struct At {
+    file: String,
+    line: Option<u64>,
+    column: Option<u64>,
+    offset: Option<u64>,
+}
+
+/// What went wrong.
+#[derive(Serialize)]
+pub struct Failure {
+    kind: &'static str,
+    message: String,
+    #[serde(flatten)]
+    place: At,
+    expected: Option<String>,
+    hint: Option<String>,
+}
+
+/// The object of a subcommand, in one line.
+pub fn document<T: Serialize>(
+    command: &str,
+    details: Option<T>,
+    seconds: f64,
+    report: &Report,
+    error: Option<&Error>,
+) -> String {
+    let phase = |phase: &polyhaul::report::Phase| Phase {
+        name: phase.name,
+        seconds: phase.elapsed.as_secs_f64(),
+    };
+    line(&Document {
+        command,
+        details,
+        bytes_in: report.bytes_in,
+        bytes_out: report.bytes_out,
+        seconds,
+        phases: report.phases.iter().map(phase).collect(),
+        peak_bytes: peak::bytes(),
+        threads: report.threads,
+        warnings: Warnings::new(&report.warnings),
+        error: error.map(Failure::new),
+    })
+}
+
+/// The object for arguments that make no sense.
+pub fn usage(message: &str) -> String {
+    let message = message
+        .trim_end()
+        .strip_prefix("error: ")
+        .unwrap_or(message)
+        .trim_end();
+    let error = Failure::of("usage", &Diagnostic::new(message));
+    line(&serde_json::json!({ "error": error }))
+}
+
+fn line(value: &impl Serialize) -> String {
+    let mut text =
+        serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+    text.push('\n');
+    text
+}
+
+impl<'a> Warnings<'a> {
+    /// The warnings of a log.
+    pub fn new(log: &'a warnings::Warnings) -> Self {
+        let listed = log.kept().iter().map(|warning| Listed {
+            code: warning.code,
+            message: &warning.diagnostic.message,
+            place: At::new(&warning.diagnostic.place),
+        });
+        Warnings {
+            total: log.total(),
+            counts: log.counts(),
+            listed: listed.collect(),
+        }
+    }
+}
+
+impl At {
+    fn new(place: &Place) -> At {
+        At {
+            file: place.file.to_string(),
+            line: place.line,
+            column: place.column,
+            offset: place.offset,
+        }
+    }
+}
+
+impl Failure {
+    /// What an error says.
+    pub fn new(error: &Error) -> Failure {
+        Failure::of(kind(error.kind()), error.diagnostic())
+    }
+
+    fn of(kind: &'static str, diagnostic: &Diagnostic) -> Failure {
+        Failure {
+            kind,
+            message: diagnostic.message.clone(),
+            place: At::new(&diagnostic.place),
+            expected: diagnostic.expected.clone(),
+            hint: diagnostic.hint.clone(),
+        }
+    }
+}
+
+fn kind(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Malformed => "malformed",
+        ErrorKind::Limit => "limit",
+        ErrorKind::Unsupported => "unsupported",
+        ErrorKind::Io => "io",
+        ErrorKind::Usage => "usage",
+        ErrorKind::Host => "host",
+        ErrorKind::Memory => "memory",
+        ErrorKind::Cancelled => "cancelled",
+        _ => "internal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn parsed(text: &str) -> Value {
+        assert_eq!(text.matches('\n').count(), 1);
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_document_has_the_shared_keys_and_its_own() {
+        let mut report = Report {
+            bytes_in: 7,
+            threads: 2,
+            ..Report::default()
+        };
+        let place = Place {
+            file: "a.obj".into(),
+            line: Some(3),
+            column: None,
+            offset: Some(9),
+        };
+        report.warnings.push(
+            "odd",
+            Diagnostic {
+                place,
+                ..Diagnostic::new("is odd")
+            },
+        );
+        report.phase("read", || ());
+        let value = parsed(&document(
+            "info",
+            Some(json!({"faces": 1})),
+            0.5,
+            &report,
+            None,
+        ));
+        assert_eq!(value["faces"], 1);
+        assert_eq!(
+            (&value["bytes_in"], &value["seconds"]),
+            (&json!(7), &json!(0.5))
+        );
+        assert_eq!(value["phases"][0]["name"], "read");
+        assert_eq!(value["warnings"]["counts"], json!({"odd": 1}));
+        let listed = json!({"code": "odd", "message": "is odd", "file": "a.obj", "line": 3, "column": null, "offset": 9});
+        assert_eq!(value["warnings"]["listed"], json!([listed]));
+        assert!(value.get("error").is_none());
+    }
+
+    #[test]
+    fn errors_are_objects_too() {
+        let error = Error::new(ErrorKind::Limit, "too long").with_hint("raise it");
+        let value = parsed(&document(
+            "convert",
+            None::<()>,
+            0.0,
+            &Report::default(),
+            Some(&error),
+        ));
+        assert_eq!(
+            (&value["error"]["kind"], &value["error"]["hint"]),
+            (&json!("limit"), &json!("raise it"))
+        );
+        assert_eq!(value["warnings"]["total"], 0);
+        let value = parsed(&usage("error: unknown option\n\nUsage: x\n"));
+        assert_eq!(value["error"]["message"], "unknown option\n\nUsage: x");
+    }
+}

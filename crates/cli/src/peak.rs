@@ -1,0 +1,53 @@
+//! The most memory that this process ever used.
+
+/// Peak resident memory in bytes; `None` where the system does not tell.
+pub fn bytes() -> Option<u64> {
+    high_water_mark().or_else(usage)
+}
+
+/// Linux keeps the mark of this program apart; `getrusage` there counts what its parent used
+/// before this program was started, too.
+fn high_water_mark() -> Option<u64> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(unix)]
+fn usage() -> Option<u64> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the pointer is to writable memory of the right type, which the call fills on success.
+    let usage = unsafe {
+        if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
+            return None;
+        }
+        usage.assume_init()
+    };
+    let unit = if cfg!(target_vendor = "apple") {
+        1
+    } else {
+        1024
+    };
+    u64::try_from(usage.ru_maxrss).ok().map(|peak| peak * unit)
+}
+
+#[cfg(not(unix))]
+fn usage() -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    #[cfg(unix)]
+    fn the_peak_is_more_than_nothing() {
+        assert!(super::bytes().unwrap() > 100_000);
+        assert!(super::usage().unwrap() > 100_000);
+    }
+}

@@ -1,0 +1,214 @@
+//! Golden tests: what people see, letter by letter, without the colours.
+
+use super::*;
+use polyhaul::error::Place;
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+fn number() -> Diagnostic {
+    Diagnostic {
+        message: "this is not a number".into(),
+        expected: Some("a number with a decimal point".into()),
+        hint: Some("write 2.5".into()),
+        place: Place {
+            file: "models/a.obj".into(),
+            line: Some(12),
+            column: Some(5),
+            offset: Some(99),
+        },
+        excerpt: Some(Excerpt {
+            text: "v 1 2,5 3".into(),
+            marked: 4..7,
+        }),
+    }
+}
+
+#[test]
+fn an_error_with_everything() {
+    let golden = "\
+error: this is not a number
+  --> models/a.obj:12:5
+   |
+12 | v 1 2,5 3
+   |     ^^^ expected a number with a decimal point
+   |
+   = help: write 2.5
+";
+    assert_eq!(plain(&error(&number())), golden);
+}
+
+#[test]
+fn a_warning_has_its_code_and_its_colour() {
+    let diagnostic = Diagnostic {
+        hint: None,
+        expected: None,
+        ..number()
+    };
+    let text = warning(&Warning {
+        code: "bad-number",
+        diagnostic,
+    });
+    let golden = "\
+warning[bad-number]: this is not a number
+  --> models/a.obj:12:5
+   |
+12 | v 1 2,5 3
+   |     ^^^
+";
+    assert_eq!(plain(&text), golden);
+    assert!(
+        text.contains("\u{1b}[33m") || text.contains("\u{1b}[93m"),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn without_a_line_the_place_stands_before_the_message() {
+    let place = Place {
+        file: "a.obj".into(),
+        line: Some(7),
+        ..Place::default()
+    };
+    let diagnostic = Diagnostic {
+        place,
+        excerpt: None,
+        hint: None,
+        expected: None,
+        ..number()
+    };
+    assert_eq!(
+        plain(&error(&diagnostic)),
+        "error: a.obj:7: this is not a number\n"
+    );
+    assert_eq!(
+        plain(&error(&Diagnostic::new("out of luck"))),
+        "error: out of luck\n"
+    );
+}
+
+#[test]
+fn without_a_line_expectation_and_hint_follow() {
+    let golden = "\
+error: models/a.obj:12:5: this is not a number
+ |
+ = note: expected a number with a decimal point
+ = help: write 2.5
+";
+    assert_eq!(
+        plain(&error(&Diagnostic {
+            excerpt: None,
+            ..number()
+        })),
+        golden
+    );
+}
+
+#[test]
+fn an_excerpt_from_inside_a_long_line_keeps_the_true_column() {
+    let mut diagnostic = number();
+    diagnostic.place.column = Some(100_004);
+    let text = plain(&error(&diagnostic));
+    assert!(text.contains("  --> models/a.obj:12:100004\n"), "{text}");
+}
+
+#[test]
+fn marks_outside_of_the_text_do_no_harm() {
+    for marked in [0..0, 9..9, 5..100, 90..100, 100..usize::MAX, 6..7, 1..2] {
+        for text in ["v 1 2,5 3", "", "vé€\u{1f600}é", "\t\n\r", "v 1\u{1b}[2J 3"] {
+            let excerpt = Some(Excerpt {
+                text: text.into(),
+                marked: marked.clone(),
+            });
+            let rendered = error(&Diagnostic {
+                excerpt,
+                ..number()
+            });
+            let rendered = plain(&rendered);
+            assert!(
+                rendered.starts_with("error: this is not a number\n  --> models/a.obj:12:5\n"),
+                "{rendered}"
+            );
+            assert!(!rendered.contains('\u{1b}'));
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::reversed_empty_ranges)]
+fn reversed_marks_do_no_harm() {
+    assert_eq!(inside("abc", &(2..1)), 2..2);
+    assert_eq!(inside("é", &(1..2)), 0..2);
+}
+
+#[test]
+fn an_excerpt_without_a_line_number() {
+    let mut diagnostic = number();
+    diagnostic.place = Place {
+        file: "a.bin".into(),
+        offset: Some(64),
+        ..Place::default()
+    };
+    let text = plain(&error(&diagnostic));
+    assert!(
+        text.contains("--> a.bin: byte 64\n") && text.contains("v 1 2,5 3\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn files_cannot_drive_the_terminal() {
+    let evil = "a\u{1b}]0;x\u{7}\u{202e}\nerror: b";
+    let diagnostic = Diagnostic {
+        message: evil.into(),
+        expected: Some(evil.into()),
+        hint: Some(evil.into()),
+        place: Place {
+            file: evil.into(),
+            line: Some(1),
+            ..Place::default()
+        },
+        excerpt: Some(Excerpt {
+            text: evil.into(),
+            marked: 0..1,
+        }),
+    };
+    for diagnostic in [
+        diagnostic.clone(),
+        Diagnostic {
+            excerpt: None,
+            ..diagnostic
+        },
+    ] {
+        let text = error(&diagnostic);
+        assert!(
+            !text.contains("\u{1b}]") && !text.contains(['\u{7}', '\u{202e}']),
+            "{text:?}"
+        );
+        assert_eq!(plain(&text).matches("\nerror: b").count(), 0, "{text}");
+    }
+}
+
+#[test]
+fn many_warnings_are_counted_by_kind() {
+    let mut log = Warnings::default();
+    log.push_many("missing-material", 30, number());
+    for _ in 0..24 {
+        log.push("odd", Diagnostic::new("is odd"));
+    }
+    let text = plain(&warnings(&log, SHOWN, None));
+    assert_eq!(text.matches("warning[").count(), SHOWN);
+    let end = "warning: 34 warnings more; in all: 30 missing-material, 24 odd\n";
+    assert!(text.ends_with(end), "{text}");
+    assert_eq!(warnings(&Warnings::default(), SHOWN, None), "");
+}
+
+#[test]
+fn the_complaint_that_stops_is_an_error() {
+    let mut log = Warnings::default();
+    log.push("odd", Diagnostic::new("is odd"));
+    log.push("bad", Diagnostic::new("is bad"));
+    let text = plain(&warnings(&log, SHOWN, Some(&Diagnostic::new("is bad"))));
+    assert_eq!(text, "warning[odd]: is odd\nerror: is bad\n");
+}

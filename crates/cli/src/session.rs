@@ -1,0 +1,227 @@
+//! One run of the command: runs the library with the options that hold everywhere, and ends the run.
+
+use crate::args::{Everywhere, ReadArgs};
+use crate::progress::Bar;
+use crate::signals::Signals;
+use crate::{DONE, FAILED, USAGE, console, format, human, json, peak, render};
+use polyhaul::model::Scene;
+use polyhaul::options::{OnError, RunOptions};
+use polyhaul::{
+    Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions,
+};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+
+/// One run of the command.
+pub struct Session {
+    /// The options that every subcommand takes.
+    pub everywhere: Everywhere,
+    signals: Signals,
+    start: Instant,
+}
+
+/// Where the JSON object goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum JsonTo {
+    /// Standard output.
+    Stdout,
+    /// Standard error, because the scene went to standard output.
+    Stderr,
+}
+
+impl Session {
+    /// Starts the clock and catches signals.
+    pub fn new(everywhere: Everywhere) -> Session {
+        console::set_color(everywhere.color);
+        Session {
+            everywhere,
+            signals: Signals::install(),
+            start: Instant::now(),
+        }
+    }
+
+    /// Whether text for people is wanted, beyond errors.
+    pub fn talks(&self) -> bool {
+        !self.everywhere.json && !self.everywhere.quiet
+    }
+
+    /// The signals, to hold them off.
+    pub fn signals(&self) -> &Signals {
+        &self.signals
+    }
+
+    /// The options for reading.
+    pub fn read_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
+        Ok(ReadOptions {
+            format: args.from,
+            run: self.run_options(),
+            on_error: self.everywhere.policy()?,
+            strict: self.everywhere.strict,
+            limits: args.limits(),
+            allow_outside: args.allow_outside,
+            ..ReadOptions::default()
+        })
+    }
+
+    /// The options for validating: reading goes on to the end.
+    pub fn lenient_options(&self, args: &ReadArgs) -> ReadOptions {
+        let (run, limits) = (self.run_options(), args.limits());
+        let (format, allow_outside) = (args.from, args.allow_outside);
+        ReadOptions {
+            format,
+            run,
+            limits,
+            allow_outside,
+            on_error: OnError::Warn,
+            ..ReadOptions::default()
+        }
+    }
+
+    /// The options for running anything.
+    pub fn run_options(&self) -> RunOptions {
+        RunOptions {
+            threads: self.everywhere.threads.map(usize::from),
+            memory_limit: self.everywhere.memory_limit,
+            cancel: self.signals.cancel(),
+            ..RunOptions::default()
+        }
+    }
+
+    /// Reads `path`, or standard input.
+    pub fn load(&self, path: &Path, options: &ReadOptions) -> Result<Loaded> {
+        let input = if format::is_stream(path) {
+            Input::Stdin
+        } else {
+            Input::Path(path.into())
+        };
+        self.load_input(input, path, options)
+    }
+
+    /// Reads an input that goes by the name of `path`.
+    pub fn load_input(&self, input: Input, path: &Path, options: &ReadOptions) -> Result<Loaded> {
+        let bar = self.bar("reading", path);
+        let mut options = options.clone();
+        options.run.progress = bar.callback();
+        polyhaul::load(input, &options).map_err(|error| doubt_format(error, path, &options))
+    }
+
+    /// Writes to `path`, or to standard output. While a file is open, signals wait.
+    pub fn save(&self, scene: &Scene, path: &Path, options: &WriteOptions) -> Result<Report> {
+        let bar = self.bar("writing", path);
+        let mut options = options.clone();
+        options.run.progress = bar.callback();
+        if format::is_stream(path) {
+            return polyhaul::save(scene, Output::Stdout, &options);
+        }
+        let _hold = self.signals.hold()?;
+        polyhaul::save(scene, Output::Path(path.into()), &options)
+    }
+
+    fn bar(&self, doing: &str, path: &Path) -> Bar {
+        let wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
+        Bar::new(
+            format!("{doing} {}", human::safe(&path.display().to_string())),
+            wanted,
+        )
+    }
+
+    /// Shows the first warnings to people.
+    pub fn show_warnings(&self, report: &Report) {
+        if self.talks() {
+            console::note(&render::warnings(&report.warnings, render::SHOWN, None));
+        }
+    }
+
+    /// Shows an error to people.
+    pub fn show_error(&self, error: &Error) {
+        if !self.everywhere.json {
+            console::note(&render::error(error.diagnostic()));
+        }
+    }
+
+    /// Shows times, threads and memory to people who asked for them.
+    pub fn show_work(&self, report: &Report) {
+        if !self.talks() || !self.everywhere.verbose {
+            return;
+        }
+        let time = |phase: &polyhaul::report::Phase| {
+            format!(
+                "{} {}",
+                phase.name,
+                human::seconds(phase.elapsed.as_secs_f64())
+            )
+        };
+        let phases: Vec<_> = report.phases.iter().map(time).collect();
+        let peak = peak::bytes().map_or(String::new(), |peak| {
+            format!("; peak memory {}", human::bytes(peak))
+        });
+        let threads = human::plural(report.threads as u64, "thread");
+        console::note(&format!("time: {}; {threads}{peak}\n", phases.join(", ")));
+    }
+
+    /// Prints the JSON object where it is wanted. Returns `code`, or that printing failed.
+    pub fn finish<T: Serialize>(
+        &self,
+        command: &str,
+        details: Option<T>,
+        report: &Report,
+        outcome: (u8, Option<&Error>),
+        to: JsonTo,
+    ) -> u8 {
+        let (code, error) = outcome;
+        if !self.everywhere.json {
+            return code;
+        }
+        let text = json::document(command, details, self.seconds(), report, error);
+        match to {
+            JsonTo::Stderr => console::note(&text),
+            JsonTo::Stdout if !console::result(&text) => return code.max(FAILED),
+            JsonTo::Stdout => {}
+        }
+        code
+    }
+
+    /// Ends a run that failed as a whole.
+    pub fn fail(&self, command: &str, error: &Error, to: JsonTo) -> u8 {
+        self.show_error(error);
+        let code = self.exit_code(Some(error));
+        self.finish(
+            command,
+            None::<()>,
+            &Report::default(),
+            (code, Some(error)),
+            to,
+        )
+    }
+
+    /// The exit code that stands for an error.
+    pub fn exit_code(&self, error: Option<&Error>) -> u8 {
+        match error.map(Error::kind) {
+            None => DONE,
+            Some(ErrorKind::Usage) => USAGE,
+            Some(ErrorKind::Cancelled) => self.signals.exit_code().unwrap_or(FAILED),
+            Some(_) => FAILED,
+        }
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+}
+
+/// A file that makes no sense and has an unknown name was perhaps no scene in the first place.
+fn doubt_format(error: Error, path: &Path, options: &ReadOptions) -> Error {
+    let doubtful = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported)
+        && options.format.is_none()
+        && !format::is_stream(path)
+        && format::of_path(path).is_none();
+    if !doubtful || error.diagnostic().hint.is_some() {
+        return error;
+    }
+    error.with_hint(format!(
+        "the name does not end in a known extension ({}): is this a scene? --from obj says that it is one",
+        format::known()
+    ))
+}

@@ -1,0 +1,245 @@
+//! The values of options: sizes, axes, digits, limits. Text in, value or complaint out.
+
+use polyhaul::options::{Axis, Digits, Limits};
+use std::fmt;
+use std::str::FromStr;
+
+const KIB: u64 = 1 << 10;
+
+/// A size in bytes: `64MB` and `64M` are 64,000,000, `64MiB` is 67,108,864, `64` is 64.
+pub fn size(text: &str) -> Result<u64, String> {
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = unit_bytes(unit.trim())
+        .ok_or("the unit is one of B, KB, MB, GB, TB, KiB, MiB, GiB, TiB")?;
+    // Whole numbers stay exact; only a fraction goes through floating point.
+    let bytes = match number.parse::<u64>() {
+        Ok(whole) => whole.checked_mul(factor),
+        Err(_) => fraction(number, factor),
+    };
+    match bytes.ok_or("expected a size, such as 64MB, 1.5GB or 512KiB")? {
+        0 => Err("must be more than 0".into()),
+        bytes => Ok(bytes),
+    }
+}
+
+fn fraction(number: &str, factor: u64) -> Option<u64> {
+    let bytes = number.parse::<f64>().ok()? * factor as f64;
+    (bytes < u64::MAX as f64).then_some(bytes as u64)
+}
+
+fn unit_bytes(unit: &str) -> Option<u64> {
+    Some(match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "t" | "tb" => 1_000_000_000_000,
+        "ki" | "kib" => KIB,
+        "mi" | "mib" => KIB.pow(2),
+        "gi" | "gib" => KIB.pow(3),
+        "ti" | "tib" => KIB.pow(4),
+        _ => return None,
+    })
+}
+
+/// The size of the demo's scene: less says nothing about rates, more passes 32-bit indices.
+pub fn demo_size(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    if (100_000..=4_000_000_000).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err("choose from 100KB to 4GB".into())
+    }
+}
+
+/// A factor above 0.
+pub fn scale(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(factor) if factor.is_normal() && factor > 0.0 => Ok(factor),
+        _ => Err("expected a number above 0".into()),
+    }
+}
+
+/// A direction of an axis, as Blender names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Direction(pub Axis);
+
+const DIRECTIONS: [(Axis, &str, &str); 6] = [
+    (Axis::X, "X", "POSITIVE_X"),
+    (Axis::Y, "Y", "POSITIVE_Y"),
+    (Axis::Z, "Z", "POSITIVE_Z"),
+    (Axis::NegativeX, "-X", "NEGATIVE_X"),
+    (Axis::NegativeY, "-Y", "NEGATIVE_Y"),
+    (Axis::NegativeZ, "-Z", "NEGATIVE_Z"),
+];
+
+impl Direction {
+    fn index(self) -> usize {
+        DIRECTIONS
+            .iter()
+            .position(|entry| entry.0 == self.0)
+            .unwrap_or_default()
+    }
+
+    /// The axis without its sign: 0, 1 or 2.
+    pub fn line(self) -> usize {
+        self.index() % 3
+    }
+
+    /// A direction that does not lie on the same line.
+    pub fn another(self) -> Direction {
+        Direction(DIRECTIONS[(self.line() + 2) % 3].0)
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(DIRECTIONS[self.index()].1)
+    }
+}
+
+impl FromStr for Direction {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let upper = text.to_ascii_uppercase();
+        let found = DIRECTIONS
+            .iter()
+            .find(|entry| upper == entry.1 || upper == entry.2);
+        found
+            .map(|entry| Direction(entry.0))
+            .ok_or("expected X, Y, Z, -X, -Y or -Z".into())
+    }
+}
+
+/// Digits after the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places(pub Digits);
+
+impl FromStr for Places {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<u8>() {
+            Ok(digits) if digits <= 12 => Ok(Places(Digits::Fixed(digits))),
+            _ if text == "shortest" => Ok(Places(Digits::Shortest)),
+            _ => Err("expected 0 to 12, or shortest".into()),
+        }
+    }
+}
+
+/// A change of one of the library's limits.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    field: fn(&mut Limits) -> &mut u64,
+    value: u64,
+}
+
+impl Limit {
+    /// Makes the change.
+    pub fn apply(&self, limits: &mut Limits) {
+        *(self.field)(limits) = self.value;
+    }
+}
+
+/// A limit as `NAME=N`, where N may have a unit.
+pub fn limit(text: &str) -> Result<Limit, String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=N")?;
+    let field: fn(&mut Limits) -> &mut u64 = match name.replace('-', "_").as_str() {
+        "line_bytes" => |limits| &mut limits.line_bytes,
+        "name_bytes" => |limits| &mut limits.name_bytes,
+        "elements" => |limits| &mut limits.elements,
+        "files" => |limits| &mut limits.files,
+        "referenced_file_bytes" => |limits| &mut limits.referenced_file_bytes,
+        _ => {
+            return Err(
+                "the limits are line_bytes, name_bytes, elements, files, referenced_file_bytes"
+                    .into(),
+            );
+        }
+    };
+    Ok(Limit {
+        field,
+        value: size(value)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_decimal_and_binary() {
+        let good = [
+            ("64", 64),
+            ("64MB", 64_000_000),
+            ("64M", 64_000_000),
+            ("64mib", 67_108_864),
+            ("1.5k", 1_500),
+            ("2 GiB", 2 << 30),
+            ("18446744073709551615", u64::MAX),
+        ];
+        for (text, bytes) in good {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "0",
+            "MB",
+            "-1",
+            "1e3",
+            "1..5MB",
+            "5XB",
+            "99999999999999TB",
+            "1.5.5",
+        ] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn axes_have_two_spellings() {
+        for (axis, short, long) in DIRECTIONS {
+            assert_eq!(short.parse(), Ok(Direction(axis)));
+            assert_eq!(long.to_lowercase().parse(), Ok(Direction(axis)));
+            let direction = Direction(axis);
+            assert_ne!(direction.line(), direction.another().line());
+            assert_eq!(direction.to_string(), short);
+        }
+        assert!("W".parse::<Direction>().is_err());
+    }
+
+    #[test]
+    fn digits_end_at_twelve() {
+        assert_eq!("12".parse(), Ok(Places(Digits::Fixed(12))));
+        assert_eq!("shortest".parse(), Ok(Places(Digits::Shortest)));
+        for text in ["13", "-1", "", "six"] {
+            assert!(text.parse::<Places>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_change_one_field() {
+        let mut limits = Limits::default();
+        limit("line-bytes=1MB").unwrap().apply(&mut limits);
+        assert_eq!(
+            limits,
+            Limits {
+                line_bytes: 1_000_000,
+                ..Limits::default()
+            }
+        );
+        assert!(limit("speed=1").is_err() && limit("files").is_err() && limit("files=x").is_err());
+    }
+
+    #[test]
+    fn scales_are_above_zero() {
+        assert_eq!(scale("0.01"), Ok(0.01));
+        for text in ["0", "-1", "nan", "inf", "x", "1e-45"] {
+            assert!(scale(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Runs the command as a user would.
+#![allow(dead_code)]
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The command, with nothing of the developer's surroundings that could change what it prints.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_polyhaul"));
+    command
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs the command.
+pub fn run(args: &[&str]) -> Ran {
+    Ran::new(command().args(args).output().unwrap())
+}
+
+/// Runs the command with something on standard input.
+pub fn run_with(args: &[&str], input: &[u8]) -> Ran {
+    let mut command = command();
+    command
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A command that needs no input may be gone already.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    Ran::new(child.wait_with_output().unwrap())
+}
+
+/// What a run did.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    fn new(output: Output) -> Ran {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// The one object on standard output.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+
+    /// The same run, which must have ended with this code.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Ran {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+}
+
+/// A file of the test data.
+pub fn data(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/obj")
+        .join(name);
+    path.to_str().unwrap().into()
+}
+
+/// An empty folder for one test, which goes away at the end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// A path inside.
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().into()
+    }
+
+    /// Writes a file and returns its path.
+    pub fn file(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.0.join(name), text).unwrap();
+        self.path(name)
+    }
+
+    /// The names inside, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A triangle and a quad.
+pub const SOUND: &str = "o thing\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2.5\nf 1 2 3\nf 1 2 3 4\n";
+/// The same with a face that has no such position, on line 6.
+pub const BROKEN: &str = "o thing\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2.5\nf 1 2 9\nf 1 2 3 4\n";

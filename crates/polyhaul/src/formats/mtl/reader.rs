@@ -1,0 +1,287 @@
+//! Statements → materials: what each keyword means, and what is said about those that are wrong.
+//!
+//! It never opens a file and never fails on a library's content unless the caller asked for `strict` or set a
+//! limit. For words and numbers see `statement`, for lines and places `lines`.
+
+use super::MAPS;
+use super::lines::{Line, Lines};
+use super::statement::{Fault, Parsed, Statement, quoted};
+use crate::error::{Diagnostic, ErrorKind, Result};
+use crate::model::{Illumination, Material, TextureMap};
+use crate::options::ReadOptions;
+use crate::warnings::Warnings;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// How far `d` and 1 - `Tr` may lie apart before they contradict each other: exporters round to 3 digits.
+const OPACITY_TOLERANCE: f32 = 2e-3;
+
+/// Reads the materials of a library.
+///
+/// `text` is the whole library, `file` the name that diagnostics use. What is wrong goes to `warnings`.
+///
+/// # Errors
+///
+/// [`ErrorKind::Limit`] where a line or a name is longer than `options.limits` allows; with
+/// `options.strict`, [`ErrorKind::Malformed`] in place of the first warning.
+pub fn read(
+    text: &[u8],
+    file: &Arc<str>,
+    options: &ReadOptions,
+    warnings: &mut Warnings,
+) -> Result<Vec<Material>> {
+    let mut library = Library::default();
+    for line in Lines::new(text) {
+        let mut report = |fault| report(fault, &line, text, file, options, warnings);
+        if line.bytes.len() as u64 > options.limits.line_bytes {
+            report(line_too_long(&line, options.limits.line_bytes))?;
+        }
+        let Some(mut statement) = Statement::new(&line.bytes, options.limits.name_bytes) else { continue };
+        let outcome = library.apply(&mut statement);
+        for fault in statement.notes.into_iter().chain(outcome.err()) {
+            report(fault)?;
+        }
+    }
+    library.close();
+    Ok(library.materials)
+}
+
+fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
+    let message = format!("the line is {} bytes long; `line_bytes` allows {allowed}", line.bytes.len());
+    Fault { code: "line-length", message, expected: None, marked: 0..0, limit: Some("line_bytes") }
+}
+
+/// Gives a fault its place and hands it to the caller.
+fn report(
+    fault: Fault,
+    line: &Line<'_>,
+    text: &[u8],
+    file: &Arc<str>,
+    options: &ReadOptions,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let diagnostic = Diagnostic {
+        message: fault.message,
+        expected: fault.expected.map(str::to_owned),
+        hint: fault.limit.map(|limit| format!("raise `limits.{limit}` of the read options")),
+        place: line.place(text, file, fault.marked.start),
+        excerpt: Some(line.excerpt(text, fault.marked)),
+    };
+    match fault.limit {
+        Some(_) => Err(diagnostic.into_error(ErrorKind::Limit)),
+        None => warnings.note(options, fault.code, diagnostic),
+    }
+}
+
+/// The materials so far.
+#[derive(Default)]
+struct Library {
+    materials: Vec<Material>,
+    names: HashSet<String>,
+    open: Option<Open>,
+}
+
+/// The material that statements go to.
+#[derive(Default)]
+struct Open {
+    material: Material,
+    /// Whether it is only read for its faults: it has no name, or one that is taken.
+    discarded: bool,
+    /// Whether the opacity so far comes from `Tr`.
+    opacity_from_tr: bool,
+}
+
+impl Library {
+    fn apply(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
+        let keyword = statement.keyword().to_ascii_lowercase();
+        if keyword == b"newmtl" {
+            return self.begin(statement);
+        }
+        let Some(open) = &mut self.open else {
+            let message = format!("{} belongs to no material", quoted(statement.keyword()));
+            let fault = statement.fault("statement-outside-material", statement.keyword_range(), message);
+            return Err(Fault { expected: Some("`newmtl NAME` before it"), ..fault });
+        };
+        open.parameter(&keyword, statement)?;
+        statement.finish();
+        Ok(())
+    }
+
+    /// `newmtl`
+    fn begin(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
+        self.close();
+        let open = self.open.insert(Open { discarded: true, ..Open::default() });
+        let name = statement.name()?;
+        if name.is_empty() {
+            let message = "the material has no name; its statements are left out".to_owned();
+            let fault = statement.fault("missing-name", statement.last_range(), message);
+            return Err(Fault { expected: Some("`newmtl NAME`"), ..fault });
+        }
+        open.discarded = !self.names.insert(name.clone());
+        if open.discarded {
+            let message = format!("there is a material {} already; it counts", quoted(name.as_bytes()));
+            return Err(statement.fault("duplicate-material", statement.last_range(), message));
+        }
+        open.material.name = name;
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let kept = self.open.take().filter(|open| !open.discarded);
+        self.materials.extend(kept.map(|open| open.material));
+    }
+}
+
+/// Sets a parameter; the last of several counts.
+fn set<T>(parameter: &mut Option<T>, value: T, statement: &mut Statement<'_>) {
+    if parameter.replace(value).is_some() {
+        let message = format!("{} was given before; the last one counts", quoted(statement.keyword()));
+        statement.note("repeated-statement", statement.keyword_range(), message);
+    }
+}
+
+impl Open {
+    /// Everything but `newmtl`; `keyword` is in lower case.
+    fn parameter(&mut self, keyword: &[u8], s: &mut Statement<'_>) -> Parsed<()> {
+        let material = &mut self.material;
+        match keyword {
+            b"ka" => set(&mut material.ambient, s.color()?, s),
+            b"kd" => set(&mut material.diffuse, s.color()?, s),
+            b"ks" => set(&mut material.specular, s.color()?, s),
+            b"ke" => set(&mut material.emission, s.color()?, s),
+            b"tf" | b"kt" => set(&mut material.transmission, s.color()?, s),
+            b"ns" => set(&mut material.shininess, s.number()?, s),
+            b"ni" => set(&mut material.refraction_index, s.number()?, s),
+            b"sharpness" => set(&mut material.sharpness, s.number()?, s),
+            b"illum" => set(&mut material.illumination, illumination(s)?, s),
+            b"pr" => set(&mut material.roughness, s.number()?, s),
+            b"pm" => set(&mut material.metallic, s.number()?, s),
+            b"ps" => set(&mut material.sheen, s.number()?, s),
+            b"pc" => set(&mut material.clearcoat, s.number()?, s),
+            b"pcr" => set(&mut material.clearcoat_roughness, s.number()?, s),
+            b"aniso" => set(&mut material.anisotropy, s.number()?, s),
+            b"anisor" => set(&mut material.anisotropy_rotation, s.number()?, s),
+            b"map_aat" => set(&mut material.texture_antialiasing, s.switch()?, s),
+            b"d" => {
+                let halo = s.take_if("-halo");
+                let opacity = s.number()?;
+                check_opacity(opacity, s);
+                self.set_opacity(opacity, false, s);
+                self.material.halo = halo;
+            }
+            b"tr" => {
+                let transparency = s.number()?;
+                check_opacity(transparency, s);
+                self.set_opacity(1.0 - transparency, true, s);
+            }
+            _ => return self.map_or_other(s),
+        }
+        Ok(())
+    }
+
+    /// `d` goes before `Tr`, whichever comes first.
+    fn set_opacity(&mut self, opacity: f32, from_tr: bool, s: &mut Statement<'_>) {
+        let slot = &mut self.material.opacity;
+        match *slot {
+            Some(other) if self.opacity_from_tr != from_tr => {
+                if (other - opacity).abs() > OPACITY_TOLERANCE {
+                    let message = "`d` and `Tr` contradict each other; `d` counts".to_owned();
+                    s.note("conflicting-opacity", s.keyword_range(), message);
+                }
+                if !from_tr {
+                    *slot = Some(opacity);
+                }
+                self.opacity_from_tr = false;
+            }
+            _ => {
+                set(slot, opacity, s);
+                self.opacity_from_tr = from_tr;
+            }
+        }
+    }
+
+    fn map_or_other(&mut self, s: &mut Statement<'_>) -> Parsed<()> {
+        let known = MAPS.iter().find(|(keyword, _)| s.keyword().eq_ignore_ascii_case(keyword.as_bytes()));
+        if let Some(&(_, kind)) = known {
+            let keyword = String::from_utf8_lossy(s.keyword()).into_owned();
+            self.material.maps.push(texture_map(TextureMap { kind, keyword, ..TextureMap::default() }, s)?);
+        } else {
+            let message = format!("{} is not known; the statement is kept as it stands", quoted(s.keyword()));
+            s.note("unknown-statement", s.keyword_range(), message);
+            self.material.other.push(s.whole());
+        }
+        Ok(())
+    }
+}
+
+fn check_opacity(value: f32, s: &mut Statement<'_>) {
+    if value.is_finite() && !(0.0..=1.0).contains(&value) {
+        let message = format!("{value} lies outside of 0 to 1");
+        s.note("out-of-range", s.last_range(), message);
+    }
+}
+
+/// The number of an illumination model. Some exporters write it with a point: `2.0`.
+fn illumination(s: &mut Statement<'_>) -> Parsed<Illumination> {
+    let value = s.number()?;
+    if value.fract() == 0.0 && (0.0..=10.0).contains(&value) {
+        return Ok(value as Illumination);
+    }
+    let message = "there is no such illumination model".to_owned();
+    let fault = s.fault("out-of-range", s.last_range(), message);
+    Err(Fault { expected: Some("a whole number from 0 to 10"), ..fault })
+}
+
+/// The options and the file of a texture map.
+fn texture_map(mut map: TextureMap, s: &mut Statement<'_>) -> Parsed<TextureMap> {
+    while texture_option(&mut map, s)? {}
+    map.file = s.file()?;
+    if map.file.starts_with('-') {
+        let message = "this is no option that is known; it is read as a file name".to_owned();
+        s.note("unknown-option", s.last_range(), message);
+    }
+    Ok(map)
+}
+
+/// Takes one option; whether there was one.
+fn texture_option(map: &mut TextureMap, s: &mut Statement<'_>) -> Parsed<bool> {
+    if s.take_if("-o") {
+        map.offset = Some(s.numbers([0.0; 3])?);
+    } else if s.take_if("-s") {
+        map.scale = Some(s.numbers([1.0; 3])?);
+    } else if s.take_if("-t") {
+        map.turbulence = Some(s.numbers([0.0; 3])?);
+    } else if s.take_if("-mm") {
+        map.base_gain = Some(s.numbers([0.0, 1.0])?);
+    } else if s.take_if("-bm") {
+        map.bump_multiplier = Some(s.number()?);
+    } else if s.take_if("-boost") {
+        map.boost = Some(s.number()?);
+    } else if s.take_if("-texres") {
+        map.resolution = Some(s.number()?);
+    } else if s.take_if("-blendu") {
+        map.blend_u = Some(s.switch()?);
+    } else if s.take_if("-blendv") {
+        map.blend_v = Some(s.switch()?);
+    } else if s.take_if("-clamp") {
+        map.clamp = Some(s.switch()?);
+    } else if s.take_if("-cc") {
+        map.color_correction = Some(s.switch()?);
+    } else if s.take_if("-imfchan") {
+        map.channel = Some(s.choice("one of r, g, b, m, l, z", channel)?);
+    } else if s.take_if("-type") {
+        map.projection = Some(s.label()?);
+    } else if s.take_if("-colorspace") {
+        map.color_space = Some(s.label()?);
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+fn channel(word: &[u8]) -> Option<char> {
+    match word.to_ascii_lowercase().as_slice() {
+        [byte @ (b'r' | b'g' | b'b' | b'm' | b'l' | b'z')] => Some(char::from(*byte)),
+        _ => None,
+    }
+}

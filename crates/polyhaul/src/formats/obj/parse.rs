@@ -1,0 +1,160 @@
+//! A chunk of OBJ text to [`Parsed`]: runs of plain lines at once, all other statements one by one.
+
+use super::parsed::{Corners, Parsed, Segment};
+use super::statement::Statement;
+use super::tokens::Line;
+use crate::error::{Error, Result};
+use crate::options::{OnError, ReadOptions};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::rows::{CornerForm, VALUE_SLACK, Window, face_rows, float_rows};
+use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES};
+
+/// What every chunk is parsed with.
+pub(super) struct Parser<'a> {
+    pub(super) options: &'a ReadOptions,
+    pub(super) level: Level,
+}
+
+/// The text of a chunk: `padded[start..end]`.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkText<'a> {
+    pub(super) padded: &'a [u8],
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl<'a> ChunkText<'a> {
+    /// The text alone.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        &self.padded[self.start..self.end]
+    }
+}
+
+impl Parser<'_> {
+    /// Parses the text into `out`, which is cleared first.
+    ///
+    /// Stops early where a complaint will end the reading anyway.
+    pub(super) fn parse(&self, text: ChunkText<'_>, index: &mut Index, out: &mut Parsed) -> Result<()> {
+        out.clear();
+        out.line_count = polyhaul_text::lines::count(text.bytes()) as u64;
+        let mut at = text.start;
+        while at < text.end {
+            // The newline behind the text ends a last line that has none.
+            index.scan(text.padded, at, text.end + 1, self.level);
+            at = match index.lines().is_empty() {
+                true => self.statement(text, at, out)?,
+                false => self.window(text, index, out)?,
+            };
+            if self.is_over(out) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a complaint will end the reading.
+    fn is_over(&self, out: &Parsed) -> bool {
+        use super::parsed::Weight;
+        let raise = self.options.on_error == OnError::Raise || self.options.strict;
+        out.complaints.iter().any(|c| match c.weight {
+            Weight::Note => self.options.strict,
+            Weight::Broken => raise,
+            Weight::Limit => true,
+        })
+    }
+
+    /// Parses the lines of a window; returns where the first line after it begins.
+    fn window(&self, text: ChunkText<'_>, index: &Index, out: &mut Parsed) -> Result<usize> {
+        let window = Window { padded: text.padded, index, level: self.level };
+        let lines = index.lines();
+        let mut line = 0;
+        while line < lines.len() {
+            let start = index.line_start(line);
+            if start >= text.end {
+                break;
+            }
+            let taken = rows(window, line, start, text, out)?;
+            line += taken;
+            if taken > 0 {
+                continue;
+            }
+            let next = self.statement(text, start, out)?;
+            if self.is_over(out) {
+                return Ok(next);
+            }
+            while line < lines.len() && (lines[line].newline as usize) < next {
+                line += 1;
+            }
+            if next > index.next_start() {
+                return Ok(next);
+            }
+        }
+        Ok(index.next_start())
+    }
+
+    /// Parses the logical line at `start`, which may be any statement; returns where the next one begins.
+    fn statement(&self, text: ChunkText<'_>, start: usize, out: &mut Parsed) -> Result<usize> {
+        let line = Line::find(text.padded, start, text.end);
+        Statement { text, line, limits: &self.options.limits, out }.parse()?;
+        Ok(line.next.max(start + 1))
+    }
+}
+
+/// Takes the run of plain lines of one kind that begins at `line`; returns how many lines it took.
+fn rows(window: Window<'_>, line: usize, start: usize, text: ChunkText<'_>, out: &mut Parsed) -> Result<usize> {
+    let taken = match [text.padded[start], text.padded[start + 1]] {
+        [b'v', b' ' | b'\t'] => {
+            let mark = out.group_pending.then(|| out.counts());
+            let taken = float_rows(window, line, b"v", out.positions.spare(MAX_LINES)?);
+            if let Some(at) = mark
+                && taken > 0
+            {
+                out.positions_follow(at, start - text.start)?;
+            }
+            out.positions.advance(taken);
+            taken
+        }
+        [b'v', b'n'] => {
+            let taken = float_rows(window, line, b"vn", out.normals.spare(MAX_LINES)?);
+            out.normals.advance(taken);
+            taken
+        }
+        [b'v', b't'] => {
+            let taken = float_rows(window, line, b"vt", out.uvs.spare(MAX_LINES)?);
+            out.uvs.advance(taken);
+            taken
+        }
+        [b'f', b' ' | b'\t'] => {
+            let taken = faces(window, line, (start - text.start) as u32, &mut out.elements[0])?;
+            out.group_pending &= taken == 0;
+            taken
+        }
+        _ => 0,
+    };
+    Ok(taken)
+}
+
+fn faces(window: Window<'_>, line: usize, line_offset: u32, faces: &mut Corners) -> Result<usize> {
+    let values = faces.values.spare(MAX_ENDS + VALUE_SLACK)?;
+    let row_ends = faces.row_ends.spare(MAX_LINES)?;
+    let taken = face_rows(window, line, b"f", values, row_ends);
+    if taken.rows > 0 {
+        faces.values.advance(taken.values);
+        faces.row_ends.advance(taken.rows);
+        let has = match taken.form {
+            CornerForm::Position => [true, false, false],
+            CornerForm::PositionUv => [true, true, false],
+            CornerForm::PositionNormal => [true, false, true],
+            CornerForm::All => [true; 3],
+        };
+        faces.segments.try_reserve(1).map_err(|_| Error::memory("faces"))?;
+        faces.segments.push(Segment {
+            stride: taken.form.stride() as u8,
+            has,
+            rows: taken.rows as u32,
+            values: taken.values as u32,
+            line_offset,
+        });
+    }
+    Ok(taken.rows)
+}

@@ -1,0 +1,274 @@
+//! What parsing leaves of a chunk of OBJ text: arrays, and everything that only makes sense in order.
+//!
+//! Indices, counts and places are relative to the chunk; [`super::reader`] makes them absolute when
+//! the chunk's turn has come. The memory is pooled: clearing keeps it.
+
+use crate::error::{Error, Excerpt, Result};
+use crate::model::Counts;
+use std::ops::Range;
+
+/// Memory that is reused: `items` is always initialised, the first `used` hold values.
+#[derive(Default)]
+pub(super) struct Pool<T> {
+    items: Vec<T>,
+    used: usize,
+}
+
+impl<T: Copy + Default> Pool<T> {
+    /// At least `room` places after the values in use. Grows to what a chunk needs, once.
+    pub(super) fn spare(&mut self, room: usize) -> Result<&mut [T]> {
+        let wanted = self.used + room;
+        if wanted > self.items.len() {
+            let more = (wanted + wanted / 2) - self.items.len();
+            self.items.try_reserve(more).map_err(|_| Error::memory("a chunk's values"))?;
+            self.items.resize(wanted + wanted / 2, T::default());
+        }
+        Ok(&mut self.items[self.used..])
+    }
+
+    /// Takes the first `count` spare places into use.
+    pub(super) fn advance(&mut self, count: usize) {
+        self.used = (self.used + count).min(self.items.len());
+    }
+
+    pub(super) fn push(&mut self, value: T) -> Result<()> {
+        self.spare(1)?[0] = value;
+        self.advance(1);
+        Ok(())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.used
+    }
+
+    pub(super) fn as_slice(&self) -> &[T] {
+        &self.items[..self.used]
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.items[..self.used]
+    }
+
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.used = self.used.min(count);
+    }
+
+    fn clear(&mut self) {
+        self.used = 0;
+    }
+}
+
+/// The kinds of elements that have corners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ElementKind {
+    Face,
+    Line,
+    Point,
+}
+
+impl ElementKind {
+    pub(super) const ALL: [ElementKind; 3] = [ElementKind::Face, ElementKind::Line, ElementKind::Point];
+}
+
+/// What a corner's index points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stream {
+    Position,
+    Uv,
+    Normal,
+}
+
+impl Stream {
+    pub(super) const ALL: [Stream; 3] = [Stream::Position, Stream::Uv, Stream::Normal];
+
+    pub(super) fn noun(self) -> &'static str {
+        ["position", "uv", "normal"][self as usize]
+    }
+}
+
+/// A run of elements whose corners are written in one form.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Segment {
+    /// Values per corner: position; position and uv; or all three.
+    pub(super) stride: u8,
+    /// Whether there are uvs and normals among the values.
+    pub(super) has: [bool; 3],
+    pub(super) rows: u32,
+    pub(super) values: u32,
+    /// Where the first row begins in the chunk's text; the others follow line by line.
+    pub(super) line_offset: u32,
+}
+
+/// Elements of one kind.
+#[derive(Default)]
+pub(super) struct Corners {
+    /// 1-based indices as they stand in the text, 0 for none; `stride` of them per corner.
+    pub(super) values: Pool<u32>,
+    /// Per row: how many values of its segment come before its end.
+    pub(super) row_ends: Pool<u32>,
+    pub(super) segments: Vec<Segment>,
+}
+
+impl Corners {
+    pub(super) fn rows(&self) -> usize {
+        self.row_ends.len()
+    }
+
+    pub(super) fn corner_count(&self) -> usize {
+        self.segments.iter().map(|s| s.values as usize / usize::from(s.stride)).sum()
+    }
+
+    pub(super) fn has(&self, stream: Stream) -> bool {
+        self.segments.iter().any(|segment| segment.has[stream as usize])
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.row_ends.clear();
+        self.segments.clear();
+    }
+}
+
+/// An index that counts backwards: its value is relative to the chunk's start until the turn of the chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Relative {
+    pub(super) kind: ElementKind,
+    pub(super) stream: Stream,
+    /// Which of the values of `kind`.
+    pub(super) value: u32,
+    /// 1-based and relative to the count before the chunk; may be negative.
+    pub(super) local: i64,
+    /// Where it stands in the chunk's text.
+    pub(super) token: (u32, u32),
+}
+
+/// A statement whose meaning depends on what came before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventKind {
+    Object,
+    Group,
+    Smoothing(u32),
+    Material,
+    Library,
+    /// Positions follow: a group before them opens a section of its own.
+    Positions,
+    /// `#MRGB`: colours of the positions before it.
+    Polypaint,
+    CurveType,
+    Degree,
+    CurveBody,
+    Knots,
+    CurveEnd,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) kind: EventKind,
+    /// The counts before it, relative to the chunk.
+    pub(super) at: Counts,
+    /// Its text in [`Parsed::names`].
+    pub(super) name: Range<usize>,
+    /// Where the statement stands in the chunk's text.
+    pub(super) token: (u32, u32),
+}
+
+/// How much a complaint weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Repaired: a warning.
+    Note,
+    /// Left out: an error, unless the caller asked to go on.
+    Broken,
+    /// Always an error.
+    Limit,
+}
+
+/// Something to say about the text, placed in the chunk.
+#[derive(Clone, Debug)]
+pub(super) struct Complaint {
+    pub(super) weight: Weight,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    pub(super) expected: Option<&'static str>,
+    pub(super) hint: Option<&'static str>,
+    /// Where in the chunk's text: start and size.
+    pub(super) token: (u32, u32),
+    pub(super) excerpt: Excerpt,
+}
+
+/// The colour of one position.
+pub(super) type Tint = (u32, [f32; 4]);
+
+/// All of a chunk.
+#[derive(Default)]
+pub(super) struct Parsed {
+    pub(super) positions: Pool<[f32; 3]>,
+    pub(super) weights: Vec<(u32, f32)>,
+    pub(super) colors: Vec<Tint>,
+    pub(super) uvs: Pool<[f32; 2]>,
+    pub(super) uv_depths: Vec<(u32, f32)>,
+    pub(super) normals: Pool<[f32; 3]>,
+    /// Faces, lines, points.
+    pub(super) elements: [Corners; 3],
+    pub(super) relatives: Vec<Relative>,
+    pub(super) events: Vec<Event>,
+    pub(super) names: Vec<u8>,
+    pub(super) complaints: Vec<Complaint>,
+    /// How many lines end in the chunk.
+    pub(super) line_count: u64,
+    /// Whether no position or element came after the last group statement.
+    pub(super) group_pending: bool,
+}
+
+impl Parsed {
+    pub(super) fn clear(&mut self) {
+        self.positions.clear();
+        self.uvs.clear();
+        self.normals.clear();
+        self.weights.clear();
+        self.colors.clear();
+        self.uv_depths.clear();
+        self.elements.iter_mut().for_each(Corners::clear);
+        self.relatives.clear();
+        self.events.clear();
+        self.names.clear();
+        self.complaints.clear();
+        self.line_count = 0;
+        // A group statement may stand right before the chunk.
+        self.group_pending = true;
+    }
+
+    /// How many elements of each kind the chunk has so far. Curves are counted in order, not here.
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            positions: self.positions.len() as u32,
+            uvs: self.uvs.len() as u32,
+            normals: self.normals.len() as u32,
+            faces: self.elements[0].rows() as u32,
+            lines: self.elements[1].rows() as u32,
+            points: self.elements[2].rows() as u32,
+            curves: 0,
+        }
+    }
+
+    /// Notes that positions come after a group statement and before any element.
+    pub(super) fn positions_follow(&mut self, at: Counts, offset: usize) -> Result<()> {
+        self.group_pending = false;
+        self.event(EventKind::Positions, b"", (offset as u32, 1))?;
+        if let Some(event) = self.events.last_mut() {
+            event.at = at;
+        }
+        Ok(())
+    }
+
+    /// Notes a statement with its text.
+    pub(super) fn event(&mut self, kind: EventKind, text: &[u8], token: (u32, u32)) -> Result<()> {
+        let start = self.names.len();
+        self.names.try_reserve(text.len()).map_err(|_| Error::memory("names"))?;
+        self.names.extend_from_slice(text);
+        self.events.try_reserve(1).map_err(|_| Error::memory("statements"))?;
+        let event = Event { kind, at: self.counts(), name: start..self.names.len(), token };
+        self.events.push(event);
+        Ok(())
+    }
+}

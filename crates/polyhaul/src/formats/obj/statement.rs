@@ -1,0 +1,390 @@
+//! One statement of any kind and notation: the path that knows every rule and says what is wrong.
+
+use super::parse::ChunkText;
+use super::parsed::{Complaint, ElementKind, EventKind, Parsed, Relative, Segment, Stream, Weight};
+use super::tokens::{Line, Token, Tokens, unescaped};
+use crate::error::{Error, Excerpt, Result};
+use crate::model::Counts;
+use crate::options::Limits;
+use polyhaul_text::parse::number::{self, IntegerError};
+
+/// A statement being parsed.
+pub(super) struct Statement<'a, 'o> {
+    pub(super) text: ChunkText<'a>,
+    pub(super) line: Line,
+    pub(super) limits: &'a Limits,
+    pub(super) out: &'o mut Parsed,
+}
+
+/// What went wrong in a statement; it is left out as a whole.
+struct Broken {
+    token: Token,
+    message: String,
+    expected: &'static str,
+}
+
+type Parse<T> = std::result::Result<T, Broken>;
+
+/// Free-form geometry and display attributes: parts of the format that are not read, and said so.
+const NOT_READ: [&[u8]; 32] = [
+    b"vp", b"curv2", b"surf", b"trim", b"hole", b"scrv", b"sp", b"con", b"bmat", b"step", b"ctech", b"stech", b"res",
+    b"bsp", b"bzp", b"cdc", b"cdp", b"mg", b"bevel", b"c_interp", b"d_interp", b"lod", b"shadow_obj", b"trace_obj",
+    b"maplib", b"usemap", b"call", b"csh", b"csh-", b"polymaterial", b"cylinder", b"sphere",
+];
+
+impl Statement<'_, '_> {
+    /// Parses the statement into `out`. Complaints go there too: the only errors are of memory.
+    pub(super) fn parse(mut self) -> Result<()> {
+        let mut tokens = self.line.tokens(self.text.padded);
+        let Some(word) = tokens.next_word() else { return Ok(()) };
+        let outcome = match tokens.text(&word) {
+            b"v" => self.vertex(tokens)?,
+            b"vt" => self.uv(tokens)?,
+            b"vn" => self.normal(tokens)?,
+            b"f" | b"fo" => self.element(ElementKind::Face, tokens)?,
+            b"l" => self.element(ElementKind::Line, tokens)?,
+            b"p" => self.element(ElementKind::Point, tokens)?,
+            b"o" => self.named(EventKind::Object, word, tokens)?,
+            b"g" => {
+                self.out.group_pending = true;
+                self.named(EventKind::Group, word, tokens)?
+            }
+            b"usemtl" => self.named(EventKind::Material, word, tokens)?,
+            b"mtllib" => self.named(EventKind::Library, word, tokens)?,
+            b"s" => self.smoothing(word, tokens)?,
+            b"cstype" => self.named(EventKind::CurveType, word, tokens)?,
+            b"deg" => self.named(EventKind::Degree, word, tokens)?,
+            b"curv" => self.named(EventKind::CurveBody, word, tokens)?,
+            b"parm" => self.named(EventKind::Knots, word, tokens)?,
+            b"end" => self.named(EventKind::CurveEnd, word, tokens)?,
+            b"#MRGB" => self.named(EventKind::Polypaint, word, tokens)?,
+            [b'#', ..] => self.comment(word)?,
+            other => self.unknown(word, other)?,
+        };
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(broken) => self.complain(Weight::Broken, "malformed", broken),
+        }
+    }
+
+    fn vertex(&mut self, tokens: Tokens<'_>) -> Result<Parse<()>> {
+        const EXPECTED: &str = "x y z, then w, or r g b, or r g b a";
+        let (values, count) = match self.floats::<7>(tokens, 3, EXPECTED)? {
+            Ok(found) => found,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        if count == 5 {
+            return Ok(Err(broken(tokens.end(), "a position has 3, 4, 6 or 7 numbers, not 5", EXPECTED)));
+        }
+        if self.out.group_pending {
+            let at = self.out.counts();
+            self.out.positions_follow(at, self.line.start - self.text.start)?;
+        }
+        let index = self.out.positions.len() as u32;
+        if count == 4 {
+            push(&mut self.out.weights, (index, values[3]))?;
+        } else if count >= 6 {
+            let alpha = if count == 7 { values[6] } else { 1.0 };
+            push(&mut self.out.colors, (index, [values[3], values[4], values[5], alpha]))?;
+        }
+        self.out.positions.push([values[0], values[1], values[2]])?;
+        Ok(Ok(()))
+    }
+
+    fn uv(&mut self, tokens: Tokens<'_>) -> Result<Parse<()>> {
+        let (values, count) = match self.floats::<3>(tokens, 1, "u, or u v, or u v w")? {
+            Ok(found) => found,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        if count == 3 {
+            let index = self.out.uvs.len() as u32;
+            push(&mut self.out.uv_depths, (index, values[2]))?;
+        }
+        self.out.uvs.push([values[0], values[1]])?;
+        Ok(Ok(()))
+    }
+
+    fn normal(&mut self, tokens: Tokens<'_>) -> Result<Parse<()>> {
+        match self.floats::<3>(tokens, 3, "x y z")? {
+            Ok((values, _)) => self.out.normals.push(values).map(Ok),
+            Err(broken) => Ok(Err(broken)),
+        }
+    }
+
+    /// `least` to `N` numbers and nothing after them.
+    fn floats<const N: usize>(
+        &mut self,
+        mut tokens: Tokens<'_>,
+        least: usize,
+        expected: &'static str,
+    ) -> Result<Parse<([f32; N], usize)>> {
+        let (mut values, mut count) = ([0.0; N], 0);
+        for token in tokens.by_ref() {
+            if count == N {
+                return Ok(Err(broken(token, "there are too many numbers", expected)));
+            }
+            let text = &self.text.padded[token.clone()];
+            let Some(value) = number::f32(text) else {
+                let message = format!("`{}` is not a number", shown(text));
+                return Ok(Err(Broken { token, message, expected }));
+            };
+            if !value.is_finite() {
+                self.note("non-finite", token, "this number is not finite, or too large for 32 bits")?;
+            }
+            values[count] = value;
+            count += 1;
+        }
+        if count < least {
+            let message = format!("{count} numbers where at least {least} belong");
+            return Ok(Err(Broken { token: tokens.end(), message, expected }));
+        }
+        Ok(Ok((values, count)))
+    }
+
+    fn smoothing(&mut self, word: Token, mut tokens: Tokens<'_>) -> Result<Parse<()>> {
+        const EXPECTED: &str = "a number, or off";
+        let Some(token) = tokens.next() else {
+            return Ok(Err(broken(tokens.end(), "a smoothing group is missing", EXPECTED)));
+        };
+        let value = match &self.text.padded[token.clone()] {
+            b"off" => 0,
+            b"on" => 1,
+            text => match number::u64(text).ok().and_then(|value| u32::try_from(value).ok()) {
+                Some(value) => value,
+                None => {
+                    let message = format!("`{}` is not a smoothing group", shown(text));
+                    return Ok(Err(Broken { token, message, expected: EXPECTED }));
+                }
+            },
+        };
+        self.out.event(EventKind::Smoothing(value), b"", local(self.text, &word))?;
+        Ok(Ok(()))
+    }
+
+    /// A statement that is settled in order: its text is kept as it is.
+    fn named(&mut self, kind: EventKind, word: Token, tokens: Tokens<'_>) -> Result<Parse<()>> {
+        let rest = tokens.rest();
+        let name = unescaped(&self.text.padded[rest.clone()]);
+        let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
+        if is_name && name.len() as u64 > self.limits.name_bytes {
+            let message = format!("this name is longer than the limit of {} bytes (name_bytes)", self.limits.name_bytes);
+            let what = Broken { token: rest.start..rest.start + 1, message, expected: "" };
+            return self.complain(Weight::Limit, "limit", what).map(Ok);
+        }
+        if let Some(nul) = memchr::memchr(0, &name) {
+            let at = (rest.start + nul).min(rest.end);
+            return Ok(Err(broken(at..at + 1, "there is a NUL byte in this name", "text")));
+        }
+        let token = if rest.is_empty() { word } else { rest };
+        self.out.event(kind, &name, local(self.text, &token))?;
+        Ok(Ok(()))
+    }
+
+    fn comment(&mut self, word: Token) -> Result<Parse<()>> {
+        if self.line.continued {
+            self.note("continued-comment", word, "this comment ends with a backslash and swallows the next line")?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn unknown(&mut self, word: Token, text: &[u8]) -> Result<Parse<()>> {
+        if NOT_READ.contains(&text) {
+            let message = format!("`{}` statements are not read", shown(text));
+            return self.note("unsupported-statement", word, message).map(Ok);
+        }
+        let plausible = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if text[0].is_ascii_alphabetic() && text.len() <= 40 && text.iter().copied().all(plausible) {
+            let message = format!("`{}` is not a statement of OBJ; it was skipped", shown(text));
+            return self.note("unknown-statement", word, message).map(Ok);
+        }
+        Ok(Err(broken(word, "this is not an OBJ statement", "a keyword such as v, vt, vn, f, o, g, s or usemtl")))
+    }
+
+    fn note(&mut self, code: &'static str, token: Token, message: impl Into<String>) -> Result<()> {
+        let what = Broken { token, message: message.into(), expected: "" };
+        self.complain(Weight::Note, code, what)
+    }
+
+    fn complain(&mut self, weight: Weight, code: &'static str, what: Broken) -> Result<()> {
+        let token = local(self.text, &what.token);
+        let complaint = Complaint {
+            weight,
+            code,
+            message: what.message,
+            expected: (!what.expected.is_empty()).then_some(what.expected),
+            hint: None,
+            token,
+            excerpt: excerpt(self.text.bytes(), token),
+        };
+        push(&mut self.out.complaints, complaint)
+    }
+}
+
+/// Faces, lines and points.
+impl Statement<'_, '_> {
+    /// An element with its corners, each `position`, `position/uv`, `position//normal` or all three.
+    fn element(&mut self, kind: ElementKind, tokens: Tokens<'_>) -> Result<Parse<()>> {
+        let before = self.element_marks(kind);
+        let outcome = self.corners(kind, tokens)?;
+        if outcome.is_err() {
+            self.forget(kind, before);
+        } else {
+            self.out.group_pending = false;
+        }
+        Ok(outcome)
+    }
+
+    fn element_marks(&self, kind: ElementKind) -> (usize, usize) {
+        (self.out.elements[kind as usize].values.len(), self.out.relatives.len())
+    }
+
+    /// Takes back what a broken statement left.
+    fn forget(&mut self, kind: ElementKind, (values, relatives): (usize, usize)) {
+        self.out.elements[kind as usize].values.truncate(values);
+        self.out.relatives.truncate(relatives);
+    }
+
+    fn corners(&mut self, kind: ElementKind, mut tokens: Tokens<'_>) -> Result<Parse<()>> {
+        let (least, expected) = match kind {
+            ElementKind::Face => (3, "at least three corners, each v, v/vt, v//vn or v/vt/vn"),
+            ElementKind::Line => (2, "at least two corners, each v or v/vt"),
+            ElementKind::Point => (1, "at least one position"),
+        };
+        let at = self.out.counts();
+        let (mut count, mut has, mut mixed) = (0u32, None::<[bool; 3]>, None);
+        for token in tokens.by_ref() {
+            let found = match self.corner(kind, token.clone(), at)? {
+                Ok(found) => found,
+                Err(broken) => return Ok(Err(broken)),
+            };
+            let before = *has.get_or_insert(found);
+            if before != found {
+                mixed.get_or_insert(token);
+                has = Some([true, before[1] | found[1], before[2] | found[2]]);
+            }
+            count += 1;
+        }
+        if count < least {
+            let message = match count {
+                0 => "there are no corners".to_owned(),
+                1 => "there is only one corner".to_owned(),
+                _ => format!("there are only {count} corners"),
+            };
+            return Ok(Err(Broken { token: tokens.end(), message, expected }));
+        }
+        if let Some(token) = mixed {
+            self.note("mixed-corners", token, "the corners of this element do not all have the same indices")?;
+        }
+        self.close_element(kind, count, has.unwrap_or_default())?;
+        Ok(Ok(()))
+    }
+
+    /// One corner: pushes three values and returns which of them are there.
+    fn corner(&mut self, kind: ElementKind, token: Token, at: Counts) -> Result<Parse<[bool; 3]>> {
+        let text = &self.text.padded[token.clone()];
+        let (mut parts, mut start, mut count) = ([0..0, 0..0, 0..0], token.start, 0);
+        for part in text.split(|&byte| byte == b'/') {
+            if count == 3 {
+                return Ok(Err(broken(token, "a corner has at most three indices", "v, v/vt, v//vn or v/vt/vn")));
+            }
+            parts[count] = start..start + part.len();
+            start += part.len() + 1;
+            count += 1;
+        }
+        if parts[0].is_empty() {
+            return Ok(Err(broken(token, "a corner begins with the index of a position", "an index")));
+        }
+        if parts[count - 1].is_empty() {
+            self.note("empty-index", token, "an index is missing after the slash; it counts as none")?;
+        }
+        let has = parts.clone().map(|part| !part.is_empty());
+        for (stream, part) in Stream::ALL.into_iter().zip(parts) {
+            let value = match part.is_empty() {
+                true => 0,
+                false => match self.index(kind, stream, part, at)? {
+                    Ok(value) => value,
+                    Err(broken) => return Ok(Err(broken)),
+                },
+            };
+            self.out.elements[kind as usize].values.push(value)?;
+        }
+        Ok(Ok(has))
+    }
+
+    /// One index: its 1-based value, or 0 and a [`Relative`] for one that counts backwards.
+    fn index(&mut self, kind: ElementKind, stream: Stream, part: Token, at: Counts) -> Result<Parse<u32>> {
+        const EXPECTED: &str = "an index: 1 and up, or -1 and down to count backwards";
+        let text = &self.text.padded[part.clone()];
+        let value = match number::i64(text) {
+            Ok(value) => value,
+            Err(IntegerError::Malformed) => {
+                let message = format!("`{}` is not an index", shown(text));
+                return Ok(Err(Broken { token: part, message, expected: EXPECTED }));
+            }
+            Err(IntegerError::Overflow) => i64::MAX,
+        };
+        if value == 0 {
+            return Ok(Err(broken(part, "there is no index 0: counting begins at 1", EXPECTED)));
+        }
+        if value.unsigned_abs() >= u64::from(u32::MAX) - 1 {
+            let message = format!("the index {} is out of range", shown(text));
+            return Ok(Err(Broken { token: part, message, expected: "an index below 2^32 - 2" }));
+        }
+        if value > 0 {
+            return Ok(Ok(value as u32));
+        }
+        let count = [at.positions, at.uvs, at.normals][stream as usize];
+        let relative = Relative {
+            kind,
+            stream,
+            value: self.out.elements[kind as usize].values.len() as u32,
+            local: i64::from(count) + value + 1,
+            token: local(self.text, &part),
+        };
+        push(&mut self.out.relatives, relative)?;
+        // Any value that is not "none": it is replaced when the chunk's turn has come.
+        Ok(Ok(1))
+    }
+
+    /// Counts the corners just pushed as an element; the points of one statement are one element each.
+    fn close_element(&mut self, kind: ElementKind, count: u32, has: [bool; 3]) -> Result<()> {
+        let elements = &mut self.out.elements[kind as usize];
+        let line_offset = (self.line.start - self.text.start) as u32;
+        let (rows, each) = if kind == ElementKind::Point { (count, 3) } else { (1, 3 * count) };
+        for row in 1..=rows {
+            elements.row_ends.push(row * each)?;
+        }
+        push(&mut elements.segments, Segment { stride: 3, has, rows, values: 3 * count, line_offset })
+    }
+}
+
+fn broken(token: Token, message: &str, expected: &'static str) -> Broken {
+    Broken { token, message: message.to_owned(), expected }
+}
+
+fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
+    items.try_reserve(1).map_err(|_| Error::memory("statements"))?;
+    items.push(item);
+    Ok(())
+}
+
+/// A token's place in the chunk's text.
+fn local(text: ChunkText<'_>, token: &Token) -> (u32, u32) {
+    ((token.start - text.start.min(token.start)) as u32, token.len() as u32)
+}
+
+/// A token as it is shown in a message: short, and printable.
+fn shown(token: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(&token[..token.len().min(40)]).chars().flat_map(char::escape_debug).collect();
+    if token.len() > 40 { format!("{text}...") } else { text }
+}
+
+/// The physical line around `token` in `text`.
+pub(super) fn excerpt(text: &[u8], token: (u32, u32)) -> Excerpt {
+    let at = (token.0 as usize).min(text.len());
+    let is_newline = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    let start = text[..at].iter().rposition(is_newline).map_or(0, |i| i + 1);
+    let end = text[at..].iter().position(is_newline).map_or(text.len(), |i| at + i);
+    let marked = at - start..(at - start + token.1 as usize).min(end - start);
+    Excerpt::of_line(&text[start..end], marked)
+}

@@ -1,0 +1,134 @@
+//! Arrays for parallel work: allocated with an error in place of an abort, split, gathered.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::NONE;
+use crate::pipeline::parallel::for_each_item;
+use std::alloc::{Layout, alloc_zeroed};
+use std::sync::atomic::AtomicU32;
+
+/// How many elements one piece of a simple loop over arrays holds.
+pub(super) const PIECE: usize = 1 << 15;
+
+/// A value that may consist of zero bytes.
+///
+/// # Safety
+///
+/// All bytes zero must be a valid value, and dropping it must do nothing.
+pub(super) unsafe trait Zero: Copy {}
+
+// SAFETY: zero bytes are the number zero.
+unsafe impl Zero for u16 {}
+// SAFETY: as above.
+unsafe impl Zero for u32 {}
+// SAFETY: as above.
+unsafe impl Zero for u64 {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Zero for [f32; N] {}
+
+/// `count` zeroes. The system hands out zeroed pages at their first use, so the threads that fill
+/// the array share that cost too.
+pub(super) fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
+    let layout = Layout::array::<T>(count).map_err(|_| Error::memory(what))?;
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the size is not zero.
+    let start = unsafe { alloc_zeroed(layout) }.cast::<T>();
+    if start.is_null() {
+        return Err(Error::memory(what));
+    }
+    // SAFETY: the block is from the global allocator, has room for exactly `count` values, and zero
+    // bytes are a value by the contract of `Zero`.
+    Ok(unsafe { Vec::from_raw_parts(start, count, count) })
+}
+
+/// The same numbers, for threads that store into places of their own which are no slice.
+pub(super) fn as_atomics(values: &mut [u32]) -> &[AtomicU32] {
+    const { assert!(align_of::<AtomicU32>() == align_of::<u32>()) };
+    // SAFETY: both types have the same size, alignment and values, and the borrow is exclusive.
+    unsafe { &*(std::ptr::from_mut(values) as *const [AtomicU32]) }
+}
+
+/// Cuts a slice into pieces of these lengths.
+pub(super) fn split<'a, T>(
+    mut rest: &'a mut [T],
+    lengths: impl Iterator<Item = usize> + Send,
+) -> impl Iterator<Item = &'a mut [T]> + Send
+where
+    T: Send,
+{
+    lengths.map(move |length| rest.split_off_mut(..length).unwrap_or_default())
+}
+
+/// Fails unless every stream of `Elements` that is there has one index per corner.
+pub(super) fn check_streams(faces: &crate::model::Elements) -> Result<()> {
+    let corners = faces.corner_positions.len();
+    for (stream, name) in [(&faces.corner_uvs, "corner_uvs"), (&faces.corner_normals, "corner_normals")] {
+        if !stream.is_empty() && stream.len() != corners {
+            let found = stream.len();
+            let message = format!("{name} holds {found} indices for {corners} corners");
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
+    Ok(())
+}
+
+/// The error about an index that points past its array.
+pub(super) fn out_of_range(corner: usize, what: &str, index: u32, count: usize) -> Error {
+    let index = if index == NONE { "NONE".into() } else { index.to_string() };
+    let message = format!("corner {corner} has {what} {index}, but the mesh holds {count} {what}s");
+    Error::new(ErrorKind::Usage, message)
+}
+
+/// `values[indices[i]]` for every `i`; `missing` where the index is [`NONE`].
+pub(super) fn gather<const N: usize>(
+    threads: usize,
+    values: &[[f32; N]],
+    indices: &[u32],
+    missing: [f32; N],
+) -> Result<Vec<[f32; N]>> {
+    if let Some(bad) = indices.iter().find(|&&index| index != NONE && index as usize >= values.len()) {
+        let message = format!("index {bad} is past an array of {}: this is another mesh", values.len());
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let mut gathered = zeroed(indices.len(), "gathered values")?;
+    let pieces = gathered.chunks_mut(PIECE).zip(indices.chunks(PIECE));
+    for_each_item(
+        threads,
+        pieces,
+        || (),
+        |(), (gathered, indices)| {
+            for (place, &index) in gathered.iter_mut().zip(indices) {
+                *place = values.get(index as usize).copied().unwrap_or(missing);
+            }
+        },
+    );
+    Ok(gathered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_memory_is_an_error() {
+        assert!(zeroed::<u64>(usize::MAX / 16, "a test").is_err());
+        assert_eq!(zeroed::<u16>(0, "a test").unwrap(), []);
+        assert_eq!(zeroed::<u16>(3, "a test").unwrap(), [0; 3]);
+    }
+
+    #[test]
+    fn a_slice_is_split_by_lengths() {
+        let mut values = [1, 2, 3, 4, 5];
+        let pieces: Vec<Vec<i32>> =
+            split(&mut values, [2, 0, 3].into_iter()).map(|piece| piece.to_vec()).collect();
+        assert_eq!(pieces, [vec![1, 2], vec![], vec![3, 4, 5]]);
+    }
+
+    #[test]
+    fn gathering_fills_in_what_is_missing() {
+        let values = [[1.0], [2.0]];
+        assert_eq!(gather(3, &values, &[1, NONE, 0], [9.0]).unwrap(), [[2.0], [9.0], [1.0]]);
+        assert_eq!(gather(3, &values, &[2], [9.0]).unwrap_err().kind(), ErrorKind::Usage);
+    }
+}

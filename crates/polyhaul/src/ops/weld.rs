@@ -1,0 +1,560 @@
+//! One index per corner in place of three: vertices are the distinct combinations of position, uv
+//! and normal that the corners of faces use.
+//!
+//! Corners are cut into chunks, and each chunk sorts its corners into shards by ranges of positions.
+//! A shard belongs to one thread at a time: it walks its corners in order, with a short chain of
+//! the (uv, normal) pairs seen at each position, and notes for each corner the first one like it.
+//! Counting the first ones then numbers the vertices in corner order, so the result does not
+//! depend on threads. No value is compared, only indices: equal positions under two indices stay two.
+
+use super::arrays::{as_atomics, check_streams, gather, out_of_range, split, zeroed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Mesh, NONE};
+use crate::options::{Cancel, RunOptions};
+use crate::pipeline::parallel::{for_each_item, thread_count, try_for_each_item};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Corners of a chunk: few enough that their offsets fit 16 bits, many enough to fill shards.
+const CHUNK_CORNERS: usize = 1 << 15;
+/// Corners and positions that a shard is meant for: its chains then stay within the L2 cache.
+const SHARD_CORNERS: usize = 1 << 14;
+const MAX_SHARDS: usize = 256;
+/// Pairs at one position that are compared one after another. Those beyond go into a hash map, so
+/// that a position with a million corners takes linear time too.
+const CHAIN: usize = 12;
+
+/// What [`weld`] gives: a vertex buffer, as indices into the arrays of the mesh, and an index buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Welded {
+    /// Per vertex: the index of its position.
+    pub vertex_positions: Vec<u32>,
+    /// Per vertex: the index of its uv, [`NONE`] for none. Empty where no corner of the mesh has one.
+    pub vertex_uvs: Vec<u32>,
+    /// Per vertex: the index of its normal, [`NONE`] for none. Empty where no corner of the mesh has one.
+    pub vertex_normals: Vec<u32>,
+    /// Per corner of the faces: its vertex.
+    pub corner_vertices: Vec<u32>,
+}
+
+/// Turns the separate index streams of the faces into a vertex buffer with a single index.
+///
+/// Vertices are numbered by the first corner that uses them. [`NONE`] as a uv or a normal is a value
+/// like any other.
+///
+/// Time is linear in corners and positions, whatever the number of corners at one position. Beyond
+/// the result, memory is needed for 2.3 bytes per corner, and per thread for a shard: about
+/// positions / 64 bytes and 16 bytes for each of its vertices.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] for an index out of range or streams of different lengths,
+/// [`ErrorKind::Memory`], [`ErrorKind::Cancelled`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul::model::{Elements, Mesh};
+/// use polyhaul::options::RunOptions;
+///
+/// let mesh = Mesh {
+///     positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+///     uvs: vec![[0.0, 0.0], [1.0, 1.0]],
+///     faces: Elements {
+///         offsets: vec![0, 3, 6],
+///         corner_positions: vec![0, 1, 2, 2, 1, 0],
+///         corner_uvs: vec![0, 0, 0, 0, 1, 0],
+///         ..Elements::default()
+///     },
+///     ..Mesh::default()
+/// };
+/// let welded = polyhaul::ops::weld(&mesh, &RunOptions::default())?;
+/// assert_eq!(welded.corner_vertices, [0, 1, 2, 2, 3, 0]);
+/// assert_eq!(welded.vertex_positions, [0, 1, 2, 1]);
+/// assert_eq!(welded.vertex_uvs, [0, 0, 0, 1]);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+pub fn weld(mesh: &Mesh, options: &RunOptions) -> Result<Welded> {
+    let corners = Corners::new(mesh)?;
+    let cut = Cut::new(corners.count(), mesh.positions.len(), options);
+    let sorted = Sorted::new(&corners, &cut)?;
+    let mut firsts = zeroed(corners.count(), "corner vertices")?;
+    find_first_corners(&corners, &cut, &sorted, as_atomics(&mut firsts))?;
+    let numbers = Numbers::new(&firsts, sorted.offsets, &cut)?;
+    numbers.finish(firsts, &corners, &cut)
+}
+
+impl Welded {
+    /// How many vertices there are.
+    pub fn vertex_count(&self) -> usize {
+        self.vertex_positions.len()
+    }
+
+    /// The position of each vertex.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Usage`] where `mesh` is not the mesh that was welded, [`ErrorKind::Memory`].
+    pub fn positions(&self, mesh: &Mesh, options: &RunOptions) -> Result<Vec<[f32; 3]>> {
+        gather(thread_count(options.threads), &mesh.positions, &self.vertex_positions, [f32::NAN; 3])
+    }
+
+    /// The uv of each vertex, `missing` where it has none. Empty where no corner of the mesh has one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Welded::positions`].
+    pub fn uvs(&self, mesh: &Mesh, missing: [f32; 2], options: &RunOptions) -> Result<Vec<[f32; 2]>> {
+        gather(thread_count(options.threads), &mesh.uvs, &self.vertex_uvs, missing)
+    }
+
+    /// The normal of each vertex, `missing` where it has none. Empty where no corner of the mesh has one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Welded::positions`].
+    pub fn normals(&self, mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> Result<Vec<[f32; 3]>> {
+        gather(thread_count(options.threads), &mesh.normals, &self.vertex_normals, missing)
+    }
+
+    /// The colour of each vertex. Empty where the mesh has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Welded::positions`].
+    pub fn colors(&self, mesh: &Mesh, options: &RunOptions) -> Result<Vec<[f32; 4]>> {
+        if mesh.colors.is_empty() {
+            return Ok(Vec::new());
+        }
+        gather(thread_count(options.threads), &mesh.colors, &self.vertex_positions, [f32::NAN; 4])
+    }
+}
+
+/// The index streams, and how far their indices may go.
+struct Corners<'a> {
+    mesh: &'a Mesh,
+    positions: &'a [u32],
+    uvs: &'a [u32],
+    normals: &'a [u32],
+}
+
+impl<'a> Corners<'a> {
+    fn new(mesh: &'a Mesh) -> Result<Self> {
+        let faces = &mesh.faces;
+        check_streams(faces)?;
+        if faces.corner_positions.len() >= NONE as usize {
+            return Err(Error::new(ErrorKind::Limit, "a mesh may hold at most 2^32 - 2 corners"));
+        }
+        Ok(Corners {
+            mesh,
+            positions: &faces.corner_positions,
+            uvs: &faces.corner_uvs,
+            normals: &faces.corner_normals,
+        })
+    }
+
+    fn count(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// The uv and the normal of a corner.
+    fn pair(&self, corner: usize) -> (u32, u32) {
+        let at = |stream: &[u32]| stream.get(corner).copied().unwrap_or(NONE);
+        (at(self.uvs), at(self.normals))
+    }
+
+    /// Fails at the first corner of a chunk with an index out of range.
+    fn check(&self, chunk: std::ops::Range<usize>) -> Result<()> {
+        let streams = [
+            (self.positions, self.mesh.positions.len(), "position"),
+            (self.uvs, self.mesh.uvs.len(), "uv"),
+            (self.normals, self.mesh.normals.len(), "normal"),
+        ];
+        for (stream, count, what) in streams {
+            let part = stream.get(chunk.clone()).unwrap_or(&[]);
+            // NONE, where it is allowed, becomes 0 and all others one more. No branch: vectorized.
+            let shift = u32::from(what != "position");
+            let worst = part.iter().fold(0, |worst, index| index.wrapping_add(shift).max(worst));
+            let limit = count + shift as usize;
+            if !part.is_empty() && worst as usize >= limit {
+                let is_bad = |index: &u32| index.wrapping_add(shift) as usize >= limit;
+                let first = part.iter().position(is_bad).unwrap_or(0);
+                return Err(out_of_range(chunk.start + first, what, part[first], count));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How the work is cut. The result does not depend on it.
+struct Cut<'a> {
+    threads: usize,
+    cancel: &'a Cancel,
+    chunk_shift: u32,
+    /// A position's shard is its index shifted right by this.
+    shard_shift: u32,
+    shards: usize,
+}
+
+impl<'a> Cut<'a> {
+    fn new(corners: usize, positions: usize, options: &'a RunOptions) -> Self {
+        let chunk_corners = match options.chunk_bytes {
+            Some(bytes) => (bytes / 12).clamp(64, 1 << 16).next_power_of_two(),
+            None => CHUNK_CORNERS,
+        };
+        let most = corners.max(positions).div_ceil(SHARD_CORNERS).clamp(1, MAX_SHARDS);
+        let shard_positions = positions.div_ceil(most).max(1).next_power_of_two();
+        Cut {
+            threads: thread_count(options.threads),
+            cancel: &options.cancel,
+            chunk_shift: chunk_corners.ilog2(),
+            shard_shift: shard_positions.ilog2(),
+            shards: positions.div_ceil(shard_positions).max(1),
+        }
+    }
+
+    fn chunk_corners(&self) -> usize {
+        1 << self.chunk_shift
+    }
+
+    fn chunk(&self, index: usize, corners: usize) -> std::ops::Range<usize> {
+        let start = index << self.chunk_shift;
+        start..corners.min(start + self.chunk_corners())
+    }
+}
+
+/// The corners of each chunk, sorted by shard and within a shard by corner.
+struct Sorted {
+    /// Offsets within the chunk.
+    offsets: Vec<u16>,
+    /// Where in the chunk each shard's corners end: `shards` entries per chunk.
+    ends: Vec<u32>,
+}
+
+impl Sorted {
+    fn new(corners: &Corners, cut: &Cut) -> Result<Sorted> {
+        let count = corners.count();
+        let mut offsets = zeroed(count, "sorted corners")?;
+        let mut ends = zeroed(count.div_ceil(cut.chunk_corners()) * cut.shards, "shard borders")?;
+        let chunks = offsets.chunks_mut(cut.chunk_corners()).zip(ends.chunks_mut(cut.shards));
+        try_for_each_item(
+            cut.threads,
+            cut.cancel,
+            chunks.enumerate(),
+            || (),
+            |(), (index, (offsets, ends))| {
+                let chunk = cut.chunk(index, count);
+                corners.check(chunk.clone())?;
+                sort_chunk(&corners.positions[chunk], cut.shard_shift, offsets, ends);
+                Ok(())
+            },
+        )?;
+        Ok(Sorted { offsets, ends })
+    }
+
+    /// The corners of a shard, in order.
+    fn shard(&self, shard: usize, cut: &Cut) -> impl Iterator<Item = usize> {
+        let ends = self.ends.chunks(cut.shards);
+        let chunks = self.offsets.chunks(cut.chunk_corners()).zip(ends).enumerate();
+        let shift = cut.chunk_shift;
+        chunks.flat_map(move |(chunk, (offsets, ends))| {
+            let start = if shard == 0 { 0 } else { ends[shard - 1] as usize };
+            offsets[start..ends[shard] as usize].iter().map(move |&o| (chunk << shift) + usize::from(o))
+        })
+    }
+
+    fn shard_corners(&self, shard: usize, cut: &Cut) -> usize {
+        let corners = |ends: &[u32]| ends[shard] - if shard == 0 { 0 } else { ends[shard - 1] };
+        self.ends.chunks(cut.shards).map(|ends| corners(ends) as usize).sum()
+    }
+}
+
+/// A counting sort that keeps the order within a shard.
+fn sort_chunk(positions: &[u32], shard_shift: u32, offsets: &mut [u16], ends: &mut [u32]) {
+    for position in positions {
+        ends[(position >> shard_shift) as usize] += 1;
+    }
+    let mut start = 0;
+    for end in ends.iter_mut() {
+        start += std::mem::replace(end, start);
+    }
+    for (offset, position) in positions.iter().enumerate() {
+        let place = &mut ends[(position >> shard_shift) as usize];
+        offsets[*place as usize] = offset as u16;
+        *place += 1;
+    }
+}
+
+/// Stores for each corner the first corner with the same position, uv and normal.
+fn find_first_corners(corners: &Corners, cut: &Cut, sorted: &Sorted, firsts: &[AtomicU32]) -> Result<()> {
+    try_for_each_item(cut.threads, cut.cancel, 0..cut.shards, Shard::default, |seen, shard| {
+        let start = shard << cut.shard_shift;
+        let positions = (corners.mesh.positions.len() - start).min(1 << cut.shard_shift);
+        seen.clear(positions, sorted.shard_corners(shard, cut))?;
+        for corner in sorted.shard(shard, cut) {
+            let position = corners.positions[corner] as usize - start;
+            let first = seen.first(position, corners.pair(corner), corner as u32)?;
+            firsts[corner].store(first, Ordering::Relaxed);
+        }
+        Ok(())
+    })
+}
+
+/// What was seen at each position of a shard.
+#[derive(Default)]
+struct Shard {
+    /// Per position: the newest link of its chain, [`NONE`] for none.
+    heads: Vec<u32>,
+    links: Vec<Link>,
+    /// What did not fit the chains: the first corner by position and pair.
+    overflow: HashMap<(usize, u32, u32), u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Link {
+    pair: (u32, u32),
+    corner: u32,
+    next: u32,
+}
+
+impl Shard {
+    fn clear(&mut self, positions: usize, corners: usize) -> Result<()> {
+        let memory = |_| Error::memory("a shard of vertices");
+        self.heads.clear();
+        self.heads.try_reserve(positions).map_err(memory)?;
+        self.heads.resize(positions, NONE);
+        self.links.clear();
+        self.links.try_reserve(corners.min(positions * CHAIN)).map_err(memory)?;
+        if !self.overflow.is_empty() {
+            self.overflow = HashMap::new();
+        }
+        Ok(())
+    }
+
+    /// The first corner with this pair at this position.
+    #[inline]
+    fn first(&mut self, position: usize, pair: (u32, u32), corner: u32) -> Result<u32> {
+        let head = self.heads[position];
+        let mut next = head;
+        for _ in 0..CHAIN {
+            let Some(link) = self.links.get(next as usize) else {
+                self.heads[position] = self.links.len() as u32;
+                self.links.push(Link { pair, corner, next: head });
+                return Ok(corner);
+            };
+            if link.pair == pair {
+                return Ok(link.corner);
+            }
+            next = link.next;
+        }
+        self.first_in_overflow((position, pair.0, pair.1), corner)
+    }
+
+    #[cold]
+    fn first_in_overflow(&mut self, key: (usize, u32, u32), corner: u32) -> Result<u32> {
+        self.overflow.try_reserve(1).map_err(|_| Error::memory("vertices of one position"))?;
+        Ok(*self.overflow.entry(key).or_insert(corner))
+    }
+}
+
+/// The number of each first corner among all first corners.
+struct Numbers {
+    /// Per corner: the first corners before it in its chunk.
+    in_chunk: Vec<u16>,
+    /// Per chunk: the first corners before it, and at last all of them.
+    chunks: Vec<u32>,
+    chunk_shift: u32,
+}
+
+impl Numbers {
+    /// `in_chunk` is room for a number per corner.
+    fn new(firsts: &[u32], mut in_chunk: Vec<u16>, cut: &Cut) -> Result<Numbers> {
+        let mut chunks = zeroed(firsts.len().div_ceil(cut.chunk_corners()) + 1, "vertex numbers")?;
+        let items = firsts.chunks(cut.chunk_corners()).zip(in_chunk.chunks_mut(cut.chunk_corners()));
+        let items = items.zip(&mut chunks).enumerate();
+        for_each_item(cut.threads, items, || (), |(), (index, ((firsts, numbers), total))| {
+            let start = (index << cut.chunk_shift) as u32;
+            for ((first, number), corner) in firsts.iter().zip(numbers).zip(start..) {
+                *number = *total as u16;
+                *total += u32::from(*first == corner);
+            }
+        });
+        let mut sum = 0;
+        for chunk in &mut chunks {
+            sum += std::mem::replace(chunk, sum);
+        }
+        Ok(Numbers { in_chunk, chunks, chunk_shift: cut.chunk_shift })
+    }
+
+    /// The vertex of a first corner.
+    fn vertex_of(&self, corner: u32) -> u32 {
+        self.chunks[(corner >> self.chunk_shift) as usize] + u32::from(self.in_chunk[corner as usize])
+    }
+
+    /// Turns first corners into vertices, and collects the indices of each vertex.
+    fn finish(&self, mut firsts: Vec<u32>, corners: &Corners, cut: &Cut) -> Result<Welded> {
+        let count = self.chunks.last().map_or(0, |&count| count as usize);
+        let stream = |from: &[u32]| zeroed(if from.is_empty() { 0 } else { count }, "vertices");
+        let mut vertex_positions = stream(corners.positions)?;
+        let mut vertex_uvs = stream(corners.uvs)?;
+        let mut vertex_normals = stream(corners.normals)?;
+        let lengths = || self.chunks.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        let vertices = split(&mut vertex_positions, lengths())
+            .zip(split(&mut vertex_uvs, lengths()))
+            .zip(split(&mut vertex_normals, lengths()));
+        let chunks = firsts.chunks_mut(cut.chunk_corners()).zip(vertices).enumerate();
+        for_each_item(cut.threads, chunks, || (), |(), (index, (chunk, ((positions, uvs), normals)))| {
+            let mut vertex = 0;
+            for (place, corner) in chunk.iter_mut().zip(index << cut.chunk_shift..) {
+                let first = std::mem::replace(place, self.vertex_of(*place));
+                if first as usize == corner {
+                    positions[vertex] = corners.positions[corner];
+                    let pair = corners.pair(corner);
+                    uvs.get_mut(vertex).into_iter().for_each(|uv| *uv = pair.0);
+                    normals.get_mut(vertex).into_iter().for_each(|normal| *normal = pair.1);
+                    vertex += 1;
+                }
+            }
+        });
+        Ok(Welded { vertex_positions, vertex_uvs, vertex_normals, corner_vertices: firsts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Elements;
+
+    /// A generator of numbers that looks random enough.
+    fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        *state >> 33
+    }
+
+    fn mesh(streams: [Vec<u32>; 3], counts: [usize; 3]) -> Mesh {
+        let [corner_positions, corner_uvs, corner_normals] = streams;
+        Mesh {
+            positions: vec![[0.0; 3]; counts[0]],
+            uvs: vec![[0.0; 2]; counts[1]],
+            normals: vec![[0.0; 3]; counts[2]],
+            faces: Elements { offsets: Vec::new(), corner_positions, corner_uvs, corner_normals },
+            ..Mesh::default()
+        }
+    }
+
+    /// Corners that go up through the positions with some disorder, as in real meshes.
+    fn disordered(corners: usize, counts: [usize; 3], spread: u64) -> Mesh {
+        let mut state = 7;
+        let mut stream = |count: usize, none: bool| -> Vec<u32> {
+            if count == 0 {
+                return Vec::new();
+            }
+            let index =
+                |i| (i as u64 * count as u64 / corners as u64 + random(&mut state) % spread) % count as u64;
+            let stream = (0..corners).map(index).map(|i| if none && i % 5 == 0 { NONE } else { i as u32 });
+            stream.collect()
+        };
+        let streams = [stream(counts[0], false), stream(counts[1], true), stream(counts[2], true)];
+        mesh(streams, counts)
+    }
+
+    fn naive(mesh: &Mesh) -> Welded {
+        let mut seen = HashMap::new();
+        let mut welded = Welded::default();
+        let faces = &mesh.faces;
+        for (corner, &position) in faces.corner_positions.iter().enumerate() {
+            let uv = faces.corner_uvs.get(corner);
+            let normal = faces.corner_normals.get(corner);
+            let next = seen.len() as u32;
+            let vertex = *seen.entry((position, uv, normal)).or_insert_with(|| {
+                welded.vertex_positions.push(position);
+                welded.vertex_uvs.extend(uv);
+                welded.vertex_normals.extend(normal);
+                next
+            });
+            welded.corner_vertices.push(vertex);
+        }
+        welded
+    }
+
+    fn options(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
+        RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() }
+    }
+
+    #[test]
+    fn welding_is_the_same_as_one_hash_map() {
+        let meshes = [
+            disordered(0, [0, 0, 0], 1),
+            disordered(1, [1, 1, 1], 1),
+            disordered(70_001, [20_000, 5_000, 300], 40),
+            disordered(70_001, [20_000, 0, 3], 20_000),
+            disordered(40_000, [100_000, 7, 0], 100_000),
+            disordered(40_000, [3, 40_000, 40_000], 40_000),
+            disordered(5_000, [1, 1, 1], 1),
+        ];
+        for mesh in &meshes {
+            let expected = naive(mesh);
+            for threads in [1, 2, 3, 7, 64] {
+                for chunk_bytes in [None, Some(1), Some(20_000)] {
+                    assert!(weld(mesh, &options(threads, chunk_bytes)).unwrap() == expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_out_of_range_is_an_error_at_the_first_corner() {
+        let good = || disordered(70_000, [20_000, 5_000, 300], 40);
+        let spoil = |which: usize, corner: usize, value: u32| {
+            let mut mesh = good();
+            let faces = &mut mesh.faces;
+            let streams = [&mut faces.corner_positions, &mut faces.corner_uvs, &mut faces.corner_normals];
+            streams.into_iter().nth(which).unwrap()[corner] = value;
+            mesh.faces.corner_positions[69_999] = 20_000;
+            mesh
+        };
+        for (which, corner, value, what) in [
+            (0, 66_000, 20_000, "corner 66000 has position 20000, but the mesh holds 20000 positions"),
+            (0, 0, NONE, "corner 0 has position NONE, but the mesh holds 20000 positions"),
+            (1, 40_000, 5_000, "corner 40000 has uv 5000, but the mesh holds 5000 uvs"),
+            (2, 40_001, NONE - 1, "corner 40001 has normal 4294967294, but the mesh holds 300 normals"),
+        ] {
+            for threads in [1, 2, 3, 7, 64] {
+                let error = weld(&spoil(which, corner, value), &options(threads, None)).unwrap_err();
+                assert_eq!((error.kind(), error.diagnostic().message.as_str()), (ErrorKind::Usage, what));
+            }
+        }
+    }
+
+    #[test]
+    fn streams_of_different_lengths_are_an_error() {
+        let mut mesh = disordered(10, [3, 3, 3], 3);
+        mesh.faces.corner_normals.pop();
+        assert_eq!(weld(&mesh, &options(1, None)).unwrap_err().kind(), ErrorKind::Usage);
+    }
+
+    #[test]
+    fn a_cancelled_weld_is_an_error() {
+        let options = options(2, None);
+        options.cancel.cancel();
+        let error = weld(&disordered(10, [3, 3, 3], 3), &options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn values_are_gathered_per_vertex() {
+        let mut mesh = mesh([vec![1, 0, 1], vec![NONE, 0, NONE], vec![]], [2, 1, 0]);
+        mesh.positions = vec![[1.0; 3], [2.0; 3]];
+        mesh.colors = vec![[0.1; 4], [0.2; 4]];
+        mesh.uvs = vec![[0.5, 0.25]];
+        let options = options(2, None);
+        let welded = weld(&mesh, &options).unwrap();
+        assert_eq!(welded.vertex_count(), 2);
+        assert_eq!(welded.positions(&mesh, &options).unwrap(), [[2.0; 3], [1.0; 3]]);
+        assert_eq!(welded.uvs(&mesh, [7.0; 2], &options).unwrap(), [[7.0; 2], [0.5, 0.25]]);
+        assert!(welded.normals(&mesh, [0.0; 3], &options).unwrap().is_empty());
+        assert_eq!(welded.colors(&mesh, &options).unwrap(), [[0.2; 4], [0.1; 4]]);
+        assert_eq!(welded.colors(&Mesh::default(), &options).unwrap(), [[0.0; 4]; 0]);
+        assert_eq!(welded.positions(&Mesh::default(), &options).unwrap_err().kind(), ErrorKind::Usage);
+    }
+}

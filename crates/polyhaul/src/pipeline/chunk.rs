@@ -1,0 +1,336 @@
+//! Cuts the text of a source into chunks of whole logical lines.
+//!
+//! A chunk owns the logical lines that *begin* in its share of the bytes. Where a line begins is
+//! decided by the few bytes before it alone (a newline that no backslash escapes), so any worker
+//! finds the borders of its own share of a file, and there is no serial stage. A stream is cut at
+//! the last line that is complete. This module does not know what a line means.
+
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_bytes::Source;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a source is cut.
+pub(crate) struct TextChunks<'a> {
+    source: Source<'a>,
+    name: Arc<str>,
+    chunk_bytes: usize,
+    line_bytes: u64,
+    /// The bytes before and after the text that parsers may load.
+    padding: usize,
+    stream: Mutex<Stream>,
+}
+
+/// What a stream has delivered and no chunk has taken.
+#[derive(Default)]
+struct Stream {
+    carry: Vec<u8>,
+    offset: u64,
+    ended: bool,
+}
+
+/// A chunk of text with padding around it.
+#[derive(Default)]
+pub(crate) struct Text {
+    bytes: Vec<u8>,
+    /// The text is `bytes[start..end]`.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// Where the text lies in the source.
+    pub(crate) offset: u64,
+}
+
+impl Text {
+    /// The text and the padding around it.
+    pub(crate) fn padded(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes of text.
+    pub(crate) fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Makes room for `size` bytes from `at` on and the padding after them.
+    fn grow(&mut self, size: usize) -> Result<()> {
+        if size > self.bytes.len() {
+            let more = size - self.bytes.len();
+            self.bytes.try_reserve(more).map_err(|_| Error::memory("a chunk of text"))?;
+            self.bytes.resize(size, b'\n');
+        }
+        Ok(())
+    }
+}
+
+/// A first look past the share for the end of its last line; doubled until that is found.
+const TAIL_BYTES: usize = 4096;
+/// The bytes before a place that decide whether a line begins there.
+const LOOK_BACK: usize = 3;
+
+/// Whether a logical line begins at `at`. `None` where the byte at `at` decides and is not there.
+fn line_begins(bytes: &[u8], at: usize) -> Option<bool> {
+    let back = |n: usize| at.checked_sub(n).and_then(|i| bytes.get(i)).copied();
+    match back(1) {
+        Some(b'\n') if back(2) == Some(b'\r') => Some(back(3) != Some(b'\\')),
+        Some(b'\n') => Some(back(2) != Some(b'\\')),
+        Some(b'\r') => match bytes.get(at) {
+            Some(b'\n') => Some(false),
+            Some(_) => Some(back(2) != Some(b'\\')),
+            None => None,
+        },
+        _ => Some(false),
+    }
+}
+
+/// The first place from `from` on, up to `to`, where a logical line begins.
+fn next_line(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
+    let mut at = from;
+    while at <= to {
+        if line_begins(bytes, at) == Some(true) {
+            return Some(at);
+        }
+        at += 1 + memchr::memchr2(b'\n', b'\r', bytes.get(at..to)?)?;
+    }
+    None
+}
+
+impl<'a> TextChunks<'a> {
+    /// Cuts `source` into chunks of about `chunk_bytes`.
+    pub(crate) fn new(source: Source<'a>, chunk_bytes: usize, line_bytes: u64, padding: usize) -> Self {
+        TextChunks {
+            name: source.name().into(),
+            source,
+            chunk_bytes: chunk_bytes.max(1),
+            line_bytes,
+            padding: padding.max(LOOK_BACK),
+            stream: Mutex::default(),
+        }
+    }
+
+    /// Whether the chunks must be taken one after another.
+    pub(crate) fn in_order(&self) -> bool {
+        !self.source.is_positioned()
+    }
+
+    /// Fills `text` with chunk `number`; `false` where there is none.
+    pub(crate) fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
+        match self.source.len() {
+            Some(size) if self.source.is_positioned() => self.take_share(number, size, text),
+            _ => self.take_next(text),
+        }
+    }
+
+    fn take_share(&self, number: u64, size: u64, text: &mut Text) -> Result<bool> {
+        let from = number.saturating_mul(self.chunk_bytes as u64);
+        if from >= size {
+            return Ok(false);
+        }
+        let back = from.min(LOOK_BACK as u64);
+        let origin = from - back;
+        let share = (size - from).min(self.chunk_bytes as u64) as usize + back as usize;
+        let base = self.padding;
+        let mut have = self.read(text, origin, base, 0, share + TAIL_BYTES)?;
+        let all = |have: usize| origin + have as u64 >= size;
+        let begin = match from {
+            0 => 0,
+            _ => match next_line(&text.bytes[base..base + have], back as usize, share.min(have)) {
+                Some(begin) if begin < share => begin,
+                _ => {
+                    (text.start, text.end, text.offset) = (base, base, from);
+                    return Ok(true);
+                }
+            },
+        };
+        // The line that may pass the end of the share begins here.
+        let last = last_line(&text.bytes[base..base + share], begin).unwrap_or(begin);
+        let mut looked = share;
+        let end = loop {
+            if let Some(end) = next_line(&text.bytes[base..base + have], looked, have) {
+                break end;
+            }
+            if all(have) {
+                break have;
+            }
+            self.check_line(have - last, origin + last as u64)?;
+            looked = have.saturating_sub(1).max(share);
+            have = self.read(text, origin, base, have, have * 2)?;
+        };
+        (text.start, text.end, text.offset) = (base + begin, base + end, origin + begin as u64);
+        self.finish(text)?;
+        Ok(true)
+    }
+
+    /// Reads on, from `have` bytes after `origin`, until there are `wanted`; returns how many there are.
+    fn read(&self, text: &mut Text, origin: u64, base: usize, have: usize, wanted: usize) -> Result<usize> {
+        text.grow(base + wanted + self.padding)?;
+        let out = &mut text.bytes[base + have..base + wanted];
+        let count = self.source.read_at(origin + have as u64, out).map_err(|e| self.failed(e))?;
+        Ok(have + count)
+    }
+
+    fn take_next(&self, text: &mut Text) -> Result<bool> {
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = self.padding;
+        let mut have = stream.carry.len();
+        text.grow(base + have + self.padding)?;
+        text.bytes[base..base + have].copy_from_slice(&stream.carry);
+        stream.carry.clear();
+        let mut unseen = 0;
+        let end = loop {
+            if stream.ended {
+                break have;
+            }
+            text.grow(base + have + self.chunk_bytes + self.padding)?;
+            let out = &mut text.bytes[base + have..base + have + self.chunk_bytes];
+            let count = self.source.read_next(out).map_err(|e| self.failed(e))?;
+            stream.ended = count < out.len();
+            have += count;
+            if let Some(end) = last_line(&text.bytes[base..base + have], unseen) {
+                break end;
+            }
+            self.check_line(have, stream.offset)?;
+            unseen = have.saturating_sub(1);
+        };
+        let end = if stream.ended { have } else { end };
+        let rest = &text.bytes[base + end..base + have];
+        stream.carry.try_reserve(rest.len()).map_err(|_| Error::memory("a line"))?;
+        stream.carry.extend_from_slice(rest);
+        (text.start, text.end, text.offset) = (base, base + end, stream.offset);
+        stream.offset += end as u64;
+        drop(stream);
+        if end == 0 {
+            return Ok(false);
+        }
+        self.finish(text)?;
+        Ok(true)
+    }
+
+    /// Skips a byte order mark, refuses UTF-16, and ends the text with a newline that is not its own.
+    fn finish(&self, text: &mut Text) -> Result<()> {
+        if text.offset == 0 {
+            let head = &text.bytes[text.start..text.end];
+            if head.starts_with(b"\xEF\xBB\xBF") {
+                text.start += 3;
+                text.offset = 3;
+            } else if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
+                let message = "this is UTF-16 text, or no text at all; polyhaul reads UTF-8 and ASCII";
+                return Err(self.placed(ErrorKind::Unsupported, message.into(), 0));
+            }
+        }
+        self.check_lines(text)?;
+        let end = text.end;
+        text.grow(end + self.padding)?;
+        text.bytes[end] = b'\n';
+        Ok(())
+    }
+
+    fn check_line(&self, size: usize, offset: u64) -> Result<()> {
+        if size as u64 <= self.line_bytes {
+            return Ok(());
+        }
+        let message = format!("this line is longer than the limit of {} bytes (line_bytes)", self.line_bytes);
+        Err(self.placed(ErrorKind::Limit, message, offset).with_hint("raise Limits::line_bytes to read it"))
+    }
+
+    /// Checks the lines of a text that is longer than the limit of one.
+    fn check_lines(&self, text: &Text) -> Result<()> {
+        let bytes = &text.bytes[text.start..text.end];
+        let mut at = 0;
+        while bytes.len() as u64 > self.line_bytes && at < bytes.len() {
+            let next = next_line(bytes, at + 1, bytes.len()).unwrap_or(bytes.len());
+            self.check_line(next - at, text.offset + at as u64)?;
+            at = next;
+        }
+        Ok(())
+    }
+
+    fn placed(&self, kind: ErrorKind, message: String, offset: u64) -> Error {
+        let place = Place { file: self.name.clone(), offset: Some(offset), ..Place::default() };
+        Diagnostic { place, ..Diagnostic::new(message) }.into_error(kind)
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        Error::io("reading", &self.name, error)
+    }
+}
+
+/// The last place after `from` where a logical line begins.
+fn last_line(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = bytes.len();
+    while at > from {
+        if line_begins(bytes, at) == Some(true) {
+            return Some(at);
+        }
+        at = from + memchr::memrchr2(b'\n', b'\r', &bytes[from..at - 1])? + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: &[u8], chunk_bytes: usize, positioned: bool) -> Vec<Vec<u8>> {
+        let source = match positioned {
+            true => Source::memory(text),
+            false => Source::reader(Box::new(text), "test"),
+        };
+        let chunks = TextChunks::new(source, chunk_bytes, 1 << 20, 64);
+        let mut result = Vec::new();
+        let mut text = Text::default();
+        for number in 0.. {
+            if !chunks.take(number, &mut text).unwrap() {
+                break;
+            }
+            if text.len() > 0 {
+                result.push(text.padded()[text.start..text.end].to_vec());
+                assert_eq!(text.padded()[text.end], b'\n');
+            }
+        }
+        result
+    }
+
+    #[test]
+    fn chunks_are_whole_logical_lines_and_lose_nothing() {
+        let samples: [&[u8]; 8] = [
+            b"v 0 0 0\nv 1 0 0\nf 1 2 3\n",
+            b"v 0 0 0\r\nv 1 0 0\r\n\r\nf 1 2 3",
+            b"v 0 0 0\rv 1 0 0\r\rf 1 2 3\r",
+            b"f 1 2 \\\n3 4\nv 1 \\\r\n2 3\r\nv \\\r 4 5",
+            b"\n\n\n",
+            b"\r\n\r\n",
+            b"x",
+            b"\\\n\\\n\\\n",
+        ];
+        for sample in samples {
+            for chunk_bytes in 1..sample.len() + 2 {
+                for positioned in [true, false] {
+                    let chunks = cut(sample, chunk_bytes, positioned);
+                    assert_eq!(chunks.concat(), sample, "{chunk_bytes} {positioned}");
+                    let mut at = 0;
+                    for chunk in chunks {
+                        assert!(at == 0 || line_begins(sample, at) == Some(true), "{sample:?} at {at}");
+                        at += chunk.len();
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_refused_whatever_the_chunk_size() {
+        let text = [b"v 1 2 3\n".as_slice(), &[b'f'; 5000], b"\nv 1 2 3\n"].concat();
+        for chunk_bytes in [1, 7, 100, 6000] {
+            for positioned in [true, false] {
+                let source = match positioned {
+                    true => Source::memory(&text),
+                    false => Source::reader(Box::new(text.as_slice()), "test"),
+                };
+                let chunks = TextChunks::new(source, chunk_bytes, 4999, 64);
+                let mut out = Text::default();
+                let result = (0..).map(|n| chunks.take(n, &mut out)).find(|r| !matches!(r, Ok(true)));
+                let kind = result.unwrap().map_err(|e| e.kind());
+                assert_eq!(kind, Err(ErrorKind::Limit), "{chunk_bytes} {positioned}");
+            }
+        }
+    }
+}

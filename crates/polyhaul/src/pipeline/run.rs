@@ -1,0 +1,295 @@
+//! Numbered chunks through a pool of workers, committed in order.
+//!
+//! Workers take the next number, work into a pooled slot, and whoever finds the next number in
+//! line complete commits it while the others go on. The slots are the budget: there are only as
+//! many as the memory limit backs, and a worker without one waits. Nothing here knows what a
+//! chunk is; see [`super::chunk`] for text that is read and `formats::obj` for what is done with it.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::Cancel;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A job in numbered chunks. Every method but [`Job::slot`] may run on any thread.
+pub(crate) trait Job: Sync {
+    /// A pooled place for a chunk: its input, its output and all scratch memory.
+    type Slot: Send;
+    /// What the commits build, in order.
+    type State: Send;
+
+    /// Whether chunks must be taken one after another, as from a stream.
+    fn takes_in_order(&self) -> bool;
+    /// A new slot; slots are reused, so this is called at most [`Crew::slots`] times.
+    fn slot(&self) -> Result<Self::Slot>;
+    /// Fills the slot with chunk `number`; `false` where there is none.
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
+    /// The parallel work on a chunk.
+    fn work(&self, slot: &mut Self::Slot) -> Result<()>;
+    /// The ordered part: called once per chunk, in the order of the numbers, by one thread at a time.
+    fn commit(&self, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
+    /// What is left to do in parallel once the order is settled.
+    fn publish(&self, slot: &mut Self::Slot) -> Result<()>;
+}
+
+/// Who works on a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Crew {
+    /// Threads, the caller's included.
+    pub(crate) threads: usize,
+    /// Slots: chunks in flight.
+    pub(crate) slots: usize,
+}
+
+impl Crew {
+    /// As many of `threads` as `memory_bytes` backs with a slot each, and two slots more to keep
+    /// them busy while a chunk waits for its turn.
+    pub(crate) fn new(threads: usize, memory_bytes: u64, slot_bytes: usize) -> Crew {
+        let backed = (memory_bytes / slot_bytes.max(1) as u64).clamp(1, 4096) as usize;
+        let threads = threads.clamp(1, backed);
+        let spare = if threads == 1 { 0 } else { 2 + threads / 4 };
+        Crew { threads, slots: (threads + spare).min(backed) }
+    }
+}
+
+/// A chunk that was worked on and waits for its turn.
+struct Waiting<S> {
+    slot: S,
+    result: Result<()>,
+}
+
+struct Line<S> {
+    next_take: u64,
+    /// One past the last chunk, once that is known.
+    end: u64,
+    taking: bool,
+    next_commit: u64,
+    committing: bool,
+    /// Chunks that wait for their commit: chunk `number` at `number % slots`.
+    waiting: Vec<Option<Waiting<S>>>,
+    /// Chunks that were committed and wait for their publishing.
+    committed: Vec<(u64, S)>,
+    free: Vec<S>,
+    slots_made: usize,
+    busy: usize,
+    /// The error of the lowest chunk.
+    failed: Option<(u64, Error)>,
+}
+
+struct Shared<'a, J: Job> {
+    job: &'a J,
+    crew: Crew,
+    cancel: &'a Cancel,
+    line: Mutex<Line<J::Slot>>,
+    changed: Condvar,
+    state: Mutex<&'a mut J::State>,
+}
+
+/// What a worker does next.
+enum Step<S> {
+    Publish(u64, S),
+    Commit(u64, Waiting<S>),
+    Take(u64, S),
+    Leave,
+}
+
+/// Runs a job to its end, or to the error of its lowest failing chunk.
+///
+/// With one thread everything runs on the caller's. Where the system refuses a thread the others
+/// do the work.
+pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
+    let mut free = Vec::new();
+    free.try_reserve(crew.slots).map_err(|_| Error::memory("the chunk pool"))?;
+    // The first slot is made here: without one there is no progress, and its error is the job's.
+    free.push(job.slot()?);
+    let shared = Shared {
+        job,
+        crew,
+        cancel,
+        line: Mutex::new(Line {
+            next_take: 0,
+            end: u64::MAX,
+            taking: false,
+            next_commit: 0,
+            committing: false,
+            waiting: (0..crew.slots).map(|_| None).collect(),
+            committed: Vec::with_capacity(crew.slots),
+            free,
+            slots_made: 1,
+            busy: 0,
+            failed: None,
+        }),
+        changed: Condvar::new(),
+        state: Mutex::new(state),
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..crew.threads {
+            if std::thread::Builder::new().spawn_scoped(scope, || shared.worker()).is_err() {
+                break;
+            }
+        }
+        shared.worker();
+    });
+    let line = shared.line.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match line.failed {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+impl<J: Job> Shared<'_, J> {
+    fn lock(&self) -> MutexGuard<'_, Line<J::Slot>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where chunk `number` waits.
+    fn place(&self, number: u64) -> usize {
+        (number % self.crew.slots as u64) as usize
+    }
+
+    /// A worker's life. A panic in the job is caught: it must not leave the others waiting.
+    fn worker(&self) {
+        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
+            let mut line = self.lock();
+            let error = Error::new(ErrorKind::Internal, "a worker panicked; this is a fault of polyhaul");
+            let lowest = line.next_commit;
+            line.fail(lowest, error);
+            line.busy = 0;
+            line.committing = false;
+            line.taking = false;
+            drop(line);
+            self.changed.notify_all();
+        }
+    }
+
+    fn work(&self) {
+        loop {
+            match self.next_step() {
+                Step::Publish(number, mut slot) => {
+                    let result = self.job.publish(&mut slot);
+                    let mut line = self.lock();
+                    line.busy = line.busy.saturating_sub(1);
+                    if let Err(error) = result {
+                        line.fail(number, error);
+                    }
+                    line.free.push(slot);
+                }
+                Step::Commit(number, waiting) => self.commit(number, waiting),
+                Step::Take(number, slot) => self.take(number, slot),
+                Step::Leave => return,
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    fn commit(&self, number: u64, waiting: Waiting<J::Slot>) {
+        let Waiting { mut slot, result } = waiting;
+        let result = result.and_then(|()| {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            self.job.commit(&mut state, &mut slot)
+        });
+        let mut line = self.lock();
+        line.busy = line.busy.saturating_sub(1);
+        line.committing = false;
+        line.next_commit += 1;
+        match result {
+            Ok(()) => line.committed.push((number, slot)),
+            Err(error) => line.fail(number, error),
+        }
+    }
+
+    fn take(&self, number: u64, mut slot: J::Slot) {
+        let taken = self.job.take(number, &mut slot);
+        if self.job.takes_in_order() {
+            let mut line = self.lock();
+            line.taking = false;
+            if !matches!(taken, Ok(true)) {
+                line.end = line.end.min(number + u64::from(taken.is_err()));
+            }
+            drop(line);
+            self.changed.notify_all();
+        }
+        let result = match taken {
+            Ok(true) => self.job.work(&mut slot),
+            Ok(false) => {
+                let mut line = self.lock();
+                line.busy = line.busy.saturating_sub(1);
+                line.end = line.end.min(number);
+                line.free.push(slot);
+                return;
+            }
+            Err(error) => Err(error),
+        };
+        let mut line = self.lock();
+        line.busy = line.busy.saturating_sub(1);
+        let place = self.place(number);
+        line.waiting[place] = Some(Waiting { slot, result });
+    }
+
+    /// The most useful thing that can be done now; waits where there is none.
+    fn next_step(&self) -> Step<J::Slot> {
+        let mut line = self.lock();
+        loop {
+            if self.cancel.is_cancelled() {
+                line.fail(0, Error::cancelled());
+            }
+            if let Some(step) = self.try_step(&mut line) {
+                line.busy += usize::from(!matches!(step, Step::Leave));
+                return step;
+            }
+            line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
+        // After a failure what was committed before it is still published: an error of a lower chunk wins.
+        if let Some((number, slot)) = line.committed.pop() {
+            return Some(Step::Publish(number, slot));
+        }
+        if line.failed.is_some() {
+            return (line.busy == 0).then_some(Step::Leave);
+        }
+        let place = self.place(line.next_commit);
+        if !line.committing
+            && let Some(waiting) = line.waiting[place].take()
+        {
+            line.committing = true;
+            return Some(Step::Commit(line.next_commit, waiting));
+        }
+        if line.next_commit >= line.end && line.busy == 0 {
+            return Some(Step::Leave);
+        }
+        self.try_take(line)
+    }
+
+    fn try_take(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
+        let in_order = self.job.takes_in_order();
+        let ahead = line.next_take - line.next_commit;
+        if line.next_take >= line.end || in_order && line.taking || ahead >= self.crew.slots as u64 {
+            return None;
+        }
+        let slot = match line.free.pop() {
+            Some(slot) => slot,
+            None if line.slots_made < self.crew.slots => match self.job.slot() {
+                Ok(slot) => {
+                    line.slots_made += 1;
+                    slot
+                }
+                // Memory is short: go on with the slots there are.
+                Err(_) => return None,
+            },
+            None => return None,
+        };
+        line.taking = in_order;
+        line.next_take += 1;
+        Some(Step::Take(line.next_take - 1, slot))
+    }
+}
+
+impl<S> Line<S> {
+    /// Keeps the error of the lowest chunk.
+    fn fail(&mut self, number: u64, error: Error) {
+        if self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
+            self.failed = Some((number, error));
+        }
+    }
+}

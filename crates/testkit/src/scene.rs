@@ -1,0 +1,415 @@
+//! Scenes for tests and benchmarks, made in memory, and the rules that every scene must keep.
+//!
+//! The same arguments give the same scene on every machine: only sums, products and divisions are
+//! used, no functions of the system's mathematics library. Integration tests and benchmarks of
+//! `polyhaul` can use this module; its unit tests cannot, because they compile a `polyhaul` of
+//! their own.
+
+use polyhaul::model::{
+    Color, Counts, Curve, Elements, MapKind, Material, Mesh, NONE, Object, ObjectKind, Run, Scene,
+    TextureMap,
+};
+
+/// One object: a grid of `columns` times `rows` quads with positions, uvs and normals, cut in two
+/// by material, smooth.
+///
+/// ```
+/// let scene = polyhaul_testkit::scene::grid(4, 3);
+/// assert_eq!(scene.meshes[0].faces.len(), 12);
+/// assert_eq!(polyhaul_testkit::scene::broken_rule(&scene), None);
+/// ```
+pub fn grid(columns: u32, rows: u32) -> Scene {
+    let points = || (0..=rows).flat_map(|r| (0..=columns).map(move |c| (c, r)));
+    let part = |index: u32, count: u32| index as f32 / count.max(1) as f32;
+    let height = |u: f32, v: f32| u * (1.0 - u) * v * (1.0 - v);
+    let place = |(c, r)| {
+        let (u, v) = (part(c, columns), part(r, rows));
+        [u * 10.0 - 5.0, height(u, v), v * 10.0 - 5.0]
+    };
+    let mut mesh = Mesh {
+        positions: points().map(place).collect(),
+        uvs: points()
+            .map(|(c, r)| [part(c, columns), part(r, rows)])
+            .collect(),
+        normals: points()
+            .map(|(c, _)| [0.0, 1.0 - part(c, columns) / 8.0, 0.25])
+            .collect(),
+        smoothing_runs: vec![run(Counts::default(), 1)],
+        ..Mesh::default()
+    };
+    for (c, r) in (0..rows).flat_map(|r| (0..columns).map(move |c| (c, r))) {
+        let corner = r * (columns + 1) + c;
+        let face = [
+            corner,
+            corner + columns + 1,
+            corner + columns + 2,
+            corner + 1,
+        ];
+        push_face(&mut mesh.faces, &face, Some(&face), Some(&face));
+    }
+    let half = Counts {
+        faces: columns * rows / 2,
+        ..mesh.counts()
+    };
+    mesh.material_runs = vec![run(Counts { faces: 0, ..half }, 0), run(half, 1)];
+    let materials = vec![named("front"), named("back")];
+    let objects = vec![whole("grid", &mesh)];
+    Scene {
+        meshes: vec![mesh],
+        objects,
+        materials,
+        ..Scene::default()
+    }
+}
+
+/// `count` boxes, each an object of its own, all in one mesh: what a file of many small objects
+/// becomes.
+pub fn boxes(count: u32) -> Scene {
+    let mut scene = Scene {
+        meshes: vec![Mesh::default()],
+        ..Scene::default()
+    };
+    for index in 0..count {
+        let mesh = &mut scene.meshes[0];
+        let start = mesh.counts();
+        push_box(
+            mesh,
+            [(index % 100) as f32 * 3.0, 0.0, (index / 100) as f32 * 3.0],
+        );
+        let (name, end) = (format!("box_{index}"), mesh.counts());
+        scene.objects.push(Object {
+            name,
+            start,
+            end,
+            ..Object::default()
+        });
+    }
+    scene
+}
+
+/// A little of everything: colours, weights, uv depths, corners without uv or normal, lines,
+/// points, a curve, groups, smoothing groups, repeated and missing materials, maps with options, an
+/// unnamed object, a group object.
+pub fn everything() -> Scene {
+    let mut mesh = Mesh::default();
+    push_box(&mut mesh, [0.0; 3]);
+    let first = mesh.counts();
+    push_box(&mut mesh, [0.1, -2.5, 1e6]);
+    let second = mesh.counts();
+    mesh.uvs = vec![[0.0, 0.0], [1.0, 0.25], [0.5, 1.0]];
+    mesh.uv_depths = vec![0.0, 0.5, 0.0];
+    mesh.normals = vec![[0.0, 0.0, 1.0], [0.5, -0.25, 0.125]];
+    mesh.colors = vec![[0.25, 0.5, 1.0, 1.0]; 16];
+    mesh.colors[3] = [f32::NAN; 4];
+    mesh.position_weights = vec![1.0; 16];
+    mesh.position_weights[9] = 0.5;
+    push_face(
+        &mut mesh.faces,
+        &[8, 9, 10],
+        Some(&[0, NONE, 2]),
+        Some(&[NONE, 1, 0]),
+    );
+    push_face(
+        &mut mesh.faces,
+        &[8, 9, 10, 12, 11],
+        None,
+        Some(&[0, 0, 1, 1, 0]),
+    );
+    push_face(&mut mesh.lines, &[0, 1, 3], Some(&[0, 1, 2]), None);
+    push_face(&mut mesh.lines, &[4, 5], None, None);
+    mesh.points = vec![7, 7, 2];
+    mesh.curves = vec![Curve {
+        degree: 3,
+        rational: true,
+        range: [0.0, 1.0],
+        control_points: vec![8, 9, 10, 11],
+        knots: vec![0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0],
+        at: mesh.counts(),
+    }];
+    mesh.groups = vec!["left right".into(), "up".into()];
+    mesh.group_runs = vec![run(Counts::default(), 0), run(first, NONE), run(second, 1)];
+    mesh.smoothing_runs = vec![run(Counts::default(), 0), run(first, 7), run(second, 7)];
+    mesh.material_runs = vec![run(Counts::default(), 0), run(first, 0), run(second, 1)];
+    let end = mesh.counts();
+    let objects = vec![
+        section("", ObjectKind::Unnamed, Counts::default(), first),
+        section("second half", ObjectKind::Object, first, second),
+        section("rest", ObjectKind::Group, second, end),
+    ];
+    let materials = vec![
+        painted(),
+        Material {
+            missing: true,
+            ..named("nowhere")
+        },
+    ];
+    Scene {
+        meshes: vec![mesh],
+        objects,
+        materials,
+        material_libraries: vec!["all.mtl".into()],
+    }
+}
+
+fn painted() -> Material {
+    let map = TextureMap {
+        kind: MapKind::Diffuse,
+        file: "textures/wood.png".into(),
+        scale: Some([2.0, 2.0, 1.0]),
+        clamp: Some(true),
+        ..TextureMap::default()
+    };
+    Material {
+        diffuse: Some(Color::Rgb([0.8, 0.4, 0.2])),
+        emission: Some(Color::Xyz([0.1, 0.2, 0.3])),
+        shininess: Some(250.0),
+        opacity: Some(0.5),
+        illumination: Some(2),
+        roughness: Some(0.25),
+        maps: vec![map],
+        ..named("paint with spaces")
+    }
+}
+
+fn named(name: &str) -> Material {
+    Material {
+        name: name.into(),
+        diffuse: Some(Color::Rgb([0.5; 3])),
+        ..Material::default()
+    }
+}
+
+fn whole(name: &str, mesh: &Mesh) -> Object {
+    section(name, ObjectKind::Object, Counts::default(), mesh.counts())
+}
+
+fn section(name: &str, kind: ObjectKind, start: Counts, end: Counts) -> Object {
+    Object {
+        name: name.into(),
+        kind,
+        mesh: 0,
+        start,
+        end,
+    }
+}
+
+fn run(at: Counts, value: u32) -> Run {
+    Run { at, value }
+}
+
+/// Eight positions and six quads.
+fn push_box(mesh: &mut Mesh, at: [f32; 3]) {
+    let base = mesh.positions.len() as u32;
+    for corner in 0..8u8 {
+        let side = |axis: usize| at[axis] + f32::from(corner >> axis & 1);
+        mesh.positions.push([side(0), side(1), side(2)]);
+    }
+    const QUADS: [[u32; 4]; 6] = [
+        [0, 2, 3, 1],
+        [4, 5, 7, 6],
+        [0, 1, 5, 4],
+        [2, 6, 7, 3],
+        [0, 4, 6, 2],
+        [1, 3, 7, 5],
+    ];
+    for quad in QUADS {
+        push_face(
+            &mut mesh.faces,
+            &quad.map(|corner| base + corner),
+            None,
+            None,
+        );
+    }
+}
+
+/// Adds an element; a stream that appears for the first time is filled up with [`NONE`].
+fn push_face(
+    elements: &mut Elements,
+    positions: &[u32],
+    uvs: Option<&[u32]>,
+    normals: Option<&[u32]>,
+) {
+    let before = elements.corner_positions.len();
+    if elements.offsets.is_empty() {
+        elements.offsets.push(0);
+    }
+    elements.corner_positions.extend_from_slice(positions);
+    let after = elements.corner_positions.len();
+    elements.offsets.push(after as u32);
+    for (stream, new) in [
+        (&mut elements.corner_uvs, uvs),
+        (&mut elements.corner_normals, normals),
+    ] {
+        if new.is_none() && stream.is_empty() {
+            continue;
+        }
+        stream.resize(before, NONE);
+        stream.extend_from_slice(new.unwrap_or(&[]));
+        stream.resize(after, NONE);
+    }
+}
+
+/// The first rule of the model that a scene breaks, in words; `None` for a sound scene.
+///
+/// Whatever a reader returns must pass, for any input.
+pub fn broken_rule(scene: &Scene) -> Option<String> {
+    let mesh = scene.meshes.iter().enumerate().find_map(|(index, mesh)| {
+        broken_mesh(mesh, scene.materials.len()).map(|what| format!("mesh {index}: {what}"))
+    });
+    let object = |(index, object): (usize, &Object)| {
+        broken_object(scene, object).map(|what| format!("object {index}: {what}"))
+    };
+    mesh.or_else(|| scene.objects.iter().enumerate().find_map(object))
+}
+
+fn broken_object(scene: &Scene, object: &Object) -> Option<&'static str> {
+    let Some(mesh) = scene.meshes.get(object.mesh) else {
+        return Some("there is no such mesh");
+    };
+    if !before(object.start, object.end) {
+        return Some("it ends before it starts");
+    }
+    (!before(object.end, mesh.counts())).then_some("it ends behind the mesh")
+}
+
+fn broken_mesh(mesh: &Mesh, materials: usize) -> Option<String> {
+    let positions = mesh.positions.len();
+    let optional = |count: usize| count == 0 || count == positions;
+    let broken = |what: &str| Some(what.to_owned());
+    if !optional(mesh.colors.len()) || !optional(mesh.position_weights.len()) {
+        return broken("colours or weights are not one per position");
+    }
+    if !mesh.uv_depths.is_empty() && mesh.uv_depths.len() != mesh.uvs.len() {
+        return broken("uv depths are not one per uv");
+    }
+    for (what, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
+        if let Some(problem) = broken_elements(mesh, elements, least) {
+            return Some(format!("{what}s: {problem}"));
+        }
+    }
+    if !mesh.lines.corner_normals.is_empty() {
+        return broken("lines have normals");
+    }
+    let controls = mesh.curves.iter().flat_map(|curve| &curve.control_points);
+    if mesh
+        .points
+        .iter()
+        .chain(controls)
+        .any(|&index| index as usize >= positions)
+    {
+        return broken("a point or a curve uses a position that does not exist");
+    }
+    let runs = [
+        ("material", &mesh.material_runs, materials),
+        ("group", &mesh.group_runs, mesh.groups.len()),
+        ("smoothing", &mesh.smoothing_runs, usize::MAX),
+    ];
+    runs.into_iter().find_map(|(what, runs, values)| {
+        broken_runs(mesh, runs, values).map(|problem| format!("{what} runs: {problem}"))
+    })
+}
+
+fn broken_elements(mesh: &Mesh, elements: &Elements, least: u32) -> Option<&'static str> {
+    let corners = elements.corner_positions.len();
+    if elements.offsets.is_empty() {
+        return (corners > 0).then_some("there are corners without offsets");
+    }
+    if elements.offsets[0] != 0 || elements.offsets.last() != Some(&(corners as u32)) {
+        return Some("offsets do not span the corners");
+    }
+    if elements
+        .offsets
+        .windows(2)
+        .any(|pair| pair[1] < pair[0] || pair[1] - pair[0] < least)
+    {
+        return Some("an element has too few corners");
+    }
+    if elements
+        .corner_positions
+        .iter()
+        .any(|&index| index as usize >= mesh.positions.len())
+    {
+        return Some("a corner uses a position that does not exist");
+    }
+    let streams = [
+        (&elements.corner_uvs, mesh.uvs.len()),
+        (&elements.corner_normals, mesh.normals.len()),
+    ];
+    for (stream, count) in streams {
+        if !stream.is_empty() && stream.len() != corners {
+            return Some("a stream has not one index per corner");
+        }
+        if stream
+            .iter()
+            .any(|&index| index != NONE && index as usize >= count)
+        {
+            return Some("a corner uses a uv or a normal that does not exist");
+        }
+    }
+    None
+}
+
+fn broken_runs(mesh: &Mesh, runs: &[Run], values: usize) -> Option<&'static str> {
+    if runs
+        .iter()
+        .any(|run| run.value != NONE && run.value as usize >= values)
+    {
+        return Some("a value does not exist");
+    }
+    if runs.windows(2).any(|pair| !before(pair[0].at, pair[1].at)) {
+        return Some("they are not in order");
+    }
+    let last = runs.last()?;
+    (!before(last.at, mesh.counts())).then_some("the last begins behind the mesh")
+}
+
+/// Whether no count of `one` is above that of `other`.
+fn before(one: Counts, other: Counts) -> bool {
+    one.to_array()
+        .iter()
+        .zip(other.to_array())
+        .all(|(a, b)| *a <= b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_scenes_are_sound() {
+        let scenes = [
+            grid(7, 5),
+            grid(1, 1),
+            grid(0, 0),
+            boxes(250),
+            boxes(0),
+            everything(),
+        ];
+        for (index, scene) in scenes.iter().enumerate() {
+            assert_eq!(broken_rule(scene), None, "scene {index}");
+        }
+    }
+
+    #[test]
+    fn planted_faults_are_found() {
+        let faults: [fn(&mut Scene); 12] = [
+            |scene| scene.objects[1].mesh = 1,
+            |scene| scene.objects[2].end.faces += 1,
+            |scene| scene.objects[1].start.positions = 99,
+            |scene| scene.meshes[0].colors.truncate(3),
+            |scene| scene.meshes[0].uv_depths.truncate(1),
+            |scene| scene.meshes[0].faces.corner_positions[5] = 16,
+            |scene| scene.meshes[0].faces.offsets[3] -= 2,
+            |scene| scene.meshes[0].faces.corner_normals.truncate(9),
+            |scene| scene.meshes[0].lines.corner_uvs[0] = 3,
+            |scene| scene.meshes[0].points[0] = 16,
+            |scene| scene.meshes[0].material_runs[0].value = 2,
+            |scene| scene.meshes[0].group_runs.swap(0, 2),
+        ];
+        for (index, fault) in faults.iter().enumerate() {
+            let mut scene = everything();
+            fault(&mut scene);
+            assert!(broken_rule(&scene).is_some(), "fault {index}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Which instructions the CPU has, found once.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A set of instructions that the kernels are written for. Every level gives the same results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Any CPU.
+    Portable,
+    /// x86-64 with AVX2, BMI1, BMI2, POPCNT and LZCNT (2013 and later).
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// x86-64 with AVX-512 F, BW, DQ, VL and VBMI2 on top (2019 and later).
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+const UNKNOWN: u8 = u8::MAX;
+static FOUND: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+impl Level {
+    /// The best level of this CPU.
+    pub fn best() -> Level {
+        let known = FOUND.load(Ordering::Relaxed);
+        if known != UNKNOWN {
+            return Self::available_from(known);
+        }
+        let level = Self::detect();
+        FOUND.store(level as u8, Ordering::Relaxed);
+        level
+    }
+
+    /// All levels that this CPU has, the portable one first: for tests that hold them equal.
+    pub fn all() -> impl Iterator<Item = Level> {
+        let best = Level::best() as u8;
+        (0..=best).map(Self::available_from)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn available_from(code: u8) -> Level {
+        [Level::Portable, Level::Avx2, Level::Avx512][usize::from(code.min(2))]
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn available_from(_: u8) -> Level {
+        Level::Portable
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn detect() -> Level {
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("lzcnt");
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi2");
+        match (avx2, avx512) {
+            (true, true) => Level::Avx512,
+            (true, false) => Level::Avx2,
+            _ => Level::Portable,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn detect() -> Level {
+        Level::Portable
+    }
+}

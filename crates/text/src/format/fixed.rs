@@ -1,0 +1,196 @@
+//! Fixed digits, byte for byte what C's `printf("%.Nf")` writes in the "C" locale.
+//!
+//! The value times 10^digits is rounded to an integer, ties to even, and the integer's digits are
+//! looked up three at a time. For an f32 the product is exact: 24 bits of the value and the 28 bits
+//! of 5^12 fit the 53 of an f64. For an f64 it is rounded once, which can only hide on which side of
+//! a tie the value lies: products that end in exactly one half go to [`super::exact`], as does all
+//! that is 2^52 or more.
+
+use super::exact;
+use super::integer;
+use super::pen::Pen;
+
+/// The most digits after the point.
+pub const MAX_DIGITS: usize = 12;
+
+/// f32 and f64: the values that the writers of fixed digits take. Not for other types.
+pub trait Real: Copy + sealed::Sealed {}
+
+impl Real for f32 {}
+impl Real for f64 {}
+
+pub(super) mod sealed {
+    use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page};
+
+    /// What the writers need to know of a float type.
+    pub trait Sealed: Copy {
+        /// The longest text in bytes: sign, digits of the largest value, point, `MAX_DIGITS`.
+        const MAX_FIXED_BYTES: usize;
+        /// Whether the value times a power of ten is rounded.
+        const PRODUCT_IS_ROUNDED: bool;
+        fn is_negative(self) -> bool;
+        fn magnitude(self) -> f64;
+        fn append(self, page: &mut Page<'_>, digits: usize);
+    }
+
+    impl Sealed for f32 {
+        const MAX_FIXED_BYTES: usize = MAX_FIXED_F32;
+        const PRODUCT_IS_ROUNDED: bool = false;
+        #[inline(always)]
+        fn is_negative(self) -> bool {
+            self.is_sign_negative()
+        }
+        #[inline(always)]
+        fn magnitude(self) -> f64 {
+            f64::from(self.abs())
+        }
+        fn append(self, page: &mut Page<'_>, digits: usize) {
+            page.fixed_f32(self, digits);
+        }
+    }
+
+    impl Sealed for f64 {
+        const MAX_FIXED_BYTES: usize = MAX_FIXED_F64;
+        const PRODUCT_IS_ROUNDED: bool = true;
+        #[inline(always)]
+        fn is_negative(self) -> bool {
+            self.is_sign_negative()
+        }
+        #[inline(always)]
+        fn magnitude(self) -> f64 {
+            self.abs()
+        }
+        fn append(self, page: &mut Page<'_>, digits: usize) {
+            page.fixed_f64(self, digits);
+        }
+    }
+}
+
+/// 10^0 to 10^12.
+pub(super) const POWERS: [u64; MAX_DIGITS + 1] = {
+    let mut powers = [1; MAX_DIGITS + 1];
+    let mut n = 1;
+    while n <= MAX_DIGITS {
+        powers[n] = powers[n - 1] * 10;
+        n += 1;
+    }
+    powers
+};
+
+/// A digit count with the factors that belong to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    pub(super) digits: usize,
+    /// 10^digits.
+    pub(super) power: f64,
+    /// What makes 10^digits a power of 1000: 1, 10 or 100.
+    lift: u64,
+}
+
+impl Scale {
+    /// More than [`MAX_DIGITS`] count as [`MAX_DIGITS`].
+    #[inline(always)]
+    pub(super) const fn new(digits: usize) -> Self {
+        let digits = if digits < MAX_DIGITS { digits } else { MAX_DIGITS };
+        let lift = POWERS[(3 - digits % 3) % 3];
+        Self { digits, power: POWERS[digits] as f64, lift }
+    }
+
+    /// How many groups of three digits hold the fraction.
+    #[inline(always)]
+    pub(super) const fn groups(self) -> usize {
+        self.digits.div_ceil(3)
+    }
+}
+
+/// Stores `value`: at most `MAX_FIXED_BYTES`, and at most `SLACK` bytes past the text.
+///
+/// # Safety
+/// `MAX_FIXED_BYTES + SLACK` bytes from `pen` must be inside its buffer.
+#[inline]
+pub(super) unsafe fn fixed<R: Real>(pen: Pen, value: R, scale: Scale) -> Pen {
+    // SAFETY: the group count is the scale's own, and the caller vouches for the room.
+    unsafe {
+        match scale.groups() {
+            0 => fixed_in_groups::<0, R>(pen, value, scale),
+            1 => fixed_in_groups::<1, R>(pen, value, scale),
+            2 => fixed_in_groups::<2, R>(pen, value, scale),
+            3 => fixed_in_groups::<3, R>(pen, value, scale),
+            _ => fixed_in_groups::<4, R>(pen, value, scale),
+        }
+    }
+}
+
+/// [`fixed`] for a known number of groups: divisions become multiplications.
+///
+/// # Safety
+/// As for [`fixed`]; `G` must be `scale.groups()`.
+#[inline(always)]
+pub(super) unsafe fn fixed_in_groups<const G: usize, R: Real>(pen: Pen, value: R, scale: Scale) -> Pen {
+    // Adding 2^52 leaves no bits for a fraction, so the addition itself rounds, ties to even.
+    const SHIFTER: f64 = (1u64 << 52) as f64;
+    let scaled = value.magnitude() * scale.power;
+    let shifted = scaled + SHIFTER;
+    // Infinities, NaN and products of 2^52 or more all come out at 2^52 or above.
+    let rounded = shifted.to_bits() - SHIFTER.to_bits();
+    let tie = R::PRODUCT_IS_ROUNDED && ((shifted - SHIFTER) - scaled).abs() == 0.5;
+    // SAFETY: the caller vouches for the room, and for `G`.
+    unsafe {
+        if rounded >= 1 << 52 || tie {
+            return exact::fixed(pen, value.is_negative(), value.magnitude(), scale.digits);
+        }
+        let pen = pen.put([b'-'], usize::from(value.is_negative()));
+        scaled_integer::<G>(pen, rounded * scale.lift, scale.digits)
+    }
+}
+
+/// Stores `lifted / 1000^G` with `digits` digits.
+///
+/// # Safety
+/// `lifted` below 100 · 2^52, `digits` in `3G-2..=3G`, room for 16 digits, a point and 16 bytes.
+#[inline(always)]
+unsafe fn scaled_integer<const G: usize>(pen: Pen, lifted: u64, digits: usize) -> Pen {
+    let unit = const { 1000u64.pow(G as u32) };
+    // SAFETY: all groups are quotients or remainders below 1000; the caller vouches for the room.
+    unsafe {
+        if G == 2 && lifted < 1_000_000_000 {
+            let [whole, first, second] = integer::thousands(lifted as u32);
+            let pen = pen.head(whole).put([b'.'], 1);
+            pen.group(first, 3).group(second, 3);
+            return pen.advance(digits);
+        }
+        let whole = lifted / unit;
+        let fraction = lifted - whole * unit;
+        let pen = if whole < 1000 { pen.head(whole as usize) } else { integer::u64(pen, whole) };
+        if G == 0 {
+            return pen;
+        }
+        let pen = pen.put([b'.'], 1);
+        groups::<G>(pen, fraction);
+        pen.advance(digits)
+    }
+}
+
+/// Stores `fraction` (below 1000^G) as `3 * G` digits.
+///
+/// # Safety
+/// `3 * G + 1` bytes of room, `fraction` below 1000^G.
+#[inline(always)]
+unsafe fn groups<const G: usize>(pen: Pen, fraction: u64) {
+    // SAFETY: all groups are below 1000; the caller vouches for the room.
+    unsafe {
+        match G {
+            0 => pen,
+            1 => pen.group(fraction as usize, 3),
+            2 => {
+                let fraction = fraction as u32;
+                pen.group((fraction / 1000) as usize, 3).group((fraction % 1000) as usize, 3)
+            }
+            3 => integer::groups3(pen, fraction as u32),
+            _ => {
+                let pen = pen.group((fraction / 1_000_000_000) as usize, 3);
+                integer::groups3(pen, (fraction % 1_000_000_000) as u32)
+            }
+        };
+    }
+}

@@ -1,0 +1,340 @@
+//! Whole lines of several values: what OBJ, PLY, STL and tables are made of.
+//!
+//! A description made once ([`FixedLine`], [`IndexLine`]) holds all that does not change from line to
+//! line. Each line then costs one check of the room, or none inside a batch.
+
+use super::fixed::{Real, Scale, fixed_in_groups};
+use super::integer;
+use super::pen::{Pen, SLACK};
+use super::{MAX_U32, Page};
+
+#[cfg(target_arch = "x86_64")]
+use super::x86::Plan;
+
+/// A line of values with fixed digits: prefix, values with a separator between them, end.
+///
+/// The separator is a space and the end a line feed unless set otherwise.
+#[derive(Clone, Debug)]
+pub struct FixedLine<'p> {
+    prefix: Prefix<'p>,
+    scale: Scale,
+    separator: u8,
+    end: u8,
+    #[cfg(target_arch = "x86_64")]
+    plan: Option<Plan>,
+}
+
+impl<'p> FixedLine<'p> {
+    /// Lines of `prefix` as it is (with its own space, if one is wanted: `b"v "`) and values of `digits` digits.
+    ///
+    /// More than [`super::MAX_DIGITS`] digits count as that many. Prefixes of up to 16 bytes are the fastest.
+    pub fn new(prefix: &'p [u8], digits: usize) -> Self {
+        let scale = Scale::new(digits);
+        Self {
+            prefix: Prefix::new(prefix),
+            scale,
+            separator: b' ',
+            end: b'\n',
+            #[cfg(target_arch = "x86_64")]
+            plan: Plan::if_possible(scale, b' '),
+        }
+    }
+
+    /// Sets the byte between two values.
+    pub fn separator(mut self, separator: u8) -> Self {
+        self.separator = separator;
+        #[cfg(target_arch = "x86_64")]
+        {
+            self.plan = self.plan.and(Plan::if_possible(self.scale, separator));
+        }
+        self
+    }
+
+    /// Sets the byte after the last value: a space, say, where other columns follow.
+    pub fn end(mut self, end: u8) -> Self {
+        self.end = end;
+        self
+    }
+
+    /// Keeps to portable instructions. The text is the same; this is for tests and comparisons.
+    pub fn portable(self) -> Self {
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            plan: None,
+            ..self
+        }
+    }
+
+    /// The longest line of `count` values of type `R`, in bytes.
+    ///
+    /// ```
+    /// # use polyhaul_text::format::FixedLine;
+    /// assert_eq!(FixedLine::new(b"v ", 6).max_bytes::<f32>(3), 2 + 3 * (1 + 39 + 1 + 12) + 3);
+    /// ```
+    pub fn max_bytes<R: Real>(&self, count: usize) -> usize {
+        count.max(1).saturating_mul(R::MAX_FIXED_BYTES + 1).saturating_add(self.prefix.text.len())
+    }
+
+    /// What a pen must have for a line of `count` values.
+    fn room_bytes<R: Real>(&self, count: usize) -> usize {
+        self.max_bytes::<R>(count).saturating_add(SLACK)
+    }
+
+    /// Stores one line with portable instructions.
+    ///
+    /// # Safety
+    /// `room_bytes(N)` bytes from `pen` must be inside its buffer; `G` must be `scale.groups()`.
+    #[inline(always)]
+    unsafe fn row<const G: usize, const N: usize, R: Real>(&self, pen: Pen, values: &[R; N]) -> Pen {
+        // SAFETY: the caller vouches for prefix, values with one byte after each, and slack.
+        unsafe {
+            let mut pen = self.prefix.put(pen);
+            for &value in values {
+                pen = fixed_in_groups::<G, R>(pen, value, self.scale).put([self.separator], 1);
+            }
+            self.finish(pen, N)
+        }
+    }
+
+    /// Puts the end in place of the last separator.
+    ///
+    /// # Safety
+    /// One byte of room; `count` values, each with a separator, must have been stored.
+    #[inline(always)]
+    pub(super) unsafe fn finish(&self, pen: Pen, count: usize) -> Pen {
+        // SAFETY: with at least one value the byte before is its separator.
+        unsafe {
+            if count == 0 {
+                return pen.put([self.end], 1);
+            }
+            pen.replace_last(self.end);
+            pen
+        }
+    }
+
+    /// The prefix of each line.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn prefix(&self) -> &Prefix<'p> {
+        &self.prefix
+    }
+
+    /// Stores lines with portable instructions.
+    ///
+    /// # Safety
+    /// `rows.len() * room_bytes(N)` bytes from `pen` must be inside its buffer.
+    #[inline]
+    pub(super) unsafe fn portable_rows<const N: usize, R: Real>(&self, mut pen: Pen, rows: &[[R; N]]) -> Pen {
+        macro_rules! all_rows {
+            ($groups:literal) => {
+                for row in rows {
+                    // SAFETY: the caller vouches for the room of each row; the count is the scale's own.
+                    pen = unsafe { self.row::<$groups, N, R>(pen, row) };
+                }
+            };
+        }
+        match self.scale.groups() {
+            0 => all_rows!(0),
+            1 => all_rows!(1),
+            2 => all_rows!(2),
+            3 => all_rows!(3),
+            _ => all_rows!(4),
+        }
+        pen
+    }
+
+    /// Stores lines the fastest way.
+    ///
+    /// # Safety
+    /// As for [`portable_rows`](Self::portable_rows).
+    #[inline]
+    unsafe fn rows<const N: usize, R: Real>(&self, pen: Pen, rows: &[[R; N]]) -> Pen {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(plan) = &self.plan {
+            // SAFETY: a plan exists only where the CPU has its instructions; the caller vouches for the room.
+            return unsafe { plan.rows(pen, self, rows) };
+        }
+        // SAFETY: the same demand.
+        unsafe { self.portable_rows(pen, rows) }
+    }
+}
+
+/// See [`Page::fixed_lines`].
+#[inline]
+pub(super) fn fixed_lines<const N: usize, R: Real>(
+    page: &mut Page<'_>,
+    line: &FixedLine<'_>,
+    rows: &[[R; N]],
+) -> usize {
+    let room_bytes = line.room_bytes::<R>(N);
+    let mut left = rows;
+    while !left.is_empty() {
+        let all_fit = left.len().saturating_mul(room_bytes) <= page.room();
+        let count = if all_fit { left.len() } else { page.room() / room_bytes };
+        if count == 0 {
+            if !fixed_line_if_it_fits(page, line, &left[0]) {
+                break;
+            }
+            left = &left[1..];
+            continue;
+        }
+        let (batch, rest) = left.split_at(count);
+        // SAFETY: the room was counted above, and no line takes more than its share of it.
+        unsafe {
+            let end = line.rows(page.pen(), batch);
+            page.take(end);
+        }
+        left = rest;
+    }
+    rows.len() - left.len()
+}
+
+/// One line near the end of the page, value by value.
+#[cold]
+#[inline(never)]
+fn fixed_line_if_it_fits<const N: usize, R: Real>(page: &mut Page<'_>, line: &FixedLine<'_>, values: &[R; N]) -> bool {
+    let before = page.overflowed;
+    let fitted = page.whole(|page| {
+        page.bytes(line.prefix.text);
+        for (index, value) in values.iter().enumerate() {
+            if index > 0 {
+                page.byte(line.separator);
+            }
+            value.append(page, line.scale.digits);
+        }
+        page.byte(line.end);
+    });
+    page.overflowed = before;
+    fitted
+}
+
+/// A line of groups of indices: prefix, then a space and a group for each corner, then a line feed.
+///
+/// Inside a group the indices are joined by `/` unless set otherwise.
+#[derive(Clone, Debug)]
+pub struct IndexLine<'p> {
+    prefix: Prefix<'p>,
+    joint: [u8; 2],
+    joint_bytes: usize,
+}
+
+impl<'p> IndexLine<'p> {
+    /// Lines of `prefix` as it is: `b"f"` for the faces of an OBJ file, the count for those of a PLY file.
+    pub fn new(prefix: &'p [u8]) -> Self {
+        Self { prefix: Prefix::new(prefix), joint: [b'/'; 2], joint_bytes: 1 }
+    }
+
+    /// Joins indices by this byte.
+    pub fn joint(mut self, joint: u8) -> Self {
+        self.joint = [joint; 2];
+        self.joint_bytes = 1;
+        self
+    }
+
+    /// Joins indices by this byte twice, as in `1//3`.
+    pub fn double_joint(mut self, joint: u8) -> Self {
+        self.joint = [joint; 2];
+        self.joint_bytes = 2;
+        self
+    }
+
+    /// The longest line of `corners` groups of `indices` each, in bytes.
+    pub fn max_bytes(&self, corners: usize, indices: usize) -> usize {
+        let group_bytes = indices.saturating_mul(MAX_U32 + self.joint_bytes).saturating_add(1);
+        corners.saturating_mul(group_bytes).saturating_add(self.prefix.text.len() + 1)
+    }
+
+    /// Stores one group.
+    ///
+    /// # Safety
+    /// Room for the group, and `SLACK` more.
+    #[inline(always)]
+    unsafe fn group<const K: usize>(&self, pen: Pen, indices: [u32; K]) -> Pen {
+        // SAFETY: the caller vouches for the room.
+        unsafe {
+            let mut pen = pen.put([b' '], 1);
+            for (place, index) in indices.into_iter().enumerate() {
+                if place > 0 {
+                    pen = pen.put(self.joint, self.joint_bytes);
+                }
+                pen = integer::u32(pen, index);
+            }
+            pen
+        }
+    }
+}
+
+/// See [`Page::index_line`].
+#[inline]
+pub(super) fn index_line<const K: usize>(
+    page: &mut Page<'_>,
+    line: &IndexLine<'_>,
+    corners: impl ExactSizeIterator<Item = [u32; K]>,
+) {
+    let count = corners.len();
+    if line.max_bytes(count, K).saturating_add(SLACK) > page.room() {
+        return index_line_if_it_fits(page, line, corners);
+    }
+    // SAFETY: the room was counted above; `take` holds the iterator to the length it gave.
+    unsafe {
+        let mut pen = line.prefix.put(page.pen());
+        for indices in corners.take(count) {
+            pen = line.group(pen, indices);
+        }
+        page.take(pen.put([b'\n'], 1));
+    }
+}
+
+/// One line near the end of the page, index by index.
+#[cold]
+#[inline(never)]
+fn index_line_if_it_fits<const K: usize>(
+    page: &mut Page<'_>,
+    line: &IndexLine<'_>,
+    corners: impl ExactSizeIterator<Item = [u32; K]>,
+) {
+    let count = corners.len();
+    page.whole(|page| {
+        page.bytes(line.prefix.text);
+        for indices in corners.take(count) {
+            page.byte(b' ');
+            for (place, index) in indices.into_iter().enumerate() {
+                if place > 0 {
+                    page.bytes(&line.joint[..line.joint_bytes]);
+                }
+                page.u32(index);
+            }
+        }
+        page.byte(b'\n');
+    });
+}
+
+/// Bytes that start each line; up to 16 of them are stored by one instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Prefix<'p> {
+    text: &'p [u8],
+    head: [u8; 16],
+}
+
+impl<'p> Prefix<'p> {
+    fn new(text: &'p [u8]) -> Self {
+        let mut head = [0; 16];
+        for (place, &byte) in head.iter_mut().zip(text) {
+            *place = byte;
+        }
+        Self { text, head }
+    }
+
+    /// # Safety
+    /// Room for the text, and `SLACK` more.
+    #[inline(always)]
+    pub(super) unsafe fn put(&self, pen: Pen) -> Pen {
+        // SAFETY: the caller vouches for the room.
+        unsafe {
+            if self.text.len() <= self.head.len() {
+                return pen.put(self.head, self.text.len());
+            }
+            pen.copy(self.text)
+        }
+    }
+}

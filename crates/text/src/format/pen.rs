@@ -1,0 +1,120 @@
+//! A raw write position and the digit tables: the only place where bytes of the page are stored unchecked.
+//!
+//! A [`Pen`] never knows where its room ends. Whoever makes one (only [`super::Page`] does) has
+//! counted the room first; whoever takes one states how many bytes it stores at most.
+
+/// No writer stores further than this many bytes past the end of its text.
+pub(super) const SLACK: usize = 64;
+
+/// A position in a buffer that was checked to have enough room behind it.
+#[derive(Clone, Copy)]
+pub(super) struct Pen(*mut u8);
+
+impl Pen {
+    #[inline(always)]
+    pub(super) fn new(at: *mut u8) -> Self {
+        Self(at)
+    }
+
+    /// Bytes between `start` and here.
+    #[inline(always)]
+    pub(super) fn since(self, start: Self) -> usize {
+        self.0 as usize - start.0 as usize
+    }
+
+    /// Stores all `K` bytes but moves on by `advance` only: the rest is overwritten by what follows.
+    ///
+    /// # Safety
+    /// `max(K, advance)` bytes from here must be inside the buffer.
+    #[inline(always)]
+    pub(super) unsafe fn put<const K: usize>(self, bytes: [u8; K], advance: usize) -> Self {
+        // SAFETY: the caller vouches for the room; an array of bytes has no alignment.
+        unsafe {
+            self.0.cast::<[u8; K]>().write(bytes);
+            Self(self.0.add(advance))
+        }
+    }
+
+    /// Moves on over bytes that are stored already.
+    ///
+    /// # Safety
+    /// `count` bytes from here must be inside the buffer.
+    #[inline(always)]
+    pub(super) unsafe fn advance(self, count: usize) -> Self {
+        // SAFETY: the caller vouches for the room.
+        Self(unsafe { self.0.add(count) })
+    }
+
+    /// Stores a slice.
+    ///
+    /// # Safety
+    /// `bytes.len()` bytes from here must be inside the buffer.
+    #[inline(always)]
+    pub(super) unsafe fn copy(self, bytes: &[u8]) -> Self {
+        // SAFETY: the caller vouches for the room; `bytes` cannot overlap the exclusively borrowed buffer.
+        unsafe {
+            self.0.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            Self(self.0.add(bytes.len()))
+        }
+    }
+
+    /// Stores the one byte before here again.
+    ///
+    /// # Safety
+    /// At least one byte must have been stored by this pen.
+    #[inline(always)]
+    pub(super) unsafe fn replace_last(self, byte: u8) {
+        // SAFETY: the caller vouches that the byte before is inside the buffer.
+        unsafe { self.0.sub(1).write(byte) }
+    }
+
+    /// Stores `group` (< 1000) without leading zeros: one to three digits.
+    ///
+    /// # Safety
+    /// 4 bytes from here must be inside the buffer, and `group` below 1000.
+    #[inline(always)]
+    pub(super) unsafe fn head(self, group: usize) -> Self {
+        // SAFETY: `group` is an index of the table, the caller vouches for it and for the room.
+        unsafe {
+            let entry = *HEADS.get_unchecked(group);
+            self.put(entry.to_le_bytes(), (entry >> 24) as usize)
+        }
+    }
+
+    /// Stores `group` (< 1000) as three digits, and moves on by `advance`.
+    ///
+    /// # Safety
+    /// 4 bytes from here must be inside the buffer, and `group` below 1000.
+    #[inline(always)]
+    pub(super) unsafe fn group(self, group: usize, advance: usize) -> Self {
+        // SAFETY: `group` is an index of the table, the caller vouches for it and for the room.
+        unsafe { self.put(GROUPS.get_unchecked(group).to_le_bytes(), advance) }
+    }
+}
+
+/// Three digits in the low bytes, the first one lowest: a store of 4 bytes is one instruction, one of 3 is two.
+static GROUPS: [u32; 1000] = {
+    let mut table = [0; 1000];
+    let mut n = 0;
+    while n < 1000 {
+        table[n] = u32::from_le_bytes([digit(n / 100), digit(n / 10), digit(n), 0]);
+        n += 1;
+    }
+    table
+};
+
+/// One to three digits without leading zeros; their count in the top byte.
+static HEADS: [u32; 1000] = {
+    let mut table = [0; 1000];
+    let mut n = 0;
+    while n < 1000 {
+        let count = 1 + (n >= 10) as u32 + (n >= 100) as u32;
+        table[n] = GROUPS[n] >> (8 * (3 - count)) | count << 24;
+        n += 1;
+    }
+    table
+};
+
+const fn digit(n: usize) -> u8 {
+    b'0' + (n % 10) as u8
+}

@@ -1,0 +1,57 @@
+//! One token, any notation: the exact path, and the one that says no.
+
+/// Why a token is not an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntegerError {
+    /// It is not written as one.
+    Malformed,
+    /// It is one, but too large for the type.
+    Overflow,
+}
+
+/// The nearest f32 of a decimal number that is the whole of `token`.
+///
+/// Takes an optional sign, digits with or without a point (`.5`, `5.`), an exponent, and `nan`,
+/// `inf` and `infinity` in any case. Values that are too large become infinite, too small zero.
+/// ```
+/// use polyhaul_text::parse::number;
+/// assert_eq!(number::f32(b"-.5e1"), Some(-5.0));
+/// assert_eq!(number::f32(b"0x10"), None);
+/// ```
+pub fn f32(token: &[u8]) -> Option<f32> {
+    fast_float2::parse(token).ok()
+}
+
+/// The nearest f64 of a decimal number that is the whole of `token`; notation as for [`f32()`].
+pub fn f64(token: &[u8]) -> Option<f64> {
+    fast_float2::parse(token).ok()
+}
+
+/// A decimal integer with an optional sign that is the whole of `token`.
+/// ```
+/// use polyhaul_text::parse::number::{self, IntegerError};
+/// assert_eq!(number::i64(b"-12"), Ok(-12));
+/// assert_eq!(number::i64(b"1.5"), Err(IntegerError::Malformed));
+/// assert_eq!(number::i64(b"9223372036854775808"), Err(IntegerError::Overflow));
+/// ```
+pub fn i64(token: &[u8]) -> Result<i64, IntegerError> {
+    let (negative, digits) = match token {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, token),
+    };
+    let size = u64(digits)?;
+    let value = if negative { 0i64.checked_sub_unsigned(size) } else { 0i64.checked_add_unsigned(size) };
+    value.ok_or(IntegerError::Overflow)
+}
+
+/// A decimal integer without a sign that is the whole of `token`.
+pub fn u64(token: &[u8]) -> Result<u64, IntegerError> {
+    if token.is_empty() || !token.iter().all(u8::is_ascii_digit) {
+        return Err(IntegerError::Malformed);
+    }
+    token
+        .iter()
+        .try_fold(0u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+        .ok_or(IntegerError::Overflow)
+}

@@ -1,0 +1,297 @@
+//! `cargo xtask test`: everything that must hold before a change lands, with what comes with Rust
+//! alone.
+//!
+//! Steps run one after the other and go on after a failure, so that one run tells all. A step whose
+//! tool is not installed says so and is skipped. The last line is the sum of all tests: `N passed,
+//! N failed, N skipped`.
+
+use crate::{root, term, tidy};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// Systems for which the workspace is checked where their standard library is installed.
+const CROSS: &[&str] = &["x86_64-pc-windows-gnu", "aarch64-unknown-linux-gnu"];
+
+/// Tests by outcome.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Totals {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+/// What the test binaries reported so far.
+#[derive(Default)]
+struct Tally {
+    totals: Totals,
+    /// Names of the tests that failed, for the summary: their output may be thousands of lines up.
+    failures: Vec<String>,
+}
+
+/// How a step ended. The text of a skipped step says why.
+enum Outcome {
+    Ok,
+    Failed,
+    Skipped(String),
+}
+
+impl Outcome {
+    /// The outcome of a command that ended well, or did not.
+    fn of(ok: bool) -> Outcome {
+        if ok { Outcome::Ok } else { Outcome::Failed }
+    }
+
+    /// How the table calls it.
+    fn word(&self) -> String {
+        match self {
+            Outcome::Ok => "ok".into(),
+            Outcome::Failed => "FAILED".into(),
+            Outcome::Skipped(why) => format!("skipped: {why}"),
+        }
+    }
+}
+
+/// The steps that ran so far.
+#[derive(Default)]
+struct Run {
+    rows: Vec<(String, Outcome, Duration)>,
+    tally: Tally,
+}
+
+/// Runs all steps; `quick` leaves out lints, documentation and cross checks.
+pub(crate) fn main(quick: bool) -> ExitCode {
+    let mut run = Run::default();
+    run.step("tidy", |_| Outcome::of(tidy::main() == ExitCode::SUCCESS));
+    run.step("format", |_| format());
+    if !quick {
+        run.step("clippy", |_| clippy());
+    }
+    run.step("tests", |tally| tests(&["--all-targets"], tally));
+    if !quick {
+        run.step("doc tests", |tally| tests(&["--doc"], tally));
+        run.step("documentation", |_| documentation());
+        for target in CROSS {
+            run.step(&format!("check {target}"), |_| cross(target));
+        }
+    }
+    run.finish()
+}
+
+impl Run {
+    /// Runs one step under its heading and notes its outcome and time.
+    fn step(&mut self, name: &str, body: impl FnOnce(&mut Tally) -> Outcome) {
+        term::out(format!("\n== {name}\n"));
+        let start = Instant::now();
+        let outcome = body(&mut self.tally);
+        if !matches!(outcome, Outcome::Ok) {
+            term::out(format!("{name}: {}\n", outcome.word()));
+        }
+        self.rows.push((name.into(), outcome, start.elapsed()));
+    }
+
+    /// The table of times, then the sum of all tests alone on the last line.
+    fn finish(&self) -> ExitCode {
+        term::out(format!("\n== summary\n{}", table(&self.rows)));
+        for name in &self.tally.failures {
+            term::out(format!("failed: {name}\n"));
+        }
+        let Totals {
+            passed,
+            failed,
+            skipped,
+        } = self.tally.totals;
+        term::out(format!(
+            "{passed} passed, {failed} failed, {skipped} skipped\n"
+        ));
+        let any_failed = self
+            .rows
+            .iter()
+            .any(|(_, outcome, _)| matches!(outcome, Outcome::Failed));
+        if any_failed || failed > 0 {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+/// One line per step: name, time, outcome.
+fn table(rows: &[(String, Outcome, Duration)]) -> String {
+    let line = |(name, outcome, time): &(String, Outcome, Duration)| {
+        format!(
+            "{name:<32} {:>7.1} s  {}\n",
+            time.as_secs_f64(),
+            outcome.word()
+        )
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Every file is as rustfmt would write it.
+fn format() -> Outcome {
+    if !root::succeeds(root::cargo().args(["fmt", "--version"])) {
+        return Outcome::Skipped("rustfmt is not installed (rustup component add rustfmt)".into());
+    }
+    status(root::cargo().args(["fmt", "--all", "--check"]))
+}
+
+/// No lint of the compiler or of clippy speaks up, tests and benches included.
+fn clippy() -> Outcome {
+    if !root::succeeds(root::cargo().args(["clippy", "--version"])) {
+        return Outcome::Skipped("clippy is not installed (rustup component add clippy)".into());
+    }
+    status(root::cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+/// Links that lead nowhere are errors. Libraries alone: the command's binary has the library's
+/// name.
+fn documentation() -> Outcome {
+    let mut command = root::cargo();
+    status(
+        command
+            .args(["doc", "--workspace", "--no-deps", "--lib"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )
+}
+
+/// The workspace passes the compiler for another system; nothing is linked or run.
+fn cross(target: &str) -> Outcome {
+    let installed = sysroot().is_some_and(|sysroot| {
+        sysroot
+            .join("lib/rustlib")
+            .join(target)
+            .join("lib")
+            .is_dir()
+    });
+    if !installed {
+        return Outcome::Skipped(format!("not installed (rustup target add {target})"));
+    }
+    status(root::cargo().args(["check", "--workspace", "--target", target]))
+}
+
+/// Where the toolchain keeps its standard libraries. Asks rustc, since rustup need not be there.
+fn sysroot() -> Option<PathBuf> {
+    let output = Command::new("rustc")
+        .args(["--print", "sysroot"])
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(PathBuf::from(text.trim()))
+}
+
+/// Runs `command` with its output on the terminal.
+fn status(command: &mut Command) -> Outcome {
+    Outcome::of(command.status().is_ok_and(|status| status.success()))
+}
+
+/// Runs `cargo test` over the workspace, passes its output on and adds up what its test binaries
+/// report.
+fn tests(selection: &[&str], tally: &mut Tally) -> Outcome {
+    let mut command = root::cargo();
+    command
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(selection)
+        .stdout(Stdio::piped());
+    let Ok(mut child) = command.spawn() else {
+        return Outcome::Failed;
+    };
+    let mut sum = Totals::default();
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            term::out(format!("{line}\n"));
+            sum.add(parse_result(&line).unwrap_or_default());
+            tally.failures.extend(parse_failure(&line));
+        }
+    }
+    let ok = child.wait().is_ok_and(|status| status.success());
+    // A binary that did not build, or was killed, reports no result: it counts as one failure.
+    sum.failed = sum.failed.max(u64::from(!ok));
+    tally.totals.add(sum);
+    Outcome::of(ok)
+}
+
+impl Totals {
+    fn add(&mut self, other: Totals) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+/// The name in a line `test parse::tests::empty ... FAILED`.
+fn parse_failure(line: &str) -> Option<String> {
+    Some(
+        line.strip_prefix("test ")?
+            .strip_suffix(" ... FAILED")?
+            .into(),
+    )
+}
+
+/// The numbers of a line `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+fn parse_result(line: &str) -> Option<Totals> {
+    let (_, counts) = line.strip_prefix("test result:")?.split_once(". ")?;
+    let count = |word: &str| {
+        let part = counts
+            .split(';')
+            .map(str::trim)
+            .find_map(|part| part.strip_suffix(word))?;
+        part.trim().parse().ok()
+    };
+    Some(Totals {
+        passed: count("passed")?,
+        failed: count("failed")?,
+        skipped: count("ignored")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_test_binaries_are_read() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s";
+        assert_eq!(
+            parse_result(line),
+            Some(Totals {
+                passed: 12,
+                failed: 3,
+                skipped: 1
+            })
+        );
+        assert_eq!(parse_result("test tidy::tests::ok ... ok"), None);
+        assert_eq!(parse_failure("test a::b ... FAILED"), Some("a::b".into()));
+        assert_eq!(parse_failure("test a::b ... ok"), None);
+        assert_eq!(parse_result("test result: something else. 1 passed"), None);
+    }
+
+    #[test]
+    fn the_table_has_a_line_for_each_step() {
+        let rows = [
+            ("tests".into(), Outcome::Ok, Duration::from_millis(1540)),
+            (
+                "clippy".into(),
+                Outcome::Skipped("not installed".into()),
+                Duration::ZERO,
+            ),
+        ];
+        let lines: Vec<String> = table(&rows)
+            .lines()
+            .map(|l| l.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(
+            lines,
+            ["tests 1.5 s ok", "clippy 0.0 s skipped: not installed"]
+        );
+    }
+}
