@@ -65,6 +65,7 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
     })
 }
 
+/// The line for people: what came from where, what went to where, and how long it took.
 fn summary(details: &Details, report: &Report) -> String {
     let seconds = report.elapsed().as_secs_f64();
     format!(

@@ -10,6 +10,7 @@ const FORMATS: [(&str, Format); 1] = [("obj", Format::Obj)];
 /// Parses the value of `--from` and `--to`.
 pub fn parser() -> impl TypedValueParser<Value = Format> {
     let names = FORMATS.map(|(name, _)| name);
+    // Only these names get through, so the other case never happens.
     PossibleValuesParser::new(names).map(|text| of_name(&text).unwrap_or(Format::Obj))
 }
 
@@ -25,14 +26,9 @@ pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The format that a file's name tells; `None` where the name tells nothing.
-pub fn of_path(path: &Path) -> Option<Format> {
-    of_name(path.extension()?.to_str()?)
-}
-
 /// The format to write: as asked for, by the name of the file, OBJ for a stream.
 pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
-    if let Some(format) = asked.or_else(|| of_path(path)) {
+    if let Some(format) = asked.or_else(|| Format::of_path(path)) {
         return Ok(format);
     }
     if is_stream(path) {
@@ -46,6 +42,15 @@ pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
         .with_hint(format!("end the name in {}, or give --to obj", known())))
 }
 
+/// The name of an input in messages: the library's own words for standard input.
+pub fn input_name(path: &Path) -> String {
+    if is_stream(path) {
+        "standard input".into()
+    } else {
+        path.display().to_string()
+    }
+}
+
 /// The known extensions, for messages.
 pub fn known() -> String {
     FORMATS.map(|(name, _)| format!(".{name}")).join(", ")
@@ -57,8 +62,15 @@ mod tests {
 
     #[test]
     fn names_tell_formats() {
-        assert_eq!(of_path(Path::new("a/b.OBJ")), Some(Format::Obj));
-        assert_eq!(of_path(Path::new("obj")), None);
+        assert_eq!(
+            of_output(Path::new("a/b.OBJ"), None).ok(),
+            Some(Format::Obj)
+        );
+        assert!(of_output(Path::new("obj"), None).is_err());
+        assert_eq!(
+            Format::of_path(Path::new(&format!("x{}", known()))),
+            Some(Format::Obj)
+        );
         assert_eq!(of_output(Path::new("-"), None).ok(), Some(Format::Obj));
         assert_eq!(
             of_output(Path::new("x.bin"), Some(Format::Obj)).ok(),

@@ -62,6 +62,7 @@ pub fn run(session: &Session, args: &InfoArgs) -> u8 {
     finish(session, &all)
 }
 
+/// Reads one input and counts what is inside.
 fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> Found<'a> {
     let loaded = session
         .read_options(&args.read)
@@ -98,6 +99,8 @@ fn show(session: &Session, found: &Found<'_>) -> bool {
     }
 }
 
+/// Adds up the counts, prints the object, and gives the exit code. One input stands at the top of
+/// the object, many stand in an array with their sums above it.
 fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
     let error = all
         .iter()
@@ -126,6 +129,7 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
     session.finish("info", details, &report, (code, error), JsonTo::Stdout)
 }
 
+/// One input's place in the array `files`.
 fn entry<'a>(found: &'a Found<'_>) -> File<'a> {
     File {
         file: found.path.display().to_string(),

@@ -45,6 +45,7 @@ impl Bar {
 }
 
 impl Lazy {
+    /// Called from worker threads, so it must not wait long: drawing is limited by the bar itself.
     fn update(&self, done: u64, total: Option<u64>) {
         if self.start.elapsed() < QUIET_FOR {
             return;

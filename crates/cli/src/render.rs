@@ -62,6 +62,7 @@ fn diagnose(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -> St
     }
 }
 
+/// The short form, for what has no line: the place stands before the message.
 fn without_line(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -> String {
     let message = human::safe(&diagnostic.message);
     let title = match human::safe(&diagnostic.place.to_string()).as_str() {
@@ -75,6 +76,7 @@ fn without_line(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -
     render(with_hint(group, diagnostic))
 }
 
+/// The form of a compiler: title, place, line, caret and label, hint.
 fn with_line(
     level: Level<'_>,
     code: Option<&str>,

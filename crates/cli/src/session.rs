@@ -103,7 +103,7 @@ impl Session {
         let bar = self.bar("reading", path);
         let mut options = options.clone();
         options.run.progress = bar.callback();
-        polyhaul::load(input, &options).map_err(|error| doubt_format(error, path, &options))
+        polyhaul::load(input, &options)
     }
 
     /// Writes to `path`, or to standard output. While a file is open, signals wait.
@@ -209,19 +209,4 @@ impl Session {
     pub fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
-}
-
-/// A file that makes no sense and has an unknown name was perhaps no scene in the first place.
-fn doubt_format(error: Error, path: &Path, options: &ReadOptions) -> Error {
-    let doubtful = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported)
-        && options.format.is_none()
-        && !format::is_stream(path)
-        && format::of_path(path).is_none();
-    if !doubtful || error.diagnostic().hint.is_some() {
-        return error;
-    }
-    error.with_hint(format!(
-        "the name does not end in a known extension ({}): is this a scene? --from obj says that it is one",
-        format::known()
-    ))
 }

@@ -62,6 +62,7 @@ impl Signals {
         }
     }
 
+    /// A thread waits for signals, so that what they cause need not be safe inside of a handler.
     #[cfg(unix)]
     fn catch(&self) -> std::io::Result<()> {
         use signal_hook::consts::{SIGINT, SIGTERM};
@@ -80,6 +81,7 @@ impl Signals {
             .map(drop)
     }
 
+    /// Without a thread that waits: the second signal ends a read that hangs.
     #[cfg(not(unix))]
     fn catch(&self) -> std::io::Result<()> {
         use signal_hook::consts::{SIGINT, SIGTERM};
@@ -96,6 +98,7 @@ impl Signals {
         Ok(())
     }
 
+    /// The first signal asks the work to stop and sets the clock; the second ends the process.
     #[cfg(unix)]
     fn arrived(&self, signal: usize) {
         if self.caught.swap(signal, Ordering::SeqCst) != 0 {

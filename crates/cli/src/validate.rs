@@ -64,6 +64,7 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
     finish(session, &all)
 }
 
+/// Reads one input and looks at it from all sides.
 fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> Checked<'a> {
     let options = session.lenient_options(&args.read);
     match read(session, path, &options) {
@@ -106,8 +107,9 @@ fn read(session: &Session, path: &Path, options: &ReadOptions) -> Result<(Loaded
 struct Again(Option<Vec<u8>>);
 
 impl Again {
+    /// Opens nothing but streams: a file is left to the library.
     fn new(path: &Path) -> Result<Again> {
-        let io = |error| Error::io("reading", &path.display().to_string(), error);
+        let io = |error| Error::io("reading", &format::input_name(path), error);
         if format::is_stream(path) {
             let mut bytes = Vec::new();
             std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).map_err(io)?;
@@ -124,7 +126,7 @@ impl Again {
 
     fn input(&mut self, path: &Path) -> Input {
         match &self.0 {
-            Some(bytes) => Input::Memory(bytes.clone(), path.display().to_string()),
+            Some(bytes) => Input::Memory(bytes.clone(), format::input_name(path)),
             None => Input::Path(path.into()),
         }
     }
@@ -157,6 +159,7 @@ fn show(session: &Session, checked: &Checked<'_>) -> bool {
     session.everywhere.quiet || console::result(&verdict(checked))
 }
 
+/// The one line that standard output gets for each input.
 fn verdict(checked: &Checked<'_>) -> String {
     let name = human::safe(&checked.path.display().to_string());
     let warnings = &checked.report.warnings;
@@ -172,6 +175,7 @@ fn verdict(checked: &Checked<'_>) -> String {
     format!("{name}: {word}{counts}\n")
 }
 
+/// Adds up the verdicts, prints the object, and gives the exit code.
 fn finish(session: &Session, all: &[Checked<'_>]) -> u8 {
     let error = all.iter().rev().find_map(|checked| checked.error.as_ref());
     let failed = all.iter().filter(|checked| !checked.valid).count();
@@ -192,6 +196,7 @@ fn finish(session: &Session, all: &[Checked<'_>]) -> u8 {
     )
 }
 
+/// One input's place in the array `files`.
 fn entry<'a>(checked: &'a Checked<'_>) -> File<'a> {
     File {
         file: checked.path.display().to_string(),

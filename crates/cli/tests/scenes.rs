@@ -151,10 +151,8 @@ fn on_error_warn_goes_on() {
     )
     .expect(0);
     let value = ran.json();
-    assert_eq!(
-        (&value["faces"], &value["warnings"]["total"]),
-        (&json!(1), &json!(1))
-    );
+    assert_eq!(value["faces"], 1);
+    assert!(value["warnings"]["total"].as_u64() >= Some(1));
     assert_eq!(value["warnings"]["listed"][0]["line"], 6);
     let ran = run_with(&["info", "--on-error", "warn", "-"], BROKEN.as_bytes()).expect(0);
     assert!(ran.stderr.starts_with("warning["), "{ran:?}");

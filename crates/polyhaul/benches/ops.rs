@@ -90,7 +90,7 @@ fn fan(corners: usize) -> Mesh {
     }
 }
 
-fn weld_with_a_map(mesh: &Mesh) -> (Vec<u32>, HashMap<(u32, u32, u32), u32>) {
+fn weld_with_a_map(mesh: &Mesh) -> Vec<u32> {
     let faces = &mesh.faces;
     let mut seen = HashMap::new();
     let corners = faces.corner_positions.iter().zip(&faces.corner_uvs).zip(&faces.corner_normals);
@@ -98,7 +98,7 @@ fn weld_with_a_map(mesh: &Mesh) -> (Vec<u32>, HashMap<(u32, u32, u32), u32>) {
         let next = seen.len() as u32;
         *seen.entry((position, uv, normal)).or_insert(next)
     });
-    (vertices.collect(), seen)
+    vertices.collect()
 }
 
 fn welding() {
@@ -138,7 +138,7 @@ fn hostile() -> Vec<(&'static str, Vec<[f64; 2]>)> {
     let mut state = 3;
     let mut unit = || random(&mut state) as f64 / f64::from(1u32 << 31);
     let part = move |i: usize| i as f64 / count as f64;
-    let comb = (0..count).map(|i| [part(i), if i % 2 == 0 { 1.0 } else { 0.01 }]);
+    let comb = (0..count).map(|i| [part(i), if i.is_multiple_of(2) { 1.0 } else { 0.01 }]);
     let comb: Vec<_> = comb.chain([[1.0, 0.0], [0.0, 0.0]]).rev().collect();
     let slanted = comb.iter().map(|&[x, y]| [x + 0.9 * y, y]).collect();
     let arm = |i: usize, gap: f64| around(part(i) * 500.0, 1.0 + part(i) * 100.0 + gap);
@@ -148,14 +148,14 @@ fn hostile() -> Vec<(&'static str, Vec<[f64; 2]>)> {
     let petals =
         (0..count / 3).flat_map(|i| [[0.0; 2], around(3.0 * part(i), 1.0), around(3.0 * part(i) + part(1), 1.0)]);
     // A zigzag band: the corners of each side are near every edge of the other.
-    let zigzag = |i: usize| [part(i) * 2.0, if i % 2 == 0 { 1.0 } else { 0.0 }];
+    let zigzag = |i: usize| [part(i) * 2.0, if i.is_multiple_of(2) { 1.0 } else { 0.0 }];
     let band = (0..count / 2).map(zigzag).chain((0..count / 2).rev().map(|i| [zigzag(i)[0], zigzag(i)[1] + 1e-3]));
     vec![
         ("circle", (0..count).map(|i| around(part(i), 1.0)).collect()),
         ("comb", comb),
         ("slanted comb", slanted),
         ("spiral", spiral.collect()),
-        ("star", (0..count).map(|i| around(part(i), if i % 2 == 0 { 1.0 } else { 0.01 })).collect()),
+        ("star", (0..count).map(|i| around(part(i), if i.is_multiple_of(2) { 1.0 } else { 0.01 })).collect()),
         ("ring with a bridge", ring.collect()),
         ("burst", (0..count).map(|i| around(part(i), 0.05 + unit())).collect()),
         ("flower", petals.collect()),

@@ -9,6 +9,7 @@ pub mod options;
 mod pipeline;
 pub mod report;
 mod resolve;
+mod save;
 pub mod warnings;
 
 pub use error::{Error, ErrorKind, Result};
@@ -17,6 +18,7 @@ pub use options::{ReadOptions, WriteOptions};
 pub use report::Report;
 
 use model::Scene;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Where a scene is read from.
@@ -69,14 +71,12 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
 
 /// Writes a scene.
 pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Report> {
-    let _ = (scene, output, options);
-    Err(Error::new(ErrorKind::Unsupported, "writing is not built yet"))
+    save::save(Cow::Borrowed(scene), output, options)
 }
 
 /// Reads a scene and writes it.
 pub fn convert(input: Input, output: Output, read: &ReadOptions, write: &WriteOptions) -> Result<Report> {
-    let loaded = load(input, read)?;
-    let mut report = loaded.report;
-    report.extend(save(&loaded.scene, output, write)?);
+    let Loaded { scene, mut report } = load(input, read)?;
+    report.extend(save::save(Cow::Owned(scene), output, write)?);
     Ok(report)
 }

@@ -108,7 +108,7 @@ fn spiral(steps: usize) -> Vec<Point> {
 
 fn star(spikes: usize) -> Vec<Point> {
     let corner = |i: usize| {
-        let radius = if i % 2 == 0 { 100.0 } else { 1.0 };
+        let radius = if i.is_multiple_of(2) { 100.0 } else { 1.0 };
         let angle = std::f64::consts::PI * i as f64 / spikes as f64;
         [radius * angle.cos(), radius * angle.sin()]
     };
@@ -123,6 +123,34 @@ fn ring(sides: usize) -> Vec<Point> {
     };
     let outside = (0..=sides).map(|i| corner(i, 2.0));
     outside.chain((0..=sides).rev().map(|i| corner(i, 1.0))).collect()
+}
+
+/// A rectangle with square holes in columns, joined by bridges from the bottom edge upwards.
+fn sieve(columns: usize, rows: usize) -> Vec<Point> {
+    let hole = |x: f64, row: usize, side: f64| {
+        let y = row as f64 + 0.5;
+        [[x, y - 0.25], [x + side, y], [x, y + 0.25]]
+    };
+    let column = |i: usize| {
+        let x = i as f64 + 0.5;
+        let up = (0..rows).flat_map(move |row| hole(x, row, -0.25));
+        let down = (0..rows)
+            .rev()
+            .flat_map(move |row| hole(x, row, 0.25).into_iter().rev().skip(usize::from(row + 1 == rows)));
+        [[x, 0.0]].into_iter().chain(up).chain(down).chain([[x, 0.0]])
+    };
+    let (right, top) = (columns as f64, rows as f64);
+    let bottom = [[0.0, 0.0]].into_iter().chain((0..columns).flat_map(column));
+    bottom.chain([[right, 0.0], [right, top], [0.0, top]]).collect()
+}
+
+/// Leaves around a middle that the outline comes back to after each.
+fn flower(leaves: usize) -> Vec<Point> {
+    let at = |step: usize| {
+        let angle = std::f64::consts::PI * step as f64 / leaves as f64;
+        [angle.cos(), angle.sin()]
+    };
+    (0..leaves).flat_map(|i| [[0.0, 0.0], at(2 * i), at(2 * i + 1)]).collect()
 }
 
 /// Random distances from the middle.
@@ -191,6 +219,9 @@ fn large_polygons_are_cut_right() {
         ("spiral", spiral(4_000)),
         ("star", star(4_000)),
         ("ring", ring(2_000)),
+        ("flower", flower(300)),
+        ("sieve", sieve(30, 20)),
+        ("small sieve", sieve(2, 2)),
         ("circle", ring(4_000)[..4_000].to_vec()),
         ("burst", burst(8_000, &mut random)),
         ("grown", grown(4_000, &mut random)),
@@ -309,10 +340,6 @@ fn polygons_in_any_plane_are_cut_right() {
 fn degenerate_polygons_lose_no_corner() {
     let mut random = Random(4);
     let mut noise = |count: usize| (0..count).map(|_| [random.unit(), random.unit()]).collect();
-    let flower = (0..3000).flat_map(|i| {
-        let at = |i: usize| [(i as f64 * 0.001).cos(), (i as f64 * 0.001).sin()];
-        [[0.0, 0.0], at(2 * i), at(2 * i + 1)]
-    });
     let shapes: [Vec<Point>; 10] = [
         vec![[1.0, 1.0]; 100],
         (0..100).map(|i| [f64::from(i), 0.0]).collect(),
@@ -323,7 +350,7 @@ fn degenerate_polygons_lose_no_corner() {
         vec![[0.0, 0.0], [f64::INFINITY, 0.0], [1.0, 1.0], [0.0, 1.0], [-1.0, 0.5]],
         noise(70),
         noise(3000),
-        flower.collect(),
+        flower(3000),
     ];
     for polygon in shapes {
         let cut = triangles(&polygon);

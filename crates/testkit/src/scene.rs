@@ -64,6 +64,11 @@ pub fn grid(columns: u32, rows: u32) -> Scene {
 
 /// `count` boxes, each an object of its own, all in one mesh: what a file of many small objects
 /// becomes.
+///
+/// ```
+/// let scene = polyhaul_testkit::scene::boxes(3);
+/// assert_eq!(scene.objects[2].start.faces, 12);
+/// ```
 pub fn boxes(count: u32) -> Scene {
     let mut scene = Scene {
         meshes: vec![Mesh::default()],
@@ -89,7 +94,14 @@ pub fn boxes(count: u32) -> Scene {
 
 /// A little of everything: colours, weights, uv depths, corners without uv or normal, lines,
 /// points, a curve, groups, smoothing groups, repeated and missing materials, maps with options, an
-/// unnamed object, a group object.
+/// unnamed object, a group object. Every finite number in it is short in base 2 or has few digits,
+/// so that it comes back exactly even from fixed digits.
+///
+/// ```
+/// let scene = polyhaul_testkit::scene::everything();
+/// assert_eq!(scene.objects.len(), 3);
+/// assert_eq!(scene.meshes[0].curves[0].degree, 3);
+/// ```
 pub fn everything() -> Scene {
     let mut mesh = Mesh::default();
     push_box(&mut mesh, [0.0; 3]);
@@ -151,6 +163,7 @@ pub fn everything() -> Scene {
     }
 }
 
+/// A material with a bit of each kind of value.
 fn painted() -> Material {
     let map = TextureMap {
         kind: MapKind::Diffuse,
@@ -252,6 +265,12 @@ fn push_face(
 /// The first rule of the model that a scene breaks, in words; `None` for a sound scene.
 ///
 /// Whatever a reader returns must pass, for any input.
+///
+/// ```
+/// let mut scene = polyhaul_testkit::scene::boxes(1);
+/// scene.meshes[0].faces.corner_positions[0] = 8;
+/// assert!(polyhaul_testkit::scene::broken_rule(&scene).is_some());
+/// ```
 pub fn broken_rule(scene: &Scene) -> Option<String> {
     let mesh = scene.meshes.iter().enumerate().find_map(|(index, mesh)| {
         broken_mesh(mesh, scene.materials.len()).map(|what| format!("mesh {index}: {what}"))
@@ -262,6 +281,7 @@ pub fn broken_rule(scene: &Scene) -> Option<String> {
     mesh.or_else(|| scene.objects.iter().enumerate().find_map(object))
 }
 
+/// The objects' rules: sections lie inside of their mesh.
 fn broken_object(scene: &Scene, object: &Object) -> Option<&'static str> {
     let Some(mesh) = scene.meshes.get(object.mesh) else {
         return Some("there is no such mesh");
@@ -272,6 +292,7 @@ fn broken_object(scene: &Scene, object: &Object) -> Option<&'static str> {
     (!before(object.end, mesh.counts())).then_some("it ends behind the mesh")
 }
 
+/// The arrays' rules: lengths agree, and indices exist.
 fn broken_mesh(mesh: &Mesh, materials: usize) -> Option<String> {
     let positions = mesh.positions.len();
     let optional = |count: usize| count == 0 || count == positions;
@@ -309,6 +330,7 @@ fn broken_mesh(mesh: &Mesh, materials: usize) -> Option<String> {
     })
 }
 
+/// The rules of faces and lines: offsets rise from 0 to the number of corners, by `least` or more.
 fn broken_elements(mesh: &Mesh, elements: &Elements, least: u32) -> Option<&'static str> {
     let corners = elements.corner_positions.len();
     if elements.offsets.is_empty() {
@@ -349,6 +371,7 @@ fn broken_elements(mesh: &Mesh, elements: &Elements, least: u32) -> Option<&'sta
     None
 }
 
+/// The rules of runs: they are in order, and their values exist.
 fn broken_runs(mesh: &Mesh, runs: &[Run], values: usize) -> Option<&'static str> {
     if runs
         .iter()

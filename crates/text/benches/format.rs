@@ -87,6 +87,11 @@ mod fixed {
         append_all(bencher, &floats(100.0), |page, value| page.fixed_f32(value, digits));
     }
 
+    #[divan::bench]
+    fn polyhaul_f32_literal_6(bencher: Bencher<'_, '_>) {
+        append_all(bencher, &floats(100.0), |page, value| page.fixed_f32(value, 6));
+    }
+
     #[divan::bench(args = [2, 6, 12])]
     fn polyhaul_f64(bencher: Bencher<'_, '_>, digits: usize) {
         append_all(bencher, &doubles(100.0), |page, value| page.fixed_f64(value, digits));

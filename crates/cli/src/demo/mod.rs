@@ -49,6 +49,8 @@ pub fn run(session: &Session, args: &DemoArgs) -> u8 {
     }
 }
 
+/// All steps in order. Each plain rate is measured right after the rate that it stands beside, so
+/// that both find the system's caches in the same state.
 fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     // Signals wait for the end of the running step, so that the folder is taken away.
     let _hold = session.signals().hold()?;
@@ -130,6 +132,7 @@ fn verify(
     }
 }
 
+/// Runs a step, and tells the seconds that it took.
 fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
     let start = Instant::now();
     let result = work()?;
@@ -140,6 +143,7 @@ fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
     Error::io(doing, &path.display().to_string(), error)
 }
 
+/// The table for people: each rate beside the machine's own.
 fn table(details: &Details) -> String {
     let mut text = format!(
         "{}: {}, {}; read back and written again: the same\n\n",

@@ -53,6 +53,7 @@ fn repeated(faces: &Elements, index: usize, scratch: &mut Vec<u32>) -> Option<u3
         .map(|pair| pair[0])
 }
 
+/// The object that a face belongs to, as a part of a message.
 fn owner(scene: &Scene, mesh: usize, face: usize) -> String {
     let face = face as u32;
     let owns = |object: &&polyhaul::model::Object| {
@@ -115,8 +116,9 @@ fn relative(file: &str) -> Option<PathBuf> {
     (below && !drive).then_some(file)
 }
 
+/// A complaint about the file as a whole: the model does not say on which line a face stood.
 fn complaint(message: String, path: &Path) -> Diagnostic {
-    let file = path.display().to_string().into();
+    let file = format::input_name(path).into();
     Diagnostic {
         place: Place {
             file,

@@ -21,6 +21,20 @@ pub fn run(args: &[&str]) -> Ran {
     Ran::new(command().args(args).output().unwrap())
 }
 
+/// Runs the command where it can take little memory and little time: for hostile input, so that a
+/// fault harms the test alone.
+pub fn run_confined(args: &[&str]) -> Ran {
+    if !cfg!(target_os = "linux") {
+        return run(args);
+    }
+    let mut shell = Command::new("sh");
+    let script = "ulimit -v 4000000; ulimit -t 20; exec \"$0\" \"$@\"";
+    shell
+        .args(["-c", script, env!("CARGO_BIN_EXE_polyhaul")])
+        .args(args);
+    Ran::new(shell.stdin(Stdio::null()).output().unwrap())
+}
+
 /// Runs the command with something on standard input.
 pub fn run_with(args: &[&str], input: &[u8]) -> Ran {
     let mut command = command();

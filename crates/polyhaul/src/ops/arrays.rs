@@ -50,13 +50,10 @@ pub(super) fn as_atomics(values: &mut [u32]) -> &[AtomicU32] {
 }
 
 /// Cuts a slice into pieces of these lengths.
-pub(super) fn split<'a, T>(
-    mut rest: &'a mut [T],
+pub(super) fn split<T: Send>(
+    mut rest: &mut [T],
     lengths: impl Iterator<Item = usize> + Send,
-) -> impl Iterator<Item = &'a mut [T]> + Send
-where
-    T: Send,
-{
+) -> impl Iterator<Item = &mut [T]> + Send {
     lengths.map(move |length| rest.split_off_mut(..length).unwrap_or_default())
 }
 

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::options::Cancel;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// How many threads a caller's wish stands for: all cores that the process may use where there is
@@ -17,27 +17,12 @@ pub fn thread_count(wish: Option<usize>) -> usize {
     }
 }
 
-/// Calls `work(index)` for every index below `count`, on up to `threads` threads, in any order.
-///
-/// With one thread, or one index, no thread is started. Where the system refuses a thread, fewer
-/// do the work.
-pub fn for_each(threads: usize, count: usize, work: impl Fn(usize) + Sync) {
-    let next = AtomicUsize::new(0);
-    on_threads(threads.min(count), || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                break;
-            }
-            work(index);
-        }
-    });
-}
-
-/// Calls `work(scratch, item)` for every item: for disjoint mutable chunks of arrays.
+/// Calls `work(scratch, item)` for every item, in any order, on up to `threads` threads: for disjoint
+/// mutable chunks of arrays.
 ///
 /// Items are handed out in order, under a lock, so each should be worth some microseconds of work.
-/// Each thread makes its scratch once.
+/// Each thread makes its scratch once. With one thread, or one item, no thread is started; where the
+/// system refuses a thread, fewer do the work.
 pub fn for_each_item<I, S>(
     threads: usize,
     items: I,
@@ -106,14 +91,20 @@ fn on_threads(threads: usize, work: impl Fn() + Sync) {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
-    fn every_index_is_visited_once() {
+    fn every_item_is_visited_once() {
         for threads in [0, 1, 2, 7, 64] {
             let visits: Vec<AtomicUsize> = (0..100).map(|_| AtomicUsize::new(0)).collect();
-            for_each(threads, visits.len(), |index| {
-                visits[index].fetch_add(1, Ordering::Relaxed);
-            });
+            for_each_item(
+                threads,
+                visits.iter(),
+                || (),
+                |(), visit| {
+                    visit.fetch_add(1, Ordering::Relaxed);
+                },
+            );
             assert!(visits.iter().all(|visit| visit.load(Ordering::Relaxed) == 1));
         }
     }

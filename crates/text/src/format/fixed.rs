@@ -85,30 +85,41 @@ pub(super) struct Scale {
     pub(super) power: f64,
     /// What makes 10^digits a power of 1000: 1, 10 or 100.
     lift: u64,
+    /// How many groups of three digits hold the fraction.
+    groups: u8,
 }
 
 impl Scale {
     /// More than [`MAX_DIGITS`] count as [`MAX_DIGITS`].
     #[inline(always)]
-    pub(super) const fn new(digits: usize) -> Self {
-        let digits = if digits < MAX_DIGITS { digits } else { MAX_DIGITS };
-        let lift = POWERS[(3 - digits % 3) % 3];
-        Self { digits, power: POWERS[digits] as f64, lift }
+    pub(super) const fn new(digits: usize) -> &'static Self {
+        &SCALES[if digits < MAX_DIGITS { digits } else { MAX_DIGITS }]
     }
 
-    /// How many groups of three digits hold the fraction.
     #[inline(always)]
-    pub(super) const fn groups(self) -> usize {
-        self.digits.div_ceil(3)
+    pub(super) const fn groups(&self) -> u8 {
+        self.groups
     }
 }
+
+static SCALES: [Scale; MAX_DIGITS + 1] = {
+    let mut scales = [Scale { digits: 0, power: 1.0, lift: 1, groups: 0 }; MAX_DIGITS + 1];
+    let mut digits = 0;
+    while digits <= MAX_DIGITS {
+        let groups = digits.div_ceil(3);
+        let lift = POWERS[3 * groups - digits];
+        scales[digits] = Scale { digits, power: POWERS[digits] as f64, lift, groups: groups as u8 };
+        digits += 1;
+    }
+    scales
+};
 
 /// Stores `value`: at most `MAX_FIXED_BYTES`, and at most `SLACK` bytes past the text.
 ///
 /// # Safety
 /// `MAX_FIXED_BYTES + SLACK` bytes from `pen` must be inside its buffer.
 #[inline]
-pub(super) unsafe fn fixed<R: Real>(pen: Pen, value: R, scale: Scale) -> Pen {
+pub(super) unsafe fn fixed<R: Real>(pen: Pen, value: R, scale: &Scale) -> Pen {
     // SAFETY: the group count is the scale's own, and the caller vouches for the room.
     unsafe {
         match scale.groups() {
@@ -126,7 +137,7 @@ pub(super) unsafe fn fixed<R: Real>(pen: Pen, value: R, scale: Scale) -> Pen {
 /// # Safety
 /// As for [`fixed`]; `G` must be `scale.groups()`.
 #[inline(always)]
-pub(super) unsafe fn fixed_in_groups<const G: usize, R: Real>(pen: Pen, value: R, scale: Scale) -> Pen {
+pub(super) unsafe fn fixed_in_groups<const G: usize, R: Real>(pen: Pen, value: R, scale: &Scale) -> Pen {
     // Adding 2^52 leaves no bits for a fraction, so the addition itself rounds, ties to even.
     const SHIFTER: f64 = (1u64 << 52) as f64;
     let scaled = value.magnitude() * scale.power;

@@ -17,7 +17,7 @@ use super::x86::Plan;
 #[derive(Clone, Debug)]
 pub struct FixedLine<'p> {
     prefix: Prefix<'p>,
-    scale: Scale,
+    scale: &'static Scale,
     separator: u8,
     end: u8,
     #[cfg(target_arch = "x86_64")]
@@ -149,8 +149,11 @@ impl<'p> FixedLine<'p> {
     /// As for [`portable_rows`](Self::portable_rows).
     #[inline]
     unsafe fn rows<const N: usize, R: Real>(&self, pen: Pen, rows: &[[R; N]]) -> Pen {
+        // Fewer lines would be left to the portable writer anyway.
         #[cfg(target_arch = "x86_64")]
-        if let Some(plan) = &self.plan {
+        if let Some(plan) = &self.plan
+            && rows.len() > 1
+        {
             // SAFETY: a plan exists only where the CPU has its instructions; the caller vouches for the room.
             return unsafe { plan.rows(pen, self, rows) };
         }
@@ -172,9 +175,8 @@ pub(super) fn fixed_lines<const N: usize, R: Real>(
         let all_fit = left.len().saturating_mul(room_bytes) <= page.room();
         let count = if all_fit { left.len() } else { page.room() / room_bytes };
         if count == 0 {
-            if !fixed_line_if_it_fits(page, line, &left[0]) {
-                break;
-            }
+            let Some(written) = fixed_line_if_it_fits(page.rest(), line, &left[0]) else { break };
+            page.accept(Some(written));
             left = &left[1..];
             continue;
         }
@@ -192,20 +194,20 @@ pub(super) fn fixed_lines<const N: usize, R: Real>(
 /// One line near the end of the page, value by value.
 #[cold]
 #[inline(never)]
-fn fixed_line_if_it_fits<const N: usize, R: Real>(page: &mut Page<'_>, line: &FixedLine<'_>, values: &[R; N]) -> bool {
-    let before = page.overflowed;
-    let fitted = page.whole(|page| {
-        page.bytes(line.prefix.text);
-        for (index, value) in values.iter().enumerate() {
-            if index > 0 {
-                page.byte(line.separator);
-            }
-            value.append(page, line.scale.digits);
+fn fixed_line_if_it_fits<const N: usize, R: Real>(
+    mut page: Page<'_>,
+    line: &FixedLine<'_>,
+    values: &[R; N],
+) -> Option<usize> {
+    page.bytes(line.prefix.text);
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            page.byte(line.separator);
         }
-        page.byte(line.end);
-    });
-    page.overflowed = before;
-    fitted
+        value.append(&mut page, line.scale.digits);
+    }
+    page.byte(line.end);
+    page.fitted()
 }
 
 /// A line of groups of indices: prefix, then a space and a group for each corner, then a line feed.
@@ -273,7 +275,8 @@ pub(super) fn index_line<const K: usize>(
 ) {
     let count = corners.len();
     if line.max_bytes(count, K).saturating_add(SLACK) > page.room() {
-        return index_line_if_it_fits(page, line, corners);
+        let written = index_line_if_it_fits(page.rest(), line, corners);
+        return page.accept(written);
     }
     // SAFETY: the room was counted above; `take` holds the iterator to the length it gave.
     unsafe {
@@ -289,24 +292,23 @@ pub(super) fn index_line<const K: usize>(
 #[cold]
 #[inline(never)]
 fn index_line_if_it_fits<const K: usize>(
-    page: &mut Page<'_>,
+    mut page: Page<'_>,
     line: &IndexLine<'_>,
     corners: impl ExactSizeIterator<Item = [u32; K]>,
-) {
+) -> Option<usize> {
     let count = corners.len();
-    page.whole(|page| {
-        page.bytes(line.prefix.text);
-        for indices in corners.take(count) {
-            page.byte(b' ');
-            for (place, index) in indices.into_iter().enumerate() {
-                if place > 0 {
-                    page.bytes(&line.joint[..line.joint_bytes]);
-                }
-                page.u32(index);
+    page.bytes(line.prefix.text);
+    for indices in corners.take(count) {
+        page.byte(b' ');
+        for (place, index) in indices.into_iter().enumerate() {
+            if place > 0 {
+                page.bytes(&line.joint[..line.joint_bytes]);
             }
+            page.u32(index);
         }
-        page.byte(b'\n');
-    });
+    }
+    page.byte(b'\n');
+    page.fitted()
 }
 
 /// Bytes that start each line; up to 16 of them are stored by one instruction.

@@ -5,7 +5,7 @@
 //! by one compressing instruction. Lines with any other value, or with a tie to decide, go to
 //! the portable writer. The text is the same, and a test holds the two equal.
 //!
-//! Several such units go through each step together. One alone is a chain of some 70 cycles, and a CPU
+//! Several such quads go through each step together. One alone is a chain of some 70 cycles, and a CPU
 //! looks too few instructions ahead to overlap the chains of one line after the other: measured
 //! 21 ns per line of three values that way.
 
@@ -19,10 +19,10 @@ use super::pen::Pen;
 const DIGITS: usize = 13;
 /// One bit per value: the first of its 16 bytes.
 const FIRST_BYTES: u64 = 0x0001_0001_0001_0001;
-/// Values in a unit.
-const UNIT: usize = 4;
-/// Lines of up to `UNIT` values that go through each step together.
-const LINES: usize = 2;
+/// Values in a quad.
+const QUAD: usize = 4;
+/// Quads that go through each step together.
+const QUADS: usize = 8;
 
 /// What does not change from line to line.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Plan {
     template: Bytes,
     /// Where the first digit of a pair goes, and where the second.
     tens: u64,
-    units: u64,
+    ones: u64,
     /// The last digit of the whole part, and all that follows it.
     always: u64,
     power: f64,
@@ -45,7 +45,7 @@ struct Bytes([u8; 64]);
 
 /// The first and the second digit of 0 to 99.
 static TENS: [Bytes; 2] = digit_table(10);
-static UNITS: [Bytes; 2] = digit_table(1);
+static ONES: [Bytes; 2] = digit_table(1);
 
 const fn digit_table(weight: usize) -> [Bytes; 2] {
     let mut table = [Bytes([b'0'; 64]); 2];
@@ -59,7 +59,7 @@ const fn digit_table(weight: usize) -> [Bytes; 2] {
 
 impl Plan {
     /// A plan, if this CPU has the instructions.
-    pub(super) fn if_possible(scale: Scale, separator: u8) -> Option<Self> {
+    pub(super) fn if_possible(scale: &Scale, separator: u8) -> Option<Self> {
         let possible = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
@@ -73,12 +73,12 @@ impl Plan {
         possible.then(|| Self::new(scale, separator))
     }
 
-    fn new(scale: Scale, separator: u8) -> Self {
+    fn new(scale: &Scale, separator: u8) -> Self {
         let mut plan = Self {
             order: Bytes([0; 64]),
             template: Bytes([0; 64]),
             tens: 0,
-            units: 0,
+            ones: 0,
             always: 0,
             power: scale.power,
         };
@@ -91,7 +91,7 @@ impl Plan {
             }
             let weight = if place < point { DIGITS - place } else { DIGITS + 1 - place };
             plan.order.0[at] = (16 * value + weight / 2 * 2) as u8;
-            *(if weight % 2 == 1 { &mut plan.tens } else { &mut plan.units }) |= 1 << at;
+            *(if weight % 2 == 1 { &mut plan.tens } else { &mut plan.ones }) |= 1 << at;
         }
         // Without digits the point sits in front of the separator, and is dropped.
         let tail = (0xFFFFu64 << (point - 1)) & 0xFFFF;
@@ -111,78 +111,38 @@ impl Plan {
         line: &FixedLine<'_>,
         rows: &[[R; N]],
     ) -> Pen {
-        // SAFETY: the caller vouches for the room of each row.
-        unsafe {
-            if N > UNIT {
-                for row in rows {
-                    pen = self.long_row(pen, line, row);
-                }
-                return pen;
-            }
-            let (together, left) = rows.as_chunks::<LINES>();
-            for rows in together {
-                pen = self.short_rows(pen, line, rows);
-            }
-            line.portable_rows(pen, left)
-        }
-    }
-
-    /// Stores lines of at most four values each, together.
-    ///
-    /// # Safety
-    /// As for [`rows`](Self::rows).
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
-    #[target_feature(enable = "bmi2,popcnt")]
-    unsafe fn short_rows<const N: usize, R: Real>(
-        &self,
-        mut pen: Pen,
-        line: &FixedLine<'_>,
-        rows: &[[R; N]; LINES],
-    ) -> Pen {
-        // SAFETY: `N` is at most four; the caller vouches for the room.
-        unsafe {
-            let values = rows.each_ref().map(|row| load(row.as_ptr(), N));
-            let Some(texts) = self.texts::<LINES, R>(values) else { return line.portable_rows(pen, rows) };
-            for text in texts {
-                pen = line.finish(self.store(line.prefix().put(pen), text, N), N);
-            }
-        }
-        pen
-    }
-
-    /// Stores one line of more than four values, eight values at a time.
-    ///
-    /// # Safety
-    /// As for [`rows`](Self::rows).
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
-    #[target_feature(enable = "bmi2,popcnt")]
-    unsafe fn long_row<const N: usize, R: Real>(&self, start: Pen, line: &FixedLine<'_>, row: &[R; N]) -> Pen {
-        // SAFETY: each load takes the values of its own slice; the caller vouches for the room.
-        unsafe {
-            let mut pen = line.prefix().put(start);
-            for eight in row.chunks(2 * UNIT) {
-                let (first, second) = eight.split_at(eight.len().min(UNIT));
-                let values = [load(first.as_ptr(), first.len()), load(second.as_ptr(), second.len())];
-                let Some(texts) = self.texts::<2, R>(values) else {
-                    return line.portable_rows(start, std::slice::from_ref(row));
+        let quads_per_row = const { if N == 0 { 1 } else { N.div_ceil(QUAD) } };
+        let rows_together = if quads_per_row <= QUADS { QUADS / quads_per_row } else { usize::MAX };
+        let mut groups = rows.chunks_exact(rows_together);
+        for group in &mut groups {
+            let values = quads(group, quads_per_row);
+            // SAFETY: the caller vouches for the room of each row.
+            unsafe {
+                let Some(texts) = self.texts::<R>(values) else {
+                    pen = line.portable_rows(pen, group);
+                    continue;
                 };
-                pen = self.store(pen, texts[0], first.len());
-                pen = self.store(pen, texts[1], second.len());
+                for row in texts.chunks_exact(quads_per_row).take(rows_together) {
+                    pen = line.prefix().put(pen);
+                    for (quad, text) in row.iter().enumerate() {
+                        pen = text.store(pen, (N - QUAD * quad).min(QUAD));
+                    }
+                    pen = line.finish(pen, N);
+                }
             }
-            line.finish(pen, N)
         }
+        // SAFETY: the same demand.
+        unsafe { line.portable_rows(pen, groups.remainder()) }
     }
 
-    /// The text of units of four values, or nothing if a value is too large or close to a tie.
+    /// The text of quads of four values, or nothing if a value is too large or close to a tie.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
-    fn texts<const U: usize, R: Real>(&self, values: [__m256d; U]) -> Option<[Text; U]> {
+    fn texts<R: Real>(&self, values: [__m256d; QUADS]) -> Option<[Text; QUADS]> {
         // Each value twice: one lane for its lower eight digits, one for the rest.
         let twice = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
-        let mut parts = [_mm512_setzero_si512(); U];
+        let mut parts = [_mm512_setzero_si512(); QUADS];
         let mut fine = 0xFF;
         for (part, values) in parts.iter_mut().zip(values) {
             let magnitude = _mm512_abs_pd(_mm512_permutexvar_pd(twice, _mm512_castpd256_pd512(values)));
@@ -200,7 +160,7 @@ impl Plan {
         }
         split_into_pairs(&mut parts);
         self.place(&mut parts);
-        let mut texts = [Text { bytes: _mm512_setzero_si512(), kept: 0 }; U];
+        let mut texts = [Text { bytes: _mm512_setzero_si512(), kept: 0 }; QUADS];
         for ((text, bytes), values) in texts.iter_mut().zip(parts).zip(values) {
             *text = Text { bytes, kept: self.kept(bytes, values) };
         }
@@ -210,44 +170,29 @@ impl Plan {
     /// Turns pairs of digits into text.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi")]
-    fn place<const U: usize>(&self, parts: &mut [__m512i; U]) {
+    fn place(&self, parts: &mut [__m512i; QUADS]) {
         let (order, template) = (vector(&self.order), vector(&self.template));
         for part in parts.iter_mut() {
-            *part = _mm512_mask_permutexvar_epi8(template, self.tens | self.units, order, *part);
+            *part = _mm512_mask_permutexvar_epi8(template, self.tens | self.ones, order, *part);
         }
         for part in parts.iter_mut() {
             *part = _mm512_mask2_permutex2var_epi8(vector(&TENS[0]), *part, self.tens, vector(&TENS[1]));
         }
         for part in parts {
-            *part = _mm512_mask2_permutex2var_epi8(vector(&UNITS[0]), *part, self.units, vector(&UNITS[1]));
+            *part = _mm512_mask2_permutex2var_epi8(vector(&ONES[0]), *part, self.ones, vector(&ONES[1]));
         }
     }
 
-    /// Which bytes of a unit's text belong.
+    /// Which bytes of a quad's text belong.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
     fn kept(&self, bytes: __m512i, values: __m256d) -> u64 {
-        let digits = self.tens | self.units;
+        let digits = self.tens | self.ones;
         let seen = _mm512_mask_cmpneq_epi8_mask(digits, bytes, _mm512_set1_epi8(b'0' as i8)) | self.always;
         // In each 16 bits: the lowest bit set, and all above it.
         let from_first = seen | (!seen).wrapping_add(FIRST_BYTES);
         let negative = _mm256_movemask_pd(values) as u64;
         from_first & (digits | self.always) | _pdep_u64(negative, FIRST_BYTES)
-    }
-
-    /// Stores the first `count` values of a unit, each with a separator.
-    ///
-    /// # Safety
-    /// 64 bytes from `pen` must be inside its buffer.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
-    unsafe fn store(&self, pen: Pen, text: Text, count: usize) -> Pen {
-        let kept = _bzhi_u64(text.kept, 16 * count as u32);
-        // SAFETY: both are 64 bytes without invalid values; the caller vouches for the room.
-        unsafe {
-            let packed: [u8; 64] = std::mem::transmute(_mm512_maskz_compress_epi8(kept, text.bytes));
-            pen.put(packed, kept.count_ones() as usize)
-        }
     }
 }
 
@@ -256,6 +201,39 @@ impl Plan {
 struct Text {
     bytes: __m512i,
     kept: u64,
+}
+
+impl Text {
+    /// Stores the first `count` values, each with a separator.
+    ///
+    /// # Safety
+    /// 64 bytes from `pen` must be inside its buffer.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
+    unsafe fn store(self, pen: Pen, count: usize) -> Pen {
+        let kept = _bzhi_u64(self.kept, 16 * count as u32);
+        // SAFETY: both are 64 bytes without invalid values; the caller vouches for the room.
+        unsafe {
+            let packed: [u8; 64] = std::mem::transmute(_mm512_maskz_compress_epi8(kept, self.bytes));
+            pen.put(packed, kept.count_ones() as usize)
+        }
+    }
+}
+
+/// The values of some rows, each row in quads of its own.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn quads<const N: usize, R: Real>(rows: &[[R; N]], quads_per_row: usize) -> [__m256d; QUADS] {
+    let mut quads = [_mm256_setzero_pd(); QUADS];
+    for (index, quad) in quads.iter_mut().enumerate() {
+        let (row, first) = (index / quads_per_row, index % quads_per_row * QUAD);
+        if row < rows.len() {
+            let values = &rows[row][first..];
+            // SAFETY: no more than there are.
+            *quad = unsafe { load(values.as_ptr(), values.len().min(QUAD)) };
+        }
+    }
+    quads
 }
 
 /// Loads `count` (at most 4) values as f64; the lanes left over are zero.
@@ -289,8 +267,8 @@ fn vector(bytes: &Bytes) -> __m512i {
 /// quotient in the upper: 10^8 by pair, then 10^4 and 100.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512vnni")]
-fn split_into_pairs<const U: usize>(parts: &mut [__m512i; U]) {
-    let mut quotients = [_mm512_setzero_si512(); U];
+fn split_into_pairs(parts: &mut [__m512i; QUADS]) {
+    let mut quotients = [_mm512_setzero_si512(); QUADS];
     for (quotient, part) in quotients.iter_mut().zip(&*parts) {
         // (n · ceil(2^78 / 10^8)) >> 78, exact below 10^13.
         let high = _mm512_madd52hi_epu64(*quotient, *part, _mm512_set1_epi64(3_022_314_549_036_573));

@@ -20,12 +20,16 @@
 
 mod assemble;
 mod curves;
+mod elements;
 mod parse;
 mod parsed;
+mod plan;
 mod publish;
 mod reader;
 mod repair;
 mod statement;
 mod tokens;
+mod writer;
 
-pub(crate) use reader::{Obj, Reference, read};
+pub(crate) use reader::{Reference, read};
+pub(crate) use writer::write;

@@ -96,7 +96,8 @@ impl Parser<'_> {
     fn statement(&self, text: ChunkText<'_>, start: usize, out: &mut Parsed) -> Result<usize> {
         let line = Line::find(text.padded, start, text.end);
         Statement { text, line, limits: &self.options.limits, out }.parse()?;
-        Ok(line.next.max(start + 1))
+        // The newline behind a last line that has none is passed too.
+        Ok(if line.end == text.end { text.end + 1 } else { line.next })
     }
 }
 

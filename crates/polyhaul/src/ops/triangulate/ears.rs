@@ -1,7 +1,7 @@
 //! Cuts a polygon of five corners or more into triangles, ear by ear.
 //!
 //! An ear is a convex corner whose triangle holds no other part of the polygon. Good ears are cut
-//! first; slivers and spikes wait, and where no ear is left (the polygon intersects itself) convex
+//! first; slivers wait, and where no ear is left (the polygon intersects itself) convex
 //! corners are cut as they are. Every corner is looked at a bounded number of times, and
 //! [`super::nearby`] finds what is in the way, so large polygons do not take quadratic time.
 
@@ -58,10 +58,8 @@ enum Shape {
     Convex,
     /// Convex, and so thin that its ear would be a poor triangle.
     Sliver,
-    /// There and back on one line.
-    Spike,
-    /// At the same place as a neighbour.
-    Repeated,
+    /// There and back on one line, or at the same place as a neighbour: nothing is lost by cutting it.
+    Flat,
     /// Straight or reflex.
     Hollow,
 }
@@ -145,7 +143,7 @@ impl Clipper {
                 continue;
             }
             match (tier, self.shape(corner)) {
-                (_, Shape::Repeated) | (1, Shape::Spike) | (2, _) => return Some(corner),
+                (_, Shape::Flat) | (2, _) => return Some(corner),
                 (_, Shape::Hollow) => {}
                 (0, Shape::Convex) | (1, _) if !self.is_blocked(corner) => return Some(corner),
                 _ => self.tiers[tier + 1].push_back(waiting),
@@ -200,10 +198,8 @@ impl Clipper {
         if area > 0.0 {
             let sides = dot(ab, ab) + dot(cb, cb) + dot(ac, ac);
             if area > SLIVER * sides { Shape::Convex } else { Shape::Sliver }
-        } else if a == b || b == c {
-            Shape::Repeated
-        } else if area == 0.0 && dot(ab, cb) > 0.0 {
-            Shape::Spike
+        } else if a == b || b == c || area == 0.0 && dot(ab, cb) > 0.0 {
+            Shape::Flat
         } else {
             Shape::Hollow
         }

@@ -1,0 +1,270 @@
+//! Faces, lines and points as text, and the state lines between them.
+
+use super::plan::{Held, Key, Planned, held};
+use super::writer::{Out, Text};
+use crate::error::Result;
+use crate::model::{Counts, Elements, Mesh, NONE, ObjectKind, Run};
+use polyhaul_text::format::{IndexLine, Page};
+use std::ops::Range;
+
+/// The state lines of a mesh, as a part of a piece goes through its elements.
+struct StateLines<'a> {
+    text: &'a Text<'a>,
+    mesh: &'a Mesh,
+    planned: &'a Planned,
+    key: Key,
+    /// What holds in the text so far.
+    now: Held,
+    /// The index of the next element before which a run begins.
+    next_change: u32,
+}
+
+impl<'a> StateLines<'a> {
+    /// For elements from `first` on; `before` holds before the object's first element of the kind.
+    fn new(text: &'a Text<'a>, mesh: &'a Mesh, planned: &'a Planned, key: Key, first: u32, before: Held) -> Self {
+        let at_start = first == key(&planned.object.start);
+        let at = |runs: &[Run]| match first {
+            0 => None,
+            _ => held(runs, key, first - 1),
+        };
+        let now = match at_start {
+            true => before,
+            false => Held {
+                smoothing: at(&mesh.smoothing_runs),
+                group: at(&mesh.group_runs),
+                material: at(&mesh.material_runs),
+            },
+        };
+        StateLines { text, mesh, planned, key, now, next_change: first }
+    }
+
+    /// Writes the state lines before element `index`.
+    fn before(&mut self, index: u32, out: &mut Out) -> Result<()> {
+        let mesh = self.mesh;
+        let options = self.text.options;
+        if options.export_smooth_groups
+            && let Some(value) = self.change(&mesh.smoothing_runs, self.now.smoothing, index)
+        {
+            out.whole(|page| state_number(page, b"s ", value))?;
+        }
+        if options.export_groups
+            && !options.export_object_groups
+            && !self.in_header(index)
+            && let Some(value) = self.change(&mesh.group_runs, self.now.group, index)
+        {
+            let name = mesh.groups.get(value as usize).map_or("", String::as_str);
+            out.whole(|page| state_name(page, b"g", name, value == NONE))?;
+        }
+        if let Some(value) = self.change(&mesh.material_runs, self.now.material, index) {
+            self.material(value, out)?;
+        }
+        self.now = Held {
+            smoothing: held(&mesh.smoothing_runs, self.key, index),
+            group: held(&mesh.group_runs, self.key, index),
+            material: held(&mesh.material_runs, self.key, index),
+        };
+        let next = |runs: &[Run]| {
+            let after = runs.partition_point(|run| (self.key)(&run.at) <= index);
+            runs.get(after).map_or(NONE, |run| (self.key)(&run.at))
+        };
+        self.next_change = next(&mesh.smoothing_runs).min(next(&mesh.group_runs)).min(next(&mesh.material_runs));
+        Ok(())
+    }
+
+    fn material(&self, value: u32, out: &mut Out) -> Result<()> {
+        let options = self.text.options;
+        let name = self.text.scene.materials.get(value as usize).map_or("", |material| material.name.as_str());
+        if options.export_material_groups {
+            out.whole(|page| {
+                page.bytes(b"g ");
+                page.bytes(self.planned.object.name.as_bytes());
+                page.byte(b'_');
+                page.bytes(name.as_bytes());
+                page.byte(b'\n');
+            })?;
+        }
+        if options.export_materials {
+            out.whole(|page| state_name(page, b"usemtl", name, false))?;
+        }
+        Ok(())
+    }
+
+    /// The value to write before element `index`: where a run begins right there, or where the
+    /// text so far says something else.
+    fn change(&self, runs: &[Run], now: Option<u32>, index: u32) -> Option<u32> {
+        let run = held(runs, self.key, index)?;
+        let begins = (self.key)(&runs[run as usize].at) == index;
+        let value = runs[run as usize].value;
+        let same = now.is_some_and(|now| runs[now as usize].value == value);
+        // A run that began before other elements of the object (lines after faces) counts only if it changes something.
+        let stated = begins && now != Some(run);
+        (stated || !same).then_some(value)
+    }
+
+    /// Whether the group that holds is the one in the object's header.
+    fn in_header(&self, index: u32) -> bool {
+        let object = &self.planned.object;
+        let runs = &self.mesh.group_runs;
+        object.kind == ObjectKind::Group
+            && held(runs, self.key, index).is_some_and(|run| runs[run as usize].at == object.start)
+    }
+}
+
+fn state_number(page: &mut Page<'_>, prefix: &[u8], value: u32) {
+    page.bytes(prefix);
+    page.u32(value);
+    page.byte(b'\n');
+}
+
+/// A keyword, a blank and a name; without a name the blank stays, as Blender has it, unless `bare`.
+fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
+    page.bytes(keyword);
+    if !bare {
+        page.byte(b' ');
+        page.bytes(name.as_bytes());
+    }
+    page.byte(b'\n');
+}
+
+pub(super) fn faces(text: &Text<'_>, mesh: &Mesh, planned: &Planned, range: Range<u32>, out: &mut Out) -> Result<()> {
+    let key: Key = |at: &Counts| at.faces;
+    let mut state = StateLines::new(text, mesh, planned, key, range.start, planned.entering);
+    let has_uvs = text.options.export_uv && !mesh.faces.corner_uvs.is_empty();
+    let has_normals = text.options.export_normals && !mesh.faces.corner_normals.is_empty();
+    let corners = CornerText::new(b"f", &mesh.faces, planned, has_uvs, has_normals);
+    each(&mut state, &corners, range, out)
+}
+
+pub(super) fn lines(text: &Text<'_>, mesh: &Mesh, planned: &Planned, range: Range<u32>, out: &mut Out) -> Result<()> {
+    let key: Key = |at: &Counts| at.lines;
+    let mut state = StateLines::new(text, mesh, planned, key, range.start, planned.after_faces);
+    let has_uvs = text.options.export_uv && !mesh.lines.corner_uvs.is_empty();
+    let corners = CornerText::new(b"l", &mesh.lines, planned, has_uvs, false);
+    each(&mut state, &corners, range, out)
+}
+
+pub(super) fn points(text: &Text<'_>, mesh: &Mesh, planned: &Planned, range: Range<u32>, out: &mut Out) -> Result<()> {
+    let key: Key = |at: &Counts| at.points;
+    let mut state = StateLines::new(text, mesh, planned, key, range.start, planned.after_lines);
+    for point in range {
+        if point >= state.next_change {
+            state.before(point, out)?;
+        }
+        let index = mesh.points[point as usize].wrapping_add(planned.bases.add[0]);
+        out.whole(|page| state_number(page, b"p ", index))?;
+    }
+    Ok(())
+}
+
+/// Writes elements with the state lines between them.
+fn each(state: &mut StateLines<'_>, corners: &CornerText<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
+    let mut at = range.start;
+    while at < range.end {
+        if at >= state.next_change {
+            state.before(at, out)?;
+        }
+        let until = range.end.min(state.next_change);
+        out.format(|page| {
+            while at < until && corners.element(page, at as usize) {
+                at += 1;
+            }
+            at == until
+        })?;
+    }
+    Ok(())
+}
+
+/// How corners are written: the lines for each form, made once.
+struct CornerText<'a> {
+    elements: &'a Elements,
+    add: [u32; 3],
+    has_uvs: bool,
+    has_normals: bool,
+    joined: IndexLine<'a>,
+    position_normal: IndexLine<'a>,
+    keyword: &'a [u8],
+}
+
+impl<'a> CornerText<'a> {
+    fn new(keyword: &'a [u8], elements: &'a Elements, planned: &Planned, has_uvs: bool, has_normals: bool) -> Self {
+        CornerText {
+            elements,
+            add: planned.bases.add,
+            has_uvs,
+            has_normals,
+            joined: IndexLine::new(keyword),
+            position_normal: IndexLine::new(keyword).double_joint(b'/'),
+            keyword,
+        }
+    }
+
+    /// Writes an element; `false` where it does not fit.
+    #[inline]
+    fn element(&self, page: &mut Page<'_>, index: usize) -> bool {
+        let elements = self.elements;
+        let corners = elements.corners(index);
+        let positions = &elements.corner_positions[corners.clone()];
+        let uvs = if self.has_uvs { &elements.corner_uvs[corners.clone()] } else { &[] };
+        let normals = if self.has_normals { &elements.corner_normals[corners] } else { &[] };
+        let [add, add_uv, add_normal] = self.add;
+        let position = |i: &u32| i.wrapping_add(add);
+        let before = page.len();
+        match (present(uvs), present(normals)) {
+            (Some(false), Some(false)) => page.index_line(&self.joined, positions.iter().map(|i| [position(i)])),
+            (Some(true), Some(false)) => {
+                let corners = positions.iter().zip(uvs);
+                page.index_line(&self.joined, corners.map(|(i, u)| [position(i), u.wrapping_add(add_uv)]));
+            }
+            (Some(false), Some(true)) => {
+                let corners = positions.iter().zip(normals);
+                page.index_line(&self.position_normal, corners.map(|(i, n)| [position(i), n.wrapping_add(add_normal)]));
+            }
+            (Some(true), Some(true)) => {
+                let corners = positions.iter().zip(uvs).zip(normals);
+                page.index_line(
+                    &self.joined,
+                    corners.map(|((i, u), n)| [position(i), u.wrapping_add(add_uv), n.wrapping_add(add_normal)]),
+                );
+            }
+            _ => return page.whole(|page| self.mixed(page, positions, uvs, normals)),
+        }
+        let fitted = page.len() > before;
+        if !fitted {
+            page.truncate(before);
+        }
+        fitted
+    }
+
+    /// Corners that do not all have the same indices.
+    fn mixed(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) {
+        page.bytes(self.keyword);
+        for (corner, position) in positions.iter().enumerate() {
+            let of = |stream: &[u32]| stream.get(corner).copied().filter(|&index| index != NONE);
+            let (uv, normal) = (of(uvs), of(normals));
+            page.byte(b' ');
+            page.u32(position.wrapping_add(self.add[0]));
+            if uv.is_some() || normal.is_some() {
+                page.byte(b'/');
+            }
+            if let Some(uv) = uv {
+                page.u32(uv.wrapping_add(self.add[1]));
+            }
+            if let Some(normal) = normal {
+                page.byte(b'/');
+                page.u32(normal.wrapping_add(self.add[2]));
+            }
+        }
+        page.byte(b'\n');
+    }
+}
+
+/// Whether all indices are there, none is, or, `None`, some are.
+#[inline]
+fn present(indices: &[u32]) -> Option<bool> {
+    let missing = indices.iter().filter(|&&index| index == NONE).count();
+    match missing {
+        _ if missing == indices.len() => Some(false),
+        0 => Some(true),
+        _ => None,
+    }
+}
