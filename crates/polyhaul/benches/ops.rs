@@ -90,15 +90,19 @@ fn fan(corners: usize) -> Mesh {
     }
 }
 
-fn weld_with_a_map(mesh: &Mesh) -> Vec<u32> {
+/// The simplest way: one map from indices to vertices.
+fn weld_with_a_map(mesh: &Mesh) -> (Vec<u32>, Vec<(u32, u32, u32)>) {
     let faces = &mesh.faces;
     let mut seen = HashMap::new();
+    let mut vertices = Vec::new();
     let corners = faces.corner_positions.iter().zip(&faces.corner_uvs).zip(&faces.corner_normals);
-    let vertices = corners.map(|((&position, &uv), &normal)| {
-        let next = seen.len() as u32;
-        *seen.entry((position, uv, normal)).or_insert(next)
+    let corner_vertices = corners.map(|((&position, &uv), &normal)| {
+        *seen.entry((position, uv, normal)).or_insert_with(|| {
+            vertices.push((position, uv, normal));
+            vertices.len() as u32 - 1
+        })
     });
-    vertices.collect()
+    (corner_vertices.collect(), vertices)
 }
 
 fn welding() {

@@ -112,11 +112,13 @@ fn advise_huge_pages<T>(items: &Vec<Cell<T>>) {
     const PAGE: usize = 4096;
     let bytes = items.capacity() * size_of::<T>();
     if bytes >= HUGE_BYTES {
-        let start = (items.as_ptr() as usize).next_multiple_of(PAGE);
-        let end = (items.as_ptr() as usize + bytes) / PAGE * PAGE;
-        // SAFETY: whole pages inside one allocation of ours; the advice changes no contents.
+        // The whole mapping, its first and last page included: a part would split it in two, and
+        // then it cannot be moved without a copy when it grows (twice the page faults, measured).
+        let start = items.as_ptr() as usize / PAGE * PAGE;
+        let end = (items.as_ptr() as usize + bytes).next_multiple_of(PAGE);
+        // SAFETY: all pages hold memory of ours or of the allocator; the advice changes no contents.
         // A kernel that does not know it says no, and nothing is lost.
-        unsafe { libc::madvise(start as *mut libc::c_void, end.saturating_sub(start), libc::MADV_HUGEPAGE) };
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
     }
 }
 

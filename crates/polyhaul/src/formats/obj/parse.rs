@@ -36,15 +36,16 @@ impl Parser<'_> {
     /// Stops early where a complaint will end the reading anyway.
     pub(super) fn parse(&self, text: ChunkText<'_>, index: &mut Index, out: &mut Parsed) -> Result<()> {
         out.clear();
-        out.line_count = polyhaul_text::lines::count(text.bytes()) as u64;
         let mut at = text.start;
         while at < text.end {
             // The newline behind the text ends a last line that has none.
             index.scan(text.padded, at, text.end + 1, self.level);
-            at = match index.lines().is_empty() {
+            let next = match index.lines().is_empty() {
                 true => self.statement(text, at, out)?,
                 false => self.window(text, index, out)?,
             };
+            out.line_count += lines_until(text, index, next);
+            at = next;
             if self.is_over(out) {
                 break;
             }
@@ -99,6 +100,16 @@ impl Parser<'_> {
         // The newline behind a last line that has none is passed too.
         Ok(if line.end == text.end { text.end + 1 } else { line.next })
     }
+}
+
+/// How many lines end from where the index begins up to `next`, the newline behind the text left out.
+fn lines_until(text: ChunkText<'_>, index: &Index, next: usize) -> u64 {
+    let behind = index.lines().last().is_some_and(|line| line.newline as usize == text.end);
+    let indexed = index.lines().len() - usize::from(behind);
+    // A statement may reach past the window: a long line, or continued ones.
+    let (from, to) = (index.next_start().min(text.end), next.min(text.end));
+    let more = if from < to { polyhaul_text::lines::count(&text.padded[from..to]) } else { 0 };
+    (indexed + more) as u64
 }
 
 /// Takes the run of plain lines of one kind that begins at `line`; returns how many lines it took.
