@@ -4,6 +4,7 @@ use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::formats::{Format, mtl, obj};
 use crate::model::Material;
 use crate::options::ReadOptions;
+use crate::pipeline::chunk::TextChunks;
 use crate::report::{Phase, Report};
 use crate::resolve::Resolver;
 use crate::warnings::Warnings;
@@ -26,11 +27,11 @@ fn read(input: Input, options: &ReadOptions, report: &mut Report) -> Result<crat
     let (source, path) = open(input)?;
     let format = match options.format {
         Some(format) => format,
-        None => Format::of_source(path.as_deref(), &source)?,
+        None => Format::of_source(path.as_deref(), source.name())?,
     };
     match format {
         Format::Obj => {
-            let found = obj::read(&source, options)?;
+            let found = obj::read(TextChunks::new(source.clone()), options)?;
             report.threads = found.threads;
             report.warnings = found.warnings;
             report.bytes_in = source.counters().snapshot().bytes;

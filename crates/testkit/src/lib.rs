@@ -1,3 +1,21 @@
-//! polyhaul testkit.
+//! What the tests, benchmarks and fuzzers of polyhaul share. Nothing here is shipped.
+//!
+//! - [`scene`]: scenes made in memory, and the rules that every scene must keep
+//! - [`generate`]: OBJ text of any size and of hostile shapes; [`naive`]: a slow reader to compare with
+//! - [`summary`]: a scene, a warning, an error as text that is the same on every machine
+//! - [`hostile`]: readers that do what a host may do, and what it must not do
+//! - [`mutate`]: damaged text; [`fuzz`]: what must hold for any bytes
+//! - [`alloc`]: allocators that count, and that fail
+//! - [`corpus`]: the files under `testdata`, and folders that remove themselves
+//! - [`random`]: numbers that look random and are the same every time
 
+pub mod alloc;
+pub mod corpus;
+pub mod fuzz;
+pub mod generate;
+pub mod hostile;
+pub mod mutate;
+pub mod naive;
+pub mod random;
 pub mod scene;
+pub mod summary;

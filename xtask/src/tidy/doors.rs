@@ -22,8 +22,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("lz4_flex", &["crates/bytes/src/compress"]),
     // Threads.
     ("rayon", &["crates/polyhaul/src/pipeline"]),
-    // The system: files for the one, signals and the terminal for the other.
-    ("libc", &["crates/bytes/src", "crates/cli/src"]),
+    // The system: files, huge pages, signals and the terminal.
+    ("libc", &["crates/bytes/src", "crates/polyhaul/src/pipeline/column", "crates/cli/src"]),
     // The command.
     ("clap", &["crates/cli/src"]),
     ("clap_complete", &["crates/cli/src"]),

@@ -30,17 +30,18 @@ const KNOWS: &[Knows] = &[
     },
     Knows {
         module: "formats",
-        modules: &["model", "text", "error", "options", "warnings"],
+        // A format is the job that the pipeline runs: it fills in what happens to a chunk.
+        modules: &["model", "text", "error", "options", "warnings", "pipeline"],
         crates: &["polyhaul_text"],
     },
     Knows {
         module: "pipeline",
-        modules: &["error"],
+        modules: &["error", "options"],
         crates: &["polyhaul_bytes"],
     },
     Knows {
         module: "ops",
-        modules: &["model", "pipeline", "error"],
+        modules: &["model", "pipeline", "error", "options"],
         crates: &[],
     },
     Knows {
@@ -51,7 +52,7 @@ const KNOWS: &[Knows] = &[
 ];
 
 /// The places that start threads.
-const THREADS: &[&str] = &["crates/polyhaul/src/pipeline"];
+const THREADS: &[&str] = &["crates/polyhaul/src/pipeline", "crates/cli/src/signals"];
 
 /// Parts of `std` that a place may not name: these turn bytes into values and back, and wait for
 /// nothing.

@@ -5,7 +5,6 @@ pub(crate) mod names;
 pub(crate) mod obj;
 
 use crate::error::{Error, ErrorKind, Result};
-use polyhaul_bytes::Source;
 use std::path::Path;
 
 /// A file format.
@@ -27,13 +26,13 @@ impl Format {
 
     /// The format of a source: by its name where there is a known extension; a stream or memory
     /// without one is taken for OBJ, the only text format there is.
-    pub(crate) fn of_source(path: Option<&Path>, source: &Source<'_>) -> Result<Format> {
-        let by_name = path.unwrap_or(Path::new(source.name()));
+    pub(crate) fn of_source(path: Option<&Path>, name: &str) -> Result<Format> {
+        let by_name = path.unwrap_or(Path::new(name));
         match (Format::of_path(by_name), path.and_then(Path::extension)) {
             (Some(format), _) => Ok(format),
             (None, None) => Ok(Format::Obj),
             (None, Some(extension)) => {
-                let message = format!("{}: the extension `{}` names no format that polyhaul reads", source.name(), extension.display());
+                let message = format!("{name}: the extension `{}` names no format that polyhaul reads", extension.display());
                 Err(Error::new(ErrorKind::Usage, message).with_hint("say the format with --from obj, or rename the file; .obj is read"))
             }
         }

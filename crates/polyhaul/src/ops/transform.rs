@@ -4,7 +4,7 @@ use super::arrays::PIECE;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Scene;
 use crate::options::{Axis, RunOptions};
-use crate::pipeline::parallel::{for_each_item, thread_count};
+use crate::pipeline::parallel::for_each_item;
 
 /// Turns a scene whose forward and up axes are `from` into one whose axes are `to`, and multiplies
 /// positions by `scale`; normals are turned only.
@@ -47,7 +47,7 @@ pub fn transform_axes(
         let message = format!("the scale is {scale}; it must be a positive finite number");
         return Err(Error::new(ErrorKind::Usage, message));
     }
-    let threads = thread_count(options.threads);
+    let threads = options.worker_threads();
     if !turn.is_nothing() || scale != 1.0 {
         let positions = scene.meshes.iter_mut().flat_map(|mesh| mesh.positions.chunks_mut(PIECE));
         for_each_item(

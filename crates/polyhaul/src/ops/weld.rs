@@ -12,15 +12,15 @@ use super::arrays::{as_atomics, check_streams, gather, out_of_range, split, zero
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Mesh, NONE};
 use crate::options::{Cancel, RunOptions};
-use crate::pipeline::parallel::{for_each_item, thread_count, try_for_each_item};
+use crate::pipeline::parallel::{for_each_item, try_for_each_item};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Corners of a chunk: as many as 16 bits can tell apart, so that each shard has a good part of them.
 const CHUNK_CORNERS: usize = 1 << 16;
 /// Corners and positions that a shard is meant for: enough shards for many threads, and few enough
-/// that a mesh in random order does not load each cache line once per shard (32 shards for 4 million
-/// such corners took 157 ms, 64 took 204 ms and 256 took 250 ms).
+/// that a mesh in random order does not load each cache line once per shard (4 million such corners
+/// took 250 ms in 256 shards, and take 180 ms in 64).
 const SHARD_CORNERS: usize = 1 << 16;
 const MAX_SHARDS: usize = 256;
 /// Recent corners that a chunk remembers, by the low bits of their positions: 16 KiB, which
@@ -103,7 +103,7 @@ impl Welded {
     ///
     /// [`ErrorKind::Usage`] where `mesh` is not the mesh that was welded, [`ErrorKind::Memory`].
     pub fn positions(&self, mesh: &Mesh, options: &RunOptions) -> Result<Vec<[f32; 3]>> {
-        gather(thread_count(options.threads), &mesh.positions, &self.vertex_positions, [f32::NAN; 3])
+        gather(options.worker_threads(), &mesh.positions, &self.vertex_positions, [f32::NAN; 3])
     }
 
     /// The uv of each vertex, `missing` where it has none. Empty where no corner of the mesh has one.
@@ -112,7 +112,7 @@ impl Welded {
     ///
     /// As [`Welded::positions`].
     pub fn uvs(&self, mesh: &Mesh, missing: [f32; 2], options: &RunOptions) -> Result<Vec<[f32; 2]>> {
-        gather(thread_count(options.threads), &mesh.uvs, &self.vertex_uvs, missing)
+        gather(options.worker_threads(), &mesh.uvs, &self.vertex_uvs, missing)
     }
 
     /// The normal of each vertex, `missing` where it has none. Empty where no corner of the mesh has one.
@@ -121,7 +121,7 @@ impl Welded {
     ///
     /// As [`Welded::positions`].
     pub fn normals(&self, mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> Result<Vec<[f32; 3]>> {
-        gather(thread_count(options.threads), &mesh.normals, &self.vertex_normals, missing)
+        gather(options.worker_threads(), &mesh.normals, &self.vertex_normals, missing)
     }
 
     /// The colour of each vertex. Empty where the mesh has none.
@@ -133,7 +133,7 @@ impl Welded {
         if mesh.colors.is_empty() {
             return Ok(Vec::new());
         }
-        gather(thread_count(options.threads), &mesh.colors, &self.vertex_positions, [f32::NAN; 4])
+        gather(options.worker_threads(), &mesh.colors, &self.vertex_positions, [f32::NAN; 4])
     }
 }
 
@@ -212,7 +212,7 @@ impl<'a> Cut<'a> {
         let most = corners.max(positions).div_ceil(SHARD_CORNERS).clamp(1, MAX_SHARDS);
         let shard_positions = positions.div_ceil(most).max(1).next_power_of_two();
         Cut {
-            threads: thread_count(options.threads),
+            threads: options.worker_threads(),
             cancel: &options.cancel,
             chunk_shift: chunk_corners.ilog2(),
             shard_shift: shard_positions.ilog2(),

@@ -94,16 +94,37 @@ fn next_line(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
 }
 
 impl<'a> TextChunks<'a> {
-    /// Cuts `source` into chunks of about `chunk_bytes`.
-    pub(crate) fn new(source: Source<'a>, chunk_bytes: usize, line_bytes: u64, padding: usize) -> Self {
+    /// The text of `source`, in chunks of 1 MiB and lines of any length until [`TextChunks::cut`] says otherwise.
+    pub(crate) fn new(source: Source<'a>) -> Self {
         TextChunks {
             name: source.name().into(),
             source,
-            chunk_bytes: chunk_bytes.max(1),
-            line_bytes,
-            padding: padding.max(LOOK_BACK),
+            chunk_bytes: 1 << 20,
+            line_bytes: u64::MAX,
+            padding: LOOK_BACK,
             stream: Mutex::default(),
         }
+    }
+
+    /// Cuts into chunks of about `chunk_bytes` with `padding` readable bytes around each, and
+    /// refuses lines of more than `line_bytes`.
+    pub(crate) fn cut(self, chunk_bytes: usize, line_bytes: u64, padding: usize) -> Self {
+        TextChunks { chunk_bytes: chunk_bytes.max(1), line_bytes, padding: padding.max(LOOK_BACK), ..self }
+    }
+
+    /// What messages call the source.
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The size of the text in bytes, where that is known.
+    pub(crate) fn size(&self) -> Option<u64> {
+        self.source.len()
+    }
+
+    /// An error if the file changed since it was opened.
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        self.source.check_unchanged().map_err(|e| self.failed(e))
     }
 
     /// Whether the chunks must be taken one after another.
@@ -274,7 +295,7 @@ mod tests {
             true => Source::memory(text),
             false => Source::reader(Box::new(text), "test"),
         };
-        let chunks = TextChunks::new(source, chunk_bytes, 1 << 20, 64);
+        let chunks = TextChunks::new(source).cut(chunk_bytes, 1 << 20, 64);
         let mut result = Vec::new();
         let mut text = Text::default();
         for number in 0.. {
@@ -325,7 +346,7 @@ mod tests {
                     true => Source::memory(&text),
                     false => Source::reader(Box::new(text.as_slice()), "test"),
                 };
-                let chunks = TextChunks::new(source, chunk_bytes, 4999, 64);
+                let chunks = TextChunks::new(source).cut(chunk_bytes, 4999, 64);
                 let mut out = Text::default();
                 let result = (0..).map(|n| chunks.take(n, &mut out)).find(|r| !matches!(r, Ok(true)));
                 let kind = result.unwrap().map_err(|e| e.kind());

@@ -26,7 +26,7 @@ unsafe impl<T: Copy + Send> Sync for Column<T> {}
 
 /// Arrays of this many bytes or more ask for huge pages: smaller ones would waste most of one.
 #[cfg(target_os = "linux")]
-const HUGE_BYTES: usize = 8 << 20;
+const HUGE_BYTES: usize = 2 << 20;
 
 impl<T: Copy + Send> Column<T> {
     /// An empty column; `name` is what an error calls it.
@@ -41,7 +41,8 @@ impl<T: Copy + Send> Column<T> {
         }
         let mut items = self.items.write().unwrap_or_else(PoisonError::into_inner);
         let filled = items.capacity();
-        let wanted = total.max(filled + filled / 2);
+        // Doubling: each growth leaves a border where no huge page fits.
+        let wanted = total.max(2 * filled);
         // SAFETY: cells need not be initialised, and up to the capacity all are allocated.
         unsafe { items.set_len(filled) };
         if items.try_reserve_exact(wanted - filled).is_err() {

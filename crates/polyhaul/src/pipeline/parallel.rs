@@ -8,15 +8,6 @@ use crate::options::Cancel;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How many threads a caller's wish stands for: all cores that the process may use where there is
-/// none, and never zero.
-pub fn thread_count(wish: Option<usize>) -> usize {
-    match wish {
-        Some(threads) => threads.max(1),
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    }
-}
-
 /// Calls `work(scratch, item)` for every item, in any order, on up to `threads` threads: for disjoint
 /// mutable chunks of arrays.
 ///
@@ -155,11 +146,5 @@ mod tests {
             },
         );
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
-    }
-
-    #[test]
-    fn a_wish_for_no_threads_is_one() {
-        assert_eq!([thread_count(Some(0)), thread_count(Some(5))], [1, 5]);
-        assert!(thread_count(None) >= 1);
     }
 }

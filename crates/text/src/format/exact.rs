@@ -1,4 +1,5 @@
-//! Fixed digits for the values that the fast path leaves over: ties, everything large, infinities, NaN.
+//! Fixed digits for the values that the fast path leaves over: ties, everything large, infinities,
+//! NaN.
 //!
 //! Integer arithmetic on the value's own bits, in fixed arrays. Never on a hot path.
 
@@ -10,7 +11,8 @@ use super::shortest::nonfinite;
 /// Stores a value of any size: at most 309 digits, a sign, a point and 12 digits.
 ///
 /// # Safety
-/// `MAX_FIXED_F64` + 1 bytes of room (`MAX_FIXED_F32` + 1 where `magnitude` fits an f32); `digits` at most 12.
+/// `MAX_FIXED_F64` + 1 bytes of room (`MAX_FIXED_F32` + 1 where `magnitude` fits an f32); `digits`
+/// at most 12.
 #[cold]
 #[inline(never)]
 pub(super) unsafe fn fixed(pen: Pen, negative: bool, magnitude: f64, digits: usize) -> Pen {
@@ -37,7 +39,8 @@ fn split_bits(magnitude: f64) -> (u64, i32) {
     if field == 0 { (below, -1074) } else { (below | 1 << 52, field - 1075) }
 }
 
-/// The rounded value as its whole part and its fraction in units of 10^-digits, for exponents up to 11.
+/// The rounded value as its whole part and its fraction in units of 10^-digits, for exponents up to
+/// 11.
 fn whole_and_fraction(significand: u64, exponent: i32, digits: usize) -> (u64, u64) {
     if exponent >= 0 {
         return (significand << exponent, 0);
@@ -99,7 +102,9 @@ unsafe fn put_large(mut pen: Pen, significand: u64, exponent: i32) -> Pen {
     }
     // SAFETY: every group is a remainder below 10^9, and the caller vouches for the room.
     unsafe {
-        let Some((first, rest)) = groups[..count].split_last() else { return pen };
+        let Some((first, rest)) = groups[..count].split_last() else {
+            return pen;
+        };
         pen = integer::u32(pen, *first);
         for &group in rest.iter().rev() {
             pen = integer::groups3(pen, group);

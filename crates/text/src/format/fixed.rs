@@ -2,9 +2,9 @@
 //!
 //! The value times 10^digits is rounded to an integer, ties to even, and the integer's digits are
 //! looked up three at a time. For an f32 the product is exact: 24 bits of the value and the 28 bits
-//! of 5^12 fit the 53 of an f64. For an f64 it is rounded once, which can only hide on which side of
-//! a tie the value lies: products that end in exactly one half go to [`super::exact`], as does all
-//! that is 2^52 or more.
+//! of 5^12 fit the 53 of an f64. For an f64 it is rounded once, which can only hide on which side
+//! of a tie the value lies: products that end in exactly one half go to [`super::exact`], as does
+//! all that is 2^52 or more.
 
 use super::exact;
 use super::integer;
@@ -13,7 +13,7 @@ use super::pen::Pen;
 /// The most digits after the point.
 pub const MAX_DIGITS: usize = 12;
 
-/// f32 and f64: the values that the writers of fixed digits take. Not for other types.
+/// f32 and f64: the values that lines are made of. No other type can implement this.
 pub trait Real: Copy + sealed::Sealed {}
 
 impl Real for f32 {}

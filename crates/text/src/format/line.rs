@@ -1,7 +1,7 @@
 //! Whole lines of several values: what OBJ, PLY, STL and tables are made of.
 //!
-//! A description made once ([`FixedLine`], [`IndexLine`]) holds all that does not change from line to
-//! line. Each line then costs one check of the room, or none inside a batch.
+//! A description made once ([`FixedLine`], [`IndexLine`]) holds all that does not change from line
+//! to line. Each line then costs one check of the room, or none inside a batch.
 
 use super::fixed::{Real, Scale, fixed_in_groups};
 use super::integer;
@@ -25,9 +25,11 @@ pub struct FixedLine<'p> {
 }
 
 impl<'p> FixedLine<'p> {
-    /// Lines of `prefix` as it is (with its own space, if one is wanted: `b"v "`) and values of `digits` digits.
+    /// Lines of `prefix` as it is (with its own space, if one is wanted: `b"v "`) and values of
+    /// `digits` digits.
     ///
-    /// More than [`super::MAX_DIGITS`] digits count as that many. Prefixes of up to 16 bytes are the fastest.
+    /// More than [`super::MAX_DIGITS`] digits count as that many. Prefixes of up to 16 bytes are
+    /// the fastest.
     pub fn new(prefix: &'p [u8], digits: usize) -> Self {
         let scale = Scale::new(digits);
         Self {
@@ -128,7 +130,8 @@ impl<'p> FixedLine<'p> {
         macro_rules! all_rows {
             ($groups:literal) => {
                 for row in rows {
-                    // SAFETY: the caller vouches for the room of each row; the count is the scale's own.
+                    // SAFETY: the caller vouches for the room of each row; the count is the scale's
+                    // own.
                     pen = unsafe { self.row::<$groups, N, R>(pen, row) };
                 }
             };
@@ -154,7 +157,8 @@ impl<'p> FixedLine<'p> {
         if let Some(plan) = &self.plan
             && rows.len() > 1
         {
-            // SAFETY: a plan exists only where the CPU has its instructions; the caller vouches for the room.
+            // SAFETY: a plan exists only where the CPU has its instructions; the caller vouches for
+            // the room.
             return unsafe { plan.rows(pen, self, rows) };
         }
         // SAFETY: the same demand.
@@ -175,7 +179,9 @@ pub(super) fn fixed_lines<const N: usize, R: Real>(
         let all_fit = left.len().saturating_mul(room_bytes) <= page.room();
         let count = if all_fit { left.len() } else { page.room() / room_bytes };
         if count == 0 {
-            let Some(written) = fixed_line_if_it_fits(page.rest(), line, &left[0]) else { break };
+            let Some(written) = fixed_line_if_it_fits(page.rest(), line, &left[0]) else {
+                break;
+            };
             page.accept(Some(written));
             left = &left[1..];
             continue;
@@ -221,7 +227,8 @@ pub struct IndexLine<'p> {
 }
 
 impl<'p> IndexLine<'p> {
-    /// Lines of `prefix` as it is: `b"f"` for the faces of an OBJ file, the count for those of a PLY file.
+    /// Lines of `prefix` as it is: `b"f"` for the faces of an OBJ file, the count for those of a
+    /// PLY file.
     pub fn new(prefix: &'p [u8]) -> Self {
         Self { prefix: Prefix::new(prefix), joint: [b'/'; 2], joint_bytes: 1 }
     }

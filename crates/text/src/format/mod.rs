@@ -1,14 +1,15 @@
 //! Numbers and lines to text, appended to a buffer that the caller owns.
 //!
 //! [`Page`] is the cursor: it appends bytes, integers, fixed and shortest digits, one by one.
-//! [`FixedLine`] and [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`,
-//! `f 1/1/1 2/2/1 3/3/1`), which a page writes with one check of the room left.
+//! [`FixedLine`] and [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1
+//! 2/2/1 3/3/1`), which a page writes with one check of the room left.
 //!
 //! It never allocates, never panics on any value, never asks the locale, and writes the same bytes
 //! on every machine. What does not fit is not written at all, and [`Page::overflowed`] says so.
 //!
-//! Where to look next: `fixed` (how `%.6f` is done in 3 ns), `exact` (what is left over), `shortest`,
-//! `integer`, `line` (whole lines), `x86` (whole lines by AVX-512), `pen` (the unchecked stores).
+//! Where to look next: `fixed` (how `%.6f` is done in 3 ns), `exact` (what is left over),
+//! `shortest`, `integer`, `line` (whole lines), `x86` (whole lines by AVX-512), `pen` (the
+//! unchecked stores).
 //!
 //! ```
 //! use polyhaul_text::format::{FixedLine, IndexLine, Page};
@@ -43,9 +44,11 @@ pub const MAX_I32: usize = 11;
 pub const MAX_U64: usize = 20;
 /// Longest text of [`Page::i64`] in bytes.
 pub const MAX_I64: usize = 20;
-/// Longest text of [`Page::fixed_f32`] in bytes, with [`MAX_DIGITS`]: sign, 39 digits, point, 12 digits.
+/// Longest text of [`Page::fixed_f32`] in bytes, with [`MAX_DIGITS`]: sign, 39 digits, point, 12
+/// digits.
 pub const MAX_FIXED_F32: usize = 1 + 39 + 1 + MAX_DIGITS;
-/// Longest text of [`Page::fixed_f64`] in bytes, with [`MAX_DIGITS`]: sign, 309 digits, point, 12 digits.
+/// Longest text of [`Page::fixed_f64`] in bytes, with [`MAX_DIGITS`]: sign, 309 digits, point, 12
+/// digits.
 pub const MAX_FIXED_F64: usize = 1 + 309 + 1 + MAX_DIGITS;
 /// Longest text of [`Page::shortest_f32`] in bytes, as in `-0.00000123456789`.
 pub const MAX_SHORTEST_F32: usize = 17;
@@ -55,7 +58,8 @@ pub const MAX_SHORTEST_F64: usize = 24;
 /// A cursor that appends text to a buffer of fixed size.
 ///
 /// Each method appends its text whole or not at all. What did not fit sets a flag that stays until
-/// [`clear`](Self::clear) or [`truncate`](Self::truncate), so that it can be asked for once, at the end.
+/// [`clear`](Self::clear) or [`truncate`](Self::truncate), so that it can be asked for once, at the
+/// end.
 ///
 /// Bytes of the buffer past the text are scratch space: their content means nothing.
 #[derive(Debug)]
@@ -119,7 +123,8 @@ impl<'a> Page<'a> {
         self.overflowed = false;
     }
 
-    /// Runs `write` and takes back all that it wrote unless all of it fitted. Returns whether it did.
+    /// Runs `write` and takes back all that it wrote unless all of it fitted. Returns whether it
+    /// did.
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -197,8 +202,9 @@ impl<'a> Page<'a> {
 
     /// Appends `value` with `digits` digits after the point, exactly as C's `printf("%.*f")` does.
     ///
-    /// Rounds the exact binary value to nearest, ties to even; keeps the sign of zero and of NaN; writes
-    /// `nan`, `-nan`, `inf`, `-inf`. No point where `digits` is 0; more than [`MAX_DIGITS`] count as [`MAX_DIGITS`].
+    /// Rounds the exact binary value to nearest, ties to even; keeps the sign of zero and of NaN;
+    /// writes `nan`, `-nan`, `inf`, `-inf`. No point where `digits` is 0; more than [`MAX_DIGITS`]
+    /// count as [`MAX_DIGITS`].
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -214,7 +220,8 @@ impl<'a> Page<'a> {
         unsafe { self.append::<{ MAX_FIXED_F32 + SLACK }>(|pen| fixed::fixed(pen, value, scale)) }
     }
 
-    /// Appends `value` with `digits` digits after the point: as [`fixed_f32`](Self::fixed_f32), for an f64.
+    /// Appends `value` with `digits` digits after the point: as [`fixed_f32`](Self::fixed_f32), for
+    /// an f64.
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -232,9 +239,9 @@ impl<'a> Page<'a> {
 
     /// Appends the fewest digits that a correctly rounding parser reads back as the same f32.
     ///
-    /// Plain decimal from 1e-6 to below 1e13 in magnitude (`100`, `0.5`, `-0`), otherwise one digit before
-    /// the point and an exponent without `+` or leading zeros (`1e-7`, `1.5e20`). Integers have no point.
-    /// `nan`, `-nan`, `inf`, `-inf` as in [`fixed_f32`](Self::fixed_f32).
+    /// Plain decimal from 1e-6 to below 1e13 in magnitude (`100`, `0.5`, `-0`), otherwise one digit
+    /// before the point and an exponent without `+` or leading zeros (`1e-7`, `1.5e20`). Integers
+    /// have no point. `nan`, `-nan`, `inf`, `-inf` as in [`fixed_f32`](Self::fixed_f32).
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -250,7 +257,8 @@ impl<'a> Page<'a> {
 
     /// Appends the fewest digits that a correctly rounding parser reads back as the same f64.
     ///
-    /// As [`shortest_f32`](Self::shortest_f32), but plain decimal from 1e-5 to below 1e16 in magnitude.
+    /// As [`shortest_f32`](Self::shortest_f32), but plain decimal from 1e-5 to below 1e16 in
+    /// magnitude.
     #[inline]
     pub fn shortest_f64(&mut self, value: f64) {
         shortest::shortest_f64(self, value);
@@ -266,8 +274,9 @@ impl<'a> Page<'a> {
 
     /// Appends a line for each row, as far as they fit, and returns how many did.
     ///
-    /// Rows left over are no overflow: empty the page and go on with them. None fits only if a single
-    /// line is longer than the room. This is the fastest way to write numbers, by far the most so with AVX-512.
+    /// Rows left over are no overflow: empty the page and go on with them. None fits only if a
+    /// single line is longer than the room. This is the fastest way to write numbers, by far the
+    /// most so with AVX-512.
     ///
     /// ```
     /// # use polyhaul_text::format::{FixedLine, Page};
@@ -304,7 +313,8 @@ impl<'a> Page<'a> {
     /// Appends what `write` stores.
     ///
     /// # Safety
-    /// `write` must store at most `MAX` bytes from the pen it is given, and return a pen within them.
+    /// `write` must store at most `MAX` bytes from the pen it is given, and return a pen within
+    /// them.
     #[inline(always)]
     unsafe fn append<const MAX: usize>(&mut self, write: impl FnOnce(Pen) -> Pen) {
         if self.room() < MAX {
@@ -316,14 +326,15 @@ impl<'a> Page<'a> {
         self.len += write(start).since(start);
     }
 
-    /// A page over the room of this one. Paths that are rarely taken get this and not the page itself,
-    /// so that the compiler can keep the page in registers: 2 ns per value.
+    /// A page over the room of this one. Paths that are rarely taken get this and not the page
+    /// itself, so that the compiler can keep the page in registers: 2 ns per value.
     #[inline(always)]
     fn rest(&mut self) -> Page<'_> {
         Page::new(&mut self.buffer[self.len..])
     }
 
-    /// Takes over the length of what was written to [`rest`](Self::rest), or notes that it did not fit.
+    /// Takes over the length of what was written to [`rest`](Self::rest), or notes that it did not
+    /// fit.
     #[inline(always)]
     fn accept(&mut self, written: Option<usize>) {
         match written {
@@ -348,16 +359,14 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What [`Page::append`] does near the end of the buffer, by way of a buffer of its own: the bytes written.
+/// What [`Page::append`] does near the end of the buffer, by way of a buffer of its own: the bytes
+/// written.
 ///
 /// # Safety
 /// As for [`Page::append`].
 #[cold]
 #[inline(never)]
-unsafe fn append_if_it_fits<const MAX: usize>(
-    mut page: Page<'_>,
-    write: impl FnOnce(Pen) -> Pen,
-) -> Option<usize> {
+unsafe fn append_if_it_fits<const MAX: usize>(mut page: Page<'_>, write: impl FnOnce(Pen) -> Pen) -> Option<usize> {
     let mut scratch = [0u8; MAX];
     let start = Pen::new(scratch.as_mut_ptr());
     let len = write(start).since(start);

@@ -1,4 +1,5 @@
-//! A raw write position and the digit tables: the only place where bytes of the page are stored unchecked.
+//! A raw write position and the digit tables: the only place where bytes of the page are stored
+//! unchecked.
 //!
 //! A [`Pen`] never knows where its room ends. Whoever makes one (only [`super::Page`] does) has
 //! counted the room first; whoever takes one states how many bytes it stores at most.
@@ -22,7 +23,8 @@ impl Pen {
         self.0 as usize - start.0 as usize
     }
 
-    /// Stores all `K` bytes but moves on by `advance` only: the rest is overwritten by what follows.
+    /// Stores all `K` bytes but moves on by `advance` only: the rest is overwritten by what
+    /// follows.
     ///
     /// # Safety
     /// `max(K, advance)` bytes from here must be inside the buffer.
@@ -51,7 +53,8 @@ impl Pen {
     /// `bytes.len()` bytes from here must be inside the buffer.
     #[inline(always)]
     pub(super) unsafe fn copy(self, bytes: &[u8]) -> Self {
-        // SAFETY: the caller vouches for the room; `bytes` cannot overlap the exclusively borrowed buffer.
+        // SAFETY: the caller vouches for the room; `bytes` cannot overlap the exclusively borrowed
+        // buffer.
         unsafe {
             self.0.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
             Self(self.0.add(bytes.len()))
@@ -92,7 +95,8 @@ impl Pen {
     }
 }
 
-/// Three digits in the low bytes, the first one lowest: a store of 4 bytes is one instruction, one of 3 is two.
+/// Three digits in the low bytes, the first one lowest: a store of 4 bytes is one instruction, one
+/// of 3 is two.
 static GROUPS: [u32; 1000] = {
     let mut table = [0; 1000];
     let mut n = 0;

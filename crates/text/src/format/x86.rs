@@ -2,11 +2,11 @@
 //!
 //! Every value below 10^13 after scaling is laid out as sign, 13 digits with the point among them,
 //! separator. The bytes that do not belong (leading zeros, a sign where there is none) are dropped
-//! by one compressing instruction. Lines with any other value, or with a tie to decide, go to
-//! the portable writer. The text is the same, and a test holds the two equal.
+//! by one compressing instruction. Lines with any other value, or with a tie to decide, go to the
+//! portable writer. The text is the same, and a test holds the two equal.
 //!
-//! Several such quads go through each step together. One alone is a chain of some 70 cycles, and a CPU
-//! looks too few instructions ahead to overlap the chains of one line after the other: measured
+//! Several such quads go through each step together. A quad alone is a chain of some 70 cycles, and a
+//! CPU looks too few instructions ahead to overlap the chains of one line after the other: measured
 //! 21 ns per line of three values that way.
 
 use std::arch::x86_64::*;
@@ -27,7 +27,8 @@ const QUADS: usize = 8;
 /// What does not change from line to line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// Which pair of digits goes where; bytes of value j start at 16 j, lowest pair first, in every other byte.
+    /// Which pair of digits goes where; bytes of value j start at 16 j, lowest pair first, in every
+    /// other byte.
     order: Bytes,
     /// '-', room for every digit, point, separator.
     template: Bytes,
@@ -74,35 +75,35 @@ impl Plan {
     }
 
     fn new(scale: &Scale, separator: u8) -> Self {
-        let mut plan = Self {
-            order: Bytes([0; 64]),
-            template: Bytes([0; 64]),
-            tens: 0,
-            ones: 0,
-            always: 0,
-            power: scale.power,
-        };
+        let mut plan =
+            Self { order: Bytes([0; 64]), template: Bytes([0; 64]), tens: 0, ones: 0, always: 0, power: scale.power };
         let point = DIGITS + 1 - scale.digits;
         for at in 0..64 {
             let (value, place) = (at / 16, at % 16);
-            if place == 0 || place == point || place == 15 {
-                plan.template.0[at] = if place == 0 { b'-' } else if place == point { b'.' } else { separator };
-                continue;
-            }
-            let weight = if place < point { DIGITS - place } else { DIGITS + 1 - place };
-            plan.order.0[at] = (16 * value + weight / 2 * 2) as u8;
-            *(if weight % 2 == 1 { &mut plan.tens } else { &mut plan.ones }) |= 1 << at;
+            plan.template.0[at] = match place {
+                0 => b'-',
+                15 => separator,
+                _ if place == point => b'.',
+                _ => {
+                    let weight = DIGITS + usize::from(place > point) - place;
+                    plan.order.0[at] = (16 * value + weight / 2 * 2) as u8;
+                    let digits = if weight % 2 == 1 { &mut plan.tens } else { &mut plan.ones };
+                    *digits |= 1 << at;
+                    0
+                }
+            };
         }
         // Without digits the point sits in front of the separator, and is dropped.
-        let tail = (0xFFFFu64 << (point - 1)) & 0xFFFF;
-        plan.always = FIRST_BYTES * if scale.digits == 0 { tail & !(1 << point) } else { tail };
+        let dropped = if scale.digits == 0 { 1 << point } else { 0 };
+        plan.always = FIRST_BYTES * (((0xFFFF << (point - 1)) & 0xFFFF) & !dropped);
         plan
     }
 
     /// Stores lines.
     ///
     /// # Safety
-    /// The room that [`FixedLine::portable_rows`] asks for. A plan proves that the CPU has the instructions.
+    /// The room that [`FixedLine::portable_rows`] asks for. A plan proves that the CPU has the
+    /// instructions.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
     pub(super) unsafe fn rows<const N: usize, R: Real>(
@@ -261,10 +262,11 @@ fn vector(bytes: &Bytes) -> __m512i {
     unsafe { _mm512_load_si512(bytes.0.as_ptr().cast()) }
 }
 
-/// Turns pairs of equal integers below 10^13 into their decimal digits: two in every other byte, lowest first.
+/// Turns pairs of equal integers below 10^13 into their decimal digits: two in every other byte,
+/// lowest first.
 ///
-/// Every step divides all parts at once and leaves the remainder in the lower half of each part, the
-/// quotient in the upper: 10^8 by pair, then 10^4 and 100.
+/// Every step divides all parts at once and leaves the remainder in the lower half of each part,
+/// the quotient in the upper: 10^8 by pair, then 10^4 and 100.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512vnni")]
 fn split_into_pairs(parts: &mut [__m512i; QUADS]) {
@@ -285,7 +287,8 @@ fn split_into_pairs(parts: &mut [__m512i; QUADS]) {
         *part = _mm512_madd52lo_epu64(*part, quotient, _mm512_set1_epi64((1 << 32) - 10_000));
     }
     for part in parts {
-        // (n · 5243) >> 19, exact below 10^4. Four times the quotient, since 2^16 - 100 is no signed 16 bits.
+        // (n · 5243) >> 19, exact below 10^4. Four times the quotient, since 2^16 - 100 is no
+        // signed 16 bits.
         let quotient = _mm512_srli_epi32::<1>(_mm512_mulhi_epu16(*part, _mm512_set1_epi32(5243)));
         let quotient = _mm512_and_si512(quotient, _mm512_set1_epi32(!3));
         *part = _mm512_dpwssd_epi32(*part, quotient, _mm512_set1_epi32(((1 << 16) - 100) / 4));

@@ -104,7 +104,7 @@ impl CurveBuilder {
         for word in words {
             let index = match number::i64(word) {
                 Ok(index @ 1..) if index <= count => index - 1,
-                Ok(index @ ..0) if -index <= count => count + index,
+                Ok(index) if index < 0 && -index <= count => count + index,
                 _ => return Ok(Err("indices of positions that were defined before")),
             };
             push(&mut curve.control_points, index as u32)?;

@@ -15,7 +15,6 @@ use crate::options::{OnError, ReadOptions};
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::Warnings;
-use polyhaul_bytes::Source;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::scan::{Index, PADDING};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,8 +57,6 @@ struct ObjJob<'s, 'o> {
     options: &'o ReadOptions,
     columns: Columns,
     suspects: Mutex<Vec<Suspect>>,
-    file: Arc<str>,
-    size: Option<u64>,
 }
 
 /// What the commits build.
@@ -84,22 +81,19 @@ pub(super) struct Suspect {
     pub(super) excerpt: crate::error::Excerpt,
 }
 
-/// Reads OBJ text from `source`.
-pub(crate) fn read(source: &Source<'_>, options: &ReadOptions) -> Result<Obj> {
+/// Reads OBJ text.
+pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).max(1);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
-    let wanted = options.run.worker_threads();
-    let chunk_count = source.len().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
-    let threads = wanted.min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
+    let chunk_count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
     let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
     let job = ObjJob {
-        chunks: TextChunks::new(source.clone(), chunk_bytes, options.limits.line_bytes, PADDING),
+        chunks: text.cut(chunk_bytes, options.limits.line_bytes, PADDING),
         parser: Parser { options, level: Level::best() },
         options,
         columns: Columns::new(),
         suspects: Mutex::default(),
-        file: source.name().into(),
-        size: source.len(),
     };
     let mut state = State {
         counts: Counts::default(),
@@ -107,11 +101,11 @@ pub(crate) fn read(source: &Source<'_>, options: &ReadOptions) -> Result<Obj> {
         lines: 0,
         assembler: Assembler::default(),
         warnings: Warnings::default(),
-        file: job.file.clone(),
+        file: job.chunks.name().clone(),
         last_report: 0,
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
-    source.check_unchanged().map_err(|error| Error::io("reading", source.name(), error))?;
+    job.chunks.check_unchanged()?;
     finish(job, state, crew.threads)
 }
 
@@ -158,7 +152,7 @@ impl Job for ObjJob<'_, '_> {
     }
 
     fn publish(&self, slot: &mut Slot) -> Result<()> {
-        let found = self.columns.publish(slot, &self.file, self.options.on_error)?;
+        let found = self.columns.publish(slot, self.chunks.name(), self.options.on_error)?;
         if !found.is_empty() {
             let mut suspects = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
             suspects.try_reserve(found.len()).map_err(|_| Error::memory("suspects"))?;
@@ -204,7 +198,7 @@ impl ObjJob<'_, '_> {
             && done >= state.last_report + EVERY_BYTES
         {
             state.last_report = done;
-            (progress.0)(done, self.size);
+            (progress.0)(done, self.chunks.size());
         }
     }
 }

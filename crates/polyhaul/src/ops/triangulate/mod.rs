@@ -11,7 +11,7 @@ use super::arrays::{PIECE, check_streams, out_of_range, split, zeroed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Counts, Elements, Mesh, Scene};
 use crate::options::RunOptions;
-use crate::pipeline::parallel::{for_each_item, thread_count, try_for_each_item};
+use crate::pipeline::parallel::{for_each_item, try_for_each_item};
 use ears::Clipper;
 use std::ops::Range;
 
@@ -99,7 +99,7 @@ impl TriangleMap {
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap> {
-    let threads = thread_count(options.threads);
+    let threads = options.worker_threads();
     check(mesh, threads, options)?;
     let triangles = triangle_count(&mesh.faces)?;
     if triangles > mesh.faces.len() {
@@ -163,7 +163,7 @@ pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> 
     let is_small = |mesh: &Mesh| mesh.faces.corner_positions.len() < SMALL_CORNERS;
     let small = scene.meshes.iter_mut().zip(&mut maps).filter(|(mesh, _)| is_small(mesh));
     let alone = RunOptions { threads: Some(1), ..options.clone() };
-    let threads = thread_count(options.threads);
+    let threads = options.worker_threads();
     let mut result = try_for_each_item(
         threads,
         &options.cancel,

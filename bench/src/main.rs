@@ -1,0 +1,57 @@
+//! One measurement per process: `bench-obj read NAME FILE`, `bench-obj write NAME FILE OUTPUT`.
+//!
+//! Each call does one thing once and prints one line, `bench key=value key=value ...`: seconds,
+//! CPU seconds, bytes, peak memory, and what it counted. Rounds, ratios and records are made by
+//! `cargo xtask bench`, which starts this program over and over. Also here: the generator of the
+//! input files and the comparison of number kernels. For Unix alone (`getrusage`).
+
+mod generate;
+mod limits;
+mod measure;
+mod numbers;
+mod readers;
+mod writers;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What can go wrong is only shown.
+type Failure = Box<dyn std::error::Error>;
+
+const USAGE: &str = "\
+usage: bench-obj generate single|objects MEGABYTES FILE
+       bench-obj read polyhaul|tobj|obj|obj-rs|ufbx|limit-lines|limit-memory FILE [THREADS]
+       bench-obj write polyhaul|obj|limit FILE OUTPUT [THREADS]
+       bench-obj numbers ROUNDS
+       bench-obj level";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench-obj: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[&str]) -> Result<(), Failure> {
+    let threads = |rest: &[&str]| rest.first().map_or(Ok(1), |text| text.parse::<usize>());
+    match args {
+        ["generate", kind, megabytes, file] => generate::main(kind, megabytes.parse()?, Path::new(file)),
+        ["read", name @ ("limit-lines" | "limit-memory"), file, ..] => limits::read(name, Path::new(file)),
+        ["read", name, file, rest @ ..] => readers::main(name, Path::new(file), threads(rest)?),
+        ["write", "limit", file, output, ..] => limits::write(Path::new(file), Path::new(output)),
+        ["write", name, file, output, rest @ ..] => {
+            writers::main(name, Path::new(file), Path::new(output), threads(rest)?)
+        }
+        ["numbers", rounds] => numbers::main(rounds.parse()?),
+        ["level"] => {
+            println!("{:?}", polyhaul_text::cpu::Level::best());
+            Ok(())
+        }
+        _ => Err(USAGE.into()),
+    }
+}

@@ -1,0 +1,77 @@
+//! Wall time, CPU time and peak memory of this process, and the line that tells them.
+
+use std::time::Instant;
+
+/// What a piece of work took.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    pub seconds: f64,
+    /// User and system time of all threads.
+    pub cpu_seconds: f64,
+}
+
+/// Runs `work` and measures it.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Timing) {
+    let cpu = cpu_seconds();
+    let start = Instant::now();
+    let result = work();
+    let seconds = start.elapsed().as_secs_f64();
+    (result, Timing { seconds, cpu_seconds: cpu_seconds() - cpu })
+}
+
+/// Prints the one line that a measurement leaves.
+pub fn print(timing: Timing, fields: &[(&str, u64)]) {
+    let Timing { seconds, cpu_seconds } = timing;
+    let peak = peak_memory_bytes();
+    let mut line = format!("bench seconds={seconds:.6} cpu_seconds={cpu_seconds:.6} peak_rss_bytes={peak}");
+    for (name, value) in fields {
+        line.push_str(&format!(" {name}={value}"));
+    }
+    println!("{line}");
+}
+
+/// The most memory that this process held at once, since its start or the last
+/// [`reset_peak_memory`].
+pub fn peak_memory_bytes() -> u64 {
+    high_water_bytes().unwrap_or_else(max_rss_bytes)
+}
+
+/// Gives freed memory back and lets the peak begin anew, where the system can do that.
+pub fn reset_peak_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: no pointers are passed; the allocator may be trimmed at any time.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    // Linux: 5 sets the high-water mark to what is used now. Elsewhere the file is not there.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Linux: VmHWM, which belongs to this program alone; `ru_maxrss` lives through `exec` and so
+/// includes what the starting program had.
+fn high_water_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+fn max_rss_bytes() -> u64 {
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    usage().ru_maxrss as u64 * unit
+}
+
+fn cpu_seconds() -> f64 {
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    let usage = usage();
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+fn usage() -> libc::rusage {
+    // SAFETY: zeros are a valid `rusage`, and the call fills the one it is given.
+    unsafe {
+        let mut usage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    }
+}

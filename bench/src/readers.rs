@@ -1,0 +1,106 @@
+//! Readers of OBJ files, each with the options that keep the file's own structure: polygons, and an
+//! index of its own for positions, uvs and normals.
+
+use crate::{Failure, measure};
+use polyhaul::model::Scene;
+use polyhaul::{Input, ReadOptions};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+/// What a reader found: a wrong reader shows here. The model itself stays alive until the peak of
+/// memory was read.
+struct Found {
+    positions: u64,
+    faces: u64,
+    /// The bytes of the model's arrays, where the reader can tell.
+    model_bytes: Option<u64>,
+}
+
+/// Reads `file` with the reader `name`, and prints what that took.
+pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
+    match name {
+        "polyhaul" => report(file, || load(file, threads), |scene| found(scene)),
+        "tobj" => report(file, || tobj(file), tobj_found),
+        "obj" => report(file, || Ok(obj::Obj::load(file)?), obj_found),
+        "obj-rs" => report(file, || Ok(obj_rs::raw::parse_obj(BufReader::new(File::open(file)?))?), obj_rs_found),
+        "ufbx" => report(file, || ufbx(file), |scene| ufbx_found(scene)),
+        _ => Err(format!("no reader {name}").into()),
+    }
+}
+
+fn report<M>(
+    file: &Path,
+    read: impl FnOnce() -> Result<M, Failure>,
+    find: impl FnOnce(&M) -> Found,
+) -> Result<(), Failure> {
+    let (model, timing) = measure::timed(read);
+    let model = model?;
+    let found = find(&model);
+    let mut fields =
+        vec![("bytes", std::fs::metadata(file)?.len()), ("positions", found.positions), ("faces", found.faces)];
+    fields.extend(found.model_bytes.map(|bytes| ("model_bytes", bytes)));
+    measure::print(timing, &fields);
+    // Taking millions of small vectors apart would only make the next measurement wait.
+    std::mem::forget(model);
+    Ok(())
+}
+
+/// polyhaul's reader with its default options.
+pub fn load(file: &Path, threads: usize) -> Result<Scene, Failure> {
+    let mut options = ReadOptions::default();
+    options.run.threads = Some(threads);
+    Ok(polyhaul::load(Input::Path(file.into()), &options)?.scene)
+}
+
+/// The bytes of a scene's arrays.
+pub fn model_bytes(scene: &Scene) -> u64 {
+    scene.meshes.iter().map(|mesh| mesh.heap_bytes()).sum()
+}
+
+fn found(scene: &Scene) -> Found {
+    let [positions, _, _, faces, ..] = scene.totals();
+    Found { positions, faces, model_bytes: Some(model_bytes(scene)) }
+}
+
+type TobjModel = (Vec<tobj::Model>, Result<Vec<tobj::Material>, tobj::LoadError>);
+
+fn tobj(file: &Path) -> Result<TobjModel, Failure> {
+    Ok(tobj::load_obj(file, &tobj::LoadOptions::default())?)
+}
+
+fn tobj_found((models, _): &TobjModel) -> Found {
+    let faces = |mesh: &tobj::Mesh| match mesh.face_arities.len() {
+        // tobj leaves the arities out where all faces are triangles.
+        0 => mesh.indices.len() / 3,
+        count => count,
+    };
+    Found {
+        positions: models.iter().map(|model| model.mesh.positions.len() as u64 / 3).sum(),
+        faces: models.iter().map(|model| faces(&model.mesh) as u64).sum(),
+        model_bytes: None,
+    }
+}
+
+fn obj_found(obj: &obj::Obj) -> Found {
+    let groups = obj.data.objects.iter().flat_map(|object| &object.groups);
+    Found {
+        positions: obj.data.position.len() as u64,
+        faces: groups.map(|group| group.polys.len() as u64).sum(),
+        model_bytes: None,
+    }
+}
+
+fn obj_rs_found(obj: &obj_rs::raw::RawObj) -> Found {
+    Found { positions: obj.positions.len() as u64, faces: obj.polygons.len() as u64, model_bytes: None }
+}
+
+fn ufbx(file: &Path) -> Result<ufbx::SceneRoot, Failure> {
+    let name = file.to_str().ok_or("a file name that is not UTF-8")?;
+    ufbx::load_file(name, ufbx::LoadOpts::default()).map_err(|error| error.description.to_string().into())
+}
+
+fn ufbx_found(scene: &ufbx::Scene) -> Found {
+    let sum = |count: fn(&ufbx::Mesh) -> usize| (&scene.meshes).into_iter().map(|mesh| count(mesh) as u64).sum();
+    Found { positions: sum(|mesh| mesh.num_vertices), faces: sum(|mesh| mesh.num_faces), model_bytes: None }
+}

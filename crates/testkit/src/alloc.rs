@@ -1,0 +1,147 @@
+//! Allocators for test binaries: one that counts what is used, one that fails on request.
+//!
+//! A binary installs one of them:
+//!
+//! ```
+//! use polyhaul_testkit::alloc::{Counting, measure};
+//!
+//! #[global_allocator]
+//! static ALLOCATOR: Counting = Counting;
+//!
+//! let (_, used) = measure(|| vec![0u8; 1000]);
+//! assert_eq!((used.count, used.total_bytes, used.peak_bytes), (1, 1000, 1000));
+//! ```
+//!
+//! The counters belong to the process, so measurements must not overlap: tests take a lock.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
+static PEAK_BYTES: AtomicI64 = AtomicI64::new(0);
+static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// The system's allocator, with counters.
+///
+/// A block that grows counts once more, and only the bytes that it grew by: large blocks are moved
+/// by the system without a copy.
+pub struct Counting;
+
+/// What a piece of work allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Allocations, and changes of a block's size.
+    pub count: u64,
+    /// Bytes allocated in all.
+    pub total_bytes: u64,
+    /// The most bytes that were held at one time, those held before not counted.
+    pub peak_bytes: u64,
+}
+
+/// Runs `work` and says what it allocated; zeros where [`Counting`] is not installed.
+pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
+    let (count, total) = (COUNT.load(Relaxed), TOTAL_BYTES.load(Relaxed));
+    let live = LIVE_BYTES.load(Relaxed);
+    PEAK_BYTES.store(live, Relaxed);
+    let result = work();
+    let used = Use {
+        count: COUNT.load(Relaxed) - count,
+        total_bytes: TOTAL_BYTES.load(Relaxed) - total,
+        peak_bytes: (PEAK_BYTES.load(Relaxed) - live).max(0) as u64,
+    };
+    (result, used)
+}
+
+fn note(bytes: i64) {
+    let live = LIVE_BYTES.fetch_add(bytes, Relaxed) + bytes;
+    if bytes > 0 {
+        COUNT.fetch_add(1, Relaxed);
+        TOTAL_BYTES.fetch_add(bytes as u64, Relaxed);
+        PEAK_BYTES.fetch_max(live, Relaxed);
+    }
+}
+
+// SAFETY: every call goes to the system's allocator as it came; counting changes nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size() as i64);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note(layout.size() as i64);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        note(-(layout.size() as i64));
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note(size as i64 - layout.size() as i64);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+/// The system's allocator, of which one large allocation fails after [`fail_at`].
+pub struct Failing;
+
+static ARMED: AtomicBool = AtomicBool::new(false);
+static LEAST_BYTES: AtomicUsize = AtomicUsize::new(0);
+static LEFT: AtomicI64 = AtomicI64::new(0);
+
+/// Runs `work` while the allocation number `number` (from 0) of at least `least_bytes` fails; says
+/// whether there was such an allocation.
+///
+/// Needs [`Failing`] as the allocator. Allocations of all threads count.
+pub fn fail_at<T>(number: u64, least_bytes: usize, work: impl FnOnce() -> T) -> (T, bool) {
+    LEFT.store(number as i64, Relaxed);
+    LEAST_BYTES.store(least_bytes, Relaxed);
+    ARMED.store(true, Relaxed);
+    let result = work();
+    ARMED.store(false, Relaxed);
+    (result, LEFT.load(Relaxed) < 0)
+}
+
+/// Whether an allocation of `size` bytes is the one to fail.
+fn fails(size: usize) -> bool {
+    ARMED.load(Relaxed) && size >= LEAST_BYTES.load(Relaxed) && LEFT.fetch_sub(1, Relaxed) == 0
+}
+
+// SAFETY: every call goes to the system's allocator as it came, or says that there is no memory.
+unsafe impl GlobalAlloc for Failing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if fails(layout.size()) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if fails(layout.size()) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if size > layout.size() && fails(size) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}

@@ -1,0 +1,111 @@
+//! The files under `testdata`, and folders for tests that remove themselves.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A file of the test data.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The path relative to `testdata`, with forward slashes.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl Sample {
+    /// All of its bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        fs::read(&self.path).unwrap_or_default()
+    }
+}
+
+/// The folder `testdata`.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
+}
+
+/// All files below `testdata/FOLDER` whose names end in `.EXTENSION`, by name.
+pub fn samples(folder: &str, extension: &str) -> Vec<Sample> {
+    let mut found = Vec::new();
+    collect(&root(), folder, extension, &mut found);
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+fn collect(root: &Path, folder: &str, extension: &str, found: &mut Vec<Sample>) {
+    let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
+    for entry in entries.flatten() {
+        let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        let path = entry.path();
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => collect(root, &name, extension, found),
+            Ok(metadata) if path.extension().is_some_and(|e| e == extension) => {
+                let size = metadata.len();
+                found.push(Sample { name, path, size });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A folder for one test, removed with all that is in it when this is dropped.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A new empty folder among the system's temporary files.
+    pub fn new(name: &str) -> io::Result<Folder> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let unique = format!("polyhaul-{name}-{}-{count}", std::process::id());
+        let path = std::env::temp_dir().join(unique);
+        fs::create_dir_all(&path)?;
+        Ok(Folder(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes a file, and the folders above it; returns its path.
+    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> io::Result<PathBuf> {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(&self.0))?;
+        fs::write(&path, bytes)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system's own cleaning.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_samples_are_found() {
+        let good = samples("obj/good", "obj");
+        assert!(good.iter().any(|s| s.name == "obj/good/own/crlf.obj"));
+        assert!(good.iter().all(|s| s.bytes().len() as u64 == s.size));
+        assert!(samples("obj/nothing", "obj").is_empty());
+    }
+
+    #[test]
+    fn folders_remove_themselves() {
+        let folder = Folder::new("corpus").unwrap();
+        let path = folder.file("a/b.txt", "c").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"c");
+        drop(folder);
+        assert!(!path.exists());
+    }
+}
