@@ -1,6 +1,6 @@
 //! Reading a scene: source, format, and the files that it refers to.
 
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, mtl, obj};
 use crate::model::Material;
 use crate::options::ReadOptions;
@@ -83,11 +83,10 @@ impl Libraries<'_> {
                 if self.seen.len() as u64 >= self.options.limits.files {
                     let limit = self.options.limits.files;
                     let message = format!("the scene refers to more than {limit} files (files)");
-                    let place = reference.place.clone();
-                    let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+                    let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
                     return Err(error.with_hint("raise Limits::files to read them"));
                 }
-                self.read(&name, &reference.place)?;
+                self.read(&name, reference)?;
                 self.seen.insert(name.clone());
                 names.push(name);
             }
@@ -118,7 +117,7 @@ impl Libraries<'_> {
         names
     }
 
-    fn read(&mut self, name: &str, place: &Place) -> Result<()> {
+    fn read(&mut self, name: &str, reference: &obj::Reference) -> Result<()> {
         match self.resolver.read(name) {
             Ok((bytes, path)) => {
                 self.report.bytes_in += bytes.len() as u64;
@@ -128,12 +127,12 @@ impl Libraries<'_> {
             }
             Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Memory) => Err(error),
             Err(error) => {
-                let (code, message) = match self.resolver.has_folder() {
-                    true => ("missing-library", format!("the material library was not read: {}", error.diagnostic().message)),
-                    false => ("missing-library", format!("the material library `{name}` was not looked for: the scene is no file")),
+                let why = match error.io_error() {
+                    Some(error) => error.to_string(),
+                    None => error.diagnostic().message.clone(),
                 };
-                let what = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
-                self.report.warnings.note(self.options, code, what)
+                let what = reference.diagnostic(format!("the material library `{name}` was not read: {why}"));
+                self.report.warnings.note(self.options, "missing-library", what)
             }
         }
     }
@@ -157,11 +156,16 @@ fn merge(materials: &mut Vec<Material>, defined: Vec<Material>) {
 }
 
 /// A material that is used and not defined is noted at its first use. `usemtl` without a name is none.
-fn note_missing(materials: &[Material], uses: &[Place], options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
-    for (material, place) in materials.iter().zip(uses) {
+fn note_missing(
+    materials: &[Material],
+    uses: &[obj::Reference],
+    options: &ReadOptions,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    for (material, first_use) in materials.iter().zip(uses) {
         if material.missing && !material.name.is_empty() {
             let message = format!("the material `{}` is not defined in any library that was read", material.name);
-            warnings.note(options, "missing-material", Diagnostic { place: place.clone(), ..Diagnostic::new(message) })?;
+            warnings.note(options, "missing-material", first_use.diagnostic(message))?;
         }
     }
     Ok(())

@@ -27,11 +27,6 @@ impl Resolver {
         Resolver { folder, allow_outside: options.allow_outside, max_bytes }
     }
 
-    /// Whether there is a folder to look in.
-    pub(crate) fn has_folder(&self) -> bool {
-        self.folder.is_some()
-    }
-
     /// Whether `name` is a file that may be opened.
     pub(crate) fn exists(&self, name: &str) -> bool {
         self.path(name).is_ok_and(|path| path.is_file())
@@ -59,8 +54,8 @@ impl Resolver {
 
     /// The path that `name` means, if it may be opened.
     fn path(&self, name: &str) -> Result<PathBuf> {
-        let refuse = |why: &str| Err(Error::new(ErrorKind::Unsupported, format!("`{name}` {why}")));
-        let Some(folder) = &self.folder else { return refuse("cannot be found: the scene has no folder") };
+        let refuse = |why: &str| Err(Error::new(ErrorKind::Unsupported, why));
+        let Some(folder) = &self.folder else { return refuse("the scene is no file, so there is no folder to look in") };
         // Files made on Windows name their neighbours with backslashes.
         let relative = PathBuf::from(name.replace('\\', "/"));
         let path = folder.join(&relative);
@@ -69,11 +64,11 @@ impl Resolver {
         }
         let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         if !relative.components().all(stays) || has_drive(name) {
-            return refuse("lies outside of the scene's folder and was not opened");
+            return refuse("it lies outside of the scene's folder");
         }
         match (path.canonicalize(), folder.canonicalize()) {
             (Ok(real), Ok(home)) if !real.starts_with(&home) => {
-                refuse("leads outside of the scene's folder through a symlink and was not opened")
+                refuse("it leads outside of the scene's folder through a symlink")
             }
             _ => Ok(path),
         }

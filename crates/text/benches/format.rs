@@ -20,26 +20,18 @@ fn main() {
 fn random() -> impl Iterator<Item = u64> {
     let mut state = 1u64;
     std::iter::repeat_with(move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state ^ (state >> 31)
     })
 }
 
 /// Evenly spread over [-range, range].
 fn doubles(range: f64) -> Vec<f64> {
-    random()
-        .take(COUNT)
-        .map(|bits| bits as i64 as f64 / 2f64.powi(63) * range)
-        .collect()
+    random().take(COUNT).map(|bits| bits as i64 as f64 / 2f64.powi(63) * range).collect()
 }
 
 fn floats(range: f64) -> Vec<f32> {
-    doubles(range)
-        .into_iter()
-        .map(|value| value as f32)
-        .collect()
+    doubles(range).into_iter().map(|value| value as f32).collect()
 }
 
 fn rows<const N: usize>(range: f64) -> Vec<[f32; N]> {
@@ -51,40 +43,28 @@ fn double_rows<const N: usize>(range: f64) -> Vec<[f64; N]> {
 }
 
 /// Appends all values to a page that is emptied before each pass.
-fn append_all<T: Copy>(
-    bencher: Bencher<'_, '_>,
-    values: &[T],
-    append: impl Fn(&mut Page<'_>, T) + Sync,
-) {
+fn append_all<T: Copy>(bencher: Bencher<'_, '_>, values: &[T], append: impl Fn(&mut Page<'_>, T) + Sync) {
     let mut buffer = vec![0; 1 << 16];
-    bencher
-        .counter(ItemsCount::new(values.len()))
-        .bench_local(|| {
-            let mut page = Page::new(&mut buffer);
-            for &value in black_box(values) {
-                append(&mut page, value);
-                page.byte(b' ');
-            }
-            page.len()
-        });
+    bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
+        let mut page = Page::new(&mut buffer);
+        for &value in black_box(values) {
+            append(&mut page, value);
+            page.byte(b' ');
+        }
+        page.len()
+    });
 }
 
 /// The same through `Write` for a peer.
-fn write_all<T: Copy>(
-    bencher: Bencher<'_, '_>,
-    values: &[T],
-    write: impl Fn(&mut &mut [u8], T) + Sync,
-) {
+fn write_all<T: Copy>(bencher: Bencher<'_, '_>, values: &[T], write: impl Fn(&mut &mut [u8], T) + Sync) {
     let mut buffer = vec![0; 1 << 16];
-    bencher
-        .counter(ItemsCount::new(values.len()))
-        .bench_local(|| {
-            let mut rest = &mut buffer[..];
-            for &value in black_box(values) {
-                write(&mut rest, value);
-            }
-            rest.len()
-        });
+    bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
+        let mut rest = &mut buffer[..];
+        for &value in black_box(values) {
+            write(&mut rest, value);
+        }
+        rest.len()
+    });
 }
 
 fn line_all<const N: usize, R: polyhaul_text::format::Real>(
@@ -93,12 +73,10 @@ fn line_all<const N: usize, R: polyhaul_text::format::Real>(
     line: &FixedLine<'_>,
 ) {
     let mut buffer = vec![0; 1 << 17];
-    bencher
-        .counter(ItemsCount::new(rows.len()))
-        .bench_local(|| {
-            let mut page = Page::new(&mut buffer);
-            page.fixed_lines(line, black_box(rows))
-        });
+    bencher.counter(ItemsCount::new(rows.len())).bench_local(|| {
+        let mut page = Page::new(&mut buffer);
+        page.fixed_lines(line, black_box(rows))
+    });
 }
 
 mod fixed {
@@ -106,30 +84,22 @@ mod fixed {
 
     #[divan::bench(args = [2, 4, 6, 9, 12])]
     fn polyhaul_f32(bencher: Bencher<'_, '_>, digits: usize) {
-        append_all(bencher, &floats(100.0), |page, value| {
-            page.fixed_f32(value, digits)
-        });
+        append_all(bencher, &floats(100.0), |page, value| page.fixed_f32(value, digits));
     }
 
     #[divan::bench]
     fn polyhaul_f32_literal_6(bencher: Bencher<'_, '_>) {
-        append_all(bencher, &floats(100.0), |page, value| {
-            page.fixed_f32(value, 6)
-        });
+        append_all(bencher, &floats(100.0), |page, value| page.fixed_f32(value, 6));
     }
 
     #[divan::bench(args = [2, 6, 12])]
     fn polyhaul_f64(bencher: Bencher<'_, '_>, digits: usize) {
-        append_all(bencher, &doubles(100.0), |page, value| {
-            page.fixed_f64(value, digits)
-        });
+        append_all(bencher, &doubles(100.0), |page, value| page.fixed_f64(value, digits));
     }
 
     #[divan::bench]
     fn polyhaul_f64_to_a_million_6(bencher: Bencher<'_, '_>) {
-        append_all(bencher, &doubles(1e6), |page, value| {
-            page.fixed_f64(value, 6)
-        });
+        append_all(bencher, &doubles(1e6), |page, value| page.fixed_f64(value, 6));
     }
 
     #[divan::bench(args = [2, 6])]
@@ -157,26 +127,18 @@ mod lines {
 
     #[divan::bench(args = [2, 4, 6])]
     fn polyhaul_3_f32_portable(bencher: Bencher<'_, '_>, digits: usize) {
-        line_all(
-            bencher,
-            &rows::<3>(100.0),
-            &FixedLine::new(b"v ", digits).portable(),
-        );
+        line_all(bencher, &rows::<3>(100.0), &FixedLine::new(b"v ", digits).portable());
     }
 
     #[divan::bench]
     fn polyhaul_3_f32_one_by_one(bencher: Bencher<'_, '_>) {
         let (rows, line) = (rows::<3>(100.0), FixedLine::new(b"v ", 6));
         let mut buffer = vec![0; 1 << 17];
-        bencher
-            .counter(ItemsCount::new(rows.len()))
-            .bench_local(|| {
-                let mut page = Page::new(&mut buffer);
-                black_box(&rows)
-                    .iter()
-                    .for_each(|&row| page.fixed_line(&line, row));
-                page.len()
-            });
+        bencher.counter(ItemsCount::new(rows.len())).bench_local(|| {
+            let mut page = Page::new(&mut buffer);
+            black_box(&rows).iter().for_each(|&row| page.fixed_line(&line, row));
+            page.len()
+        });
     }
 
     #[divan::bench]
@@ -191,11 +153,7 @@ mod lines {
 
     #[divan::bench]
     fn polyhaul_6_f32_portable(bencher: Bencher<'_, '_>) {
-        line_all(
-            bencher,
-            &rows::<6>(100.0),
-            &FixedLine::new(b"", 6).portable(),
-        );
+        line_all(bencher, &rows::<6>(100.0), &FixedLine::new(b"", 6).portable());
     }
 
     #[divan::bench]
@@ -205,11 +163,7 @@ mod lines {
 
     #[divan::bench]
     fn polyhaul_3_f32_to_a_million_portable(bencher: Bencher<'_, '_>) {
-        line_all(
-            bencher,
-            &rows::<3>(1e6),
-            &FixedLine::new(b"v ", 6).portable(),
-        );
+        line_all(bencher, &rows::<3>(1e6), &FixedLine::new(b"v ", 6).portable());
     }
 
     #[divan::bench]
@@ -219,26 +173,20 @@ mod lines {
 
     #[divan::bench]
     fn polyhaul_3_f64_portable(bencher: Bencher<'_, '_>) {
-        line_all(
-            bencher,
-            &double_rows::<3>(100.0),
-            &FixedLine::new(b"v ", 6).portable(),
-        );
+        line_all(bencher, &double_rows::<3>(100.0), &FixedLine::new(b"v ", 6).portable());
     }
 
     #[divan::bench]
     fn rust_3_f32(bencher: Bencher<'_, '_>) {
         let rows = rows::<3>(100.0);
         let mut buffer = vec![0; 1 << 17];
-        bencher
-            .counter(ItemsCount::new(rows.len()))
-            .bench_local(|| {
-                let mut rest = &mut buffer[..];
-                for [x, y, z] in black_box(&rows) {
-                    let _ = writeln!(rest, "v {x:.6} {y:.6} {z:.6}");
-                }
-                rest.len()
-            });
+        bencher.counter(ItemsCount::new(rows.len())).bench_local(|| {
+            let mut rest = &mut buffer[..];
+            for [x, y, z] in black_box(&rows) {
+                let _ = writeln!(rest, "v {x:.6} {y:.6} {z:.6}");
+            }
+            rest.len()
+        });
     }
 }
 
@@ -247,16 +195,12 @@ mod shortest {
 
     #[divan::bench]
     fn polyhaul_f32(bencher: Bencher<'_, '_>) {
-        append_all(bencher, &floats(100.0), |page, value| {
-            page.shortest_f32(value)
-        });
+        append_all(bencher, &floats(100.0), |page, value| page.shortest_f32(value));
     }
 
     #[divan::bench]
     fn polyhaul_f64(bencher: Bencher<'_, '_>) {
-        append_all(bencher, &doubles(100.0), |page, value| {
-            page.shortest_f64(value)
-        });
+        append_all(bencher, &doubles(100.0), |page, value| page.shortest_f64(value));
     }
 
     #[divan::bench]
@@ -286,10 +230,7 @@ mod integers {
 
     /// Indices as a mesh of `limit` vertices has them.
     fn indices(limit: u64) -> Vec<u32> {
-        random()
-            .take(COUNT)
-            .map(|bits| (bits % limit) as u32 + 1)
-            .collect()
+        random().take(COUNT).map(|bits| (bits % limit) as u32 + 1).collect()
     }
 
     #[divan::bench(args = [1_000, 2_000_000, 10_000_000])]
@@ -310,14 +251,10 @@ mod integers {
         let faces = corners.as_chunks::<4>().0;
         let line = IndexLine::new(b"f");
         let mut buffer = vec![0; 1 << 16];
-        bencher
-            .counter(ItemsCount::new(faces.len()))
-            .bench_local(|| {
-                let mut page = Page::new(&mut buffer);
-                black_box(faces)
-                    .iter()
-                    .for_each(|&face| page.index_line(&line, face));
-                page.len()
-            });
+        bencher.counter(ItemsCount::new(faces.len())).bench_local(|| {
+            let mut page = Page::new(&mut buffer);
+            black_box(faces).iter().for_each(|&face| page.index_line(&line, face));
+            page.len()
+        });
     }
 }

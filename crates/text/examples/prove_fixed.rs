@@ -26,26 +26,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let digits = arguments.next().map_or(Ok(6), |text| text.parse())?;
     let default_threads = std::thread::available_parallelism()?.get();
-    let threads = arguments
-        .next()
-        .map_or(Ok(default_threads), |text| text.parse())?;
+    let threads = arguments.next().map_or(Ok(default_threads), |text| text.parse())?;
     if digits > MAX_DIGITS {
         return Err(format!("at most {MAX_DIGITS} digits").into());
     }
     let started = Instant::now();
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(|| Prover::new(digits).run(&next)))
-            .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().map_err(|_| "a thread panicked")?)
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| Prover::new(digits).run(&next))).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a thread panicked")?)
     })?;
     let seconds = started.elapsed().as_secs_f64();
-    say(&format!(
-        "all {PATTERNS} values are right with {digits} digits ({seconds:.0} s, {threads} threads)"
-    ))
+    say(&format!("all {PATTERNS} values are right with {digits} digits ({seconds:.0} s, {threads} threads)"))
 }
 
 fn say(line: &str) -> Result<(), Box<dyn Error>> {
@@ -63,12 +55,7 @@ struct Prover {
 impl Prover {
     fn new(digits: usize) -> Self {
         let line = FixedLine::new(b"", digits).separator(b'\n');
-        Self {
-            digits,
-            line,
-            expected: Vec::new(),
-            buffer: vec![0; BATCH * VALUE_BYTES],
-        }
+        Self { digits, line, expected: Vec::new(), buffer: vec![0; BATCH * VALUE_BYTES] }
     }
 
     /// Takes batch after batch until none is left or one is wrong.
@@ -81,8 +68,7 @@ impl Prover {
             self.check(first as u32)?;
             let done = first + BATCH as u64;
             if done.is_multiple_of(PATTERNS / 16) {
-                say(&format!("{} of 16", done / (PATTERNS / 16)))
-                    .map_err(|error| error.to_string())?;
+                say(&format!("{} of 16", done / (PATTERNS / 16))).map_err(|error| error.to_string())?;
             }
         }
     }
@@ -98,10 +84,7 @@ impl Prover {
             reference(&mut self.expected, value, self.digits);
             let chosen = (first as usize / BATCH + index).is_multiple_of(SNPRINTF_STRIDE);
             if chosen && !c_agrees(&self.expected[start..], value, self.digits) {
-                return Err(format!(
-                    "snprintf differs from the reference: {:#010x}",
-                    value.to_bits()
-                ));
+                return Err(format!("snprintf differs from the reference: {:#010x}", value.to_bits()));
             }
             self.expected.push(b'\n');
         }
@@ -145,11 +128,7 @@ fn reference(text: &mut Vec<u8>, value: f32, digits: usize) {
     if field == 0xFF {
         return text.extend_from_slice(if fraction == 0 { b"inf" } else { b"nan" });
     }
-    let (significand, exponent) = if field == 0 {
-        (fraction, -149)
-    } else {
-        (fraction + 0x80_0000, field - 150)
-    };
+    let (significand, exponent) = if field == 0 { (fraction, -149) } else { (fraction + 0x80_0000, field - 150) };
     if exponent >= 0 {
         push_decimal(text, u128::from(significand) << exponent, 0);
         if digits > 0 {
@@ -161,11 +140,7 @@ fn reference(text: &mut Vec<u8>, value: f32, digits: usize) {
     let product = u64::from(significand) * 10u64.pow(digits as u32);
     let shift = exponent.unsigned_abs();
     // The product is below 2^64: with 65 or more bits shifted out, less than one half remains.
-    let rounded = if shift > 64 {
-        0
-    } else {
-        round_half_even(product, shift)
-    };
+    let rounded = if shift > 64 { 0 } else { round_half_even(product, shift) };
     push_decimal(text, u128::from(rounded), digits);
 }
 
@@ -187,11 +162,7 @@ fn push_decimal(text: &mut Vec<u8>, integer: u128, digits: usize) {
     let mut count = 0;
     let mut rest = integer;
     loop {
-        let (mut low, high) = if rest < CHUNK {
-            (rest as u64, 0)
-        } else {
-            ((rest % CHUNK) as u64, rest / CHUNK)
-        };
+        let (mut low, high) = if rest < CHUNK { (rest as u64, 0) } else { ((rest % CHUNK) as u64, rest / CHUNK) };
         let chunk_start = count;
         while low > 0 || (high > 0 && count < chunk_start + 18) {
             reversed[count] = b'0' + (low % 10) as u8;
@@ -224,13 +195,7 @@ fn c_agrees(text: &[u8], value: f32, digits: usize) -> bool {
     let mut buffer = [0u8; VALUE_BYTES];
     // SAFETY: the size is the buffer's own; `%.*f` takes an int and a double.
     let written = unsafe {
-        snprintf(
-            buffer.as_mut_ptr().cast(),
-            buffer.len(),
-            c"%.*f".as_ptr(),
-            digits as c_int,
-            f64::from(value),
-        )
+        snprintf(buffer.as_mut_ptr().cast(), buffer.len(), c"%.*f".as_ptr(), digits as c_int, f64::from(value))
     };
     // Converting a signalling NaN makes it quiet and keeps the sign.
     written as usize == text.len() && buffer.starts_with(text)

@@ -23,11 +23,7 @@ fn fixed_f32(value: f32, digits: usize) -> String {
     let mut buffer = [0; 256];
     let mut page = Page::new(&mut buffer);
     page.fixed_f32(value, digits);
-    assert_eq!(
-        page.as_bytes(),
-        careful.as_bytes(),
-        "the same with and without room to spare"
-    );
+    assert_eq!(page.as_bytes(), careful.as_bytes(), "the same with and without room to spare");
     careful
 }
 
@@ -40,33 +36,21 @@ fn fixed_f64(value: f64, digits: usize) -> String {
     let mut buffer = [0; 512];
     let mut page = Page::new(&mut buffer);
     page.fixed_f64(value, digits);
-    assert_eq!(
-        page.as_bytes(),
-        careful.as_bytes(),
-        "the same with and without room to spare"
-    );
+    assert_eq!(page.as_bytes(), careful.as_bytes(), "the same with and without room to spare");
     careful
 }
 
 fn check_f32(bits: u32, digits: usize) {
     let value = f32::from_bits(bits);
     if value.is_finite() {
-        assert_eq!(
-            fixed_f32(value, digits),
-            format!("{value:.digits$}"),
-            "bits {bits:#x}, {digits} digits"
-        );
+        assert_eq!(fixed_f32(value, digits), format!("{value:.digits$}"), "bits {bits:#x}, {digits} digits");
     }
 }
 
 fn check_f64(bits: u64, digits: usize) {
     let value = f64::from_bits(bits);
     if value.is_finite() {
-        assert_eq!(
-            fixed_f64(value, digits),
-            format!("{value:.digits$}"),
-            "bits {bits:#x}, {digits} digits"
-        );
+        assert_eq!(fixed_f64(value, digits), format!("{value:.digits$}"), "bits {bits:#x}, {digits} digits");
     }
 }
 
@@ -74,15 +58,7 @@ fn check_f64(bits: u64, digits: usize) {
 fn f32_of_every_exponent() {
     let mut random = Random(1);
     for exponent in 0..255u32 {
-        let picks = [
-            0,
-            1,
-            0x40_0000,
-            0x7F_FFFE,
-            0x7F_FFFF,
-            random.next() as u32,
-            random.next() as u32,
-        ];
+        let picks = [0, 1, 0x40_0000, 0x7F_FFFE, 0x7F_FFFF, random.next() as u32, random.next() as u32];
         for significand in picks {
             let bits = exponent << 23 | significand & 0x7F_FFFF;
             for digits in 0..=MAX_DIGITS {
@@ -221,10 +197,7 @@ fn what_printf_writes() {
     assert_eq!(fixed_f64(f64::NAN.copysign(1.0), 3), "nan");
     assert_eq!(fixed_f64(f64::NAN.copysign(-1.0), 3), "-nan");
     assert_eq!(fixed_f32(f32::NAN.copysign(-1.0), 3), "-nan");
-    assert_eq!(
-        fixed_f32(f32::MAX, 2),
-        "340282346638528859811704183484516925440.00"
-    );
+    assert_eq!(fixed_f32(f32::MAX, 2), "340282346638528859811704183484516925440.00");
     assert_eq!(fixed_f32(16777216.0, 6), "16777216.000000");
     assert_eq!(fixed_f32(0.1, 12), "0.100000001490");
     assert_eq!(fixed_f32(f32::from_bits(1), 12), "0.000000000000");

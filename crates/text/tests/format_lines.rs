@@ -6,10 +6,7 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 ^ (self.0 >> 29)
     }
 
@@ -33,12 +30,7 @@ impl Random {
 }
 
 /// The line in terms of single values.
-fn one_by_one<R: Real>(
-    prefix: &[u8],
-    values: &[R],
-    append: impl Fn(&mut Page<'_>, R),
-    ends: [u8; 2],
-) -> Vec<u8> {
+fn one_by_one<R: Real>(prefix: &[u8], values: &[R], append: impl Fn(&mut Page<'_>, R), ends: [u8; 2]) -> Vec<u8> {
     let mut buffer = vec![0; 16384];
     let mut page = Page::new(&mut buffer);
     page.bytes(prefix);
@@ -52,11 +44,7 @@ fn one_by_one<R: Real>(
     page.as_bytes().to_vec()
 }
 
-fn lines<const N: usize, R: Real>(
-    line: &FixedLine<'_>,
-    rows: &[[R; N]],
-    room: usize,
-) -> (Vec<u8>, usize) {
+fn lines<const N: usize, R: Real>(line: &FixedLine<'_>, rows: &[[R; N]], room: usize) -> (Vec<u8>, usize) {
     let mut buffer = vec![0xAA; room];
     let mut page = Page::new(&mut buffer);
     let count = page.fixed_lines(line, rows);
@@ -65,38 +53,19 @@ fn lines<const N: usize, R: Real>(
 
 fn check_rows<const N: usize>(random: &mut Random, prefix: &[u8]) {
     for digits in 0..=MAX_DIGITS {
-        let wide: Vec<[f64; N]> = (0..60)
-            .map(|_| std::array::from_fn(|_| random.value()))
-            .collect();
-        let narrow: Vec<[f32; N]> = wide
-            .iter()
-            .map(|row| row.map(|value| value as f32))
-            .collect();
+        let wide: Vec<[f64; N]> = (0..60).map(|_| std::array::from_fn(|_| random.value())).collect();
+        let narrow: Vec<[f32; N]> = wide.iter().map(|row| row.map(|value| value as f32)).collect();
         let fast = FixedLine::new(prefix, digits).separator(b';').end(b'|');
         let plain = fast.clone().portable();
         let expected: Vec<u8> = narrow
             .iter()
-            .flat_map(|row| {
-                one_by_one(
-                    prefix,
-                    row,
-                    |page, value| page.fixed_f32(value, digits),
-                    [b';', b'|'],
-                )
-            })
+            .flat_map(|row| one_by_one(prefix, row, |page, value| page.fixed_f32(value, digits), [b';', b'|']))
             .collect();
         assert_eq!(lines(&plain, &narrow, 1 << 18), (expected.clone(), 60));
         assert_eq!(lines(&fast, &narrow, 1 << 18), (expected, 60));
         let expected: Vec<u8> = wide
             .iter()
-            .flat_map(|row| {
-                one_by_one(
-                    prefix,
-                    row,
-                    |page, value| page.fixed_f64(value, digits),
-                    [b';', b'|'],
-                )
-            })
+            .flat_map(|row| one_by_one(prefix, row, |page, value| page.fixed_f64(value, digits), [b';', b'|']))
             .collect();
         assert_eq!(lines(&plain, &wide, 1 << 18), (expected.clone(), 60));
         assert_eq!(lines(&fast, &wide, 1 << 18), (expected, 60));
@@ -122,15 +91,10 @@ fn vector_and_scalar_lines_are_equal() {
     for digits in 0..=MAX_DIGITS {
         let rows: Vec<[f64; 3]> = (0..4_000)
             .map(|_| {
-                std::array::from_fn(|_| {
-                    random.next() as i64 as f64 * 2f64.powi(-63 + (random.next() % 12) as i32)
-                })
+                std::array::from_fn(|_| random.next() as i64 as f64 * 2f64.powi(-63 + (random.next() % 12) as i32))
             })
             .collect();
-        let narrow: Vec<[f32; 3]> = rows
-            .iter()
-            .map(|row| row.map(|value| value as f32))
-            .collect();
+        let narrow: Vec<[f32; 3]> = rows.iter().map(|row| row.map(|value| value as f32)).collect();
         let fast = FixedLine::new(b"v ", digits);
         let plain = fast.clone().portable();
         assert!(lines(&fast, &rows, 1 << 21) == lines(&plain, &rows, 1 << 21));
@@ -138,23 +102,38 @@ fn vector_and_scalar_lines_are_equal() {
     }
 }
 
+/// What the vector path must hand over, one value at a time among everyday ones: ties, values next to them, odd values.
+#[test]
+fn one_hard_value_among_plain_ones() {
+    let mut random = Random(13);
+    let odd = [f64::NAN, -f64::INFINITY, 1e13, 1e13 - 1.0, -9.9999999999995e12, 1e300, f64::MAX, -0.0, 5e-324];
+    for digits in 0..=MAX_DIGITS {
+        let power = 10f64.powi(digits as i32);
+        let (fast, plain) = (FixedLine::new(b"", digits), FixedLine::new(b"", digits).portable());
+        for round in 0..300 {
+            let mut rows = [[0.25, -1.5, 12.375]; 8];
+            let tie = (random.next() >> 30) as f64 + 0.5;
+            let near_tie = f64::from_bits((tie / power).to_bits() - 1 + random.next() % 3);
+            let hard = if round < 200 { near_tie } else { odd[round % odd.len()] / [1.0, power][round % 2] };
+            rows[(random.next() % 8) as usize][round % 3] = hard;
+            assert_eq!(lines(&fast, &rows, 1 << 14), lines(&plain, &rows, 1 << 14), "{hard:e} with {digits} digits");
+            let narrow = rows.map(|row| row.map(|value| value as f32));
+            assert_eq!(lines(&fast, &narrow, 1 << 14), lines(&plain, &narrow, 1 << 14));
+        }
+    }
+}
+
 #[test]
 fn lines_stop_at_the_last_that_fits() {
     let rows: Vec<[f32; 3]> = (0..40).map(|n| [n as f32, 0.5, -1e3 * n as f32]).collect();
-    for line in [
-        FixedLine::new(b"v ", 2),
-        FixedLine::new(b"v ", 2).portable(),
-    ] {
+    for line in [FixedLine::new(b"v ", 2), FixedLine::new(b"v ", 2).portable()] {
         let (all, count) = lines(&line, &rows, 1 << 16);
         assert_eq!(count, rows.len());
         for room in 0..=all.len() {
             let (text, count) = lines(&line, &rows, room);
             assert!(all.starts_with(&text));
             assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), count);
-            let next = all[text.len()..]
-                .iter()
-                .position(|&byte| byte == b'\n')
-                .map_or(room + 1, |at| at + 1);
+            let next = all[text.len()..].iter().position(|&byte| byte == b'\n').map_or(room + 1, |at| at + 1);
             assert!(text.len() + next > room, "one more line would have fitted");
         }
     }
@@ -169,14 +148,7 @@ fn a_single_line_overflows_as_a_whole() {
         let mut page = Page::new(&mut buffer);
         page.fixed_line(&line, [1.0_f32, 2.0, 3.0]);
         assert_eq!(page.overflowed(), room < text.len());
-        assert_eq!(
-            page.as_bytes(),
-            if room < text.len() {
-                &b""[..]
-            } else {
-                &text[..]
-            }
-        );
+        assert_eq!(page.as_bytes(), if room < text.len() { &b""[..] } else { &text[..] });
     }
 }
 
@@ -196,21 +168,10 @@ fn no_line_is_longer_than_stated() {
 
 #[test]
 fn index_lines_in_every_amount_of_room() {
-    let corners = [
-        [1, 20, 300],
-        [4000, 50_000, 600_000],
-        [7_000_000, 80_000_000, 900_000_000],
-        [u32::MAX, 0, 1],
-    ];
+    let corners = [[1, 20, 300], [4000, 50_000, 600_000], [7_000_000, 80_000_000, 900_000_000], [u32::MAX, 0, 1]];
     let cases: [(IndexLine<'_>, &str); 3] = [
-        (
-            IndexLine::new(b"f"),
-            "f 1/20/300 4000/50000/600000 7000000/80000000/900000000 4294967295/0/1\n",
-        ),
-        (
-            IndexLine::new(b"").joint(b','),
-            " 1,20,300 4000,50000,600000 7000000,80000000,900000000 4294967295,0,1\n",
-        ),
+        (IndexLine::new(b"f"), "f 1/20/300 4000/50000/600000 7000000/80000000/900000000 4294967295/0/1\n"),
+        (IndexLine::new(b"").joint(b','), " 1,20,300 4000,50000,600000 7000000,80000000,900000000 4294967295,0,1\n"),
         (
             IndexLine::new(b"a long prefix of the line").double_joint(b'/'),
             "a long prefix of the line 1//20//300 4000//50000//600000 7000000//80000000//900000000 4294967295//0//1\n",

@@ -1,8 +1,6 @@
 //! The page: integers, shortest digits, and what happens when it is full.
 
-use polyhaul_text::format::{
-    MAX_I32, MAX_I64, MAX_SHORTEST_F32, MAX_SHORTEST_F64, MAX_U32, MAX_U64, Page,
-};
+use polyhaul_text::format::{MAX_I32, MAX_I64, MAX_SHORTEST_F32, MAX_SHORTEST_F64, MAX_U32, MAX_U64, Page};
 
 fn text(write: impl Fn(&mut Page<'_>)) -> String {
     let mut buffer = [0; 512];
@@ -23,15 +21,7 @@ fn text(write: impl Fn(&mut Page<'_>)) -> String {
 
 #[test]
 fn integers_at_every_length_and_sign() {
-    let mut edges = vec![
-        0u64,
-        u64::MAX,
-        i64::MAX as u64,
-        1 << 63,
-        u32::MAX as u64,
-        1 << 31,
-        (1 << 31) - 1,
-    ];
+    let mut edges = vec![0u64, u64::MAX, i64::MAX as u64, 1 << 63, u32::MAX as u64, 1 << 31, (1 << 31) - 1];
     for power in 0..20 {
         let ten = 10u64.pow(power);
         edges.extend([ten - 1, ten, ten + 1, ten.saturating_mul(9), ten / 7 * 3]);
@@ -41,10 +31,7 @@ fn integers_at_every_length_and_sign() {
         assert_eq!(text(|page| page.u32(n as u32)), (n as u32).to_string());
         for signed in [n as i64, (n as i64).wrapping_neg()] {
             assert_eq!(text(|page| page.i64(signed)), signed.to_string());
-            assert_eq!(
-                text(|page| page.i32(signed as i32)),
-                (signed as i32).to_string()
-            );
+            assert_eq!(text(|page| page.i32(signed as i32)), (signed as i32).to_string());
         }
     }
     assert_eq!(text(|page| page.i64(i64::MIN)).len(), MAX_I64);
@@ -66,10 +53,7 @@ fn integers_by_the_thousand() {
             rest /= 10;
             right
         });
-        assert!(
-            digits && rest == 0 && (n == 0 || page.as_bytes()[0] != b'0'),
-            "{n}"
-        );
+        assert!(digits && rest == 0 && (n == 0 || page.as_bytes()[0] != b'0'), "{n}");
     }
 }
 
@@ -113,14 +97,8 @@ fn shortest_has_the_documented_notation() {
     for &(value, expected) in cases {
         assert_eq!(text(|page| page.shortest_f64(value)), expected);
     }
-    assert_eq!(
-        text(|page| page.shortest_f32(f32::NAN.copysign(-1.0))),
-        "-nan"
-    );
-    assert_eq!(
-        text(|page| page.shortest_f64(f64::NAN.copysign(1.0))),
-        "nan"
-    );
+    assert_eq!(text(|page| page.shortest_f32(f32::NAN.copysign(-1.0))), "-nan");
+    assert_eq!(text(|page| page.shortest_f64(f64::NAN.copysign(1.0))), "nan");
 }
 
 #[test]
@@ -129,28 +107,20 @@ fn shortest_parses_back_and_keeps_its_length() {
     let mut buffer = [0; 64];
     let mut page = Page::new(&mut buffer);
     for _ in 0..200_000 {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let wide = f64::from_bits(state.rotate_left(17));
         let narrow = f32::from_bits((state >> 32) as u32);
         if narrow.is_finite() {
             page.clear();
             page.shortest_f32(narrow);
-            let back: f32 = std::str::from_utf8(page.as_bytes())
-                .unwrap()
-                .parse()
-                .unwrap();
+            let back: f32 = std::str::from_utf8(page.as_bytes()).unwrap().parse().unwrap();
             assert_eq!(back.to_bits(), narrow.to_bits());
             assert!(page.len() <= MAX_SHORTEST_F32);
         }
         if wide.is_finite() {
             page.clear();
             page.shortest_f64(wide);
-            let back: f64 = std::str::from_utf8(page.as_bytes())
-                .unwrap()
-                .parse()
-                .unwrap();
+            let back: f64 = std::str::from_utf8(page.as_bytes()).unwrap().parse().unwrap();
             assert_eq!(back.to_bits(), wide.to_bits());
             assert!(page.len() <= MAX_SHORTEST_F64);
         }
@@ -197,8 +167,5 @@ fn whole_takes_back_what_did_not_fit() {
     assert!(page.overflowed());
     assert_eq!(page.as_bytes(), b"v 1\n");
     assert!(page.whole(|page| page.bytes(b"f 1\n")));
-    assert_eq!(
-        (page.as_bytes(), page.overflowed()),
-        (&b"v 1\nf 1\n"[..], true)
-    );
+    assert_eq!((page.as_bytes(), page.overflowed()), (&b"v 1\nf 1\n"[..], true));
 }

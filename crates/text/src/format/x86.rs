@@ -5,9 +5,9 @@
 //! by one compressing instruction. Lines with any other value, or with a tie to decide, go to the
 //! portable writer. The text is the same, and a test holds the two equal.
 //!
-//! Several such quads go through each step together. A quad alone is a chain of some 70 cycles, and a
-//! CPU looks too few instructions ahead to overlap the chains of one line after the other: measured
-//! 21 ns per line of three values that way.
+//! Several such quads go through each step together. A quad alone is a chain of some 70 cycles, and
+//! a CPU looks too few instructions ahead to overlap the chains of one line after the other:
+//! measured 21 ns per line of three values that way, 6.6 ns this way.
 
 use std::arch::x86_64::*;
 

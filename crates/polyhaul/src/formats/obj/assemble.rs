@@ -22,7 +22,7 @@ pub(super) struct Assembler {
     open_group: Option<(Counts, String)>,
     materials: Names,
     material_runs: Vec<Run>,
-    uses: Vec<Place>,
+    uses: Vec<Reference>,
     groups: Names,
     group_runs: Vec<Run>,
     smoothing_runs: Vec<Run>,
@@ -49,7 +49,7 @@ pub(super) struct Sections {
     pub(super) objects: Vec<Object>,
     pub(super) materials: Vec<Material>,
     pub(super) libraries: Vec<Reference>,
-    pub(super) uses: Vec<Place>,
+    pub(super) uses: Vec<Reference>,
 }
 
 /// A statement with its place.
@@ -62,6 +62,11 @@ pub(super) struct Statement<'a> {
 }
 
 impl Statement<'_> {
+    fn reference(&self, name: String, text: &[u8]) -> Reference {
+        let excerpt = super::statement::excerpt(text, self.event.token);
+        Reference { name, place: self.place.clone(), excerpt }
+    }
+
     pub(super) fn diagnostic(&self, message: impl Into<String>, expected: Option<&str>) -> Diagnostic {
         Diagnostic {
             message: message.into(),
@@ -146,10 +151,10 @@ impl Assembler {
             }
             EventKind::Group => self.group(&statement, options, warnings)?,
             EventKind::Smoothing(value) => change(&mut self.smoothing_runs, Run { at, value })?,
-            EventKind::Material => self.material(&statement, options, warnings)?,
+            EventKind::Material => self.material(&statement, text, options, warnings)?,
             EventKind::Library => {
                 let name = names::decode(statement.name, &statement.place, options, warnings)?;
-                push(&mut self.libraries, Reference { name, place: statement.place })?;
+                push(&mut self.libraries, statement.reference(name, text))?;
             }
             EventKind::Polypaint => {
                 statement.excerpt = super::statement::excerpt(text, statement.event.token);
@@ -206,11 +211,18 @@ impl Assembler {
         Ok(())
     }
 
-    fn material(&mut self, statement: &Statement<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+    fn material(
+        &mut self,
+        statement: &Statement<'_>,
+        text: &[u8],
+        options: &ReadOptions,
+        warnings: &mut Warnings,
+    ) -> Result<()> {
         let decode = || names::decode(statement.name, &statement.place, options, warnings);
         let (value, new) = self.materials.number(statement.name, decode)?;
         if new {
-            push(&mut self.uses, statement.place.clone())?;
+            let name = self.materials.names[value as usize].clone();
+            push(&mut self.uses, statement.reference(name, text))?;
         }
         change(&mut self.material_runs, Run { at: statement.at, value })
     }

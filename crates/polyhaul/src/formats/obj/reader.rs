@@ -9,7 +9,7 @@ use super::parse::{ChunkText, Parser};
 use super::parsed::{Complaint, Parsed, Stream, Weight};
 use super::publish::{Columns, Places};
 use super::statement::excerpt;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result};
 use crate::model::{Counts, Mesh, Scene};
 use crate::options::{OnError, ReadOptions};
 use crate::pipeline::chunk::{Text, TextChunks};
@@ -30,8 +30,8 @@ pub(crate) struct Obj {
     pub(crate) scene: Scene,
     /// `mtllib` statements in order, each with its place.
     pub(crate) libraries: Vec<Reference>,
-    /// The first use of each material.
-    pub(crate) uses: Vec<Place>,
+    /// The first use of each material, in the order of the scene's materials.
+    pub(crate) uses: Vec<Reference>,
     pub(crate) warnings: Warnings,
     pub(crate) threads: usize,
 }
@@ -41,6 +41,15 @@ pub(crate) struct Obj {
 pub(crate) struct Reference {
     pub(crate) name: String,
     pub(crate) place: Place,
+    pub(crate) excerpt: Excerpt,
+}
+
+impl Reference {
+    /// A diagnostic that points at the name.
+    pub(crate) fn diagnostic(&self, message: impl Into<String>) -> Diagnostic {
+        let (place, excerpt) = (self.place.clone(), Some(self.excerpt.clone()));
+        Diagnostic { place, excerpt, ..Diagnostic::new(message) }
+    }
 }
 
 /// A chunk in flight.
@@ -78,7 +87,7 @@ pub(super) struct Suspect {
     /// 1-based.
     pub(super) index: u64,
     pub(super) place: Place,
-    pub(super) excerpt: crate::error::Excerpt,
+    pub(super) excerpt: Excerpt,
 }
 
 /// Reads OBJ text.

@@ -1,0 +1,75 @@
+//! Number kernels side by side in one process: one group per job, alternating rounds, nanoseconds
+//! per value.
+//!
+//! A contender handles all values of its group in one call. It is called once to compare its result
+//! with the other ones, and then in turn with them, round after round, so that a slow moment of the
+//! machine hits all alike. To text: [`format`]; from text: [`parse`].
+
+mod format;
+mod parse;
+
+use crate::Failure;
+use std::time::Instant;
+
+/// Values per call: too many for the branch predictor to learn by heart.
+const VALUES: usize = 3 << 14;
+
+/// A job that several contenders do.
+struct Group<'a> {
+    name: &'static str,
+    values: usize,
+    contenders: Vec<Contender<'a>>,
+}
+
+/// One way to do the job.
+struct Contender<'a> {
+    name: &'static str,
+    /// Whether the result is what it has to be; `None` where a contender does another job, and is
+    /// shown for the scale alone.
+    agrees: Option<bool>,
+    run: Box<dyn FnMut() + 'a>,
+}
+
+/// Runs all groups and prints a line for each contender.
+pub fn main(rounds: usize) -> Result<(), Failure> {
+    format::groups(&mut |group| measure(group, rounds));
+    parse::groups(&mut |group| measure(group, rounds))
+}
+
+/// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no|other`
+fn measure(mut group: Group<'_>, rounds: usize) {
+    let mut times = vec![Vec::with_capacity(rounds); group.contenders.len()];
+    for _ in 0..rounds.max(1) {
+        for (contender, times) in group.contenders.iter_mut().zip(&mut times) {
+            // Once unmeasured: code and tables come back into the caches.
+            (contender.run)();
+            let start = Instant::now();
+            (contender.run)();
+            times.push(start.elapsed().as_secs_f64() * 1e9 / group.values as f64);
+        }
+    }
+    for (contender, times) in group.contenders.iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        let agrees = contender.agrees.map_or("other", |agrees| if agrees { "yes" } else { "no" });
+        let (least, median) = (times[0], times[times.len() / 2]);
+        println!(
+            "numbers group={} name={} ns={least:.3} median_ns={median:.3} agrees={agrees}",
+            group.name, contender.name
+        );
+    }
+}
+
+/// Random numbers, evenly spread over [-100, 100].
+fn values() -> Vec<f64> {
+    let mut state = 1u64;
+    let next = std::iter::repeat_with(move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state ^ state >> 31) as i64 as f64 / 2f64.powi(63) * 100.0
+    });
+    next.take(VALUES).collect()
+}
+
+/// The same as f32.
+fn floats() -> Vec<f32> {
+    values().into_iter().map(|value| value as f32).collect()
+}

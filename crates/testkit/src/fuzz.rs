@@ -1,0 +1,318 @@
+//! What must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
+//!
+//! A body panics where something does not hold; everything else, errors included, is fine.
+
+use crate::corpus::Folder;
+use crate::hostile::{Fault, Hostile, Sizes};
+use crate::naive;
+use crate::random::Random;
+use crate::scene::broken_rule;
+use crate::summary::{self, outcome};
+use polyhaul::model::Scene;
+use polyhaul::options::{Digits, Limits, ObjOptions, OnError};
+use polyhaul::{ErrorKind, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::format::Page;
+use polyhaul_text::parse::number::{self, IntegerError};
+use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows};
+use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING, is_space};
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Reads OBJ text in many ways, which must all come to the same; what was read must be sound, and
+/// come back when it is written.
+pub fn obj(data: &[u8]) {
+    let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
+    let options = options(&mut random);
+    let result = load(memory(data), &options);
+    let expected = outcome(&result);
+    for _ in 0..2 {
+        let mut other = options.clone();
+        other.run.chunk_bytes = Some(1 + random.below(80));
+        other.run.threads = Some(1 + random.below(2));
+        let positioned = outcome(&load(memory(data), &other));
+        assert_eq!(expected, positioned, "chunks of {:?}", other.run);
+        let sizes = Sizes::Random(random.clone());
+        let reader = Hostile::new(data, sizes).with(Fault::Interrupted);
+        let streamed = load(Input::Reader(Box::new(reader), NAME.into()), &other);
+        assert_eq!(expected, outcome(&streamed), "a stream, chunks of {:?}", other.run);
+    }
+    match result {
+        Ok(loaded) => {
+            assert_eq!(broken_rule(&loaded.scene), None);
+            if options.on_error == OnError::Raise {
+                complete(data, &loaded.scene);
+            }
+            comes_back(&loaded.scene);
+        }
+        Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{error}"),
+    }
+}
+
+const NAME: &str = "fuzz.obj";
+
+fn memory(data: &[u8]) -> Input {
+    Input::Memory(data.to_vec(), NAME.into())
+}
+
+/// One of a few ways to read, most of them with small limits.
+fn options(random: &mut Random) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.run.threads = Some(1);
+    options.strict = random.once_in(8);
+    if random.once_in(4) {
+        options.on_error = OnError::Warn;
+    }
+    if random.once_in(2) {
+        options.limits = Limits {
+            line_bytes: 200 + random.below(4000) as u64,
+            name_bytes: random.below(40) as u64,
+            elements: random.below(200) as u64,
+            files: random.below(4) as u64,
+            ..Limits::default()
+        };
+    }
+    options
+}
+
+/// A reading that did not fail has all elements that the text declares.
+pub fn complete(text: &[u8], scene: &Scene) {
+    let totals = scene.totals();
+    let found: naive::Totals = std::array::from_fn(|kind| totals[kind] as usize);
+    assert_eq!(naive::declared(text), found, "declared and found");
+}
+
+/// What is written and read again has the same values, and is written the same.
+fn comes_back(scene: &Scene) {
+    let Some(text) = written(scene) else { return };
+    let input = Input::Memory(text.clone(), NAME.into());
+    let again = match load(input, &ReadOptions::default()) {
+        Ok(loaded) => loaded.scene,
+        Err(error) => panic!("what was written is not read: {error:?}"),
+    };
+    assert_eq!(values(scene), values(&again), "values that come back");
+    let twice = written(&again).unwrap_or_default();
+    let show = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+    assert_eq!(show(&text), show(&twice), "the same text when written again");
+}
+
+/// The scene as OBJ text that keeps every bit; `None` where it cannot be written.
+fn written(scene: &Scene) -> Option<Vec<u8>> {
+    let options = WriteOptions {
+        obj: ObjOptions {
+            position_digits: Digits::Shortest,
+            uv_digits: Digits::Shortest,
+            normal_digits: Digits::Shortest,
+            color_digits: Digits::Shortest,
+            export_smooth_groups: true,
+            ..ObjOptions::default()
+        },
+        ..WriteOptions::default()
+    };
+    let out = Shared::default();
+    let output = Output::Writer(Box::new(out.clone()), NAME.into());
+    match save(scene, output, &options) {
+        Ok(_) => Some(std::mem::take(&mut *out.0.lock().unwrap_or_else(PoisonError::into_inner))),
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            None
+        }
+    }
+}
+
+/// The arrays of a scene; a value that is not a number is like any other that is not.
+fn values(scene: &Scene) -> String {
+    let mut scene = scene.clone();
+    for mesh in &mut scene.meshes {
+        let rows = mesh.positions.iter_mut().chain(&mut mesh.normals).flatten();
+        for value in rows.chain(mesh.uvs.iter_mut().flatten()) {
+            *value = if value.is_nan() { f32::NAN } else { *value };
+        }
+        mesh.material_runs.clear();
+        mesh.group_runs.clear();
+        mesh.smoothing_runs.clear();
+        mesh.groups.clear();
+        mesh.curves.clear();
+    }
+    scene.objects.clear();
+    scene.materials.clear();
+    scene.material_libraries.clear();
+    summary::scene(&scene)
+}
+
+/// A writer whose bytes can be had afterwards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        out.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+thread_local! {
+    /// A material library needs a scene beside it.
+    static FOLDER: Folder = match Folder::new("fuzz-mtl") {
+        Ok(folder) => folder,
+        Err(error) => panic!("no folder for temporary files: {error}"),
+    };
+}
+
+/// Reads a material library: only limits and `strict` may make it fail, and names are distinct.
+pub fn mtl(data: &[u8]) {
+    let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
+    let options = options(&mut random);
+    let scene = FOLDER.with(|folder| {
+        let file = |name, bytes: &[u8]| match folder.file(name, bytes) {
+            Ok(path) => path,
+            Err(error) => panic!("no temporary file: {error}"),
+        };
+        file("fuzz.mtl", data);
+        file("fuzz.obj", b"mtllib fuzz.mtl\n")
+    });
+    let results = [(); 2].map(|()| load(Input::Path(scene.clone()), &options));
+    assert_eq!(outcome(&results[0]), outcome(&results[1]));
+    let [result, _] = results;
+    match result {
+        Ok(loaded) => {
+            let mut names: Vec<_> = loaded.scene.materials.iter().map(|m| &m.name).collect();
+            names.sort();
+            assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        }
+        Err(error) => match error.kind() {
+            ErrorKind::Limit => assert_ne!(options.limits, Limits::default(), "{error}"),
+            ErrorKind::Malformed => assert!(options.strict, "{error}"),
+            kind => panic!("{kind:?}: {error}"),
+        },
+    }
+}
+
+/// Parses every token as every kind of number beside the standard library, and the text as rows
+/// with every set of instructions; formats every number, which must come back.
+pub fn numbers(data: &[u8]) {
+    for token in data.split(|&byte| is_space(byte)) {
+        floats(token);
+        integers(token);
+    }
+    rows(data);
+}
+
+fn floats(token: &[u8]) {
+    let expected = text(token).and_then(|text| text.parse::<f32>().ok());
+    let found = number::f32(token);
+    assert_eq!(found.map(same_nan), expected.map(same_nan), "f32 {token:?}");
+    let expected = text(token).and_then(|text| text.parse::<f64>().ok());
+    let found = number::f64(token);
+    let bits = |value: f64| if value.is_nan() { u64::MAX } else { value.to_bits() };
+    assert_eq!(found.map(bits), expected.map(bits), "f64 {token:?}");
+    let (Some(single), Some(double)) = (number::f32(token), found) else { return };
+    for digits in [0, 4, 6, 12] {
+        let expected = format!("{single:.digits$} {double:.digits$}");
+        let found = formatted(|page| {
+            page.fixed_f32(single, digits);
+            page.byte(b' ');
+            page.fixed_f64(double, digits);
+        });
+        if single.is_finite() && double.is_finite() {
+            assert_eq!(found, expected, "{digits} digits");
+        }
+    }
+    let (short, long) = (formatted(|p| p.shortest_f32(single)), formatted(|p| p.shortest_f64(double)));
+    assert_eq!(number::f32(short.as_bytes()).map(same_nan), Some(same_nan(single)), "{short}");
+    assert_eq!(number::f64(long.as_bytes()).map(bits), Some(bits(double)), "{long}");
+}
+
+fn text(token: &[u8]) -> Option<&str> {
+    std::str::from_utf8(token).ok()
+}
+
+fn same_nan(value: f32) -> u32 {
+    if value.is_nan() { u32::MAX } else { value.to_bits() }
+}
+
+fn formatted(write: impl FnOnce(&mut Page)) -> String {
+    let mut buffer = [0; 1000];
+    let mut page = Page::new(&mut buffer);
+    write(&mut page);
+    assert!(!page.overflowed());
+    String::from_utf8_lossy(page.as_bytes()).into_owned()
+}
+
+fn integers(token: &[u8]) {
+    let digits = token.strip_prefix(b"-").or(token.strip_prefix(b"+")).unwrap_or(token);
+    let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    match number::i64(token) {
+        Ok(value) => assert_eq!(text(token).and_then(|t| t.parse().ok()), Some(value)),
+        Err(error) => {
+            assert!(text(token).is_none_or(|t| t.parse::<i64>().is_err()), "{token:?}");
+            assert_eq!(error == IntegerError::Overflow, plain, "{token:?}");
+        }
+    }
+    match number::u64(token) {
+        Ok(value) => assert_eq!(text(token).and_then(|t| t.parse().ok()), Some(value)),
+        Err(error) => assert_eq!(error == IntegerError::Overflow, plain && digits.len() == token.len()),
+    }
+}
+
+/// Rows of a text: what a kernel takes, it takes as the slow path would.
+fn rows(data: &[u8]) {
+    let mut padded = vec![b' '; PADDING];
+    padded.extend_from_slice(data);
+    padded.push(b'\n');
+    padded.resize(padded.len() + PADDING, b'7');
+    let end = padded.len() - PADDING;
+    let mut index = Box::new(Index::new());
+    let mut all = Vec::new();
+    for level in Level::all() {
+        let mut start = PADDING;
+        let mut found = Vec::new();
+        while start < end {
+            index.scan(&padded, start, end, level);
+            if index.lines().is_empty() {
+                // A line with more tokens than a window holds: the slow path's part.
+                let next = padded[start..end].iter().position(|&b| b == b'\n');
+                start += next.map_or(end, |next| next + 1);
+                continue;
+            }
+            let window = Window { padded: &padded, index: &index, level };
+            window_rows(window, &mut found);
+            start = index.next_start();
+        }
+        all.push(found);
+    }
+    assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "levels differ");
+}
+
+/// All rows of a window, line by line, held against the slow path; what was taken goes to `found`.
+fn window_rows(window: Window<'_>, found: &mut Vec<String>) {
+    let mut values = vec![0; MAX_ENDS + VALUE_SLACK];
+    let mut row_ends = vec![0; MAX_LINES];
+    for line in 0..window.index.lines().len() {
+        let start = window.index.line_start(line);
+        let bytes = &window.padded[start..window.index.lines()[line].newline as usize];
+        let tokens: Vec<&[u8]> = bytes.split(|&b| is_space(b)).filter(|t| !t.is_empty()).collect();
+        let mut out = [[0.0; 3]; 1];
+        if float_rows(window, line, b"v", &mut out) == 1 {
+            let slow: Vec<_> = tokens[1..].iter().filter_map(|t| number::f32(t)).collect();
+            let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits();
+            assert!(tokens.len() == 4 && slow.iter().zip(&out[0]).all(same), "{slow:?} {out:?}");
+            found.push(format!("{line} {out:?}"));
+        }
+        let faces = face_rows(window, line, b"f", &mut values, &mut row_ends[..1]);
+        if faces.rows == 1 {
+            let taken = &values[..faces.values];
+            let slow = tokens[1..].iter().flat_map(|token| token.split(|&b| b == b'/'));
+            let slow: Vec<u32> = slow
+                .map(|part| text(part).and_then(|t| t.parse().ok()).unwrap_or(0))
+                .collect();
+            assert_eq!(slow, taken, "{:?}", String::from_utf8_lossy(bytes));
+            found.push(format!("{line} {:?} {taken:?}", faces.form));
+        }
+    }
+}

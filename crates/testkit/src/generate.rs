@@ -1,0 +1,455 @@
+//! OBJ text of any size: a plain grid, many small objects, shapes that are built to hurt, and
+//! random statements of all kinds. The same arguments give the same bytes everywhere.
+
+use crate::random::Random;
+use std::io::{self, Write};
+
+/// Quads per row of a grid.
+const COLUMNS: u64 = 500;
+
+/// Writes one mesh of at least `bytes` bytes, row by row: positions, uvs and normals with 6 digits,
+/// and quads that use all three. Returns how many positions and faces there are.
+pub fn grid(bytes: u64, out: &mut dyn Write) -> io::Result<(u64, u64)> {
+    let (mut text, mut written, mut rows) = (String::new(), 0, 0);
+    out.write_all(b"o grid\n")?;
+    while written < bytes {
+        text.clear();
+        grid_row(rows, &mut text);
+        out.write_all(text.as_bytes())?;
+        written += text.len() as u64;
+        rows += 1;
+    }
+    Ok((rows * (COLUMNS + 1), rows.saturating_sub(1) * COLUMNS))
+}
+
+fn grid_row(row: u64, text: &mut String) {
+    use std::fmt::Write;
+    for column in 0..=COLUMNS {
+        let wave = (row * 7919 + column * 104_729) % 1_000_000;
+        let (x, y) = (column % 100, row % 1000);
+        let _ = write!(text, "v {x}.{wave:06} -{y}.{:06} 0.{wave:06}\n", 999_999 - wave);
+        let _ = write!(text, "vt 0.{wave:06} 0.{:06}\nvn 0.{wave:06} 0.000000 -1.000000\n", 999_999 - wave);
+    }
+    for column in (0..COLUMNS).filter(|_| row > 0) {
+        let (a, b) = ((row - 1) * (COLUMNS + 1) + column + 1, row * (COLUMNS + 1) + column + 1);
+        let (c, d) = (b + 1, a + 1);
+        let _ = write!(text, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c} {d}/{d}/{d}\n");
+    }
+}
+
+/// Writes `count` objects of one quad, each with a material of its own and smoothing.
+pub fn objects(count: u64, out: &mut dyn Write) -> io::Result<()> {
+    for index in 0..count {
+        writeln!(out, "o object_{index}")?;
+        for corner in 0..4 {
+            writeln!(out, "v {}.5 {index}.25 {}", corner % 2, corner / 2)?;
+        }
+        writeln!(out, "usemtl material_{}\ns {}\nf -4 -3 -1 -2", index % 97, index % 2)?;
+    }
+    Ok(())
+}
+
+/// A shape of text that costs a careless reader more than it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The plain grid, to compare with.
+    Grid,
+    /// One face with very many corners.
+    LongFace,
+    /// The same, with an escaped newline after each.
+    Continuations,
+    /// One comment.
+    LongComment,
+    /// One number.
+    LongNumber,
+    /// A group per face.
+    Groups,
+    /// Groups that nothing is in.
+    EmptyGroups,
+    /// A material per face.
+    Materials,
+    /// Objects that nothing is in.
+    Objects,
+    /// Smoothing groups that nothing is in.
+    Smoothing,
+    /// Material libraries that are missing.
+    Libraries,
+    /// Indices that count backwards.
+    Relative,
+    /// All faces before all positions.
+    Forward,
+    /// Statements that do not exist.
+    Unknown,
+    /// Statements that are not read.
+    NotRead,
+    /// Numbers that are not finite.
+    NotFinite,
+    /// Corners of one face with different indices.
+    MixedCorners,
+    /// Slashes without an index.
+    EmptyIndices,
+    /// Names that are not UTF-8.
+    Latin1Names,
+    /// Short comments.
+    Comments,
+    /// Empty lines.
+    Blank,
+    /// Old line ends.
+    CarriageReturns,
+    /// Curves.
+    Curves,
+    /// Colours in comments.
+    Paint,
+    /// Points.
+    Points,
+    /// Faces with too few corners.
+    BrokenFaces,
+    /// Faces that point at nothing.
+    OutOfRange,
+}
+
+impl Shape {
+    /// All of them.
+    pub const ALL: [Shape; 27] = [
+        Shape::Grid,
+        Shape::LongFace,
+        Shape::Continuations,
+        Shape::LongComment,
+        Shape::LongNumber,
+        Shape::Groups,
+        Shape::EmptyGroups,
+        Shape::Materials,
+        Shape::Objects,
+        Shape::Smoothing,
+        Shape::Libraries,
+        Shape::Relative,
+        Shape::Forward,
+        Shape::Unknown,
+        Shape::NotRead,
+        Shape::NotFinite,
+        Shape::MixedCorners,
+        Shape::EmptyIndices,
+        Shape::Latin1Names,
+        Shape::Comments,
+        Shape::Blank,
+        Shape::CarriageReturns,
+        Shape::Curves,
+        Shape::Paint,
+        Shape::Points,
+        Shape::BrokenFaces,
+        Shape::OutOfRange,
+    ];
+
+    /// About `bytes` bytes of it.
+    pub fn text(self, bytes: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(bytes + 64);
+        let start: &[u8] = match self {
+            Shape::Grid | Shape::Forward => b"",
+            Shape::LongFace | Shape::Continuations => b"v 0 0 0\nf 1 1 1",
+            Shape::LongComment => b"#",
+            Shape::LongNumber => b"v 0 0 0.",
+            _ => b"v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\n",
+        };
+        out.extend_from_slice(start);
+        if self == Shape::Grid {
+            // cannot fail: a vector takes all that is written.
+            let _ = grid(bytes as u64, &mut out);
+        }
+        let mut count = 0;
+        while out.len() < bytes {
+            self.unit(count, &mut out);
+            count += 1;
+        }
+        if self == Shape::Forward {
+            (0..count + 3).for_each(|_| out.extend_from_slice(b"v 0 0 0\n"));
+        }
+        out.push(b'\n');
+        out
+    }
+
+    /// The part that repeats.
+    fn unit(self, i: usize, out: &mut Vec<u8>) {
+        let numbered = match self {
+            Shape::Groups => format!("g group{i}\nf 1 2 3\n"),
+            Shape::EmptyGroups => format!("g group{i}\n"),
+            Shape::Materials => format!("usemtl m{i}\nf 1 2 3\n"),
+            Shape::Objects => format!("o {i}\n"),
+            Shape::Smoothing => format!("s {i}\n"),
+            Shape::Libraries => format!("mtllib {i}.mtl\n"),
+            Shape::Forward => format!("f {} {} {}\n", i + 1, i + 2, i + 3),
+            _ => String::new(),
+        };
+        out.extend_from_slice(numbered.as_bytes());
+        let fixed: &[u8] = match self {
+            Shape::LongFace => b" 1",
+            Shape::Continuations => b" 1\\\n",
+            Shape::LongComment => b" comment",
+            Shape::LongNumber => b"0",
+            Shape::Relative => b"f -1 -2 -3\n",
+            Shape::Unknown => b"x\n",
+            Shape::NotRead => b"vp 1\n",
+            Shape::NotFinite => b"v nan inf 1e99\n",
+            Shape::MixedCorners => b"f 1/1 2 3\n",
+            Shape::EmptyIndices => b"f 1/ 2/ 3/\n",
+            Shape::Latin1Names => b"o \xff\n",
+            Shape::Comments => b"#\n",
+            Shape::Blank => b"\n",
+            Shape::CarriageReturns => b"v 0 0 0\r",
+            Shape::Curves => b"cstype bspline\ndeg 1\ncurv 0 1 1 2\nparm u 0 0 1 1\nend\n",
+            Shape::Paint => b"#MRGB ffff0000\n",
+            Shape::Points => b"p 1 1\n",
+            Shape::BrokenFaces => b"f 1 2\n",
+            Shape::OutOfRange => b"f 9 9 9\n",
+            _ => b"",
+        };
+        out.extend_from_slice(fixed);
+    }
+}
+
+/// OBJ text of `statements` random statements of all common kinds and notations, without a fault.
+pub fn random(random: &mut Random, statements: usize) -> Vec<u8> {
+    let mut text = Text {
+        random,
+        out: Vec::new(),
+        counts: [0; 3],
+        needed: [0; 3],
+    };
+    for _ in 0..statements {
+        text.statement();
+    }
+    for stream in 0..3 {
+        while text.counts[stream] < text.needed[stream] {
+            text.values(stream);
+        }
+    }
+    text.out
+}
+
+/// Random text as it grows.
+struct Text<'r> {
+    random: &'r mut Random,
+    out: Vec<u8>,
+    /// Positions, uvs, normals.
+    counts: [usize; 3],
+    /// How many of each the elements so far ask for.
+    needed: [usize; 3],
+}
+
+impl Text<'_> {
+    fn put(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn statement(&mut self) {
+        match self.random.below(30) {
+            0..8 => self.values(0),
+            8..11 => self.values(1),
+            11..14 => self.values(2),
+            14..20 => self.element("f", 3),
+            20 => self.element("l", 2),
+            21 => self.element("p", 1),
+            22 => self.named("o"),
+            23 => self.named("g"),
+            24 => self.named("usemtl"),
+            25 => self.named("mtllib"),
+            26 => {
+                self.keyword("s");
+                let value = *self.random.pick(&["off", "on", "0", "1", "7", "4294967295"]);
+                self.put(value);
+                self.end(true);
+            }
+            27 => {
+                let comment = *self.random.pick(&["#", "# v 1 2", "   # f 1", "#o x \\\n f 9 9 9", "#\u{e9}"]);
+                self.put(comment);
+                self.newline();
+            }
+            _ => {
+                let blank = *self.random.pick(&["", "  ", "\t", " \x0b\x0c"]);
+                self.put(blank);
+                self.newline();
+            }
+        }
+    }
+
+    /// A keyword and the space after it.
+    fn keyword(&mut self, keyword: &str) {
+        let indent = *self.random.pick(&["", "", "", "", " ", "\t "]);
+        self.put(indent);
+        self.put(keyword);
+        self.space();
+    }
+
+    fn space(&mut self) {
+        let plain = !self.random.once_in(12);
+        let space = match plain {
+            true => " ",
+            false => *self.random.pick(&["  ", "\t", " \\\n", "\\\n ", " \\\r\n\t", "\\\r", "\\\n\\\n", "\x0b"]),
+        };
+        self.put(space);
+    }
+
+    fn newline(&mut self) {
+        let newline = *self.random.pick(&["\n", "\n", "\n", "\n", "\n", "\r\n", "\r"]);
+        self.put(newline);
+    }
+
+    /// Ends a statement, after which a comment may stand.
+    fn end(&mut self, comments: bool) {
+        if self.random.once_in(10) {
+            let rest = *self.random.pick(&[" ", "\t", "  ", " # end", " #1 2 3", " \\\n"]);
+            self.put(if comments { rest } else { " " });
+        }
+        self.newline();
+    }
+
+    /// A position, uv or normal.
+    fn values(&mut self, stream: usize) {
+        self.keyword(["v", "vt", "vn"][stream]);
+        let counts: &[usize] = [&[3, 3, 3, 3, 3, 3, 4, 6, 7][..], &[2, 2, 2, 2, 1, 3], &[3]][stream];
+        let count = *self.random.pick(counts);
+        for index in 0..count {
+            if index > 0 {
+                self.space();
+            }
+            let number = number(self.random);
+            self.put(&number);
+        }
+        self.end(true);
+        self.counts[stream] += 1;
+    }
+
+    fn element(&mut self, keyword: &str, least: usize) {
+        self.keyword(keyword);
+        let long = self.random.once_in(15);
+        let corners = least + self.random.below(if long { 90 } else { 3 });
+        let mixed = self.random.once_in(12);
+        let mut form = self.random.below(4);
+        for corner in 0..corners {
+            if corner > 0 {
+                self.space();
+            }
+            form = if mixed { self.random.below(5) } else { form };
+            self.corner(match keyword {
+                "f" => form,
+                "l" => form % 2,
+                _ => 0,
+            });
+        }
+        self.end(true);
+    }
+
+    /// A corner: `1`, `1/1`, `1//1`, `1/1/1` or `1/`.
+    fn corner(&mut self, form: usize) {
+        let streams: &[usize] = [&[0][..], &[0, 1], &[0, 2], &[0, 1, 2], &[0]][form];
+        for &stream in streams {
+            let joint = match (form, stream) {
+                (_, 0) => "",
+                (2, _) => "//",
+                _ => "/",
+            };
+            let index = self.index(stream);
+            self.put(&format!("{joint}{index}"));
+        }
+        self.put(if form == 4 { "/" } else { "" });
+    }
+
+    fn index(&mut self, stream: usize) -> String {
+        let count = self.counts[stream];
+        match self.random.below(10) {
+            0..3 if count > 0 => format!("-{}", 1 + self.random.below(count)),
+            3 | 4 => {
+                let index = 1 + count + self.random.below(3);
+                self.needed[stream] = self.needed[stream].max(index);
+                index.to_string()
+            }
+            5 if count > 0 => format!("00{}", 1 + self.random.below(count)),
+            6 if count > 0 => format!("+{}", 1 + self.random.below(count)),
+            _ => {
+                let index = 1 + self.random.below(count.max(1));
+                self.needed[stream] = self.needed[stream].max(index);
+                index.to_string()
+            }
+        }
+    }
+
+    fn named(&mut self, keyword: &str) {
+        const NAMES: [&[u8]; 12] = [
+            b"a",
+            b"b",
+            b"two words",
+            b"c#d",
+            b"# e",
+            b"tab\there",
+            "\u{43e}\u{431}\u{44a}".as_bytes(),
+            b"latin \xe9",
+            b"latin \xe9",
+            b"back\\slash",
+            b"join\\\ned",
+            b"off",
+        ];
+        self.keyword(keyword);
+        if self.random.once_in(12) && keyword != "mtllib" {
+            return self.newline();
+        }
+        let name = *self.random.pick(&NAMES);
+        self.out.extend_from_slice(name);
+        self.end(false);
+    }
+}
+
+/// A number in one of the notations that files have.
+pub fn number(random: &mut Random) -> String {
+    let sign = *random.pick(&["", "", "", "-", "-", "+"]);
+    let (whole, part) = (random.below(1000), random.below(1_000_000));
+    let digits = random.bits();
+    sign.to_owned()
+        + &match random.below(16) {
+            0..7 => format!("{whole}.{part:06}"),
+            7 => format!("{whole}"),
+            8 => format!(".{part}"),
+            9 => format!("{whole}."),
+            10 => format!("{whole}e{}", random.below(40)),
+            11 => format!("{part}.{digits}E-{}", random.below(60)),
+            12 => format!("0.{digits}{digits}"),
+            13 => format!("{}", f32::from_bits(digits as u32 & 0x7F7F_FFFF)),
+            14 => format!("{digits}e+{:02}", random.below(25)),
+            _ => (*random.pick(&["0", "1e-46", "1e39", "nan", "inf", "16777217", "0.00000000000000000000001"])).to_owned(),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::naive;
+
+    #[test]
+    fn the_grid_has_what_it_says() {
+        let mut text = Vec::new();
+        let (positions, faces) = grid(300_000, &mut text).unwrap();
+        assert!((300_000..400_000).contains(&text.len()));
+        let naive = naive::read(&text).unwrap();
+        let (positions, faces) = (positions as usize, faces as usize);
+        assert_eq!(naive.totals(), [positions, positions, positions, faces, 0, 0]);
+        text.clear();
+        objects(10, &mut text).unwrap();
+        assert_eq!(naive::read(&text).unwrap().sections.len(), 10);
+    }
+
+    #[test]
+    fn shapes_have_about_the_size_asked_for() {
+        for shape in Shape::ALL.into_iter().filter(|s| !matches!(s, Shape::Grid | Shape::Forward)) {
+            let size = shape.text(5000).len();
+            assert!((5000..5200).contains(&size), "{shape:?} {size}");
+        }
+    }
+
+    #[test]
+    fn random_text_has_no_fault() {
+        let mut source = Random::new(1);
+        for _ in 0..200 {
+            let text = random(&mut source, 40);
+            let lossy = String::from_utf8_lossy(&text);
+            assert!(naive::read(&text).is_some(), "{lossy}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Scenes, warnings and errors as text that is the same on every machine.
+//!
+//! Two readings are equal when their texts are: small arrays stand there as they are, large ones as
+//! their size and a hash of their bits. People can read it, and compare it with a file.
+
+use polyhaul::error::Diagnostic;
+use polyhaul::model::{Counts, Elements, Mesh, NONE, Run, Scene};
+use polyhaul::warnings::Warnings;
+use polyhaul::{Error, Loaded};
+use std::fmt::{Debug, Write};
+
+/// Arrays up to this many rows are shown.
+const SHOWN_ROWS: usize = 12;
+/// Warnings up to this many are shown, and the others hashed.
+const SHOWN_WARNINGS: usize = 24;
+
+/// What a reading came to: the scene with all warnings, or the error.
+pub fn outcome(result: &Result<Loaded, Error>) -> String {
+    match result {
+        Ok(loaded) => scene(&loaded.scene) + &warnings(&loaded.report.warnings),
+        Err(e) => error(e),
+    }
+}
+
+/// A scene.
+pub fn scene(scene: &Scene) -> String {
+    let mut out = String::new();
+    for (index, mesh) in scene.meshes.iter().enumerate() {
+        let _ = writeln!(out, "mesh {index}");
+        arrays(&mut out, mesh);
+    }
+    for object in &scene.objects {
+        let _ = writeln!(
+            out,
+            "object {:?} {:?} of mesh {} from {} to {}",
+            object.name,
+            object.kind,
+            object.mesh,
+            counts(object.start),
+            counts(object.end)
+        );
+    }
+    list(&mut out, "material", &scene.materials);
+    list(&mut out, "library", &scene.material_libraries);
+    out
+}
+
+fn arrays(out: &mut String, mesh: &Mesh) {
+    floats(out, "positions", &mesh.positions);
+    floats(out, "weights", &as_rows(&mesh.position_weights));
+    floats(out, "colors", &mesh.colors);
+    floats(out, "uvs", &mesh.uvs);
+    floats(out, "uv depths", &as_rows(&mesh.uv_depths));
+    floats(out, "normals", &mesh.normals);
+    elements(out, "faces", &mesh.faces);
+    elements(out, "lines", &mesh.lines);
+    indices(out, "points", &mesh.points);
+    list(out, "curve", &mesh.curves);
+    list(out, "group", &mesh.groups);
+    runs(out, "material", &mesh.material_runs);
+    runs(out, "group", &mesh.group_runs);
+    runs(out, "smoothing", &mesh.smoothing_runs);
+}
+
+fn as_rows(values: &[f32]) -> Vec<[f32; 1]> {
+    values.iter().map(|&value| [value]).collect()
+}
+
+fn floats<const N: usize>(out: &mut String, name: &str, rows: &[[f32; N]]) {
+    if rows.is_empty() {
+        return;
+    }
+    let bits = rows.iter().flatten().map(|value| u64::from(value.to_bits()));
+    let _ = write!(out, "  {name}: {} #{:016x}", rows.len(), hash(bits));
+    if rows.len() <= SHOWN_ROWS {
+        for row in rows {
+            let _ = write!(out, " {row:?}");
+        }
+    }
+    out.push('\n');
+}
+
+fn elements(out: &mut String, name: &str, elements: &Elements) {
+    if *elements == Elements::default() {
+        return;
+    }
+    let count = elements.len();
+    let corners = elements.corner_positions.len();
+    let _ = writeln!(out, "  {name}: {count} with {corners} corners");
+    indices(out, "  offsets", &elements.offsets);
+    indices(out, "  corner positions", &elements.corner_positions);
+    indices(out, "  corner uvs", &elements.corner_uvs);
+    indices(out, "  corner normals", &elements.corner_normals);
+}
+
+fn indices(out: &mut String, name: &str, values: &[u32]) {
+    if values.is_empty() {
+        return;
+    }
+    let numbers = values.iter().map(|&value| u64::from(value));
+    let _ = write!(out, "  {name}: {} #{:016x}", values.len(), hash(numbers));
+    if values.len() <= 4 * SHOWN_ROWS {
+        for &value in values {
+            let _ = write!(out, " {}", index(value));
+        }
+    }
+    out.push('\n');
+}
+
+fn index(value: u32) -> String {
+    match value {
+        NONE => "-".to_owned(),
+        value => value.to_string(),
+    }
+}
+
+fn runs(out: &mut String, name: &str, runs: &[Run]) {
+    if runs.len() > 4 * SHOWN_ROWS {
+        let numbers = runs
+            .iter()
+            .flat_map(|run| run.at.to_array().into_iter().chain([run.value]));
+        let hash = hash(numbers.map(u64::from));
+        let _ = writeln!(out, "  {name} runs: {} #{hash:016x}", runs.len());
+        return;
+    }
+    for run in runs {
+        let value = index(run.value);
+        let _ = writeln!(out, "  {name} {value} from {}", counts(run.at));
+    }
+}
+
+/// Positions, uvs, normals, faces, lines, points and curves, those that are not 0.
+fn counts(counts: Counts) -> String {
+    let names = ["v", "vt", "vn", "f", "l", "p", "c"];
+    let parts = names.iter().zip(counts.to_array());
+    let parts: Vec<String> = parts
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{name}{count}"))
+        .collect();
+    match parts.is_empty() {
+        true => "0".to_owned(),
+        false => parts.join(","),
+    }
+}
+
+/// One line per item; fields that are not there are left out.
+fn list<T: Debug>(out: &mut String, name: &str, items: &[T]) {
+    if items.len() > 8 * SHOWN_ROWS {
+        let text: Vec<u8> = items
+            .iter()
+            .flat_map(|item| format!("{item:?}\n").into_bytes())
+            .collect();
+        let hash = hash(text.into_iter().map(u64::from));
+        let _ = writeln!(out, "{name}: {} #{hash:016x}", items.len());
+        return;
+    }
+    for item in items {
+        let _ = writeln!(out, "{name} {}", present(&format!("{item:?}")));
+    }
+}
+
+/// The text of a struct without the fields that are `None`, `false` or empty.
+fn present(text: &str) -> String {
+    let mut text = text.to_owned();
+    for absent in [": None", ": false", ": []", ": \"\""] {
+        while let Some(at) = text.find(absent) {
+            let start = text[..at].rfind([' ', '{']).map_or(at, |i| i + 1);
+            let end = at + absent.len();
+            let end = end + usize::from(text[end..].starts_with(',')) * 2;
+            text.replace_range(start..end, "");
+        }
+    }
+    text
+}
+
+/// All warnings: how many of each kind, and what they say.
+pub fn warnings(warnings: &Warnings) -> String {
+    let mut out = String::new();
+    for (code, count) in warnings.counts() {
+        let _ = writeln!(out, "warnings {code}: {count}");
+    }
+    let texts: Vec<String> = warnings
+        .kept()
+        .iter()
+        .map(|warning| format!("warning {}: {}", warning.code, diagnostic(&warning.diagnostic)))
+        .collect();
+    let (shown, rest) = texts.split_at(texts.len().min(SHOWN_WARNINGS));
+    shown.iter().for_each(|text| out += text);
+    if !rest.is_empty() {
+        let hash = hash(rest.concat().bytes().map(u64::from));
+        let _ = writeln!(out, "and {} warnings #{hash:016x}", rest.len());
+    }
+    out
+}
+
+/// An error.
+pub fn error(error: &Error) -> String {
+    format!("error {:?}: {}", error.kind(), diagnostic(error.diagnostic()))
+}
+
+fn diagnostic(diagnostic: &Diagnostic) -> String {
+    let mut out = format!("{diagnostic}\n");
+    if let Some(hint) = &diagnostic.hint {
+        let _ = writeln!(out, "  hint: {hint}");
+    }
+    if let Some(offset) = diagnostic.place.offset {
+        let _ = writeln!(out, "  byte {offset}");
+    }
+    if let Some(excerpt) = &diagnostic.excerpt {
+        let marked = excerpt.text.get(excerpt.marked.clone());
+        let _ = writeln!(out, "  line {:?} marked {marked:?}", excerpt.text);
+    }
+    out
+}
+
+/// A hash of numbers (FNV-1a, a word at a time).
+pub fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers
+        .into_iter()
+        .fold(0xCBF2_9CE4_8422_2325, |hash, number| {
+            (hash ^ number).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::everything;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_change_of_a_scene_changes_its_text() {
+        let changes: [fn(&mut Scene); 16] = [
+            |_| {},
+            |scene| scene.meshes[0].positions[3][1] = -0.0,
+            |scene| scene.meshes[0].position_weights[0] = 0.5,
+            |scene| scene.meshes[0].colors[15][3] = 0.0,
+            |scene| scene.meshes[0].uvs.swap(0, 1),
+            |scene| scene.meshes[0].uv_depths.clear(),
+            |scene| scene.meshes[0].normals[1][2] += 1.0,
+            |scene| scene.meshes[0].faces.offsets[1] += 1,
+            |scene| scene.meshes[0].faces.corner_normals[2] = 1,
+            |scene| scene.meshes[0].lines.corner_uvs.clear(),
+            |scene| scene.meshes[0].points.push(0),
+            |scene| scene.meshes[0].group_runs[1].value = 0,
+            |scene| scene.meshes[0].smoothing_runs[1].at.lines += 1,
+            |scene| scene.meshes[0].groups[0].push('x'),
+            |scene| scene.objects[0].end.uvs += 1,
+            |scene| scene.materials[0].halo = true,
+        ];
+        let texts = changes.map(|change| {
+            let mut changed = everything();
+            change(&mut changed);
+            scene(&changed)
+        });
+        assert_eq!(HashSet::from(texts).len(), changes.len());
+    }
+
+    #[test]
+    fn absent_fields_are_left_out() {
+        let text = "A { name: \"x\", missing: false, kd: None, maps: [], other: Some(1) }";
+        assert_eq!(present(text), "A { name: \"x\", other: Some(1) }");
+    }
+}
