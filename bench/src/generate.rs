@@ -1,8 +1,9 @@
 //! The input files: hilly grids in Blender's dialect, the same bytes on every machine.
 //!
 //! Only additions, multiplications, divisions and square roots of floats are used, which are exact
-//! everywhere by IEEE 754; sines are not. `single` is one mesh; `objects` is many, with materials,
-//! smoothing and arrays of their own. What a file holds is printed and kept beside it, as `.counts`.
+//! everywhere by IEEE 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as
+//! positions, which some readers insist on; `objects` is many, with materials, smoothing and arrays
+//! of their own. What a file holds is printed and kept beside it, as `.counts`.
 
 use crate::Failure;
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// About how many bytes of text a grid has for each of its vertices.
-const SINGLE_BYTES_PER_VERTEX: f64 = 172.6;
+const SINGLE_BYTES_PER_VERTEX: f64 = 167.0;
 /// How many objects a megabyte of `objects` has: 5,000 at 300 MB.
 const OBJECTS_PER_MEGABYTE: f64 = 5000.0 / 300.0;
 const MATERIALS: u32 = 16;
@@ -25,7 +26,8 @@ pub fn main(kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
     text.bytes(name.as_bytes());
     text.bytes(b"\n");
     match kind {
-        "single" => single(&mut text, megabytes)?,
+        "single" => single(&mut text, megabytes, 1)?,
+        "plain" => single(&mut text, megabytes, 0)?,
         "objects" => objects(&mut text, megabytes)?,
         _ => return Err(format!("no kind {kind} of file").into()),
     }
@@ -45,9 +47,9 @@ fn write_materials(path: &Path) -> Result<(), Failure> {
     Ok(file.flush()?)
 }
 
-fn single(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
+fn single(text: &mut Text, megabytes: u64, seam: u32) -> Result<(), Failure> {
     let side = (megabytes as f64 * 1e6 / SINGLE_BYTES_PER_VERTEX).sqrt() as u32;
-    let grid = Grid { rows: side, columns: side, seed: 1, origin: [0.0; 3], size: 4.0 };
+    let grid = Grid { rows: side, columns: side, seed: 1, seam, origin: [0.0; 3], size: 4.0 };
     text.bytes(b"o Grid\n");
     grid.write(text, 0, true)
 }
@@ -55,12 +57,13 @@ fn single(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
 fn objects(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     for index in 0..(megabytes as f64 * OBJECTS_PER_MEGABYTE).round() as u32 {
         let chance = hash(index, 0, 2);
-        let side = 12 + chance % 13;
+        let side = 12 + chance % 14;
         let place = |shift: u32| ((chance >> shift) % 100) as f32 - 50.0;
         let grid = Grid {
             rows: side,
             columns: side,
             seed: index,
+            seam: 1,
             origin: [place(8), place(16), 0.25 * place(20)],
             size: 1.0 + (chance % 7) as f32,
         };
@@ -72,11 +75,14 @@ fn objects(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A square of hills, with a seam in its texture coordinates.
+/// A square of hills whose last column of faces closes it to a tube.
 struct Grid {
     rows: u32,
     columns: u32,
     seed: u32,
+    /// How many more columns of uvs than of positions there are: 1 lets them end at a seam, 0 wraps
+    /// them around.
+    seam: u32,
     origin: [f32; 3],
     size: f32,
 }
@@ -90,7 +96,7 @@ impl Grid {
         for (row, column) in self.vertices(0) {
             text.row(b"vn", &self.normal(row, column), 4)?;
         }
-        for (row, column) in self.vertices(1) {
+        for (row, column) in self.vertices(self.seam) {
             let part = |index: u32, count: u32| index as f32 / count as f32;
             text.row(b"vt", &[part(column, self.columns), part(row, self.rows)], 6)?;
         }
@@ -99,7 +105,7 @@ impl Grid {
         text.integer(u64::from(material));
         text.bytes(b"\n");
         text.counts[0] += u64::from(self.rows * self.columns);
-        text.counts[1] += u64::from(self.rows * (self.columns + 1));
+        text.counts[1] += u64::from(self.rows * (self.columns + self.seam));
         self.faces(text, positions, uvs)
     }
 
@@ -109,15 +115,15 @@ impl Grid {
         (0..self.rows).flat_map(move |row| (0..columns).map(move |column| (row, column)))
     }
 
-    /// The last column of faces closes the grid to a tube: its uvs are on the other side of the seam.
     fn faces(&self, text: &mut Text, positions: u64, uvs: u64) -> Result<(), Failure> {
         let columns = u64::from(self.columns);
+        let uv_columns = columns + u64::from(self.seam);
         for row in 0..u64::from(self.rows) - 1 {
             for column in 0..columns {
                 text.bytes(b"f");
                 for (row, column) in [(row, column), (row, column + 1), (row + 1, column + 1), (row + 1, column)] {
                     let position = 1 + positions + row * columns + column % columns;
-                    let uv = 1 + uvs + row * (columns + 1) + column;
+                    let uv = 1 + uvs + row * uv_columns + column % uv_columns;
                     // There is one normal per position, in the same order.
                     text.corner([position, uv, position]);
                 }

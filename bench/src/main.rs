@@ -19,7 +19,7 @@ use std::process::ExitCode;
 type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
-usage: bench-obj generate single|objects MEGABYTES FILE
+usage: bench-obj generate single|plain|objects MEGABYTES FILE
        bench-obj read polyhaul|tobj|obj|obj-rs|ufbx|limit-lines|limit-memory FILE [THREADS]
        bench-obj write polyhaul|obj|limit FILE OUTPUT [THREADS]
        bench-obj numbers ROUNDS

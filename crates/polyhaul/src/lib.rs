@@ -1,4 +1,32 @@
-//! polyhaul moves 3D assets between disk and memory as fast as the machine allows.
+//! polyhaul moves 3D assets between disk and memory as fast as the machine allows, in bounded
+//! memory, with the same bytes for any number of threads.
+//!
+//! [`read`] and [`write`] do it with the defaults; [`load`], [`save`] and [`convert`] take
+//! [`ReadOptions`] and [`WriteOptions`] and return a [`Report`]. A scene is plain data ([`model`]);
+//! what changes it is in [`ops`].
+//!
+//! ```
+//! use polyhaul::{Input, Output, ReadOptions, WriteOptions, load, save};
+//!
+//! let text = b"o triangle\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".to_vec();
+//! let loaded = load(Input::Memory(text, "triangle.obj".into()), &ReadOptions::default())?;
+//! let mesh = &loaded.scene.meshes[0];
+//! assert_eq!(mesh.positions.len(), 3);
+//! assert_eq!(mesh.faces.corner_positions, [0, 1, 2]);
+//!
+//! let folder = std::env::temp_dir();
+//! # let folder = folder.join(format!("polyhaul-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder).unwrap();
+//! save(&loaded.scene, Output::Path(folder.join("out.obj")), &WriteOptions::default())?;
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//!
+//! let broken = b"v 0 0 0\nf 1 2 x\n".to_vec();
+//! let error = load(Input::Memory(broken, "broken.obj".into()), &ReadOptions::default()).unwrap_err();
+//! assert_eq!(error.to_string().split(';').next(), Some("broken.obj:2:7: `x` is not an index"));
+//! # Ok::<(), polyhaul::Error>(())
+//! ```
+//!
+//! It prints nothing, installs no handlers and never ends the process.
 
 pub mod error;
 mod formats;

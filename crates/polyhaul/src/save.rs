@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, mtl, obj};
 use crate::model::{Material, Scene};
 use crate::ops;
-use crate::options::{Axis, WriteOptions};
+use crate::options::{Axis, ObjOptions, WriteOptions};
 use crate::report::{Phase, Report};
 use crate::Output;
 use polyhaul_bytes::{FileOptions, Sink};
@@ -15,13 +15,13 @@ use std::time::Instant;
 /// Writes a scene.
 pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
     let mut report = Report::default();
+    let format = format_of(&output, options)?;
+    let scene = match changes_model(&options.obj) {
+        true => report.phase("prepare", || prepare(scene, options))?,
+        false => scene,
+    };
     let start = Instant::now();
-    let scene = prepare(scene, options)?;
-    if start.elapsed().as_millis() > 0 {
-        report.phases.push(Phase { name: "prepare", elapsed: start.elapsed() });
-    }
-    let start = Instant::now();
-    match format_of(&output, options)? {
+    match format {
         Format::Obj => write_obj(&scene, output, options, &mut report)?,
     }
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
@@ -42,13 +42,16 @@ fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
 /// The axes of an OBJ file where nobody says otherwise: forward, up.
 const OBJ_AXES: (Axis, Axis) = (Axis::NegativeZ, Axis::Y);
 
-/// Applies what changes the model before it is written. The scene is copied only then.
+/// Whether the options ask for another model than the caller's.
+fn changes_model(obj: &ObjOptions) -> bool {
+    (obj.forward_axis, obj.up_axis) != OBJ_AXES || obj.global_scale != 1.0 || obj.export_triangulated_mesh
+}
+
+/// Applies what changes the model before it is written, to a copy where the caller keeps the scene.
 fn prepare<'a>(mut scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, Scene>> {
     let obj = &options.obj;
     let axes = (obj.forward_axis, obj.up_axis);
-    if axes != OBJ_AXES || obj.global_scale != 1.0 {
-        ops::transform_axes(scene.to_mut(), OBJ_AXES, axes, obj.global_scale, &options.run)?;
-    }
+    ops::transform_axes(scene.to_mut(), OBJ_AXES, axes, obj.global_scale, &options.run)?;
     if obj.export_triangulated_mesh {
         ops::triangulate_scene(scene.to_mut(), &options.run)?;
     }

@@ -293,3 +293,119 @@ impl<S> Line<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Counts to `count` in `Vec`s; some chunks fail in one of the steps.
+    struct Numbers {
+        count: u64,
+        in_order: bool,
+        fail_work: Vec<u64>,
+        fail_publish: Vec<u64>,
+        panic_at: Option<u64>,
+        published: AtomicU64,
+    }
+
+    impl Numbers {
+        fn new(count: u64, in_order: bool) -> Numbers {
+            let (fail_work, fail_publish) = (Vec::new(), Vec::new());
+            Numbers { count, in_order, fail_work, fail_publish, panic_at: None, published: AtomicU64::new(0) }
+        }
+    }
+
+    fn failure(number: u64) -> Result<()> {
+        Err(Error::new(ErrorKind::Malformed, format!("chunk {number}")))
+    }
+
+    impl Job for Numbers {
+        type Slot = u64;
+        type State = Vec<u64>;
+
+        fn takes_in_order(&self) -> bool {
+            self.in_order
+        }
+        fn slot(&self) -> Result<u64> {
+            Ok(0)
+        }
+        fn take(&self, number: u64, slot: &mut u64) -> Result<bool> {
+            *slot = number;
+            Ok(number < self.count)
+        }
+        fn work(&self, slot: &mut u64) -> Result<()> {
+            assert_ne!(Some(*slot), self.panic_at, "a planted panic");
+            // Uneven work, so that chunks finish out of order.
+            (0..(*slot % 7) * 2000).for_each(|n| _ = std::hint::black_box(n));
+            if self.fail_work.contains(slot) { failure(*slot) } else { Ok(()) }
+        }
+        fn commit(&self, state: &mut Vec<u64>, slot: &mut u64) -> Result<()> {
+            state.push(*slot);
+            Ok(())
+        }
+        fn publish(&self, slot: &mut u64) -> Result<()> {
+            self.published.fetch_add(1, Ordering::Relaxed);
+            if self.fail_publish.contains(slot) { failure(*slot) } else { Ok(()) }
+        }
+    }
+
+    fn crews() -> impl Iterator<Item = Crew> {
+        let crew = |(threads, slots)| Crew { threads, slots };
+        [(1, 1), (2, 2), (2, 5), (3, 3), (7, 9), (64, 80)].into_iter().map(crew)
+    }
+
+    #[test]
+    fn chunks_are_committed_in_order_and_all_are_published() {
+        for crew in crews() {
+            for (count, in_order) in [(0, false), (1, true), (500, false), (500, true)] {
+                let (job, mut state) = (Numbers::new(count, in_order), Vec::new());
+                run(&job, &mut state, crew, &Cancel::default()).unwrap();
+                assert!(state.iter().copied().eq(0..count), "{crew:?}");
+                assert_eq!(job.published.into_inner(), count);
+            }
+        }
+    }
+
+    #[test]
+    fn the_error_of_the_lowest_chunk_wins_whoever_meets_it_first() {
+        for crew in crews() {
+            for _ in 0..20 {
+                let mut job = Numbers::new(200, false);
+                job.fail_work = vec![60, 41, 150];
+                job.fail_publish = vec![38, 39];
+                let error = run(&job, &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
+                assert_eq!(error.diagnostic().message, "chunk 38", "{crew:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_and_nobody_waits_for_ever() {
+        for crew in crews() {
+            let mut job = Numbers::new(100, crew.threads % 2 == 0);
+            job.panic_at = Some(30);
+            let error = run(&job, &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Internal);
+        }
+    }
+
+    #[test]
+    fn cancelling_stops_the_job() {
+        for crew in crews() {
+            let cancel = Cancel::default();
+            cancel.cancel();
+            let mut state = Vec::new();
+            let error = run(&Numbers::new(u64::MAX, false), &mut state, crew, &cancel).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Cancelled);
+            assert!(state.is_empty());
+        }
+    }
+
+    #[test]
+    fn memory_bounds_the_crew() {
+        assert_eq!(Crew::new(8, 64 << 20, 1 << 20), Crew { threads: 8, slots: 12 });
+        assert_eq!(Crew::new(8, 3 << 20, 1 << 20), Crew { threads: 3, slots: 3 });
+        assert_eq!(Crew::new(8, 0, 1 << 20), Crew { threads: 1, slots: 1 });
+    }
+}

@@ -75,3 +75,11 @@ fn numbers() {
     }
     run(fuzz::numbers, shaken(seeds, 800));
 }
+
+#[test]
+fn tmp_log() {
+    let mut random = Random::new(21);
+    let mut seeds = seeds("obj");
+    seeds.extend((0..20).map(|_| generate::random(&mut random, 20)));
+    for (i,input) in shaken(seeds, 3000).enumerate() { std::fs::write("/tmp/tk-last.bin", &input).unwrap(); std::fs::write("/tmp/tk-last.n", i.to_string()).unwrap(); let _=catch_unwind(AssertUnwindSafe(|| fuzz::obj(&input))); }
+}
