@@ -20,7 +20,7 @@ struct Found {
 /// Reads `file` with the reader `name`, and prints what that took.
 pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
     match name {
-        "polyhaul" => report(file, || load(file, threads), |scene| found(scene)),
+        "polyhaul" => report(file, || load(file, threads), found),
         "tobj" => report(file, || tobj(file), tobj_found),
         "obj" => report(file, || Ok(obj::Obj::load(file)?), obj_found),
         "obj-rs" => report(file, || Ok(obj_rs::raw::parse_obj(BufReader::new(File::open(file)?))?), obj_rs_found),

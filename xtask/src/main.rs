@@ -1,8 +1,10 @@
-//! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask fuzz`.
+//! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask fuzz`, `cargo xtask
+//! bench`.
 //!
 //! This file only picks the chore. What each one checks is in the module of the same name. Nothing
 //! here is part of the library, and no chore changes a source file.
 
+mod bench;
 mod fuzz;
 mod root;
 mod term;
@@ -20,6 +22,11 @@ usage: cargo xtask CHORE
                              --quick: tidy, format and tests alone
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or all in turn (60 seconds each unless told)
+  bench [numbers] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
+                             reading and writing beside other programs, or number kernels alone;
+                             the record goes to bench/record, that of a smaller trial to DIR/record
+                             --install-peers: install what the peers in C++ need by apt-get
+  bench --readme             the README's table, from the latest record
 ";
 
 fn main() -> ExitCode {
@@ -30,6 +37,7 @@ fn main() -> ExitCode {
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
         ["fuzz", rest @ ..] => fuzz::main(rest),
+        ["bench", rest @ ..] => bench::main(rest),
         ["help" | "-h" | "--help"] => {
             term::out(USAGE);
             ExitCode::SUCCESS

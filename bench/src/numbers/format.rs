@@ -45,11 +45,7 @@ enum Judge {
     Other,
 }
 
-fn group<'a, T: Copy + Into<f64>>(
-    name: &'static str,
-    values: &'a [T],
-    entries: Vec<Entry<'a, T>>,
-) -> Group<'a> {
+fn group<'a, T: Copy + Into<f64>>(name: &'static str, values: &'a [T], entries: Vec<Entry<'a, T>>) -> Group<'a> {
     let wanted = entries.first().map(|entry| text(&entry.format, values)).unwrap_or_default();
     let contender = |entry: Entry<'a, T>| {
         let agrees = match entry.judge {
@@ -195,9 +191,8 @@ fn append_line(rest: &mut &mut [u8], text: &str) {
 fn print_f<const N: usize>(rest: &mut &mut [u8], pattern: &CStr, values: [f32; N]) {
     let value = |index: usize| f64::from(values[index.min(N - 1)]);
     // SAFETY: the room is passed on; the arguments past what the pattern asks for are ignored.
-    let written = unsafe {
-        libc::snprintf(rest.as_mut_ptr().cast(), rest.len(), pattern.as_ptr(), value(0), value(1), value(2))
-    };
+    let written =
+        unsafe { libc::snprintf(rest.as_mut_ptr().cast(), rest.len(), pattern.as_ptr(), value(0), value(1), value(2)) };
     let room = std::mem::take(rest);
     *rest = &mut room[written as usize..];
 }

@@ -42,7 +42,10 @@ fn read(input: Input, options: &ReadOptions, report: &mut Report) -> Result<crat
                 scene.material_libraries = libraries.read_all(&found.libraries)?;
                 let defined = libraries.defined;
                 merge(&mut scene.materials, defined);
-                note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
+                // Without a folder nothing was looked for, and the missing libraries are noted already.
+                if path.is_some() {
+                    note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
+                }
             }
             Ok(scene)
         }

@@ -21,6 +21,7 @@ static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
 static PEAK_BYTES: AtomicI64 = AtomicI64::new(0);
 static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
 static COUNT: AtomicU64 = AtomicU64::new(0);
+static MOST_BYTES: AtomicI64 = AtomicI64::new(i64::MAX);
 
 /// The system's allocator, with counters.
 ///
@@ -53,25 +54,41 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     (result, used)
 }
 
-fn note(bytes: i64) {
+/// From now on the process gets no more than this: a fault that eats all memory becomes an error
+/// of one test, and does not take the machine with it.
+pub fn cap(bytes: u64) {
+    MOST_BYTES.store(bytes as i64, Relaxed);
+}
+
+/// Counts; `false` where the cap does not allow it.
+fn note(bytes: i64) -> bool {
     let live = LIVE_BYTES.fetch_add(bytes, Relaxed) + bytes;
     if bytes > 0 {
+        if live > MOST_BYTES.load(Relaxed) {
+            LIVE_BYTES.fetch_sub(bytes, Relaxed);
+            return false;
+        }
         COUNT.fetch_add(1, Relaxed);
         TOTAL_BYTES.fetch_add(bytes as u64, Relaxed);
         PEAK_BYTES.fetch_max(live, Relaxed);
     }
+    true
 }
 
-// SAFETY: every call goes to the system's allocator as it came; counting changes nothing.
+// SAFETY: every call goes to the system's allocator as it came, or says that there is no memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size() as i64);
+        if !note(layout.size() as i64) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note(layout.size() as i64);
+        if !note(layout.size() as i64) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's promise.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -83,7 +100,9 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(size as i64 - layout.size() as i64);
+        if !note(size as i64 - layout.size() as i64) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's promise.
         unsafe { System.realloc(block, layout, size) }
     }

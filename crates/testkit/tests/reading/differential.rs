@@ -1,1 +1,115 @@
-//! soon
+//! Values beside those of a reader that is too simple to be wrong, on random text of all common
+//! statements and notations: bit for bit, corner for corner, name for name.
+
+use crate::{options, outcome, read_text};
+use polyhaul_testkit::corpus::samples;
+use polyhaul_testkit::random::Random;
+use polyhaul_testkit::{generate, naive, summary};
+
+fn check(text: &[u8], threads: usize, chunk_bytes: Option<usize>, what: &str) {
+    let lossy = || String::from_utf8_lossy(text).into_owned();
+    let options = options(threads, chunk_bytes);
+    let naive = naive::read(text).unwrap_or_else(|| panic!("{what}: not for the naive reader"));
+    match read_text(text, &options) {
+        Ok(loaded) => {
+            let difference = naive::difference(&naive, &loaded.scene);
+            assert_eq!(difference, None, "{what}, chunks of {chunk_bytes:?}\n{}", lossy());
+        }
+        Err(error) => panic!("{what}, chunks of {chunk_bytes:?}: {error:?}\n{}", lossy()),
+    }
+}
+
+#[test]
+fn random_text_whole() {
+    let mut random = Random::new(31);
+    for number in 0..1500 {
+        let statements = 1 + random.below(80);
+        let text = generate::random(&mut random, statements);
+        check(&text, 1, None, &format!("text {number}"));
+    }
+}
+
+#[test]
+fn random_text_in_chunks() {
+    let mut random = Random::new(32);
+    for number in 0..700 {
+        let statements = 1 + random.below(80);
+        let text = generate::random(&mut random, statements);
+        let scale = 1 << random.below(11);
+        let chunk_bytes = 1 + random.below(scale);
+        let threads = 1 + random.below(3);
+        check(&text, threads, Some(chunk_bytes), &format!("text {number}"));
+    }
+}
+
+/// Enough rows of one kind to fill the windows of the fast paths, and to cross them.
+#[test]
+fn long_text() {
+    let mut random = Random::new(33);
+    for (number, chunk_bytes) in [None, Some(5000), Some(100_000)].into_iter().enumerate() {
+        let text = generate::random(&mut random, 12_000);
+        check(&text, 2, chunk_bytes, &format!("text {number}"));
+    }
+    let mut grid = Vec::new();
+    generate::grid(600_000, &mut grid).unwrap();
+    check(&grid, 2, None, "grid");
+    let mut objects = Vec::new();
+    generate::objects(3000, &mut objects).unwrap();
+    check(&objects, 2, Some(1000), "objects");
+}
+
+/// Every text of the files that the naive reader understands.
+#[test]
+fn test_files() {
+    let mut understood = 0;
+    for file in samples("obj", "obj").into_iter().filter(|file| file.size < 3_000_000) {
+        let text = file.bytes();
+        if naive::read(&text).is_some() && !file.name.contains("/bad/") {
+            check(&text, 1, None, &file.name);
+            understood += 1;
+        }
+    }
+    assert!(understood > 30, "{understood}");
+}
+
+/// A text means the same whatever its line ends are; only offsets differ.
+#[test]
+fn line_ends() {
+    let mut random = Random::new(34);
+    for _ in 0..100 {
+        let text = generate::random(&mut random, 30);
+        let lines = naive::logical_lines(&text);
+        let plain: Vec<Vec<u8>> = lines.into_iter().filter(|line| !line.starts_with(b"#")).collect();
+        let scenes = ["\n", "\r\n", "\r"].map(|newline| {
+            let text = plain.join(newline.as_bytes());
+            let result = read_text(&text, &options(1, None));
+            result.map(|loaded| summary::scene(&loaded.scene)).map_err(|e| e.to_string())
+        });
+        assert!(scenes[0].is_ok(), "{:?}", scenes[0]);
+        assert_eq!(scenes[0], scenes[1]);
+        assert_eq!(scenes[0], scenes[2]);
+    }
+}
+
+/// What notation means, one statement at a time: equal readings.
+#[test]
+fn notations_that_are_equal() {
+    const SAME: [(&str, &str); 12] = [
+        ("v 1 2 3\n", "\u{feff}v 1 2 3"),
+        ("v 1 2 3\n", "  v\t1\\\n2 \\\r\n 3 # comment\n"),
+        ("v 1 2 3\n", "v +1. 2e0 .3E1\n"),
+        ("v 1 2 3\n", "v 1 2 3 \\"),
+        ("v 0 0 0\nf 1 1 1\n", "v 0 0 0\nf -1 1 -1\n"),
+        ("v 0 0 0\nf 1 1 1\n", "v 0 0 0\nf 001 +1 1 #\n"),
+        ("v 0 0 0\nf 1 1 1\n", "v 0 0 0\nfo 1 1 1\n"),
+        ("o a\nv 0 0 0\n", "o\\\na\nv 0 0 0\n"),
+        ("o a b\nv 0 0 0\n", "o  a\\\nb \t\nv 0 0 0\n"),
+        ("o a\nv 0 0 0\n", "o a \\\n\nv 0 0 0\n"),
+        ("s 0\nv 0 0 0\np 1\n", "s off\nv 0 0 0\np 1\n"),
+        ("usemtl a\nv 0 0 0\np 1\n", "usemtl\ta  \nv 0 0 0\np 1\n"),
+    ];
+    for (plain, other) in SAME {
+        let expected = outcome(plain, &options(1, None));
+        assert_eq!(outcome(other, &options(1, None)), expected, "{other:?}");
+    }
+}

@@ -1,1 +1,65 @@
-//! soon
+//! Every file of `testdata` against what it is expected to come to, in `testdata/obj/expected`.
+//!
+//! After a change on purpose, `POLYHAUL_BLESS=1 cargo test -p polyhaul-testkit --test reading expected`
+//! writes what is there now; read the difference before it is committed.
+
+use crate::{lenient, options, read};
+use polyhaul::{Input, ReadOptions};
+use polyhaul_testkit::corpus::{Sample, root, samples};
+use polyhaul_testkit::summary;
+use std::fs;
+
+/// Holds all files of a folder against their expectations, each read in these ways.
+fn check(folder: &str, ways: &[(&str, ReadOptions)]) {
+    let files = samples(folder, "obj");
+    assert!(!files.is_empty(), "no files in {folder}");
+    let bless = std::env::var_os("POLYHAUL_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for file in files {
+        let found = text(&file, ways);
+        let name = file.name.strip_prefix("obj/").unwrap_or(&file.name);
+        let path = root().join("obj/expected").join(name).with_extension("txt");
+        if bless {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&path).unwrap_or_default();
+        if found != expected {
+            wrong.push(format!("{}\n{}", file.name, difference(&expected, &found)));
+        }
+    }
+    assert!(wrong.is_empty(), "{} files:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What a file comes to in each way.
+fn text(file: &Sample, ways: &[(&str, ReadOptions)]) -> String {
+    let mut text = String::new();
+    for (way, options) in ways {
+        let result = read(Input::Path(file.path.clone()), options);
+        text += &format!("== {way}\n{}", summary::outcome(&result));
+    }
+    let root = format!("{}/", root().display());
+    text.replace(&root, "").replace('\\', "/")
+}
+
+fn difference(expected: &str, found: &str) -> String {
+    let same = expected.lines().zip(found.lines()).take_while(|(a, b)| a == b).count();
+    let show = |text: &str| text.lines().skip(same).take(4).collect::<Vec<_>>().join("\n    ");
+    format!("  line {}, expected\n    {}\n  found\n    {}", same + 1, show(expected), show(found))
+}
+
+#[test]
+fn good_files() {
+    check("obj/good", &[("as it is", options(1, None))]);
+}
+
+#[test]
+fn files_of_blender() {
+    check("obj/blender", &[("as it is", options(1, None))]);
+}
+
+#[test]
+fn bad_files() {
+    let ways = [("as it is", options(1, None)), ("with warnings for errors", lenient())];
+    check("obj/bad", &ways);
+}

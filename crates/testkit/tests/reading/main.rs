@@ -12,3 +12,57 @@ mod libraries;
 mod limits;
 mod matrix;
 mod repair;
+
+use polyhaul::options::OnError;
+use polyhaul::{Error, Input, Loaded, ReadOptions, load};
+use polyhaul_testkit::alloc::{self, Counting};
+use polyhaul_testkit::summary;
+use std::sync::Once;
+use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// No test here needs more; a fault that eats all memory must not take the machine with it.
+const MOST_BYTES: u64 = 3 << 30;
+/// All tests together take a small part of this; a fault that never ends must not wait for ever.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// Reads, under guard.
+fn read(input: Input, options: &ReadOptions) -> Result<Loaded, Error> {
+    static GUARD: Once = Once::new();
+    GUARD.call_once(|| {
+        alloc::cap(MOST_BYTES);
+        std::thread::spawn(|| {
+            std::thread::sleep(LONGEST);
+            std::process::abort();
+        });
+    });
+    load(input, options)
+}
+
+/// Reads text in memory; the name says that it is OBJ.
+fn read_text(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded, Error> {
+    read(Input::Memory(text.as_ref().to_vec(), "x.obj".into()), options)
+}
+
+/// What reading comes to, as text.
+fn outcome(text: impl AsRef<[u8]>, options: &ReadOptions) -> String {
+    summary::outcome(&read_text(text, options))
+}
+
+/// Options with these threads and chunks; the defaults of the library for `None`.
+fn options(threads: usize, chunk_bytes: impl Into<Option<usize>>) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.run.threads = Some(threads);
+    options.run.chunk_bytes = chunk_bytes.into();
+    options
+}
+
+/// Goes on after what is broken.
+fn lenient() -> ReadOptions {
+    ReadOptions {
+        on_error: OnError::Warn,
+        ..options(1, None)
+    }
+}

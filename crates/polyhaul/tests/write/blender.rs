@@ -1,0 +1,184 @@
+//! What Blender wrote comes back byte for byte, and its options are the oracle of ours.
+
+use super::support::*;
+use polyhaul::options::{Axis, ObjOptions};
+use polyhaul::{Output, WriteOptions};
+use std::fs;
+
+/// Files that are written with chunks of one byte too.
+const SMALL_BYTES: u64 = 16_000;
+
+fn golden(name: &str) -> String {
+    without_comments(&fs::read_to_string(data("blender").join(name)).unwrap())
+}
+
+/// What becomes of Blender's default scene with these options.
+fn base_with(options: ObjOptions) -> String {
+    text(&polyhaul::read(data("blender/opt_default.obj")).unwrap(), &with(options))
+}
+
+#[test]
+fn files_come_back_byte_for_byte() {
+    let folder = Folder::new();
+    for path in samples("blender") {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let scene = polyhaul::read(&path).unwrap();
+        let out = folder.join(name);
+        polyhaul::write(&scene, &out).unwrap();
+        let found = without_comments(&folder.text(name));
+        assert!(found == golden(name), "{name}: {}", difference(&found, &golden(name)));
+        let library = name.replace(".obj", ".mtl");
+        if data("blender").join(&library).exists() {
+            let found = without_comments(&folder.text(&library));
+            assert!(found == golden(&library), "{library}: {}", difference(&found, &golden(&library)));
+        } else {
+            assert!(!out.with_file_name(&library).exists(), "{library}");
+        }
+    }
+}
+
+#[test]
+fn threads_and_chunks_make_no_difference() {
+    for path in samples("blender") {
+        let scene = polyhaul::read(&path).unwrap();
+        let expected = bytes(&scene, &plain());
+        let small = fs::metadata(&path).unwrap().len() < SMALL_BYTES;
+        let chunks = [None, Some(1000), Some(1)];
+        for chunk_bytes in if small { &chunks[..] } else { &chunks[..2] } {
+            for threads in THREADS {
+                let options = WriteOptions { run: run(threads, *chunk_bytes), ..WriteOptions::default() };
+                let found = bytes(&scene, &options);
+                assert!(found == expected, "{}: {threads} threads, {chunk_bytes:?}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_library_is_the_same_for_any_threads() {
+    let scene = polyhaul::read(data("blender/splash60.obj")).unwrap();
+    let written = THREADS.map(|threads| {
+        let folder = Folder::new();
+        let options = WriteOptions { run: run(threads, None), ..WriteOptions::default() };
+        polyhaul::save(&scene, Output::Path(folder.join("splash60.obj")), &options).unwrap();
+        assert_eq!(folder.names(), ["splash60.mtl", "splash60.obj"]);
+        (folder.text("splash60.mtl"), folder.text("splash60.obj"))
+    });
+    assert!(written.iter().all(|files| *files == written[0]));
+}
+
+#[test]
+fn leaving_out_gives_what_blender_leaves_out() {
+    let uv = ObjOptions { export_uv: false, ..ObjOptions::default() };
+    let normals = ObjOptions { export_normals: false, ..ObjOptions::default() };
+    let both = ObjOptions { export_uv: false, export_normals: false, ..ObjOptions::default() };
+    for (options, name) in [(uv, "opt_no_uv"), (normals, "opt_no_normals"), (both, "opt_no_uv_no_normals")] {
+        let expected = golden(&format!("{name}.obj")).replace(name, "opt_default");
+        let found = base_with(options);
+        assert!(found == expected, "{name}: {}", difference(&found, &expected));
+    }
+}
+
+#[test]
+fn without_materials_no_line_names_one() {
+    let options = ObjOptions { export_materials: false, ..ObjOptions::default() };
+    let found = base_with(options);
+    assert!(lines(&found, "usemtl").is_empty() && lines(&found, "mtllib").is_empty());
+    // Blender sorts faces by material only where it writes materials: the same lines in another order.
+    let sorted = |text: &str, keyword: &str| {
+        let mut sorted: Vec<String> = lines(text, keyword).into_iter().map(String::from).collect();
+        sorted.sort();
+        sorted
+    };
+    for keyword in ["o", "v", "vt", "f"] {
+        assert_eq!(sorted(&found, keyword), sorted(&golden("opt_no_materials.obj"), keyword), "{keyword}");
+    }
+}
+
+#[test]
+fn material_groups_are_blenders() {
+    let options = ObjOptions { export_material_groups: true, ..ObjOptions::default() };
+    let (found, expected) =
+        (base_with(options), golden("opt_material_groups.obj").replace("opt_material_groups", "opt_default"));
+    assert!(found == expected, "{}", difference(&found, &expected));
+}
+
+#[test]
+fn object_groups_are_blenders_but_for_the_name_of_the_mesh() {
+    let options = ObjOptions { export_object_groups: true, ..ObjOptions::default() };
+    let found = base_with(options);
+    let expected = golden("opt_object_groups.obj").replace("opt_object_groups", "opt_default");
+    let rest = |text: &str| text.lines().filter(|line| !line.starts_with("g ")).collect::<Vec<_>>().join("\n");
+    assert!(rest(&found) == rest(&expected), "{}", difference(&rest(&found), &rest(&expected)));
+    for (found, expected) in lines(&found, "g").iter().zip(lines(&expected, "g")) {
+        assert!(expected.starts_with(&format!("{found}_")), "{found}, {expected}");
+    }
+    assert_eq!(lines(&found, "g").len(), lines(&expected, "g").len());
+}
+
+#[test]
+fn groups_and_colors_can_be_left_out_again() {
+    let expected = golden("opt_default.obj");
+    for (name, options) in [
+        ("opt_vertex_groups", ObjOptions { export_groups: false, ..ObjOptions::default() }),
+        ("opt_colors", ObjOptions { export_colors: false, ..ObjOptions::default() }),
+    ] {
+        let scene = polyhaul::read(data("blender").join(format!("{name}.obj"))).unwrap();
+        let found = text(&scene, &with(options)).replace(name, "opt_default");
+        assert!(found == expected, "{name}: {}", difference(&found, &expected));
+    }
+}
+
+/// Blender rounds after it turns and scales, we turn and scale what it rounded.
+#[test]
+fn axes_and_scale_are_blenders() {
+    let axes = |forward_axis, up_axis| ObjOptions { forward_axis, up_axis, ..ObjOptions::default() };
+    let scale = ObjOptions { global_scale: 0.01, ..ObjOptions::default() };
+    let cases = [
+        ("opt_axis_y_up_z", axes(Axis::Y, Axis::Z)),
+        ("opt_axis_negx_up_y", axes(Axis::NegativeX, Axis::Y)),
+        ("opt_scale_0p01", scale),
+    ];
+    for (name, options) in cases {
+        let found = base_with(options);
+        let expected = golden(&format!("{name}.obj")).replace(name, "opt_default");
+        assert_eq!(found.lines().count(), expected.lines().count());
+        for (found, expected) in found.lines().zip(expected.lines()) {
+            let number = |word: &str| word.parse::<f64>().ok();
+            let near = |(a, b): (&str, &str)| match (number(a), number(b)) {
+                (Some(a), Some(b)) if !expected.starts_with('f') => (a - b).abs() < 1.5e-4,
+                _ => a == b,
+            };
+            let words = || found.split(' ').zip(expected.split(' '));
+            assert!(words().all(near) && words().count() > 0, "{name}: {found}, {expected}");
+        }
+    }
+}
+
+#[test]
+fn triangles_are_as_many_as_blenders() {
+    let options = ObjOptions { export_triangulated_mesh: true, ..ObjOptions::default() };
+    let (found, expected) = (base_with(options), golden("opt_triangulated.obj"));
+    let faces = lines(&found, "f");
+    assert!(faces.iter().all(|face| face.split(' ').count() == 4));
+    assert_eq!(faces.len(), lines(&expected, "f").len());
+    for keyword in ["o", "v", "usemtl", "s"] {
+        assert_eq!(lines(&found, keyword), lines(&expected, keyword));
+    }
+}
+
+#[test]
+fn without_pbr_extensions_their_statements_are_gone() {
+    let scene = polyhaul::read(data("blender/opt_pbr_extensions.obj")).unwrap();
+    let written = |export_pbr_extensions| {
+        let folder = Folder::new();
+        let options = with(ObjOptions { export_pbr_extensions, ..ObjOptions::default() });
+        polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &options).unwrap();
+        folder.text(&folder.names().into_iter().find(|name| name.ends_with(".mtl")).unwrap())
+    };
+    let is_pbr = |line: &&str| ["Pr", "Pm", "Ps", "Pc", "Pcr", "aniso", "anisor"].contains(&line.split(' ').next().unwrap());
+    let (all, without) = (written(true), written(false));
+    assert!(all.lines().any(|line| is_pbr(&line)));
+    let rest: Vec<_> = all.lines().filter(|line| !is_pbr(line)).collect();
+    assert_eq!(rest, without.lines().collect::<Vec<_>>());
+}

@@ -1,0 +1,205 @@
+//! Random scenes with everything that OBJ can say, made as a file would say it: in some order.
+
+use super::support::Random;
+use polyhaul::model::{Counts, Curve, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
+
+/// What a scene may have beyond faces.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// Objects of one mesh.
+    pub objects: usize,
+    /// Things per object, of all kinds together, at most.
+    pub things: usize,
+    pub lines_and_points: bool,
+    pub curves: bool,
+    /// Corners of one element with different indices.
+    pub mixed: bool,
+    /// Objects that a `g` begins.
+    pub group_objects: bool,
+    /// State that no element says before the first change: a line without a material after a face
+    /// with one.
+    pub late_state: bool,
+}
+
+pub const ALL: Wanted = Wanted {
+    objects: 6,
+    things: 60,
+    lines_and_points: true,
+    curves: true,
+    mixed: true,
+    group_objects: true,
+    late_state: false,
+};
+
+const NAMES: [&str; 7] = ["a", "b c", "x#y", "\u{fc}ber \u{1f600}", "1 2 3", "v", "tab\there"];
+
+/// A scene of one mesh whose objects follow one another.
+pub fn scene(random: &mut Random, wanted: Wanted) -> Scene {
+    let mut maker = Maker { random: random.clone(), wanted, mesh: Mesh::default(), sizes: Default::default() };
+    let mut objects = Vec::new();
+    maker.mesh.groups = NAMES.iter().map(|name| format!("group {name}")).collect();
+    if !wanted.late_state {
+        maker.state(0);
+        maker.state(1);
+        maker.state(2);
+    }
+    for number in 0..maker.random.below(wanted.objects + 1) {
+        // A group right after an `o` is a group of that object, and not an object.
+        let after_empty = objects.last().is_some_and(|object: &Object| object.start == object.end);
+        let object = maker.object(number, wanted.group_objects && !after_empty);
+        objects.push(object);
+    }
+    maker.fill();
+    *random = maker.random;
+    let materials = NAMES.iter().map(|name| Material { name: (*name).into(), ..Material::default() }).collect();
+    Scene { meshes: vec![maker.mesh], objects, materials, ..Scene::default() }
+}
+
+struct Maker {
+    random: Random,
+    wanted: Wanted,
+    mesh: Mesh,
+    /// How many corners each face and each line will have: they can only be chosen at the end.
+    sizes: [Vec<usize>; 2],
+}
+
+impl Maker {
+    fn counts(&self) -> Counts {
+        let (faces, lines) = (self.sizes[0].len() as u32, self.sizes[1].len() as u32);
+        Counts { faces, lines, ..self.mesh.counts() }
+    }
+
+    fn object(&mut self, number: usize, may_be_group: bool) -> Object {
+        let start = self.counts();
+        let kind = match self.random.below(3) {
+            0 if number == 0 => ObjectKind::Unnamed,
+            1 if may_be_group => ObjectKind::Group,
+            _ => ObjectKind::Object,
+        };
+        let mut name = if kind == ObjectKind::Unnamed { String::new() } else { format!("o{number}") };
+        if kind == ObjectKind::Group {
+            // Right before its own positions, and a group of its elements too.
+            let value = self.random.below(self.mesh.groups.len()) as u32;
+            name = self.mesh.groups[value as usize].clone();
+            self.mesh.group_runs.push(Run { at: start, value });
+            self.position();
+        } else if kind == ObjectKind::Unnamed {
+            self.position();
+        }
+        for _ in 0..self.random.below(self.wanted.things + 1) {
+            self.thing();
+        }
+        Object { name, kind, mesh: 0, start, end: self.counts() }
+    }
+
+    fn thing(&mut self) {
+        let (u, v, w) = (self.number(), self.number(), self.number());
+        match self.random.below(20) {
+            _ if self.mesh.positions.is_empty() => self.position(),
+            0..5 => self.position(),
+            5 => self.mesh.uvs.push([u, v]),
+            6 => self.mesh.normals.push([u, v, w]),
+            7..13 => {
+                let size = 3 + self.random.below(4);
+                self.sizes[0].push(size);
+            }
+            13 if self.wanted.lines_and_points => {
+                let size = 2 + self.random.below(4);
+                self.sizes[1].push(size);
+            }
+            14 if self.wanted.lines_and_points => self.mesh.points.push(0),
+            15 if self.wanted.curves && self.random.once_in(3) => self.curve(),
+            kind => self.state(kind % 3),
+        }
+    }
+
+    /// Short in base 2, so that fixed digits keep it.
+    fn number(&mut self) -> f32 {
+        (self.random.below(4001) as f32 - 2000.0) / 16.0
+    }
+
+    fn position(&mut self) {
+        let position = [self.number(), self.number(), self.number()];
+        self.mesh.positions.push(position);
+    }
+
+    fn state(&mut self, kind: usize) {
+        let at = self.counts();
+        let value = self.random.below(NAMES.len()) as u32;
+        match kind {
+            0 => self.mesh.material_runs.push(Run { at, value }),
+            1 => self.mesh.smoothing_runs.push(Run { at, value }),
+            _ => {
+                let value = if self.random.once_in(4) { NONE } else { value };
+                self.mesh.group_runs.push(Run { at, value });
+            }
+        }
+    }
+
+    /// A curve over the positions that come with it, and those before.
+    fn curve(&mut self) {
+        let at = self.counts();
+        (0..1 + self.random.below(5)).for_each(|_| self.position());
+        let count = self.mesh.positions.len();
+        let control_points = (0..1 + self.random.below(6)).map(|_| self.random.below(count) as u32).collect();
+        let knots = (0..self.random.below(9)).map(|knot| knot as f32).collect();
+        let (degree, rational) = (1 + self.random.below(5) as u32, self.random.once_in(2));
+        self.mesh.curves.push(Curve { degree, rational, range: [0.0, 4.5], control_points, knots, at });
+    }
+
+    /// What needs to know how many positions, uvs and normals there are.
+    fn fill(&mut self) {
+        let (positions, uvs) = (self.mesh.positions.len(), self.mesh.uvs.len());
+        let with_normals = !self.mesh.normals.is_empty() && !self.random.once_in(4);
+        self.mesh.faces = self.elements(0, with_normals);
+        self.mesh.lines = self.elements(1, false);
+        let random = &mut self.random;
+        self.mesh.points.iter_mut().for_each(|point| *point = random.below(positions) as u32);
+        if random.once_in(2) {
+            let mut color = || {
+                let mut channel = || random.below(17) as f32 / 16.0;
+                match [channel(), channel(), channel(), channel()] {
+                    [0.0..0.2, ..] => [f32::NAN; 4],
+                    [0.2..0.6, g, b, a] => [0.5, g, b, a],
+                    [r, g, b, _] => [r, g, b, 1.0],
+                }
+            };
+            self.mesh.colors = (0..positions).map(|_| color()).collect();
+        }
+        if random.once_in(2) {
+            self.mesh.position_weights = (0..positions).map(|_| random.pick(&[1.0, 0.5, 2.25])).collect();
+        }
+        if random.once_in(2) {
+            self.mesh.uv_depths = (0..uvs).map(|_| random.pick(&[0.0, 0.5, -1.25])).collect();
+        }
+    }
+
+    fn elements(&mut self, kind: usize, with_normals: bool) -> Elements {
+        let (positions, uvs, normals) = (self.mesh.positions.len(), self.mesh.uvs.len(), self.mesh.normals.len());
+        let with_uvs = uvs > 0 && !self.random.once_in(4);
+        let mut elements = Elements::default();
+        if !self.sizes[kind].is_empty() {
+            elements.offsets.push(0);
+        }
+        for &size in &self.sizes[kind] {
+            let random = &mut self.random;
+            let (has_uv, has_normal) = (!random.once_in(3), !random.once_in(3));
+            let mixed = self.wanted.mixed && random.once_in(3);
+            for _ in 0..size {
+                let mut pick = |count: usize, has: bool| match has != (mixed && random.once_in(2)) {
+                    true => random.below(count) as u32,
+                    false => NONE,
+                };
+                if with_uvs {
+                    elements.corner_uvs.push(pick(uvs, has_uv));
+                }
+                if with_normals {
+                    elements.corner_normals.push(pick(normals, has_normal));
+                }
+                elements.corner_positions.push(random.below(positions) as u32);
+            }
+            elements.offsets.push(elements.corner_positions.len() as u32);
+        }
+        elements
+    }
+}

@@ -1,0 +1,174 @@
+//! Files of other programs: read, written and read again they are the same model.
+
+use super::meaning::meaning;
+use super::support::*;
+use polyhaul::model::Scene;
+use polyhaul::options::{Digits, ObjOptions};
+use polyhaul::{Output, WriteOptions};
+use std::collections::BTreeMap;
+
+pub fn shortest() -> WriteOptions {
+    let digits = Digits::Shortest;
+    with(ObjOptions {
+        position_digits: digits,
+        uv_digits: digits,
+        normal_digits: digits,
+        color_digits: digits,
+        ..ObjOptions::default()
+    })
+}
+
+/// Writes into a folder, and reads again.
+fn pass(scene: &Scene, folder: &Folder, name: &str, options: &WriteOptions) -> Scene {
+    let path = folder.join(name);
+    polyhaul::save(scene, Output::Path(path.clone()), options).unwrap();
+    polyhaul::read(path).unwrap_or_else(|error| panic!("{error}\n{}", folder.text(name)))
+}
+
+fn materials(scene: &Scene) -> BTreeMap<String, String> {
+    let used = scene.materials.iter().filter(|material| !material.missing || !material.name.is_empty());
+    used.map(|material| (material.name.clone(), format!("{material:?}"))).collect()
+}
+
+fn bits(scene: &Scene) -> Vec<u32> {
+    let positions = scene.meshes.iter().flat_map(|mesh| mesh.positions.as_flattened());
+    positions.map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn a_pass_through_a_file_keeps_the_model() {
+    for path in samples("good") {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let scene = polyhaul::read(&path).unwrap();
+        let folder = Folder::new();
+        let again = pass(&scene, &folder, name, &shortest());
+        let (found, expected) = (meaning(&again), meaning(&scene));
+        assert!(found == expected, "{name}: {}\n{}", difference(&found, &expected), folder.text(name));
+        assert_eq!(bits(&again), bits(&scene), "{name}");
+        assert_eq!(materials(&again), materials(&scene), "{name}");
+    }
+}
+
+#[test]
+fn a_second_pass_changes_nothing() {
+    for options in [plain(), shortest()] {
+        for path in samples("good").into_iter().chain(samples("blender")) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.metadata().unwrap().len() > 100_000 {
+                continue;
+            }
+            let folder = Folder::new();
+            let once = pass(&polyhaul::read(&path).unwrap(), &folder, name, &options);
+            let (files, first) = (folder.names(), folder.names().map_text(&folder));
+            let twice = pass(&once, &folder, name, &options);
+            assert_eq!(folder.names(), files, "{name}");
+            assert!(folder.names().map_text(&folder) == first, "{name}");
+            assert_same(&twice, &once, name);
+        }
+    }
+}
+
+trait MapText {
+    fn map_text(&self, folder: &Folder) -> Vec<String>;
+}
+
+impl MapText for Vec<String> {
+    fn map_text(&self, folder: &Folder) -> Vec<String> {
+        self.iter().map(|name| folder.text(name)).collect()
+    }
+}
+
+#[test]
+fn threads_and_chunks_make_no_difference() {
+    for path in samples("good") {
+        let scene = polyhaul::read(&path).unwrap();
+        let expected = bytes(&scene, &plain());
+        for threads in THREADS {
+            for chunk_bytes in [Some(1), Some(1000), None] {
+                let options = WriteOptions { run: run(threads, chunk_bytes), ..WriteOptions::default() };
+                assert!(bytes(&scene, &options) == expected, "{}, {threads}, {chunk_bytes:?}", path.display());
+            }
+        }
+    }
+}
+
+/// What the reader left out of hostile files is left out; what it kept can be written and read.
+#[test]
+fn what_was_read_of_bad_files_can_be_written() {
+    let options =
+        polyhaul::ReadOptions { on_error: polyhaul::options::OnError::Warn, ..polyhaul::ReadOptions::default() };
+    let mut count = 0;
+    for path in samples("bad") {
+        let Ok(loaded) = polyhaul::load(polyhaul::Input::Path(path.clone()), &options) else { continue };
+        count += 1;
+        let folder = Folder::new();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let again = pass(&loaded.scene, &folder, name, &shortest());
+        let (found, expected) = (meaning(&again), meaning(&loaded.scene));
+        assert!(found == expected, "{name}: {}", difference(&found, &expected));
+    }
+    assert!(count > 20, "{count}");
+}
+
+/// Texts that are hard to write again.
+#[test]
+fn hard_texts_come_back() {
+    let curve = "curv 0 1 -2 -1\nparm u 0 0 1 1\nend\n";
+    let texts = [
+        "f 1 2 3\nv 0 0 0\nv 1 0 0\nv 0 1 0\n".to_owned(),
+        "f 1 2 3\no late\nv 0 0 0\nv 1 0 0\nv 0 1 0\n".to_owned(),
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\ng a\nf 1 2 3\nv 1 1 1\nv 2 1 1\ng\nf 1 2 3\ng off\nf 1 2 3\n".to_owned(),
+        "o\nv 0 0 0\nv 1 0 0\nv 0 1 0\no \nusemtl\nf 1 2 3\no x\no x\n".to_owned(),
+        "o  a  b # c \nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl  x  y\ng  p  q \nf 1 2 3\n".to_owned(),
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nv 1 1 1\no b\nf 4 1 2\nv 2 2 2\nf 1 2 5\n".to_owned(),
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\ncstype bspline\ndeg 1\ncurv 0 1 1 2\nparm u 0 0 1 1\nend\nv 5 5 5\n".to_owned(),
+        "o a\nv 0 0 0\nv 1 0 0\ncstype bspline\ndeg 1\no b\nv 5 5 5\ncurv 0 1 1 3\nparm u 0 0 1 1\nend\n".to_owned(),
+        format!("v 0 0 0\nv 1 0 0\ncstype bspline\ndeg 1\n{curve}cstype rat bspline\ndeg 1\n{curve}"),
+        "v 0 0 0 1 2 3\n#MRGB ff102030\nv 1 0 0\n#MRGB ff405060\nv 2 0 0\n".to_owned(),
+    ];
+    for text in texts {
+        check_text(&text);
+    }
+}
+
+/// The second `curv` is a curve of the same `cstype`.
+#[test]
+fn two_curves_of_one_type_come_back() {
+    let curve = "curv 0 1 -2 -1\nparm u 0 0 1 1\nend\n";
+    check_text(&format!("cstype bspline\ndeg 1\nv 0 0 0\nv 1 0 0\n{curve}v 2 0 0\nv 3 0 0\n{curve}"));
+}
+
+/// A blank after the backslash makes it a part of the name; without it the line would go on.
+#[test]
+fn names_that_end_in_a_backslash_come_back() {
+    check_text("o tail\\ \nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    check_text("v 0 0 0\nv 1 0 0\nv 0 1 0\ng tail\\ \nf 1 2 3\nusemtl tail\\ \nf 1 2 3\n");
+    check_text("mtllib tail\\ \nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+}
+
+/// Faces are written before points: the point needs its own `g` line.
+#[test]
+fn a_point_before_the_faces_stays_in_its_group() {
+    check_text("g a\nv 0 0 0\nv 1 0 0\nv 0 1 0\np 1\ng b\nf 1 2 3\n");
+}
+
+/// Lines are written after faces: they need a line that says that they have no material.
+#[test]
+fn a_line_before_the_first_material_gets_none() {
+    check_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1 2\nusemtl red\nf 1 2 3\n");
+}
+
+#[test]
+fn a_line_before_the_first_group_gets_none() {
+    check_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1 2\ng a\ns 5\nf 1 2 3\n");
+}
+
+#[track_caller]
+fn check_text(source: &str) {
+    let scene = read(source);
+    let written = text(&scene, &shortest());
+    let again = parse(written.as_str()).unwrap_or_else(|error| panic!("{error}\n{source}\n{written}"));
+    let (found, expected) = (meaning(&again), meaning(&scene));
+    assert!(found == expected, "{}\nof {source}\nwritten {written}", difference(&found, &expected));
+    assert_eq!(text(&again, &shortest()), written);
+}

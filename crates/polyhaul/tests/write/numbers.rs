@@ -1,0 +1,117 @@
+//! Numbers are those of C's `printf`, and the shortest read back as the same bits.
+
+use super::support::*;
+use polyhaul::WriteOptions;
+use polyhaul::model::{Mesh, Scene};
+use polyhaul::options::{Digits, ObjOptions};
+
+fn values() -> Vec<f32> {
+    let mut values = vec![
+        0.0, 1.0, 0.1, 0.5, 1.5, 2.5, 0.25, 0.125, 0.0625, 0.03125, 1e-6, 5e-7, 4.9999997e-7, 1e-7, 999_999.94, 1e6, 9_999_999.0,
+        16_777_216.0, 1e9, 4_294_967_296.0, 1.844_674_4e19, 1e30, f32::MAX, f32::MIN_POSITIVE, 1e-45, 1.1754942e-38,
+        0.999_999_94, 0.999_999_5, 99_999.995, 123_456.79, f32::EPSILON, f32::INFINITY, f32::NAN,
+    ];
+    let mut random = Random::new(11);
+    values.extend((0..3000).map(|_| f32::from_bits(random.bits() as u32)));
+    values.extend((0..3000).map(|_| random.below(1 << 20) as f32 / (1 << random.below(20)) as f32));
+    let negative: Vec<f32> = values.iter().map(|value| -value).collect();
+    values.extend(negative);
+    values
+}
+
+/// The values in every place where a number may stand.
+fn scene(colored: bool) -> Scene {
+    let values = values();
+    let rows: Vec<[f32; 3]> = values.chunks_exact(3).map(|row| [row[0], row[1], row[2]]).collect();
+    let mut mesh = Mesh { normals: rows.clone(), uvs: rows.iter().map(|row| [row[0], row[1]]).collect(), ..Mesh::default() };
+    if colored {
+        mesh.colors = rows.iter().map(|row| [row[0], row[1], 0.5, row[2]]).collect();
+        mesh.uv_depths = rows.iter().map(|row| row[2]).collect();
+    }
+    mesh.positions = rows;
+    Scene { meshes: vec![mesh], ..Scene::default() }
+}
+
+fn options(digits: Digits) -> WriteOptions {
+    with(ObjOptions { position_digits: digits, uv_digits: digits, normal_digits: digits, color_digits: digits, ..ObjOptions::default() })
+}
+
+#[cfg(target_os = "linux")]
+fn printf(value: f32, places: u8) -> String {
+    let mut buffer = [0u8; 80];
+    let (start, size) = (buffer.as_mut_ptr().cast(), buffer.len());
+    // SAFETY: the buffer is as long as is said, and the arguments are what the format asks for.
+    let count = unsafe { libc::snprintf(start, size, c"%.*f".as_ptr(), libc::c_int::from(places), f64::from(value)) };
+    String::from_utf8(buffer[..count as usize].to_vec()).unwrap()
+}
+
+#[cfg(target_os = "linux")]
+fn expected(scene: &Scene, places: u8) -> String {
+    let mesh = &scene.meshes[0];
+    let line = |keyword: &str, numbers: &[f32]| {
+        let numbers: String = numbers.iter().map(|&value| format!(" {}", printf(value, places))).collect();
+        format!("{keyword}{numbers}\n")
+    };
+    let mut out = String::new();
+    for (i, position) in mesh.positions.iter().enumerate() {
+        let mut numbers = position.to_vec();
+        if let Some(color) = mesh.colors.get(i) {
+            numbers.extend(&color[..if color[3] == 1.0 { 3 } else { 4 }]);
+        }
+        out += &line("v", &numbers);
+    }
+    mesh.normals.iter().for_each(|normal| out += &line("vn", normal));
+    for (i, uv) in mesh.uvs.iter().enumerate() {
+        let mut numbers = uv.to_vec();
+        numbers.extend(mesh.uv_depths.get(i).filter(|&&depth| depth != 0.0));
+        out += &line("vt", &numbers);
+    }
+    out
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn fixed_digits_are_printfs() {
+    for colored in [false, true] {
+        let scene = scene(colored);
+        for places in 0..=12 {
+            let (found, expected) = (text(&scene, &options(Digits::Fixed(places))), expected(&scene, places));
+            assert!(found == expected, "{places} places: {}", difference(&found, &expected));
+        }
+    }
+}
+
+#[test]
+fn shortest_digits_are_the_same_bits() {
+    let same = |found: f32, expected: f32| found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan();
+    for colored in [false, true] {
+        let scene = scene(colored);
+        let again = read(bytes(&scene, &options(Digits::Shortest)));
+        let (found, expected) = (&again.meshes[0], &scene.meshes[0]);
+        let pairs = [
+            (found.positions.as_flattened(), expected.positions.as_flattened()),
+            (found.normals.as_flattened(), expected.normals.as_flattened()),
+            (found.uvs.as_flattened(), expected.uvs.as_flattened()),
+            (found.colors.as_flattened(), expected.colors.as_flattened()),
+        ];
+        for (found, expected) in pairs {
+            assert_eq!(found.len(), expected.len());
+            let wrong = found.iter().zip(expected).find(|(found, expected)| !same(**found, **expected));
+            assert!(wrong.is_none(), "{wrong:?}");
+        }
+        // A depth of -0 is not written, and read as 0.
+        let depths = found.uv_depths.iter().zip(&expected.uv_depths);
+        assert!(depths.clone().all(|(found, expected)| same(*found, *expected) || *expected == 0.0));
+    }
+}
+
+#[test]
+fn weights_keep_their_bits() {
+    let position_weights: Vec<f32> = values();
+    let mesh = Mesh { positions: vec![[0.5; 3]; position_weights.len()], position_weights, ..Mesh::default() };
+    let scene = Scene { meshes: vec![mesh], ..Scene::default() };
+    let again = read(bytes(&scene, &options(Digits::Shortest)));
+    let found = again.meshes[0].position_weights.iter().zip(&scene.meshes[0].position_weights);
+    assert!(found.clone().count() > 1000);
+    assert!(found.clone().all(|(found, expected)| found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()));
+}

@@ -1,0 +1,248 @@
+//! Every option of writing has its effect, and no other.
+
+use super::support::*;
+use polyhaul::model::Scene;
+use polyhaul::options::{Axis, Digits, ObjOptions};
+use polyhaul::{ErrorKind, Output, WriteOptions};
+
+const TEXT: &str = "mtllib all.mtl
+o first
+v 0 0.5 -2 1 0.5 0.25
+v 1 0 0 1 0.5 0.25 0.5
+v 1 1 0.125
+v 0 1 0
+v 0.1 0.2 0.3
+vt 0 0
+vt 1 0.1 0.5
+vt 1 1
+vn 0 0.6 -0.8
+usemtl red
+g left
+s 3
+f 1/1/1 2/2/1 3/3/1 4/1/1
+usemtl blue
+g right
+s off
+f 1/1 2/2 3/3
+f 1//1 2//1 3//1
+f 1/1/1 2 3//1
+l 1/1 2/2
+p 3
+o knot
+cstype rat bspline
+deg 2
+v 0 0 1 0.5
+v 0 1 1
+v 0 1 2
+curv 0 1 -3 -2 -1
+parm u 0 0 0 1 1 1
+end
+";
+
+fn scene() -> Scene {
+    read(TEXT)
+}
+
+/// The text with an option changed, and without.
+fn both(change: impl FnOnce(&mut ObjOptions)) -> (String, String) {
+    let mut options = ObjOptions::default();
+    change(&mut options);
+    (text(&scene(), &with(options)), text(&scene(), &plain()))
+}
+
+/// The text without the lines of these keywords.
+fn less(text: &str, keywords: &[&str]) -> String {
+    let kept = |line: &&str| !keywords.contains(&line.split(' ').next().unwrap());
+    text.lines().filter(kept).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_defaults_are_blenders() {
+    let expected = "mtllib all.mtl
+o first
+v 0.000000 0.500000 -2.000000 1.0000 0.5000 0.2500
+v 1.000000 0.000000 0.000000 1.0000 0.5000 0.2500 0.5000
+v 1.000000 1.000000 0.125000
+v 0.000000 1.000000 0.000000
+v 0.100000 0.200000 0.300000
+vn 0.0000 0.6000 -0.8000
+vt 0.000000 0.000000
+vt 1.000000 0.100000 0.500000
+vt 1.000000 1.000000
+s 3
+g left
+usemtl red
+f 1/1/1 2/2/1 3/3/1 4/1/1
+s 0
+g right
+usemtl blue
+f 1/1 2/2 3/3
+f 1//1 2//1 3//1
+f 1/1/1 2 3//1
+l 1/1 2/2
+p 3
+o knot
+cstype rat bspline
+deg 2
+v 0.000000 0.000000 1.000000 0.500000
+v 0.000000 1.000000 1.000000
+v 0.000000 1.000000 2.000000
+curv 0.000000 1.000000 -3 -2 -1
+parm u 0.000000 0.000000 0.000000 1.000000 1.000000 1.000000
+end
+";
+    let found = text(&scene(), &plain());
+    assert!(found == expected, "{}", difference(&found, expected));
+}
+
+#[test]
+fn uvs_can_be_left_out() {
+    let (found, all) = both(|options| options.export_uv = false);
+    let corners = all.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1//1 2//1 3//1 4//1").replace("1/1 2/2 3/3", "1 2 3");
+    let expected = less(&corners, &["vt"]).replace("1/1/1 2 3//1", "1//1 2 3//1").replace("1/1 2/2", "1 2");
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn normals_can_be_left_out() {
+    let (found, all) = both(|options| options.export_normals = false);
+    let corners = all.replace("1/1/1 2/2/1 3/3/1 4/1/1", "1/1 2/2 3/3 4/1").replace("1//1 2//1 3//1", "1 2 3");
+    assert_eq!(found, less(&corners, &["vn"]).replace("1/1/1 2 3//1", "1/1 2 3"));
+}
+
+#[test]
+fn lines_of_one_keyword_can_be_left_out() {
+    let (found, all) = both(|options| options.export_materials = false);
+    assert_eq!(found, less(&all, &["usemtl", "mtllib"]));
+    let (found, all) = both(|options| options.export_groups = false);
+    assert_eq!(found, less(&all, &["g"]));
+    let (found, all) = both(|options| options.export_smooth_groups = false);
+    assert_eq!(found, less(&all, &["s"]));
+}
+
+#[test]
+fn colors_can_be_left_out() {
+    let (found, all) = both(|options| options.export_colors = false);
+    assert_eq!(found, all.replace(" 1.0000 0.5000 0.2500 0.5000\n", "\n").replace(" 1.0000 0.5000 0.2500\n", "\n"));
+}
+
+/// The positions of curves stay: other elements may use them.
+#[test]
+fn curves_can_be_left_out() {
+    let (found, all) = both(|options| options.export_curves = false);
+    assert_eq!(found, less(&all, &["cstype", "deg", "curv", "parm", "end"]));
+}
+
+#[test]
+fn objects_can_be_groups() {
+    let (found, all) = both(|options| options.export_object_groups = true);
+    assert_eq!(found, less(&all, &["g"]).replace("o first", "g first").replace("o knot", "g knot"));
+}
+
+#[test]
+fn materials_can_be_groups() {
+    let (found, all) = both(|options| options.export_material_groups = true);
+    let expected = all.replace("usemtl red", "g first_red\nusemtl red").replace("usemtl blue", "g first_blue\nusemtl blue");
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn triangles_need_no_other_positions() {
+    let (found, all) = both(|options| options.export_triangulated_mesh = true);
+    assert_eq!(less(&found, &["f"]), less(&all, &["f"]));
+    let faces = lines(&found, "f");
+    assert_eq!(faces.len(), 5);
+    assert!(faces.iter().all(|face| face.split(' ').count() == 4), "{faces:?}");
+    assert_eq!(&faces[2..], &lines(&all, "f")[1..]);
+}
+
+#[test]
+fn digits_are_those_of_their_kind() {
+    let digits = |places: usize| if places == 13 { Digits::Shortest } else { Digits::Fixed(places as u8) };
+    let number = |value: f32, places: usize| match places {
+        13 => value.to_string(),
+        _ => format!("{value:.places$}"),
+    };
+    for places in 0..=13 {
+        let obj = ObjOptions {
+            position_digits: digits(places),
+            uv_digits: digits((places + 1) % 14),
+            normal_digits: digits((places + 2) % 14),
+            color_digits: digits((places + 3) % 14),
+            ..ObjOptions::default()
+        };
+        let found = text(&scene(), &with(obj));
+        let line = |keyword: &str, parts: &[(f32, usize)]| {
+            let numbers: String = parts.iter().map(|&(value, shift)| format!(" {}", number(value, (places + shift) % 14))).collect();
+            format!("\n{keyword}{numbers}\n")
+        };
+        for expected in [
+            line("v", &[(0.0, 0), (0.5, 0), (-2.0, 0), (1.0, 3), (0.5, 3), (0.25, 3)]),
+            line("v", &[(0.1, 0), (0.2, 0), (0.3, 0)]),
+            line("v", &[(0.0, 0), (0.0, 0), (1.0, 0), (0.5, 0)]),
+            line("vt", &[(1.0, 1), (0.1, 1), (0.5, 1)]),
+            line("vn", &[(0.0, 2), (0.6, 2), (-0.8, 2)]),
+        ] {
+            assert!(found.contains(&expected), "{places} places: {expected}{found}");
+        }
+    }
+}
+
+#[test]
+fn more_digits_than_there_are_do_no_harm() {
+    for places in [13, 100, 255] {
+        let options = with(ObjOptions { position_digits: Digits::Fixed(places), ..ObjOptions::default() });
+        match try_bytes(&scene(), &options) {
+            Ok(bytes) => drop(read(bytes)),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Usage),
+        }
+    }
+}
+
+#[test]
+fn axes_are_turned_and_positions_scaled() {
+    let turned = |forward_axis, up_axis| text(&scene(), &with(ObjOptions { forward_axis, up_axis, ..ObjOptions::default() }));
+    let found = turned(Axis::Y, Axis::Z);
+    assert!(found.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{found}");
+    assert!(found.contains("\nvn 0.0000 0.8000 0.6000\n"), "{found}");
+    let (found, all) = both(|options| options.global_scale = 10.0);
+    assert!(found.contains("\nv 1.000000 2.000000 3.000000\n") && found.contains("\nvn 0.0000 0.6000 -0.8000\n"), "{found}");
+    assert_eq!(less(&found, &["v"]), less(&all, &["v"]));
+    let before = scene();
+    let options = ObjOptions { up_axis: Axis::Z, forward_axis: Axis::X, export_triangulated_mesh: true, ..ObjOptions::default() };
+    bytes(&before, &with(options));
+    assert_same(&before, &scene(), "the caller's scene is left alone");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = Folder::new();
+    let old = folder.file("a.obj", "old");
+    let axes = ObjOptions { forward_axis: Axis::Y, ..ObjOptions::default() };
+    let mut refused = vec![axes];
+    for global_scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        refused.push(ObjOptions { global_scale, ..ObjOptions::default() });
+    }
+    for obj in refused {
+        let error = polyhaul::save(&scene(), Output::Path(old.clone()), &with(obj)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+    let error = polyhaul::write(&scene(), folder.join("a.docx")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!((folder.names(), folder.text("a.obj")), (vec!["a.obj".to_owned()], "old".to_owned()));
+}
+
+/// Chunks of odd sizes, and no memory at all to speak of.
+#[test]
+fn odd_sizes_do_no_harm() {
+    let expected = bytes(&scene(), &plain());
+    for chunk_bytes in [0, 1, 1 << 30, usize::MAX / 4, usize::MAX / 2, usize::MAX] {
+        for memory_limit in [0, 1, u64::MAX] {
+            for threads in [0, 1, 2, 100_000] {
+                let run = polyhaul::options::RunOptions { memory_limit, ..run(threads, Some(chunk_bytes)) };
+                let options = WriteOptions { run, ..WriteOptions::default() };
+                assert!(bytes(&scene(), &options) == expected, "{chunk_bytes} {memory_limit} {threads}");
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Random scenes are read back as what they were, whatever the threads and the chunks.
+
+use super::generate::{self, ALL, Wanted};
+use super::meaning::meaning;
+use super::support::*;
+use polyhaul::WriteOptions;
+use polyhaul::model::Scene;
+use polyhaul::options::{Digits, ObjOptions};
+
+fn scenes(seed: u64, count: usize, wanted: Wanted) -> Vec<Scene> {
+    let mut random = Random::new(seed);
+    (0..count).map(|_| generate::scene(&mut random, wanted)).collect()
+}
+
+fn shortest() -> WriteOptions {
+    let digits = Digits::Shortest;
+    let obj = ObjOptions { position_digits: digits, uv_digits: digits, normal_digits: digits, color_digits: digits, ..ObjOptions::default() };
+    with(obj)
+}
+
+#[track_caller]
+fn check(scenes: &[Scene]) {
+    for (number, scene) in scenes.iter().enumerate() {
+        for options in [plain(), shortest()] {
+            let first = text(scene, &options);
+            let again = parse(first.as_str()).unwrap_or_else(|error| panic!("scene {number}: {error}\n{first}"));
+            let (found, expected) = (meaning(&again), meaning(scene));
+            assert!(found == expected, "scene {number}: {}\n{first}", difference(&found, &expected));
+            let second = text(&again, &options);
+            assert!(second == first, "scene {number}: {}", difference(&second, &first));
+            assert_same(&read(second), &again, &format!("scene {number}"));
+        }
+    }
+}
+
+#[test]
+fn faces_come_back() {
+    check(&scenes(1, 300, Wanted { lines_and_points: false, curves: false, mixed: false, ..ALL }));
+}
+
+#[test]
+fn mixed_corners_come_back() {
+    check(&scenes(2, 300, Wanted { lines_and_points: false, curves: false, ..ALL }));
+}
+
+#[test]
+fn lines_and_points_come_back() {
+    check(&scenes(3, 300, Wanted { curves: false, group_objects: false, ..ALL }));
+}
+
+/// A point may be in the group of the object's header while the faces before it are in others.
+#[test]
+fn lines_and_points_of_group_objects_come_back() {
+    check(&scenes(9, 300, Wanted { curves: false, ..ALL }));
+}
+
+#[test]
+fn curves_come_back() {
+    check(&scenes(4, 300, Wanted { lines_and_points: false, ..ALL }));
+}
+
+/// Nothing says that there is no material, no group or no smoothing before the first that is said.
+#[test]
+fn what_is_in_no_group_stays_in_none() {
+    check(&scenes(5, 300, Wanted { late_state: true, curves: false, ..ALL }));
+}
+
+#[test]
+fn many_small_objects_come_back() {
+    check(&scenes(6, 60, Wanted { objects: 60, things: 6, lines_and_points: false, ..ALL }));
+}
+
+#[test]
+fn threads_and_chunks_make_no_difference() {
+    let mut all = scenes(7, 30, ALL);
+    all.extend(scenes(8, 3, Wanted { things: 400, ..ALL }));
+    for (number, scene) in all.iter().enumerate() {
+        let expected = bytes(scene, &plain());
+        for threads in THREADS {
+            for chunk_bytes in [Some(1), Some(7), Some(100), None] {
+                let options = WriteOptions { run: run(threads, chunk_bytes), ..WriteOptions::default() };
+                assert!(bytes(scene, &options) == expected, "scene {number}, {threads} threads, {chunk_bytes:?}");
+            }
+        }
+    }
+}

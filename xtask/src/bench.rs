@@ -1,0 +1,185 @@
+//! `cargo xtask bench`: polyhaul beside other readers and writers of OBJ, and beside what the
+//! machine can do at best.
+//!
+//! Every measurement is a process of its own, so that peak memory is its own too; the contestants
+//! take turns, round after round, so that a slow moment of the machine hits all alike. The programs
+//! that are measured are in `bench/`, a workspace apart. Here: what is built ([`build`]), who takes
+//! part ([`plan`]), the rounds ([`runs`]), what must be reached ([`wanted`]), and the record
+//! ([`record`]) with the machine it is of ([`machine`]). A verdict is only told: the exit code is 0
+//! unless something could not run.
+
+mod build;
+mod json;
+mod machine;
+mod plan;
+mod record;
+mod runs;
+mod wanted;
+
+use crate::{root, term, usage_error};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The size of the large inputs that records are made with.
+const MEGABYTES: u64 = 300;
+/// How often each contestant's turn comes.
+const ROUNDS: usize = 5;
+/// Number kernels take milliseconds: they get more turns.
+const NUMBER_ROUNDS: usize = 10;
+
+/// What `args` ask for.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    chore: Chore,
+    megabytes: u64,
+    rounds: usize,
+    /// Where inputs and outputs lie.
+    data: Option<PathBuf>,
+    /// Where the record goes.
+    record: Option<PathBuf>,
+    install_peers: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chore {
+    All,
+    Numbers,
+    Readme,
+}
+
+/// Measures, or prints the README's table from the latest record.
+pub(crate) fn main(args: &[&str]) -> ExitCode {
+    let Some(options) = parse(args) else {
+        return usage_error();
+    };
+    let result = match options.chore {
+        Chore::Readme => record::readme(&record_folder(&options)).map(|table| {
+            term::out(table);
+            true
+        }),
+        _ => measure(&options),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            term::err(format!("bench: {message}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(args: &[&str]) -> Option<Options> {
+    let mut options = Options {
+        chore: Chore::All,
+        megabytes: MEGABYTES,
+        rounds: ROUNDS,
+        data: None,
+        record: None,
+        install_peers: false,
+    };
+    let mut rest = args.iter();
+    while let Some(&arg) = rest.next() {
+        match arg {
+            "numbers" => options.chore = Chore::Numbers,
+            "--readme" => options.chore = Chore::Readme,
+            "--install-peers" => options.install_peers = true,
+            "--size" => options.megabytes = rest.next()?.parse().ok().filter(|&size| size > 0)?,
+            "--rounds" => options.rounds = rest.next()?.parse().ok().filter(|&count| count > 0)?,
+            "--data" => options.data = Some(std::path::absolute(rest.next()?).ok()?),
+            "--record" => options.record = Some(std::path::absolute(rest.next()?).ok()?),
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+fn data_folder(options: &Options) -> PathBuf {
+    let default = || root::root().join("target").join("bench-data");
+    options.data.clone().unwrap_or_else(default)
+}
+
+/// A trial, smaller or shorter than what records are made with, leaves its record with the data.
+fn record_folder(options: &Options) -> PathBuf {
+    let trial = options.megabytes != MEGABYTES || options.rounds < ROUNDS;
+    let default = || match trial {
+        true => data_folder(options).join("record"),
+        false => root::root().join("bench").join("record"),
+    };
+    options.record.clone().unwrap_or_else(default)
+}
+
+/// Measures, shows and records; `false` where a contestant failed.
+fn measure(options: &Options) -> Result<bool, String> {
+    let data = data_folder(options);
+    make_folder(&data.join("out"))?;
+    let full = options.chore == Chore::All;
+    let tools = build::tools(full, options.install_peers)?;
+    let mut outcomes = Vec::new();
+    if full {
+        let inputs = plan::inputs(&tools, &data, options.megabytes)?;
+        for group in plan::groups(&tools, &inputs, &data.join("out")) {
+            outcomes.push(runs::run(group, &tools, options.rounds)?);
+        }
+    }
+    let kernels = runs::numbers(&tools, options.rounds * NUMBER_ROUNDS)?;
+    let record = record::Record {
+        machine: machine::Machine::this(&tools),
+        rounds: options.rounds,
+        notes: tools.notes,
+        peers: tools.peers,
+        verdicts: wanted::verdicts(&outcomes, &kernels),
+        outcomes,
+        kernels,
+    };
+    let folder = record_folder(options);
+    make_folder(&folder)?;
+    let name = record.name(if full { "" } else { "-numbers" });
+    let text = record.markdown();
+    write(&folder.join(format!("{name}.md")), &text)?;
+    write(&folder.join(format!("{name}.json")), &record.json())?;
+    term::out(format!("\n{text}\nrecord: {}\n", folder.join(name).display()));
+    let failed = |row: &runs::Row| row.failure.is_some();
+    Ok(!record.outcomes.iter().flat_map(|outcome| &outcome.rows).any(failed))
+}
+
+fn make_folder(path: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let options = parse(&[]).unwrap();
+        assert_eq!((options.megabytes, options.rounds), (MEGABYTES, ROUNDS));
+        assert!(record_folder(&options).ends_with("bench/record"));
+        let options = parse(&["numbers", "--rounds", "2"]).unwrap();
+        assert_eq!((options.chore, options.rounds), (Chore::Numbers, 2));
+        assert!(record_folder(&options).ends_with("bench-data/record"));
+        assert!(parse(&["--install-peers"]).unwrap().install_peers);
+        for wrong in [&["--size"][..], &["--size", "0"], &["--rounds", "x"], &["y"]] {
+            assert_eq!(parse(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn both_workspaces_have_the_same_release_profile() {
+        let profile = |manifest: &str| -> Vec<String> {
+            let text = std::fs::read_to_string(root::root().join(manifest)).unwrap();
+            let lines = text.lines().skip_while(|line| *line != "[profile.release]");
+            let section = lines.skip(1).take_while(|line| !line.starts_with('['));
+            let mut keys: Vec<String> = section.map(String::from).collect();
+            keys.retain(|line| !line.is_empty() && !line.starts_with('#'));
+            keys
+        };
+        assert!(!profile("Cargo.toml").is_empty());
+        assert_eq!(profile("Cargo.toml"), profile("bench/Cargo.toml"));
+    }
+}

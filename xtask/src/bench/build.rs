@@ -1,0 +1,207 @@
+//! The programs that take part: built or set up where they can be, noted down where they cannot.
+
+use crate::{root, term};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Peers in C++: program, Debian package, and what the linker needs.
+const CPP: &[(&str, &str, &[&str])] =
+    &[("tinyobj", "libtinyobjloader-dev", &[]), ("assimp", "libassimp-dev", &["-lassimp"])];
+const PYTHON: &[&str] = &["trimesh", "meshio"];
+/// Peers in Rust, by their names in the lock file of `bench/`.
+const CRATES: &[&str] = &["tobj", "obj", "obj-rs", "ufbx", "zmij", "ryu", "fast-float2"];
+
+/// What there is to measure with.
+pub(super) struct Tools {
+    /// The benchmark's own program.
+    pub(super) bench: PathBuf,
+    pub(super) tinyobj: Option<PathBuf>,
+    pub(super) assimp: Option<PathBuf>,
+    /// A Python that has the peers.
+    pub(super) python: Option<PathBuf>,
+    /// What each measurement is started with: the real-time class, where that is allowed.
+    pub(super) prefix: Vec<OsString>,
+    /// Each peer with its version.
+    pub(super) peers: Vec<String>,
+    /// Who does not take part, and why.
+    pub(super) notes: Vec<String>,
+}
+
+/// Builds everything; with `full` unset, only what the number kernels need.
+pub(super) fn tools(full: bool, install: bool) -> Result<Tools, String> {
+    let mut tools = Tools {
+        bench: bench()?,
+        tinyobj: None,
+        assimp: None,
+        python: None,
+        prefix: real_time(),
+        peers: crate_versions(),
+        notes: Vec::new(),
+    };
+    if !full {
+        return Ok(tools);
+    }
+    if install {
+        install_packages()?;
+    }
+    let [tinyobj, assimp] = [0, 1].map(|index| cpp(index, &mut tools));
+    (tools.tinyobj, tools.assimp) = (tinyobj, assimp);
+    tools.python = python(&mut tools);
+    let absent = "fast_obj and rapidobj (C++): in no package registry, not measured here";
+    tools.notes.push(absent.into());
+    Ok(tools)
+}
+
+/// Builds the workspace in `bench/`, with its own lock file and target folder.
+fn bench() -> Result<PathBuf, String> {
+    let folder = root::root().join("bench");
+    let target = folder.join("target");
+    let mut command = root::cargo();
+    command.args(["build", "--release", "--manifest-path"]);
+    command.arg(folder.join("Cargo.toml"));
+    command.arg("--target-dir").arg(&target);
+    match command.status() {
+        Ok(status) if status.success() => Ok(target.join("release").join("bench-obj")),
+        _ => Err("bench/ did not build".into()),
+    }
+}
+
+/// `chrt -f 5` puts a process before all others, if one is allowed to.
+fn real_time() -> Vec<OsString> {
+    let prefix = ["chrt", "-f", "5"];
+    match root::succeeds(Command::new(prefix[0]).args(&prefix[1..]).arg("true")) {
+        true => prefix.map(OsString::from).to_vec(),
+        false => Vec::new(),
+    }
+}
+
+fn install_packages() -> Result<(), String> {
+    let packages = CPP.iter().map(|(_, package, _)| package);
+    let mut command = Command::new("apt-get");
+    command.args(["install", "--yes"]).args(packages);
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("apt-get could not install the peers".into()),
+    }
+}
+
+/// Compiles a peer in C++, or notes why not.
+fn cpp(index: usize, tools: &mut Tools) -> Option<PathBuf> {
+    let (name, package, libraries) = CPP[index];
+    let folder = root::root().join("target").join("bench-peers");
+    let program = folder.join(name);
+    let source = root::root().join("bench").join("peers");
+    let mut command = Command::new("g++");
+    command.args(["-O3", "-std=c++17"]);
+    command.arg(source.join(name).with_extension("cpp"));
+    command.arg("-o").arg(&program).args(libraries);
+    let built = std::fs::create_dir_all(&folder)
+        .and_then(|()| command.output())
+        .map_err(|error| format!("g++: {error}"))
+        .and_then(|output| match output.status.success() {
+            true => Ok(()),
+            false => Err(first_error(&output.stderr)),
+        });
+    match built {
+        Ok(()) => {
+            let version = output_of(Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]));
+            let version = version.unwrap_or_else(|| "version unknown".into());
+            tools.peers.push(format!("{package} {version}"));
+            Some(program)
+        }
+        Err(why) => {
+            let note = format!("{name}: not built ({why}); --install-peers installs {package}");
+            tools.notes.push(note);
+            None
+        }
+    }
+}
+
+/// The line of a compiler's output that says what is wrong.
+fn first_error(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let line = text.lines().find(|line| line.contains("error"));
+    let message = line.or(text.lines().next()).unwrap_or("no message");
+    // The place is a path of this machine.
+    let message = message.split_once("error: ").map_or(message, |(_, what)| what);
+    message.trim().into()
+}
+
+/// A virtual environment with the peers in Python, or a note why there is none.
+fn python(tools: &mut Tools) -> Option<PathBuf> {
+    let folder = root::root().join("target").join("bench-python");
+    let python = folder.join("bin").join("python");
+    let made = has_peers(&python) || {
+        term::out("setting up Python's peers\n");
+        let made = status(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", "numpy"]).args(PYTHON);
+        made && status(&mut pip) && has_peers(&python)
+    };
+    if !made {
+        let note = format!("{}: no virtual environment with them", PYTHON.join(", "));
+        tools.notes.push(note);
+        return None;
+    }
+    for name in PYTHON {
+        let code = format!("from importlib.metadata import version; print(version('{name}'))");
+        let version = output_of(Command::new(&python).args(["-c", &code]));
+        tools.peers.push(format!("{name} {}", version.unwrap_or_default()));
+    }
+    Some(python)
+}
+
+fn has_peers(python: &Path) -> bool {
+    let import = format!("import {}", PYTHON.join(", "));
+    root::succeeds(Command::new(python).args(["-c", &import]))
+}
+
+fn status(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// What `command` prints, if it succeeds.
+pub(super) fn output_of(command: &mut Command) -> Option<String> {
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    output.status.success().then_some(text)
+}
+
+/// Peers in Rust with the versions that were built.
+fn crate_versions() -> Vec<String> {
+    let lock = root::root().join("bench").join("Cargo.lock");
+    versions(&std::fs::read_to_string(lock).unwrap_or_default())
+}
+
+fn versions(lock: &str) -> Vec<String> {
+    let value = |line: &str, key: &str| -> Option<String> {
+        let quoted = line.strip_prefix(key)?.strip_prefix(" = ")?;
+        Some(quoted.trim_matches('"').into())
+    };
+    let pairs = lock.lines().zip(lock.lines().skip(1));
+    let named = pairs.filter_map(|(a, b)| Some((value(a, "name")?, value(b, "version")?)));
+    named
+        .filter(|(name, _)| CRATES.contains(&name.as_str()))
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_come_from_the_lock_file() {
+        let lock =
+            "[[package]]\nname = \"tobj\"\nversion = \"4.0.5\"\n\n[[package]]\nname = \"cc\"\nversion = \"1.0.0\"\n";
+        assert_eq!(versions(lock), ["tobj 4.0.5"]);
+    }
+
+    #[test]
+    fn the_compilers_complaint_is_found_without_its_place() {
+        let output = b"peers/a.cpp:4:10: fatal error: a.h: No such file\n  4 | #include\n";
+        assert_eq!(first_error(output), "a.h: No such file");
+        assert_eq!(first_error(b""), "no message");
+    }
+}

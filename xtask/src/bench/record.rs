@@ -1,0 +1,378 @@
+//! The record of a run: Markdown to read, JSON to compute with, and the table for the README.
+
+use super::json::{ToJson, array, object};
+use super::machine::Machine;
+use super::plan::{ONE_THREAD, TWO_THREADS};
+use super::runs::{Kernel, Outcome, Row, Sample};
+use super::wanted::Verdict;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Between these lines of a record stands the README's table.
+const README_BEGIN: &str = "<!-- readme: begin -->";
+const README_END: &str = "<!-- readme: end -->";
+
+/// How it was measured, for readers of a record.
+const METHOD: &str = "\
+Every measurement is a process of its own. The contestants of a table take turns, round after round; times and \
+ratios are of the fastest round. Files are in the page cache. Starting a program, and taking the model apart, are not \
+measured. Peak memory is the resident set's highest mark, the most of all rounds; above the model means without the \
+bytes of the model's arrays. Both release profiles, polyhaul's and the benchmark's, are the same. Read the \
+ratios: absolute figures are of this machine.
+";
+
+/// Everything that a run found out.
+pub(super) struct Record {
+    pub(super) machine: Machine,
+    pub(super) rounds: usize,
+    pub(super) peers: Vec<String>,
+    /// Who did not take part, and why.
+    pub(super) notes: Vec<String>,
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) kernels: Vec<Kernel>,
+    pub(super) verdicts: Vec<Verdict>,
+}
+
+/// A Markdown table.
+struct Table(String);
+
+impl Table {
+    /// Words come first and stand to the left, figures stand to the right.
+    fn new(words: usize, heads: &[&str]) -> Table {
+        let mut table = Table(String::new());
+        table.row(heads.iter().map(|head| head.to_string()));
+        table.row(heads.iter().enumerate().map(|(i, _)| if i < words { "---".into() } else { "---:".into() }));
+        table
+    }
+
+    fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let cells: Vec<String> = cells.into_iter().collect();
+        let _ = writeln!(self.0, "| {} |", cells.join(" | "));
+    }
+}
+
+/// The README's table out of the latest record in `folder`.
+pub(super) fn readme(folder: &Path) -> Result<String, String> {
+    let none = || format!("no record with a table in {}", folder.display());
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .map_err(|_| none())?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    // Names begin with the date.
+    names.sort();
+    let texts = names.iter().rev().filter_map(|path| std::fs::read_to_string(path).ok());
+    texts.into_iter().find_map(|text| Some(readme_part(&text)?.to_string())).ok_or_else(none)
+}
+
+fn readme_part(record: &str) -> Option<&str> {
+    let (_, rest) = record.split_once(README_BEGIN)?;
+    Some(rest.split_once(README_END)?.0.trim_start())
+}
+
+impl Record {
+    /// The name of the record's files, without an ending.
+    pub(super) fn name(&self, suffix: &str) -> String {
+        format!("{}-{}{suffix}", self.machine.date, self.machine.slug())
+    }
+
+    /// The whole record as a page.
+    pub(super) fn markdown(&self) -> String {
+        let mut page = format!("# Benchmark record of {}\n\n{}\n{METHOD}", self.machine.date, self.place());
+        for outcome in &self.outcomes {
+            let input = &outcome.group.input;
+            let name = input.path.file_name().unwrap_or_default().display();
+            let _ = write!(
+                page,
+                "\n## {}\n\n`{name}`: {:.1} MB, {} positions, {} faces.\n\n{}",
+                outcome.group.title,
+                input.bytes as f64 / 1e6,
+                input.positions,
+                input.faces,
+                outcome_table(outcome).0
+            );
+        }
+        let _ = write!(page, "\n## Numbers\n\nNanoseconds per value, one thread.\n\n{}", self.kernel_table().0);
+        let _ = write!(page, "\n## Wanted and got\n\n{}", self.verdict_table().0);
+        if !self.outcomes.is_empty() {
+            let _ = write!(page, "\n## For the README\n\n{README_BEGIN}\n{}{README_END}\n", self.readme());
+        }
+        page
+    }
+
+    /// The machine, the peers and who is missing, as a list.
+    fn place(&self) -> String {
+        let Machine { cpu, cores, level, memory_gib, kernel, rustc, revision, real_time, .. } = &self.machine;
+        let class = match real_time {
+            true => "real-time class (`chrt -f 5`)",
+            false => "normal class: the real-time class is not allowed here",
+        };
+        let mut list = format!(
+            "- CPU: {cpu}, {cores} cores, polyhaul's instructions: {level}\n- Memory: {memory_gib} GiB\n- System: {kernel}\n\
+             - Compiler: {rustc}\n- Revision: {revision}\n- Rounds: {}, {class}\n- Peers: {}\n",
+            self.rounds,
+            self.peers.join(", ")
+        );
+        for note in &self.notes {
+            let _ = writeln!(list, "- Left out: {note}");
+        }
+        list
+    }
+
+    fn kernel_table(&self) -> Table {
+        let mut table = Table::new(2, &["job", "by", "least ns", "median ns", "against rust", "result"]);
+        for kernel in &self.kernels {
+            let rust = self.kernels.iter().find(|other| other.group == kernel.group && other.name == "rust");
+            table.row([
+                kernel.group.clone(),
+                kernel.name.clone(),
+                format!("{:.2}", kernel.ns),
+                format!("{:.2}", kernel.median_ns),
+                rust.map_or("-".into(), |rust| times(rust.ns / kernel.ns)),
+                match kernel.agrees.as_str() {
+                    "yes" => "right".into(),
+                    "no" => "WRONG".into(),
+                    _ => "another job".into(),
+                },
+            ]);
+        }
+        table
+    }
+
+    fn verdict_table(&self) -> Table {
+        let mut table = Table::new(4, &["what", "wanted", "got", "verdict"]);
+        for Verdict { what, wanted, got, met } in &self.verdicts {
+            let verdict = match met {
+                Some(true) => "met",
+                Some(false) => "MISSED",
+                None => "not measured",
+            };
+            table.row([what.clone(), wanted.clone(), got.clone(), verdict.into()]);
+        }
+        table
+    }
+
+    /// What the README shows.
+    fn readme(&self) -> String {
+        let outcome = |key| self.outcomes.iter().find(|outcome| outcome.group.key == key);
+        let mut text = String::new();
+        for (verb, single, objects) in
+            [("Reading", "read single", "read objects"), ("Writing", "write single", "write objects")]
+        {
+            if let Some((single, objects)) = outcome(single).zip(outcome(objects)) {
+                text.push_str(&readme_table(verb, single, objects).0);
+                text.push('\n');
+            }
+        }
+        let Machine { cpu, cores, date, .. } = &self.machine;
+        let _ = writeln!(
+            text,
+            "{cpu}, {cores} cores, {date}; the least of {} rounds, files in the page cache. Every figure comes from \
+             `cargo xtask bench`.",
+            self.rounds
+        );
+        text
+    }
+
+    /// The whole record with every sample.
+    pub(super) fn json(&self) -> String {
+        let Machine { cpu, cores, level, memory_gib, kernel, rustc, revision, real_time, date } = &self.machine;
+        let machine = [
+            ("cpu", cpu.json()),
+            ("cores", cores.json()),
+            ("level", level.json()),
+            ("memory_gib", memory_gib.json()),
+            ("kernel", kernel.json()),
+            ("rustc", rustc.json()),
+            ("revision", revision.json()),
+            ("real_time", real_time.json()),
+        ];
+        let verdict = |v: &Verdict| {
+            let texts = [("what", v.what.json()), ("wanted", v.wanted.json()), ("got", v.got.json())];
+            object(&[&texts[..], &[("met", v.met.json())]].concat())
+        };
+        let fields = [
+            ("date", date.json()),
+            ("machine", object(&machine)),
+            ("rounds", (self.rounds as u64).json()),
+            ("peers", array(self.peers.iter().map(|peer| peer.json()))),
+            ("left_out", array(self.notes.iter().map(|note| note.json()))),
+            ("groups", array(self.outcomes.iter().map(outcome_json))),
+            ("numbers", array(self.kernels.iter().map(kernel_json))),
+            ("wanted", array(self.verdicts.iter().map(verdict))),
+        ];
+        object(&fields) + "\n"
+    }
+}
+
+/// All figures of a group. Against: how many times as fast as the baseline, how many times the
+/// limit's time.
+fn outcome_table(outcome: &Outcome) -> Table {
+    let (baseline, limit) = (outcome.group.baseline, outcome.group.limit);
+    let (faster, longer) = (format!("speed against {baseline}"), format!("time against {limit}"));
+    let heads =
+        ["", "least s", "median s", "MB/s", "CPU s", &faster, &longer, "peak MiB", "above the model MiB", "result"];
+    let mut table = Table::new(1, &heads);
+    let (baseline, limit) = (outcome.seconds(baseline), outcome.seconds(limit));
+    for row in &outcome.rows {
+        let least = row.least_seconds();
+        let show = |value: Option<f64>, digits| value.map_or("-".into(), |value| format!("{value:.digits$}"));
+        table.row([
+            row.name.into(),
+            show(least, 4),
+            show(row.median_seconds(), 4),
+            show(row.rate().map(|rate| rate / 1e6), 0),
+            show(row.least_cpu_seconds(), 4),
+            baseline.zip(least).map_or("-".into(), |(baseline, least)| times(baseline / least)),
+            limit.zip(least).map_or("-".into(), |(limit, least)| times(least / limit)),
+            show(row.peak_bytes().map(mebibytes), 0),
+            show(row.extra_bytes().map(mebibytes), 1),
+            result(outcome, row),
+        ]);
+    }
+    table
+}
+
+/// What a contestant found or wrote, in a word where it is what it should be.
+fn result(outcome: &Outcome, row: &Row) -> String {
+    if let Some(why) = &row.failure {
+        // A bar would end the cell.
+        return format!("failed: {}", why.replace('|', "/"));
+    }
+    let Some(sample) = row.samples.last() else { return "-".into() };
+    let input = &outcome.group.input;
+    match (sample.positions, sample.faces, sample.identical) {
+        (Some(positions), Some(faces), _) if (positions, faces) == (input.positions, input.faces) => "all".into(),
+        (Some(positions), Some(faces), _) => format!("{positions} positions, {faces} faces"),
+        (_, _, Some(true)) => "same bytes".into(),
+        (_, _, Some(false)) => "other bytes".into(),
+        _ => "-".into(),
+    }
+}
+
+/// One mesh and many objects beside each other. What no reader can beat comes last.
+fn readme_table(verb: &str, single: &Outcome, objects: &Outcome) -> Table {
+    let size =
+        |outcome: &Outcome| format!("{}, {:.0} MB", outcome.group.input.title, outcome.group.input.bytes as f64 / 1e6);
+    let against = format!("against {}", single.group.baseline);
+    let head = format!("{verb} OBJ");
+    let (one, many) = (size(single), size(objects));
+    let mut table = Table::new(1, &[&head, &one, &against, &many, &against, "peak memory"]);
+    let (limits, mut rows): (Vec<&Row>, Vec<&Row>) = single.rows.iter().partition(|row| row.name.starts_with("limit"));
+    // The fastest first.
+    rows.sort_by(|a, b| a.least_seconds().unwrap_or(f64::MAX).total_cmp(&b.least_seconds().unwrap_or(f64::MAX)));
+    for row in rows.into_iter().chain(limits) {
+        let cells = |outcome: &Outcome| {
+            let seconds = outcome.seconds(row.name);
+            let ratio = outcome.seconds(outcome.group.baseline).zip(seconds).map(|(a, b)| times(a / b));
+            let time = seconds.map_or("-".into(), |seconds| format!("{seconds:.3} s"));
+            [time, ratio.unwrap_or("-".into())]
+        };
+        let peak = row.peak_bytes().map_or("-".into(), |bytes| format!("{:.0} MiB", mebibytes(bytes)));
+        let name = match row.name {
+            ONE_THREAD | TWO_THREADS => format!("**{}**", row.name),
+            name => name.into(),
+        };
+        table.row([name].into_iter().chain(cells(single)).chain(cells(objects)).chain([peak]));
+    }
+    table
+}
+
+fn outcome_json(outcome: &Outcome) -> String {
+    let input = &outcome.group.input;
+    let row = |row: &Row| {
+        object(&[
+            ("name", row.name.json()),
+            ("failure", row.failure.as_ref().map_or("null".into(), |why| why.json())),
+            ("least_seconds", row.least_seconds().json()),
+            ("median_seconds", row.median_seconds().json()),
+            ("samples", array(row.samples.iter().map(sample_json))),
+        ])
+    };
+    object(&[
+        ("key", outcome.group.key.json()),
+        ("bytes", input.bytes.json()),
+        ("positions", input.positions.json()),
+        ("faces", input.faces.json()),
+        ("baseline", outcome.group.baseline.json()),
+        ("limit", outcome.group.limit.json()),
+        ("rows", array(outcome.rows.iter().map(row))),
+    ])
+}
+
+fn sample_json(sample: &Sample) -> String {
+    object(&[
+        ("seconds", sample.seconds.json()),
+        ("cpu_seconds", sample.cpu_seconds.json()),
+        ("bytes", sample.bytes.json()),
+        ("peak_rss_bytes", sample.peak_rss_bytes.json()),
+        ("positions", sample.positions.json()),
+        ("faces", sample.faces.json()),
+        ("model_bytes", sample.model_bytes.json()),
+        ("identical", sample.identical.json()),
+    ])
+}
+
+fn kernel_json(kernel: &Kernel) -> String {
+    object(&[
+        ("group", kernel.group.json()),
+        ("name", kernel.name.json()),
+        ("ns", kernel.ns.json()),
+        ("median_ns", kernel.median_ns.json()),
+        ("agrees", kernel.agrees.json()),
+    ])
+}
+
+fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2}×") } else { format!("{ratio:.1}×") }
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::TOBJ;
+    use super::super::plan::tests::group;
+    use super::super::runs::tests::row;
+    use super::*;
+
+    #[test]
+    fn the_readmes_part_is_cut_out() {
+        let record = format!("# a\n{README_BEGIN}\n| b |\n{README_END}\nc\n");
+        assert_eq!(readme_part(&record), Some("| b |\n"));
+        assert_eq!(readme_part("# a\n"), None);
+    }
+
+    #[test]
+    fn a_record_tells_everything() {
+        let mut failed = Row { name: TOBJ, ..Row::default() };
+        failed.failure = Some("a | b".into());
+        let rows = vec![row(TWO_THREADS, &[0.5, 0.25], 3 << 20, 1 << 20), failed];
+        let record = Record {
+            machine: Machine { date: "2026-11-20".into(), cpu: "Fast".into(), cores: 2, ..Machine::default() },
+            rounds: 2,
+            peers: vec!["tobj 4".into()],
+            notes: vec!["nobody".into()],
+            outcomes: vec![Outcome { group: group("read single"), rows }],
+            kernels: Vec::new(),
+            verdicts: Vec::new(),
+        };
+        assert_eq!(record.name(""), "2026-11-20-fast-2-cores");
+        let page = record.markdown();
+        let line = |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_string();
+        let wanted = "| polyhaul, 2 threads | 0.2500 | 0.5000 | 0 | 0.2500 | - | - | 3 | 2.0 | all |";
+        assert_eq!(line("| polyhaul, 2 threads"), wanted);
+        assert!(line("| tobj").ends_with("| failed: a / b |"));
+        assert_eq!(line("- Left out"), "- Left out: nobody");
+        assert!(record.json().contains("\"failure\": \"a | b\""));
+    }
+
+    #[test]
+    fn tables_are_markdown() {
+        let mut table = Table::new(1, &["a", "b"]);
+        table.row(["1".into(), times(12.34)]);
+        assert_eq!(table.0, "| a | b |\n| --- | ---: |\n| 1 | 12.3× |\n");
+    }
+}

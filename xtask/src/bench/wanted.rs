@@ -1,0 +1,205 @@
+//! What must be reached, and whether it was. A verdict is only told.
+
+use super::plan::{LIMIT_LINES, LIMIT_WRITE, ONE_THREAD, TOBJ, TWO_THREADS};
+use super::runs::{Kernel, Outcome, Row};
+
+/// Work in flight may take this much (the default of `memory_limit`) ...
+const BUDGET_BYTES: u64 = 64 << 20;
+/// ... and the program itself, its threads and its allocator this much more.
+const PROGRAM_BYTES: u64 = 16 << 20;
+
+/// A demand and its result.
+#[derive(Debug, PartialEq)]
+pub(super) struct Verdict {
+    pub(super) what: String,
+    pub(super) wanted: String,
+    pub(super) got: String,
+    /// `None` where it could not be told: somebody was missing.
+    pub(super) met: Option<bool>,
+}
+
+/// A bound on a ratio.
+#[derive(Clone, Copy)]
+enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// All demands on what was measured.
+pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel]) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for outcome in outcomes {
+        match outcome.group.key {
+            "read single" | "read objects" => verdicts.extend(reading(outcome)),
+            "write single" | "write objects" => verdicts.extend(writing(outcome)),
+            _ => {}
+        }
+    }
+    verdicts.extend(numbers(kernels));
+    verdicts
+}
+
+fn reading(outcome: &Outcome) -> Vec<Verdict> {
+    let key = outcome.group.key;
+    let over = |a, b| Some(outcome.seconds(a)? / outcome.seconds(b)?);
+    let mut verdicts = vec![
+        ratio(format!("{key}, 2 threads: speed against tobj"), over(TOBJ, TWO_THREADS), Bound::AtLeast(12.0)),
+        ratio(format!("{key}, 1 thread: speed against tobj"), over(TOBJ, ONE_THREAD), Bound::AtLeast(7.0)),
+        ratio(
+            format!("{key}, 2 threads: time against reading once and counting lines"),
+            over(TWO_THREADS, LIMIT_LINES),
+            Bound::AtMost(5.5),
+        ),
+        ratio(format!("{key}: 2 threads against 1"), over(ONE_THREAD, TWO_THREADS), Bound::AtLeast(1.8)),
+    ];
+    for row in [ONE_THREAD, TWO_THREADS].into_iter().filter_map(|name| outcome.row(name)) {
+        verdicts.push(memory(key, row));
+        let input = &outcome.group.input;
+        let wanted = (Some(input.positions), Some(input.faces));
+        let same = row.samples.iter().all(|sample| (sample.positions, sample.faces) == wanted);
+        verdicts.push(yes(format!("{key}, {}: positions and faces", row.name), "all", row, same));
+    }
+    verdicts
+}
+
+fn writing(outcome: &Outcome) -> Vec<Verdict> {
+    let key = outcome.group.key;
+    let mut verdicts = Vec::new();
+    for (name, threads) in [(ONE_THREAD, 1.0), (TWO_THREADS, 2.0)] {
+        let Some(row) = outcome.row(name) else { continue };
+        let plain = outcome.row(LIMIT_WRITE).and_then(Row::rate);
+        verdicts.push(rate(key, name, row.rate().map(|rate| rate / threads), plain));
+        verdicts.push(memory(key, row));
+        let same = row.samples.iter().all(|sample| sample.identical == Some(true));
+        verdicts.push(yes(format!("{key}, {name}: bytes of the input"), "same", row, same));
+    }
+    verdicts
+}
+
+/// A rate per core, against a fixed one or a part of the plain write's.
+fn rate(key: &str, name: &str, per_core: Option<f64>, plain: Option<f64>) -> Verdict {
+    let both = per_core.zip(plain);
+    let got = both.map_or("-".into(), |(rate, plain)| format!("{:.2} GB/s, {:.2}", rate / 1e9, rate / plain));
+    Verdict {
+        what: format!("{key}, {name}: rate per core"),
+        wanted: ">= 1 GB/s or >= 0.3 of plain write".into(),
+        got,
+        met: both.map(|(rate, plain)| rate >= 1e9 || rate >= 0.3 * plain),
+    }
+}
+
+fn memory(key: &str, row: &Row) -> Verdict {
+    let allowed = BUDGET_BYTES + PROGRAM_BYTES;
+    let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let extra = row.extra_bytes();
+    Verdict {
+        what: format!("{key}, {}: peak memory above the model", row.name),
+        wanted: format!("<= {}", mebibytes(allowed)),
+        got: extra.map_or("-".into(), mebibytes),
+        met: extra.map(|extra| extra <= allowed),
+    }
+}
+
+fn yes(what: String, wanted: &str, row: &Row, holds: bool) -> Verdict {
+    let told = !row.samples.is_empty();
+    let got = match (told, holds) {
+        (false, _) => "-",
+        (true, true) => wanted,
+        (true, false) => "other",
+    };
+    Verdict { what, wanted: wanted.into(), got: got.into(), met: told.then_some(holds) }
+}
+
+fn numbers(kernels: &[Kernel]) -> Vec<Verdict> {
+    let ns = |group: &str, name: &str| {
+        let found = kernels.iter().find(|kernel| kernel.group == group && kernel.name == name);
+        found.map(|kernel| kernel.ns)
+    };
+    let over = |group: &str, a: &str, b: &str| Some(ns(group, a)? / ns(group, b)?);
+    let fixed = "fixed 6 digits f32";
+    let lines = "lines of 3 fixed 6 digits f32";
+    let floats = "lines of 3 floats f32";
+    let demand = |what: &str, got, least| ratio(format!("numbers: {what}"), got, Bound::AtLeast(least));
+    let mut verdicts = vec![
+        demand("%.6f, one by one, against Rust's {:.6}", over(fixed, "rust", "polyhaul value"), 12.0),
+        demand("%.6f in lines of 3 against Rust's {:.6}", over(lines, "rust", "polyhaul lines"), 12.0),
+        demand(
+            "%.6f, one by one, against zmij (its crate has no fixed digits: shortest)",
+            over(fixed, "zmij shortest", "polyhaul value"),
+            4.0,
+        ),
+        demand("shortest f32 against zmij", over("shortest f32", "zmij", "polyhaul value"), 0.9),
+        demand("reading v x y z against fast_float2", over(floats, "fast float2", "polyhaul"), 2.0),
+    ];
+    verdicts.push(Verdict {
+        what: "numbers: every kernel's result".into(),
+        wanted: "right".into(),
+        got: wrong(kernels),
+        met: (!kernels.is_empty()).then(|| wrong(kernels) == "right"),
+    });
+    verdicts
+}
+
+/// `right`, or which kernels are not.
+fn wrong(kernels: &[Kernel]) -> String {
+    let wrong = kernels.iter().filter(|kernel| kernel.agrees == "no");
+    let names: Vec<String> = wrong.map(|kernel| format!("{}: {}", kernel.group, kernel.name)).collect();
+    if names.is_empty() { "right".into() } else { names.join("; ") }
+}
+
+fn ratio(what: String, got: Option<f64>, bound: Bound) -> Verdict {
+    let (wanted, met) = match bound {
+        Bound::AtLeast(least) => (format!(">= {least} x"), got.map(|got| got >= least)),
+        Bound::AtMost(most) => (format!("<= {most} x"), got.map(|got| got <= most)),
+    };
+    Verdict { what, wanted, got: got.map_or("-".into(), |got| format!("{got:.2} x")), met }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_judged() {
+        let judge = |got, bound| ratio(String::new(), got, bound).met;
+        assert_eq!(judge(Some(12.0), Bound::AtLeast(12.0)), Some(true));
+        assert_eq!(judge(Some(11.9), Bound::AtLeast(12.0)), Some(false));
+        assert_eq!(judge(Some(5.6), Bound::AtMost(5.5)), Some(false));
+        assert_eq!(judge(None, Bound::AtMost(5.5)), None);
+    }
+
+    #[test]
+    fn demands_on_reading_are_judged() {
+        let row = super::super::runs::tests::row;
+        let rows = vec![row(TOBJ, &[6.0], 0, 0), row(ONE_THREAD, &[0.9], 9, 5), row(TWO_THREADS, &[0.4], 9, 5)];
+        let outcome = Outcome { group: super::super::plan::tests::group("read single"), rows };
+        let met: Vec<Option<bool>> = reading(&outcome).iter().map(|verdict| verdict.met).collect();
+        // 15 times and 6.7 times tobj; no limit was measured; 2.25 times; memory and counts twice.
+        let yes = Some(true);
+        assert_eq!(met, [yes, Some(false), None, yes, yes, yes, yes, yes]);
+    }
+
+    #[test]
+    fn memory_and_rates_are_judged() {
+        let row = |peak| super::super::runs::tests::row("a", &[1.0], peak, 100);
+        assert_eq!(memory("k", &row(100 + (80 << 20))).met, Some(true));
+        assert_eq!(memory("k", &row(101 + (80 << 20))).met, Some(false));
+        assert_eq!(rate("k", "a", Some(1e9), Some(9e9)).met, Some(true));
+        assert_eq!(rate("k", "a", Some(0.3e9), Some(1e9)).met, Some(true));
+        assert_eq!(rate("k", "a", Some(0.9e9), Some(9e9)).met, Some(false));
+        assert_eq!(rate("k", "a", None, None).met, None);
+    }
+
+    #[test]
+    fn wrong_kernels_are_named() {
+        let kernel = |agrees: &str| Kernel {
+            group: "g".into(),
+            name: "n".into(),
+            ns: 1.0,
+            median_ns: 1.0,
+            agrees: agrees.into(),
+        };
+        assert_eq!(wrong(&[kernel("yes"), kernel("other")]), "right");
+        assert_eq!(wrong(&[kernel("yes"), kernel("no")]), "g: n");
+    }
+}
