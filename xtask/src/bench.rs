@@ -119,7 +119,7 @@ fn measure(options: &Options) -> Result<bool, String> {
     if full {
         let inputs = plan::inputs(&tools, &data, options.megabytes)?;
         for group in plan::groups(&tools, &inputs, &data.join("out")) {
-            outcomes.push(runs::run(group, &tools, options.rounds)?);
+            outcomes.push(runs::run(group, options.rounds)?);
         }
     }
     let kernels = runs::numbers(&tools, options.rounds * NUMBER_ROUNDS)?;

@@ -15,6 +15,8 @@
 //! The counters belong to the process, so measurements must not overlap: tests take a lock.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::backtrace::Backtrace;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
@@ -114,6 +116,7 @@ pub struct Failing;
 static ARMED: AtomicBool = AtomicBool::new(false);
 static LEAST_BYTES: AtomicUsize = AtomicUsize::new(0);
 static LEFT: AtomicI64 = AtomicI64::new(0);
+static TELLS: AtomicBool = AtomicBool::new(false);
 
 /// Runs `work` while the allocation number `number` (from 0) of at least `least_bytes` fails; says
 /// whether there was such an allocation.
@@ -128,9 +131,23 @@ pub fn fail_at<T>(number: u64, least_bytes: usize, work: impl FnOnce() -> T) -> 
     (result, LEFT.load(Relaxed) < 0)
 }
 
+/// From now on an allocation that fails tells the standard error stream which functions of polyhaul
+/// asked for it: slow, for after something went wrong.
+pub fn tell() {
+    TELLS.store(true, Relaxed);
+}
+
 /// Whether an allocation of `size` bytes is the one to fail.
 fn fails(size: usize) -> bool {
-    ARMED.load(Relaxed) && size >= LEAST_BYTES.load(Relaxed) && LEFT.fetch_sub(1, Relaxed) == 0
+    let fails = ARMED.load(Relaxed) && size >= LEAST_BYTES.load(Relaxed) && LEFT.fetch_sub(1, Relaxed) == 0;
+    if fails && TELLS.swap(false, Relaxed) {
+        // The trace allocates too, which counts no more: the allocation to fail is this one.
+        let trace = Backtrace::force_capture().to_string();
+        let names = trace.lines().filter_map(|line| line.split_once(": polyhaul::"));
+        let names: Vec<&str> = names.map(|(_, name)| name).take(4).collect();
+        let _ = writeln!(std::io::stderr(), "asked for by {}", names.join(" < "));
+    }
+    fails
 }
 
 // SAFETY: every call goes to the system's allocator as it came, or says that there is no memory.

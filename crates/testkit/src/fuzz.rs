@@ -133,9 +133,12 @@ fn values(scene: &Scene) -> String {
         mesh.smoothing_runs.clear();
         mesh.groups.clear();
         mesh.curves.clear();
-        // A weight of 1 need not be said.
+        // A weight of 1 and a depth of 0 need not be said.
         if mesh.position_weights.iter().all(|&weight| weight == 1.0) {
             mesh.position_weights.clear();
+        }
+        if mesh.uv_depths.iter().all(|&depth| depth == 0.0) {
+            mesh.uv_depths.clear();
         }
     }
     scene.objects.clear();

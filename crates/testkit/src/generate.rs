@@ -289,6 +289,8 @@ impl Text<'_> {
     }
 
     fn newline(&mut self) {
+        // An LF right after an escaped CR would belong to it.
+        self.put(if self.out.ends_with(b"\r") { " " } else { "" });
         let newline = *self.random.pick(&["\n", "\n", "\n", "\n", "\n", "\r\n", "\r"]);
         self.put(newline);
     }

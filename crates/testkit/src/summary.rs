@@ -170,7 +170,7 @@ fn present(text: &str) -> String {
             text.replace_range(start..end, "");
         }
     }
-    text
+    text.replace(",  }", " }").replace("{  }", "{}")
 }
 
 /// All warnings: how many of each kind, and what they say.
@@ -260,5 +260,6 @@ mod tests {
     fn absent_fields_are_left_out() {
         let text = "A { name: \"x\", missing: false, kd: None, maps: [], other: Some(1) }";
         assert_eq!(present(text), "A { name: \"x\", other: Some(1) }");
+        assert_eq!(present("A { kd: Some(1), other: [] }"), "A { kd: Some(1) }");
     }
 }

@@ -203,3 +203,73 @@ impl Maker {
         elements
     }
 }
+
+/// Objects that bring their own elements along, out of order, some of them twice, in up to three
+/// meshes.
+pub fn scattered(random: &mut Random) -> Scene {
+    let mut result = Scene::default();
+    for mesh in 0..1 + random.below(3) {
+        result.meshes.push(Mesh::default());
+        for _ in 0..1 + random.below(4) {
+            let wanted = Wanted { objects: 1, things: 20, curves: false, group_objects: false, ..ALL };
+            let part = scene(random, wanted);
+            let start = result.meshes[mesh].counts();
+            append(&mut result.meshes[mesh], &part.meshes[0]);
+            let (name, end) = (format!("part {}", result.objects.len()), result.meshes[mesh].counts());
+            result.objects.push(Object { name, kind: ObjectKind::Object, mesh, start, end });
+            result.materials = part.materials;
+        }
+    }
+    for _ in 0..random.below(3) {
+        let again = random.below(result.objects.len());
+        result.objects.push(result.objects[again].clone());
+    }
+    for i in (1..result.objects.len()).rev() {
+        result.objects.swap(i, random.below(i + 1));
+    }
+    result
+}
+
+/// Appends the arrays of another mesh, which has the same groups.
+fn append(mesh: &mut Mesh, other: &Mesh) {
+    let base = mesh.counts();
+    let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
+    mesh.positions.extend(&other.positions);
+    mesh.uvs.extend(&other.uvs);
+    mesh.normals.extend(&other.normals);
+    optional(&mut mesh.colors, &other.colors, positions, mesh.positions.len(), [f32::NAN; 4]);
+    optional(&mut mesh.position_weights, &other.position_weights, positions, mesh.positions.len(), 1.0);
+    optional(&mut mesh.uv_depths, &other.uv_depths, uvs, mesh.uvs.len(), 0.0);
+    append_elements(&mut mesh.faces, &other.faces, base);
+    append_elements(&mut mesh.lines, &other.lines, base);
+    mesh.points.extend(other.points.iter().map(|index| index + base.positions));
+    let moved = |run: &Run| Run { at: run.at.checked_add(base).unwrap(), value: run.value };
+    mesh.material_runs.extend(other.material_runs.iter().map(moved));
+    mesh.group_runs.extend(other.group_runs.iter().map(moved));
+    mesh.smoothing_runs.extend(other.smoothing_runs.iter().map(moved));
+    mesh.groups.clone_from(&other.groups);
+}
+
+fn append_elements(elements: &mut Elements, other: &Elements, base: Counts) {
+    let before = elements.corner_positions.len();
+    let after = before + other.corner_positions.len();
+    if elements.offsets.is_empty() {
+        elements.offsets.extend(other.offsets.first());
+    }
+    elements.offsets.extend(other.offsets.iter().skip(1).map(|offset| offset + before as u32));
+    elements.corner_positions.extend(other.corner_positions.iter().map(|index| index + base.positions));
+    let moved = |stream: &[u32], base: u32| -> Vec<u32> {
+        stream.iter().map(|&index| if index == NONE { NONE } else { index + base }).collect()
+    };
+    optional(&mut elements.corner_uvs, &moved(&other.corner_uvs, base.uvs), before, after, NONE);
+    optional(&mut elements.corner_normals, &moved(&other.corner_normals, base.normals), before, after, NONE);
+}
+
+/// Appends to an array that is empty or full; `missing` fills the gaps.
+fn optional<T: Copy>(values: &mut Vec<T>, other: &[T], before: usize, after: usize, missing: T) {
+    if !values.is_empty() || !other.is_empty() {
+        values.resize(before, missing);
+        values.extend_from_slice(other);
+        values.resize(after, missing);
+    }
+}

@@ -121,7 +121,8 @@ fn hard_texts_come_back() {
         "o\nv 0 0 0\nv 1 0 0\nv 0 1 0\no \nusemtl\nf 1 2 3\no x\no x\n".to_owned(),
         "o  a  b # c \nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl  x  y\ng  p  q \nf 1 2 3\n".to_owned(),
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nv 1 1 1\no b\nf 4 1 2\nv 2 2 2\nf 1 2 5\n".to_owned(),
-        "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\ncstype bspline\ndeg 1\ncurv 0 1 1 2\nparm u 0 0 1 1\nend\nv 5 5 5\n".to_owned(),
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\ncstype bspline\ndeg 1\ncurv 0 1 1 2\nparm u 0 0 1 1\nend\nv 5 5 5\n"
+            .to_owned(),
         "o a\nv 0 0 0\nv 1 0 0\ncstype bspline\ndeg 1\no b\nv 5 5 5\ncurv 0 1 1 3\nparm u 0 0 1 1\nend\n".to_owned(),
         format!("v 0 0 0\nv 1 0 0\ncstype bspline\ndeg 1\n{curve}cstype rat bspline\ndeg 1\n{curve}"),
         "v 0 0 0 1 2 3\n#MRGB ff102030\nv 1 0 0\n#MRGB ff405060\nv 2 0 0\n".to_owned(),

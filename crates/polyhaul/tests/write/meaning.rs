@@ -82,7 +82,8 @@ impl Say<'_> {
                     Some(&index) => (i64::from(index) + base).to_string(),
                 };
                 let position = i64::from(elements.corner_positions[corner]) + self.bases[0];
-                let (uv, normal) = (of(&elements.corner_uvs, self.bases[1]), of(&elements.corner_normals, self.bases[2]));
+                let (uv, normal) =
+                    (of(&elements.corner_uvs, self.bases[1]), of(&elements.corner_normals, self.bases[2]));
                 format!("{position}/{uv}/{normal}")
             };
             let corners: Vec<_> = elements.corners(index as usize).map(corner).collect();

@@ -7,9 +7,39 @@ use polyhaul::options::{Digits, ObjOptions};
 
 fn values() -> Vec<f32> {
     let mut values = vec![
-        0.0, 1.0, 0.1, 0.5, 1.5, 2.5, 0.25, 0.125, 0.0625, 0.03125, 1e-6, 5e-7, 4.9999997e-7, 1e-7, 999_999.94, 1e6, 9_999_999.0,
-        16_777_216.0, 1e9, 4_294_967_296.0, 1.844_674_4e19, 1e30, f32::MAX, f32::MIN_POSITIVE, 1e-45, 1.1754942e-38,
-        0.999_999_94, 0.999_999_5, 99_999.995, 123_456.79, f32::EPSILON, f32::INFINITY, f32::NAN,
+        0.0,
+        1.0,
+        0.1,
+        0.5,
+        1.5,
+        2.5,
+        0.25,
+        0.125,
+        0.0625,
+        0.03125,
+        1e-6,
+        5e-7,
+        4.9999997e-7,
+        1e-7,
+        999_999.94,
+        1e6,
+        9_999_999.0,
+        16_777_216.0,
+        1e9,
+        4_294_967_296.0,
+        1.844_674_4e19,
+        1e30,
+        f32::MAX,
+        f32::MIN_POSITIVE,
+        1e-45,
+        1.1754942e-38,
+        0.999_999_94,
+        0.999_999_5,
+        99_999.995,
+        123_456.79,
+        f32::EPSILON,
+        f32::INFINITY,
+        f32::NAN,
     ];
     let mut random = Random::new(11);
     values.extend((0..3000).map(|_| f32::from_bits(random.bits() as u32)));
@@ -23,7 +53,8 @@ fn values() -> Vec<f32> {
 fn scene(colored: bool) -> Scene {
     let values = values();
     let rows: Vec<[f32; 3]> = values.chunks_exact(3).map(|row| [row[0], row[1], row[2]]).collect();
-    let mut mesh = Mesh { normals: rows.clone(), uvs: rows.iter().map(|row| [row[0], row[1]]).collect(), ..Mesh::default() };
+    let mut mesh =
+        Mesh { normals: rows.clone(), uvs: rows.iter().map(|row| [row[0], row[1]]).collect(), ..Mesh::default() };
     if colored {
         mesh.colors = rows.iter().map(|row| [row[0], row[1], 0.5, row[2]]).collect();
         mesh.uv_depths = rows.iter().map(|row| row[2]).collect();
@@ -33,7 +64,13 @@ fn scene(colored: bool) -> Scene {
 }
 
 fn options(digits: Digits) -> WriteOptions {
-    with(ObjOptions { position_digits: digits, uv_digits: digits, normal_digits: digits, color_digits: digits, ..ObjOptions::default() })
+    with(ObjOptions {
+        position_digits: digits,
+        uv_digits: digits,
+        normal_digits: digits,
+        color_digits: digits,
+        ..ObjOptions::default()
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -113,5 +150,9 @@ fn weights_keep_their_bits() {
     let again = read(bytes(&scene, &options(Digits::Shortest)));
     let found = again.meshes[0].position_weights.iter().zip(&scene.meshes[0].position_weights);
     assert!(found.clone().count() > 1000);
-    assert!(found.clone().all(|(found, expected)| found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()));
+    assert!(
+        found
+            .clone()
+            .all(|(found, expected)| found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan())
+    );
 }

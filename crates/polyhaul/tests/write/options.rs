@@ -142,7 +142,8 @@ fn objects_can_be_groups() {
 #[test]
 fn materials_can_be_groups() {
     let (found, all) = both(|options| options.export_material_groups = true);
-    let expected = all.replace("usemtl red", "g first_red\nusemtl red").replace("usemtl blue", "g first_blue\nusemtl blue");
+    let expected =
+        all.replace("usemtl red", "g first_red\nusemtl red").replace("usemtl blue", "g first_blue\nusemtl blue");
     assert_eq!(found, expected);
 }
 
@@ -173,7 +174,8 @@ fn digits_are_those_of_their_kind() {
         };
         let found = text(&scene(), &with(obj));
         let line = |keyword: &str, parts: &[(f32, usize)]| {
-            let numbers: String = parts.iter().map(|&(value, shift)| format!(" {}", number(value, (places + shift) % 14))).collect();
+            let numbers: String =
+                parts.iter().map(|&(value, shift)| format!(" {}", number(value, (places + shift) % 14))).collect();
             format!("\n{keyword}{numbers}\n")
         };
         for expected in [
@@ -201,15 +203,20 @@ fn more_digits_than_there_are_do_no_harm() {
 
 #[test]
 fn axes_are_turned_and_positions_scaled() {
-    let turned = |forward_axis, up_axis| text(&scene(), &with(ObjOptions { forward_axis, up_axis, ..ObjOptions::default() }));
+    let turned =
+        |forward_axis, up_axis| text(&scene(), &with(ObjOptions { forward_axis, up_axis, ..ObjOptions::default() }));
     let found = turned(Axis::Y, Axis::Z);
     assert!(found.contains("\nv 0.000000 2.000000 0.500000 1.0000 0.5000 0.2500\n"), "{found}");
     assert!(found.contains("\nvn 0.0000 0.8000 0.6000\n"), "{found}");
     let (found, all) = both(|options| options.global_scale = 10.0);
-    assert!(found.contains("\nv 1.000000 2.000000 3.000000\n") && found.contains("\nvn 0.0000 0.6000 -0.8000\n"), "{found}");
+    assert!(
+        found.contains("\nv 1.000000 2.000000 3.000000\n") && found.contains("\nvn 0.0000 0.6000 -0.8000\n"),
+        "{found}"
+    );
     assert_eq!(less(&found, &["v"]), less(&all, &["v"]));
     let before = scene();
-    let options = ObjOptions { up_axis: Axis::Z, forward_axis: Axis::X, export_triangulated_mesh: true, ..ObjOptions::default() };
+    let options =
+        ObjOptions { up_axis: Axis::Z, forward_axis: Axis::X, export_triangulated_mesh: true, ..ObjOptions::default() };
     bytes(&before, &with(options));
     assert_same(&before, &scene(), "the caller's scene is left alone");
 }

@@ -14,7 +14,13 @@ fn scenes(seed: u64, count: usize, wanted: Wanted) -> Vec<Scene> {
 
 fn shortest() -> WriteOptions {
     let digits = Digits::Shortest;
-    let obj = ObjOptions { position_digits: digits, uv_digits: digits, normal_digits: digits, color_digits: digits, ..ObjOptions::default() };
+    let obj = ObjOptions {
+        position_digits: digits,
+        uv_digits: digits,
+        normal_digits: digits,
+        color_digits: digits,
+        ..ObjOptions::default()
+    };
     with(obj)
 }
 
@@ -81,6 +87,21 @@ fn threads_and_chunks_make_no_difference() {
                 let options = WriteOptions { run: run(threads, chunk_bytes), ..WriteOptions::default() };
                 assert!(bytes(scene, &options) == expected, "scene {number}, {threads} threads, {chunk_bytes:?}");
             }
+        }
+    }
+}
+
+/// Objects that do not cover their meshes from end to end.
+#[test]
+fn scattered_objects_come_back() {
+    let mut random = Random::new(10);
+    let scenes: Vec<Scene> = (0..300).map(|_| generate::scattered(&mut random)).collect();
+    check(&scenes);
+    for scene in &scenes[..10] {
+        let expected = bytes(scene, &plain());
+        for (threads, chunk_bytes) in [(1, 1), (3, 7), (7, 100)] {
+            let options = WriteOptions { run: run(threads, Some(chunk_bytes)), ..WriteOptions::default() };
+            assert!(bytes(scene, &options) == expected);
         }
     }
 }

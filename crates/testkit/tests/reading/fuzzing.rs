@@ -63,11 +63,11 @@ fn run(body: fn(&[u8]), inputs: impl Iterator<Item = Vec<u8>>) {
     assert!(faults.is_empty(), "{} kinds of faults in {count} inputs:\n{}", faults.len(), shown.concat());
 }
 
-/// The place and the words of a message, without its numbers.
+/// The place of a message and how its lines begin, without numbers.
 fn kind_of(message: &str) -> String {
     let mut lines = message.lines();
     let place = lines.next().unwrap_or_default().to_owned();
-    let words = |line: &str| line.chars().filter(|c| c.is_alphabetic()).take(50).collect::<String>();
+    let words = |line: &str| line.chars().filter(|c| c.is_alphabetic()).take(18).collect::<String>();
     lines.map(words).fold(place, |kind, line| kind + &line)
 }
 

@@ -1,7 +1,7 @@
 //! Faces, lines and points as text, and the state lines between them.
 
 use super::plan::{Held, Key, Planned, held};
-use super::writer::{Out, Text};
+use super::writer::{self, Out, Text};
 use crate::error::Result;
 use crate::model::{Counts, Elements, Mesh, NONE, ObjectKind, Run};
 use polyhaul_text::format::{IndexLine, Page};
@@ -77,9 +77,9 @@ impl<'a> StateLines<'a> {
         if options.export_material_groups {
             out.whole(|page| {
                 page.bytes(b"g ");
-                page.bytes(self.planned.object.name.as_bytes());
+                page.bytes(self.planned.object.name.replace(['\n', '\r', '\0'], "_").as_bytes());
                 page.byte(b'_');
-                page.bytes(name.as_bytes());
+                writer::name(page, name);
                 page.byte(b'\n');
             })?;
         }
@@ -121,7 +121,7 @@ fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
     page.bytes(keyword);
     if !bare {
         page.byte(b' ');
-        page.bytes(name.as_bytes());
+        writer::name(page, name);
     }
     page.byte(b'\n');
 }

@@ -159,7 +159,7 @@ fn file_header(out: &mut Out, library: Option<&str>) -> Result<()> {
         page.bytes(concat!("# polyhaul ", env!("CARGO_PKG_VERSION"), "\n").as_bytes());
         if let Some(library) = library {
             page.bytes(b"mtllib ");
-            page.bytes(library.as_bytes());
+            name(page, library);
             page.byte(b'\n');
         }
     })
@@ -186,7 +186,7 @@ impl Text<'_> {
         let is_group = planned.object.kind == ObjectKind::Group || self.options.export_object_groups;
         out.whole(|page| {
             page.bytes(if is_group { b"g " } else { b"o " });
-            page.bytes(planned.object.name.as_bytes());
+            name(page, &planned.object.name);
             page.byte(b'\n');
         })
     }
@@ -264,6 +264,21 @@ fn curve_body(page: &mut Page<'_>, curve: &Curve, add: u32, count: u32, digits: 
     page.bytes(b"\nparm u");
     numbers(page, &curve.knots, digits);
     page.bytes(b"\nend\n");
+}
+
+/// A name up to the end of its line. It must not end the line itself, nor join the next one to it:
+/// newlines and NUL become `_`, and a blank follows a last backslash.
+pub(super) fn name(page: &mut Page<'_>, name: &str) {
+    for part in name.split_inclusive(['\n', '\r', '\0']) {
+        let kept = part.trim_end_matches(['\n', '\r', '\0']);
+        page.bytes(kept.as_bytes());
+        if kept.len() < part.len() {
+            page.byte(b'_');
+        }
+    }
+    if name.ends_with('\\') {
+        page.byte(b' ');
+    }
 }
 
 /// A blank before each number.

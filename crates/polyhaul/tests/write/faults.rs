@@ -1,0 +1,282 @@
+//! Writers that fail, and writes that are cancelled: an error, the old file, and nothing else.
+
+use super::support::*;
+use polyhaul::model::Scene;
+use polyhaul::options::{Cancel, Progress, RunOptions};
+use polyhaul::{ErrorKind, Output, WriteOptions};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// A scene of about 1 MB of text.
+fn scene() -> &'static Scene {
+    static SCENE: OnceLock<Scene> = OnceLock::new();
+    SCENE.get_or_init(|| polyhaul::read(data("blender/monkey2.obj")).unwrap())
+}
+
+fn options(threads: usize, chunk_bytes: Option<usize>) -> WriteOptions {
+    WriteOptions { run: run(threads, chunk_bytes), ..WriteOptions::default() }
+}
+
+/// What a writer does from some byte on.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Fails(io::ErrorKind),
+    TakesNothing,
+    ClaimsTooMuch,
+    Panics,
+}
+
+/// A writer that takes `left` bytes in pieces of any size, with interruptions, and then does wrong.
+struct Faulty {
+    left: usize,
+    fault: Fault,
+    calls: usize,
+    /// Calls after the fault.
+    late: Arc<AtomicUsize>,
+    done: bool,
+}
+
+impl Write for Faulty {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.calls += 1;
+        if self.done {
+            self.late.fetch_add(1, Relaxed);
+        }
+        if self.calls.is_multiple_of(3) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if self.left > 0 {
+            let count = bytes.len().min(self.left).min(10_000);
+            self.left -= count;
+            return Ok(count);
+        }
+        self.done = true;
+        match self.fault {
+            Fault::Fails(kind) => Err(kind.into()),
+            Fault::TakesNothing => Ok(0),
+            Fault::ClaimsTooMuch => Ok(bytes.len() + 1),
+            Fault::Panics => std::panic::resume_unwind(Box::new("the host panics")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs something that must not hang.
+fn in_time<T: Send + 'static>(what: String, work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = mpsc::channel();
+    let worker = std::thread::spawn(move || sender.send(work()));
+    let result = receiver.recv_timeout(Duration::from_secs(60));
+    if result.is_ok() {
+        let _ = worker.join();
+    }
+    result.unwrap_or_else(|error| panic!("{what}: {error}"))
+}
+
+fn fails_at(byte: usize, fault: Fault, options: WriteOptions) -> polyhaul::Error {
+    let late = Arc::new(AtomicUsize::new(0));
+    let writer = Faulty { left: byte, fault, calls: 0, late: late.clone(), done: false };
+    let what = format!("{fault:?} at {byte}, {:?}", options.run);
+    let result = in_time(what.clone(), move || {
+        polyhaul::save(scene(), Output::Writer(Box::new(writer), "the host".into()), &options)
+    });
+    assert_eq!(late.load(Relaxed), 0, "{what}: called again after a failure");
+    result.err().unwrap_or_else(|| panic!("{what}: no error"))
+}
+
+#[test]
+fn a_writer_that_fails_is_an_error_at_any_byte() {
+    let size = bytes(scene(), &plain()).len();
+    let mut places: Vec<usize> = (0..64).collect();
+    places.extend((1..40).map(|i| size * i / 40));
+    places.extend(size - 40..size);
+    for threads in [1, 2, 7] {
+        for &byte in &places {
+            let fault = Fault::Fails(io::ErrorKind::StorageFull);
+            let error = fails_at(byte, fault, options(threads, None));
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::StorageFull);
+            assert!(error.to_string().contains("the host"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_fails_between_small_chunks_is_an_error() {
+    for threads in [1, 2, 7] {
+        for byte in (0..20_000).step_by(997) {
+            let error = fails_at(byte, Fault::Fails(io::ErrorKind::BrokenPipe), options(threads, Some(500)));
+            assert_eq!(error.kind(), ErrorKind::Io);
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_breaks_its_contract_is_an_error() {
+    for threads in [1, 2, 7] {
+        for byte in [0, 1, 400_000] {
+            for fault in [Fault::TakesNothing, Fault::ClaimsTooMuch] {
+                let error = fails_at(byte, fault, options(threads, None));
+                assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::Host), "{error:?}");
+            }
+            let error = fails_at(byte, Fault::Panics, options(threads, None));
+            assert!(matches!(error.kind(), ErrorKind::Host | ErrorKind::Internal), "{error:?}");
+        }
+    }
+}
+
+/// A writer that takes everything and fails when it is flushed.
+struct FailsToFlush;
+
+impl Write for FailsToFlush {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+}
+
+#[test]
+fn a_flush_that_fails_is_an_error() {
+    let error = polyhaul::save(scene(), Output::Writer(Box::new(FailsToFlush), "host".into()), &plain()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+}
+
+/// A writer sees large blocks only, but for the last.
+#[test]
+fn a_writer_sees_large_blocks() {
+    #[derive(Clone, Default)]
+    struct Sizes(Arc<std::sync::Mutex<Vec<usize>>>);
+    impl Write for Sizes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().push(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    for threads in THREADS {
+        let sizes = Sizes::default();
+        polyhaul::save(scene(), Output::Writer(Box::new(sizes.clone()), "host".into()), &options(threads, None))
+            .unwrap();
+        let sizes = sizes.0.lock().unwrap().clone();
+        let (_, rest) = sizes.split_last().unwrap();
+        assert!(rest.iter().all(|&size| size >= 64 << 10), "{sizes:?}");
+    }
+}
+
+fn cancelling(threads: usize, chunk_bytes: Option<usize>, after: u64) -> (WriteOptions, Cancel) {
+    let cancel = Cancel::default();
+    let flag = cancel.clone();
+    let progress = Progress(Arc::new(move |done, _| {
+        if done >= after {
+            flag.cancel();
+        }
+    }));
+    let run = RunOptions { cancel: cancel.clone(), progress: Some(progress), ..run(threads, chunk_bytes) };
+    (WriteOptions { run, ..WriteOptions::default() }, cancel)
+}
+
+#[test]
+fn a_cancelled_write_leaves_the_old_file_alone() {
+    let folder = Folder::new();
+    let path = folder.file("a.obj", "old");
+    folder.file("a.mtl", "old library");
+    for threads in [1, 2, 7] {
+        for (chunk_bytes, after) in [(None, 0), (Some(1000), 0), (Some(1000), 500_000), (Some(1000), 1_000_000)] {
+            let (options, _) = cancelling(threads, chunk_bytes, after);
+            let target = path.clone();
+            let what = format!("{threads} threads, after {after}");
+            let result = in_time(what.clone(), move || polyhaul::save(scene(), Output::Path(target), &options));
+            assert_eq!(result.expect_err(&what).kind(), ErrorKind::Cancelled);
+            assert_eq!(folder.names(), ["a.mtl", "a.obj"], "{what}");
+            assert_eq!((folder.text("a.obj"), folder.text("a.mtl")), ("old".into(), "old library".into()), "{what}");
+        }
+    }
+}
+
+#[test]
+fn what_is_cancelled_before_it_begins_does_nothing() {
+    for triangulate in [false, true] {
+        let folder = Folder::new();
+        let (mut options, cancel) = cancelling(2, None, u64::MAX);
+        options.obj.export_triangulated_mesh = triangulate;
+        cancel.cancel();
+        let error = polyhaul::save(scene(), Output::Path(folder.join("a.obj")), &options).unwrap_err();
+        assert_eq!((error.kind(), folder.names()), (ErrorKind::Cancelled, vec![]));
+    }
+}
+
+/// Cancelling at some moment: the old file or the whole new one, and the result says which.
+#[test]
+fn a_cancel_at_any_moment_leaves_a_whole_file() {
+    let folder = Folder::new();
+    let new = bytes(scene(), &plain());
+    for threads in [1, 2, 7] {
+        for delay_us in [0, 50, 200, 500, 1000, 2000, 4000, 8000] {
+            let path = folder.file("monkey2.obj", "old");
+            let (options, cancel) = cancelling(threads, Some(5000), u64::MAX);
+            let canceller = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_micros(delay_us));
+                cancel.cancel();
+            });
+            let result = polyhaul::save(scene(), Output::Path(path.clone()), &options);
+            canceller.join().unwrap();
+            let found = std::fs::read(&path).unwrap();
+            match result {
+                Ok(_) => assert!(found == new),
+                Err(error) => assert_eq!((error.kind(), found.as_slice()), (ErrorKind::Cancelled, &b"old"[..])),
+            }
+            assert!(folder.names().iter().all(|name| ["monkey2.mtl", "monkey2.obj"].contains(&name.as_str())));
+        }
+    }
+}
+
+#[test]
+fn progress_grows_to_the_end() {
+    for threads in THREADS {
+        let (last, calls) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let (seen, count) = (last.clone(), calls.clone());
+        let progress = Progress(Arc::new(move |done, total| {
+            assert!(seen.swap(done, Relaxed) <= done && total.is_some_and(|total| done <= total));
+            count.fetch_add(1, Relaxed);
+        }));
+        let run = RunOptions { progress: Some(progress), ..run(threads, None) };
+        let written = bytes(scene(), &WriteOptions { run, ..WriteOptions::default() });
+        assert_eq!(last.load(Relaxed), written.len() as u64);
+        assert!(calls.load(Relaxed) > 3);
+    }
+}
+
+/// A report says what was written.
+#[test]
+fn the_report_counts_all_bytes() {
+    let folder = Folder::new();
+    let report = polyhaul::save(scene(), Output::Path(folder.join("a.obj")), &options(2, None)).unwrap();
+    let size: usize = folder.names().iter().map(|name| folder.text(name).len()).sum();
+    assert_eq!((report.bytes_out, folder.names().len()), (size as u64, 2));
+    assert_eq!(report.threads, 2);
+}
+
+/// A failure after the library is complete leaves both old files.
+#[cfg(unix)]
+#[test]
+fn a_library_that_cannot_be_written_leaves_both_old_files() {
+    let folder = Folder::new();
+    folder.file("a.obj", "old");
+    std::fs::create_dir(folder.join("a.mtl")).unwrap();
+    let mut scene = scene().clone();
+    scene.material_libraries.clear();
+    let error = polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &plain()).unwrap_err();
+    assert!(error.kind() == ErrorKind::Io && error.to_string().contains("a.mtl"), "{error}");
+    assert_eq!((folder.text("a.obj").as_str(), folder.names()), ("old", vec!["a.mtl".into(), "a.obj".into()]));
+}

@@ -1,0 +1,260 @@
+//! Where the material library goes and what it is called.
+
+use super::support::*;
+use polyhaul::model::{Color, Counts, Material, Mesh, Run, Scene};
+use polyhaul::options::ObjOptions;
+use polyhaul::{Output, WriteOptions};
+use std::fs;
+
+/// A triangle with these materials; names that begin with `?` are used and nowhere defined.
+fn scene(libraries: &[&str], materials: &[&str]) -> Scene {
+    let material = |name: &&str| match name.strip_prefix('?') {
+        Some(name) => Material { name: name.into(), missing: true, ..Material::default() },
+        None => Material { name: (*name).into(), diffuse: Some(Color::Rgb([0.5; 3])), ..Material::default() },
+    };
+    let mut mesh = Mesh { positions: vec![[0.0; 3]; 3], ..Mesh::default() };
+    mesh.faces.offsets = vec![0, 3];
+    mesh.faces.corner_positions = vec![0, 1, 2];
+    if !materials.is_empty() {
+        mesh.material_runs = vec![Run { at: Counts::default(), value: 0 }];
+    }
+    Scene {
+        meshes: vec![mesh],
+        materials: materials.iter().map(material).collect(),
+        material_libraries: libraries.iter().map(|&name| name.into()).collect(),
+        ..Scene::default()
+    }
+}
+
+const RED: &str = "# polyhaul MTL File\n\nnewmtl red\nKd 0.500000 0.500000 0.500000\n";
+
+/// What is in the folder after writing `out.obj` into it, and the `mtllib` line.
+#[track_caller]
+fn written(folder: &Folder, scene: &Scene) -> (Vec<String>, String) {
+    polyhaul::write(scene, folder.join("out.obj")).unwrap();
+    let text = folder.text("out.obj");
+    (folder.names(), lines(&text, "mtllib").join(","))
+}
+
+#[track_caller]
+fn expect(found: (Vec<String>, String), names: &[&str], line: &str) {
+    assert_eq!((found.0.iter().map(String::as_str).collect::<Vec<_>>(), found.1.as_str()), (names.to_vec(), line));
+}
+
+#[test]
+fn without_materials_there_is_none() {
+    expect(written(&Folder::new(), &scene(&[], &[])), &["out.obj"], "");
+    let folder = Folder::new();
+    let options = with(ObjOptions { export_materials: false, ..ObjOptions::default() });
+    polyhaul::save(&scene(&["all.mtl"], &["red"]), Output::Path(folder.join("out.obj")), &options).unwrap();
+    assert_eq!(folder.names(), ["out.obj"]);
+}
+
+#[test]
+fn without_a_name_it_takes_the_scenes() {
+    let folder = Folder::new();
+    expect(written(&folder, &scene(&[], &["red"])), &["out.mtl", "out.obj"], "mtllib out.mtl");
+    assert_eq!(folder.text("out.mtl"), RED);
+    let folder = Folder::new();
+    polyhaul::write(&scene(&[], &["red"]), folder.join("scene.v1.obj")).unwrap();
+    assert_eq!(folder.names(), ["scene.v1.mtl", "scene.v1.obj"]);
+}
+
+#[test]
+fn it_keeps_its_name() {
+    let folder = Folder::new();
+    for _ in 0..2 {
+        expect(written(&folder, &scene(&["all.mtl"], &["red"])), &["all.mtl", "out.obj"], "mtllib all.mtl");
+        assert_eq!(folder.text("all.mtl"), RED);
+    }
+}
+
+#[test]
+fn another_file_of_its_name_is_left_alone() {
+    let folder = Folder::new();
+    folder.file("all.mtl", "newmtl other\n");
+    let found = written(&folder, &scene(&["all.mtl"], &["red"]));
+    expect(found, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
+    assert_eq!((folder.text("all.mtl").as_str(), folder.text("out.mtl").as_str()), ("newmtl other\n", RED));
+}
+
+#[test]
+fn a_folder_or_a_link_of_its_name_is_left_alone() {
+    let folder = Folder::new();
+    fs::create_dir(folder.join("all.mtl")).unwrap();
+    let found = written(&folder, &scene(&["all.mtl"], &["red"]));
+    expect(found, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
+}
+
+/// A link that leads out of the folder, to nothing yet, must not be followed: the name came out of a file.
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_outside_is_not_followed() {
+    let (folder, outside) = (Folder::new(), Folder::new());
+    std::os::unix::fs::symlink(outside.join("made"), folder.join("all.mtl")).unwrap();
+    polyhaul::write(&scene(&["all.mtl"], &["red"]), folder.join("out.obj")).unwrap();
+    assert_eq!(outside.names(), Vec::<String>::new());
+}
+
+#[test]
+fn several_libraries_become_one() {
+    let folder = Folder::new();
+    let found = written(&folder, &scene(&["one.mtl", "two.mtl"], &["red"]));
+    expect(found, &["out.mtl", "out.obj"], "mtllib out.mtl");
+}
+
+/// Whatever the name, the file lies in the scene's folder or is not written, and the name that the
+/// scene says leads to the materials.
+#[test]
+fn it_never_leaves_the_folder() {
+    let names = [
+        "sub/all.mtl",
+        "../all.mtl",
+        "/tmp/polyhaul-write-test/all.mtl",
+        "..",
+        ".",
+        "",
+        "..\\all.mtl",
+        "sub\\all.mtl",
+        "C:all.mtl",
+        "C:\\all.mtl",
+        "./all.mtl",
+        "sub/",
+        "a/../../all.mtl",
+        "~/all.mtl",
+        " ",
+        "all.mtl ",
+        "-",
+        "nul\0.mtl",
+        "line\n.mtl",
+        "tail\\",
+    ];
+    let wrong: Vec<String> =
+        names.into_iter().filter_map(|name| wrong_place(name).map(|why| format!("{name:?}: {why}"))).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What is wrong with a scene that says this name, once it is written.
+fn wrong_place(name: &str) -> Option<String> {
+    let parent = Folder::new();
+    fs::create_dir(parent.join("inner")).unwrap();
+    let out = parent.join("inner/out.obj");
+    if let Err(error) = polyhaul::write(&scene(&[name], &["red"]), &out) {
+        return Some(error.to_string());
+    }
+    if parent.names() != ["inner"] {
+        return Some(format!("written outside: {:?}", parent.names()));
+    }
+    let inside: Vec<_> = fs::read_dir(parent.join("inner")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    if inside.len() != 2 || !inside.iter().all(|path| path.is_file()) {
+        return Some(format!("not two files: {inside:?}"));
+    }
+    let again = match polyhaul::read(&out) {
+        Ok(again) => again,
+        Err(error) => return Some(error.to_string()),
+    };
+    let line = fs::read_to_string(&out).unwrap().lines().nth(1).map(str::to_owned);
+    let found = again.materials.len() == 1 && !again.materials[0].missing;
+    (!found).then(|| format!("the materials are lost, {line:?}, {inside:?}"))
+}
+
+#[test]
+fn a_name_that_is_too_long_is_not_kept() {
+    let folder = Folder::new();
+    let name = format!("{}.mtl", "x".repeat(300));
+    expect(written(&folder, &scene(&[&name], &["red"])), &["out.mtl", "out.obj"], "mtllib out.mtl");
+}
+
+/// The library must not take the place of the scene that names it.
+#[test]
+fn a_library_that_is_called_like_the_scene_gets_another_name() {
+    let folder = Folder::new();
+    let out = folder.join("out.obj");
+    polyhaul::write(&scene(&["out.obj"], &["red"]), &out).unwrap();
+    let again = polyhaul::read(&out).unwrap();
+    assert_eq!(again.meshes[0].faces.len(), 1);
+    assert!(!again.materials[0].missing, "{:?}: {}", folder.names(), folder.text("out.obj"));
+}
+
+#[test]
+fn a_scene_that_is_called_like_a_library_keeps_both() {
+    let folder = Folder::new();
+    let out = folder.join("out.mtl");
+    let options = WriteOptions { format: Some(polyhaul::Format::Obj), ..WriteOptions::default() };
+    match polyhaul::save(&scene(&[], &["red"]), Output::Path(out.clone()), &options) {
+        Err(error) => assert_eq!(error.kind(), polyhaul::ErrorKind::Usage),
+        Ok(_) => {
+            let again =
+                polyhaul::ReadOptions { format: Some(polyhaul::Format::Obj), ..polyhaul::ReadOptions::default() };
+            let again = polyhaul::load(polyhaul::Input::Path(out), &again).unwrap().scene;
+            assert_eq!(again.meshes[0].faces.len(), 1);
+            assert!(!again.materials[0].missing, "{:?}: {}", folder.names(), folder.text("out.mtl"));
+        }
+    }
+}
+
+#[test]
+fn a_library_that_was_not_found_is_named_and_not_made() {
+    expect(written(&Folder::new(), &scene(&["gone.mtl"], &["?red"])), &["out.obj"], "mtllib gone.mtl");
+    let found = written(&Folder::new(), &scene(&["../gone.mtl"], &["?red"]));
+    expect(found, &["out.obj"], "mtllib ../gone.mtl");
+    let folder = Folder::new();
+    folder.file("gone.mtl", "newmtl red\nKd 1 0 0\n");
+    expect(written(&folder, &scene(&["gone.mtl"], &["?red"])), &["gone.mtl", "out.obj"], "mtllib gone.mtl");
+    assert_eq!(folder.text("gone.mtl"), "newmtl red\nKd 1 0 0\n");
+}
+
+#[test]
+fn missing_materials_without_a_library_make_none() {
+    expect(written(&Folder::new(), &scene(&[], &["?red"])), &["out.obj"], "");
+}
+
+#[test]
+fn missing_materials_are_not_made_up() {
+    let folder = Folder::new();
+    expect(written(&folder, &scene(&["all.mtl"], &["?blue", "red"])), &["all.mtl", "out.obj"], "mtllib all.mtl");
+    assert_eq!(folder.text("all.mtl"), RED);
+}
+
+#[test]
+fn streams_name_it_and_write_none() {
+    assert_eq!(text(&scene(&["all.mtl"], &["red"]), &plain()).lines().next(), Some("mtllib all.mtl"));
+    assert!(lines(&text(&scene(&[], &["red"]), &plain()), "mtllib").is_empty());
+}
+
+/// Nothing is known of what a stream refers to; the file that is written still refers to it.
+#[test]
+fn a_scene_from_a_stream_keeps_its_reference() {
+    let folder = Folder::new();
+    folder.file("all.mtl", "newmtl red\nKd 1 0 0\n");
+    let scene = read("mtllib all.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl red\nf 1 2 3\n");
+    expect(written(&folder, &scene), &["all.mtl", "out.obj"], "mtllib all.mtl");
+}
+
+/// Converting a scene in its own folder under another name does not harm the first.
+#[test]
+fn a_copy_beside_the_scene_leaves_its_library_alone() {
+    let folder = Folder::new();
+    let library = "# mine\nnewmtl red\nKd 1 0 0\nunknown statement\n";
+    folder.file("a.mtl", library);
+    let scene = folder.file("a.obj", "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl red\nf 1 2 3\n");
+    polyhaul::write(&polyhaul::read(&scene).unwrap(), folder.join("b.obj")).unwrap();
+    assert_eq!(folder.text("a.mtl"), library);
+    assert_eq!(folder.names(), ["a.mtl", "a.obj", "b.mtl", "b.obj"]);
+    let again = polyhaul::read(folder.join("b.obj")).unwrap();
+    assert_eq!(again.materials, polyhaul::read(scene).unwrap().materials);
+}
+
+/// Names with spaces are one name, also where they are read again.
+#[test]
+fn a_name_with_spaces_leads_to_the_materials() {
+    for name in ["my scene.mtl", "a.mtl b.mtl", "a.mtl copy"] {
+        let folder = Folder::new();
+        polyhaul::write(&scene(&[name], &["red"]), folder.join("out.obj")).unwrap();
+        let again = polyhaul::read(folder.join("out.obj")).unwrap();
+        assert!(!again.materials[0].missing, "{name}: {:?}", folder.names());
+    }
+    let folder = Folder::new();
+    polyhaul::write(&scene(&[], &["red"]), folder.join("my own scene.obj")).unwrap();
+    assert!(!polyhaul::read(folder.join("my own scene.obj")).unwrap().materials[0].missing);
+}
