@@ -146,15 +146,21 @@ impl Error {
         self.0.diagnostic.hint = Some(hint.into());
         self
     }
+}
 
-    /// The same error, placed in `file` where it has no file yet.
-    pub fn in_file(mut self, file: &Arc<str>) -> Error {
-        let place = &mut self.0.diagnostic.place;
-        if place.file.is_empty() {
-            place.file = file.clone();
-        }
-        self
-    }
+/// Appends to a list that grows with the input: a lack of memory is an error that names `what`.
+pub(crate) fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
+    items.try_reserve(1).map_err(|_| Error::memory(what))?;
+    items.push(item);
+    Ok(())
+}
+
+/// A copy of `text`; a lack of memory is an error.
+pub(crate) fn try_string(text: &str) -> Result<String> {
+    let mut copy = String::new();
+    copy.try_reserve_exact(text.len()).map_err(|_| Error::memory("names"))?;
+    copy.push_str(text);
+    Ok(copy)
 }
 
 impl Excerpt {

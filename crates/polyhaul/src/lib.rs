@@ -28,6 +28,7 @@
 //!
 //! It prints nothing, installs no handlers and never ends the process.
 
+mod check;
 pub mod error;
 mod formats;
 mod load;

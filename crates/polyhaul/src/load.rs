@@ -1,7 +1,7 @@
 //! Reading a scene: source, format, and the files that it refers to.
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{Format, mtl, obj};
+use crate::error::{Error, ErrorKind, Result, try_push, try_string};
+use crate::formats::{Format, mtl, names, obj};
 use crate::model::Material;
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::TextChunks;
@@ -38,10 +38,10 @@ fn read(input: Input, options: &ReadOptions, report: &mut Report) -> Result<crat
             let mut scene = found.scene;
             if options.load_materials {
                 let resolver = Resolver::beside(path.as_deref(), options);
-                let mut libraries = Libraries { resolver, options, report, defined: Vec::new(), seen: HashSet::new() };
+                let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
+                let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
+                let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
                 scene.material_libraries = libraries.read_all(&found.libraries)?;
-                let defined = libraries.defined;
-                merge(&mut scene.materials, defined);
                 // Without a folder nothing was looked for, and the missing libraries are noted already.
                 if path.is_some() {
                     note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
@@ -70,91 +70,165 @@ struct Libraries<'a> {
     resolver: Resolver,
     options: &'a ReadOptions,
     report: &'a mut Report,
-    defined: Vec<Material>,
-    seen: HashSet<String>,
+    materials: Definitions<'a>,
+    /// The names of the scene, as they stand there.
+    seen: HashSet<&'a str>,
+    /// The files that were read: a file may have many names.
+    files: HashSet<PathBuf>,
+    /// How often a file was looked for under a name that has blanks.
+    probes: u64,
 }
 
-impl Libraries<'_> {
+impl<'a> Libraries<'a> {
     /// Reads all libraries once each; returns their names.
-    fn read_all(&mut self, references: &[obj::Reference]) -> Result<Vec<String>> {
+    fn read_all(&mut self, references: &'a [obj::Reference]) -> Result<Vec<String>> {
         let mut names = Vec::new();
+        let mut last = None;
         for reference in references {
-            for name in self.names(&reference.name) {
-                if self.seen.contains(&name) {
-                    continue;
-                }
-                if self.seen.len() as u64 >= self.options.limits.files {
-                    let limit = self.options.limits.files;
-                    let message = format!("the scene refers to more than {limit} files (files)");
-                    let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
-                    return Err(error.with_hint("raise Limits::files to read them"));
-                }
-                self.read(&name, reference)?;
-                self.seen.insert(name.clone());
-                names.push(name);
+            // Many exporters repeat the statement before each object.
+            if last.replace(&reference.name) == Some(&reference.name) || self.seen.contains(&*reference.name) {
+                continue;
+            }
+            let mut rest: &'a str = &reference.name;
+            if self.is_one_name(reference)? {
+                self.add(std::mem::take(&mut rest), reference, &mut names)?;
+            }
+            while let Some((name, others)) = split_name(rest) {
+                self.add(name, reference, &mut names)?;
+                rest = others;
             }
         }
         Ok(names)
     }
 
-    /// The names in a `mtllib` statement: names may have spaces, so the whole is tried first, and
-    /// then a name ends where a word ends in `.mtl`.
-    fn names(&self, text: &str) -> Vec<String> {
-        if !text.contains(char::is_whitespace) || self.resolver.exists(text) {
-            return vec![text.to_owned()];
+    /// Whether the whole statement is one name: names may have blanks.
+    fn is_one_name(&mut self, reference: &obj::Reference) -> Result<bool> {
+        if !reference.name.contains(char::is_whitespace) {
+            return Ok(true);
         }
-        let mut names: Vec<String> = Vec::new();
-        let mut open = String::new();
-        for word in text.split_whitespace() {
-            if !open.is_empty() {
-                open.push(' ');
-            }
-            open.push_str(word);
-            if word.len() > 4 && word.to_ascii_lowercase().ends_with(".mtl") {
-                names.push(std::mem::take(&mut open));
-            }
-        }
-        if !open.is_empty() {
-            names.push(open);
-        }
-        names
+        self.check_count(self.probes, reference)?;
+        self.probes += 1;
+        Ok(self.resolver.exists(&reference.name))
     }
 
-    fn read(&mut self, name: &str, reference: &obj::Reference) -> Result<()> {
-        match self.resolver.read(name) {
-            Ok((bytes, path)) => {
-                self.report.bytes_in += bytes.len() as u64;
-                let file = path.as_str().into();
-                self.defined.extend(mtl::read(&bytes, &file, self.options, &mut self.report.warnings)?);
-                Ok(())
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Memory) => Err(error),
-            Err(error) => {
-                let why = match error.io_error() {
-                    Some(error) => error.to_string(),
-                    None => error.diagnostic().message.clone(),
-                };
-                let what = reference.diagnostic(format!("the material library `{name}` was not read: {why}"));
-                self.report.warnings.note(self.options, "missing-library", what)
-            }
+    /// That one more than `count` files is within the limit.
+    fn check_count(&self, count: u64, reference: &obj::Reference) -> Result<()> {
+        let limit = self.options.limits.files;
+        if count < limit {
+            return Ok(());
         }
+        let message = format!("the scene refers to more than {limit} files (files)");
+        let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
+        Err(error.with_hint("raise Limits::files to read them"))
+    }
+
+    /// Reads the library `name`, unless that was done already.
+    fn add(&mut self, name: &'a str, reference: &obj::Reference, names: &mut Vec<String>) -> Result<()> {
+        if self.seen.contains(name) {
+            return Ok(());
+        }
+        let limit = self.options.limits.name_bytes;
+        if name.len() as u64 > limit {
+            let message = format!("this name is longer than the limit of {limit} bytes (name_bytes)");
+            let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
+            return Err(error.with_hint("raise Limits::name_bytes to read it"));
+        }
+        self.check_count(self.seen.len() as u64, reference)?;
+        self.seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.seen.insert(name);
+        if self.is_new(name, reference)? {
+            try_push(names, try_string(name)?, "names")?;
+        }
+        Ok(())
+    }
+
+    /// Reads the library `name`; `false` where its file was read under another name.
+    fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
+        let found = match self.resolver.find(name) {
+            Ok(found) => found,
+            Err(error) => return self.note_unread(name, reference, error),
+        };
+        if self.files.contains(&found.real) {
+            return Ok(false);
+        }
+        let read = self.resolver.read(&found);
+        self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.files.insert(found.real);
+        match read {
+            Ok(bytes) => {
+                self.report.bytes_in += bytes.len() as u64;
+                let file = found.shown.as_str().into();
+                self.materials.merge(mtl::read(&bytes, &file, self.options, &mut self.report.warnings)?)?;
+                Ok(true)
+            }
+            Err(error) => self.note_unread(name, reference, error),
+        }
+    }
+
+    fn note_unread(&mut self, name: &str, reference: &obj::Reference, error: Error) -> Result<bool> {
+        if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Memory) {
+            return Err(error);
+        }
+        let why = match error.io_error() {
+            Some(error) => error.to_string(),
+            None => error.diagnostic().message.clone(),
+        };
+        let message = format!("the material library `{}` was not read: {why}", names::shown(name));
+        self.report.warnings.note(self.options, "missing-library", reference.diagnostic(message))?;
+        Ok(true)
     }
 }
 
-/// Fills in the materials that were used, and adds those that were only defined.
-fn merge(materials: &mut Vec<Material>, defined: Vec<Material>) {
-    let mut numbers: HashMap<String, usize> =
-        materials.iter().enumerate().map(|(i, material)| (material.name.clone(), i)).collect();
-    for material in defined {
-        match numbers.get(&material.name) {
-            // The first definition of a name wins.
-            Some(&number) if materials[number].missing => materials[number] = material,
-            Some(_) => {}
-            None => {
-                numbers.insert(material.name.clone(), materials.len());
-                materials.push(material);
+/// The first name in a `mtllib` statement and what is behind it: a name ends where a word ends in
+/// `.mtl`, or at the end.
+fn split_name(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let mut end = 0;
+    for word in text.split_inclusive(char::is_whitespace) {
+        let name_end = end + word.trim_end().len();
+        end += word.len();
+        let extension = word.trim_end().as_bytes().last_chunk::<4>();
+        if word.trim_end().len() > 4 && extension.is_some_and(|it| it.eq_ignore_ascii_case(b".mtl")) {
+            return Some((&text[..name_end], &text[end..]));
+        }
+    }
+    (!text.is_empty()).then_some((text, ""))
+}
+
+/// The materials of a scene, and which of them are defined.
+struct Definitions<'a> {
+    materials: &'a mut Vec<Material>,
+    /// Where each name is; empty before the first library.
+    numbers: HashMap<String, usize>,
+}
+
+impl Definitions<'_> {
+    /// Fills in the materials that were used, and adds those that were only defined.
+    fn merge(&mut self, defined: Vec<Material>) -> Result<()> {
+        if self.numbers.is_empty() {
+            for number in 0..self.materials.len() {
+                self.number(number)?;
             }
         }
+        for material in defined {
+            match self.numbers.get(&material.name) {
+                // The first definition of a name wins.
+                Some(&number) if self.materials[number].missing => self.materials[number] = material,
+                Some(_) => {}
+                None => {
+                    try_push(self.materials, material, "materials")?;
+                    self.number(self.materials.len() - 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers where a name is.
+    fn number(&mut self, number: usize) -> Result<()> {
+        self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.numbers.insert(try_string(&self.materials[number].name)?, number);
+        Ok(())
     }
 }
 
@@ -167,7 +241,7 @@ fn note_missing(
 ) -> Result<()> {
     for (material, first_use) in materials.iter().zip(uses) {
         if material.missing && !material.name.is_empty() {
-            let message = format!("the material `{}` is not defined in any library that was read", material.name);
+            let message = format!("the material `{}` is not defined in any library that was read", names::shown(&material.name));
             warnings.note(options, "missing-material", first_use.diagnostic(message))?;
         }
     }

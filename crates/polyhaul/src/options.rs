@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// The format; found by name and content when `None`.
+    /// The format; found by the file's name when `None`.
     pub format: Option<crate::Format>,
-    /// Threads, threads per job, and how the work is cut.
+    /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
     /// What to do with data that breaks its format's rules.
     pub on_error: OnError,
@@ -35,7 +35,7 @@ pub enum OnError {
 /// The caller's caps. Passing one is an error that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest logical line, in bytes (default 256 MiB).
+    /// The longest logical line, in bytes (default 256 MiB, at most 1 GiB). It counts on top of the memory limit.
     pub line_bytes: u64,
     /// The longest name of an object, group, material or file, in bytes (default 64 KiB).
     pub name_bytes: u64,
@@ -54,7 +54,8 @@ pub struct RunOptions {
     pub threads: Option<usize>,
     /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top.
     pub memory_limit: u64,
-    /// The size of a chunk in bytes of input; chosen by measurement when `None`. For tests.
+    /// About how many bytes of text a chunk has; chosen by measurement when `None`. No result depends
+    /// on it.
     pub chunk_bytes: Option<usize>,
     /// Ask for a stop.
     pub cancel: Cancel,
@@ -161,6 +162,13 @@ impl Default for ReadOptions {
             allow_outside: false,
             load_materials: true,
         }
+    }
+}
+
+impl ReadOptions {
+    /// Whether a broken statement ends the reading.
+    pub(crate) fn raises(&self) -> bool {
+        self.strict || self.on_error == OnError::Raise
     }
 }
 

@@ -9,6 +9,18 @@ use crate::options::ReadOptions;
 use polyhaul_bytes::Source;
 use std::path::{Component, Path, PathBuf};
 
+/// A longer name is no file's. File systems take 255 bytes for each part of a path; and the
+/// standard library copies paths with allocations that end the process where they fail.
+const LONGEST_NAME_BYTES: usize = 768;
+
+/// A file that may be opened.
+pub(crate) struct Found {
+    /// The path without links, which is the one that was checked, is opened, and tells files apart.
+    pub(crate) real: PathBuf,
+    /// The path as the scene has it, for messages.
+    pub(crate) shown: String,
+}
+
 /// Finds files beside a scene.
 pub(crate) struct Resolver {
     folder: Option<PathBuf>,
@@ -29,15 +41,38 @@ impl Resolver {
 
     /// Whether `name` is a file that may be opened.
     pub(crate) fn exists(&self, name: &str) -> bool {
-        self.path(name).is_ok_and(|path| path.is_file())
+        self.find(name).is_ok_and(|found| found.real.is_file())
     }
 
-    /// All bytes of the file, and the path that was read.
-    pub(crate) fn read(&self, name: &str) -> Result<(Vec<u8>, String)> {
-        let path = self.path(name)?;
+    /// The file that `name` means, if it may be opened.
+    pub(crate) fn find(&self, name: &str) -> Result<Found> {
+        let Some(folder) = &self.folder else {
+            return refuse("the scene is no file, so there is no folder to look in");
+        };
+        if name.len() > LONGEST_NAME_BYTES {
+            return refuse("its name is too long for a path");
+        }
+        // Files made on Windows name their neighbours with backslashes.
+        let relative = PathBuf::from(name.replace('\\', "/"));
+        let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if !self.allow_outside && (!relative.components().all(stays) || has_drive(name)) {
+            return refuse("it lies outside of the scene's folder");
+        }
+        let path = folder.join(relative);
         let shown = path.display().to_string();
         let failed = |error| Error::io("reading", &shown, error);
-        let source = Source::open_regular(&path).map_err(failed)?;
+        let real = path.canonicalize().map_err(failed)?;
+        if !self.allow_outside && !real.starts_with(folder.canonicalize().map_err(failed)?) {
+            return refuse("it leads outside of the scene's folder through a symlink");
+        }
+        Ok(Found { real, shown })
+    }
+
+    /// All bytes of the file.
+    pub(crate) fn read(&self, found: &Found) -> Result<Vec<u8>> {
+        let shown = &found.shown;
+        let failed = |error| Error::io("reading", shown, error);
+        let source = Source::open_regular(&found.real).map_err(failed)?;
         let size = source.len().unwrap_or(0);
         if size > self.max_bytes {
             let message = format!("{shown} is larger than the limit of {} bytes (referenced_file_bytes)", self.max_bytes);
@@ -49,30 +84,12 @@ impl Resolver {
         let count = source.read_at(0, &mut bytes).map_err(failed)?;
         bytes.truncate(count);
         source.check_unchanged().map_err(failed)?;
-        Ok((bytes, shown))
+        Ok(bytes)
     }
+}
 
-    /// The path that `name` means, if it may be opened.
-    fn path(&self, name: &str) -> Result<PathBuf> {
-        let refuse = |why: &str| Err(Error::new(ErrorKind::Unsupported, why));
-        let Some(folder) = &self.folder else { return refuse("the scene is no file, so there is no folder to look in") };
-        // Files made on Windows name their neighbours with backslashes.
-        let relative = PathBuf::from(name.replace('\\', "/"));
-        let path = folder.join(&relative);
-        if self.allow_outside {
-            return Ok(path);
-        }
-        let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if !relative.components().all(stays) || has_drive(name) {
-            return refuse("it lies outside of the scene's folder");
-        }
-        match (path.canonicalize(), folder.canonicalize()) {
-            (Ok(real), Ok(home)) if !real.starts_with(&home) => {
-                refuse("it leads outside of the scene's folder through a symlink")
-            }
-            _ => Ok(path),
-        }
-    }
+fn refuse<T>(why: &str) -> Result<T> {
+    Err(Error::new(ErrorKind::Unsupported, why))
 }
 
 /// `C:` and the like, which only Windows takes for absolute.

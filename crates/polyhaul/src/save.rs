@@ -1,5 +1,6 @@
 //! Writing a scene: the file, the material library beside it, and what their names are.
 
+use crate::check;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, mtl, obj};
 use crate::model::{Material, Scene};
@@ -13,7 +14,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Writes a scene.
+///
+/// A borrowed scene may have been made by anybody and is checked; an owned one was just read.
 pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
+    if let Cow::Borrowed(scene) = scene {
+        check::scene(scene, &options.run)?;
+    }
     let mut report = Report::default();
     let format = format_of(&output, options)?;
     let scene = match changes_model(&options.obj) {
@@ -75,22 +81,41 @@ fn write_obj(scene: &Scene, output: Output, options: &WriteOptions, report: &mut
     report.threads = obj::write(scene, line, &options.obj, &options.run, &mut write)?;
     // Both files are complete before either takes its place.
     let beside = match library {
-        Some(Library { file: Some((path, bytes)), .. }) => Some(write_library(&path, &bytes, file_options)?),
+        Some(Library { file: Some((path, bytes)), .. }) => Some(write_library(path, &bytes, file_options)?),
         _ => None,
     };
-    if let Some((sink, path)) = beside {
-        report.bytes_out += sink.finish().map_err(|e| Error::io("writing", &path, e))?.counters.bytes;
+    let Some(NewLibrary { sink: library, path, is_new }) = beside else {
+        report.bytes_out += sink.finish().map_err(failed)?.counters.bytes;
+        return Ok(());
+    };
+    report.bytes_out += library.finish().map_err(|e| Error::io("writing", &path.display().to_string(), e))?.counters.bytes;
+    match sink.finish() {
+        Ok(finished) => report.bytes_out += finished.counters.bytes,
+        Err(error) => {
+            // The scene stays the old one: a library that was not there before must not stay behind.
+            if is_new {
+                let _ = std::fs::remove_file(&path);
+            }
+            return Err(failed(error));
+        }
     }
-    report.bytes_out += sink.finish().map_err(failed)?.counters.bytes;
     Ok(())
 }
 
-fn write_library(path: &Path, bytes: &[u8], options: FileOptions) -> Result<(Sink<'static>, String)> {
+/// A library that is written completely, but has not taken its place yet.
+struct NewLibrary {
+    sink: Sink<'static>,
+    path: PathBuf,
+    is_new: bool,
+}
+
+fn write_library(path: PathBuf, bytes: &[u8], options: FileOptions) -> Result<NewLibrary> {
     let name = path.display().to_string();
     let failed = |e| Error::io("writing", &name, e);
-    let mut sink = Sink::file(path, options).map_err(failed)?;
+    let is_new = std::fs::symlink_metadata(&path).is_err();
+    let mut sink = Sink::file(&path, options).map_err(failed)?;
     sink.write_all(bytes).map_err(failed)?;
-    Ok((sink, name))
+    Ok(NewLibrary { sink, path, is_new })
 }
 
 /// The material library of a scene that is written.
@@ -102,8 +127,8 @@ struct Library {
 }
 
 impl Library {
-    /// The library keeps the name that the scene's file gave it, if it is one plain name and no
-    /// other file would be overwritten; otherwise it takes the name of the file that is written.
+    /// The library keeps the name that the scene's file gave it, if that is a plain one and no other
+    /// file would be overwritten; otherwise it takes the name of the file that is written.
     fn of(scene: &Scene, output: &Output, options: &WriteOptions) -> Option<Library> {
         let mut defined: Vec<&Material> = scene.materials.iter().filter(|material| !material.missing).collect();
         // Blender writes materials in the order of their names.
@@ -112,31 +137,53 @@ impl Library {
         if !options.obj.export_materials || names.is_empty() && defined.is_empty() {
             return None;
         }
-        let Output::Path(path) = output else {
-            return (!names.is_empty()).then(|| Library { name: names.join(" "), file: None });
+        let path = match output {
+            // Beside a device or a pipe there is no place for another file.
+            Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => path,
+            _ => return (!names.is_empty()).then(|| Library { name: names.join(" "), file: None }),
         };
-        if defined.is_empty() && !names.iter().all(|name| is_plain(name)) {
-            return Some(Library { name: names.join(" "), file: None });
-        }
-        let own = path.with_extension("mtl");
-        let own_name = own.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let own = library_beside(path);
         let bytes = mtl::write(defined.iter().copied(), &options.obj);
         let kept = match names.as_slice() {
-            [name] if is_plain(name) => {
-                let place = path.with_file_name(name);
-                let free = *name == own_name || !place.exists() || std::fs::read(&place).is_ok_and(|old| old == bytes);
-                free.then(|| (name.clone(), place))
-            }
+            [name] if is_plain(name) => Some(path.with_file_name(name)),
             _ => None,
         };
-        let (name, place) = kept.unwrap_or((own_name, own));
-        // A library that could not be read is named, but not replaced by an empty one.
-        let nothing = defined.is_empty() && scene.materials.iter().any(|material| material.missing && !material.name.is_empty());
-        Some(Library { name, file: (!nothing).then_some((place, bytes)) })
+        let place = kept.filter(|place| place != path && (*place == own || is_free(place, &bytes))).unwrap_or(own);
+        let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // A library that could not be read is named as it was, and not replaced by an empty one.
+        let missing = scene.materials.iter().any(|material| material.missing && !material.name.is_empty());
+        if defined.is_empty() && missing {
+            let name = if names.is_empty() { name } else { names.join(" ") };
+            return Some(Library { name, file: None });
+        }
+        Some(Library { name, file: Some((place, bytes)) })
     }
 }
 
-/// A file name without a folder.
+/// The library of a file: the same name with the extension `.mtl`.
+fn library_beside(path: &Path) -> PathBuf {
+    let own = path.with_extension("mtl");
+    if own != path {
+        return own;
+    }
+    let mut name = own.into_os_string();
+    name.push(".mtl");
+    name.into()
+}
+
+/// A file name without a folder that can only be a material library. It comes out of a file, so it
+/// must not be able to name anything else, such as a program's settings.
 fn is_plain(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['/', '\\', ':']) && name != "." && name != ".."
+    let is_library = name.to_ascii_lowercase().ends_with(".mtl");
+    let is_findable = name.len() <= 255 && name.trim() == name;
+    is_library && is_findable && !name.starts_with('.') && !name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control())
+}
+
+/// Whether `place` may be written: there is nothing, or the same bytes already.
+fn is_free(place: &Path, bytes: &[u8]) -> bool {
+    match std::fs::symlink_metadata(place) {
+        Ok(found) if found.is_file() && found.len() == bytes.len() as u64 => std::fs::read(place).is_ok_and(|old| old == bytes),
+        Ok(_) => false,
+        Err(_) => true,
+    }
 }

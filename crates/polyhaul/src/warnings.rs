@@ -2,7 +2,7 @@
 //!
 //! The cap keeps a hostile file from filling the memory with its own complaints.
 
-use crate::error::{Diagnostic, ErrorKind, Result, Warning};
+use crate::error::{Diagnostic, ErrorKind, Result, Warning, try_push};
 use crate::options::{OnError, ReadOptions};
 use std::collections::BTreeMap;
 
@@ -17,11 +17,17 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Adds one.
+    /// Adds one. Where there is no memory for its place it is counted all the same.
     pub fn push(&mut self, code: &'static str, diagnostic: Diagnostic) {
+        let _counted_only = self.try_add(code, diagnostic);
+    }
+
+    /// Adds one; a lack of memory for its place is an error.
+    fn try_add(&mut self, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         *self.counts.entry(code).or_default() += 1;
-        if self.kept.len() < KEPT {
-            self.kept.push(Warning { code, diagnostic });
+        match self.kept.len() < KEPT {
+            true => try_push(&mut self.kept, Warning { code, diagnostic }, "warnings"),
+            false => Ok(()),
         }
     }
 
@@ -33,22 +39,23 @@ impl Warnings {
         }
     }
 
+    /// Counts more of a kind, without keeping them.
+    pub(crate) fn count(&mut self, code: &'static str, count: u64) {
+        *self.counts.entry(code).or_default() += count;
+    }
+
     /// A thing that is repaired and noted; with `strict` it is the error.
     pub fn note(&mut self, options: &ReadOptions, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         if options.strict {
             return Err(diagnostic.into_error(ErrorKind::Malformed));
         }
-        self.push(code, diagnostic);
-        Ok(())
+        self.try_add(code, diagnostic)
     }
 
     /// A broken statement: the error, or with [`OnError::Warn`] a warning, and it is left out.
     pub fn broken(&mut self, options: &ReadOptions, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         match options.on_error {
-            OnError::Warn if !options.strict => {
-                self.push(code, diagnostic);
-                Ok(())
-            }
+            OnError::Warn if !options.strict => self.try_add(code, diagnostic),
             _ => Err(diagnostic.into_error(ErrorKind::Malformed)),
         }
     }
@@ -73,10 +80,13 @@ impl Warnings {
         self.counts.is_empty()
     }
 
-    /// Appends another log.
+    /// Appends another log. Those for whose places there is no memory are counted all the same.
     pub fn extend(&mut self, other: Warnings) {
         let room = KEPT - self.kept.len().min(KEPT);
-        self.kept.extend(other.kept.into_iter().take(room));
+        let added = room.min(other.kept.len());
+        if self.kept.try_reserve(added).is_ok() {
+            self.kept.extend(other.kept.into_iter().take(added));
+        }
         for (code, count) in other.counts {
             *self.counts.entry(code).or_default() += count;
         }

@@ -110,7 +110,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The system's allocator, of which one large allocation fails after [`fail_at`].
+/// The system's allocator, of which one large allocation fails in [`fail_at`]; it counts as well.
 pub struct Failing;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -153,7 +153,7 @@ fn fails(size: usize) -> bool {
 // SAFETY: every call goes to the system's allocator as it came, or says that there is no memory.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if fails(layout.size()) {
+        if fails(layout.size()) || !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
         // SAFETY: the caller's promise.
@@ -161,7 +161,7 @@ unsafe impl GlobalAlloc for Failing {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if fails(layout.size()) {
+        if fails(layout.size()) || !note(layout.size() as i64) {
             return std::ptr::null_mut();
         }
         // SAFETY: the caller's promise.
@@ -169,12 +169,13 @@ unsafe impl GlobalAlloc for Failing {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        note(-(layout.size() as i64));
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if size > layout.size() && fails(size) {
+        if size > layout.size() && fails(size) || !note(size as i64 - layout.size() as i64) {
             return std::ptr::null_mut();
         }
         // SAFETY: the caller's promise.

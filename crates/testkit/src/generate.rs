@@ -27,13 +27,13 @@ fn grid_row(row: u64, text: &mut String) {
     for column in 0..=COLUMNS {
         let wave = (row * 7919 + column * 104_729) % 1_000_000;
         let (x, y) = (column % 100, row % 1000);
-        let _ = write!(text, "v {x}.{wave:06} -{y}.{:06} 0.{wave:06}\n", 999_999 - wave);
-        let _ = write!(text, "vt 0.{wave:06} 0.{:06}\nvn 0.{wave:06} 0.000000 -1.000000\n", 999_999 - wave);
+        let _ = writeln!(text, "v {x}.{wave:06} -{y}.{:06} 0.{wave:06}", 999_999 - wave);
+        let _ = writeln!(text, "vt 0.{wave:06} 0.{:06}\nvn 0.{wave:06} 0.000000 -1.000000", 999_999 - wave);
     }
     for column in (0..COLUMNS).filter(|_| row > 0) {
         let (a, b) = ((row - 1) * (COLUMNS + 1) + column + 1, row * (COLUMNS + 1) + column + 1);
         let (c, d) = (b + 1, a + 1);
-        let _ = write!(text, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c} {d}/{d}/{d}\n");
+        let _ = writeln!(text, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c} {d}/{d}/{d}");
     }
 }
 
@@ -208,12 +208,7 @@ impl Shape {
 
 /// OBJ text of `statements` random statements of all common kinds and notations, without a fault.
 pub fn random(random: &mut Random, statements: usize) -> Vec<u8> {
-    let mut text = Text {
-        random,
-        out: Vec::new(),
-        counts: [0; 3],
-        needed: [0; 3],
-    };
+    let mut text = Text { random, out: Vec::new(), counts: [0; 3], needed: [0; 3] };
     for _ in 0..statements {
         text.statement();
     }
@@ -415,7 +410,8 @@ pub fn number(random: &mut Random) -> String {
             12 => format!("0.{digits}{digits}"),
             13 => format!("{}", f32::from_bits(digits as u32 & 0x7F7F_FFFF)),
             14 => format!("{digits}e+{:02}", random.below(25)),
-            _ => (*random.pick(&["0", "1e-46", "1e39", "nan", "inf", "16777217", "0.00000000000000000000001"])).to_owned(),
+            _ => (*random.pick(&["0", "1e-46", "1e39", "nan", "inf", "16777217", "0.00000000000000000000001"]))
+                .to_owned(),
         }
 }
 

@@ -110,9 +110,7 @@ impl Read for Hostile {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.log.calls.fetch_add(1, Relaxed);
         self.log.least_asked.fetch_min(out.len(), Relaxed);
-        self.log
-            .calls_too_late
-            .fetch_add(usize::from(self.over), Relaxed);
+        self.log.calls_too_late.fetch_add(usize::from(self.over), Relaxed);
         if self.fault == Fault::Interrupted {
             self.interrupt = !self.interrupt;
             if self.interrupt {

@@ -100,7 +100,7 @@ fn words(line: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The words after the keyword, up to a comment.
-fn values<'a>(line: &'a [u8]) -> Vec<&'a [u8]> {
+fn values(line: &[u8]) -> Vec<&[u8]> {
     let words = words(line).into_iter().skip(1);
     words.take_while(|word| word[0] != b'#').collect()
 }
@@ -157,7 +157,8 @@ pub fn read(text: &[u8]) -> Option<Naive> {
     }
     let limits = [totals[0] as u64, totals[1] as u64, totals[2] as u64];
     let mut corners = naive.elements.iter().flatten().flat_map(|e| &e.corners);
-    let inside = |corner: &[Option<u64>; 3]| corner.iter().zip(limits).all(|(index, limit)| index.is_none_or(|i| i < limit));
+    let inside =
+        |corner: &[Option<u64>; 3]| corner.iter().zip(limits).all(|(index, limit)| index.is_none_or(|i| i < limit));
     corners.all(inside).then_some(naive)
 }
 
@@ -165,14 +166,7 @@ impl Naive {
     /// How many there are of each kind.
     pub fn totals(&self) -> Totals {
         let [faces, lines, points] = &self.elements;
-        [
-            self.positions.len(),
-            self.uvs.len(),
-            self.normals.len(),
-            faces.len(),
-            lines.len(),
-            points.len(),
-        ]
+        [self.positions.len(), self.uvs.len(), self.normals.len(), faces.len(), lines.len(), points.len()]
     }
 
     fn statement(&mut self, line: &[u8]) -> Option<()> {
@@ -267,10 +261,7 @@ impl Naive {
         let attributes = self.now.clone();
         let each = if kind == 2 { 1 } else { corners.len() };
         for corners in corners.chunks(each) {
-            self.elements[kind].push(Element {
-                corners: corners.to_vec(),
-                attributes: attributes.clone(),
-            });
+            self.elements[kind].push(Element { corners: corners.to_vec(), attributes: attributes.clone() });
         }
         Some(())
     }
@@ -319,11 +310,7 @@ pub fn difference(naive: &Naive, scene: &Scene) -> Option<String> {
 
 fn section_of(object: &polyhaul::model::Object) -> Section {
     let totals = |counts: polyhaul::model::Counts| std::array::from_fn(|i| counts.to_array()[i] as usize);
-    Section {
-        name: object.name.clone(),
-        kind: object.kind,
-        range: (totals(object.start), totals(object.end)),
-    }
+    Section { name: object.name.clone(), kind: object.kind, range: (totals(object.start), totals(object.end)) }
 }
 
 /// The bits of floats; all that are not a number are alike.
@@ -363,10 +350,14 @@ fn elements_differ(naive: &Naive, mesh: &Mesh, scene: &Scene) -> Option<String> 
         for (index, element) in expected.iter().enumerate() {
             let streams = if kind == 5 { 1 } else { 3 };
             let corners = corners_of(found, index);
-            let wanted: Vec<_> = element.corners.iter().map(|c| std::array::from_fn(|s| c[s].filter(|_| s < streams))).collect();
+            let wanted: Vec<_> =
+                element.corners.iter().map(|c| std::array::from_fn(|s| c[s].filter(|_| s < streams))).collect();
             let attributes = attributes_of(mesh, scene, kind, index);
             if wanted != corners || attributes != element.attributes {
-                return Some(format!("{what} {index}: {corners:?} {attributes:?}, not {wanted:?} {:?}", element.attributes));
+                return Some(format!(
+                    "{what} {index}: {corners:?} {attributes:?}, not {wanted:?} {:?}",
+                    element.attributes
+                ));
             }
         }
     }

@@ -6,8 +6,7 @@
 //! their own.
 
 use polyhaul::model::{
-    Color, Counts, Curve, Elements, MapKind, Material, Mesh, NONE, Object, ObjectKind, Run, Scene,
-    TextureMap,
+    Color, Counts, Curve, Elements, MapKind, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, TextureMap,
 };
 
 /// One object: a grid of `columns` times `rows` quads with positions, uvs and normals, cut in two
@@ -28,38 +27,21 @@ pub fn grid(columns: u32, rows: u32) -> Scene {
     };
     let mut mesh = Mesh {
         positions: points().map(place).collect(),
-        uvs: points()
-            .map(|(c, r)| [part(c, columns), part(r, rows)])
-            .collect(),
-        normals: points()
-            .map(|(c, _)| [0.0, 1.0 - part(c, columns) / 8.0, 0.25])
-            .collect(),
+        uvs: points().map(|(c, r)| [part(c, columns), part(r, rows)]).collect(),
+        normals: points().map(|(c, _)| [0.0, 1.0 - part(c, columns) / 8.0, 0.25]).collect(),
         smoothing_runs: vec![run(Counts::default(), 1)],
         ..Mesh::default()
     };
     for (c, r) in (0..rows).flat_map(|r| (0..columns).map(move |c| (c, r))) {
         let corner = r * (columns + 1) + c;
-        let face = [
-            corner,
-            corner + columns + 1,
-            corner + columns + 2,
-            corner + 1,
-        ];
+        let face = [corner, corner + columns + 1, corner + columns + 2, corner + 1];
         push_face(&mut mesh.faces, &face, Some(&face), Some(&face));
     }
-    let half = Counts {
-        faces: columns * rows / 2,
-        ..mesh.counts()
-    };
+    let half = Counts { faces: columns * rows / 2, ..mesh.counts() };
     mesh.material_runs = vec![run(Counts { faces: 0, ..half }, 0), run(half, 1)];
     let materials = vec![named("front"), named("back")];
     let objects = vec![whole("grid", &mesh)];
-    Scene {
-        meshes: vec![mesh],
-        objects,
-        materials,
-        ..Scene::default()
-    }
+    Scene { meshes: vec![mesh], objects, materials, ..Scene::default() }
 }
 
 /// `count` boxes, each an object of its own, all in one mesh: what a file of many small objects
@@ -70,24 +52,13 @@ pub fn grid(columns: u32, rows: u32) -> Scene {
 /// assert_eq!(scene.objects[2].start.faces, 12);
 /// ```
 pub fn boxes(count: u32) -> Scene {
-    let mut scene = Scene {
-        meshes: vec![Mesh::default()],
-        ..Scene::default()
-    };
+    let mut scene = Scene { meshes: vec![Mesh::default()], ..Scene::default() };
     for index in 0..count {
         let mesh = &mut scene.meshes[0];
         let start = mesh.counts();
-        push_box(
-            mesh,
-            [(index % 100) as f32 * 3.0, 0.0, (index / 100) as f32 * 3.0],
-        );
+        push_box(mesh, [(index % 100) as f32 * 3.0, 0.0, (index / 100) as f32 * 3.0]);
         let (name, end) = (format!("box_{index}"), mesh.counts());
-        scene.objects.push(Object {
-            name,
-            start,
-            end,
-            ..Object::default()
-        });
+        scene.objects.push(Object { name, start, end, ..Object::default() });
     }
     scene
 }
@@ -115,18 +86,8 @@ pub fn everything() -> Scene {
     mesh.colors[3] = [f32::NAN; 4];
     mesh.position_weights = vec![1.0; 16];
     mesh.position_weights[9] = 0.5;
-    push_face(
-        &mut mesh.faces,
-        &[8, 9, 10],
-        Some(&[0, NONE, 2]),
-        Some(&[NONE, 1, 0]),
-    );
-    push_face(
-        &mut mesh.faces,
-        &[8, 9, 10, 12, 11],
-        None,
-        Some(&[0, 0, 1, 1, 0]),
-    );
+    push_face(&mut mesh.faces, &[8, 9, 10], Some(&[0, NONE, 2]), Some(&[NONE, 1, 0]));
+    push_face(&mut mesh.faces, &[8, 9, 10, 12, 11], None, Some(&[0, 0, 1, 1, 0]));
     push_face(&mut mesh.lines, &[0, 1, 3], Some(&[0, 1, 2]), None);
     push_face(&mut mesh.lines, &[4, 5], None, None);
     mesh.points = vec![7, 7, 2];
@@ -148,19 +109,8 @@ pub fn everything() -> Scene {
         section("second half", ObjectKind::Object, first, second),
         section("rest", ObjectKind::Group, second, end),
     ];
-    let materials = vec![
-        painted(),
-        Material {
-            missing: true,
-            ..named("nowhere")
-        },
-    ];
-    Scene {
-        meshes: vec![mesh],
-        objects,
-        materials,
-        material_libraries: vec!["all.mtl".into()],
-    }
+    let materials = vec![painted(), Material { missing: true, ..named("nowhere") }];
+    Scene { meshes: vec![mesh], objects, materials, material_libraries: vec!["all.mtl".into()] }
 }
 
 /// A material with a bit of each kind of value.
@@ -185,11 +135,7 @@ fn painted() -> Material {
 }
 
 fn named(name: &str) -> Material {
-    Material {
-        name: name.into(),
-        diffuse: Some(Color::Rgb([0.5; 3])),
-        ..Material::default()
-    }
+    Material { name: name.into(), diffuse: Some(Color::Rgb([0.5; 3])), ..Material::default() }
 }
 
 fn whole(name: &str, mesh: &Mesh) -> Object {
@@ -197,13 +143,7 @@ fn whole(name: &str, mesh: &Mesh) -> Object {
 }
 
 fn section(name: &str, kind: ObjectKind, start: Counts, end: Counts) -> Object {
-    Object {
-        name: name.into(),
-        kind,
-        mesh: 0,
-        start,
-        end,
-    }
+    Object { name: name.into(), kind, mesh: 0, start, end }
 }
 
 fn run(at: Counts, value: u32) -> Run {
@@ -217,31 +157,14 @@ fn push_box(mesh: &mut Mesh, at: [f32; 3]) {
         let side = |axis: usize| at[axis] + f32::from(corner >> axis & 1);
         mesh.positions.push([side(0), side(1), side(2)]);
     }
-    const QUADS: [[u32; 4]; 6] = [
-        [0, 2, 3, 1],
-        [4, 5, 7, 6],
-        [0, 1, 5, 4],
-        [2, 6, 7, 3],
-        [0, 4, 6, 2],
-        [1, 3, 7, 5],
-    ];
+    const QUADS: [[u32; 4]; 6] = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
     for quad in QUADS {
-        push_face(
-            &mut mesh.faces,
-            &quad.map(|corner| base + corner),
-            None,
-            None,
-        );
+        push_face(&mut mesh.faces, &quad.map(|corner| base + corner), None, None);
     }
 }
 
 /// Adds an element; a stream that appears for the first time is filled up with [`NONE`].
-fn push_face(
-    elements: &mut Elements,
-    positions: &[u32],
-    uvs: Option<&[u32]>,
-    normals: Option<&[u32]>,
-) {
+fn push_face(elements: &mut Elements, positions: &[u32], uvs: Option<&[u32]>, normals: Option<&[u32]>) {
     let before = elements.corner_positions.len();
     if elements.offsets.is_empty() {
         elements.offsets.push(0);
@@ -249,10 +172,7 @@ fn push_face(
     elements.corner_positions.extend_from_slice(positions);
     let after = elements.corner_positions.len();
     elements.offsets.push(after as u32);
-    for (stream, new) in [
-        (&mut elements.corner_uvs, uvs),
-        (&mut elements.corner_normals, normals),
-    ] {
+    for (stream, new) in [(&mut elements.corner_uvs, uvs), (&mut elements.corner_normals, normals)] {
         if new.is_none() && stream.is_empty() {
             continue;
         }
@@ -272,12 +192,12 @@ fn push_face(
 /// assert!(polyhaul_testkit::scene::broken_rule(&scene).is_some());
 /// ```
 pub fn broken_rule(scene: &Scene) -> Option<String> {
-    let mesh = scene.meshes.iter().enumerate().find_map(|(index, mesh)| {
-        broken_mesh(mesh, scene.materials.len()).map(|what| format!("mesh {index}: {what}"))
-    });
-    let object = |(index, object): (usize, &Object)| {
-        broken_object(scene, object).map(|what| format!("object {index}: {what}"))
-    };
+    let mesh =
+        scene.meshes.iter().enumerate().find_map(|(index, mesh)| {
+            broken_mesh(mesh, scene.materials.len()).map(|what| format!("mesh {index}: {what}"))
+        });
+    let object =
+        |(index, object): (usize, &Object)| broken_object(scene, object).map(|what| format!("object {index}: {what}"));
     mesh.or_else(|| scene.objects.iter().enumerate().find_map(object))
 }
 
@@ -312,12 +232,7 @@ fn broken_mesh(mesh: &Mesh, materials: usize) -> Option<String> {
         return broken("lines have normals");
     }
     let controls = mesh.curves.iter().flat_map(|curve| &curve.control_points);
-    if mesh
-        .points
-        .iter()
-        .chain(controls)
-        .any(|&index| index as usize >= positions)
-    {
+    if mesh.points.iter().chain(controls).any(|&index| index as usize >= positions) {
         return broken("a point or a curve uses a position that does not exist");
     }
     let runs = [
@@ -339,32 +254,18 @@ fn broken_elements(mesh: &Mesh, elements: &Elements, least: u32) -> Option<&'sta
     if elements.offsets[0] != 0 || elements.offsets.last() != Some(&(corners as u32)) {
         return Some("offsets do not span the corners");
     }
-    if elements
-        .offsets
-        .windows(2)
-        .any(|pair| pair[1] < pair[0] || pair[1] - pair[0] < least)
-    {
+    if elements.offsets.windows(2).any(|pair| pair[1] < pair[0] || pair[1] - pair[0] < least) {
         return Some("an element has too few corners");
     }
-    if elements
-        .corner_positions
-        .iter()
-        .any(|&index| index as usize >= mesh.positions.len())
-    {
+    if elements.corner_positions.iter().any(|&index| index as usize >= mesh.positions.len()) {
         return Some("a corner uses a position that does not exist");
     }
-    let streams = [
-        (&elements.corner_uvs, mesh.uvs.len()),
-        (&elements.corner_normals, mesh.normals.len()),
-    ];
+    let streams = [(&elements.corner_uvs, mesh.uvs.len()), (&elements.corner_normals, mesh.normals.len())];
     for (stream, count) in streams {
         if !stream.is_empty() && stream.len() != corners {
             return Some("a stream has not one index per corner");
         }
-        if stream
-            .iter()
-            .any(|&index| index != NONE && index as usize >= count)
-        {
+        if stream.iter().any(|&index| index != NONE && index as usize >= count) {
             return Some("a corner uses a uv or a normal that does not exist");
         }
     }
@@ -373,10 +274,7 @@ fn broken_elements(mesh: &Mesh, elements: &Elements, least: u32) -> Option<&'sta
 
 /// The rules of runs: they are in order, and their values exist.
 fn broken_runs(mesh: &Mesh, runs: &[Run], values: usize) -> Option<&'static str> {
-    if runs
-        .iter()
-        .any(|run| run.value != NONE && run.value as usize >= values)
-    {
+    if runs.iter().any(|run| run.value != NONE && run.value as usize >= values) {
         return Some("a value does not exist");
     }
     if runs.windows(2).any(|pair| !before(pair[0].at, pair[1].at)) {
@@ -388,10 +286,7 @@ fn broken_runs(mesh: &Mesh, runs: &[Run], values: usize) -> Option<&'static str>
 
 /// Whether no count of `one` is above that of `other`.
 fn before(one: Counts, other: Counts) -> bool {
-    one.to_array()
-        .iter()
-        .zip(other.to_array())
-        .all(|(a, b)| *a <= b)
+    one.to_array().iter().zip(other.to_array()).all(|(a, b)| *a <= b)
 }
 
 #[cfg(test)]
@@ -400,14 +295,7 @@ mod tests {
 
     #[test]
     fn made_scenes_are_sound() {
-        let scenes = [
-            grid(7, 5),
-            grid(1, 1),
-            grid(0, 0),
-            boxes(250),
-            boxes(0),
-            everything(),
-        ];
+        let scenes = [grid(7, 5), grid(1, 1), grid(0, 0), boxes(250), boxes(0), everything()];
         for (index, scene) in scenes.iter().enumerate() {
             assert_eq!(broken_rule(scene), None, "scene {index}");
         }

@@ -116,9 +116,7 @@ fn index(value: u32) -> String {
 
 fn runs(out: &mut String, name: &str, runs: &[Run]) {
     if runs.len() > 4 * SHOWN_ROWS {
-        let numbers = runs
-            .iter()
-            .flat_map(|run| run.at.to_array().into_iter().chain([run.value]));
+        let numbers = runs.iter().flat_map(|run| run.at.to_array().into_iter().chain([run.value]));
         let hash = hash(numbers.map(u64::from));
         let _ = writeln!(out, "  {name} runs: {} #{hash:016x}", runs.len());
         return;
@@ -133,10 +131,8 @@ fn runs(out: &mut String, name: &str, runs: &[Run]) {
 fn counts(counts: Counts) -> String {
     let names = ["v", "vt", "vn", "f", "l", "p", "c"];
     let parts = names.iter().zip(counts.to_array());
-    let parts: Vec<String> = parts
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| format!("{name}{count}"))
-        .collect();
+    let parts: Vec<String> =
+        parts.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name}{count}")).collect();
     match parts.is_empty() {
         true => "0".to_owned(),
         false => parts.join(","),
@@ -146,10 +142,7 @@ fn counts(counts: Counts) -> String {
 /// One line per item; fields that are not there are left out.
 fn list<T: Debug>(out: &mut String, name: &str, items: &[T]) {
     if items.len() > 8 * SHOWN_ROWS {
-        let text: Vec<u8> = items
-            .iter()
-            .flat_map(|item| format!("{item:?}\n").into_bytes())
-            .collect();
+        let text: Vec<u8> = items.iter().flat_map(|item| format!("{item:?}\n").into_bytes()).collect();
         let hash = hash(text.into_iter().map(u64::from));
         let _ = writeln!(out, "{name}: {} #{hash:016x}", items.len());
         return;
@@ -217,9 +210,7 @@ fn diagnostic(diagnostic: &Diagnostic) -> String {
 pub fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers
         .into_iter()
-        .fold(0xCBF2_9CE4_8422_2325, |hash, number| {
-            (hash ^ number).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23)
-        })
+        .fold(0xCBF2_9CE4_8422_2325, |hash, number| (hash ^ number).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23))
 }
 
 #[cfg(test)]

@@ -76,12 +76,7 @@ fn peak_while_reading_a_large_file() {
             let model = heap_bytes(&result.unwrap());
             let most = model + BUDGET + SLACK;
             let way = format!("{threads} threads, streamed {streamed}");
-            assert!(
-                used.peak_bytes <= most,
-                "{way}: {}, model {}",
-                mib(used.peak_bytes),
-                mib(model)
-            );
+            assert!(used.peak_bytes <= most, "{way}: {}, model {}", mib(used.peak_bytes), mib(model));
         }
     }
 }
@@ -123,7 +118,8 @@ fn peak_of_bad_files() {
 fn peak_of_hostile_shapes() {
     let _alone = alone();
     const BYTES: usize = 8_000_000;
-    let shapes = [Shape::Smoothing, Shape::EmptyGroups, Shape::Blank, Shape::Comments, Shape::LongComment, Shape::LongNumber];
+    let shapes =
+        [Shape::Smoothing, Shape::EmptyGroups, Shape::Blank, Shape::Comments, Shape::LongComment, Shape::LongNumber];
     let mut wrong = Vec::new();
     for shape in shapes {
         // Memory that the caller holds is not counted; what the library makes of it is.
@@ -169,6 +165,9 @@ fn peak_of_one_library_under_many_names() {
     assert!(used.peak_bytes < 8 * MIB, "{}", mib(used.peak_bytes));
 }
 
+/// Nothing that is tried here takes this long.
+const LONG: Duration = Duration::from_millis(100);
+
 /// The least time of a few readings, and what one allocates.
 fn cost(text: &[u8], options: &ReadOptions) -> (Duration, Use) {
     let mut least = Duration::MAX;
@@ -180,11 +179,22 @@ fn cost(text: &[u8], options: &ReadOptions) -> (Duration, Use) {
         least = least.min(start.elapsed());
         used = Some(measured);
         // A slow case is plain after one round.
-        if round == 0 && least > Duration::from_millis(300) {
+        if round == 0 && least > LONG {
             break;
         }
     }
     (least, used.unwrap_or(Use { count: 0, total_bytes: 0, peak_bytes: 0 }))
+}
+
+/// What is wrong with the growth from the first text to the second, which is four times as long.
+fn grows_too_fast(texts: &[Vec<u8>; 2], options_for: impl Fn(usize) -> ReadOptions) -> Option<String> {
+    let [(small, small_use), (large, large_use)] = [0, 1].map(|i| cost(&texts[i], &options_for(texts[i].len())));
+    let time = large.as_secs_f64() / small.as_secs_f64();
+    let bytes = large_use.total_bytes as f64 / small_use.total_bytes as f64;
+    // Below a millisecond other things than the text take most of the time.
+    let slow = time > 8.0 && large > Duration::from_millis(1);
+    let text = format!("4 times the text takes {time:.1} times the time ({large:?}), {bytes:.1} times the bytes");
+    (slow || bytes > 6.0).then_some(text)
 }
 
 /// Four times the text takes four times the work; a square would take sixteen times.
@@ -192,18 +202,12 @@ fn linear(shapes: &[Shape], on_error: OnError, options_for: impl Fn(usize) -> Re
     let _alone = alone();
     let mut wrong = Vec::new();
     for &shape in shapes {
-        let sizes = [12_000, 48_000];
-        let texts = sizes.map(|bytes| shape.text(bytes));
-        let measured = texts.map(|text| {
-            let options = ReadOptions { on_error, ..options_for(text.len()) };
-            cost(&text, &options)
-        });
-        let [(small, small_use), (large, large_use)] = measured;
-        let time_ratio = large.as_secs_f64() / small.as_secs_f64();
-        let bytes_ratio = large_use.total_bytes as f64 / small_use.total_bytes as f64;
-        // Below a millisecond other things than the text take most of the time.
-        if time_ratio > 8.0 && large > Duration::from_millis(1) || bytes_ratio > 6.0 {
-            wrong.push(format!("{shape:?}: 4 times the text takes {time_ratio:.1} times the time ({large:?}) and {bytes_ratio:.1} times the bytes"));
+        let texts = [12_000, 48_000].map(|bytes| shape.text(bytes));
+        // A machine that is busy with something else gets another chance.
+        let look = |_| grows_too_fast(&texts, |size| ReadOptions { on_error, ..options_for(size) });
+        let complaints: Vec<String> = (0..3).map_while(look).collect();
+        if complaints.len() == 3 {
+            wrong.push(format!("{shape:?}: {}", complaints[2]));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -240,7 +244,8 @@ fn work_is_linear_in_the_number_of_chunks() {
         options.run.chunk_bytes = Some(100);
         options
     };
-    let shapes = [Shape::Grid, Shape::LongFace, Shape::LongComment, Shape::Continuations, Shape::Groups, Shape::Forward];
+    let shapes =
+        [Shape::Grid, Shape::LongFace, Shape::LongComment, Shape::Continuations, Shape::Groups, Shape::Forward];
     linear(&shapes, OnError::Raise, small);
 }
 

@@ -8,7 +8,7 @@
 //! goes from one allocation to the next until it ends, and the next one goes on behind it.
 
 use polyhaul::{ErrorKind, Input, ReadOptions, load};
-use polyhaul_testkit::alloc::{Failing, fail_at, tell};
+use polyhaul_testkit::alloc::{self, Failing, fail_at, tell};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::generate;
 use polyhaul_testkit::random::Random;
@@ -21,6 +21,8 @@ use std::process::{Command, Output};
 static ALLOCATOR: Failing = Failing;
 
 const LEAST_BYTES: usize = 1024;
+/// A fault that eats all memory must not take the machine with it.
+const MOST_BYTES: u64 = 1 << 30;
 /// All allocations up to this number are tried, and some of those after it.
 const ALL_BELOW: u64 = 300;
 /// So many children may die before the test has seen enough.
@@ -60,19 +62,26 @@ fn options(threads: usize) -> ReadOptions {
     options
 }
 
+/// Tells the parent.
+fn say(line: &str) {
+    use std::io::Write;
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
 /// Lets one allocation after the other fail, and says before each which it is.
 fn child(path: &Path, first: u64, threads: usize) {
+    alloc::cap(MOST_BYTES);
     let options = options(threads);
     if std::env::var_os(TELL).is_some() {
         tell();
     }
     let mut number = first;
     loop {
-        eprintln!("allocation {number}");
+        say(&format!("allocation {number}"));
         let input = Input::Path(path.to_path_buf());
         let (result, failed) = fail_at(number, LEAST_BYTES, || load(input, &options));
         if !failed {
-            eprintln!("done {number}");
+            say(&format!("done {number}"));
             return;
         }
         if let Err(error) = result {
@@ -106,6 +115,7 @@ fn every_allocation(test: &str, threads: usize) {
         let first = std::env::var(FIRST).ok().and_then(|first| first.parse().ok());
         return child(Path::new(&path), first.unwrap_or(0), threads);
     }
+    alloc::cap(MOST_BYTES);
     let folder = Folder::new("out-of-memory").unwrap();
     let path = scene(&folder);
     assert!(load(Input::Path(path.clone()), &options(threads)).is_ok());

@@ -10,7 +10,7 @@ pub enum Level {
     /// x86-64 with AVX2, BMI1, BMI2, POPCNT and LZCNT (2013 and later).
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ, VL and VBMI2 on top (2019 and later).
+    /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ on top (2019 and later).
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -36,6 +36,11 @@ impl Level {
         (0..=best).map(Self::available_from)
     }
 
+    /// This level, or the best of this CPU where it lacks it: anyone can name any level.
+    pub(crate) fn usable(self) -> Level {
+        self.min(Level::best())
+    }
+
     #[cfg(target_arch = "x86_64")]
     fn available_from(code: u8) -> Level {
         [Level::Portable, Level::Avx2, Level::Avx512][usize::from(code.min(2))]
@@ -57,7 +62,10 @@ impl Level {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi2");
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("avx512vpopcntdq");
         match (avx2, avx512) {
             (true, true) => Level::Avx512,
             (true, false) => Level::Avx2,

@@ -7,16 +7,16 @@
 /// assert_eq!(polyhaul_text::lines::count(b"a\nb\r\nc\rd"), 3);
 /// ```
 pub fn count(text: &[u8]) -> usize {
-    let feeds = |text: &[u8]| text.iter().map(|&byte| usize::from(byte == b'\n')).sum::<usize>();
-    let total: usize = text.chunks(1 << 12).map(feeds).sum();
-    if memchr_cr(text) { total + lone_returns(text) } else { total }
+    let Some((last, before_last)) = text.split_last() else { return 0 };
+    // A byte counts the lines of a piece: wider counters halve the speed of vectors, and more.
+    const PIECE: usize = 255;
+    let pieces = before_last.chunks(PIECE).zip(text[1..].chunks(PIECE));
+    let inner: usize = pieces.map(|(bytes, next)| usize::from(count_ends(bytes, next))).sum();
+    inner + usize::from(matches!(last, b'\n' | b'\r'))
 }
 
-fn memchr_cr(text: &[u8]) -> bool {
-    text.chunks(1 << 12).any(|part| part.iter().fold(false, |found, &byte| found | (byte == b'\r')))
-}
-
-fn lone_returns(text: &[u8]) -> usize {
-    let pairs = text.windows(2).filter(|pair| pair[0] == b'\r' && pair[1] != b'\n').count();
-    pairs + usize::from(text.last() == Some(&b'\r'))
+/// How many lines end in up to 255 bytes; `next` has the byte behind each.
+fn count_ends(bytes: &[u8], next: &[u8]) -> u8 {
+    let ends = |(&byte, &next): (&u8, &u8)| u8::from((byte == b'\n') | (byte == b'\r') & (next != b'\n'));
+    bytes.iter().zip(next).map(ends).sum()
 }

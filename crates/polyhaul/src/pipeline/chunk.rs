@@ -7,6 +7,7 @@
 
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_bytes::Source;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a source is cut.
@@ -37,12 +38,27 @@ pub(crate) struct Text {
     pub(crate) end: usize,
     /// Where the text lies in the source.
     pub(crate) offset: u64,
+    /// Whether the line after the text is longer than the limit. What comes before is whole, so that
+    /// the first error by position is found whatever the chunks.
+    pub(crate) too_long: bool,
 }
 
 impl Text {
     /// The text and the padding around it.
     pub(crate) fn padded(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The text alone.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    pub(crate) fn shrink(&mut self, slot_bytes: usize) {
+        if self.bytes.len() > 4 * slot_bytes {
+            *self = Text::default();
+        }
     }
 
     /// Bytes of text.
@@ -63,6 +79,8 @@ impl Text {
 
 /// A first look past the share for the end of its last line; doubled until that is found.
 const TAIL_BYTES: usize = 4096;
+/// The most bytes of a line end, which does not count as a part of the line.
+const LINE_END: u64 = 2;
 /// The bytes before a place that decide whether a line begins there.
 const LOOK_BACK: usize = 3;
 
@@ -107,9 +125,20 @@ impl<'a> TextChunks<'a> {
     }
 
     /// Cuts into chunks of about `chunk_bytes` with `padding` readable bytes around each, and
-    /// refuses lines of more than `line_bytes`.
+    /// stops before lines of more than `line_bytes`. Neither is taken for more than 1 GiB: offsets in
+    /// a chunk are 32-bit numbers.
     pub(crate) fn cut(self, chunk_bytes: usize, line_bytes: u64, padding: usize) -> Self {
-        TextChunks { chunk_bytes: chunk_bytes.max(1), line_bytes, padding: padding.max(LOOK_BACK), ..self }
+        TextChunks {
+            chunk_bytes: chunk_bytes.clamp(1, 1 << 30),
+            line_bytes: line_bytes.min(1 << 30),
+            padding: padding.max(LOOK_BACK),
+            ..self
+        }
+    }
+
+    /// The longest line that is taken, in bytes without its end.
+    pub(crate) fn line_bytes(&self) -> u64 {
+        self.line_bytes
     }
 
     /// What messages call the source.
@@ -134,6 +163,7 @@ impl<'a> TextChunks<'a> {
 
     /// Fills `text` with chunk `number`; `false` where there is none.
     pub(crate) fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
+        text.too_long = false;
         match self.source.len() {
             Some(size) if self.source.is_positioned() => self.take_share(number, size, text),
             _ => self.take_next(text),
@@ -171,7 +201,10 @@ impl<'a> TextChunks<'a> {
             if all(have) {
                 break have;
             }
-            self.check_line(have - last, origin + last as u64)?;
+            if (have - last) as u64 > self.line_bytes + LINE_END {
+                text.too_long = true;
+                break last;
+            }
             looked = have.saturating_sub(1).max(share);
             have = self.read(text, origin, base, have, have * 2)?;
         };
@@ -202,23 +235,27 @@ impl<'a> TextChunks<'a> {
             }
             text.grow(base + have + self.chunk_bytes + self.padding)?;
             let out = &mut text.bytes[base + have..base + have + self.chunk_bytes];
-            let count = self.source.read_next(out).map_err(|e| self.failed(e))?;
+            let count = self.read_stream(out)?;
             stream.ended = count < out.len();
             have += count;
             if let Some(end) = last_line(&text.bytes[base..base + have], unseen) {
                 break end;
             }
-            self.check_line(have, stream.offset)?;
+            if have as u64 > self.line_bytes + LINE_END {
+                text.too_long = true;
+                stream.ended = true;
+                break 0;
+            }
             unseen = have.saturating_sub(1);
         };
-        let end = if stream.ended { have } else { end };
-        let rest = &text.bytes[base + end..base + have];
+        let end = if stream.ended && !text.too_long { have } else { end };
+        let rest = if text.too_long { &[] } else { &text.bytes[base + end..base + have] };
         stream.carry.try_reserve(rest.len()).map_err(|_| Error::memory("a line"))?;
         stream.carry.extend_from_slice(rest);
         (text.start, text.end, text.offset) = (base, base + end, stream.offset);
         stream.offset += end as u64;
         drop(stream);
-        if end == 0 {
+        if end == 0 && !text.too_long {
             return Ok(false);
         }
         self.finish(text)?;
@@ -237,36 +274,44 @@ impl<'a> TextChunks<'a> {
                 return Err(self.placed(ErrorKind::Unsupported, message.into(), 0));
             }
         }
-        self.check_lines(text)?;
+        self.stop_before_long_line(text);
         let end = text.end;
-        text.grow(end + self.padding)?;
-        text.bytes[end] = b'\n';
+        text.grow(end + self.padding + 1)?;
+        // A line feed after a carriage return would be the second half of a pair.
+        text.bytes[end] = if text.bytes[end - 1] == b'\r' { b' ' } else { b'\n' };
         Ok(())
     }
 
-    fn check_line(&self, size: usize, offset: u64) -> Result<()> {
-        if size as u64 <= self.line_bytes {
-            return Ok(());
-        }
-        let message = format!("this line is longer than the limit of {} bytes (line_bytes)", self.line_bytes);
-        Err(self.placed(ErrorKind::Limit, message, offset).with_hint("raise Limits::line_bytes to read it"))
-    }
-
-    /// Checks the lines of a text that is longer than the limit of one.
-    fn check_lines(&self, text: &Text) -> Result<()> {
+    /// Ends the text before its first line that is longer than the limit.
+    fn stop_before_long_line(&self, text: &mut Text) {
         let bytes = &text.bytes[text.start..text.end];
         let mut at = 0;
         while bytes.len() as u64 > self.line_bytes && at < bytes.len() {
             let next = next_line(bytes, at + 1, bytes.len()).unwrap_or(bytes.len());
-            self.check_line(next - at, text.offset + at as u64)?;
+            let line_end = bytes[at..next].iter().rev().take(2).take_while(|b| matches!(b, b'\n' | b'\r')).count();
+            if (next - at - line_end) as u64 > self.line_bytes {
+                text.end = text.start + at;
+                text.too_long = true;
+                return;
+            }
             at = next;
         }
-        Ok(())
     }
 
     fn placed(&self, kind: ErrorKind, message: String, offset: u64) -> Error {
         let place = Place { file: self.name.clone(), offset: Some(offset), ..Place::default() };
         Diagnostic { place, ..Diagnostic::new(message) }.into_error(kind)
+    }
+
+    /// Reads on from a stream, which may be a host's code: a broken contract or a panic is its fault.
+    fn read_stream(&self, out: &mut [u8]) -> Result<usize> {
+        let host = |what: String| Err(Error::new(ErrorKind::Host, format!("{}: {what}", self.name)));
+        match catch_unwind(AssertUnwindSafe(|| self.source.read_next(out))) {
+            Ok(Ok(count)) => Ok(count),
+            Ok(Err(error)) if error.kind() == std::io::ErrorKind::InvalidData => host(error.to_string()),
+            Ok(Err(error)) => Err(self.failed(error)),
+            Err(_) => host("the reader panicked".to_owned()),
+        }
     }
 
     fn failed(&self, error: std::io::Error) -> Error {
@@ -304,7 +349,8 @@ mod tests {
             }
             if text.len() > 0 {
                 result.push(text.padded()[text.start..text.end].to_vec());
-                assert_eq!(text.padded()[text.end], b'\n');
+                let ends_in_return = text.padded()[text.end - 1] == b'\r';
+                assert_eq!(text.padded()[text.end], if ends_in_return { b' ' } else { b'\n' });
             }
         }
         result
@@ -348,9 +394,9 @@ mod tests {
                 };
                 let chunks = TextChunks::new(source).cut(chunk_bytes, 4999, 64);
                 let mut out = Text::default();
-                let result = (0..).map(|n| chunks.take(n, &mut out)).find(|r| !matches!(r, Ok(true)));
-                let kind = result.unwrap().map_err(|e| e.kind());
-                assert_eq!(kind, Err(ErrorKind::Limit), "{chunk_bytes} {positioned}");
+                let found = (0..20000).find(|&n| chunks.take(n, &mut out).unwrap() && out.too_long);
+                assert!(found.is_some(), "{chunk_bytes} {positioned}");
+                assert_eq!(out.offset + out.len() as u64, 8, "{chunk_bytes} {positioned}");
             }
         }
     }

@@ -4,7 +4,7 @@
 //! an array is never copied into place twice: workers copy from their chunk, which is still in the
 //! cache, to the final place. Large arrays ask for huge pages where the system offers them.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
@@ -56,29 +56,32 @@ impl<T: Copy + Send> Column<T> {
     ///
     /// # Safety
     /// No other thread uses a part of `range` at the same time.
-    pub(crate) unsafe fn write(&self, range: Range<usize>, fill: impl FnOnce(&mut [MaybeUninit<T>])) {
+    pub(crate) unsafe fn write(&self, range: Range<usize>, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
-        if range.start >= range.end || range.end > items.capacity() {
-            debug_assert!(range.is_empty(), "a range that was not reserved");
-            return;
+        if range.start >= range.end {
+            return Ok(());
+        }
+        if range.end > items.capacity() {
+            return Err(Error::new(ErrorKind::Internal, format!("there is no room for these {}", self.name)));
         }
         // SAFETY: the range lies in the allocation, the read lock keeps it in place, cells may be
         // written through a shared pointer, and the caller promises that nobody else uses it.
         fill(unsafe { slice::from_raw_parts_mut(items.as_ptr().add(range.start) as *mut MaybeUninit<T>, range.len()) });
+        Ok(())
     }
 
     /// Copies `values` to the place that begins at `start`.
     ///
     /// # Safety
     /// As for [`Column::write`].
-    pub(crate) unsafe fn copy(&self, start: usize, values: &[T]) {
+    pub(crate) unsafe fn copy(&self, start: usize, values: &[T]) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
             self.write(start..start + values.len(), |slots| {
                 for (slot, value) in slots.iter_mut().zip(values) {
                     slot.write(*value);
                 }
-            });
+            })
         }
     }
 
@@ -86,9 +89,9 @@ impl<T: Copy + Send> Column<T> {
     ///
     /// # Safety
     /// As for [`Column::write`].
-    pub(crate) unsafe fn fill(&self, range: Range<usize>, value: T) {
+    pub(crate) unsafe fn fill(&self, range: Range<usize>, value: T) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.write(range, |slots| slots.fill(MaybeUninit::new(value))) };
+        unsafe { self.write(range, |slots| slots.fill(MaybeUninit::new(value))) }
     }
 
     /// The finished array.

@@ -5,6 +5,11 @@ use super::support::*;
 use polyhaul::model::{Counts, Curve, Elements, Material, Mesh, Object, ObjectKind, Run, Scene, TextureMap};
 use polyhaul::{ErrorKind, Output};
 
+/// What is broken, and how.
+type Fault = (&'static str, fn(&mut Mesh));
+/// A place of a material that takes a text.
+type Place = (&'static str, fn(&mut Material, String));
+
 /// Two triangles over four positions, with a uv and a normal each.
 fn mesh(shift: f32) -> Mesh {
     Mesh {
@@ -137,7 +142,7 @@ fn a_mesh_between_the_parts_of_another() {
 /// What an object uses of another is an error where it is not written along.
 #[test]
 fn elements_of_others_are_refused() {
-    let faults: [(&str, fn(&mut Mesh)); 6] = [
+    let faults: [Fault; 6] = [
         ("a position", |mesh| mesh.faces.corner_positions[7] = 3),
         ("a uv", |mesh| mesh.faces.corner_uvs[7] = 0),
         ("a normal", |mesh| mesh.faces.corner_normals[7] = 0),
@@ -254,7 +259,7 @@ fn library_names_inject_nothing() {
 /// A library with a nasty text in some place has the same materials when it is read again.
 #[test]
 fn materials_inject_nothing() {
-    let places: [(&str, fn(&mut Material, String)); 6] = [
+    let places: [Place; 6] = [
         ("name", |material, text| material.name = text),
         ("statement", |material, text| material.other = vec![text]),
         ("file", |material, text| material.maps[0].file = text),
@@ -264,6 +269,10 @@ fn materials_inject_nothing() {
     ];
     for (what, place) in places {
         for text in NASTY.map(|text| text.replace("v 9 9 9", "newmtl extra").replace("f 1 2 3", "newmtl extra")) {
+            if what == "name" && text.trim().is_empty() {
+                // There is no way to say a name of blanks.
+                continue;
+            }
             let mut scene = halves();
             scene.materials[0].maps = vec![TextureMap { file: "wood.png".into(), ..TextureMap::default() }];
             place(&mut scene.materials[0], text.clone());
@@ -275,9 +284,9 @@ fn materials_inject_nothing() {
             let library = folder.text("a.mtl");
             let again = polyhaul::read(folder.join("a.obj"));
             let again = again.unwrap_or_else(|error| panic!("{what} {text:?}: {error}\n{library}"));
-            let defined: Vec<_> =
-                again.materials.iter().filter(|material| !material.missing).map(|material| &material.name).collect();
-            assert_eq!(defined.len(), 2, "{what} {text:?}: {defined:?}\n{library}");
+            let materials: Vec<_> = again.materials.iter().map(|material| (&material.name, material.missing)).collect();
+            let found = materials.len() == 2 && materials.iter().all(|(_, missing)| !missing);
+            assert!(found, "{what} {text:?}: {materials:?}\n{library}");
             assert_eq!(again.totals(), scene.totals(), "{what} {text:?}");
         }
     }

@@ -95,8 +95,10 @@ fn counts<'a>(counts: &'a mut Counts, name: &'static str, out: &mut Fields<'a>) 
     out.extend([positions, uvs, normals, faces, lines, points, curves].map(|count| (name, count)));
 }
 
+type Cut = (&'static str, fn(&mut Scene));
+
 /// Arrays whose lengths do not fit.
-const CUTS: [(&str, fn(&mut Scene)); 18] = [
+const CUTS: [Cut; 18] = [
     ("colors", |s| s.meshes[0].colors.truncate(1)),
     ("more colors", |s| s.meshes[0].colors.resize(99, [1.0; 4])),
     ("weights", |s| s.meshes[0].position_weights.truncate(1)),

@@ -137,10 +137,6 @@ impl Folder {
         Folder(path)
     }
 
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -21,7 +21,11 @@ fn check(text: &[u8], ways: &[ReadOptions], what: impl Fn() -> String) {
                     fuzz::complete(text, &scene);
                 }
             }
-            Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{error} {}", what()),
+            Err(error) => {
+                // No file here needs much memory: where it runs out, something does not end.
+                let fault = matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory);
+                assert!(!fault, "{error} {}", what());
+            }
         }
     }
 }

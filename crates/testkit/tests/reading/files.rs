@@ -129,7 +129,9 @@ fn the_locale_has_no_effect() {
     }
     const LC_ALL: c_int = if cfg!(target_os = "linux") { 6 } else { 0 };
     let files = || samples("obj/good", "obj").into_iter().chain(samples("obj/bad", "obj"));
-    let all = || -> Vec<String> { files().filter(|f| f.size < 1000).map(|f| outcome(f.bytes(), &options(1, None))).collect() };
+    let all = || -> Vec<String> {
+        files().filter(|f| f.size < 1000).map(|f| outcome(f.bytes(), &options(1, None))).collect()
+    };
     let before = all();
     let set = |name: &CStr| {
         // SAFETY: the string ends with a zero byte. Other threads of this process read no locale.

@@ -30,11 +30,9 @@ fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            match SILENT.get() {
-                true => MESSAGE.set(info.to_string()),
-                false => hook(info),
-            }
+        std::panic::set_hook(Box::new(move |info| match SILENT.get() {
+            true => MESSAGE.set(info.to_string()),
+            false => hook(info),
         }));
     });
 }
@@ -104,4 +102,3 @@ fn numbers() {
     }
     run(fuzz::numbers, shaken(seeds, 800));
 }
-

@@ -13,7 +13,13 @@ use std::sync::{Arc, Mutex};
 const TEXT: &[u8] = b"o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\r\nusemtl b\nf 3 2 1\n";
 const BLOCK_BYTES: usize = 64 << 10;
 
-fn stream(text: &[u8], sizes: Sizes, fault: Fault, threads: usize, chunk_bytes: Option<usize>) -> (Result<Loaded, Error>, Arc<Log>) {
+fn stream(
+    text: &[u8],
+    sizes: Sizes,
+    fault: Fault,
+    threads: usize,
+    chunk_bytes: Option<usize>,
+) -> (Result<Loaded, Error>, Arc<Log>) {
     let reader = Hostile::new(text, sizes).with(fault);
     let log = reader.log();
     let input = Input::Reader(Box::new(reader), "host.obj".into());
@@ -90,18 +96,18 @@ fn cancelled_before() {
     }
 }
 
+/// Bytes done, and bytes in all.
+type Call = (u64, Option<u64>);
+
 /// Calls of a progress callback while a text of 12 MB is read.
-fn progress(threads: usize, streamed: bool, then: impl Fn() + Send + Sync + 'static) -> (Vec<(u64, Option<u64>)>, u64, Result<Loaded, Error>) {
+fn progress(threads: usize, streamed: bool) -> (Vec<Call>, u64, Result<Loaded, Error>) {
     let mut text = Vec::new();
     generate::grid(12_000_000, &mut text).unwrap();
     let size = text.len() as u64;
     let calls = Arc::new(Mutex::new(Vec::new()));
     let mut options = options(threads, None);
     let seen = calls.clone();
-    options.run.progress = Some(Progress(Arc::new(move |done, total| {
-        seen.lock().unwrap().push((done, total));
-        then();
-    })));
+    options.run.progress = Some(Progress(Arc::new(move |done, total| seen.lock().unwrap().push((done, total)))));
     let input = match streamed {
         true => Input::Reader(Box::new(std::io::Cursor::new(text)), "x.obj".into()),
         false => Input::Memory(text, "x.obj".into()),
@@ -114,7 +120,7 @@ fn progress(threads: usize, streamed: bool, then: impl Fn() + Send + Sync + 'sta
 #[test]
 fn progress_grows() {
     for (threads, streamed) in [(1, false), (3, false), (2, true)] {
-        let (calls, size, result) = progress(threads, streamed, || ());
+        let (calls, size, result) = progress(threads, streamed);
         assert!(result.is_ok() && calls.len() >= 2, "{calls:?}");
         assert!(calls.windows(2).all(|pair| pair[0].0 < pair[1].0), "{calls:?}");
         let total = (!streamed).then_some(size);

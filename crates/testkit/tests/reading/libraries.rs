@@ -22,7 +22,7 @@ fn load(folder: &Folder, library: &str, options: &ReadOptions) -> Loaded {
     let scene = folder.file("scene/scene.obj", text).unwrap();
     let (sender, receiver) = mpsc::channel();
     let options = options.clone();
-    std::thread::spawn(move || sender.send(read(Input::Path(scene), &options)));
+    std::thread::spawn(move || drop(sender.send(read(Input::Path(scene), &options))));
     let result = receiver.recv_timeout(Duration::from_secs(20));
     result.unwrap_or_else(|_| panic!("{library:?} blocks")).unwrap()
 }
@@ -121,15 +121,7 @@ fn links_pipes_and_devices() {
     let pipe = |path: &Path| std::process::Command::new("mkfifo").arg(path).status().is_ok_and(|s| s.success());
     assert!(pipe(&scene.join("pipe.mtl")), "mkfifo");
     let _socket = std::os::unix::net::UnixListener::bind(scene.join("socket.mtl")).unwrap();
-    let names = [
-        "out.mtl",
-        "out/secret.mtl",
-        "zero.mtl",
-        "loop.mtl",
-        "dangling.mtl",
-        "pipe.mtl",
-        "socket.mtl",
-    ];
+    let names = ["out.mtl", "out/secret.mtl", "zero.mtl", "loop.mtl", "dangling.mtl", "pipe.mtl", "socket.mtl"];
     refused(&folder, &names);
     assert_eq!(materials(&load(&folder, "good.mtl", &options(1, None))), ["inside"]);
     let allow = ReadOptions { allow_outside: true, ..options(1, None) };

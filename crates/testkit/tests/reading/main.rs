@@ -61,8 +61,5 @@ fn options(threads: usize, chunk_bytes: impl Into<Option<usize>>) -> ReadOptions
 
 /// Goes on after what is broken.
 fn lenient() -> ReadOptions {
-    ReadOptions {
-        on_error: OnError::Warn,
-        ..options(1, None)
-    }
+    ReadOptions { on_error: OnError::Warn, ..options(1, None) }
 }

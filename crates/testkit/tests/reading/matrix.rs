@@ -40,10 +40,7 @@ fn check(file: &Sample, base: &ReadOptions) -> Vec<String> {
         let found = summary::outcome(&read(input(source, file, &bytes), &base));
         if found != expected && wrong.len() < 3 {
             let place = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
-            wrong.push(format!(
-                "{}, {threads} threads, chunks of {chunk_bytes:?}, {source}: {place:?}",
-                file.name
-            ));
+            wrong.push(format!("{}, {threads} threads, chunks of {chunk_bytes:?}, {source}: {place:?}", file.name));
         }
     }
     wrong

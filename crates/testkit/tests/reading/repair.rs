@@ -102,6 +102,17 @@ fn a_wrong_index_behind_many_forward_references() {
     }
 }
 
+/// Streams are empty where no corner has a value, also after an element was left out; and so is the
+/// list of objects where nothing is left.
+#[test]
+fn nothing_stays_of_what_is_left_out() {
+    let text = "v 0 0 0\nvt 0 0\nvn 0 0 1\nf 1 1 1\nf 1/1/1 1/1/1 9/1/1\n";
+    let scene = read_text(text, &lenient()).unwrap().scene;
+    let faces = &scene.meshes[0].faces;
+    assert_eq!((faces.len(), faces.corner_uvs.len(), faces.corner_normals.len()), (1, 0, 0));
+    assert!(read_text("f 1 2 3\n", &lenient()).unwrap().scene.objects.is_empty());
+}
+
 /// What is only worth a warning is an error where the caller is strict, and nothing else is.
 #[test]
 fn strict_turns_warnings_into_errors() {
@@ -167,6 +178,7 @@ fn elements_keep_to_the_model() {
 fn a_curve_without_an_end_is_not_lost_without_a_word() {
     let text = "v 0 0 0\ncstype bspline\ndeg 1\ncurv 0 1 1 1\nparm u 0 0 1 1\n";
     let result = read_text(text, &options(1, None));
-    let silent = result.is_ok_and(|loaded| loaded.report.warnings.is_empty() && loaded.scene.meshes[0].curves.is_empty());
+    let silent =
+        result.is_ok_and(|loaded| loaded.report.warnings.is_empty() && loaded.scene.meshes[0].curves.is_empty());
     assert!(!silent);
 }

@@ -4,25 +4,48 @@
 //! plain shape through the index of [`crate::scan`], many numbers at once, and stops at the first
 //! line that is not plain: the caller then reads that line with [`number`] and goes on.
 
+mod faces;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 pub mod number;
 pub mod rows;
 mod swar;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// 10^0 to 10^22: the powers that an f64 holds exactly.
-const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-    1e20, 1e21, 1e22,
-];
+/// The most characters of a plain float, its minus aside.
+const FLOAT_SIZE: usize = 14;
+
+/// 10^0 to 10^-14, each rounded once, and one for [`NO_POINT`]. 32, so that any five bits are an index.
+const TENTHS: [f64; 32] = {
+    let mut table = [1.0; 32];
+    let (mut places, mut power) = (0, 1.0);
+    while places <= FLOAT_SIZE {
+        table[places] = 1.0 / power;
+        power *= 10.0;
+        places += 1;
+    }
+    table
+};
+
+/// The place of the point in 16 characters without one.
+#[cfg(target_arch = "x86_64")]
+const NO_POINT: u32 = 16;
+
+/// What is added to the bits of an f64, to find whether it is near the middle of two f32s.
+const MARGIN: u64 = 4;
+/// The bits that tell so.
+const MIDDLE_MASK: u64 = 0x1FFF_FFFF & !(2 * MARGIN - 1);
+/// What they are there.
+const MIDDLE: u64 = 0x1000_0000;
 
 /// `digits / 10^places` as an f32, or `None` where rounding twice could go wrong.
 ///
-/// Both sides are exact for `digits` < 2^53 and `places` <= 22, so the quotient is correctly
-/// rounded to f64. Rounding it again to f32 is only wrong where the f64 is a midpoint of two f32s
-/// that the exact quotient is not (Clinger 1990, section on double rounding).
+/// `digits` < 10^14 is exact as an f64. The factor and the product are rounded once each, so the
+/// product is less than two steps of an f64 off; rounding to f32 is right unless the middle of
+/// two f32s is that close. (A division has only one rounding, but takes longer.)
 #[inline(always)]
 fn quotient(digits: u64, places: usize) -> Option<f32> {
-    let value = digits as f64 / POWERS[places];
-    (value.to_bits() & 0x1FFF_FFFF != 0x1000_0000).then_some(value as f32)
+    let value = digits as f64 * TENTHS[places & 31];
+    (value.to_bits().wrapping_add(MARGIN) & MIDDLE_MASK != MIDDLE).then_some(value as f32)
 }

@@ -1,182 +1,298 @@
-//! Conversion of several tokens at once with AVX-512: the same answers as `swar`.
+//! Conversion of several tokens at once with AVX2 and AVX-512: the same answers as `swar`.
 //!
-//! Floats: four tokens, 16 bytes each. Indices: eight tokens, 8 bytes each. A token is found from
-//! its end backwards: the highest byte that cannot be part of it is what separates it. The masks
-//! of 64 bytes are worked on in general registers, a lane of 16 or 8 bits per token.
+//! Floats: four tokens, 16 bytes each. Indices: eight tokens, 8 bytes each. The bytes of a token
+//! are reversed when they are loaded, see [`lanes`].
 
-use super::POWERS;
-use crate::scan::x86::space_mask;
+use super::faces::Found;
+use super::lanes::{self, FloatMarks, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
+use super::swar::separates;
+use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
+use crate::scan::x86::{PLACES, movemask, separator_mask, separators};
 use std::arch::x86_64::*;
 
-/// The lowest bit of each lane of 16.
-const LANES: u64 = 0x0001_0001_0001_0001;
-/// The lowest bit of each lane of 8.
-const BYTES: u64 = 0x0101_0101_0101_0101;
-
-/// Up to four floats that end at `ends`; `None` where one of them is not plain.
+/// Reverses 16 bytes.
+const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
+/// Four floats that end at `ends`; `None` where one of them is not plain.
 ///
 /// # Safety
-/// The CPU has AVX-512 F, BW, DQ and VL; 16 bytes before each end are readable.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,popcnt,lzcnt")]
+/// The CPU has the features; 16 bytes before each end are readable.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 #[inline]
-pub(super) unsafe fn floats<const N: usize>(text: *const u8, ends: &[u32; 4]) -> Option<[f32; N]> {
+pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
     // SAFETY: the caller's promise.
-    let load = |lane: usize| unsafe { _mm_loadu_si128(text.add(ends[lane] as usize - 16).cast()) };
-    let mut bytes = _mm512_castsi128_si512(load(0));
-    bytes = _mm512_inserti32x4::<1>(bytes, load(1));
-    if N > 2 {
-        bytes = _mm512_inserti32x4::<2>(bytes, load(2));
-    }
-    if N > 3 {
-        bytes = _mm512_inserti32x4::<3>(bytes, load(3));
-    }
-    let used = u64::MAX >> (64 - 16 * N);
-    let lanes = LANES & used;
-
+    let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
+    let bytes = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+    let bytes = _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(constant(&REVERSE)));
+    let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
-    let digit = _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9));
-    let point = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'.' as i8));
-    let minus = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'-' as i8));
-    let space = space_mask(bytes);
+    let parts = lanes::floats(FloatMarks {
+        digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)),
+        point: equal(b'.'),
+        minus: equal(b'-'),
+        space: separator_mask(bytes),
+    })?;
+    // Close the gap of the point: what is before it moves down by one byte.
+    let digits = _mm512_maskz_mov_epi8(parts.low, values);
+    let digits = _mm512_mask_mov_epi8(digits, parts.high >> 1, _mm512_bsrli_epi128::<1>(values));
+    let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x0A01));
+    let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001));
+    let packed = _mm512_packus_epi32(fours, fours);
+    let eights = _mm512_madd_epi16(packed, _mm512_set1_epi32(0x2710_0001));
+    let eights = _mm512_permutexvar_epi64(_mm512_set_epi64(0, 0, 0, 0, 6, 4, 2, 0), eights);
+    let whole = _mm256_cvtepi64_pd(join_eights(_mm512_castsi512_si256(eights)));
+    round(whole, tenths_avx512(parts.point), parts.negative)
+}
 
-    // Every bit up to the highest one that is neither digit nor point.
-    let mut outside = !(digit | point) & used;
-    outside |= outside >> 1 & 0x7FFF * LANES;
-    outside |= outside >> 2 & 0x3FFF * LANES;
-    outside |= outside >> 4 & 0x0FFF * LANES;
-    outside |= outside >> 8 & 0x00FF * LANES;
-    let inside = !outside & used;
-    let top = outside & !(outside >> 1 & 0x7FFF * LANES);
-    let negative = minus & top;
-    let separated = top & space | negative & (space << 1) & !LANES;
-    let point = point & inside;
-    let below = point.wrapping_sub(lanes);
-    // One end and one point in each lane, the end a space or a minus after one, two characters at least.
-    let plain = outside & lanes == lanes
-        && separated == top
-        && point.count_ones() == N as u32
-        && point & below == 0
-        && inside & (lanes << 14) == lanes << 14;
-    if !plain {
+/// 10^-places of four floats, by the place of their points.
+#[target_feature(enable = "avx512f,avx512cd,avx512vl")]
+#[inline]
+fn tenths_avx512(point: u64) -> __m256d {
+    // A point at place p of its 64 bits has 63 - p zeros before it: 15 - p in the lower four bits.
+    const BY_ZEROS: [f64; 16] = {
+        let (mut table, mut zeros) = ([1.0; 16], 1);
+        while zeros < 16 {
+            table[zeros] = TENTHS[15 - zeros];
+            zeros += 1;
+        }
+        table
+    };
+    let points = _mm256_cvtepu16_epi64(_mm_cvtsi64_si128(point as i64));
+    let zeros = _mm512_castsi256_si512(_mm256_lzcnt_epi64(points));
+    // SAFETY: the table is twice eight f64s.
+    let (few, many) = unsafe { (_mm512_loadu_pd(BY_ZEROS.as_ptr()), _mm512_loadu_pd(BY_ZEROS.as_ptr().add(8))) };
+    _mm512_castpd512_pd256(_mm512_permutex2var_pd(few, zeros, many))
+}
+
+/// As [`floats_avx512`].
+///
+/// # Safety
+/// The CPU has the features; 16 bytes before each end are readable.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+#[inline]
+pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
+    let reverse = _mm256_broadcastsi128_si256(constant(&REVERSE));
+    // SAFETY: the caller's promise.
+    let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
+    let (low, high) = (_mm256_shuffle_epi8(low, reverse), _mm256_shuffle_epi8(high, reverse));
+    let equal = |byte: u8| {
+        let wanted = _mm256_set1_epi8(byte as i8);
+        movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))
+    };
+    let value = |bytes| _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
+    let is_digit = |value| _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
+    let values = [value(low), value(high)];
+    let parts = lanes::floats(FloatMarks {
+        digit: movemask(is_digit(values[0]), is_digit(values[1])),
+        point: equal(b'.'),
+        minus: equal(b'-'),
+        space: movemask(separators(low), separators(high)),
+    })?;
+    let (before, behind) = (spread(parts.high >> 1), spread(parts.low));
+    let fours = |half: usize| {
+        // Close the gap of the point: what is before it moves down by one byte.
+        let moved = _mm256_and_si256(_mm256_bsrli_epi128::<1>(values[half]), before[half]);
+        let digits = _mm256_or_si256(_mm256_and_si256(values[half], behind[half]), moved);
+        let pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x0A01));
+        _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0064_0001))
+    };
+    let packed = _mm256_packus_epi32(fours(0), fours(1));
+    let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x2710_0001));
+    let whole = join_eights(_mm256_permute4x64_epi64::<0b11_01_10_00>(eights));
+    // Below 2^52, an integer in the bits of 2^52 is added to it.
+    let magic = _mm256_set1_pd((1u64 << 52) as f64);
+    let shifted = _mm256_castsi256_pd(_mm256_or_si256(whole, _mm256_castpd_si256(magic)));
+    round(_mm256_sub_pd(shifted, magic), tenths_avx2(parts.point), parts.negative)
+}
+
+/// The bits of a mask as bytes of ones and zeros.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn spread(mask: u64) -> [__m256i; 2] {
+    let mask = _mm256_set1_epi64x(mask as i64);
+    let bits = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let eighths = |first: i64| {
+        let ones = NARROW as i64;
+        _mm256_set_epi64x((first + 3) * ones, (first + 2) * ones, (first + 1) * ones, first * ones)
+    };
+    [eighths(0), eighths(4)].map(|bytes| {
+        let own = _mm256_and_si256(_mm256_shuffle_epi8(mask, bytes), bits);
+        _mm256_cmpeq_epi8(own, bits)
+    })
+}
+
+/// 10^-places of four floats, by the place of their points.
+#[target_feature(enable = "avx2,bmi1")]
+#[inline]
+fn tenths_avx2(point: u64) -> __m256d {
+    let tenth = |lane: usize| TENTHS[(point >> (16 * lane) & 0xFFFF | 1 << NO_POINT).trailing_zeros() as usize & 31];
+    // Columns of a file mostly have the same number of places.
+    if (point & 0xFFFF) * WIDE == point {
+        return _mm256_set1_pd(tenth(0));
+    }
+    _mm256_set_pd(tenth(3), tenth(2), tenth(1), tenth(0))
+}
+
+/// The 16 bytes before two ends.
+///
+/// # Safety
+/// The CPU has AVX2; they are readable.
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn load_pair(text: *const u8, ends: [u32; 2]) -> __m256i {
+    // SAFETY: the caller's promise.
+    let load = |end: u32| unsafe { _mm_loadu_si128(text.add(end as usize - 16).cast()) };
+    _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(load(ends[0])), load(ends[1]))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn constant(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: 16 bytes.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+/// Four times a number in two parts of up to eight digits, the lower one first, as one.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn join_eights(eights: __m256i) -> __m256i {
+    // Read as 64 bits, the upper part counts 2^32 instead of 10^8.
+    let excess = _mm256_mul_epu32(_mm256_srli_epi64::<32>(eights), _mm256_set1_epi64x((1 << 32) - 100_000_000));
+    _mm256_sub_epi64(eights, excess)
+}
+
+/// The products as f32s with their signs; see [`quotient`](super::quotient).
+#[target_feature(enable = "avx2")]
+#[inline]
+fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {
+    let products = _mm256_mul_pd(whole, tenths);
+    let near = _mm256_add_epi64(_mm256_castpd_si256(products), _mm256_set1_epi64x(MARGIN as i64));
+    let near = _mm256_and_si256(near, _mm256_set1_epi64x(MIDDLE_MASK as i64));
+    let middle = _mm256_cmpeq_epi64(near, _mm256_set1_epi64x(MIDDLE as i64));
+    if _mm256_testz_si256(middle, middle) == 0 {
         return None;
     }
-    // Close the gap of the point: what is before it moves up by one byte.
-    let moved = _mm512_maskz_bslli_epi128_1((inside & below) << 1, values);
-    let digits = _mm512_mask_mov_epi8(moved, inside & !(point | below), values);
-    let whole = combine(digits);
-    let places = point_places::<N>(point);
-    let quotients = _mm256_div_pd(whole, places);
-    let bits = _mm256_castpd_si256(quotients);
-    let low = _mm256_and_si256(bits, _mm256_set1_epi64x(0x1FFF_FFFF));
-    let midpoint = _mm256_cmpeq_epi64_mask(low, _mm256_set1_epi64x(0x1000_0000));
-    if midpoint & ((1 << N) - 1) as u8 != 0 {
-        return None;
-    }
-    let signs = _pext_u64(negative.wrapping_add(0x7FFF * LANES), 0x8000 * LANES) as u8;
-    let rounded = _mm256_cvtpd_ps(quotients);
-    let flipped = _mm_mask_xor_ps(rounded, signs, rounded, _mm_set1_ps(-0.0));
-    let mut lanes = [0.0; 4];
+    let signs = (negative + (WIDE_TOP - WIDE)) & WIDE_TOP;
+    let signs = _mm_unpacklo_epi16(_mm_setzero_si128(), _mm_cvtsi64_si128(signs as i64));
+    let values = _mm_xor_ps(_mm256_cvtpd_ps(products), _mm_castsi128_ps(signs));
+    let mut result = [0.0; 4];
     // SAFETY: four floats fit.
-    unsafe { _mm_storeu_ps(lanes.as_mut_ptr(), flipped) };
-    let mut result = [0.0; N];
-    result.copy_from_slice(&lanes[..N]);
+    unsafe { _mm_storeu_ps(result.as_mut_ptr(), values) };
     Some(result)
 }
 
-/// Each lane's bytes one up, where `mask` says so, zero elsewhere.
-#[target_feature(enable = "avx512f,avx512bw")]
-#[inline]
-#[allow(non_snake_case)]
-fn _mm512_maskz_bslli_epi128_1(mask: u64, values: __m512i) -> __m512i {
-    _mm512_maskz_mov_epi8(mask, _mm512_bslli_epi128::<1>(values))
-}
-
-/// Sixteen digits per lane to one f64 per lane.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-#[inline]
-fn combine(digits: __m512i) -> __m256d {
-    let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
-    let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064));
-    let packed = _mm512_packus_epi32(fours, fours);
-    let eights = _mm512_madd_epi16(packed, _mm512_set1_epi32(0x0001_2710));
-    let upper = _mm512_mul_epu32(eights, _mm512_set1_epi64(100_000_000));
-    let whole = _mm512_add_epi64(upper, _mm512_srli_epi64::<32>(eights));
-    let compact = _mm512_permutexvar_epi64(_mm512_set_epi64(0, 0, 0, 0, 6, 4, 2, 0), whole);
-    _mm256_cvtepi64_pd(_mm512_castsi512_si256(compact))
-}
-
-/// The power of ten that each lane is divided by.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,lzcnt")]
-#[inline]
-fn point_places<const N: usize>(point: u64) -> __m256d {
-    let place = |lane: usize| POWERS[((point >> (16 * lane)) as u16).leading_zeros() as usize & 15];
-    let lanes = LANES & (u64::MAX >> (64 - 16 * N));
-    let first = point & 0xFFFF;
-    if first * lanes == point {
-        return _mm256_set1_pd(place(0));
-    }
-    let third = if N > 2 { place(2) } else { 1.0 };
-    let fourth = if N > 3 { place(3) } else { 1.0 };
-    _mm256_set_pd(fourth, third, place(1), place(0))
-}
-
-/// What [`indices`] found, a bit per token.
-#[derive(Clone, Copy)]
-pub(super) struct Found {
-    /// Tokens of value zero, empty ones included.
-    pub(super) zeros: u32,
-    /// Empty tokens.
-    pub(super) empty: u32,
-    /// Tokens that are not plain.
-    pub(super) bad: u32,
-}
-
-/// Eight indices of up to eight digits that end at `ends[1..9]`; `ends[0]` is the end before.
+/// Eight indices that end at `ends`: writes those that `keep` has a bit for, one after the other.
 ///
 /// # Safety
-/// The CPU has AVX-512 F, BW, DQ, VL; 8 bytes before each end are readable; `out` has 8 places.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,popcnt,lzcnt")]
+/// The CPU has the features; 64 bytes before each end are readable.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
 #[inline]
-pub(super) unsafe fn indices(text: *const u8, ends: *const u32, out: *mut u32) -> Found {
+pub(super) unsafe fn indices_avx512(text: *const u8, ends: &[u32; 8], keep: u8, out: &mut [u32; 8]) -> Found {
     // SAFETY: the caller's promise.
-    let (before, at) = unsafe {
-        (_mm256_loadu_si256(ends.cast()), _mm256_loadu_si256(ends.add(1).cast()))
-    };
-    // SAFETY: the caller's promise: 8 bytes before each end are readable.
-    let bytes = unsafe { _mm512_i32gather_epi64::<1>(at, text.sub(8).cast()) };
+    let bytes = unsafe { load_eight_avx512(text, ends) };
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
     let digit = _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9));
-    let separator = space_mask(bytes) | _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'/' as i8));
-    let mut outside = !digit;
-    outside |= outside >> 1 & 0x7F * BYTES;
-    outside |= outside >> 2 & 0x3F * BYTES;
-    outside |= outside >> 4 & 0x0F * BYTES;
-    let top = outside & !(outside >> 1 & 0x7F * BYTES);
-    // Eight digits and no separator in sight: only right if the token is eight long.
-    let length = _mm256_sub_epi32(at, before);
-    let nine = _mm256_cmpeq_epi32_mask(length, _mm256_set1_epi32(9));
-    let eight_digits = !(_pext_u64(outside, BYTES) as u8);
-    let odd = top & !separator;
-    let odd_lanes = if odd == 0 { 0 } else { _pext_u64(lane_tops(odd), 0x80 * BYTES) as u8 };
-    let empty = _pext_u64(top, 0x80 * BYTES) as u8;
-
-    let digits = _mm512_maskz_mov_epi8(!outside, values);
-    let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
-    let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064));
-    let upper = _mm512_mul_epu32(fours, _mm512_set1_epi64(10_000));
-    let whole = _mm512_add_epi64(upper, _mm512_srli_epi64::<32>(fours));
-    let result = _mm512_cvtepi64_epi32(whole);
+    let parts = lanes::indices(digit, separator_mask(bytes));
+    let pairs = _mm512_maddubs_epi16(_mm512_maskz_mov_epi8(parts.digits, values), _mm512_set1_epi16(0x0A01));
+    let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001));
+    // Read as 64 bits, the upper four digits count 2^32 instead of 10^4.
+    let excess = _mm512_mul_epu32(_mm512_srli_epi64::<32>(fours), _mm512_set1_epi64((1 << 32) - 10_000));
+    let result = _mm512_cvtepi64_epi32(_mm512_sub_epi64(fours, excess));
+    let kept = _mm256_maskz_compress_epi32(keep, result);
+    // SAFETY: `out` has eight places.
+    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), kept) };
+    let zeros = _mm256_testn_epi32_mask(result, result);
     // SAFETY: the caller's promise.
-    unsafe { _mm256_storeu_si256(out.cast(), result) };
-    Found {
-        zeros: u32::from(_mm256_testn_epi32_mask(result, result)),
-        empty: u32::from(empty),
-        bad: u32::from(odd_lanes | eight_digits & !nine),
-    }
+    unsafe { judge(text, ends, &parts, zeros) }
 }
 
-/// The top bit of each lane of 8 that has any bit.
+/// The eight bytes before each of eight ends, reversed.
+///
+/// # Safety
+/// The CPU has the features; 64 bytes before each end are readable.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
-fn lane_tops(bits: u64) -> u64 {
-    ((bits & !(0x80 * BYTES)) + 0x7F * BYTES | bits) & 0x80 * BYTES
+unsafe fn load_eight_avx512(text: *const u8, ends: &[u32; 8]) -> __m512i {
+    const LANE: i64 = NARROW as i64;
+    let last = ends[7];
+    // SAFETY: eight ends are 32 bytes.
+    let at = unsafe { _mm256_loadu_si256(ends.as_ptr().cast()) };
+    if last.wrapping_sub(ends[0]) > 56 {
+        // SAFETY: the caller's promise; offsets are unsigned.
+        let bytes = unsafe { _mm512_i64gather_epi64::<1>(_mm512_cvtepu32_epi64(at), text.sub(8).cast()) };
+        let backwards = _mm_set_epi64x(0x0809_0A0B_0C0D_0E0F, 0x0001_0203_0405_0607);
+        return _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(backwards));
+    }
+    // All are in one vector, which is cheaper than eight loads.
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { _mm512_loadu_si512(text.add(last as usize - 64).cast()) };
+    // Byte i of a token is at its end - 1 - i; that of the vector is at `last` - 64.
+    let fours = _mm512_set_epi64(28 * LANE, 24 * LANE, 20 * LANE, 16 * LANE, 12 * LANE, 8 * LANE, 4 * LANE, 0);
+    let own = _mm512_permutexvar_epi8(fours, _mm512_castsi256_si512(at));
+    let back = _mm512_sub_epi8(_mm512_set1_epi64(0x3839_3A3B_3C3D_3E3F), _mm512_set1_epi8(last as i8));
+    _mm512_permutexvar_epi8(_mm512_add_epi8(own, back), bytes)
+}
+
+/// As [`indices_avx512`].
+///
+/// # Safety
+/// The CPU has the features; 16 bytes before each end are readable.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+#[inline]
+pub(super) unsafe fn indices_avx2(text: *const u8, ends: &[u32; 8], keep: u8, out: &mut [u32; 8]) -> Found {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe {
+        [load_four(text, [ends[0], ends[1], ends[2], ends[3]]), load_four(text, [ends[4], ends[5], ends[6], ends[7]])]
+    };
+    let values = bytes.map(|bytes| _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8)));
+    let is_digit = |value| _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
+    let digit = movemask(is_digit(values[0]), is_digit(values[1]));
+    let parts = lanes::indices(digit, movemask(separators(bytes[0]), separators(bytes[1])));
+    let digits = spread(parts.digits);
+    let fours = |half: usize| {
+        let pairs = _mm256_maddubs_epi16(_mm256_and_si256(values[half], digits[half]), _mm256_set1_epi16(0x0A01));
+        _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0064_0001))
+    };
+    let packed = _mm256_packus_epi32(fours(0), fours(1));
+    let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x2710_0001));
+    let result = _mm256_permute4x64_epi64::<0b11_01_10_00>(eights);
+    // SAFETY: a row of the table is 8 bytes, `out` has eight places.
+    unsafe {
+        let places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(PLACES[usize::from(keep)].as_ptr().cast()));
+        _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm256_permutevar8x32_epi32(result, places));
+    }
+    let zeros = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(result, _mm256_setzero_si256())));
+    // SAFETY: the caller's promise.
+    unsafe { judge(text, ends, &parts, zeros as u8) }
+}
+
+/// The eight bytes before each of four ends, reversed.
+///
+/// # Safety
+/// The CPU has AVX2; they are readable.
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn load_four(text: *const u8, ends: [u32; 4]) -> __m256i {
+    // SAFETY: the caller's promise.
+    let load = |end: u32| unsafe { text.add(end as usize - 8).cast::<u64>().read_unaligned().swap_bytes() as i64 };
+    _mm256_set_epi64x(load(ends[3]), load(ends[2]), load(ends[1]), load(ends[0]))
+}
+
+/// What is wrong or absent in eight indices.
+///
+/// # Safety
+/// The CPU has BMI2; 16 bytes before each end are readable.
+#[target_feature(enable = "bmi1,bmi2")]
+#[inline]
+unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &Indices, zeros: u8) -> Found {
+    let mut bad = _pext_u64(((parts.bad & !NARROW_TOP) + (NARROW_TOP - NARROW)) | parts.bad, NARROW_TOP);
+    let empty = _pext_u64(parts.empty, NARROW);
+    let mut full = parts.full;
+    while full != 0 {
+        let lane = full.trailing_zeros() as usize / 8;
+        // SAFETY: the caller's promise.
+        let before = unsafe { *text.add(ends[lane] as usize - 9) };
+        bad |= u64::from(!separates(before)) << lane;
+        full &= full - 1;
+    }
+    Found { bad: bad | u64::from(zeros) & !empty, empty }
 }

@@ -21,6 +21,7 @@ pub const MAX_ENDS: usize = 4096;
 pub const MAX_LINES: usize = 1024;
 /// One block of 64 bytes may overshoot the caps by 64; tokens may be looked at 16 at a time.
 const SLACK: usize = 80;
+const SLASH_WORDS: usize = (MAX_ENDS + SLACK) / 64 + 2;
 
 /// Whether a byte is white space: a blank, or tab to carriage return.
 #[inline(always)]
@@ -28,14 +29,33 @@ pub const fn is_space(byte: u8) -> bool {
     byte == b' ' || byte.wrapping_sub(b'\t') <= b'\r' - b'\t'
 }
 
-/// Where lines end in a block: at each LF, and at each CR that no LF follows. `after` is the byte behind the block.
-#[inline(always)]
-fn newlines(line_feed: u64, carriage_return: u64, after: u8) -> u64 {
-    line_feed | carriage_return & !(line_feed >> 1 | u64::from(after == b'\n') << 63)
+/// What vectors are made of.
+type Block = [u8; 64];
+
+/// The bytes of a block that matter, a bit each.
+struct Masks {
+    space: u64,
+    slash: u64,
+    line_feed: u64,
+    carriage_return: u64,
+}
+
+/// What a level does with a block.
+struct Kernel<M, S, P, L> {
+    /// Finds the bytes that matter.
+    masks: M,
+    /// Writes the places of a mask's bits, counted from an offset; what is behind them is free.
+    spread: S,
+    /// Closes up the bits of the first mask that are at the bits of the second.
+    pick: P,
+    /// Writes the lines that end at the first mask's bits, with the second mask's bits as token
+    /// ends, counted from those before; what is behind them is free.
+    line_ends: L,
 }
 
 /// A line's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct LineEnd {
     /// The offset of the newline in the text: an LF, or a CR that no LF follows.
     pub newline: u32,
@@ -49,7 +69,7 @@ pub struct Index {
     /// The offsets where tokens end.
     pub(crate) ends: [u32; MAX_ENDS + SLACK],
     /// One bit per token end: whether a `/` ended it.
-    pub(crate) slashes: [u8; (MAX_ENDS + SLACK) / 8 + 16],
+    pub(crate) slashes: [u64; SLASH_WORDS],
     pub(crate) lines: [LineEnd; MAX_LINES + SLACK],
     pub(crate) end_count: usize,
     pub(crate) line_count: usize,
@@ -69,7 +89,7 @@ impl Index {
     pub fn new() -> Index {
         Index {
             ends: [0; MAX_ENDS + SLACK],
-            slashes: [0; (MAX_ENDS + SLACK) / 8 + 16],
+            slashes: [0; SLASH_WORDS],
             lines: [LineEnd::default(); MAX_LINES + SLACK],
             end_count: 0,
             line_count: 0,
@@ -82,8 +102,10 @@ impl Index {
     ///
     /// `padded` holds [`PADDING`] bytes before `start` and after `end`, of any value, and is
     /// shorter than 4 GiB; where that does not hold the index is empty. `start` begins a line.
+    /// A CR that is the last byte of the text ends a line, whatever follows.
     pub fn scan(&mut self, padded: &[u8], start: usize, end: usize, level: Level) {
         (self.end_count, self.line_count, self.start, self.limit) = (0, 0, start, end);
+        self.slashes[0] = 0;
         let fits = start >= PADDING
             && start <= end
             && padded.len() <= u32::MAX as usize
@@ -91,9 +113,9 @@ impl Index {
         if !fits {
             return;
         }
-        match level {
+        match level.usable() {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the level is only made where the CPU has its features; the padding was checked.
+            // SAFETY: the CPU has the features of a usable level.
             Level::Avx512 => unsafe { x86::scan_avx512(self, padded, start, end) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -119,7 +141,7 @@ impl Index {
         self.lines().last().map_or(self.start, |line| line.newline as usize + 1)
     }
 
-    /// Where line `line` begins.
+    /// Where line `line` begins, which is at most the number of lines.
     pub fn line_start(&self, line: usize) -> usize {
         match line {
             0 => self.start,
@@ -135,18 +157,50 @@ impl Index {
         }
     }
 
-    /// Notes the newlines of a block: `newlines` and `ends` have a bit per byte from `base` on.
+    /// The loop over blocks, the same on every level.
     #[inline(always)]
-    fn push_lines(&mut self, mut newlines: u64, ends: u64, base: usize, tokens_before: usize) {
-        while newlines != 0 {
-            let bit = newlines.trailing_zeros();
-            let upto = u64::MAX >> (63 - bit);
-            self.lines[self.line_count] = LineEnd {
-                newline: base as u32 + bit,
-                tokens: tokens_before as u32 + (ends & upto).count_ones(),
-            };
+    fn scan_blocks<M, S, P, L>(&mut self, padded: &[u8], (start, end): (usize, usize), kernel: Kernel<M, S, P, L>)
+    where
+        M: Fn(&Block) -> Masks,
+        S: Fn(u64, u32, &mut [u32; 64]),
+        P: Fn(u64, u64) -> u64,
+        L: Fn(u64, u64, LineEnd, &mut [LineEnd; 64]),
+    {
+        // The byte before a line is white space, whatever it is.
+        let (mut base, mut carry) = (start, 1);
+        while base < end && self.has_room() {
+            let Some((block, [next, ..])) = padded[base..].split_first_chunk::<64>() else { return };
+            let Masks { space, slash, line_feed, carriage_return } = (kernel.masks)(block);
+            let ends = (space & !(space << 1 | carry)) | slash;
+            carry = space >> 63;
+            let before = self.end_count;
+            let Some(target) = self.ends[before..].first_chunk_mut::<64>() else { return };
+            (kernel.spread)(ends, base as u32, target);
+            self.push_slashes((kernel.pick)(slash, ends), before);
+            let paired = line_feed >> 1 | u64::from(*next == b'\n') << 63;
+            let newlines = line_feed | carriage_return & !paired;
+            let origin = LineEnd { newline: base as u32, tokens: before as u32 };
+            let Some(target) = self.lines[self.line_count..].first_chunk_mut::<64>() else { return };
+            (kernel.line_ends)(newlines, ends, origin, target);
+            self.line_count += newlines.count_ones() as usize;
+            self.end_count = before + ends.count_ones() as usize;
+            base += 64;
+        }
+        if base >= end {
+            self.cut(padded, end);
+        }
+    }
+
+    /// Takes back what was found from `end` on, in the last block.
+    fn cut(&mut self, padded: &[u8], end: usize) {
+        let beyond = |offset: u32| offset as usize >= end;
+        let found = &self.ends[..self.end_count];
+        self.end_count -= found.iter().rev().take_while(|&&token| beyond(token)).count();
+        self.line_count -= self.lines().iter().rev().take_while(|line| beyond(line.newline)).count();
+        // A CR at the very end ends a line, whatever follows.
+        if padded[end - 1] == b'\r' && self.next_start() < end {
+            self.lines[self.line_count] = LineEnd { newline: end as u32 - 1, tokens: self.end_count as u32 };
             self.line_count += 1;
-            newlines &= newlines - 1;
         }
     }
 
@@ -156,22 +210,45 @@ impl Index {
         self.end_count <= MAX_ENDS - 64 && self.line_count <= MAX_LINES - 64
     }
 
-    /// Appends `count` slash bits to those of the tokens from `at` on.
+    /// Appends slash bits to those of the tokens from `at` on.
     #[inline(always)]
     fn push_slashes(&mut self, bits: u64, at: usize) {
-        let (byte, shift) = (at / 8, at % 8);
-        let kept = u64::from(self.slashes[byte]) & ((1 << shift) - 1);
-        let low = kept | bits << shift;
-        self.slashes[byte..byte + 8].copy_from_slice(&low.to_le_bytes());
-        self.slashes[byte + 8] = if shift == 0 { 0 } else { (bits >> (64 - shift)) as u8 };
+        let (word, shift) = (at / 64, at % 64);
+        self.slashes[word] |= bits << shift;
+        self.slashes[word + 1] = bits >> 1 >> (63 - shift);
     }
 
-    /// The slash bits of up to 57 tokens from `token` on.
+    /// The slash bits of 64 tokens from `token` on.
     #[inline(always)]
     pub(crate) fn slash_bits(&self, token: usize) -> u64 {
-        let byte = token / 8;
-        let mut word = [0; 8];
-        word.copy_from_slice(&self.slashes[byte..byte + 8]);
-        u64::from_le_bytes(word) >> (token % 8)
+        let (word, shift) = (token / 64, token % 64);
+        self.slashes[word] >> shift | self.slashes[word + 1] << 1 << (63 - shift)
     }
 }
+
+/// Where lines end in a block, one by one.
+#[inline(always)]
+fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
+    // Four at a time, whether they are there or not: a branch that depends on the length of lines
+    // is mispredicted, which costs more than the whole block.
+    let (steps, _) = out.as_chunks_mut::<4>();
+    for step in steps {
+        for slot in step {
+            let through = newlines ^ newlines.wrapping_sub(1);
+            let line = LineEnd {
+                newline: origin.newline.wrapping_add(newlines.trailing_zeros()),
+                tokens: origin.tokens + (ends & through).count_ones(),
+            };
+            // Volatile, or compilers put vectors of four lines together: that takes longer (a sixth of a scan).
+            // SAFETY: the place is borrowed for this write.
+            unsafe { (&raw mut *slot).write_volatile(line) };
+            newlines &= newlines.wrapping_sub(1);
+        }
+        if newlines == 0 {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

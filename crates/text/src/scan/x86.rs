@@ -1,63 +1,100 @@
 //! The index with AVX2 and with AVX-512: the same result as `portable`, 64 bytes at a time.
 
-use super::{Index, newlines};
+use super::{Block, Index, Kernel, LineEnd, Masks, line_ends};
 use std::arch::x86_64::*;
+
+/// White space and the slash, each at the place that its lower four bits name: a byte that is
+/// one of them finds itself there. Zeros are at places where no zero looks.
+const SEPARATORS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0/";
 
 /// Scans with AVX-512 (F, BW, VBMI2), BMI2 and POPCNT.
 ///
 /// # Safety
-/// The CPU has these features; 64 bytes are readable from every offset below `end`.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
+/// The CPU has these features.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_avx512(index: &mut Index, padded: &[u8], start: usize, end: usize) {
-    // The byte before a line is white space, whatever it is.
-    let (mut base, mut carry) = (start, 1);
-    // SAFETY: a constant table of 64 bytes.
-    let iota = unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) };
-    while base < end && index.has_room() {
-        // SAFETY: the caller's promise.
-        let bytes = unsafe { _mm512_loadu_si512(padded.as_ptr().add(base).cast()) };
-        let inside = u64::MAX >> (64 - (end - base).min(64));
-        let space = space_mask(bytes) & inside;
-        let slash = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'/' as i8)) & inside;
-        let line_feed = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'\n' as i8)) & inside;
-        let carriage_return = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'\r' as i8)) & inside;
-        let ends = (space & !(space << 1 | carry)) | slash;
-        carry = space >> 63;
-        let before = index.end_count;
-        let count = ends.count_ones() as usize;
-        let offsets = _mm512_maskz_compress_epi8(ends, iota);
-        let origin = _mm512_set1_epi32(base as i32);
-        let target = index.ends[before..before + 64].as_mut_ptr();
-        let first = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(offsets));
-        // SAFETY: 64 entries are there (bounds checked above).
-        unsafe { _mm512_storeu_si512(target.cast(), _mm512_add_epi32(first, origin)) };
-        if count > 16 {
-            let parts = [
-                _mm512_extracti32x4_epi32::<1>(offsets),
-                _mm512_extracti32x4_epi32::<2>(offsets),
-                _mm512_extracti32x4_epi32::<3>(offsets),
-            ];
-            for (part, offsets) in parts.into_iter().enumerate() {
-                let wide = _mm512_add_epi32(_mm512_cvtepu8_epi32(offsets), origin);
-                // SAFETY: 64 entries are there.
-                unsafe { _mm512_storeu_si512(target.add(16 * (part + 1)).cast(), wide) };
-            }
-        }
-        index.end_count += count;
-        index.push_slashes(_pext_u64(slash, ends), before);
-        let newlines = newlines(line_feed, carriage_return, padded[(base + 64).min(end)]);
-        index.push_lines(newlines, ends, base, before);
-        base += 64;
+    index.scan_blocks(
+        padded,
+        (start, end),
+        Kernel {
+            masks: |block: &Block| masks_avx512(block),
+            spread: |bits, base, out: &mut [u32; 64]| spread_avx512(bits, base, out),
+            pick: |from, places| _pext_u64(from, places),
+            line_ends: |newlines, ends, origin, out: &mut [LineEnd; 64]| line_ends_avx512(newlines, ends, origin, out),
+        },
+    );
+}
+
+/// Asks for the text some blocks ahead: text that is not in the cache is scanned twice as fast so.
+#[inline(always)]
+fn prefetch(block: &Block) {
+    // SAFETY: a prefetch reads nothing: any address will do.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(1024).cast()) };
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn masks_avx512(block: &Block) -> Masks {
+    prefetch(block);
+    // SAFETY: a block is 64 bytes.
+    let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+    let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
+    let slash = equal(b'/');
+    let space = separator_mask(bytes) ^ slash;
+    Masks { space, slash, line_feed: equal(b'\n'), carriage_return: equal(b'\r') }
+}
+
+/// The bytes that are white space or a slash.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+pub(crate) fn separator_mask(bytes: __m512i) -> u64 {
+    // SAFETY: the table is 16 bytes.
+    let table = unsafe { _mm_loadu_si128(SEPARATORS.as_ptr().cast()) };
+    let found = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes);
+    _mm512_cmpeq_epi8_mask(found, bytes)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+#[inline]
+fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
+    // SAFETY: the table is 64 bytes.
+    let offsets = _mm512_maskz_compress_epi8(bits, unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) });
+    let origin = _mm512_set1_epi32(base as i32);
+    let mut store = |part: usize, offsets: __m128i| {
+        let wide = _mm512_add_epi32(_mm512_cvtepu8_epi32(offsets), origin);
+        // SAFETY: four parts of 16 are in `out`.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * part).cast(), wide) };
+    };
+    // Text seldom has more than 32 tokens in 64 bytes: that branch is foreseen, one at 16 is not.
+    store(0, _mm512_castsi512_si128(offsets));
+    store(1, _mm512_extracti32x4_epi32::<1>(offsets));
+    if bits.count_ones() > 32 {
+        store(2, _mm512_extracti32x4_epi32::<2>(offsets));
+        store(3, _mm512_extracti32x4_epi32::<3>(offsets));
     }
 }
 
-/// The bytes that are white space.
-#[target_feature(enable = "avx512f,avx512bw")]
+/// As [`line_ends`], eight at a time.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt")]
 #[inline]
-pub(crate) fn space_mask(bytes: __m512i) -> u64 {
-    let from_tab = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'\t' as i8));
-    _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b' ' as i8))
-        | _mm512_cmple_epu8_mask(from_tab, _mm512_set1_epi8(4))
+fn line_ends_avx512(newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
+    // SAFETY: the table is 64 bytes.
+    let mut places = _mm512_maskz_compress_epi8(newlines, unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) });
+    let origin = _mm512_set1_epi64((u64::from(origin.tokens) << 32 | u64::from(origin.newline)) as i64);
+    let ends = _mm512_set1_epi64(ends as i64);
+    let (steps, _) = out.as_chunks_mut::<8>();
+    for (step, slots) in steps.iter_mut().enumerate() {
+        let newline = _mm512_cvtepu8_epi64(_mm512_castsi512_si128(places));
+        let behind = _mm512_sllv_epi64(_mm512_set1_epi64(-2), newline);
+        let tokens = _mm512_popcnt_epi64(_mm512_andnot_si512(behind, ends));
+        let lines = _mm512_add_epi64(origin, _mm512_or_si512(newline, _mm512_slli_epi64::<32>(tokens)));
+        // SAFETY: eight lines are 64 bytes, `newline` before `tokens`.
+        unsafe { _mm512_storeu_si512(slots.as_mut_ptr().cast(), lines) };
+        if newlines.count_ones() as usize <= 8 * (step + 1) {
+            break;
+        }
+        places = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), places);
+    }
 }
 
 static IOTA: [u8; 64] = {
@@ -73,56 +110,87 @@ static IOTA: [u8; 64] = {
 /// Scans with AVX2 and BMI2.
 ///
 /// # Safety
-/// The CPU has these features; 64 bytes are readable from every offset below `end`.
+/// The CPU has these features.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_avx2(index: &mut Index, padded: &[u8], start: usize, end: usize) {
-    // The byte before a line is white space, whatever it is.
-    let (mut base, mut carry) = (start, 1);
-    while base < end && index.has_room() {
-        // SAFETY: the caller's promise.
-        let (low, high) = unsafe {
-            let at = padded.as_ptr().add(base).cast::<__m256i>();
-            (_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1)))
-        };
-        let inside = u64::MAX >> (64 - (end - base).min(64));
-        let equal = |byte: u8| {
-            let wanted = _mm256_set1_epi8(byte as i8);
-            both(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted)) & inside
-        };
-        let control = |v| {
-            let from_tab = _mm256_sub_epi8(v, _mm256_set1_epi8(b'\t' as i8));
-            _mm256_cmpeq_epi8(_mm256_min_epu8(from_tab, _mm256_set1_epi8(4)), from_tab)
-        };
-        let space = (equal(b' ') | both(control(low), control(high))) & inside;
-        let slash = equal(b'/');
-        let (line_feed, carriage_return) = (equal(b'\n'), equal(b'\r'));
-        let ends = (space & !(space << 1 | carry)) | slash;
-        carry = space >> 63;
-        let before = index.end_count;
-        let count = ends.count_ones() as usize;
-        let target = &mut index.ends[before..before + 64];
-        let mut rest = ends;
-        let mut done = 0;
-        // Eight at a time without a branch per token: what is written past `count` is overwritten.
-        while done < count {
-            for slot in &mut target[done..done + 8] {
-                *slot = base as u32 + rest.trailing_zeros();
-                rest &= rest.wrapping_sub(1);
-            }
-            done += 8;
-        }
-        index.end_count += count;
-        index.push_slashes(_pext_u64(slash, ends), before);
-        let newlines = newlines(line_feed, carriage_return, padded[(base + 64).min(end)]);
-        index.push_lines(newlines, ends, base, before);
-        base += 64;
-    }
+    index.scan_blocks(
+        padded,
+        (start, end),
+        Kernel {
+            masks: |block: &Block| masks_avx2(block),
+            spread: |bits, base, out: &mut [u32; 64]| spread_avx2(bits, base, out),
+            pick: |from, places| _pext_u64(from, places),
+            line_ends,
+        },
+    );
 }
 
-/// The byte masks of two halves as one.
 #[target_feature(enable = "avx2")]
-fn both(low: __m256i, high: __m256i) -> u64 {
+#[inline]
+fn masks_avx2(block: &Block) -> Masks {
+    prefetch(block);
+    // SAFETY: a block is 64 bytes.
+    let (low, high) = unsafe {
+        let at = block.as_ptr().cast::<__m256i>();
+        (_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1)))
+    };
+    let equal = |byte: u8| {
+        let wanted = _mm256_set1_epi8(byte as i8);
+        movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))
+    };
+    let slash = equal(b'/');
+    let space = movemask(separators(low), separators(high)) ^ slash;
+    Masks { space, slash, line_feed: equal(b'\n'), carriage_return: equal(b'\r') }
+}
+
+/// Marks the bytes that are white space or a slash.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(crate) fn separators(bytes: __m256i) -> __m256i {
+    // SAFETY: the table is 16 bytes.
+    let table = unsafe { _mm_loadu_si128(SEPARATORS.as_ptr().cast()) };
+    _mm256_cmpeq_epi8(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes), bytes)
+}
+
+/// The top bits of the bytes of two vectors.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(crate) fn movemask(low: __m256i, high: __m256i) -> u64 {
     let low = _mm256_movemask_epi8(low) as u32;
     let high = _mm256_movemask_epi8(high) as u32;
     u64::from(high) << 32 | u64::from(low)
 }
+
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn spread_avx2(bits: u64, base: u32, out: &mut [u32; 64]) {
+    let mut origin = _mm256_set1_epi32(base as i32);
+    for (step, byte) in bits.to_le_bytes().into_iter().enumerate() {
+        let before = bits & ((1 << (8 * step)) - 1);
+        // SAFETY: a row of the table is 8 bytes; up to 8 places per step were written before.
+        unsafe {
+            let places = _mm_loadl_epi64(PLACES[usize::from(byte)].as_ptr().cast());
+            let wide = _mm256_add_epi32(_mm256_cvtepu8_epi32(places), origin);
+            _mm256_storeu_si256(out.as_mut_ptr().add(before.count_ones() as usize).cast(), wide);
+        }
+        origin = _mm256_add_epi32(origin, _mm256_set1_epi32(8));
+    }
+}
+
+/// Where the bits of a byte are, lowest first.
+pub(crate) static PLACES: [[u8; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut at) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[byte][at] = bit;
+                at += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};

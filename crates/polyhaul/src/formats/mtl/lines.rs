@@ -120,9 +120,9 @@ impl Line<'_> {
         let before = &text[window..marked.start];
         let before = &before[before.iter().rposition(|&byte| is_line_end(byte)).map_or(0, |i| i + 1)..];
         let end = line_end(text, marked.start).0;
-        let mark_end = char_start(text, marked.end.min(end).min(marked.start + EXCERPT_BYTES));
+        let mark_end = char_start(text, marked.end.min(end).min(marked.start + EXCERPT_BYTES)).max(marked.start);
         let mark = &text[marked.start..mark_end];
-        let after = &text[mark_end..char_start(text, end.min(mark_end + EXCERPT_BYTES))];
+        let after = &text[mark_end..char_start(text, end.min(mark_end + EXCERPT_BYTES)).max(mark_end)];
         let mut excerpt = Excerpt { text: printable(before), marked: 0..0 };
         excerpt.marked.start = excerpt.text.len();
         excerpt.text += &printable(mark);

@@ -2,6 +2,7 @@
 //!
 //! It formats into memory and never fails; libraries are small. What is written here, `reader` reads back.
 
+use crate::formats::names;
 use super::MAPS;
 use crate::model::{Color, Material, TextureMap};
 use crate::options::ObjOptions;
@@ -28,7 +29,7 @@ struct Writer {
 impl Writer {
     fn material(&mut self, material: &Material, pbr: bool) {
         self.out.extend_from_slice(b"\nnewmtl ");
-        self.line(&material.name);
+        self.line(&names::written(&material.name));
         self.parameters(material);
         if pbr {
             self.pbr_parameters(material);
@@ -86,7 +87,7 @@ impl Writer {
             Some(Color::Rgb(rgb)) => self.fixed(keyword, rgb),
             Some(Color::Xyz(xyz)) => self.fixed(&format!("{keyword} xyz"), xyz),
             Some(Color::Spectral { file, factor }) => {
-                self.fixed(&format!("{keyword} spectral {}", one_line(file)), &[*factor]);
+                self.fixed(&format!("{keyword} spectral {}", names::on_a_line(file)), &[*factor]);
             }
         }
         self.out.push(b'\n');
@@ -113,9 +114,8 @@ impl Writer {
 
     /// A line of text and its end.
     fn line(&mut self, text: &str) {
-        self.out.extend_from_slice(one_line(text).as_bytes());
-        // A backslash must not touch the line end: it would swallow the next line.
-        self.out.extend_from_slice(if text.ends_with('\\') { b" \n" } else { b"\n" });
+        self.out.extend_from_slice(names::on_a_line(text).as_bytes());
+        self.out.push(b'\n');
     }
 }
 
@@ -180,9 +180,4 @@ fn finite(value: f32, format: impl Fn(f32) -> String) -> String {
         v if v < 0.0 => "-inf".to_owned(),
         _ => "inf".to_owned(),
     }
-}
-
-/// A text without line ends.
-fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], "_")
 }

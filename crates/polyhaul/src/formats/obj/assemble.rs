@@ -1,18 +1,18 @@
 //! What makes sense only in order: objects, groups, materials, smoothing, curves, polypaint.
 //!
-//! Statements come with the counts before them, chunk by chunk; what they open lasts until the
-//! next one. Numbers and corners are not touched here.
+//! Statements come one by one with the counts before them; what they open lasts until the next
+//! one. Numbers and corners are not touched here.
 
 use super::curves::CurveBuilder;
 use super::parsed::{Event, EventKind};
-use super::reader::{Reference, Slot};
-use crate::error::{Diagnostic, Error, Place, Result};
+use super::place::Placer;
+use super::reader::Reference;
+use crate::error::{Diagnostic, Error, Place, Result, try_push, try_string};
 use crate::formats::names;
 use crate::model::{Counts, Material, Mesh, NONE, Object, ObjectKind, Run};
-use crate::options::ReadOptions;
+use crate::options::{Limits, ReadOptions};
 use crate::warnings::Warnings;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The state that crosses chunk borders, and what it has built so far.
 #[derive(Default)]
@@ -34,7 +34,7 @@ pub(super) struct Assembler {
 /// Distinct names, numbered by first appearance.
 #[derive(Default)]
 struct Names {
-    numbers: HashMap<Vec<u8>, u32>,
+    numbers: HashMap<String, u32>,
     names: Vec<String>,
 }
 
@@ -52,121 +52,107 @@ pub(super) struct Sections {
     pub(super) uses: Vec<Reference>,
 }
 
-/// A statement with its place.
-pub(super) struct Statement<'a> {
+/// A statement, where it stands, and whom to tell.
+pub(super) struct Statement<'a, 'p> {
     pub(super) event: &'a Event,
     pub(super) name: &'a [u8],
     pub(super) at: Counts,
     pub(super) place: Place,
-    pub(super) excerpt: crate::error::Excerpt,
+    placer: &'a Placer<'p>,
+    options: &'a ReadOptions,
+    pub(super) warnings: &'a mut Warnings,
 }
 
-impl Statement<'_> {
-    fn reference(&self, name: String, text: &[u8]) -> Reference {
-        let excerpt = super::statement::excerpt(text, self.event.token);
-        Reference { name, place: self.place.clone(), excerpt }
+/// How many references keep their line to be shown.
+const EXCERPTS: usize = 100;
+
+impl<'a> Statement<'a, '_> {
+    /// The statement's text.
+    fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
+        names::decode(self.name, &self.place, self.options, self.warnings)
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// A reference to the name, which is the `count`-th of its kind.
+    fn reference(&self, name: &str, count: usize) -> Result<Reference> {
+        let excerpt = (count < EXCERPTS).then(|| self.placer.excerpt(self.event.token));
+        Ok(Reference { name: try_string(name)?, place: self.place.clone(), excerpt })
     }
 
     pub(super) fn diagnostic(&self, message: impl Into<String>, expected: Option<&str>) -> Diagnostic {
         Diagnostic {
-            message: message.into(),
             expected: expected.map(str::to_owned),
             place: self.place.clone(),
-            excerpt: Some(self.excerpt.clone()),
-            ..Diagnostic::default()
+            excerpt: Some(self.placer.excerpt(self.event.token)),
+            ..Diagnostic::new(message)
         }
+    }
+
+    /// The statement is left out.
+    pub(super) fn broken(&mut self, message: &str, expected: Option<&str>) -> Result<()> {
+        let what = self.diagnostic(message, expected);
+        self.warnings.broken(self.options, "malformed", what)
+    }
+
+    /// The statement is not read, or repaired.
+    pub(super) fn note(&mut self, code: &'static str, message: &str) -> Result<()> {
+        let what = self.diagnostic(message, None);
+        self.warnings.note(self.options, code, what)
     }
 }
 
 impl Names {
     /// The number of a name; `true` where it is new.
-    fn number(&mut self, name: &[u8], text: impl FnOnce() -> Result<String>) -> Result<(u32, bool)> {
+    fn number(&mut self, name: &str) -> Result<(u32, bool)> {
         if let Some(&number) = self.numbers.get(name) {
             return Ok((number, false));
         }
         let number = self.names.len() as u32;
-        let text = text()?;
         self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        self.numbers.insert(name.to_vec(), number);
-        push(&mut self.names, text)?;
+        self.numbers.insert(try_string(name)?, number);
+        try_push(&mut self.names, try_string(name)?, "names")?;
         Ok((number, true))
     }
 }
 
 impl Assembler {
-    /// Takes the statements of a chunk, before which `before` elements and `lines` lines came.
-    pub(super) fn chunk(
+    /// Takes a statement with its text and the counts before it.
+    pub(super) fn event(
         &mut self,
-        slot: &Slot,
-        before: Counts,
-        lines: u64,
-        file: &Arc<str>,
+        event: &Event,
+        name: &[u8],
+        at: Counts,
+        placer: &mut Placer<'_>,
         options: &ReadOptions,
         warnings: &mut Warnings,
     ) -> Result<()> {
-        let text = &slot.text.padded()[slot.text.start..slot.text.end];
-        // Counting lines from the last statement on keeps the whole chunk linear.
-        let mut counted = (0, lines);
-        for event in &slot.parsed.events {
-            let Some(mut at) = before.checked_add(event.at) else { continue };
-            at.curves = self.curves.len();
-            let offset = event.token.0;
-            counted.1 += polyhaul_text::lines::count(&text[counted.0..offset as usize]) as u64;
-            counted.0 = offset as usize;
-            if event.kind == EventKind::Positions {
-                self.positions_follow(at)?;
-                continue;
-            }
-            let line_start = text[..counted.0].iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
-            let statement = Statement {
-                event,
-                name: &slot.parsed.names[event.name.clone()],
-                at,
-                place: Place {
-                    file: file.clone(),
-                    line: Some(counted.1 + 1),
-                    column: Some((counted.0 - line_start) as u64 + 1),
-                    offset: Some(slot.text.offset + u64::from(offset)),
-                },
-                excerpt: Default::default(),
-            };
-            self.statement(statement, text, options, warnings)?;
+        let at = Counts { curves: self.curves.len(), ..at };
+        if event.kind == EventKind::Positions {
+            return self.positions_follow(at);
         }
-        Ok(())
-    }
-
-    fn statement(
-        &mut self,
-        mut statement: Statement<'_>,
-        text: &[u8],
-        options: &ReadOptions,
-        warnings: &mut Warnings,
-    ) -> Result<()> {
-        let at = statement.at;
-        match statement.event.kind {
+        let place = placer.place(event.token.0);
+        let mut statement = Statement { event, name, at, place, placer, options, warnings };
+        match event.kind {
             EventKind::Object => {
-                let name = names::decode(statement.name, &statement.place, options, warnings)?;
-                self.open(name, ObjectKind::Object, at)?;
+                let name = statement.decoded()?;
+                self.open(try_string(&name)?, ObjectKind::Object, at)?;
                 self.open_group = None;
+                Ok(())
             }
-            EventKind::Group => self.group(&statement, options, warnings)?,
-            EventKind::Smoothing(value) => change(&mut self.smoothing_runs, Run { at, value })?,
-            EventKind::Material => self.material(&statement, text, options, warnings)?,
+            EventKind::Group => self.group(&mut statement),
+            EventKind::Smoothing(value) => change(&mut self.smoothing_runs, Run { at, value }),
+            EventKind::Material => self.material(&mut statement),
             EventKind::Library => {
-                let name = names::decode(statement.name, &statement.place, options, warnings)?;
-                push(&mut self.libraries, statement.reference(name, text))?;
+                let name = statement.decoded()?;
+                let reference = statement.reference(&name, self.libraries.len())?;
+                try_push(&mut self.libraries, reference, "names")
             }
-            EventKind::Polypaint => {
-                statement.excerpt = super::statement::excerpt(text, statement.event.token);
-                self.polypaint(&statement, options, warnings)?;
-            }
-            EventKind::Positions => {}
-            _ => {
-                statement.excerpt = super::statement::excerpt(text, statement.event.token);
-                self.curves.statement(&statement, options, warnings)?;
-            }
+            EventKind::Polypaint => self.polypaint(&mut statement),
+            _ => self.curves.statement(&mut statement),
         }
-        Ok(())
     }
 
     /// Ends the section before and begins another.
@@ -179,24 +165,20 @@ impl Assembler {
                 }
             }
             None if at != Counts::default() => {
-                push(&mut self.objects, Object { kind: ObjectKind::Unnamed, end: at, ..Object::default() })?;
+                let unnamed = Object { kind: ObjectKind::Unnamed, end: at, ..Object::default() };
+                try_push(&mut self.objects, unnamed, "objects")?;
             }
             None => {}
         }
-        push(&mut self.objects, Object { name, kind, mesh: 0, start: at, end: at })
+        try_push(&mut self.objects, Object { name, kind, mesh: 0, start: at, end: at }, "objects")
     }
 
-    fn group(&mut self, statement: &Statement<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+    fn group(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
         let at = statement.at;
-        let mut value = NONE;
-        let mut name = String::new();
-        if !statement.name.is_empty() {
-            let decode = || names::decode(statement.name, &statement.place, options, warnings);
-            value = self.groups.number(statement.name, decode)?.0;
-            name = self.groups.names[value as usize].clone();
-        }
+        let name = statement.decoded()?;
+        let value = if name.is_empty() { NONE } else { self.groups.number(&name)?.0 };
         change(&mut self.group_runs, Run { at, value })?;
-        self.open_group = Some((at, name));
+        self.open_group = Some((at, try_string(&name)?));
         Ok(())
     }
 
@@ -211,53 +193,56 @@ impl Assembler {
         Ok(())
     }
 
-    fn material(
-        &mut self,
-        statement: &Statement<'_>,
-        text: &[u8],
-        options: &ReadOptions,
-        warnings: &mut Warnings,
-    ) -> Result<()> {
-        let decode = || names::decode(statement.name, &statement.place, options, warnings);
-        let (value, new) = self.materials.number(statement.name, decode)?;
+    fn material(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+        let name = statement.decoded()?;
+        let (value, new) = self.materials.number(&name)?;
         if new {
-            let name = self.materials.names[value as usize].clone();
-            push(&mut self.uses, statement.reference(name, text))?;
+            try_push(&mut self.uses, statement.reference(&name, value as usize)?, "names")?;
         }
         change(&mut self.material_runs, Run { at: statement.at, value })
     }
 
     /// `#MRGB`: 8 hexadecimal digits per position, mask, red, green, blue (ZBrush). The block of
     /// lines that stand together belongs to the positions right before it.
-    fn polypaint(&mut self, statement: &Statement<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+    fn polypaint(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
         let mut found = Vec::new();
         for digits in statement.name.chunks(8) {
             let value = std::str::from_utf8(digits).ok().filter(|d| d.len() == 8);
             let Some(value) = value.and_then(|d| u32::from_str_radix(d, 16).ok()) else {
-                let what = statement.diagnostic("this is not a row of colours", Some("8 hexadecimal digits per position"));
-                return warnings.broken(options, "malformed", what);
+                return statement.broken("this is not a row of colours", Some("8 hexadecimal digits per position"));
             };
             let [_, red, green, blue] = value.to_be_bytes();
-            push(&mut found, [red, green, blue])?;
+            try_push(&mut found, [red, green, blue], "colours")?;
         }
         let end = statement.at.positions;
         match self.paint.last_mut() {
             Some(paint) if paint.end == end => {
                 paint.colors.try_reserve(found.len()).map_err(|_| Error::memory("colours"))?;
                 paint.colors.append(&mut found);
-                Ok(())
             }
-            _ => push(&mut self.paint, Paint { end, colors: found }),
+            _ => try_push(&mut self.paint, Paint { end, colors: found }, "colours")?,
         }
+        if self.paint.last().is_some_and(|paint| paint.colors.len() > paint.end as usize) {
+            statement.note("extra-colors", "there are more colours than positions before them; the first ones are left out")?;
+        }
+        Ok(())
     }
 
     /// Ends all sections at `counts` and hands everything over.
-    pub(super) fn finish(mut self, mesh: &mut Mesh, counts: Counts) -> Result<Sections> {
-        let end = Counts { curves: self.curves.len(), ..counts };
+    pub(super) fn finish(
+        mut self,
+        mesh: &mut Mesh,
+        counts: Counts,
+        options: &ReadOptions,
+        warnings: &mut Warnings,
+    ) -> Result<Sections> {
+        let curves = self.curves.finish(options, warnings)?;
+        let end = Counts { curves: curves.len() as u32, ..counts };
         match self.objects.last_mut() {
             Some(last) => last.end = end,
             None if end != Counts::default() => {
-                push(&mut self.objects, Object { kind: ObjectKind::Unnamed, end, ..Object::default() })?;
+                let unnamed = Object { kind: ObjectKind::Unnamed, end, ..Object::default() };
+                try_push(&mut self.objects, unnamed, "objects")?;
             }
             None => {}
         }
@@ -267,30 +252,24 @@ impl Assembler {
         mesh.group_runs = self.group_runs;
         mesh.smoothing_runs = self.smoothing_runs;
         mesh.groups = self.groups.names;
-        mesh.curves = self.curves.finish();
-        let missing = |name| Material { name, missing: true, ..Material::default() };
-        Ok(Sections {
-            objects: self.objects,
-            materials: self.materials.names.into_iter().map(missing).collect(),
-            libraries: self.libraries,
-            uses: self.uses,
-        })
+        mesh.curves = curves;
+        let mut materials = Vec::new();
+        for name in self.materials.names {
+            try_push(&mut materials, Material { name, missing: true, ..Material::default() }, "materials")?;
+        }
+        Ok(Sections { objects: self.objects, materials, libraries: self.libraries, uses: self.uses })
     }
 }
 
 /// From here on another value holds. A statement that no element followed is replaced.
 fn change(runs: &mut Vec<Run>, run: Run) -> Result<()> {
     match runs.last_mut() {
-        Some(last) if last.at.same_elements(run.at) => *last = run,
-        _ => push(runs, run)?,
+        Some(last) if last.at.same_elements(run.at) => {
+            *last = run;
+            Ok(())
+        }
+        _ => try_push(runs, run, "statements"),
     }
-    Ok(())
-}
-
-fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
-    items.try_reserve(1).map_err(|_| Error::memory("statements"))?;
-    items.push(item);
-    Ok(())
 }
 
 fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
@@ -301,8 +280,10 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
     mesh.colors.try_reserve_exact(missing).map_err(|_| Error::memory("colours"))?;
     mesh.colors.resize(mesh.positions.len(), [f32::NAN; 4]);
     for Paint { end, colors } in paint {
-        let start = (*end as usize).saturating_sub(colors.len());
-        for (color, [red, green, blue]) in mesh.colors[start..*end as usize].iter_mut().zip(colors) {
+        let end = *end as usize;
+        let surplus = colors.len().saturating_sub(end);
+        let start = end - (colors.len() - surplus);
+        for (color, [red, green, blue]) in mesh.colors[start..end].iter_mut().zip(&colors[surplus..]) {
             *color = [*red, *green, *blue, 255].map(|channel| f32::from(channel) / 255.0);
         }
     }

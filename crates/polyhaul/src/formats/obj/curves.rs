@@ -4,7 +4,7 @@
 
 use super::assemble::Statement;
 use super::parsed::EventKind;
-use crate::error::{Error, Result};
+use crate::error::{Diagnostic, ErrorKind, Result, try_push};
 use crate::model::{Counts, Curve};
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;
@@ -17,10 +17,13 @@ pub(super) struct CurveBuilder {
     kind: Kind,
     degree: u32,
     rational: bool,
-    begun: Option<Counts>,
+    /// Where the curve's own part of the file began: at its `cstype`, or where the one before ended.
+    begun: Counts,
     /// Whether the body that is open is left out.
     skipping: bool,
     open: Option<Curve>,
+    /// What to say if the open curve is never ended.
+    never_ended: Option<Diagnostic>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -31,44 +34,41 @@ enum Kind {
     Other,
 }
 
+/// Done, or what was expected.
+type Parse = std::result::Result<(), &'static str>;
+
 impl CurveBuilder {
     pub(super) fn len(&self) -> u32 {
         self.curves.len() as u32
     }
 
-    pub(super) fn finish(self) -> Vec<Curve> {
-        self.curves
+    pub(super) fn finish(self, options: &ReadOptions, warnings: &mut Warnings) -> Result<Vec<Curve>> {
+        if let Some(what) = self.never_ended {
+            warnings.broken(options, "malformed", what)?;
+        }
+        Ok(self.curves)
     }
 
-    pub(super) fn statement(
-        &mut self,
-        statement: &Statement<'_>,
-        options: &ReadOptions,
-        warnings: &mut Warnings,
-    ) -> Result<()> {
+    pub(super) fn statement(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
         let mut words = statement.name.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
         match statement.event.kind {
             EventKind::CurveType => {
-                self.begun = Some(statement.at);
+                self.begun = statement.at;
                 self.rational = statement.name.starts_with(b"rat ");
-                self.kind = match words.next_back() {
-                    Some(b"bspline") => Kind::BSpline,
-                    _ => Kind::Other,
-                };
+                self.kind = if words.next_back() == Some(b"bspline") { Kind::BSpline } else { Kind::Other };
                 self.skipping = self.kind == Kind::Other;
                 if self.skipping {
-                    let what = statement.diagnostic("only B-spline curves are read; this form is left out", None);
-                    warnings.note(options, "unsupported-statement", what)?;
+                    statement.note("unsupported-statement", "only B-spline curves are read; this form is left out")?;
                 }
                 return Ok(());
             }
-            EventKind::CurveEnd => return self.end(statement, options, warnings),
+            EventKind::CurveEnd => return self.end(statement),
             _ if self.skipping => return Ok(()),
             _ => {}
         }
         let done = match statement.event.kind {
             EventKind::Degree => self.degree(words.next()),
-            EventKind::CurveBody => self.body(statement.at, words)?,
+            EventKind::CurveBody => self.body(statement, words)?,
             EventKind::Knots => self.knots(words)?,
             _ => Ok(()),
         };
@@ -76,8 +76,7 @@ impl CurveBuilder {
             Ok(()) => Ok(()),
             Err(expected) => {
                 self.skipping = true;
-                let what = statement.diagnostic("this statement of a curve is malformed", Some(expected));
-                warnings.broken(options, "malformed", what)
+                statement.broken("this statement of a curve is malformed", Some(expected))
             }
         }
     }
@@ -88,62 +87,66 @@ impl CurveBuilder {
         Ok(())
     }
 
-    fn body<'a>(&mut self, at: Counts, mut words: impl Iterator<Item = &'a [u8]>) -> Result<Parse> {
+    fn body<'w>(
+        &mut self,
+        statement: &mut Statement<'_, '_>,
+        mut words: impl Iterator<Item = &'w [u8]>,
+    ) -> Result<Parse> {
+        if self.kind == Kind::Unset || self.degree == 0 {
+            return Ok(Err("`cstype` and `deg` before `curv`"));
+        }
+        if self.open.is_some() {
+            return Ok(Err("`end` before the next `curv`"));
+        }
         let mut bound = || words.next().and_then(number::f32);
         let (Some(first), Some(last)) = (bound(), bound()) else {
             return Ok(Err("u0 u1, then the indices of control points"));
         };
-        let mut curve = Curve {
-            degree: self.degree,
-            rational: self.rational,
-            range: [first, last],
-            at: self.begun.unwrap_or(at),
-            ..Curve::default()
-        };
-        let count = i64::from(at.positions);
+        let (degree, rational, range, at) = (self.degree, self.rational, [first, last], self.begun);
+        let mut curve = Curve { degree, rational, range, at, ..Curve::default() };
+        let count = i64::from(statement.at.positions);
         for word in words {
             let index = match number::i64(word) {
                 Ok(index @ 1..) if index <= count => index - 1,
                 Ok(index) if index < 0 && -index <= count => count + index,
                 _ => return Ok(Err("indices of positions that were defined before")),
             };
-            push(&mut curve.control_points, index as u32)?;
+            try_push(&mut curve.control_points, index as u32, "a curve")?;
         }
         self.open = Some(curve);
+        self.never_ended = Some(statement.diagnostic("this curve is never ended", Some("`end` after it")));
         Ok(Ok(()))
     }
 
-    fn knots<'a>(&mut self, mut words: impl Iterator<Item = &'a [u8]>) -> Result<Parse> {
+    fn knots<'w>(&mut self, mut words: impl Iterator<Item = &'w [u8]>) -> Result<Parse> {
         let Some(curve) = &mut self.open else { return Ok(Err("`curv` before `parm`")) };
         if words.next() != Some(b"u") {
             return Ok(Err("u, then the knots"));
         }
         for word in words {
             let Some(knot) = number::f32(word) else { return Ok(Err("numbers")) };
-            push(&mut curve.knots, knot)?;
+            try_push(&mut curve.knots, knot, "a curve")?;
         }
         Ok(Ok(()))
     }
 
-    fn end(&mut self, statement: &Statement<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
-        let curve = self.open.take();
+    fn end(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+        self.never_ended = None;
+        let begun = std::mem::replace(&mut self.begun, statement.at);
         let was_skipped = std::mem::replace(&mut self.skipping, false);
-        match curve {
-            Some(curve) if !was_skipped => push(&mut self.curves, curve),
+        match self.open.take() {
             _ if was_skipped => Ok(()),
-            _ => {
-                let what = statement.diagnostic("there is no curve to end", Some("`cstype`, `deg`, `curv` and `parm` before"));
-                warnings.broken(options, "malformed", what)
+            Some(_) if u64::from(self.len()) >= statement.limits().elements => {
+                let limit = statement.limits().elements;
+                let what = statement.diagnostic(format!("there are more curves than the limit of {limit} (elements)"), None);
+                Err(what.into_error(ErrorKind::Limit).with_hint("Limits::elements may be raised up to 2^32 - 2"))
             }
+            Some(curve) => {
+                try_push(&mut self.curves, Curve { at: begun, ..curve }, "a curve")?;
+                self.begun.curves = self.len();
+                Ok(())
+            }
+            None => statement.broken("there is no curve to end", Some("`cstype`, `deg` and `curv` before")),
         }
     }
-}
-
-/// Done, or what was expected.
-type Parse = std::result::Result<(), &'static str>;
-
-fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
-    items.try_reserve(1).map_err(|_| Error::memory("a curve"))?;
-    items.push(item);
-    Ok(())
 }

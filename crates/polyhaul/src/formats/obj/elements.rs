@@ -1,17 +1,17 @@
 //! Faces, lines and points as text, and the state lines between them.
 
-use super::plan::{Held, Key, Planned, held};
-use super::writer::{self, Out, Text};
+use super::plan::{GROUP, Held, Key, MATERIAL, Planned, SMOOTHING, Section, state_runs};
+use super::writer::{Out, Text};
 use crate::error::Result;
-use crate::model::{Counts, Elements, Mesh, NONE, ObjectKind, Run};
+use crate::formats::names;
+use crate::model::{Counts, Elements, NONE};
 use polyhaul_text::format::{IndexLine, Page};
 use std::ops::Range;
 
 /// The state lines of a mesh, as a part of a piece goes through its elements.
 struct StateLines<'a> {
     text: &'a Text<'a>,
-    mesh: &'a Mesh,
-    planned: &'a Planned,
+    section: Section<'a>,
     key: Key,
     /// What holds in the text so far.
     now: Held,
@@ -21,92 +21,55 @@ struct StateLines<'a> {
 
 impl<'a> StateLines<'a> {
     /// For elements from `first` on; `before` holds before the object's first element of the kind.
-    fn new(text: &'a Text<'a>, mesh: &'a Mesh, planned: &'a Planned, key: Key, first: u32, before: Held) -> Self {
-        let at_start = first == key(&planned.object.start);
-        let at = |runs: &[Run]| match first {
-            0 => None,
-            _ => held(runs, key, first - 1),
-        };
-        let now = match at_start {
-            true => before,
-            false => Held {
-                smoothing: at(&mesh.smoothing_runs),
-                group: at(&mesh.group_runs),
-                material: at(&mesh.material_runs),
-            },
-        };
-        StateLines { text, mesh, planned, key, now, next_change: first }
+    fn new(text: &'a Text<'a>, section: Section<'a>, key: Key, first: u32, before: Held) -> Self {
+        let now = if first == key(&section.object.start) { before } else { Held::at(section.mesh, key, first - 1) };
+        StateLines { text, section, key, now, next_change: first }
     }
 
     /// Writes the state lines before element `index`.
     fn before(&mut self, index: u32, out: &mut Out) -> Result<()> {
-        let mesh = self.mesh;
         let options = self.text.options;
-        if options.export_smooth_groups
-            && let Some(value) = self.change(&mesh.smoothing_runs, self.now.smoothing, index)
-        {
-            out.whole(|page| state_number(page, b"s ", value))?;
+        let next = Held::at(self.section.mesh, self.key, index);
+        if options.export_smooth_groups && self.is_stated(SMOOTHING, &next, index) {
+            out.whole(|page| state_number(page, b"s ", next.values[SMOOTHING]))?;
         }
-        if options.export_groups
-            && !options.export_object_groups
-            && !self.in_header(index)
-            && let Some(value) = self.change(&mesh.group_runs, self.now.group, index)
-        {
-            let name = mesh.groups.get(value as usize).map_or("", String::as_str);
+        let group_is_due = options.export_groups && !options.export_object_groups;
+        if group_is_due && self.is_stated(GROUP, &next, index) {
+            let value = next.values[GROUP];
+            let name = self.section.mesh.groups.get(value as usize).map_or("", String::as_str);
             out.whole(|page| state_name(page, b"g", name, value == NONE))?;
         }
-        if let Some(value) = self.change(&mesh.material_runs, self.now.material, index) {
-            self.material(value, out)?;
+        if self.is_stated(MATERIAL, &next, index) {
+            self.material(next.values[MATERIAL], out)?;
         }
-        self.now = Held {
-            smoothing: held(&mesh.smoothing_runs, self.key, index),
-            group: held(&mesh.group_runs, self.key, index),
-            material: held(&mesh.material_runs, self.key, index),
-        };
-        let next = |runs: &[Run]| {
+        self.now = next;
+        let changes = state_runs(self.section.mesh).map(|runs| {
             let after = runs.partition_point(|run| (self.key)(&run.at) <= index);
             runs.get(after).map_or(NONE, |run| (self.key)(&run.at))
-        };
-        self.next_change = next(&mesh.smoothing_runs).min(next(&mesh.group_runs)).min(next(&mesh.material_runs));
+        });
+        self.next_change = changes.into_iter().min().unwrap_or(NONE);
         Ok(())
+    }
+
+    /// Whether a state line stands before element `index`: where a run begins right there, or where
+    /// the text so far says something else.
+    fn is_stated(&self, state: usize, next: &Held, index: u32) -> bool {
+        let runs = state_runs(self.section.mesh)[state];
+        let begins = next.runs[state].is_some_and(|run| (self.key)(&runs[run as usize].at) == index);
+        begins && self.now.runs[state] != next.runs[state] || self.now.values[state] != next.values[state]
     }
 
     fn material(&self, value: u32, out: &mut Out) -> Result<()> {
         let options = self.text.options;
         let name = self.text.scene.materials.get(value as usize).map_or("", |material| material.name.as_str());
         if options.export_material_groups {
-            out.whole(|page| {
-                page.bytes(b"g ");
-                page.bytes(self.planned.object.name.replace(['\n', '\r', '\0'], "_").as_bytes());
-                page.byte(b'_');
-                writer::name(page, name);
-                page.byte(b'\n');
-            })?;
+            let group = format!("{}_{name}", self.section.object.name);
+            out.whole(|page| state_name(page, b"g", &group, false))?;
         }
         if options.export_materials {
             out.whole(|page| state_name(page, b"usemtl", name, false))?;
         }
         Ok(())
-    }
-
-    /// The value to write before element `index`: where a run begins right there, or where the
-    /// text so far says something else.
-    fn change(&self, runs: &[Run], now: Option<u32>, index: u32) -> Option<u32> {
-        let run = held(runs, self.key, index)?;
-        let begins = (self.key)(&runs[run as usize].at) == index;
-        let value = runs[run as usize].value;
-        let same = now.is_some_and(|now| runs[now as usize].value == value);
-        // A run that began before other elements of the object (lines after faces) counts only if it changes something.
-        let stated = begins && now != Some(run);
-        (stated || !same).then_some(value)
-    }
-
-    /// Whether the group that holds is the one in the object's header.
-    fn in_header(&self, index: u32) -> bool {
-        let object = &self.planned.object;
-        let runs = &self.mesh.group_runs;
-        object.kind == ObjectKind::Group
-            && held(runs, self.key, index).is_some_and(|run| runs[run as usize].at == object.start)
     }
 }
 
@@ -121,36 +84,36 @@ fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
     page.bytes(keyword);
     if !bare {
         page.byte(b' ');
-        writer::name(page, name);
+        page.bytes(names::written(name).as_bytes());
     }
     page.byte(b'\n');
 }
 
-pub(super) fn faces(text: &Text<'_>, mesh: &Mesh, planned: &Planned, range: Range<u32>, out: &mut Out) -> Result<()> {
+pub(super) fn faces(text: &Text<'_>, section: Section<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
     let key: Key = |at: &Counts| at.faces;
-    let mut state = StateLines::new(text, mesh, planned, key, range.start, planned.entering);
-    let has_uvs = text.options.export_uv && !mesh.faces.corner_uvs.is_empty();
-    let has_normals = text.options.export_normals && !mesh.faces.corner_normals.is_empty();
-    let corners = CornerText::new(b"f", &mesh.faces, planned, has_uvs, has_normals);
+    let mut state = StateLines::new(text, section, key, range.start, section.planned.entering);
+    let has_uvs = text.options.export_uv && !section.mesh.faces.corner_uvs.is_empty();
+    let has_normals = text.options.export_normals && !section.mesh.faces.corner_normals.is_empty();
+    let corners = CornerText::new(b"f", &section.mesh.faces, &section.planned, has_uvs, has_normals);
     each(&mut state, &corners, range, out)
 }
 
-pub(super) fn lines(text: &Text<'_>, mesh: &Mesh, planned: &Planned, range: Range<u32>, out: &mut Out) -> Result<()> {
+pub(super) fn lines(text: &Text<'_>, section: Section<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
     let key: Key = |at: &Counts| at.lines;
-    let mut state = StateLines::new(text, mesh, planned, key, range.start, planned.after_faces);
-    let has_uvs = text.options.export_uv && !mesh.lines.corner_uvs.is_empty();
-    let corners = CornerText::new(b"l", &mesh.lines, planned, has_uvs, false);
+    let mut state = StateLines::new(text, section, key, range.start, section.after_faces());
+    let has_uvs = text.options.export_uv && !section.mesh.lines.corner_uvs.is_empty();
+    let corners = CornerText::new(b"l", &section.mesh.lines, &section.planned, has_uvs, false);
     each(&mut state, &corners, range, out)
 }
 
-pub(super) fn points(text: &Text<'_>, mesh: &Mesh, planned: &Planned, range: Range<u32>, out: &mut Out) -> Result<()> {
+pub(super) fn points(text: &Text<'_>, section: Section<'_>, range: Range<u32>, out: &mut Out) -> Result<()> {
     let key: Key = |at: &Counts| at.points;
-    let mut state = StateLines::new(text, mesh, planned, key, range.start, planned.after_lines);
+    let mut state = StateLines::new(text, section, key, range.start, section.after_lines());
     for point in range {
         if point >= state.next_change {
             state.before(point, out)?;
         }
-        let index = mesh.points[point as usize].wrapping_add(planned.bases.add[0]);
+        let index = section.mesh.points[point as usize].wrapping_add(section.planned.bases.add[0]);
         out.whole(|page| state_number(page, b"p ", index))?;
     }
     Ok(())

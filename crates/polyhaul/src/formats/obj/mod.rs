@@ -23,11 +23,13 @@ mod curves;
 mod elements;
 mod parse;
 mod parsed;
+mod place;
 mod plan;
 mod publish;
 mod reader;
 mod repair;
 mod statement;
+mod suspects;
 mod tokens;
 mod writer;
 

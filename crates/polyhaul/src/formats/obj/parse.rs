@@ -3,8 +3,8 @@
 use super::parsed::{Corners, Parsed, Segment};
 use super::statement::Statement;
 use super::tokens::Line;
-use crate::error::{Error, Result};
-use crate::options::{OnError, ReadOptions};
+use crate::error::{Result, try_push};
+use crate::options::ReadOptions;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::{CornerForm, VALUE_SLACK, Window, face_rows, float_rows};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES};
@@ -46,22 +46,11 @@ impl Parser<'_> {
             };
             out.line_count += lines_until(text, index, next);
             at = next;
-            if self.is_over(out) {
+            if out.over {
                 break;
             }
         }
         Ok(())
-    }
-
-    /// Whether a complaint will end the reading.
-    fn is_over(&self, out: &Parsed) -> bool {
-        use super::parsed::Weight;
-        let raise = self.options.on_error == OnError::Raise || self.options.strict;
-        out.complaints.iter().any(|c| match c.weight {
-            Weight::Note => self.options.strict,
-            Weight::Broken => raise,
-            Weight::Limit => true,
-        })
     }
 
     /// Parses the lines of a window; returns where the first line after it begins.
@@ -80,9 +69,10 @@ impl Parser<'_> {
                 continue;
             }
             let next = self.statement(text, start, out)?;
-            if self.is_over(out) {
+            if out.over {
                 return Ok(next);
             }
+            line += 1;
             while line < lines.len() && (lines[line].newline as usize) < next {
                 line += 1;
             }
@@ -96,7 +86,7 @@ impl Parser<'_> {
     /// Parses the logical line at `start`, which may be any statement; returns where the next one begins.
     fn statement(&self, text: ChunkText<'_>, start: usize, out: &mut Parsed) -> Result<usize> {
         let line = Line::find(text.padded, start, text.end);
-        Statement { text, line, limits: &self.options.limits, out }.parse()?;
+        Statement { text, line, options: self.options, out }.parse()?;
         // The newline behind a last line that has none is passed too.
         Ok(if line.end == text.end { text.end + 1 } else { line.next })
     }
@@ -159,14 +149,8 @@ fn faces(window: Window<'_>, line: usize, line_offset: u32, faces: &mut Corners)
             CornerForm::PositionNormal => [true, false, true],
             CornerForm::All => [true; 3],
         };
-        faces.segments.try_reserve(1).map_err(|_| Error::memory("faces"))?;
-        faces.segments.push(Segment {
-            stride: taken.form.stride() as u8,
-            has,
-            rows: taken.rows as u32,
-            values: taken.values as u32,
-            line_offset,
-        });
+        let (stride, rows, values) = (taken.form.stride() as u8, taken.rows as u32, taken.values as u32);
+        try_push(&mut faces.segments, Segment { stride, has, rows, values, line_offset }, "faces")?;
     }
     Ok(taken.rows)
 }

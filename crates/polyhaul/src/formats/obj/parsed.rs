@@ -3,8 +3,11 @@
 //! Indices, counts and places are relative to the chunk; [`super::reader`] makes them absolute when
 //! the chunk's turn has come. The memory is pooled: clearing keeps it.
 
-use crate::error::{Error, Excerpt, Result};
+use crate::error::{Error, Excerpt, Result, try_push};
 use crate::model::Counts;
+use crate::options::ReadOptions;
+use crate::warnings::KEPT;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Memory that is reused: `items` is always initialised, the first `used` hold values.
@@ -19,9 +22,10 @@ impl<T: Copy + Default> Pool<T> {
     pub(super) fn spare(&mut self, room: usize) -> Result<&mut [T]> {
         let wanted = self.used + room;
         if wanted > self.items.len() {
-            let more = (wanted + wanted / 2) - self.items.len();
-            self.items.try_reserve(more).map_err(|_| Error::memory("a chunk's values"))?;
-            self.items.resize(wanted + wanted / 2, T::default());
+            let size = wanted + wanted / 4;
+            let more = size - self.items.len();
+            self.items.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
+            self.items.resize(size, T::default());
         }
         Ok(&mut self.items[self.used..])
     }
@@ -39,6 +43,10 @@ impl<T: Copy + Default> Pool<T> {
 
     pub(super) fn len(&self) -> usize {
         self.used
+    }
+
+    fn capacity(&self) -> usize {
+        self.items.len()
     }
 
     pub(super) fn as_slice(&self) -> &[T] {
@@ -173,7 +181,7 @@ pub(super) struct Event {
 }
 
 /// How much a complaint weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
     /// Repaired: a warning.
     Note,
@@ -213,7 +221,11 @@ pub(super) struct Parsed {
     pub(super) relatives: Vec<Relative>,
     pub(super) events: Vec<Event>,
     pub(super) names: Vec<u8>,
+    /// The first complaints; the others are only counted.
     pub(super) complaints: Vec<Complaint>,
+    pub(super) uncounted: BTreeMap<(Weight, &'static str), u64>,
+    /// Whether a complaint ends the reading: nothing after it matters.
+    pub(super) over: bool,
     /// How many lines end in the chunk.
     pub(super) line_count: u64,
     /// Whether no position or element came after the last group statement.
@@ -233,6 +245,8 @@ impl Parsed {
         self.events.clear();
         self.names.clear();
         self.complaints.clear();
+        self.uncounted.clear();
+        self.over = false;
         self.line_count = 0;
         // A group statement may stand right before the chunk.
         self.group_pending = true;
@@ -266,9 +280,31 @@ impl Parsed {
         let start = self.names.len();
         self.names.try_reserve(text.len()).map_err(|_| Error::memory("names"))?;
         self.names.extend_from_slice(text);
-        self.events.try_reserve(1).map_err(|_| Error::memory("statements"))?;
         let event = Event { kind, at: self.counts(), name: start..self.names.len(), token };
-        self.events.push(event);
-        Ok(())
+        try_push(&mut self.events, event, "statements")
+    }
+
+    /// Keeps a complaint, or where there are many already counts it.
+    pub(super) fn complain(&mut self, complaint: Complaint, options: &ReadOptions) -> Result<()> {
+        self.over |= match complaint.weight {
+            Weight::Note => options.strict,
+            Weight::Broken => options.raises(),
+            Weight::Limit => true,
+        };
+        if self.complaints.len() >= KEPT && !self.over {
+            *self.uncounted.entry((complaint.weight, complaint.code)).or_default() += 1;
+            return Ok(());
+        }
+        try_push(&mut self.complaints, complaint, "complaints")
+    }
+
+    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    pub(super) fn shrink(&mut self, slot_bytes: usize) {
+        let [faces, lines, points] = &self.elements;
+        let values = [faces, lines, points].map(|corners| corners.values.capacity());
+        let held = 4 * values.iter().sum::<usize>() + self.names.capacity() + self.events.capacity() * size_of::<Event>();
+        if held > 4 * slot_bytes {
+            *self = Parsed::default();
+        }
     }
 }

@@ -3,9 +3,10 @@
 //! The plan is made from the scene and the options alone, so chunk borders and state lines do not
 //! depend on threads. It holds no text but names: [`super::writer`] formats the pieces.
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Counts, Mesh, NONE, Object, ObjectKind, Run, Scene};
+use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::model::{Counts, Elements, Mesh, NONE, Object, ObjectKind, Run, Scene};
 use crate::options::ObjOptions;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Elements of one kind that stand together, of one object.
@@ -15,7 +16,7 @@ pub(super) struct Piece {
     pub(super) object: u32,
     /// Indices into the arrays of the object's mesh.
     pub(super) range: Range<u32>,
-    /// About how many bytes an element takes.
+    /// About how many bytes an element takes, or for faces and lines a corner.
     cost: u32,
     /// The cost of all pieces before this one.
     start: u64,
@@ -41,29 +42,103 @@ pub(super) struct Bases {
     pub(super) add: [u32; 3],
 }
 
-/// The state that holds when something is written: which run of each kind, as indices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The state lines of a place in the text: smoothing, group, material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Held {
-    pub(super) smoothing: Option<u32>,
-    pub(super) group: Option<u32>,
-    pub(super) material: Option<u32>,
+    /// Which run of the mesh holds.
+    pub(super) runs: [Option<u32>; 3],
+    /// What the text says so far.
+    pub(super) values: [u32; 3],
 }
 
-/// An object as it is written.
-#[derive(Clone, Debug)]
+/// What the entries of [`Held`] are.
+pub(super) const SMOOTHING: usize = 0;
+pub(super) const GROUP: usize = 1;
+pub(super) const MATERIAL: usize = 2;
+
+/// The value of a group of another mesh: groups are numbered per mesh.
+const OTHER_GROUP: u32 = NONE - 1;
+
+impl Default for Held {
+    /// What holds at the begin of a file: smoothing is off, and there is neither group nor material.
+    fn default() -> Self {
+        Held { runs: [None; 3], values: [0, NONE, NONE] }
+    }
+}
+
+/// The runs of a mesh in the order of [`Held`].
+pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {
+    [&mesh.smoothing_runs, &mesh.group_runs, &mesh.material_runs]
+}
+
+/// An object as it is written. Small: there may be very many.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
-    pub(super) object: Object,
     pub(super) bases: Bases,
-    /// What holds before its first element.
+    /// What holds before its first element; its header, written by then, included.
     pub(super) entering: Held,
-    /// What holds after its faces, and after its lines.
-    pub(super) after_faces: Held,
-    pub(super) after_lines: Held,
 }
 
-pub(super) struct Plan {
-    pub(super) objects: Vec<Planned>,
-    pub(super) pieces: Vec<Piece>,
+/// An object with what is known of it.
+#[derive(Clone, Copy)]
+pub(super) struct Section<'a> {
+    pub(super) object: &'a Object,
+    pub(super) mesh: &'a Mesh,
+    pub(super) planned: Planned,
+}
+
+impl Section<'_> {
+    /// The positions that are written inside of one of its curves: those up to the next curve.
+    pub(super) fn curve_positions(&self, curve: usize) -> Range<u32> {
+        let object = self.object;
+        let begin = |curve: usize| self.mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
+        let start = if curve == object.start.curves as usize { object.start.positions } else { begin(curve) };
+        let is_last = curve + 1 == object.end.curves as usize;
+        start..if is_last { object.end.positions } else { begin(curve + 1).max(start) }
+    }
+
+    /// A curve may use the positions that are written by then.
+    fn check_curves(&self) -> Result<()> {
+        for curve in self.object.start.curves as usize..self.object.end.curves as usize {
+            let written = self.curve_positions(curve).end;
+            if self.mesh.curves[curve].control_points.iter().any(|&point| point >= written) {
+                let message = format!("curve {curve} of object `{}` uses positions that come after it", self.object.name);
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// What holds after its faces.
+    pub(super) fn after_faces(&self) -> Held {
+        match self.object.end.faces {
+            end if end > self.object.start.faces => Held::at(self.mesh, |at| at.faces, end - 1),
+            _ => self.planned.entering,
+        }
+    }
+
+    /// What holds after its lines.
+    pub(super) fn after_lines(&self) -> Held {
+        match self.object.end.lines {
+            end if end > self.object.start.lines => Held::at(self.mesh, |at| at.lines, end - 1),
+            _ => self.after_faces(),
+        }
+    }
+
+    /// What holds after all of it.
+    fn after(&self) -> Held {
+        match self.object.end.points {
+            end if end > self.object.start.points => Held::at(self.mesh, |at| at.points, end - 1),
+            _ => self.after_lines(),
+        }
+    }
+}
+
+pub(super) struct Plan<'a> {
+    scene: &'a Scene,
+    objects: Cow<'a, [Object]>,
+    planned: Vec<Planned>,
+    pieces: Vec<Piece>,
     total: u64,
 }
 
@@ -76,85 +151,138 @@ pub(super) fn held(runs: &[Run], key: Key, index: u32) -> Option<u32> {
 }
 
 impl Held {
-    fn at(mesh: &Mesh, key: Key, index: u32) -> Held {
-        Held {
-            smoothing: held(&mesh.smoothing_runs, key, index),
-            group: held(&mesh.group_runs, key, index),
-            material: held(&mesh.material_runs, key, index),
+    /// What holds for element `index`.
+    pub(super) fn at(mesh: &Mesh, key: Key, index: u32) -> Held {
+        let mut result = Held::default();
+        for (state, runs) in state_runs(mesh).into_iter().enumerate() {
+            result.runs[state] = held(runs, key, index);
+            if let Some(run) = result.runs[state] {
+                result.values[state] = runs[run as usize].value;
+            }
         }
+        result
+    }
+
+    /// What holds when the header of an object is written: it may be a group statement.
+    fn after_header(mut self, object: &Object, mesh: &Mesh) -> Held {
+        if object.kind == ObjectKind::Group {
+            let run = mesh.group_runs.partition_point(|run| run.at.faces < object.start.faces);
+            let runs = mesh.group_runs.iter().enumerate().skip(run);
+            let own = runs.take_while(|(_, run)| run.at.faces == object.start.faces).find(|(_, run)| run.at == object.start);
+            self.runs[GROUP] = own.map(|(run, _)| run as u32);
+            self.values[GROUP] = own.map_or(OTHER_GROUP, |(_, run)| run.value);
+        }
+        self
+    }
+
+    /// The same text, seen from another mesh.
+    fn in_another_mesh(mut self) -> Held {
+        self.runs = [None; 3];
+        if self.values[GROUP] != NONE {
+            self.values[GROUP] = OTHER_GROUP;
+        }
+        self
     }
 }
 
-impl Plan {
+impl<'a> Plan<'a> {
     /// The pieces of a scene.
-    pub(super) fn new(scene: &Scene, options: &ObjOptions) -> Result<Plan> {
-        let mut plan = Plan { objects: Vec::new(), pieces: Vec::new(), total: 0 };
-        let mut written = [0u64; 3];
-        let mut held = Held::default();
-        let mut mesh_before = None;
-        for (object, add) in objects_with_bases(scene, options, &mut written)? {
-            let mesh = &scene.meshes[object.mesh];
+    pub(super) fn new(scene: &'a Scene, options: &ObjOptions) -> Result<Plan<'a>> {
+        let objects = objects(scene)?;
+        let mut plan = Plan { scene, objects, planned: Vec::new(), pieces: Vec::new(), total: 0 };
+        let tiled = tiled_meshes(scene, &plan.objects)?;
+        plan.planned.try_reserve_exact(plan.objects.len()).map_err(|_| Error::memory("the plan"))?;
+        let (mut written, mut held, mut mesh_before) = ([0u64; 3], Held::default(), None);
+        for number in 0..plan.objects.len() {
+            let object = &plan.objects[number];
+            if !tiled[object.mesh] {
+                check_self_contained(&scene.meshes[object.mesh], object)?;
+            }
             if mesh_before.replace(object.mesh) != Some(object.mesh) {
-                // Runs are numbered per mesh: nothing holds over from another.
-                held = Held::default();
+                held = held.in_another_mesh();
             }
-            let mut planned =
-                Planned { object, bases: Bases { add }, entering: held, after_faces: held, after_lines: held };
-            let Object { start, end, .. } = planned.object;
-            if end.faces > start.faces {
-                planned.after_faces = Held::at(mesh, |at| at.faces, end.faces - 1);
-            }
-            planned.after_lines = planned.after_faces;
-            if end.lines > start.lines {
-                planned.after_lines = Held::at(mesh, |at| at.lines, end.lines - 1);
-            }
-            held = planned.after_lines;
-            if end.points > start.points {
-                held = Held::at(mesh, |at| at.points, end.points - 1);
-            }
-            plan.push_object(planned, mesh, options)?;
+            let bases = bases(object, options, &mut written)?;
+            let entering = held.after_header(object, &scene.meshes[object.mesh]);
+            plan.planned.push(Planned { bases, entering });
+            held = plan.section(number as u32).after();
+            plan.push_object(number as u32, options)?;
         }
         Ok(plan)
     }
 
-    fn push_object(&mut self, planned: Planned, mesh: &Mesh, options: &ObjOptions) -> Result<()> {
-        let Object { start, end, kind, .. } = planned.object;
-        let name_bytes = planned.object.name.len() as u32 + 8;
+    /// An object and what is known of it.
+    pub(super) fn section(&self, number: u32) -> Section<'_> {
+        let object = &self.objects[number as usize];
+        Section { object, mesh: &self.scene.meshes[object.mesh], planned: self.planned[number as usize] }
+    }
+
+    fn push_object(&mut self, number: u32, options: &ObjOptions) -> Result<()> {
+        let Section { object, mesh, .. } = self.section(number);
+        let Object { start, end, kind, .. } = *object;
+        let name_bytes = (object.name.len() as u32).saturating_add(8);
+        let (face_bytes, line_bytes) = (bytes_per_corner(&mesh.faces), bytes_per_corner(&mesh.lines));
         let has_curves = options.export_curves && end.curves > start.curves;
+        if has_curves {
+            self.section(number).check_curves()?;
+        }
         let uvs = if options.export_uv { start.uvs..end.uvs } else { 0..0 };
         let normals = if options.export_normals { start.normals..end.normals } else { 0..0 };
         // The positions of a curve are written inside of it.
         let positions = if has_curves { 0..0 } else { start.positions..end.positions };
         let curves = if has_curves { start.curves..end.curves } else { 0..0 };
-        let streams = 1 + u32::from(!mesh.faces.corner_uvs.is_empty()) + u32::from(!mesh.faces.corner_normals.is_empty());
-        let per_face = |elements: &crate::model::Elements| {
-            let average = elements.corner_positions.len().div_ceil(elements.len().max(1)) as u32;
-            8 + average.saturating_mul(8 * streams)
-        };
-        self.objects.try_reserve(1).map_err(|_| Error::memory("the plan"))?;
-        self.objects.push(planned);
         if kind != ObjectKind::Unnamed {
-            self.push(PieceKind::Header, 0..1, name_bytes)?;
+            self.push(number, PieceKind::Header, 0..1, name_bytes)?;
         }
-        self.push(PieceKind::Curves, curves, 4096)?;
-        self.push(PieceKind::Positions, positions, 32)?;
-        self.push(PieceKind::Normals, normals, 24)?;
-        self.push(PieceKind::Uvs, uvs, 24)?;
-        self.push(PieceKind::Faces, start.faces..end.faces, per_face(&mesh.faces))?;
-        self.push(PieceKind::Lines, start.lines..end.lines, per_face(&mesh.lines))?;
-        self.push(PieceKind::Points, start.points..end.points, 12)
+        self.push(number, PieceKind::Curves, curves, 4096)?;
+        self.push(number, PieceKind::Positions, positions, 32)?;
+        self.push(number, PieceKind::Normals, normals, 24)?;
+        self.push(number, PieceKind::Uvs, uvs, 24)?;
+        self.push(number, PieceKind::Faces, start.faces..end.faces, face_bytes)?;
+        self.push(number, PieceKind::Lines, start.lines..end.lines, line_bytes)?;
+        self.push(number, PieceKind::Points, start.points..end.points, 12)
     }
 
-    /// Appends a piece of the last object.
-    fn push(&mut self, kind: PieceKind, range: Range<u32>, cost: u32) -> Result<()> {
+    /// Appends a piece of an object.
+    fn push(&mut self, object: u32, kind: PieceKind, range: Range<u32>, cost: u32) -> Result<()> {
         if range.start < range.end {
-            self.pieces.try_reserve(1).map_err(|_| Error::memory("the plan"))?;
-            let object = self.objects.len() as u32 - 1;
-            let size = u64::from(range.end - range.start) * u64::from(cost);
-            self.pieces.push(Piece { kind, object, range, cost, start: self.total });
-            self.total += size;
+            let piece = Piece { kind, object, range, cost, start: self.total };
+            self.total += self.cost_before(&piece, piece.range.end);
+            try_push(&mut self.pieces, piece, "the plan")?;
         }
         Ok(())
+    }
+
+    /// About how many bytes a piece takes before its element `index`: exact in corners, so that one
+    /// element of very many is a chunk of its own.
+    fn cost_before(&self, piece: &Piece, index: u32) -> u64 {
+        let count = u64::from(index - piece.range.start);
+        let mesh = &self.scene.meshes[self.objects[piece.object as usize].mesh];
+        let corners = |elements: &Elements| {
+            let at = |index: u32| u64::from(elements.offsets[index as usize]);
+            8 * count + u64::from(piece.cost) * (at(index) - at(piece.range.start))
+        };
+        match piece.kind {
+            PieceKind::Faces => corners(&mesh.faces),
+            PieceKind::Lines => corners(&mesh.lines),
+            _ => count * u64::from(piece.cost),
+        }
+    }
+
+    /// The elements of a piece that begin in a share of the costs.
+    fn part(&self, piece: &Piece, share: &Range<u64>) -> Option<Piece> {
+        let first_at = |cost: u64| {
+            let (mut low, mut high) = (piece.range.start, piece.range.end);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                match piece.start + self.cost_before(piece, middle) < cost {
+                    true => low = middle + 1,
+                    false => high = middle,
+                }
+            }
+            low
+        };
+        let range = first_at(share.start)..first_at(share.end);
+        (range.start < range.end).then(|| Piece { range, ..piece.clone() })
     }
 
     /// About how many bytes the text takes.
@@ -165,62 +293,47 @@ impl Plan {
     /// The parts of pieces that lie in the share of chunk `number` when a chunk takes `chunk_cost`.
     pub(super) fn chunk(&self, number: u64, chunk_cost: u64) -> impl Iterator<Item = Piece> {
         let share = number.saturating_mul(chunk_cost)..(number + 1).saturating_mul(chunk_cost);
-        let first = self.pieces.partition_point(|piece| piece.end() <= share.start);
-        let pieces = self.pieces[first..].iter().take_while(move |piece| piece.start < share.end);
-        pieces.filter_map(move |piece| piece.part(share.start, share.end))
+        let first = self.pieces.partition_point(|piece| piece.start < share.start).saturating_sub(1);
+        let end = share.end;
+        let pieces = self.pieces[first..].iter().take_while(move |piece| piece.start < end);
+        pieces.filter_map(move |piece| self.part(piece, &share))
     }
 }
 
-impl Piece {
-    fn end(&self) -> u64 {
-        self.start + u64::from(self.range.end - self.range.start) * u64::from(self.cost)
-    }
-
-    /// The elements that begin in the share.
-    fn part(&self, from: u64, to: u64) -> Option<Piece> {
-        let element = |at: u64| {
-            let offset = at.saturating_sub(self.start).div_ceil(u64::from(self.cost));
-            self.range.start + offset.min(u64::from(self.range.end - self.range.start)) as u32
-        };
-        let range = element(from)..element(to);
-        (range.start < range.end).then(|| Piece { range, ..self.clone() })
-    }
+/// What a corner takes, at about 8 bytes an index.
+fn bytes_per_corner(elements: &Elements) -> u32 {
+    8 * (1 + u32::from(!elements.corner_uvs.is_empty()) + u32::from(!elements.corner_normals.is_empty()))
 }
 
-/// The objects in order, each with what turns its indices into the file's.
+/// The objects of a scene; where it has none, each mesh is one.
+fn objects(scene: &Scene) -> Result<Cow<'_, [Object]>> {
+    if !scene.objects.is_empty() {
+        return Ok(Cow::Borrowed(&scene.objects));
+    }
+    let mut objects = Vec::new();
+    for (mesh, arrays) in scene.meshes.iter().enumerate() {
+        let whole = Object { kind: ObjectKind::Unnamed, mesh, end: arrays.counts(), ..Object::default() };
+        try_push(&mut objects, whole, "the plan")?;
+    }
+    Ok(Cow::Owned(objects))
+}
+
+/// What turns an object's indices into the file's; counts what is written.
 ///
 /// Where the objects of a mesh cover it from end to end, its arrays are written once and keep their
 /// order, and any object may use any of it. Otherwise each object brings its own elements along.
-fn objects_with_bases(scene: &Scene, options: &ObjOptions, written: &mut [u64; 3]) -> Result<Vec<(Object, [u32; 3])>> {
-    let whole = |(mesh, arrays): (usize, &Mesh)| Object {
-        kind: ObjectKind::Unnamed,
-        mesh,
-        end: arrays.counts(),
-        ..Object::default()
-    };
-    let objects: Vec<Object> = match scene.objects.is_empty() {
-        true => scene.meshes.iter().enumerate().map(whole).collect(),
-        false => scene.objects.clone(),
-    };
-    let tiled = tiled_meshes(scene, &objects)?;
-    let mut result = Vec::new();
-    result.try_reserve(objects.len()).map_err(|_| Error::memory("the plan"))?;
-    for object in objects {
-        let (start, end) = (streams(object.start), streams(object.end));
-        let exported = [true, options.export_uv, options.export_normals];
-        let add = std::array::from_fn(|i| (written[i] as u32).wrapping_sub(start[i]).wrapping_add(1));
-        if !tiled[object.mesh] {
-            check_self_contained(&scene.meshes[object.mesh], &object)?;
-        }
-        for i in 0..3 {
-            written[i] += if exported[i] { u64::from(end[i] - start[i]) } else { 0 };
-        }
-        if written.iter().any(|&count| count >= u64::from(NONE)) {
-            return Err(Error::new(ErrorKind::Limit, "OBJ files of more than 2^32 - 2 positions, uvs or normals are not written"));
-        }
-        result.push((object, add));
+fn bases(object: &Object, options: &ObjOptions, written: &mut [u64; 3]) -> Result<Bases> {
+    let (start, end) = (streams(object.start), streams(object.end));
+    let exported = [true, options.export_uv, options.export_normals];
+    let add = std::array::from_fn(|i| (written[i] as u32).wrapping_sub(start[i]).wrapping_add(1));
+    for i in 0..3 {
+        written[i] += if exported[i] { u64::from(end[i] - start[i]) } else { 0 };
     }
-    Ok(result)
+    if written.iter().any(|&count| count >= u64::from(NONE)) {
+        let message = "OBJ files of more than 2^32 - 2 positions, uvs or normals are not written";
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    Ok(Bases { add })
 }
 
 fn streams(counts: Counts) -> [u32; 3] {
@@ -257,7 +370,10 @@ fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
         indices.get(corners).is_none_or(|indices| indices.iter().all(|i| *i == NONE || range.contains(i)))
     };
     let (start, end) = (object.start, object.end);
-    let mut right = mesh.points[start.points as usize..end.points as usize]
+    let curves = &mesh.curves[start.curves as usize..end.curves as usize];
+    let own_positions = start.positions..end.positions;
+    let mut right = curves.iter().all(|curve| curve.control_points.iter().all(|i| own_positions.contains(i)));
+    right &= mesh.points[start.points as usize..end.points as usize]
         .iter()
         .all(|i| (start.positions..end.positions).contains(i));
     for (elements, range) in [(&mesh.faces, start.faces..end.faces), (&mesh.lines, start.lines..end.lines)] {

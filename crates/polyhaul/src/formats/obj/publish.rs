@@ -1,17 +1,12 @@
 //! The final arrays of a mesh, and the copying of a chunk's values to their places in them.
 
-use super::parsed::{Corners, ElementKind, Parsed, Segment, Stream};
-use super::reader::{Slot, Suspect};
-use super::statement::excerpt;
-use super::tokens::Line;
+use super::parsed::{Corners, ElementKind, Parsed, Stream};
+use super::reader::Slot;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Counts, Elements, Mesh, NONE};
-use crate::options::OnError;
 use crate::pipeline::column::Column;
-use crate::warnings::KEPT;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The arrays of a mesh while chunks fill them.
@@ -63,6 +58,13 @@ pub(super) struct Places {
     corner_normals: [SparsePlace; 3],
 }
 
+impl Places {
+    /// How many positions, uvs and normals there are up to the chunk's end.
+    pub(super) fn known(&self) -> [u32; 3] {
+        [self.end.positions, self.end.uvs, self.end.normals]
+    }
+}
+
 impl<T: Copy + Send> Sparse<T> {
     fn new(name: &'static str, missing: T) -> Sparse<T> {
         Sparse { column: Column::new(name), missing, placed: AtomicUsize::new(0) }
@@ -83,11 +85,11 @@ impl<T: Copy + Send> Sparse<T> {
     ///
     /// # Safety
     /// `place` belongs to the caller's chunk alone.
-    unsafe fn write(&self, place: &SparsePlace, fill: impl FnOnce(&mut [MaybeUninit<T>])) {
+    unsafe fn write(&self, place: &SparsePlace, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
-            self.column.fill(place.gap.clone(), self.missing);
-            self.column.write(place.own.clone(), fill);
+            self.column.fill(place.gap.clone(), self.missing)?;
+            self.column.write(place.own.clone(), fill)
         }
     }
 
@@ -103,7 +105,7 @@ impl<T: Copy + Send> Sparse<T> {
         self.column.reserve(total)?;
         // SAFETY: nobody else is left; the rest becomes `missing`, everything before was written.
         unsafe {
-            self.column.fill(placed..total, self.missing);
+            self.column.fill(placed..total, self.missing)?;
             Ok(self.column.finish(total))
         }
     }
@@ -148,17 +150,14 @@ impl Columns {
         }
     }
 
-    /// Hands out places for a chunk. Called in order.
-    pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &Parsed, limit: u64) -> Result<Places> {
-        let end = start.checked_add(parsed.counts()).filter(|end| within(*end, limit));
+    /// Hands out places for a chunk. Called in order, and after the limits were checked.
+    pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &Parsed) -> Result<Places> {
+        let overflow = || Error::new(ErrorKind::Limit, "there are more than 2^32 - 2 elements of one kind");
+        let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
         let mut corners_end = corners;
-        let mut fits = end.is_some();
         for (corner, elements) in corners_end.iter_mut().zip(&parsed.elements) {
-            let sum = u64::from(*corner) + elements.corner_count() as u64;
-            fits &= sum < u64::from(NONE);
-            *corner = sum as u32;
+            *corner = corner.checked_add(elements.corner_count() as u32).ok_or_else(overflow)?;
         }
-        let (Some(end), true) = (end, fits) else { return Err(too_many(limit)) };
         self.positions.reserve(end.positions as usize)?;
         self.uvs.reserve(end.uvs as usize)?;
         self.normals.reserve(end.normals as usize)?;
@@ -194,31 +193,28 @@ impl Columns {
         Ok(())
     }
 
-    /// Copies a chunk's values to their places; returns the corners that point past the chunk's end.
-    pub(super) fn publish(&self, slot: &Slot, file: &Arc<str>, on_error: OnError) -> Result<Vec<Suspect>> {
+    /// Copies a chunk's values to their places; returns the largest index of each stream, 1-based.
+    pub(super) fn publish(&self, slot: &Slot) -> Result<[u32; 3]> {
         let (parsed, places) = (&slot.parsed, &slot.places);
         // SAFETY: `Columns::place` gave these places to this chunk alone.
         unsafe {
-            self.positions.copy(places.start.positions as usize, parsed.positions.as_slice());
-            self.uvs.copy(places.start.uvs as usize, parsed.uvs.as_slice());
-            self.normals.copy(places.start.normals as usize, parsed.normals.as_slice());
-            self.weights.write(&places.weights, |slots| scatter(slots, 1.0, &parsed.weights));
-            self.colors.write(&places.colors, |slots| scatter(slots, [f32::NAN; 4], &parsed.colors));
-            self.uv_depths.write(&places.uv_depths, |slots| scatter(slots, 0.0, &parsed.uv_depths));
+            self.positions.copy(places.start.positions as usize, parsed.positions.as_slice())?;
+            self.uvs.copy(places.start.uvs as usize, parsed.uvs.as_slice())?;
+            self.normals.copy(places.start.normals as usize, parsed.normals.as_slice())?;
+            self.weights.write(&places.weights, |slots| scatter(slots, 1.0, &parsed.weights))?;
+            self.colors.write(&places.colors, |slots| scatter(slots, [f32::NAN; 4], &parsed.colors))?;
+            self.uv_depths.write(&places.uv_depths, |slots| scatter(slots, 0.0, &parsed.uv_depths))?;
         }
-        let mut suspects = Vec::new();
+        let mut largest = [0; 3];
         for kind in ElementKind::ALL {
-            let largest = self.publish_elements(kind, parsed, places);
-            let known = [places.end.positions, places.end.uvs, places.end.normals];
-            if largest.iter().zip(known).any(|(&largest, known)| largest > known) {
-                find_suspects(slot, file, &parsed.elements[kind as usize], known, on_error, &mut suspects)?;
-            }
+            let own = self.publish_elements(kind, parsed, places)?;
+            largest = std::array::from_fn(|stream| own[stream].max(largest[stream]));
         }
-        Ok(suspects)
+        Ok(largest)
     }
 
     /// Copies the elements of one kind; returns the largest index of each stream.
-    fn publish_elements(&self, kind: ElementKind, parsed: &Parsed, places: &Places) -> [u32; 3] {
+    fn publish_elements(&self, kind: ElementKind, parsed: &Parsed, places: &Places) -> Result<[u32; 3]> {
         let k = kind as usize;
         let (columns, corners) = (&self.elements[k], &parsed.elements[k]);
         let start = places.corners_start[k] as usize;
@@ -229,18 +225,18 @@ impl Columns {
             if kind != ElementKind::Point && corners.rows() > 0 {
                 let first_row = [places.start.faces, places.start.lines][k] as usize;
                 let rows = first_row + 1..first_row + 1 + corners.rows();
-                columns.offsets.write(rows, |slots| write_offsets(slots, corners, start as u32));
+                columns.offsets.write(rows, |slots| write_offsets(slots, corners, start as u32))?;
                 if first_row == 0 {
-                    columns.offsets.fill(0..1, 0);
+                    columns.offsets.fill(0..1, 0)?;
                 }
             }
-            columns.positions.write(own, |slots| largest[0] = write_stream(slots, corners, Stream::Position));
-            columns.uvs.write(&places.corner_uvs[k], |slots| largest[1] = write_stream(slots, corners, Stream::Uv));
-            columns
-                .normals
-                .write(&places.corner_normals[k], |slots| largest[2] = write_stream(slots, corners, Stream::Normal));
+            let [positions, uvs, normals] = &mut largest;
+            columns.positions.write(own, |slots| *positions = write_stream(slots, corners, Stream::Position))?;
+            columns.uvs.write(&places.corner_uvs[k], |slots| *uvs = write_stream(slots, corners, Stream::Uv))?;
+            let place = &places.corner_normals[k];
+            columns.normals.write(place, |slots| *normals = write_stream(slots, corners, Stream::Normal))?;
         }
-        largest
+        Ok(largest)
     }
 
     /// The mesh.
@@ -266,15 +262,6 @@ impl Columns {
             })
         }
     }
-}
-
-fn within(counts: Counts, limit: u64) -> bool {
-    counts.to_array().iter().all(|&count| u64::from(count) <= limit)
-}
-
-fn too_many(limit: u64) -> Error {
-    let message = format!("there are more elements of one kind than the limit of {limit} (elements)");
-    Error::new(ErrorKind::Limit, message).with_hint("Limits::elements may be raised up to 2^32 - 2")
 }
 
 /// Fills all slots with `missing`, and some with a value of their own.
@@ -335,73 +322,4 @@ fn pick<const S: usize>(slots: &mut [MaybeUninit<u32>], values: &[u32], first: u
         slot.write(value.wrapping_sub(1));
     }
     largest
-}
-
-/// Finds the corners that point past `known`: in the order of the text, and of each stream only
-/// those larger than all before (the first wrong one is among them), or with [`OnError::Warn`] all.
-fn find_suspects(
-    slot: &Slot,
-    file: &Arc<str>,
-    corners: &Corners,
-    known: [u32; 3],
-    on_error: OnError,
-    out: &mut Vec<Suspect>,
-) -> Result<()> {
-    let mut threshold = known;
-    let (mut values, mut rows) = (corners.values.as_slice(), corners.row_ends.as_slice());
-    for segment in &corners.segments {
-        let (own, more) = values.split_at(segment.values as usize);
-        let (ends, later) = rows.split_at(segment.rows as usize);
-        (values, rows) = (more, later);
-        for (at, &value) in own.iter().enumerate() {
-            let stream = Stream::ALL[at % usize::from(segment.stride)];
-            if value <= threshold[stream as usize] || out.len() >= KEPT && on_error == OnError::Warn {
-                continue;
-            }
-            if on_error == OnError::Raise {
-                threshold[stream as usize] = value;
-            }
-            let row = ends.partition_point(|&end| end as usize <= at);
-            let first = if row == 0 { 0 } else { ends[row - 1] as usize };
-            out.try_reserve(1).map_err(|_| Error::memory("suspects"))?;
-            out.push(suspect(slot, file, segment, row, (at - first) / usize::from(segment.stride), stream, value));
-        }
-    }
-    Ok(())
-}
-
-/// A suspect with its place: corner `corner` of row `row` of a segment.
-fn suspect(slot: &Slot, file: &Arc<str>, segment: &Segment, row: usize, corner: usize, stream: Stream, value: u32) -> Suspect {
-    let text = &slot.text.padded()[slot.text.start..slot.text.end];
-    let mut line = Line::find(text, segment.line_offset as usize, text.len());
-    // The points of one statement are rows of one line; the rows of a fast segment are lines of their own.
-    let one_line = segment.rows > 1 && segment.values == 3 * segment.rows && segment.stride == 3;
-    if !one_line {
-        for _ in 0..row {
-            line = Line::find(text, line.next, text.len());
-        }
-    }
-    let corner = if one_line { row } else { corner };
-    let token = line.tokens(text).nth(corner + 1).unwrap_or(line.start..line.start + 1);
-    let part = part_of(&text[token.clone()], stream as usize);
-    let token = (token.start + part.start) as u32;
-    let span = (token, part.len() as u32);
-    Suspect {
-        stream,
-        index: u64::from(value),
-        place: slot.place(token, slot.places.first_line, file),
-        excerpt: excerpt(text, span),
-    }
-}
-
-/// The byte range of one of the parts that slashes separate.
-fn part_of(token: &[u8], part: usize) -> Range<usize> {
-    let mut start = 0;
-    for (at, text) in token.split(|&byte| byte == b'/').enumerate() {
-        if at == part {
-            return start..start + text.len();
-        }
-        start += text.len() + 1;
-    }
-    0..token.len()
 }

@@ -7,11 +7,12 @@
 use super::assemble::{Assembler, Sections};
 use super::parse::{ChunkText, Parser};
 use super::parsed::{Complaint, Parsed, Stream, Weight};
+use super::place::{Placer, excerpt};
 use super::publish::{Columns, Places};
-use super::statement::excerpt;
-use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result};
-use crate::model::{Counts, Mesh, Scene};
-use crate::options::{OnError, ReadOptions};
+use super::suspects::{self, Suspects};
+use crate::error::{Diagnostic, ErrorKind, Excerpt, Place, Result, try_push, try_string};
+use crate::model::{Counts, Mesh, NONE, Scene};
+use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::Warnings;
@@ -20,7 +21,6 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
-/// 128 KiB to 512 KiB measured alike on the reference machine, 64 KiB 4 % slower, 2 MiB 8 %.
 const CHUNK_BYTES: usize = 256 << 10;
 /// What a slot takes, as a multiple of its chunk: text, values, and room to grow.
 const SLOT_FACTOR: usize = 4;
@@ -41,21 +41,21 @@ pub(crate) struct Obj {
 pub(crate) struct Reference {
     pub(crate) name: String,
     pub(crate) place: Place,
-    pub(crate) excerpt: Excerpt,
+    pub(crate) excerpt: Option<Excerpt>,
 }
 
 impl Reference {
     /// A diagnostic that points at the name.
     pub(crate) fn diagnostic(&self, message: impl Into<String>) -> Diagnostic {
-        let (place, excerpt) = (self.place.clone(), Some(self.excerpt.clone()));
-        Diagnostic { place, excerpt, ..Diagnostic::new(message) }
+        Diagnostic { place: self.place.clone(), excerpt: self.excerpt.clone(), ..Diagnostic::new(message) }
     }
 }
 
 /// A chunk in flight.
 pub(super) struct Slot {
     pub(super) text: Text,
-    index: Box<Index>,
+    /// One index; in a vector because that can say that there is no memory.
+    index: Vec<Index>,
     pub(super) parsed: Parsed,
     pub(super) places: Places,
 }
@@ -65,7 +65,8 @@ struct ObjJob<'s, 'o> {
     parser: Parser<'o>,
     options: &'o ReadOptions,
     columns: Columns,
-    suspects: Mutex<Vec<Suspect>>,
+    suspects: Mutex<Suspects>,
+    slot_bytes: usize,
 }
 
 /// What the commits build.
@@ -75,24 +76,19 @@ struct State {
     lines: u64,
     assembler: Assembler,
     warnings: Warnings,
-    file: Arc<str>,
     last_report: u64,
 }
 
-/// A corner whose index points past everything that was read up to the end of its chunk.
-///
-/// OBJ files may name what comes later, so only the end of the file tells whether it is wrong.
-pub(super) struct Suspect {
-    pub(super) stream: Stream,
-    /// 1-based.
-    pub(super) index: u64,
-    pub(super) place: Place,
-    pub(super) excerpt: Excerpt,
+/// A limit that is passed at an offset of a chunk's text.
+struct Excess {
+    offset: u32,
+    message: String,
+    hint: &'static str,
 }
 
 /// Reads OBJ text.
 pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
-    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).max(1);
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
     let chunk_count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
@@ -103,6 +99,7 @@ pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
         options,
         columns: Columns::new(),
         suspects: Mutex::default(),
+        slot_bytes,
     };
     let mut state = State {
         counts: Counts::default(),
@@ -110,7 +107,6 @@ pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
         lines: 0,
         assembler: Assembler::default(),
         warnings: Warnings::default(),
-        file: job.chunks.name().clone(),
         last_report: 0,
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
@@ -127,12 +123,9 @@ impl Job for ObjJob<'_, '_> {
     }
 
     fn slot(&self) -> Result<Slot> {
-        Ok(Slot {
-            text: Text::default(),
-            index: Box::new(Index::new()),
-            parsed: Parsed::default(),
-            places: Places::default(),
-        })
+        let mut index = Vec::new();
+        try_push(&mut index, Index::new(), "the token index")?;
+        Ok(Slot { text: Text::default(), index, parsed: Parsed::default(), places: Places::default() })
     }
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
@@ -142,31 +135,31 @@ impl Job for ObjJob<'_, '_> {
     fn work(&self, slot: &mut Slot) -> Result<()> {
         let Slot { text, index, parsed, .. } = slot;
         let text = ChunkText { padded: text.padded(), start: text.start, end: text.end };
-        self.parser.parse(text, index, parsed)
+        self.parser.parse(text, &mut index[0], parsed)
     }
 
     fn commit(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
         self.relate(state, slot)?;
-        state.complain(slot, self.options)?;
-        let added = slot.parsed.counts();
-        slot.places = self.columns.place(state.counts, state.corners, &slot.parsed, self.options.limits.elements)?;
+        let excess = self.excess(state, slot);
+        state.settle(slot, excess, self)?;
+        slot.places = self.columns.place(state.counts, state.corners, &slot.parsed)?;
         slot.places.first_line = state.lines;
-        state.assembler.chunk(slot, state.counts, state.lines, &state.file, self.options, &mut state.warnings)?;
-        state.counts = Counts { curves: 0, ..slot.places.end };
+        state.counts = slot.places.end;
         state.corners = slot.places.corners_end;
         state.lines += slot.parsed.line_count;
-        debug_assert_eq!(state.counts.faces, slot.places.start.faces + added.faces);
         self.report(state, slot.text.offset + slot.text.len() as u64);
         Ok(())
     }
 
     fn publish(&self, slot: &mut Slot) -> Result<()> {
-        let found = self.columns.publish(slot, self.chunks.name(), self.options.on_error)?;
-        if !found.is_empty() {
+        let largest = self.columns.publish(slot)?;
+        if largest.iter().zip(slot.places.known()).any(|(&largest, known)| largest > known) {
+            let found = suspects::find(slot, self.options.raises())?;
             let mut suspects = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
-            suspects.try_reserve(found.len()).map_err(|_| Error::memory("suspects"))?;
-            suspects.extend(found);
+            suspects.merge(found, largest)?;
         }
+        slot.parsed.shrink(self.slot_bytes);
+        slot.text.shrink(self.slot_bytes);
         Ok(())
     }
 }
@@ -176,28 +169,47 @@ impl ObjJob<'_, '_> {
     fn relate(&self, state: &State, slot: &mut Slot) -> Result<()> {
         let counts = [state.counts.positions, state.counts.uvs, state.counts.normals];
         let parsed = &mut slot.parsed;
-        let mut complaints = Vec::new();
+        let mut broken = None;
         for relative in &parsed.relatives {
             let value = i64::from(counts[relative.stream as usize]) + relative.local;
-            let slots = parsed.elements[relative.kind as usize].values.as_mut_slice();
-            let Some(slot_value) = slots.get_mut(relative.value as usize) else { continue };
-            if value >= 1 {
-                *slot_value = value.min(i64::from(u32::MAX - 1)) as u32;
-                continue;
-            }
-            // Out of range on purpose: the element goes when the reading ends.
-            *slot_value = u32::MAX - 1;
-            if self.options.on_error == OnError::Raise || self.options.strict {
-                let text = &slot.text.padded()[slot.text.start..slot.text.end];
-                complaints.push(before_start(relative.stream, relative.token, text));
+            let values = parsed.elements[relative.kind as usize].values.as_mut_slice();
+            let Some(place) = values.get_mut(relative.value as usize) else { continue };
+            // Out of range on purpose where it is broken: the element goes when the reading ends.
+            *place = if value >= 1 { value.min(i64::from(NONE - 1)) as u32 } else { suspects::BEFORE_START };
+            if value < 1 && self.options.raises() {
+                broken = Some(before_start(relative.stream, relative.token, slot.text.bytes()));
                 break;
             }
         }
-        if !complaints.is_empty() {
-            parsed.complaints.append(&mut complaints);
+        if let Some(complaint) = broken {
+            parsed.complain(complaint, self.options)?;
             parsed.complaints.sort_by_key(|complaint| complaint.token.0);
         }
         Ok(())
+    }
+
+    /// What stops the reading in this chunk besides complaints: a limit, and where it is passed.
+    fn excess(&self, state: &State, slot: &Slot) -> Option<Excess> {
+        let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
+        let text = slot.text.bytes();
+        let added = slot.parsed.counts().to_array();
+        let sums = state.counts.to_array().into_iter().zip(added).map(|(a, b)| u64::from(a) + u64::from(b));
+        let corners = state.corners.iter().zip(&slot.parsed.elements).map(|(&a, b)| u64::from(a) + b.corner_count() as u64);
+        if sums.max() > Some(limit) || corners.max() >= Some(u64::from(NONE)) {
+            let complaints = slot.parsed.complaints.iter().filter(|complaint| complaint.weight == Weight::Broken);
+            let broken = complaints.map(|complaint| complaint.token.0);
+            return Some(Excess {
+                offset: suspects::find_excess(text, broken, state.counts, limit),
+                message: format!("there are more elements of this kind than the limit of {limit} (elements)"),
+                hint: "Limits::elements may be raised up to 2^32 - 2",
+            });
+        }
+        let line_bytes = self.chunks.line_bytes();
+        slot.text.too_long.then(|| Excess {
+            offset: text.len() as u32,
+            message: format!("this line is longer than the limit of {line_bytes} bytes (line_bytes)"),
+            hint: "Limits::line_bytes may be raised up to 1 GiB",
+        })
     }
 
     /// Tells the caller how far the reading is, every few megabytes.
@@ -225,94 +237,73 @@ fn before_start(stream: Stream, token: (u32, u32), text: &[u8]) -> Complaint {
 }
 
 impl State {
-    /// Places and files the complaints of a chunk, in the order of the text.
-    fn complain(&mut self, slot: &mut Slot, options: &ReadOptions) -> Result<()> {
-        let complaints = std::mem::take(&mut slot.parsed.complaints);
-        for complaint in &complaints {
-            let diagnostic = Diagnostic {
-                message: complaint.message.clone(),
-                expected: complaint.expected.map(str::to_owned),
-                hint: complaint.hint.map(str::to_owned),
-                place: slot.place(complaint.token.0, self.lines, &self.file),
-                excerpt: Some(complaint.excerpt.clone()),
-            };
-            match complaint.weight {
-                Weight::Note => self.warnings.note(options, complaint.code, diagnostic)?,
-                Weight::Broken => self.warnings.broken(options, complaint.code, diagnostic)?,
-                Weight::Limit => {
-                    let error = diagnostic.into_error(ErrorKind::Limit);
-                    return Err(error.with_hint("raise the limit in Limits to read it"));
-                }
+    /// Files the complaints and takes the statements of a chunk, both in the order of the text, so
+    /// that the first error is the first by position.
+    fn settle(&mut self, slot: &Slot, excess: Option<Excess>, job: &ObjJob<'_, '_>) -> Result<()> {
+        let file = job.chunks.name();
+        let mut placer = Placer::new(slot.text.bytes(), slot.text.offset, self.lines, file);
+        let stop = excess.as_ref().map_or(u32::MAX, |excess| excess.offset);
+        let mut complaints = slot.parsed.complaints.iter().peekable();
+        for event in slot.parsed.events.iter().take_while(|event| event.token.0 < stop) {
+            while let Some(complaint) = complaints.next_if(|complaint| complaint.token.0 <= event.token.0) {
+                self.complain(complaint, &mut placer, job.options)?;
             }
+            let name = &slot.parsed.names[event.name.clone()];
+            let Some(at) = self.counts.checked_add(event.at) else { continue };
+            self.assembler.event(event, name, at, &mut placer, job.options, &mut self.warnings)?;
         }
-        Ok(())
+        for complaint in complaints.take_while(|complaint| complaint.token.0 < stop) {
+            self.complain(complaint, &mut placer, job.options)?;
+        }
+        for ((_, code), count) in &slot.parsed.uncounted {
+            self.warnings.count(code, *count);
+        }
+        match excess {
+            Some(Excess { offset, message, hint }) => {
+                let place = placer.place(offset);
+                let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+                Err(error.with_hint(hint))
+            }
+            None => Ok(()),
+        }
     }
-}
 
-impl Slot {
-    /// The place of an offset in the chunk's text; `lines_before` lines ended before the chunk.
-    pub(super) fn place(&self, offset: u32, lines_before: u64, file: &Arc<str>) -> Place {
-        let text = &self.text.padded()[self.text.start..self.text.end];
-        let before = &text[..(offset as usize).min(text.len())];
-        let line_start = before.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
-        // A CR that ends `before` may belong to a CR LF, but no statement begins between the two.
-        let line = lines_before + polyhaul_text::lines::count(before) as u64 + 1;
-        Place {
-            file: file.clone(),
-            line: Some(line),
-            column: Some((before.len() - line_start) as u64 + 1),
-            offset: Some(self.text.offset + u64::from(offset)),
+    fn complain(&mut self, complaint: &Complaint, placer: &mut Placer<'_>, options: &ReadOptions) -> Result<()> {
+        let diagnostic = Diagnostic {
+            message: complaint.message.clone(),
+            expected: complaint.expected.map(str::to_owned),
+            hint: complaint.hint.map(str::to_owned),
+            place: placer.place(complaint.token.0),
+            excerpt: Some(complaint.excerpt.clone()),
+        };
+        match complaint.weight {
+            Weight::Note => self.warnings.note(options, complaint.code, diagnostic),
+            Weight::Broken => self.warnings.broken(options, complaint.code, diagnostic),
+            Weight::Limit => {
+                let error = diagnostic.into_error(ErrorKind::Limit);
+                Err(error.with_hint("raise the limit in Limits to read it"))
+            }
         }
     }
 }
 
 /// Checks what only the end of the file can tell, and puts the scene together.
-fn finish(job: ObjJob<'_, '_>, mut state: State, threads: usize) -> Result<Obj> {
+fn finish(job: ObjJob<'_, '_>, state: State, threads: usize) -> Result<Obj> {
+    let State { counts, corners, assembler, mut warnings, .. } = state;
+    let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let broken = check_suspects(suspects, state.counts, job.options, &mut state)?;
+    let broken = suspects.check(counts, file, job.options, &mut warnings)?;
     // SAFETY: every chunk was committed and published, so all places that were handed out are filled.
-    let mut mesh: Mesh = unsafe { job.columns.finish(state.counts, state.corners)? };
-    let mut sections = state.assembler.finish(&mut mesh, state.counts)?;
+    let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
+    let mut sections = assembler.finish(&mut mesh, counts, job.options, &mut warnings)?;
     if broken {
-        super::repair::drop_broken(&mut mesh, &mut sections.objects, &mut state.warnings);
+        super::repair::drop_broken(&mut mesh, &mut sections.objects, &mut warnings)?;
     }
-    let scene = Scene {
-        meshes: vec![mesh],
-        objects: sections.objects,
-        materials: sections.materials,
-        material_libraries: sections.libraries.iter().map(|library| library.name.clone()).collect(),
-    };
-    let Sections { libraries, uses, .. } = sections;
-    Ok(Obj { scene, libraries, uses, warnings: state.warnings, threads })
-}
-
-/// The first suspect that is wrong is the error; with [`OnError::Warn`] they are warnings, and
-/// `true` says that there are any.
-fn check_suspects(mut suspects: Vec<Suspect>, counts: Counts, options: &ReadOptions, state: &mut State) -> Result<bool> {
-    suspects.sort_by_key(|suspect| suspect.place.offset);
-    let totals = [counts.positions, counts.uvs, counts.normals];
-    let mut any = false;
-    for suspect in suspects {
-        let total = totals[suspect.stream as usize];
-        if suspect.index <= u64::from(total) {
-            continue;
-        }
-        any = true;
-        let noun = suspect.stream.noun();
-        let diagnostic = Diagnostic {
-            message: match suspect.index {
-                0xFFFF_FFFE => format!("this index points before the first {noun}"),
-                index => format!("{noun} {index} does not exist"),
-            },
-            expected: Some(match total {
-                0 => format!("no {noun} index: the file has none"),
-                _ => format!("an index from 1 to {total}"),
-            }),
-            hint: None,
-            place: suspect.place,
-            excerpt: Some(suspect.excerpt),
-        };
-        state.warnings.broken(options, "index-out-of-range", diagnostic)?;
+    let Sections { objects, materials, libraries, uses } = sections;
+    let mut material_libraries = Vec::new();
+    for library in &libraries {
+        try_push(&mut material_libraries, try_string(&library.name)?, "names")?;
     }
-    Ok(any)
+    let scene = Scene { meshes: vec![mesh], objects, materials, material_libraries };
+    Ok(Obj { scene, libraries, uses, warnings, threads })
 }

@@ -1,16 +1,16 @@
 //! Takes out elements that point at nothing, after the caller chose to go on in spite of them.
 
-use crate::error::Diagnostic;
-use crate::model::{Counts, Elements, Mesh, NONE, Object};
+use crate::error::{Diagnostic, Error, Result};
+use crate::model::{Counts, Elements, Mesh, NONE, Object, ObjectKind};
 use crate::warnings::Warnings;
 
 /// Removes all elements with an index out of range, and keeps objects and runs right.
-pub(super) fn drop_broken(mesh: &mut Mesh, objects: &mut [Object], warnings: &mut Warnings) {
+pub(super) fn drop_broken(mesh: &mut Mesh, objects: &mut Vec<Object>, warnings: &mut Warnings) -> Result<()> {
     let counts = mesh.counts();
     let before = (counts.faces, counts.lines, counts.points);
-    let faces = compact(&mut mesh.faces, counts);
-    let lines = compact(&mut mesh.lines, counts);
-    let points = compact_points(&mut mesh.points, counts);
+    let faces = compact(&mut mesh.faces, counts)?;
+    let lines = compact(&mut mesh.lines, counts)?;
+    let points = compact_points(&mut mesh.points, counts)?;
     let moved = |at: &mut Counts| {
         at.faces = faces[at.faces as usize];
         at.lines = lines[at.lines as usize];
@@ -19,23 +19,25 @@ pub(super) fn drop_broken(mesh: &mut Mesh, objects: &mut [Object], warnings: &mu
     let runs = [&mut mesh.material_runs, &mut mesh.group_runs, &mut mesh.smoothing_runs];
     runs.into_iter().flatten().for_each(|run| moved(&mut run.at));
     mesh.curves.iter_mut().for_each(|curve| moved(&mut curve.at));
-    for object in objects {
+    for object in objects.iter_mut() {
         moved(&mut object.start);
         moved(&mut object.end);
     }
+    objects.retain(|object| object.kind != ObjectKind::Unnamed || object.start != object.end);
     let after = mesh.counts();
     let dropped = u64::from(before.0 - after.faces) + u64::from(before.1 - after.lines) + u64::from(before.2 - after.points);
     let message = format!("{dropped} elements with an index out of range were left out");
     warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
+    Ok(())
 }
 
 /// Keeps the elements that are right; returns for each old element, and the end, its new index.
-fn compact(elements: &mut Elements, counts: Counts) -> Vec<u32> {
+fn compact(elements: &mut Elements, counts: Counts) -> Result<Vec<u32>> {
     let in_range = |stream: &[u32], range: std::ops::Range<usize>, count: u32| {
         stream.get(range).is_none_or(|indices| indices.iter().all(|&index| index < count || index == NONE))
     };
     let count = elements.len();
-    let mut map = Vec::with_capacity(count + 1);
+    let mut map = room_for(count + 1)?;
     let (mut kept, mut corner) = (0, 0);
     for element in 0..count {
         map.push(kept as u32);
@@ -56,14 +58,19 @@ fn compact(elements: &mut Elements, counts: Counts) -> Vec<u32> {
     }
     map.push(kept as u32);
     elements.offsets.truncate(if kept == 0 { 0 } else { kept + 1 });
-    for stream in [&mut elements.corner_positions, &mut elements.corner_uvs, &mut elements.corner_normals] {
+    elements.corner_positions.truncate(corner);
+    for stream in [&mut elements.corner_uvs, &mut elements.corner_normals] {
         stream.truncate(corner);
+        // A stream that no corner uses is empty.
+        if stream.iter().all(|&index| index == NONE) {
+            stream.clear();
+        }
     }
-    map
+    Ok(map)
 }
 
-fn compact_points(points: &mut Vec<u32>, counts: Counts) -> Vec<u32> {
-    let mut map = Vec::with_capacity(points.len() + 1);
+fn compact_points(points: &mut Vec<u32>, counts: Counts) -> Result<Vec<u32>> {
+    let mut map = room_for(points.len() + 1)?;
     let mut kept = 0;
     for &point in points.iter() {
         map.push(kept);
@@ -71,5 +78,11 @@ fn compact_points(points: &mut Vec<u32>, counts: Counts) -> Vec<u32> {
     }
     map.push(kept);
     points.retain(|&point| point < counts.positions);
-    map
+    Ok(map)
+}
+
+fn room_for(count: usize) -> Result<Vec<u32>> {
+    let mut map = Vec::new();
+    map.try_reserve_exact(count).map_err(|_| Error::memory("the repair"))?;
+    Ok(map)
 }

@@ -2,17 +2,18 @@
 
 use super::parse::ChunkText;
 use super::parsed::{Complaint, ElementKind, EventKind, Parsed, Relative, Segment, Stream, Weight};
+use super::place::excerpt;
 use super::tokens::{Line, Token, Tokens, unescaped};
-use crate::error::{Error, Excerpt, Result};
+use crate::error::{Result, try_push};
 use crate::model::Counts;
-use crate::options::Limits;
+use crate::options::ReadOptions;
 use polyhaul_text::parse::number::{self, IntegerError};
 
 /// A statement being parsed.
 pub(super) struct Statement<'a, 'o> {
     pub(super) text: ChunkText<'a>,
     pub(super) line: Line,
-    pub(super) limits: &'a Limits,
+    pub(super) options: &'a ReadOptions,
     pub(super) out: &'o mut Parsed,
 }
 
@@ -82,10 +83,10 @@ impl Statement<'_, '_> {
         }
         let index = self.out.positions.len() as u32;
         if count == 4 {
-            push(&mut self.out.weights, (index, values[3]))?;
+            try_push(&mut self.out.weights, (index, values[3]), "statements")?;
         } else if count >= 6 {
             let alpha = if count == 7 { values[6] } else { 1.0 };
-            push(&mut self.out.colors, (index, [values[3], values[4], values[5], alpha]))?;
+            try_push(&mut self.out.colors, (index, [values[3], values[4], values[5], alpha]), "statements")?;
         }
         self.out.positions.push([values[0], values[1], values[2]])?;
         Ok(Ok(()))
@@ -98,7 +99,7 @@ impl Statement<'_, '_> {
         };
         if count == 3 {
             let index = self.out.uvs.len() as u32;
-            push(&mut self.out.uv_depths, (index, values[2]))?;
+            try_push(&mut self.out.uv_depths, (index, values[2]), "statements")?;
         }
         self.out.uvs.push([values[0], values[1]])?;
         Ok(Ok(()))
@@ -164,10 +165,10 @@ impl Statement<'_, '_> {
     /// A statement that is settled in order: its text is kept as it is.
     fn named(&mut self, kind: EventKind, word: Token, tokens: Tokens<'_>) -> Result<Parse<()>> {
         let rest = tokens.rest();
-        let name = unescaped(&self.text.padded[rest.clone()]);
+        let name = unescaped(&self.text.padded[rest.clone()])?;
         let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
-        if is_name && name.len() as u64 > self.limits.name_bytes {
-            let message = format!("this name is longer than the limit of {} bytes (name_bytes)", self.limits.name_bytes);
+        if is_name && name.len() as u64 > self.options.limits.name_bytes {
+            let message = format!("this name is longer than the limit of {} bytes (name_bytes)", self.options.limits.name_bytes);
             let what = Broken { token: rest.start..rest.start + 1, message, expected: "" };
             return self.complain(Weight::Limit, "limit", what).map(Ok);
         }
@@ -216,7 +217,7 @@ impl Statement<'_, '_> {
             token,
             excerpt: excerpt(self.text.bytes(), token),
         };
-        push(&mut self.out.complaints, complaint)
+        self.out.complain(complaint, self.options)
     }
 }
 
@@ -251,9 +252,12 @@ impl Statement<'_, '_> {
             ElementKind::Point => (1, "at least one position"),
         };
         let at = self.out.counts();
-        let (mut count, mut has, mut mixed) = (0u32, None::<[bool; 3]>, None);
+        // Without a slash there are positions alone: a third of the values, which long lines feel.
+        let has_slash = memchr::memchr(b'/', &self.text.padded[self.line.start..self.line.end]).is_some();
+        let stride = if has_slash { 3 } else { 1 };
+        let (mut count, mut has, mut mixed, mut empty) = (0u32, None::<[bool; 3]>, None, None);
         for token in tokens.by_ref() {
-            let found = match self.corner(kind, token.clone(), at)? {
+            let found = match self.corner(kind, token.clone(), at, stride, &mut empty)? {
                 Ok(found) => found,
                 Err(broken) => return Ok(Err(broken)),
             };
@@ -264,6 +268,13 @@ impl Statement<'_, '_> {
             }
             count += 1;
         }
+        if let (ElementKind::Line, Some([_, _, true])) | (ElementKind::Point, Some([_, true, _] | [_, _, true])) = (kind, has) {
+            let (message, expected) = match kind {
+                ElementKind::Line => ("the corners of a line have no normals", expected),
+                _ => ("a point has only the index of a position", expected),
+            };
+            return Ok(Err(broken(tokens.end(), message, expected)));
+        }
         if count < least {
             let message = match count {
                 0 => "there are no corners".to_owned(),
@@ -272,15 +283,25 @@ impl Statement<'_, '_> {
             };
             return Ok(Err(Broken { token: tokens.end(), message, expected }));
         }
+        if let Some(token) = empty {
+            self.note("empty-index", token, "an index is missing after this slash; it counts as none")?;
+        }
         if let Some(token) = mixed {
             self.note("mixed-corners", token, "the corners of this element do not all have the same indices")?;
         }
-        self.close_element(kind, count, has.unwrap_or_default())?;
+        self.close_element(kind, count, stride as u32, has.unwrap_or_default())?;
         Ok(Ok(()))
     }
 
-    /// One corner: pushes three values and returns which of them are there.
-    fn corner(&mut self, kind: ElementKind, token: Token, at: Counts) -> Result<Parse<[bool; 3]>> {
+    /// One corner: pushes `stride` values and returns which of them are there.
+    fn corner(
+        &mut self,
+        kind: ElementKind,
+        token: Token,
+        at: Counts,
+        stride: usize,
+        empty: &mut Option<Token>,
+    ) -> Result<Parse<[bool; 3]>> {
         let text = &self.text.padded[token.clone()];
         let (mut parts, mut start, mut count) = ([0..0, 0..0, 0..0], token.start, 0);
         for part in text.split(|&byte| byte == b'/') {
@@ -295,10 +316,10 @@ impl Statement<'_, '_> {
             return Ok(Err(broken(token, "a corner begins with the index of a position", "an index")));
         }
         if parts[count - 1].is_empty() {
-            self.note("empty-index", token, "an index is missing after the slash; it counts as none")?;
+            empty.get_or_insert(token);
         }
         let has = parts.clone().map(|part| !part.is_empty());
-        for (stream, part) in Stream::ALL.into_iter().zip(parts) {
+        for (stream, part) in Stream::ALL.into_iter().zip(parts).take(stride) {
             let value = match part.is_empty() {
                 true => 0,
                 false => match self.index(kind, stream, part, at)? {
@@ -341,31 +362,26 @@ impl Statement<'_, '_> {
             local: i64::from(count) + value + 1,
             token: local(self.text, &part),
         };
-        push(&mut self.out.relatives, relative)?;
+        try_push(&mut self.out.relatives, relative, "statements")?;
         // Any value that is not "none": it is replaced when the chunk's turn has come.
         Ok(Ok(1))
     }
 
     /// Counts the corners just pushed as an element; the points of one statement are one element each.
-    fn close_element(&mut self, kind: ElementKind, count: u32, has: [bool; 3]) -> Result<()> {
+    fn close_element(&mut self, kind: ElementKind, count: u32, stride: u32, has: [bool; 3]) -> Result<()> {
         let elements = &mut self.out.elements[kind as usize];
         let line_offset = (self.line.start - self.text.start) as u32;
-        let (rows, each) = if kind == ElementKind::Point { (count, 3) } else { (1, 3 * count) };
+        let (rows, each) = if kind == ElementKind::Point { (count, stride) } else { (1, stride * count) };
         for row in 1..=rows {
             elements.row_ends.push(row * each)?;
         }
-        push(&mut elements.segments, Segment { stride: 3, has, rows, values: 3 * count, line_offset })
+        let segment = Segment { stride: stride as u8, has, rows, values: stride * count, line_offset };
+        try_push(&mut elements.segments, segment, "elements")
     }
 }
 
 fn broken(token: Token, message: &str, expected: &'static str) -> Broken {
     Broken { token, message: message.to_owned(), expected }
-}
-
-fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
-    items.try_reserve(1).map_err(|_| Error::memory("statements"))?;
-    items.push(item);
-    Ok(())
 }
 
 /// A token's place in the chunk's text.
@@ -377,14 +393,4 @@ fn local(text: ChunkText<'_>, token: &Token) -> (u32, u32) {
 fn shown(token: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(&token[..token.len().min(40)]).chars().flat_map(char::escape_debug).collect();
     if token.len() > 40 { format!("{text}...") } else { text }
-}
-
-/// The physical line around `token` in `text`.
-pub(super) fn excerpt(text: &[u8], token: (u32, u32)) -> Excerpt {
-    let at = (token.0 as usize).min(text.len());
-    let is_newline = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    let start = text[..at].iter().rposition(is_newline).map_or(0, |i| i + 1);
-    let end = text[at..].iter().position(is_newline).map_or(text.len(), |i| at + i);
-    let marked = at - start..(at - start + token.1 as usize).min(end - start);
-    Excerpt::of_line(&text[start..end], marked)
 }

@@ -1,6 +1,8 @@
 //! One logical line as tokens: white space, escaped newlines and comments are seen to here.
 
+use crate::error::{Error, Result};
 use polyhaul_text::scan::is_space;
+use std::borrow::Cow;
 
 /// A logical line: its content, and where the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,14 +77,20 @@ impl<'a> Tokens<'a> {
         self.text[self.at] == b'\\' && escaped_newline(&self.text[self.at..self.end]).is_some()
     }
 
-    /// Everything that is left, without the white space around it.
+    /// Everything that is left, without the white space and escaped newlines around it.
     pub(super) fn rest(mut self) -> Token {
         self.skip_space();
         let mut end = self.end;
-        while end > self.at && is_space(self.text[end - 1]) {
+        while end > self.at && (is_space(self.text[end - 1]) || self.ends_in_escape(end)) {
             end -= 1;
         }
         self.at..end
+    }
+
+    /// Whether the byte before `end` is a backslash before a newline, or the text's last byte.
+    fn ends_in_escape(&self, end: usize) -> bool {
+        let after = self.text.get(end).filter(|_| end < self.end);
+        self.text[end - 1] == b'\\' && matches!(after, None | Some(b'\n' | b'\r')) && (after.is_some() || end == self.end)
     }
 
     pub(super) fn text(&self, token: &Token) -> &'a [u8] {
@@ -123,26 +131,23 @@ fn escaped_newline(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// `name` with escaped newlines turned into blanks.
-pub(super) fn unescaped(name: &[u8]) -> std::borrow::Cow<'_, [u8]> {
+/// `name` with each escaped newline turned into a blank.
+pub(super) fn unescaped(name: &[u8]) -> Result<Cow<'_, [u8]>> {
     if memchr::memchr2(b'\n', b'\r', name).is_none() {
-        return name.into();
+        return Ok(name.into());
     }
     let mut result = Vec::new();
+    result.try_reserve_exact(name.len()).map_err(|_| Error::memory("a name"))?;
     let mut at = 0;
     while at < name.len() {
-        match escaped_newline(&name[at..]) {
-            Some(size) => {
-                result.push(b' ');
-                at += size;
-            }
-            None => {
-                result.push(name[at]);
-                at += 1;
-            }
-        }
+        let (byte, size) = match escaped_newline(&name[at..]) {
+            Some(size) if size > 1 => (b' ', size),
+            _ => (name[at], 1),
+        };
+        result.push(byte);
+        at += size;
     }
-    result.into()
+    Ok(result.into())
 }
 
 #[cfg(test)]
@@ -174,10 +179,24 @@ mod tests {
     }
 
     #[test]
+    fn names_keep_their_backslashes_but_not_those_of_a_continued_line() {
+        let rest = |text: &'static [u8]| {
+            let mut tokens = Line::find(text, 0, text.len()).tokens(text);
+            tokens.next_word();
+            &text[tokens.rest()]
+        };
+        assert_eq!(rest(b"o a \\\n\n"), b"a");
+        assert_eq!(rest(b"o a \\\r\n  \\\n\n"), b"a");
+        assert_eq!(rest(b"o a \\"), b"a");
+        assert_eq!(rest(b"o a\\ \n"), b"a\\");
+        assert_eq!(rest(b"o a\\b \n"), b"a\\b");
+    }
+
+    #[test]
     fn tokens_skip_space_escapes_and_comments() {
         assert_eq!(words(b"  v\t1 \\\n 2 \\\r\n3 # not 4"), [b"v".as_slice(), b"1", b"2", b"3"]);
         assert_eq!(words(b"f 1 2 3 \\"), [b"f".as_slice(), b"1", b"2", b"3"]);
         assert_eq!(words(b"o a#b"), [b"o".as_slice(), b"a#b"]);
-        assert_eq!(unescaped(b"a\\\nb").as_ref(), b"a b");
+        assert_eq!(unescaped(b"a\\\nb").unwrap().as_ref(), b"a b");
     }
 }

@@ -4,9 +4,10 @@
 //! here are numbers, headers, curves, and the buffer that they go to.
 
 use super::elements;
-use super::plan::{Piece, PieceKind, Plan, Planned};
+use super::plan::{Piece, PieceKind, Plan, Section};
 use crate::error::{Error, Result};
-use crate::model::{Curve, Mesh, ObjectKind, Scene};
+use crate::formats::names;
+use crate::model::{Curve, Mesh, Object, ObjectKind, Scene};
 use crate::options::{Digits, ObjOptions, RunOptions};
 use crate::pipeline::run::{Crew, Job, run};
 use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page};
@@ -20,7 +21,7 @@ const SLOT_FACTOR: usize = 4;
 pub(crate) type Write<'a> = &'a mut (dyn FnMut(&[u8]) -> Result<()> + Send);
 
 struct ObjJob<'a> {
-    plan: Plan,
+    plan: Plan<'a>,
     text: Text<'a>,
     library: Option<&'a str>,
     chunk_cost: u64,
@@ -92,7 +93,7 @@ pub(crate) fn write(
     write: Write<'_>,
 ) -> Result<usize> {
     let plan = Plan::new(scene, options)?;
-    let chunk_bytes = run_options.chunk_bytes.unwrap_or(CHUNK_BYTES).max(1);
+    let chunk_bytes = run_options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let chunk_cost = chunk_bytes as u64;
     let chunk_count = usize::try_from(plan.cost() / chunk_cost + 1).unwrap_or(usize::MAX);
     let threads = run_options.worker_threads().min(chunk_count);
@@ -135,7 +136,7 @@ impl<'s> Job for ObjJob<'s> {
     fn work(&self, slot: &mut Slot) -> Result<()> {
         let Slot { pieces, out } = slot;
         for piece in pieces.iter() {
-            self.text.piece(piece, &self.plan.objects[piece.object as usize], out)?;
+            self.text.piece(piece, self.plan.section(piece.object), out)?;
         }
         Ok(())
     }
@@ -159,7 +160,7 @@ fn file_header(out: &mut Out, library: Option<&str>) -> Result<()> {
         page.bytes(concat!("# polyhaul ", env!("CARGO_PKG_VERSION"), "\n").as_bytes());
         if let Some(library) = library {
             page.bytes(b"mtllib ");
-            name(page, library);
+            page.bytes(names::written(library).as_bytes());
             page.byte(b'\n');
         }
     })
@@ -167,26 +168,26 @@ fn file_header(out: &mut Out, library: Option<&str>) -> Result<()> {
 
 impl Text<'_> {
     /// Formats a part of a piece.
-    fn piece(&self, piece: &Piece, planned: &Planned, out: &mut Out) -> Result<()> {
-        let mesh = &self.scene.meshes[planned.object.mesh];
+    fn piece(&self, piece: &Piece, section: Section<'_>, out: &mut Out) -> Result<()> {
+        let mesh = section.mesh;
         let range = piece.range.start as usize..piece.range.end as usize;
         match piece.kind {
-            PieceKind::Header => self.header(planned, out),
+            PieceKind::Header => self.header(section.object, out),
             PieceKind::Positions => self.positions(mesh, range, out),
             PieceKind::Normals => rows(out, b"vn ", self.options.normal_digits, &mesh.normals[range]),
             PieceKind::Uvs => self.uvs(mesh, range, out),
-            PieceKind::Curves => range.into_iter().try_for_each(|curve| self.curve(mesh, planned, curve, out)),
-            PieceKind::Faces => elements::faces(self, mesh, planned, piece.range.clone(), out),
-            PieceKind::Lines => elements::lines(self, mesh, planned, piece.range.clone(), out),
-            PieceKind::Points => elements::points(self, mesh, planned, piece.range.clone(), out),
+            PieceKind::Curves => range.into_iter().try_for_each(|curve| self.curve(section, curve, out)),
+            PieceKind::Faces => elements::faces(self, section, piece.range.clone(), out),
+            PieceKind::Lines => elements::lines(self, section, piece.range.clone(), out),
+            PieceKind::Points => elements::points(self, section, piece.range.clone(), out),
         }
     }
 
-    fn header(&self, planned: &Planned, out: &mut Out) -> Result<()> {
-        let is_group = planned.object.kind == ObjectKind::Group || self.options.export_object_groups;
+    fn header(&self, object: &Object, out: &mut Out) -> Result<()> {
+        let is_group = object.kind == ObjectKind::Group || self.options.export_object_groups;
         out.whole(|page| {
             page.bytes(if is_group { b"g " } else { b"o " });
-            name(page, &planned.object.name);
+            page.bytes(names::written(&object.name).as_bytes());
             page.byte(b'\n');
         })
     }
@@ -236,21 +237,18 @@ impl Text<'_> {
     }
 
     /// A curve with its positions, which it names by counting backwards, as Blender writes it.
-    fn curve(&self, mesh: &Mesh, planned: &Planned, index: usize, out: &mut Out) -> Result<()> {
-        let curve = &mesh.curves[index];
-        let object = &planned.object;
-        let own = |i: usize| mesh.curves.get(i).map_or(object.end, |curve| curve.at).positions;
-        let first = if index == object.start.curves as usize { object.start.positions } else { own(index) };
-        let is_last = index + 1 == object.end.curves as usize;
-        let end = if is_last { object.end.positions } else { own(index + 1) };
+    fn curve(&self, section: Section<'_>, index: usize, out: &mut Out) -> Result<()> {
+        let curve = &section.mesh.curves[index];
+        let positions = section.curve_positions(index);
         out.whole(|page| {
             page.bytes(if curve.rational { b"cstype rat bspline\ndeg " } else { b"cstype bspline\ndeg " });
             page.u32(curve.degree);
             page.byte(b'\n');
         })?;
-        self.positions(mesh, first as usize..end as usize, out)?;
-        let count = end.wrapping_add(planned.bases.add[0]);
-        out.whole(|page| curve_body(page, curve, planned.bases.add[0], count, self.options.position_digits))
+        self.positions(section.mesh, positions.start as usize..positions.end as usize, out)?;
+        let add = section.planned.bases.add[0];
+        let count = positions.end.wrapping_add(add);
+        out.whole(|page| curve_body(page, curve, add, count, self.options.position_digits))
     }
 }
 
@@ -264,21 +262,6 @@ fn curve_body(page: &mut Page<'_>, curve: &Curve, add: u32, count: u32, digits: 
     page.bytes(b"\nparm u");
     numbers(page, &curve.knots, digits);
     page.bytes(b"\nend\n");
-}
-
-/// A name up to the end of its line. It must not end the line itself, nor join the next one to it:
-/// newlines and NUL become `_`, and a blank follows a last backslash.
-pub(super) fn name(page: &mut Page<'_>, name: &str) {
-    for part in name.split_inclusive(['\n', '\r', '\0']) {
-        let kept = part.trim_end_matches(['\n', '\r', '\0']);
-        page.bytes(kept.as_bytes());
-        if kept.len() < part.len() {
-            page.byte(b'_');
-        }
-    }
-    if name.ends_with('\\') {
-        page.byte(b' ');
-    }
 }
 
 /// A blank before each number.

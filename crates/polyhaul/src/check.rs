@@ -1,0 +1,121 @@
+//! Whether a scene that a caller made keeps the model's rules, before anything relies on them.
+//!
+//! What a reader of ours made is right by construction and is not checked. Nothing is repaired.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Counts, Elements, Mesh, NONE, Run, Scene};
+use crate::options::RunOptions;
+use crate::pipeline::parallel::try_for_each_item;
+
+/// Indices per parallel step.
+const PIECE: usize = 1 << 16;
+
+/// Checks all that writing relies on.
+pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
+    for (number, mesh) in scene.meshes.iter().enumerate() {
+        let wrong = |what: String| -> Result<()> {
+            let message = format!("mesh {number} breaks a rule of the model: {what}");
+            Err(Error::new(ErrorKind::Usage, message))
+        };
+        if let Some(what) = sizes(mesh).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh)) {
+            return wrong(what);
+        }
+        for (kind, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
+            if let Some(what) = offsets(kind, elements, least) {
+                return wrong(what);
+            }
+            let streams = [
+                ("positions", &elements.corner_positions, mesh.positions.len(), false),
+                ("uvs", &elements.corner_uvs, mesh.uvs.len(), true),
+                ("normals", &elements.corner_normals, mesh.normals.len(), true),
+            ];
+            for (stream, indices, count, may_miss) in streams {
+                let what = || format!("a {kind} has an index past the {count} {stream}");
+                in_range(indices, count, may_miss, options).or_else(|error| unless_cancelled(error, &wrong, what))?;
+            }
+        }
+        let what = || "a point has an index past the positions".to_owned();
+        in_range(&mesh.points, mesh.positions.len(), false, options)
+            .or_else(|error| unless_cancelled(error, &wrong, what))?;
+    }
+    Ok(())
+}
+
+fn unless_cancelled(error: Error, wrong: &dyn Fn(String) -> Result<()>, what: impl Fn() -> String) -> Result<()> {
+    if error.kind() == ErrorKind::Cancelled { Err(error) } else { wrong(what()) }
+}
+
+/// The arrays that go with each other have the same size, and none is too large.
+fn sizes(mesh: &Mesh) -> Option<String> {
+    let counts = [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len(), mesh.points.len()];
+    if counts.iter().any(|&count| count >= NONE as usize) {
+        return Some("an array has 2^32 - 1 elements or more".into());
+    }
+    let fits = |part: usize, whole: usize| part == 0 || part == whole;
+    let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
+    if !fits(mesh.position_weights.len(), positions) || !fits(mesh.colors.len(), positions) {
+        return Some("there is not one weight or colour per position".into());
+    }
+    (!fits(mesh.uv_depths.len(), uvs)).then(|| "there is not one depth per uv".into())
+}
+
+/// Offsets go up from 0 to the number of corners, and the streams are as long.
+fn offsets(kind: &str, elements: &Elements, least: u32) -> Option<String> {
+    let corners = elements.corner_positions.len();
+    let whole = match elements.offsets.as_slice() {
+        [] => corners == 0,
+        [first, .., last] => *first == 0 && *last as usize == corners && corners < NONE as usize,
+        [only] => *only == 0 && corners == 0,
+    };
+    if !whole {
+        return Some(format!("the {kind} offsets do not go from 0 to the number of corners"));
+    }
+    // Subtraction wraps where offsets go down, and is too large then.
+    if elements.offsets.windows(2).any(|pair| pair[0] > pair[1] || pair[1] - pair[0] < least) {
+        return Some(format!("a {kind} has fewer than {least} corners, or its offsets go down"));
+    }
+    let streams = [elements.corner_uvs.len(), elements.corner_normals.len()];
+    let fits = streams.iter().all(|&size| size == 0 || size == corners);
+    (!fits).then(|| format!("there is not one uv or normal index per corner of the {kind}s"))
+}
+
+fn in_range(indices: &[u32], count: usize, may_miss: bool, options: &RunOptions) -> Result<()> {
+    let right = |&index: &u32| (index as usize) < count || may_miss && index == NONE;
+    let check = |_: &mut (), piece: &[u32]| match piece.iter().fold(true, |all, index| all & right(index)) {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Usage, "out of range")),
+    };
+    try_for_each_item(options.worker_threads(), &options.cancel, indices.chunks(PIECE), || (), check)
+}
+
+/// Runs go up, lie in the mesh, and name what there is.
+fn runs(mesh: &Mesh, scene: &Scene) -> Option<String> {
+    let end = mesh.counts();
+    let ordered = |runs: &[Run]| runs.windows(2).all(|pair| precedes(pair[0].at, pair[1].at));
+    let inside = |runs: &[Run]| runs.last().is_none_or(|run| precedes(run.at, end));
+    let all = [("material", &mesh.material_runs), ("group", &mesh.group_runs), ("smoothing", &mesh.smoothing_runs)];
+    for (kind, runs) in all {
+        if !ordered(runs) || !inside(runs) {
+            return Some(format!("the {kind} runs are not in order, or lie past the end"));
+        }
+    }
+    let named = |runs: &[Run], count: usize| runs.iter().all(|run| run.value == NONE || (run.value as usize) < count);
+    if !named(&mesh.material_runs, scene.materials.len()) {
+        return Some("a run names a material that the scene does not have".into());
+    }
+    (!named(&mesh.group_runs, mesh.groups.len())).then(|| "a run names a group that the mesh does not have".into())
+}
+
+/// Whether no count of `a` is above that of `b`.
+fn precedes(a: Counts, b: Counts) -> bool {
+    a.to_array().iter().zip(b.to_array()).all(|(&a, b)| a <= b)
+}
+
+fn curves(mesh: &Mesh) -> Option<String> {
+    let end = mesh.counts();
+    let ordered = mesh.curves.windows(2).all(|pair| precedes(pair[0].at, pair[1].at));
+    let right = mesh.curves.iter().all(|curve| {
+        curve.degree > 0 && precedes(curve.at, end) && curve.control_points.iter().all(|&point| (point as usize) < mesh.positions.len())
+    });
+    (!ordered || !right).then(|| "a curve lies past the end, has degree 0, or a control point that does not exist".into())
+}

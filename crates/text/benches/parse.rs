@@ -1,0 +1,169 @@
+//! Nanoseconds per value of reading text, per level, side by side with fast-float2 and Rust's parser.
+//!
+//! Run with `cargo bench -p polyhaul-text --bench parse`. Throughput is in values per second, for scans
+//! in bytes. The rows are taken from an index that is there already: to compare them with the
+//! peers, which find the ends of numbers themselves, add the scan (`read` does both).
+
+use divan::counter::{BytesCount, ItemsCount};
+use divan::{Bencher, black_box};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows};
+use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING};
+use std::fmt::Write;
+
+/// Lines of a text: more than branch predictors learn by heart.
+const LINES: usize = 20_000;
+
+fn main() {
+    divan::main();
+}
+
+/// A text and how it is read.
+#[derive(Clone, Copy)]
+enum Kind {
+    V,
+    Vt,
+    Face,
+}
+
+const KINDS: [Kind; 3] = [Kind::V, Kind::Vt, Kind::Face];
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Kind::V => "v, 3 floats",
+            Kind::Vt => "vt, 2 floats",
+            Kind::Face => "f, 12 indices",
+        })
+    }
+}
+
+impl Kind {
+    fn values(self) -> usize {
+        LINES * [3, 2, 12][self as usize]
+    }
+
+    /// The text with its padding.
+    fn text(self) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        let mut text = "\n".repeat(PADDING);
+        for line in 0..LINES {
+            let _ = match self {
+                Kind::V => writeln!(text, "v {:.6} {:.6} {:.6}", 20.0 * random(), random(), 20.0 * random()),
+                Kind::Vt => writeln!(text, "vt {:.6} {:.6}", random().abs(), random().abs()),
+                Kind::Face => {
+                    let [a, b, c, d] = [line + 500_000, line + 500_001, line + 501_002, line + 501_001];
+                    writeln!(text, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c} {d}/{d}/{d}")
+                }
+            };
+        }
+        text += &"\n".repeat(PADDING);
+        text.into_bytes()
+    }
+
+    /// Takes all rows of a window; returns how many there were.
+    fn take(self, window: Window<'_>, out: &mut Output) -> usize {
+        match self {
+            Kind::V => float_rows(window, 0, b"v", &mut out.triples),
+            Kind::Vt => float_rows(window, 0, b"vt", &mut out.pairs),
+            Kind::Face => face_rows(window, 0, b"f", &mut out.values, &mut out.row_ends).rows,
+        }
+    }
+}
+
+struct Output {
+    triples: Vec<[f32; 3]>,
+    pairs: Vec<[f32; 2]>,
+    values: Vec<u32>,
+    row_ends: Vec<u32>,
+}
+
+impl Output {
+    fn new() -> Output {
+        Output {
+            triples: vec![[0.0; 3]; MAX_LINES],
+            pairs: vec![[0.0; 2]; MAX_LINES],
+            values: vec![0; MAX_ENDS + VALUE_SLACK],
+            row_ends: vec![0; MAX_LINES],
+        }
+    }
+}
+
+/// Scans a text window by window.
+fn scan(padded: &[u8], level: Level, index: &mut Index, mut visit: impl FnMut(&Index)) {
+    let (mut at, end) = (PADDING, padded.len() - PADDING);
+    while at < end {
+        index.scan(padded, at, end, level);
+        visit(index);
+        at = index.next_start();
+    }
+}
+
+fn cases() -> impl Iterator<Item = (Level, Kind)> {
+    Level::all().flat_map(|level| KINDS.map(|kind| (level, kind)))
+}
+
+#[divan::bench(args = cases())]
+fn index(bencher: Bencher<'_, '_>, (level, kind): (Level, Kind)) {
+    let (padded, mut index) = (kind.text(), Box::new(Index::new()));
+    bencher.counter(BytesCount::new(padded.len())).bench_local(|| scan(black_box(&padded), level, &mut index, |_| {}));
+}
+
+#[divan::bench(args = cases())]
+fn rows(bencher: Bencher<'_, '_>, (level, kind): (Level, Kind)) {
+    let (padded, mut out, mut indices) = (kind.text(), Output::new(), Vec::new());
+    scan(&padded, level, &mut Index::new(), |index| indices.push(index.clone()));
+    bencher.counter(ItemsCount::new(kind.values())).bench_local(|| {
+        let taken: usize =
+            indices.iter().map(|index| kind.take(Window { padded: &padded, index, level }, &mut out)).sum();
+        assert_eq!(taken, LINES);
+    });
+}
+
+#[divan::bench(args = cases())]
+fn read(bencher: Bencher<'_, '_>, (level, kind): (Level, Kind)) {
+    let (padded, mut out, mut index) = (kind.text(), Output::new(), Box::new(Index::new()));
+    bencher.counter(ItemsCount::new(kind.values())).bench_local(|| {
+        let mut taken = 0;
+        scan(&padded, level, &mut index, |index| {
+            taken += kind.take(Window { padded: &padded, index, level }, &mut out)
+        });
+        assert_eq!(taken, LINES);
+    });
+}
+
+/// One number after the other, each from where the one before it ended.
+#[divan::bench(args = [Kind::V, Kind::Vt])]
+fn fast_float2(bencher: Bencher<'_, '_>, kind: Kind) {
+    let (padded, keyword) = (kind.text(), [1, 2][kind as usize]);
+    bencher.counter(ItemsCount::new(kind.values())).bench_local(|| {
+        let (mut rest, mut sum) = (&padded[PADDING..padded.len() - PADDING], 0.0);
+        while !rest.is_empty() {
+            rest = &rest[keyword..];
+            while rest[0] == b' ' {
+                let (value, size) = fast_float2::parse_partial::<f32, _>(&rest[1..]).unwrap_or((0.0, 0));
+                sum += value;
+                rest = &rest[1 + size..];
+            }
+            rest = &rest[1..];
+        }
+        sum
+    });
+}
+
+/// Rust's parser on words that are split off first.
+#[divan::bench(args = KINDS)]
+fn str_parse(bencher: Bencher<'_, '_>, kind: Kind) {
+    let text = String::from_utf8(kind.text()).unwrap_or_default();
+    bencher.counter(ItemsCount::new(kind.values())).bench_local(|| {
+        let words = text.split_ascii_whitespace();
+        match kind {
+            Kind::Face => words.flat_map(|word| word.split('/')).filter_map(|word| word.parse::<u64>().ok()).sum(),
+            _ => words.filter_map(|word| word.parse::<f32>().ok()).sum::<f32>() as u64,
+        }
+    });
+}

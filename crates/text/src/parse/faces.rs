@@ -1,0 +1,284 @@
+//! Faces: runs of `f 1 2 3`, `f 1/2 3/4 5/6`, `f 1//2 3//4 5//6` or `f 1/2/3 4/5/6 7/8/9`.
+//!
+//! Consecutive rows of one shape are taken together, up to 64 tokens with their keywords.
+
+use super::rows::{Keyword, Window};
+use super::swar;
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::Level;
+
+/// How a face's corners are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CornerForm {
+    /// `1`: a position; one value per corner.
+    #[default]
+    Position,
+    /// `1/2`: position and uv; two values.
+    PositionUv,
+    /// `1//3`: position and normal; three values, the second of which is 0.
+    PositionNormal,
+    /// `1/2/3`: three values.
+    All,
+}
+
+impl CornerForm {
+    /// How many values a corner has in the output of [`face_rows`].
+    pub fn stride(self) -> usize {
+        match self {
+            CornerForm::Position => 1,
+            CornerForm::PositionUv => 2,
+            CornerForm::PositionNormal | CornerForm::All => 3,
+        }
+    }
+}
+
+/// What [`face_rows`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaceRows {
+    /// How many lines were taken.
+    pub rows: usize,
+    /// How many values were written.
+    pub values: usize,
+    /// How their corners are written: one form for all rows.
+    pub form: CornerForm,
+}
+
+/// Values are written eight at a time: leave this much room after the last.
+pub const VALUE_SLACK: usize = 64;
+/// The most tokens of a batch of rows, keywords included: slash bits come 64 at a time.
+const BATCH_TOKENS: usize = 64;
+/// How many tokens behind a batch may be looked at: they are converted eight at a time.
+const AHEAD: usize = 7;
+
+/// Takes faces: rows of a keyword and three corners or more, all of the same form and at most 63 indices.
+///
+/// A plain index has one to eight digits and is not zero. Writes the values of all corners, 1-based
+/// as they stand, into `values` (leave [`VALUE_SLACK`] free) and after each row the number of values
+/// so far into `row_ends`. What is behind them may change. A keyword has at most eight bytes.
+pub fn face_rows(
+    window: Window<'_>,
+    line: usize,
+    keyword: &[u8],
+    values: &mut [u32],
+    row_ends: &mut [u32],
+) -> FaceRows {
+    let Some(keyword) = Keyword::new(keyword) else { return FaceRows::default() };
+    match window.level.usable() {
+        _ if !window.fits() => FaceRows::default(),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the CPU has the features of a usable level; the index fits.
+        Level::Avx512 => unsafe { face_rows_avx512(window, line, keyword, values, row_ends) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { face_rows_avx2(window, line, keyword, values, row_ends) },
+        _ => {
+            face_rows_with(window, line, keyword, values, row_ends, |tokens, out| convert_portable(window, tokens, out))
+        }
+    }
+}
+
+/// # Safety
+/// The CPU has the features of [`Level::Avx512`], and the index fits the text.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn face_rows_avx512(
+    window: Window<'_>,
+    line: usize,
+    keyword: Keyword,
+    values: &mut [u32],
+    row_ends: &mut [u32],
+) -> FaceRows {
+    let text = window.padded.as_ptr();
+    face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
+        // SAFETY: the ends are offsets of the index, at least PADDING into the text and within it.
+        convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx512(text, ends, keep, out) })
+    })
+}
+
+/// # Safety
+/// The CPU has the features of [`Level::Avx2`], and the index fits the text.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn face_rows_avx2(
+    window: Window<'_>,
+    line: usize,
+    keyword: Keyword,
+    values: &mut [u32],
+    row_ends: &mut [u32],
+) -> FaceRows {
+    let text = window.padded.as_ptr();
+    face_rows_with(window, line, keyword, values, row_ends, |tokens, out| {
+        // SAFETY: the ends are offsets of the index, at least PADDING into the text and within it.
+        convert_with(tokens, out, |ends, keep, out| unsafe { x86::indices_avx2(text, ends, keep, out) })
+    })
+}
+
+/// The tokens of a batch.
+struct Tokens<'a> {
+    /// Where they end, and [`AHEAD`] more.
+    ends: &'a [u32],
+    /// One bit each: those that are not keywords.
+    indices: u64,
+}
+
+/// What is wrong or absent in a batch, a bit per token; bits of keywords mean nothing.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Tokens that are not plain, and zeros.
+    pub(super) bad: u64,
+    pub(super) empty: u64,
+}
+
+/// The loop over batches; `convert` writes the indices of a batch one after the other.
+#[inline(always)]
+fn face_rows_with(
+    window: Window<'_>,
+    line: usize,
+    keyword: Keyword,
+    values: &mut [u32],
+    row_ends: &mut [u32],
+    convert: impl Fn(Tokens<'_>, &mut [u32]) -> Found,
+) -> FaceRows {
+    let mut done = FaceRows::default();
+    while let Some(batch) = Batch::find(window, line + done.rows, keyword) {
+        let Some(room) = values.get_mut(done.values..) else { break };
+        let fitting = room.len().saturating_sub(VALUE_SLACK) / batch.size;
+        let rows = batch.rows.min(fitting).min(row_ends.len() - done.rows);
+        if rows == 0 {
+            break;
+        }
+        let found = convert(batch.tokens(window, rows), room);
+        for row in 0..rows {
+            match batch.row_form(row, &found) {
+                Some(form) if done.rows == 0 || form == done.form => {
+                    done = FaceRows { rows: done.rows + 1, values: done.values + batch.size, form };
+                    row_ends[done.rows - 1] = done.values as u32;
+                }
+                _ => return done,
+            }
+        }
+    }
+    done
+}
+
+/// Consecutive rows with as many tokens each and the same slashes.
+struct Batch {
+    /// The first row's keyword.
+    first: usize,
+    rows: usize,
+    /// How many indices a row has.
+    size: usize,
+    form: CornerForm,
+}
+
+impl Batch {
+    #[inline(always)]
+    fn find(window: Window<'_>, line: usize, keyword: Keyword) -> Option<Batch> {
+        let index = window.index;
+        let lines = index.lines().get(line..)?;
+        let first = index.first_token(line);
+        let stride = (lines.first()?.tokens as usize).wrapping_sub(first);
+        if !(4..=BATCH_TOKENS).contains(&stride) {
+            return None;
+        }
+        let slashes = index.slash_bits(first);
+        let mask = u64::MAX >> (BATCH_TOKENS - stride);
+        let form = corner_form(slashes & mask, stride - 1)?;
+        let (mut rows, mut start) = (0, index.line_start(line));
+        for line in lines.iter().take(BATCH_TOKENS / stride) {
+            let token = first + rows * stride;
+            let same = line.tokens as usize == token + stride
+                && (slashes >> (rows * stride) ^ slashes) & mask == 0
+                && keyword.is_at(window.padded, start, index.ends[token]);
+            if !same {
+                break;
+            }
+            start = line.newline as usize + 1;
+            rows += 1;
+        }
+        Some(Batch { first, rows, size: stride - 1, form })
+    }
+
+    fn tokens<'a>(&self, window: Window<'a>, rows: usize) -> Tokens<'a> {
+        let stride = self.size + 1;
+        let row = u64::MAX >> (BATCH_TOKENS - stride) & !1;
+        let indices = (0..rows).fold(0, |bits, at| bits | row << (at * stride));
+        Tokens { ends: &window.index.ends[self.first..][..rows * stride + AHEAD], indices }
+    }
+
+    /// The form of a row, if all is well with it.
+    #[inline(always)]
+    fn row_form(&self, row: usize, found: &Found) -> Option<CornerForm> {
+        let mask = u64::MAX >> (BATCH_TOKENS - self.size);
+        let own = |bits: u64| bits >> (row * (self.size + 1) + 1) & mask;
+        match own(found.empty) {
+            _ if own(found.bad) != 0 => None,
+            0 => Some(self.form),
+            empty if self.form == CornerForm::All && empty == MIDDLES & mask => Some(CornerForm::PositionNormal),
+            _ => None,
+        }
+    }
+}
+
+/// Every second of three tokens, from the first on.
+const MIDDLES: u64 = 0o222_222_222_222_222_222_222;
+/// The slashes of `1/2 3/4`, from the keyword on.
+const PAIRS: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+/// The slashes of `1/2/3 4/5/6`, from the keyword on.
+const TRIPLES: u64 = 0o666_666_666_666_666_666_666;
+
+/// The form of a row of `size` indices with these slash bits (the keyword's is the lowest).
+///
+/// No slash ends a line's last token, so what has these patterns has whole corners.
+#[inline(always)]
+fn corner_form(slashes: u64, size: usize) -> Option<CornerForm> {
+    let mask = u64::MAX >> (BATCH_TOKENS - 1 - size);
+    if slashes == 0 {
+        Some(CornerForm::Position)
+    } else if slashes == TRIPLES & mask && size >= 9 {
+        Some(CornerForm::All)
+    } else if slashes == PAIRS & mask && size >= 6 {
+        Some(CornerForm::PositionUv)
+    } else {
+        None
+    }
+}
+
+fn convert_portable(window: Window<'_>, tokens: Tokens<'_>, out: &mut [u32]) -> Found {
+    let (mut found, mut rest) = (Found::default(), tokens.indices);
+    for out in out {
+        if rest == 0 {
+            break;
+        }
+        let bit = rest & rest.wrapping_neg();
+        let value = swar::index(window.padded, tokens.ends[rest.trailing_zeros() as usize] as usize);
+        match value {
+            None => found.bad |= bit,
+            Some(0) => found.empty |= bit,
+            Some(_) => {}
+        }
+        *out = value.unwrap_or(0);
+        rest ^= bit;
+    }
+    found
+}
+
+/// Converts eight tokens at a time.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn convert_with(tokens: Tokens<'_>, out: &mut [u32], convert: impl Fn(&[u32; 8], u8, &mut [u32; 8]) -> Found) -> Found {
+    let (mut found, mut done) = (Found::default(), 0);
+    for at in (0..tokens.ends.len() - AHEAD).step_by(8) {
+        let keep = (tokens.indices >> at) as u8;
+        let (Some(ends), Some(out)) = (tokens.ends[at..].first_chunk(), out[done..].first_chunk_mut()) else {
+            return Found { bad: u64::MAX, empty: 0 };
+        };
+        let Found { bad, empty } = convert(ends, keep, out);
+        found.bad |= bad << at;
+        found.empty |= empty << at;
+        done += keep.count_ones() as usize;
+    }
+    found
+}

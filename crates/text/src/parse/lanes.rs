@@ -1,0 +1,77 @@
+//! Four floats or eight indices as 64 bits: what is where in their bytes, found without branches.
+//!
+//! Vector code compares 64 bytes with what it looks for and hands over a bit per byte. A token has
+//! a lane of 16 bits (a float) or 8 bits (an index), its last character lowest: so what ends
+//! a token, going backwards, is the lowest bit that is set, and subtraction finds it in all
+//! lanes at once. This module loads nothing and converts nothing.
+
+use super::FLOAT_SIZE;
+
+/// The lowest bit of each lane of a float.
+pub(super) const WIDE: u64 = 0x0001_0001_0001_0001;
+/// The highest bit of each lane of a float.
+pub(super) const WIDE_TOP: u64 = WIDE << 15;
+/// The lowest bit of each lane of an index.
+pub(super) const NARROW: u64 = 0x0101_0101_0101_0101;
+/// The highest bit of each lane of an index.
+pub(super) const NARROW_TOP: u64 = NARROW << 7;
+
+/// The characters of four floats.
+pub(super) struct FloatMarks {
+    pub(super) digit: u64,
+    pub(super) point: u64,
+    pub(super) minus: u64,
+    pub(super) space: u64,
+}
+
+/// Where the parts of four floats are.
+pub(super) struct Floats {
+    /// The digits behind the point, or all of them.
+    pub(super) low: u64,
+    /// The digits before the point.
+    pub(super) high: u64,
+    /// The point, where there is one.
+    pub(super) point: u64,
+    /// A bit in each lane that has a minus.
+    pub(super) negative: u64,
+}
+
+/// Takes four floats apart, where all are plain.
+#[inline(always)]
+pub(super) fn floats(marks: FloatMarks) -> Option<Floats> {
+    // At the latest, a token ends at the character after its longest form.
+    let outside = !(marks.digit | marks.point) | WIDE << FLOAT_SIZE;
+    let inside = (outside - WIDE) & !outside;
+    let start = inside + WIDE;
+    let negative = marks.minus & start;
+    let before = start + negative;
+    // The lowest point; in a lane that has none, the end.
+    let ends = marks.point & inside | start;
+    let below = ends - WIDE;
+    let low = below & !ends;
+    let high = inside & !(below ^ ends);
+    let has_digits = (low | high) + (WIDE_TOP - WIDE);
+    let bad = before & !marks.space | ends & high | !has_digits & WIDE_TOP;
+    (bad == 0).then_some(Floats { low, high, point: ends & inside, negative })
+}
+
+/// Where the digits of eight indices are.
+pub(super) struct Indices {
+    pub(super) digits: u64,
+    /// A bit in each lane whose token is empty.
+    pub(super) empty: u64,
+    /// A bit in each lane whose token is not plain.
+    pub(super) bad: u64,
+    /// The top bit of each lane that is all digits: what is before them is not in view.
+    pub(super) full: u64,
+}
+
+/// Finds the digits of eight indices.
+#[inline(always)]
+pub(super) fn indices(digit: u64, separator: u64) -> Indices {
+    let seven = ((!digit | NARROW_TOP) - NARROW) & digit & !NARROW_TOP;
+    let before = seven + NARROW;
+    let full = before & digit & NARROW_TOP;
+    let start = before & !full;
+    Indices { digits: seven | full, empty: start & NARROW, bad: start & !separator, full }
+}
