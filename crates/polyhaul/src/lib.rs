@@ -29,6 +29,7 @@
 //! It prints nothing, installs no handlers and never ends the process.
 
 mod check;
+mod copy;
 pub mod error;
 mod formats;
 mod load;

@@ -83,10 +83,11 @@ impl<'a> Libraries<'a> {
     /// Reads all libraries once each; returns their names.
     fn read_all(&mut self, references: &'a [obj::Reference]) -> Result<Vec<String>> {
         let mut names = Vec::new();
-        let mut last = None;
+        let mut statements = HashSet::new();
         for reference in references {
             // Many exporters repeat the statement before each object.
-            if last.replace(&reference.name) == Some(&reference.name) || self.seen.contains(&*reference.name) {
+            statements.try_reserve(1).map_err(|_| Error::memory("names"))?;
+            if !statements.insert(&reference.name) {
                 continue;
             }
             let mut rest: &'a str = &reference.name;
@@ -241,9 +242,68 @@ fn note_missing(
 ) -> Result<()> {
     for (material, first_use) in materials.iter().zip(uses) {
         if material.missing && !material.name.is_empty() {
-            let message = format!("the material `{}` is not defined in any library that was read", names::shown(&material.name));
+            let message =
+                format!("the material `{}` is not defined in any library that was read", names::shown(&material.name));
             warnings.note(options, "missing-material", first_use.diagnostic(message))?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<&str> {
+        let mut rest = text;
+        std::iter::from_fn(|| {
+            let (name, others) = split_name(rest)?;
+            rest = others;
+            Some(name)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn names_end_with_their_extension() {
+        assert_eq!(split(" a b.mtl  c.MTL\td .mtl e "), ["a b.mtl", "c.MTL", "d .mtl e"]);
+        assert_eq!(split("\u{e9}\u{20ac}.mtl x\u{a0}y"), ["\u{e9}\u{20ac}.mtl", "x\u{a0}y"]);
+        assert_eq!(split("  "), [""; 0]);
+    }
+
+    /// Reads a scene in a folder of its own, which has the libraries `a.mtl` and `b.mtl`.
+    fn read_scene(folder: &str, text: &str, files: u64) -> Result<Loaded> {
+        let folder = std::env::temp_dir().join(format!("polyhaul-{folder}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.mtl"), "newmtl a\nnewmtl both\nKd 1 1 1\n").unwrap();
+        std::fs::write(folder.join("b.mtl"), "newmtl b\nnewmtl both\nKd 0 0 0\n").unwrap();
+        let scene = folder.join("x.obj");
+        std::fs::write(&scene, text).unwrap();
+        let mut options = ReadOptions::default();
+        options.limits.files = files;
+        let result = load(Input::Path(scene), &options);
+        std::fs::remove_dir_all(&folder).unwrap();
+        result
+    }
+
+    #[test]
+    fn libraries_are_merged_and_the_first_definition_counts() {
+        let loaded =
+            read_scene("merge", "usemtl both\nmtllib a.mtl ./a.mtl\nmtllib b.mtl .\\b.mtl c.mtl\n", 9).unwrap();
+        let names: Vec<_> = loaded.scene.materials.iter().map(|material| &*material.name).collect();
+        assert_eq!(names, ["both", "a", "b"]);
+        assert_eq!(loaded.scene.materials[0].diffuse, Some(crate::model::Color::Rgb([1.0; 3])));
+        assert_eq!(loaded.scene.material_libraries, ["a.mtl", "b.mtl", "c.mtl"]);
+        assert_eq!(loaded.report.warnings.total(), 1);
+    }
+
+    #[test]
+    fn looking_for_files_counts_and_repeating_does_not() {
+        let statement = |count| format!("mtllib {}\n", "a.mtl ".repeat(count));
+        let texts = |most: usize| (2..=most).map(statement).collect::<String>();
+        assert!(read_scene("probes", &texts(5), 4).is_ok());
+        assert!(read_scene("probes", &statement(2).repeat(9), 1).is_ok());
+        let error = read_scene("probes", &texts(6), 4).unwrap_err();
+        assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(5)));
+    }
 }

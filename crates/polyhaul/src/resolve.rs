@@ -75,8 +75,11 @@ impl Resolver {
         let source = Source::open_regular(&found.real).map_err(failed)?;
         let size = source.len().unwrap_or(0);
         if size > self.max_bytes {
-            let message = format!("{shown} is larger than the limit of {} bytes (referenced_file_bytes)", self.max_bytes);
-            return Err(Error::new(ErrorKind::Limit, message).with_hint("raise Limits::referenced_file_bytes to read it"));
+            let message =
+                format!("{shown} is larger than the limit of {} bytes (referenced_file_bytes)", self.max_bytes);
+            return Err(
+                Error::new(ErrorKind::Limit, message).with_hint("raise Limits::referenced_file_bytes to read it")
+            );
         }
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size as usize).map_err(|_| Error::memory("a referenced file"))?;

@@ -1,7 +1,7 @@
 //! Writing a scene: the file, the material library beside it, and what their names are.
 
-use crate::check;
-use crate::error::{Error, ErrorKind, Result};
+use crate::{check, copy};
+use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::{Format, mtl, obj};
 use crate::model::{Material, Scene};
 use crate::ops;
@@ -22,16 +22,39 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     }
     let mut report = Report::default();
     let format = format_of(&output, options)?;
+    let (scene, looks) = Looks::split(scene);
     let scene = match changes_model(&options.obj) {
         true => report.phase("prepare", || prepare(scene, options))?,
         false => scene,
     };
     let start = Instant::now();
     match format {
-        Format::Obj => write_obj(&scene, output, options, &mut report)?,
+        Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
     }
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)
+}
+
+/// The part of a scene that nothing here changes, so that it is never copied.
+struct Looks<'a> {
+    materials: Cow<'a, [Material]>,
+    libraries: Cow<'a, [String]>,
+}
+
+impl<'a> Looks<'a> {
+    fn split(scene: Cow<'a, Scene>) -> (Cow<'a, Scene>, Looks<'a>) {
+        match scene {
+            Cow::Borrowed(scene) => {
+                let (materials, libraries) = (&scene.materials, &scene.material_libraries);
+                (Cow::Borrowed(scene), Looks { materials: Cow::Borrowed(materials), libraries: Cow::Borrowed(libraries) })
+            }
+            Cow::Owned(mut scene) => {
+                let materials = Cow::Owned(std::mem::take(&mut scene.materials));
+                let libraries = Cow::Owned(std::mem::take(&mut scene.material_libraries));
+                (Cow::Owned(scene), Looks { materials, libraries })
+            }
+        }
+    }
 }
 
 fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
@@ -54,18 +77,22 @@ fn changes_model(obj: &ObjOptions) -> bool {
 }
 
 /// Applies what changes the model before it is written, to a copy where the caller keeps the scene.
-fn prepare<'a>(mut scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, Scene>> {
+fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, Scene>> {
+    let mut scene = match scene {
+        Cow::Owned(scene) => scene,
+        Cow::Borrowed(scene) => copy::scene(scene)?,
+    };
     let obj = &options.obj;
     let axes = (obj.forward_axis, obj.up_axis);
-    ops::transform_axes(scene.to_mut(), OBJ_AXES, axes, obj.global_scale, &options.run)?;
+    ops::transform_axes(&mut scene, OBJ_AXES, axes, obj.global_scale, &options.run)?;
     if obj.export_triangulated_mesh {
-        ops::triangulate_scene(scene.to_mut(), &options.run)?;
+        ops::triangulate_scene(&mut scene, &options.run)?;
     }
-    Ok(scene)
+    Ok(Cow::Owned(scene))
 }
 
-fn write_obj(scene: &Scene, output: Output, options: &WriteOptions, report: &mut Report) -> Result<()> {
-    let library = Library::of(scene, &output, options);
+fn write_obj(scene: &Scene, looks: &Looks<'_>, output: Output, options: &WriteOptions, report: &mut Report) -> Result<()> {
+    let library = Library::of(looks, &output, options)?;
     let file_options = FileOptions::default().with_durable(options.durable);
     let (mut sink, name) = match output {
         Output::Path(path) => {
@@ -78,7 +105,7 @@ fn write_obj(scene: &Scene, output: Output, options: &WriteOptions, report: &mut
     let failed = |e| Error::io("writing", &name, e);
     let line = library.as_ref().map(|library| library.name.as_str());
     let mut write = |bytes: &[u8]| sink.write_all(bytes).map_err(failed);
-    report.threads = obj::write(scene, line, &options.obj, &options.run, &mut write)?;
+    report.threads = obj::write(scene, &looks.materials, line, &options.obj, &options.run, &mut write)?;
     // Both files are complete before either takes its place.
     let beside = match library {
         Some(Library { file: Some((path, bytes)), .. }) => Some(write_library(path, &bytes, file_options)?),
@@ -129,34 +156,37 @@ struct Library {
 impl Library {
     /// The library keeps the name that the scene's file gave it, if that is a plain one and no other
     /// file would be overwritten; otherwise it takes the name of the file that is written.
-    fn of(scene: &Scene, output: &Output, options: &WriteOptions) -> Option<Library> {
-        let mut defined: Vec<&Material> = scene.materials.iter().filter(|material| !material.missing).collect();
+    fn of(looks: &Looks<'_>, output: &Output, options: &WriteOptions) -> Result<Option<Library>> {
+        let mut defined: Vec<&Material> = Vec::new();
+        for material in looks.materials.iter().filter(|material| !material.missing) {
+            try_push(&mut defined, material, "the material library")?;
+        }
         // Blender writes materials in the order of their names.
-        defined.sort_by(|a, b| a.name.cmp(&b.name));
-        let names = &scene.material_libraries;
+        defined.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let names: &[String] = &looks.libraries;
         if !options.obj.export_materials || names.is_empty() && defined.is_empty() {
-            return None;
+            return Ok(None);
         }
         let path = match output {
             // Beside a device or a pipe there is no place for another file.
             Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => path,
-            _ => return (!names.is_empty()).then(|| Library { name: names.join(" "), file: None }),
+            _ => return Ok((!names.is_empty()).then(|| Library { name: names.join(" "), file: None })),
         };
         let own = library_beside(path);
-        let bytes = mtl::write(defined.iter().copied(), &options.obj);
-        let kept = match names.as_slice() {
+        let bytes = mtl::write(defined.iter().copied(), &options.obj)?;
+        let kept = match names {
             [name] if is_plain(name) => Some(path.with_file_name(name)),
             _ => None,
         };
         let place = kept.filter(|place| place != path && (*place == own || is_free(place, &bytes))).unwrap_or(own);
         let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         // A library that could not be read is named as it was, and not replaced by an empty one.
-        let missing = scene.materials.iter().any(|material| material.missing && !material.name.is_empty());
+        let missing = looks.materials.iter().any(|material| material.missing && !material.name.is_empty());
         if defined.is_empty() && missing {
             let name = if names.is_empty() { name } else { names.join(" ") };
-            return Some(Library { name, file: None });
+            return Ok(Some(Library { name, file: None }));
         }
-        Some(Library { name, file: Some((place, bytes)) })
+        Ok(Some(Library { name, file: Some((place, bytes)) }))
     }
 }
 
@@ -182,8 +212,21 @@ fn is_plain(name: &str) -> bool {
 /// Whether `place` may be written: there is nothing, or the same bytes already.
 fn is_free(place: &Path, bytes: &[u8]) -> bool {
     match std::fs::symlink_metadata(place) {
-        Ok(found) if found.is_file() && found.len() == bytes.len() as u64 => std::fs::read(place).is_ok_and(|old| old == bytes),
-        Ok(_) => false,
+        Ok(found) => found.is_file() && found.len() == bytes.len() as u64 && holds(place, bytes).unwrap_or(false),
         Err(_) => true,
+    }
+}
+
+/// Whether the file holds these bytes. Reads block by block: nothing that may lack memory.
+fn holds(place: &Path, mut bytes: &[u8]) -> std::io::Result<bool> {
+    let mut file = std::fs::File::open(place)?;
+    let mut block = [0; 512];
+    loop {
+        let count = std::io::Read::read(&mut file, &mut block)?;
+        match bytes.split_at_checked(count) {
+            Some(([], rest)) => return Ok(rest.is_empty()),
+            Some((same, rest)) if same == &block[..count] => bytes = rest,
+            _ => return Ok(false),
+        }
     }
 }

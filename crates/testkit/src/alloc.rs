@@ -131,7 +131,7 @@ pub fn fail_at<T>(number: u64, least_bytes: usize, work: impl FnOnce() -> T) -> 
     (result, LEFT.load(Relaxed) < 0)
 }
 
-/// From now on an allocation that fails tells the standard error stream which functions of polyhaul
+/// From now on each allocation that fails tells the standard error stream which functions of polyhaul
 /// asked for it: slow, for after something went wrong.
 pub fn tell() {
     TELLS.store(true, Relaxed);
@@ -140,7 +140,7 @@ pub fn tell() {
 /// Whether an allocation of `size` bytes is the one to fail.
 fn fails(size: usize) -> bool {
     let fails = ARMED.load(Relaxed) && size >= LEAST_BYTES.load(Relaxed) && LEFT.fetch_sub(1, Relaxed) == 0;
-    if fails && TELLS.swap(false, Relaxed) {
+    if fails && TELLS.load(Relaxed) {
         // The trace allocates too, which counts no more: the allocation to fail is this one.
         let trace = Backtrace::force_capture().to_string();
         let names = trace.lines().filter_map(|line| line.split_once(": polyhaul::"));

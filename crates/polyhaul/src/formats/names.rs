@@ -1,6 +1,6 @@
 //! Names in text formats: what they become where they are not UTF-8, and how they stay on their line.
 
-use crate::error::{Diagnostic, Place, Result};
+use crate::error::{Diagnostic, Error, Place, Result};
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;
 use std::borrow::Cow;
@@ -19,8 +19,26 @@ pub(crate) fn decode<'a>(
             let message = "this name is not UTF-8; it was read as Latin-1";
             let what = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
             warnings.note(options, "non-utf8-name", what)?;
-            Ok(name.iter().map(|&byte| char::from(byte)).collect())
+            latin1(name).map(Cow::Owned)
         }
+    }
+}
+
+/// Bytes as the characters of their codes; a lack of memory is an error.
+pub(crate) fn latin1(bytes: &[u8]) -> Result<String> {
+    let mut text = String::new();
+    let size = bytes.len() + bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    text.try_reserve_exact(size).map_err(|_| Error::memory("names"))?;
+    text.extend(bytes.iter().map(|&byte| char::from(byte)));
+    Ok(text)
+}
+
+/// The name as messages show it: the beginning of a long one, so that a message stays small.
+pub(crate) fn shown(name: &str) -> Cow<'_, str> {
+    const MOST_BYTES: usize = 200;
+    match (0..=MOST_BYTES).rfind(|&size| name.is_char_boundary(size)) {
+        Some(size) if name.len() > MOST_BYTES => format!("{}...", &name[..size]).into(),
+        _ => name.into(),
     }
 }
 
@@ -49,9 +67,18 @@ pub(crate) fn on_a_line(name: &str) -> Cow<'_, str> {
 mod tests {
     #[test]
     fn names_stay_on_their_line() {
-        for (name, safe) in [("a b", "a b"), ("a\nv 1 2 3", "a_v 1 2 3"), ("a\\", "a\\ "), ("\r\n", "__"), ("a\\b", "a\\b")] {
+        for (name, safe) in
+            [("a b", "a b"), ("a\nv 1 2 3", "a_v 1 2 3"), ("a\\", "a\\ "), ("\r\n", "__"), ("a\\b", "a\\b")]
+        {
             assert_eq!(super::on_a_line(name), safe);
         }
         assert_eq!(super::written("a\0\nb\\"), "a__b\\ ");
+    }
+
+    #[test]
+    fn latin1_and_long_names() {
+        assert_eq!(super::latin1(b"a\xe9\xff").unwrap(), "a\u{e9}\u{ff}");
+        assert_eq!(super::shown("short"), "short");
+        assert_eq!(super::shown(&"\u{20ac}".repeat(100)), format!("{}...", "\u{20ac}".repeat(66)));
     }
 }

@@ -97,8 +97,9 @@ enum Step<S> {
 /// With one thread everything runs on the caller's. Where the system refuses a thread the others
 /// do the work.
 pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
-    let mut free = Vec::new();
-    free.try_reserve(crew.slots).map_err(|_| Error::memory("the chunk pool"))?;
+    let mut free = with_room(crew.slots)?;
+    let mut waiting = with_room(crew.slots)?;
+    waiting.resize_with(crew.slots, || None);
     // The first slot is made here: without one there is no progress, and its error is the job's.
     free.push(job.slot()?);
     let shared = Shared {
@@ -111,8 +112,8 @@ pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Ca
             taking: false,
             next_commit: 0,
             committing: false,
-            waiting: (0..crew.slots).map(|_| None).collect(),
-            committed: Vec::with_capacity(crew.slots),
+            waiting,
+            committed: with_room(crew.slots)?,
             free,
             slots_made: 1,
             busy: 0,
@@ -134,6 +135,13 @@ pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Ca
         Some((_, error)) => Err(error),
         None => Ok(()),
     }
+}
+
+/// A list that never grows beyond `count` items.
+fn with_room<T>(count: usize) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    items.try_reserve_exact(count).map_err(|_| Error::memory("the chunk pool"))?;
+    Ok(items)
 }
 
 impl<J: Job> Shared<'_, J> {

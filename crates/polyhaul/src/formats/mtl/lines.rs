@@ -3,7 +3,7 @@
 //! A logical line has as many bytes as its physical lines have: a continuation becomes blanks, so an offset
 //! in one is an offset in the other. What a line says is for `statement` to find out.
 
-use crate::error::{Excerpt, Place};
+use crate::error::{Error, Excerpt, Place, Result};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -54,9 +54,10 @@ impl<'a> Lines<'a> {
 }
 
 impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
+    /// An error is a lack of memory for a continued line.
+    type Item = Result<Line<'a>>;
 
-    fn next(&mut self) -> Option<Line<'a>> {
+    fn next(&mut self) -> Option<Result<Line<'a>>> {
         let (text, start, number) = (self.text, self.at, self.number);
         let first = text[start..].iter().find(|&&byte| !is_blank(byte))?;
         let continues = |end: usize| *first != b'#' && text[start..end].ends_with(b"\\");
@@ -73,16 +74,18 @@ impl<'a> Iterator for Lines<'a> {
         }
         self.at = next;
         let bytes = match continued {
-            true => Cow::Owned(join(&text[start..end])),
-            false => Cow::Borrowed(&text[start..end]),
+            true => join(&text[start..end]).map(Cow::Owned),
+            false => Ok(Cow::Borrowed(&text[start..end])),
         };
-        Some(Line { bytes, start, number })
+        Some(bytes.map(|bytes| Line { bytes, start, number }))
     }
 }
 
 /// Physical lines as one: each line end, and the backslash before it, becomes a blank.
-fn join(physical: &[u8]) -> Vec<u8> {
-    let mut line = physical.to_vec();
+fn join(physical: &[u8]) -> Result<Vec<u8>> {
+    let mut line = Vec::new();
+    line.try_reserve_exact(physical.len()).map_err(|_| Error::memory("a continued line"))?;
+    line.extend_from_slice(physical);
     for i in 0..line.len() {
         if is_line_end(line[i]) {
             line[i] = b' ';
@@ -94,7 +97,7 @@ fn join(physical: &[u8]) -> Vec<u8> {
     if let Some(last @ b'\\') = line.last_mut() {
         *last = b' ';
     }
-    line
+    Ok(line)
 }
 
 impl Line<'_> {

@@ -5,8 +5,8 @@
 
 use super::MAPS;
 use super::lines::{Line, Lines};
-use super::statement::{Fault, Parsed, Statement, quoted};
-use crate::error::{Diagnostic, ErrorKind, Result};
+use super::statement::{Fault, Parsed, Statement, Weight, out_of_memory, quoted};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push, try_string};
 use crate::model::{Illumination, Material, TextureMap};
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;
@@ -22,16 +22,12 @@ const OPACITY_TOLERANCE: f32 = 2e-3;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Limit`] where a line or a name is longer than `options.limits` allows; with
-/// `options.strict`, [`ErrorKind::Malformed`] in place of the first warning.
-pub fn read(
-    text: &[u8],
-    file: &Arc<str>,
-    options: &ReadOptions,
-    warnings: &mut Warnings,
-) -> Result<Vec<Material>> {
+/// [`ErrorKind::Limit`] where a line or a name is longer than `options.limits` allows;
+/// [`ErrorKind::Memory`]; with `options.strict`, [`ErrorKind::Malformed`] in place of the first warning.
+pub fn read(text: &[u8], file: &Arc<str>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Vec<Material>> {
     let mut library = Library::default();
     for line in Lines::new(text) {
+        let line = line?;
         let mut report = |fault| report(fault, &line, text, file, options, warnings);
         if line.bytes.len() as u64 > options.limits.line_bytes {
             report(line_too_long(&line, options.limits.line_bytes))?;
@@ -42,13 +38,13 @@ pub fn read(
             report(fault)?;
         }
     }
-    library.close();
+    library.close()?;
     Ok(library.materials)
 }
 
 fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
     let message = format!("the line is {} bytes long; `line_bytes` allows {allowed}", line.bytes.len());
-    Fault { code: "line-length", message, expected: None, marked: 0..0, limit: Some("line_bytes") }
+    Fault { code: "line-length", message, expected: None, marked: 0..0, weight: Weight::Limit("line_bytes") }
 }
 
 /// Gives a fault its place and hands it to the caller.
@@ -60,16 +56,21 @@ fn report(
     options: &ReadOptions,
     warnings: &mut Warnings,
 ) -> Result<()> {
+    let hint = match fault.weight {
+        Weight::Memory => return Err(Error::memory("a material library")),
+        Weight::Limit(limit) => Some(format!("raise `limits.{limit}` of the read options")),
+        Weight::Note => None,
+    };
     let diagnostic = Diagnostic {
         message: fault.message,
         expected: fault.expected.map(str::to_owned),
-        hint: fault.limit.map(|limit| format!("raise `limits.{limit}` of the read options")),
+        hint,
         place: line.place(text, file, fault.marked.start),
         excerpt: Some(line.excerpt(text, fault.marked)),
     };
-    match fault.limit {
-        Some(_) => Err(diagnostic.into_error(ErrorKind::Limit)),
-        None => warnings.note(options, fault.code, diagnostic),
+    match fault.weight {
+        Weight::Note => warnings.note(options, fault.code, diagnostic),
+        _ => Err(diagnostic.into_error(ErrorKind::Limit)),
     }
 }
 
@@ -93,8 +94,7 @@ struct Open {
 
 impl Library {
     fn apply(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
-        let keyword = statement.keyword().to_ascii_lowercase();
-        if keyword == b"newmtl" {
+        if statement.keyword().eq_ignore_ascii_case(b"newmtl") {
             return self.begin(statement);
         }
         let Some(open) = &mut self.open else {
@@ -102,14 +102,14 @@ impl Library {
             let fault = statement.fault("statement-outside-material", statement.keyword_range(), message);
             return Err(Fault { expected: Some("`newmtl NAME` before it"), ..fault });
         };
-        open.parameter(&keyword, statement)?;
+        open.parameter(statement)?;
         statement.finish();
         Ok(())
     }
 
     /// `newmtl`
     fn begin(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
-        self.close();
+        self.close().map_err(out_of_memory)?;
         let open = self.open.insert(Open { discarded: true, ..Open::default() });
         let name = statement.name()?;
         if name.is_empty() {
@@ -117,7 +117,8 @@ impl Library {
             let fault = statement.fault("missing-name", statement.last_range(), message);
             return Err(Fault { expected: Some("`newmtl NAME`"), ..fault });
         }
-        open.discarded = !self.names.insert(name.clone());
+        self.names.try_reserve(1).map_err(out_of_memory)?;
+        open.discarded = !self.names.insert(try_string(&name).map_err(out_of_memory)?);
         if open.discarded {
             let message = format!("there is a material {} already; it counts", quoted(name.as_bytes()));
             return Err(statement.fault("duplicate-material", statement.last_range(), message));
@@ -126,9 +127,11 @@ impl Library {
         Ok(())
     }
 
-    fn close(&mut self) {
-        let kept = self.open.take().filter(|open| !open.discarded);
-        self.materials.extend(kept.map(|open| open.material));
+    fn close(&mut self) -> Result<()> {
+        match self.open.take().filter(|open| !open.discarded) {
+            Some(open) => try_push(&mut self.materials, open.material, "materials"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -141,10 +144,10 @@ fn set<T>(parameter: &mut Option<T>, value: T, statement: &mut Statement<'_>) {
 }
 
 impl Open {
-    /// Everything but `newmtl`; `keyword` is in lower case.
-    fn parameter(&mut self, keyword: &[u8], s: &mut Statement<'_>) -> Parsed<()> {
+    /// Everything but `newmtl`.
+    fn parameter(&mut self, s: &mut Statement<'_>) -> Parsed<()> {
         let material = &mut self.material;
-        match keyword {
+        match short_lowercase(s.keyword()).trim_ascii_end() {
             b"ka" => set(&mut material.ambient, s.color()?, s),
             b"kd" => set(&mut material.diffuse, s.color()?, s),
             b"ks" => set(&mut material.specular, s.color()?, s),
@@ -204,14 +207,25 @@ impl Open {
         let known = MAPS.iter().find(|(keyword, _)| s.keyword().eq_ignore_ascii_case(keyword.as_bytes()));
         if let Some(&(_, kind)) = known {
             let keyword = String::from_utf8_lossy(s.keyword()).into_owned();
-            self.material.maps.push(texture_map(TextureMap { kind, keyword, ..TextureMap::default() }, s)?);
+            let map = texture_map(TextureMap { kind, keyword, ..TextureMap::default() }, s)?;
+            try_push(&mut self.material.maps, map, "texture maps").map_err(out_of_memory)?;
         } else {
             let message = format!("{} is not known; the statement is kept as it stands", quoted(s.keyword()));
             s.note("unknown-statement", s.keyword_range(), message);
-            self.material.other.push(s.whole());
+            try_push(&mut self.material.other, s.whole()?, "statements").map_err(out_of_memory)?;
         }
         Ok(())
     }
+}
+
+/// A keyword in lower case, with blanks after it; of one that is longer than any that is known nothing.
+fn short_lowercase(keyword: &[u8]) -> [u8; 12] {
+    let mut lower = [b' '; 12];
+    if let Some(place) = lower.get_mut(..keyword.len()) {
+        place.copy_from_slice(keyword);
+        place.make_ascii_lowercase();
+    }
+    lower
 }
 
 fn check_opacity(value: f32, s: &mut Statement<'_>) {
@@ -280,8 +294,8 @@ fn texture_option(map: &mut TextureMap, s: &mut Statement<'_>) -> Parsed<bool> {
 }
 
 fn channel(word: &[u8]) -> Option<char> {
-    match word.to_ascii_lowercase().as_slice() {
-        [byte @ (b'r' | b'g' | b'b' | b'm' | b'l' | b'z')] => Some(char::from(*byte)),
+    match word {
+        [byte] => Some(char::from(byte.to_ascii_lowercase())).filter(|channel| "rgbmlz".contains(*channel)),
         _ => None,
     }
 }

@@ -5,6 +5,8 @@
 //! `reader` to know, and where a line lies in the text for `lines`.
 
 use super::lines::{is_blank, printable};
+use crate::error::try_string;
+use crate::formats::names;
 use crate::model::Color;
 use std::ops::Range;
 
@@ -19,8 +21,24 @@ pub struct Fault {
     pub expected: Option<&'static str>,
     /// The bytes of the line that it is about.
     pub marked: Range<usize>,
-    /// The name of the limit that was passed: then it is an error, not a warning.
-    pub limit: Option<&'static str>,
+    /// How bad it is.
+    pub weight: Weight,
+}
+
+/// What a fault is for the library as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// A warning.
+    Note,
+    /// An error: the limit of this name was passed.
+    Limit(&'static str),
+    /// An error: there was no memory.
+    Memory,
+}
+
+/// The fault that there was no memory, whatever it was needed for.
+pub fn out_of_memory<E>(_: E) -> Fault {
+    Fault { code: "memory", message: String::new(), expected: None, marked: 0..0, weight: Weight::Memory }
 }
 
 /// The result of what may make a statement useless.
@@ -66,8 +84,7 @@ impl<'a> Statement<'a> {
     /// The statement in `line`; `None` where there is nothing but blanks or a comment.
     pub fn new(line: &'a [u8], name_bytes: u64) -> Option<Statement<'a>> {
         let end = line.iter().rposition(|&byte| !is_blank(byte))? + 1;
-        let mut statement =
-            Statement { line, keyword: 0..0, last: 0..0, at: 0, end, name_bytes, notes: Vec::new() };
+        let mut statement = Statement { line, keyword: 0..0, last: 0..0, at: 0, end, name_bytes, notes: Vec::new() };
         statement.keyword = statement.word()?;
         statement.last = statement.keyword.clone();
         statement.at = statement.keyword.end;
@@ -116,7 +133,7 @@ impl<'a> Statement<'a> {
 
     /// A fault in `marked`.
     pub fn fault(&self, code: &'static str, marked: Range<usize>, message: String) -> Fault {
-        Fault { code, message, expected: None, marked, limit: None }
+        Fault { code, message, expected: None, marked, weight: Weight::Note }
     }
 
     /// Says something about `marked`; once of each kind, so that a long statement stays linear work.
@@ -151,9 +168,9 @@ impl<'a> Statement<'a> {
 
     /// Takes `on` or `off`.
     pub fn switch(&mut self) -> Parsed<bool> {
-        self.choice("`on` or `off`", |word| match word.to_ascii_lowercase().as_slice() {
-            b"on" => Some(true),
-            b"off" => Some(false),
+        self.choice("`on` or `off`", |word| match word {
+            _ if word.eq_ignore_ascii_case(b"on") => Some(true),
+            _ if word.eq_ignore_ascii_case(b"off") => Some(false),
             _ => None,
         })
     }
@@ -265,7 +282,7 @@ impl<'a> Statement<'a> {
     }
 
     /// The whole statement as it stands.
-    pub fn whole(&mut self) -> String {
+    pub fn whole(&mut self) -> Parsed<String> {
         self.at = self.end;
         self.decode(self.keyword.start..self.end)
     }
@@ -276,18 +293,19 @@ impl<'a> Statement<'a> {
         if bytes > self.name_bytes {
             let message = format!("the name is {bytes} bytes long; `name_bytes` allows {}", self.name_bytes);
             let fault = self.fault("name-length", range, message);
-            return Err(Fault { limit: Some("name_bytes"), ..fault });
+            return Err(Fault { weight: Weight::Limit("name_bytes"), ..fault });
         }
-        Ok(self.decode(range))
+        self.decode(range)
     }
 
     /// UTF-8, or else Latin-1, in which each byte is the character of that code.
-    fn decode(&mut self, range: Range<usize>) -> String {
+    fn decode(&mut self, range: Range<usize>) -> Parsed<String> {
         let bytes = &self.line[range.clone()];
-        std::str::from_utf8(bytes).map(str::to_owned).unwrap_or_else(|_| {
+        let decoded = std::str::from_utf8(bytes).map(try_string).unwrap_or_else(|_| {
             self.note("non-utf8-name", range, format!("{} is not UTF-8; it is read as Latin-1", quoted(bytes)));
-            bytes.iter().map(|&byte| char::from(byte)).collect()
-        })
+            names::latin1(bytes)
+        });
+        decoded.map_err(out_of_memory)
     }
 
     /// Says so where words are left over.

@@ -40,7 +40,7 @@ fn read_one(text: impl AsRef<[u8]>) -> Material {
 }
 
 fn write_text(materials: &[Material]) -> String {
-    String::from_utf8(write(materials, &ObjOptions::default())).unwrap()
+    String::from_utf8(write(materials, &ObjOptions::default()).unwrap()).unwrap()
 }
 
 fn describe(warning: &Warning) -> String {
@@ -376,7 +376,7 @@ fn writing_leaves_out_what_was_not_asked_for() {
     let text = "newmtl m\nPr 1\naniso 1\nTf 1\nmap_Kd a\nmap_Pr b\nnorm c\nweird";
     let materials = read_text(text).0;
     let options = ObjOptions { export_pbr_extensions: false, ..ObjOptions::default() };
-    let written = String::from_utf8(write(&materials, &options)).unwrap();
+    let written = String::from_utf8(write(&materials, &options).unwrap()).unwrap();
     let body = "newmtl m\nTf 1.000000 1.000000 1.000000\nmap_Kd a\nweird\n";
     assert_eq!(written, format!("# polyhaul MTL File\n\n{body}"));
     let missing = Material { name: "m".into(), missing: true, ..Material::default() };

@@ -1,9 +1,11 @@
 //! Materials → text: the statements, their order and their digits as Blender writes them.
 //!
-//! It formats into memory and never fails; libraries are small. What is written here, `reader` reads back.
+//! It formats into memory: libraries are small. What is written here, `reader` reads back.
 
-use crate::formats::names;
+
 use super::MAPS;
+use crate::error::{Error, Result};
+use crate::formats::names;
 use crate::model::{Color, Material, TextureMap};
 use crate::options::ObjOptions;
 
@@ -14,12 +16,33 @@ const HEADER: &[u8] = b"# polyhaul MTL File\n";
 ///
 /// Parameters have 6 digits after the point; the numbers of map options have as many as they need.
 /// Of `options`, `export_pbr_extensions` counts. Materials that are `missing` are left out.
-pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjOptions) -> Vec<u8> {
+///
+/// # Errors
+/// A lack of memory.
+pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjOptions) -> Result<Vec<u8>> {
     let mut writer = Writer { out: HEADER.to_vec() };
     for material in materials.into_iter().filter(|material| !material.missing) {
+        // Room for all of it at once: nothing below can lack memory.
+        writer.out.try_reserve(most_bytes(material)).map_err(|_| Error::memory("the material library"))?;
         writer.material(material, options.export_pbr_extensions);
     }
-    writer.out
+    Ok(writer.out)
+}
+
+/// The most that the text of a material takes: 16 colours and numbers, its names, and what it has of maps and others.
+fn most_bytes(material: &Material) -> usize {
+    const NUMBERS: usize = 4096;
+    let map = |map: &TextureMap| 1024 + map.keyword.len() + map.file.len();
+    let color = |color: &Option<Color>| match color {
+        Some(Color::Spectral { file, .. }) => file.len(),
+        _ => 0,
+    };
+    let colors = [&material.ambient, &material.diffuse, &material.specular, &material.emission, &material.transmission];
+    NUMBERS
+        + material.name.len()
+        + colors.into_iter().map(color).sum::<usize>()
+        + material.maps.iter().map(map).sum::<usize>()
+        + material.other.iter().map(|line| line.len() + 2).sum::<usize>()
 }
 
 struct Writer {

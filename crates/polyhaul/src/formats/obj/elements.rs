@@ -61,7 +61,7 @@ impl<'a> StateLines<'a> {
 
     fn material(&self, value: u32, out: &mut Out) -> Result<()> {
         let options = self.text.options;
-        let name = self.text.scene.materials.get(value as usize).map_or("", |material| material.name.as_str());
+        let name = self.text.materials.get(value as usize).map_or("", |material| material.name.as_str());
         if options.export_material_groups {
             let group = format!("{}_{name}", self.section.object.name);
             out.whole(|page| state_name(page, b"g", &group, false))?;

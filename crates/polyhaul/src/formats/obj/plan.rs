@@ -4,7 +4,7 @@
 //! depend on threads. It holds no text but names: [`super::writer`] formats the pieces.
 
 use crate::error::{Error, ErrorKind, Result, try_push};
-use crate::model::{Counts, Elements, Mesh, NONE, Object, ObjectKind, Run, Scene};
+use crate::model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 use crate::options::ObjOptions;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -33,6 +33,18 @@ pub(super) enum PieceKind {
     Lines,
     Points,
     Curves,
+}
+
+impl PieceKind {
+    /// What places runs among the elements of the kind, where state lines stand between them.
+    fn key(self) -> Option<Key> {
+        match self {
+            PieceKind::Faces => Some(|at| at.faces),
+            PieceKind::Lines => Some(|at| at.lines),
+            PieceKind::Points => Some(|at| at.points),
+            _ => None,
+        }
+    }
 }
 
 /// How an object's indices become those of the file: 1 and up, over the whole file.
@@ -136,10 +148,41 @@ impl Section<'_> {
 
 pub(super) struct Plan<'a> {
     scene: &'a Scene,
+    options: &'a ObjOptions,
     objects: Cow<'a, [Object]>,
     planned: Vec<Planned>,
-    pieces: Vec<Piece>,
-    total: u64,
+    /// The cost of all objects before each, and at last of all.
+    starts: Vec<u64>,
+    /// Per mesh: what the names of state lines take, up to each run.
+    names: Vec<NameCosts>,
+}
+
+/// The bytes of the names in a mesh's state lines before each run: groups and materials. Names may be
+/// longer than all else.
+struct NameCosts {
+    groups: Vec<u64>,
+    materials: Vec<u64>,
+}
+
+impl NameCosts {
+    fn new(mesh: &Mesh, materials: &[Material]) -> Result<NameCosts> {
+        let group = |run: &Run| mesh.groups.get(run.value as usize).map_or(0, String::len);
+        let material = |run: &Run| materials.get(run.value as usize).map_or(0, |material| 2 * material.name.len());
+        Ok(NameCosts { groups: sums(&mesh.group_runs, group)?, materials: sums(&mesh.material_runs, material)? })
+    }
+}
+
+/// The sums of `size` before each run, and of all.
+fn sums(runs: &[Run], size: impl Fn(&Run) -> usize) -> Result<Vec<u64>> {
+    let mut result = Vec::new();
+    result.try_reserve_exact(runs.len() + 1).map_err(|_| Error::memory("the plan"))?;
+    let mut sum = 0;
+    result.push(sum);
+    for run in runs {
+        sum += size(run) as u64;
+        result.push(sum);
+    }
+    Ok(result)
 }
 
 /// Which count of a run places it among the elements of a kind.
@@ -186,14 +229,21 @@ impl Held {
 }
 
 impl<'a> Plan<'a> {
-    /// The pieces of a scene.
-    pub(super) fn new(scene: &'a Scene, options: &ObjOptions) -> Result<Plan<'a>> {
+    /// The plan of a scene.
+    pub(super) fn new(scene: &'a Scene, materials: &[Material], options: &'a ObjOptions) -> Result<Plan<'a>> {
         let objects = objects(scene)?;
-        let mut plan = Plan { scene, objects, planned: Vec::new(), pieces: Vec::new(), total: 0 };
+        let mut names = Vec::new();
+        for mesh in &scene.meshes {
+            try_push(&mut names, NameCosts::new(mesh, materials)?, "the plan")?;
+        }
+        let mut plan = Plan { scene, options, objects, planned: Vec::new(), starts: Vec::new(), names };
         let tiled = tiled_meshes(scene, &plan.objects)?;
-        plan.planned.try_reserve_exact(plan.objects.len()).map_err(|_| Error::memory("the plan"))?;
+        let count = plan.objects.len();
+        plan.planned.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
+        plan.starts.try_reserve_exact(count + 1).map_err(|_| Error::memory("the plan"))?;
+        plan.starts.push(0);
         let (mut written, mut held, mut mesh_before) = ([0u64; 3], Held::default(), None);
-        for number in 0..plan.objects.len() {
+        for number in 0..count {
             let object = &plan.objects[number];
             if !tiled[object.mesh] {
                 check_self_contained(&scene.meshes[object.mesh], object)?;
@@ -204,8 +254,11 @@ impl<'a> Plan<'a> {
             let bases = bases(object, options, &mut written)?;
             let entering = held.after_header(object, &scene.meshes[object.mesh]);
             plan.planned.push(Planned { bases, entering });
-            held = plan.section(number as u32).after();
-            plan.push_object(number as u32, options)?;
+            let section = plan.section(number as u32);
+            section.check_curves()?;
+            held = section.after();
+            let cost = plan.pieces(number as u32).last().map_or(0, |piece| piece.start + plan.cost_of(piece));
+            plan.starts.push(cost.max(plan.starts[number]));
         }
         Ok(plan)
     }
@@ -216,56 +269,66 @@ impl<'a> Plan<'a> {
         Section { object, mesh: &self.scene.meshes[object.mesh], planned: self.planned[number as usize] }
     }
 
-    fn push_object(&mut self, number: u32, options: &ObjOptions) -> Result<()> {
+    /// The pieces of an object, in order; some may be empty.
+    fn pieces(&self, number: u32) -> [Piece; 8] {
         let Section { object, mesh, .. } = self.section(number);
-        let Object { start, end, kind, .. } = *object;
-        let name_bytes = (object.name.len() as u32).saturating_add(8);
-        let (face_bytes, line_bytes) = (bytes_per_corner(&mesh.faces), bytes_per_corner(&mesh.lines));
-        let has_curves = options.export_curves && end.curves > start.curves;
-        if has_curves {
-            self.section(number).check_curves()?;
-        }
-        let uvs = if options.export_uv { start.uvs..end.uvs } else { 0..0 };
-        let normals = if options.export_normals { start.normals..end.normals } else { 0..0 };
+        let (Object { start, end, kind, .. }, options) = (object, self.options);
+        let some = |wanted: bool, range: Range<u32>| if wanted { range } else { 0..0 };
         // The positions of a curve are written inside of it.
-        let positions = if has_curves { 0..0 } else { start.positions..end.positions };
-        let curves = if has_curves { start.curves..end.curves } else { 0..0 };
-        if kind != ObjectKind::Unnamed {
-            self.push(number, PieceKind::Header, 0..1, name_bytes)?;
-        }
-        self.push(number, PieceKind::Curves, curves, 4096)?;
-        self.push(number, PieceKind::Positions, positions, 32)?;
-        self.push(number, PieceKind::Normals, normals, 24)?;
-        self.push(number, PieceKind::Uvs, uvs, 24)?;
-        self.push(number, PieceKind::Faces, start.faces..end.faces, face_bytes)?;
-        self.push(number, PieceKind::Lines, start.lines..end.lines, line_bytes)?;
-        self.push(number, PieceKind::Points, start.points..end.points, 12)
+        let has_curves = options.export_curves && end.curves > start.curves;
+        let header_bytes = (object.name.len() as u32).saturating_add(8);
+        let parts = [
+            (PieceKind::Header, some(*kind != ObjectKind::Unnamed, 0..1), header_bytes),
+            (PieceKind::Curves, some(has_curves, start.curves..end.curves), 4096),
+            (PieceKind::Positions, some(!has_curves, start.positions..end.positions), 32),
+            (PieceKind::Normals, some(options.export_normals, start.normals..end.normals), 24),
+            (PieceKind::Uvs, some(options.export_uv, start.uvs..end.uvs), 24),
+            (PieceKind::Faces, start.faces..end.faces, bytes_per_corner(&mesh.faces)),
+            (PieceKind::Lines, start.lines..end.lines, bytes_per_corner(&mesh.lines)),
+            (PieceKind::Points, start.points..end.points, 12),
+        ];
+        let mut at = self.starts[number as usize];
+        parts.map(|(kind, range, cost)| {
+            let piece = Piece { kind, object: number, range, cost, start: at };
+            at += self.cost_of(&piece);
+            piece
+        })
     }
 
-    /// Appends a piece of an object.
-    fn push(&mut self, object: u32, kind: PieceKind, range: Range<u32>, cost: u32) -> Result<()> {
-        if range.start < range.end {
-            let piece = Piece { kind, object, range, cost, start: self.total };
-            self.total += self.cost_before(&piece, piece.range.end);
-            try_push(&mut self.pieces, piece, "the plan")?;
-        }
-        Ok(())
+    fn cost_of(&self, piece: &Piece) -> u64 {
+        if piece.range.is_empty() { 0 } else { self.cost_before(piece, piece.range.end) }
     }
 
-    /// About how many bytes a piece takes before its element `index`: exact in corners, so that one
-    /// element of very many is a chunk of its own.
+    /// About how many bytes a piece takes before its element `index`: exact in corners and names, so
+    /// that one element of very many corners is a chunk of its own.
     fn cost_before(&self, piece: &Piece, index: u32) -> u64 {
+        let object = &self.objects[piece.object as usize];
+        let mesh = &self.scene.meshes[object.mesh];
         let count = u64::from(index - piece.range.start);
-        let mesh = &self.scene.meshes[self.objects[piece.object as usize].mesh];
         let corners = |elements: &Elements| {
             let at = |index: u32| u64::from(elements.offsets[index as usize]);
             8 * count + u64::from(piece.cost) * (at(index) - at(piece.range.start))
         };
-        match piece.kind {
+        let own = match piece.kind {
             PieceKind::Faces => corners(&mesh.faces),
             PieceKind::Lines => corners(&mesh.lines),
             _ => count * u64::from(piece.cost),
-        }
+        };
+        own + piece.kind.key().map_or(0, |key| self.names_between(object, key, piece.range.start, index))
+    }
+
+    /// What the state lines before the elements `from..to` of a kind take.
+    fn names_between(&self, object: &Object, key: Key, from: u32, to: u32) -> u64 {
+        let (mesh, names) = (&self.scene.meshes[object.mesh], &self.names[object.mesh]);
+        let between = |runs: &[Run], sums: &[u64]| {
+            let first = runs.partition_point(|run| key(&run.at) < from);
+            let last = runs.partition_point(|run| key(&run.at) < to);
+            (sums[last] - sums[first], (last - first) as u64)
+        };
+        let (groups, _) = between(&mesh.group_runs, &names.groups);
+        let (materials, count) = between(&mesh.material_runs, &names.materials);
+        let own_name = if self.options.export_material_groups { count * object.name.len() as u64 } else { 0 };
+        groups + materials + own_name
     }
 
     /// The elements of a piece that begin in a share of the costs.
@@ -287,16 +350,18 @@ impl<'a> Plan<'a> {
 
     /// About how many bytes the text takes.
     pub(super) fn cost(&self) -> u64 {
-        self.total
+        self.starts.last().copied().unwrap_or(0)
     }
 
     /// The parts of pieces that lie in the share of chunk `number` when a chunk takes `chunk_cost`.
     pub(super) fn chunk(&self, number: u64, chunk_cost: u64) -> impl Iterator<Item = Piece> {
         let share = number.saturating_mul(chunk_cost)..(number + 1).saturating_mul(chunk_cost);
-        let first = self.pieces.partition_point(|piece| piece.start < share.start).saturating_sub(1);
+        // An object without any cost stands before the next that has some.
+        let first = self.starts.partition_point(|&start| start < share.start).saturating_sub(1);
         let end = share.end;
-        let pieces = self.pieces[first..].iter().take_while(move |piece| piece.start < end);
-        pieces.filter_map(move |piece| self.part(piece, &share))
+        let objects = (first..self.objects.len()).take_while(move |&object| self.starts[object] < end);
+        let pieces = objects.flat_map(|object| self.pieces(object as u32));
+        pieces.filter_map(move |piece| self.part(&piece, &share))
     }
 }
 

@@ -7,7 +7,7 @@ use super::elements;
 use super::plan::{Piece, PieceKind, Plan, Section};
 use crate::error::{Error, Result};
 use crate::formats::names;
-use crate::model::{Curve, Mesh, Object, ObjectKind, Scene};
+use crate::model::{Curve, Material, Mesh, Object, ObjectKind, Scene};
 use crate::options::{Digits, ObjOptions, RunOptions};
 use crate::pipeline::run::{Crew, Job, run};
 use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page};
@@ -30,7 +30,7 @@ struct ObjJob<'a> {
 
 /// What formatting needs to know.
 pub(super) struct Text<'a> {
-    pub(super) scene: &'a Scene,
+    pub(super) materials: &'a [Material],
     pub(super) options: &'a ObjOptions,
 }
 
@@ -82,24 +82,26 @@ pub(super) struct Slot {
     out: Out,
 }
 
-/// Writes `scene` as OBJ text; `library` is what the `mtllib` line names.
+/// Writes `scene` as OBJ text; `materials` are those that its runs name, and `library` is what the
+/// `mtllib` line says.
 ///
 /// Returns how many threads worked.
 pub(crate) fn write(
     scene: &Scene,
+    materials: &[Material],
     library: Option<&str>,
     options: &ObjOptions,
     run_options: &RunOptions,
     write: Write<'_>,
 ) -> Result<usize> {
-    let plan = Plan::new(scene, options)?;
+    let plan = Plan::new(scene, materials, options)?;
     let chunk_bytes = run_options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let chunk_cost = chunk_bytes as u64;
     let chunk_count = usize::try_from(plan.cost() / chunk_cost + 1).unwrap_or(usize::MAX);
     let threads = run_options.worker_threads().min(chunk_count);
     let slot_bytes = SLOT_FACTOR * chunk_bytes.max(CHUNK_BYTES / 4);
     let crew = Crew::new(threads, run_options.memory_limit, slot_bytes);
-    let job = ObjJob { plan, text: Text { scene, options }, library, chunk_cost, run: run_options };
+    let job = ObjJob { plan, text: Text { materials, options }, library, chunk_cost, run: run_options };
     let mut state = State { write, done: 0 };
     run(&job, &mut state, crew, &run_options.cancel)?;
     Ok(crew.threads)
