@@ -10,11 +10,7 @@ use std::process::{Command, ExitCode};
 
 /// Each target, and the folder of test data that seeds it. The target's words are in
 /// `fuzz/dictionaries`.
-const TARGETS: &[(&str, &str)] = &[
-    ("obj", "testdata/obj"),
-    ("mtl", "testdata/obj"),
-    ("numbers", "testdata/obj"),
-];
+const TARGETS: &[(&str, &str)] = &[("obj", "testdata/obj"), ("mtl", "testdata/obj"), ("numbers", "testdata/obj")];
 
 /// Longer inputs only slow the search down; the largest seeds have megabytes.
 const LARGEST_INPUT_BYTES: usize = 65_536;
@@ -37,18 +33,10 @@ pub(crate) fn main(args: &[&str]) -> ExitCode {
         term::err(MISSING);
         return ExitCode::FAILURE;
     }
-    let chosen = TARGETS
-        .iter()
-        .filter(|(name, _)| target.is_none_or(|target| target == *name));
+    let chosen = TARGETS.iter().filter(|(name, _)| target.is_none_or(|target| target == *name));
     // All targets run, even after one found something.
-    let failed = chosen
-        .filter(|(name, seeds)| !run(name, seeds, seconds))
-        .count();
-    if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    let failed = chosen.filter(|(name, seeds)| !run(name, seeds, seconds)).count();
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The target, if one is named, and the time for each in seconds.
@@ -69,9 +57,7 @@ fn parse<'a>(args: &[&'a str]) -> Option<(Option<&'a str>, u64)> {
 /// A call of the nightly cargo, in the root folder.
 fn nightly() -> Command {
     let mut command = Command::new("rustup");
-    command
-        .args(["run", "nightly", "cargo"])
-        .current_dir(root::root());
+    command.args(["run", "nightly", "cargo"]).current_dir(root::root());
     command
 }
 
@@ -102,12 +88,7 @@ mod tests {
         assert_eq!(parse(&["obj"]), Some((Some("obj"), SECONDS)));
         assert_eq!(parse(&["mtl", "--seconds", "5"]), Some((Some("mtl"), 5)));
         assert_eq!(parse(&["--seconds", "5"]), Some((None, 5)));
-        for wrong in [
-            &["stl"][..],
-            &["--seconds"],
-            &["--seconds", "soon"],
-            &["obj", "mtl"],
-        ] {
+        for wrong in [&["stl"][..], &["--seconds"], &["--seconds", "soon"], &["obj", "mtl"]] {
             assert_eq!(parse(wrong), None, "{wrong:?}");
         }
     }
@@ -116,22 +97,9 @@ mod tests {
     fn every_target_has_its_body_and_its_words() {
         let manifest = std::fs::read_to_string(root::root().join("fuzz/Cargo.toml")).unwrap();
         for (target, _) in TARGETS {
-            assert!(
-                manifest.contains(&format!("name = \"{target}\"")),
-                "{target}"
-            );
-            assert!(
-                root::root()
-                    .join(format!("fuzz/fuzz_targets/{target}.rs"))
-                    .exists(),
-                "{target}"
-            );
-            assert!(
-                root::root()
-                    .join(format!("fuzz/dictionaries/{target}.dict"))
-                    .exists(),
-                "{target}"
-            );
+            assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
+            assert!(root::root().join(format!("fuzz/fuzz_targets/{target}.rs")).exists(), "{target}");
+            assert!(root::root().join(format!("fuzz/dictionaries/{target}.dict")).exists(), "{target}");
         }
     }
 }

@@ -8,8 +8,7 @@ use std::process::Command;
 pub(crate) fn root() -> PathBuf {
     // Cargo sets the variable when it runs a binary; the compiled-in value is for a binary run by
     // hand.
-    let manifest =
-        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let manifest = Path::new(&manifest);
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }

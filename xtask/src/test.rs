@@ -97,34 +97,17 @@ impl Run {
         for name in &self.tally.failures {
             term::out(format!("failed: {name}\n"));
         }
-        let Totals {
-            passed,
-            failed,
-            skipped,
-        } = self.tally.totals;
-        term::out(format!(
-            "{passed} passed, {failed} failed, {skipped} skipped\n"
-        ));
-        let any_failed = self
-            .rows
-            .iter()
-            .any(|(_, outcome, _)| matches!(outcome, Outcome::Failed));
-        if any_failed || failed > 0 {
-            ExitCode::FAILURE
-        } else {
-            ExitCode::SUCCESS
-        }
+        let Totals { passed, failed, skipped } = self.tally.totals;
+        term::out(format!("{passed} passed, {failed} failed, {skipped} skipped\n"));
+        let any_failed = self.rows.iter().any(|(_, outcome, _)| matches!(outcome, Outcome::Failed));
+        if any_failed || failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 }
 
 /// One line per step: name, time, outcome.
 fn table(rows: &[(String, Outcome, Duration)]) -> String {
     let line = |(name, outcome, time): &(String, Outcome, Duration)| {
-        format!(
-            "{name:<32} {:>7.1} s  {}\n",
-            time.as_secs_f64(),
-            outcome.word()
-        )
+        format!("{name:<32} {:>7.1} s  {}\n", time.as_secs_f64(), outcome.word())
     };
     rows.iter().map(line).collect()
 }
@@ -142,36 +125,19 @@ fn clippy() -> Outcome {
     if !root::succeeds(root::cargo().args(["clippy", "--version"])) {
         return Outcome::Skipped("clippy is not installed (rustup component add clippy)".into());
     }
-    status(root::cargo().args([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]))
+    status(root::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
 /// Links that lead nowhere are errors. Libraries alone: the command's binary has the library's
 /// name.
 fn documentation() -> Outcome {
     let mut command = root::cargo();
-    status(
-        command
-            .args(["doc", "--workspace", "--no-deps", "--lib"])
-            .env("RUSTDOCFLAGS", "-D warnings"),
-    )
+    status(command.args(["doc", "--workspace", "--no-deps", "--lib"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// The workspace passes the compiler for another system; nothing is linked or run.
 fn cross(target: &str) -> Outcome {
-    let installed = sysroot().is_some_and(|sysroot| {
-        sysroot
-            .join("lib/rustlib")
-            .join(target)
-            .join("lib")
-            .is_dir()
-    });
+    let installed = sysroot().is_some_and(|sysroot| sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
     if !installed {
         return Outcome::Skipped(format!("not installed (rustup target add {target})"));
     }
@@ -180,10 +146,7 @@ fn cross(target: &str) -> Outcome {
 
 /// Where the toolchain keeps its standard libraries. Asks rustc, since rustup need not be there.
 fn sysroot() -> Option<PathBuf> {
-    let output = Command::new("rustc")
-        .args(["--print", "sysroot"])
-        .output()
-        .ok()?;
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some(PathBuf::from(text.trim()))
 }
@@ -197,10 +160,7 @@ fn status(command: &mut Command) -> Outcome {
 /// report.
 fn tests(selection: &[&str], tally: &mut Tally) -> Outcome {
     let mut command = root::cargo();
-    command
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .args(selection)
-        .stdout(Stdio::piped());
+    command.args(["test", "--workspace", "--no-fail-fast"]).args(selection).stdout(Stdio::piped());
     let Ok(mut child) = command.spawn() else {
         return Outcome::Failed;
     };
@@ -230,28 +190,17 @@ impl Totals {
 
 /// The name in a line `test parse::tests::empty ... FAILED`.
 fn parse_failure(line: &str) -> Option<String> {
-    Some(
-        line.strip_prefix("test ")?
-            .strip_suffix(" ... FAILED")?
-            .into(),
-    )
+    Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.into())
 }
 
 /// The numbers of a line `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
 fn parse_result(line: &str) -> Option<Totals> {
     let (_, counts) = line.strip_prefix("test result:")?.split_once(". ")?;
     let count = |word: &str| {
-        let part = counts
-            .split(';')
-            .map(str::trim)
-            .find_map(|part| part.strip_suffix(word))?;
+        let part = counts.split(';').map(str::trim).find_map(|part| part.strip_suffix(word))?;
         part.trim().parse().ok()
     };
-    Some(Totals {
-        passed: count("passed")?,
-        failed: count("failed")?,
-        skipped: count("ignored")?,
-    })
+    Some(Totals { passed: count("passed")?, failed: count("failed")?, skipped: count("ignored")? })
 }
 
 #[cfg(test)]
@@ -261,14 +210,7 @@ mod tests {
     #[test]
     fn results_of_test_binaries_are_read() {
         let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s";
-        assert_eq!(
-            parse_result(line),
-            Some(Totals {
-                passed: 12,
-                failed: 3,
-                skipped: 1
-            })
-        );
+        assert_eq!(parse_result(line), Some(Totals { passed: 12, failed: 3, skipped: 1 }));
         assert_eq!(parse_result("test tidy::tests::ok ... ok"), None);
         assert_eq!(parse_failure("test a::b ... FAILED"), Some("a::b".into()));
         assert_eq!(parse_failure("test a::b ... ok"), None);
@@ -279,19 +221,10 @@ mod tests {
     fn the_table_has_a_line_for_each_step() {
         let rows = [
             ("tests".into(), Outcome::Ok, Duration::from_millis(1540)),
-            (
-                "clippy".into(),
-                Outcome::Skipped("not installed".into()),
-                Duration::ZERO,
-            ),
+            ("clippy".into(), Outcome::Skipped("not installed".into()), Duration::ZERO),
         ];
-        let lines: Vec<String> = table(&rows)
-            .lines()
-            .map(|l| l.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect();
-        assert_eq!(
-            lines,
-            ["tests 1.5 s ok", "clippy 0.0 s skipped: not installed"]
-        );
+        let lines: Vec<String> =
+            table(&rows).lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(lines, ["tests 1.5 s ok", "clippy 0.0 s skipped: not installed"]);
     }
 }

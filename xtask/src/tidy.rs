@@ -57,22 +57,13 @@ struct Finding {
 
 impl Finding {
     fn new(path: &str, line: usize, rule: &'static str, message: impl Into<String>) -> Self {
-        Finding {
-            path: path.into(),
-            line,
-            rule,
-            message: message.into(),
-        }
+        Finding { path: path.into(), line, rule, message: message.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}: {}: {}",
-            self.path, self.line, self.rule, self.message
-        )
+        write!(f, "{}:{}: {}: {}", self.path, self.line, self.rule, self.message)
     }
 }
 
@@ -90,16 +81,8 @@ pub(crate) fn main() -> ExitCode {
         term::out(format!("{finding}\n"));
     }
     term::out(format!("{}\n", docs::summary(&tree)));
-    term::out(format!(
-        "tidy: {} files, {} findings\n",
-        tree.files.len(),
-        findings.len()
-    ));
-    if findings.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    term::out(format!("tidy: {} files, {} findings\n", tree.files.len(), findings.len()));
+    if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// All findings, sorted by place; what one line does twice is told once.
@@ -122,22 +105,13 @@ mod tests {
 
     #[test]
     fn findings_of_all_rules_come_sorted_by_place() {
-        let tree = Tree::of(&[
-            ("crates/text/src/b.rs", "fn f() { x.unwrap() }\n"),
-            ("crates/text/src/a.rs", "//! a \n"),
-        ]);
-        let found: Vec<String> = check(&tree)
-            .iter()
-            .map(|f| format!("{}:{}", f.path, f.rule))
-            .collect();
+        let tree =
+            Tree::of(&[("crates/text/src/b.rs", "fn f() { x.unwrap() }\n"), ("crates/text/src/a.rs", "//! a \n")]);
+        let found: Vec<String> = check(&tree).iter().map(|f| format!("{}:{}", f.path, f.rule)).collect();
         let of_sources: Vec<&String> = found.iter().filter(|f| f.contains("src/")).collect();
         assert_eq!(
             of_sources,
-            [
-                "crates/text/src/a.rs:whitespace",
-                "crates/text/src/b.rs:module-docs",
-                "crates/text/src/b.rs:panics"
-            ]
+            ["crates/text/src/a.rs:whitespace", "crates/text/src/b.rs:module-docs", "crates/text/src/b.rs:panics"]
         );
     }
 }

@@ -54,14 +54,8 @@ pub struct RecordTooLong {
 
 impl fmt::Display for RecordTooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RecordTooLong {
-            offset,
-            limit_bytes,
-        } = self;
-        write!(
-            f,
-            "the record that begins at byte {offset} is longer than the limit of {limit_bytes} bytes"
-        )
+        let RecordTooLong { offset, limit_bytes } = self;
+        write!(f, "the record that begins at byte {offset} is longer than the limit of {limit_bytes} bytes")
     }
 }
 
@@ -161,11 +155,7 @@ impl<'a> Buffer<'a> {
             }
         };
         self.check_record(count)?;
-        Ok(if count == 0 {
-            None
-        } else {
-            Some(self.advance(count))
-        })
+        Ok(if count == 0 { None } else { Some(self.advance(count)) })
     }
 
     /// The next `count` bytes in one piece, without a copy.
@@ -224,11 +214,7 @@ impl<'a> Buffer<'a> {
         if count <= self.record_limit_bytes {
             return Ok(());
         }
-        Err(RecordTooLong {
-            offset: self.offset,
-            limit_bytes: self.record_limit_bytes,
-        }
-        .into())
+        Err(RecordTooLong { offset: self.offset, limit_bytes: self.record_limit_bytes }.into())
     }
 
     fn too_short(&self, asked: u64, found: u64) -> io::Error {
@@ -260,11 +246,7 @@ impl<'a> Buffer<'a> {
         if room >= wanted && (is_tail || room >= self.data.len() / 2) {
             return Ok(());
         }
-        let len = if is_tail {
-            pending + wanted
-        } else {
-            pending.max(INITIAL_BYTES) + pending
-        };
+        let len = if is_tail { pending + wanted } else { pending.max(INITIAL_BYTES) + pending };
         grow(&mut self.data, len)
     }
 

@@ -126,11 +126,7 @@ impl Snapshot {
     /// The size classes that were met, smallest first: (smallest size of the class in bytes, number of calls).
     pub fn histogram(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let met = |(_, calls): &(usize, &u64)| **calls > 0;
-        self.calls_by_size
-            .iter()
-            .enumerate()
-            .filter(met)
-            .map(|(i, &calls)| (smallest_size(i), calls))
+        self.calls_by_size.iter().enumerate().filter(met).map(|(i, &calls)| (smallest_size(i), calls))
     }
 }
 
@@ -148,15 +144,7 @@ mod tests {
 
     #[test]
     fn every_size_falls_into_its_bucket() {
-        for (size, expected) in [
-            (0, 0),
-            (1, 1),
-            (2, 2),
-            (3, 2),
-            (4, 3),
-            (65_535, 16),
-            (65_536, 17),
-        ] {
+        for (size, expected) in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (65_535, 16), (65_536, 17)] {
             assert_eq!(bucket(size), expected, "{size}");
         }
         assert_eq!(bucket(u64::MAX), BUCKET_COUNT - 1);
@@ -168,10 +156,7 @@ mod tests {
     #[test]
     fn nothing_counted_is_all_zero() {
         let seen = Counters::default().snapshot();
-        assert_eq!(
-            (seen.bytes, seen.calls, seen.min_size, seen.max_size),
-            (0, 0, 0, 0)
-        );
+        assert_eq!((seen.bytes, seen.calls, seen.min_size, seen.max_size), (0, 0, 0, 0));
         assert_eq!(seen.histogram().count(), 0);
     }
 
@@ -206,9 +191,6 @@ mod tests {
             }
         });
         let seen = counters.snapshot();
-        assert_eq!(
-            (seen.bytes, seen.calls, seen.waiting_ns),
-            (12_000, 4_000, 8_000)
-        );
+        assert_eq!((seen.bytes, seen.calls, seen.waiting_ns), (12_000, 4_000, 8_000));
     }
 }

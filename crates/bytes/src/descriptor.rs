@@ -55,11 +55,7 @@ fn own_descriptor(path: &Path) -> Option<RawFd> {
 }
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 #[cfg(test)]
@@ -71,15 +67,7 @@ mod tests {
     fn descriptors_are_told_from_other_paths() {
         assert_eq!(own_descriptor(Path::new("/dev/stdout")), Some(1));
         assert_eq!(own_descriptor(Path::new("/dev/fd/7")), Some(7));
-        for other in [
-            "/dev/null",
-            "7",
-            "/tmp/7",
-            "/",
-            "/dev/fd/x",
-            "/dev/fd/-1",
-            "stdout",
-        ] {
+        for other in ["/dev/null", "7", "/tmp/7", "/", "/dev/fd/x", "/dev/fd/-1", "stdout"] {
             assert_eq!(own_descriptor(Path::new(other)), None, "{other}");
         }
     }

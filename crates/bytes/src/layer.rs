@@ -104,10 +104,7 @@ impl Layer for Disk {
 
 /// The system says that this kind of file does not know this operation.
 pub(crate) fn is_unknown(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-    )
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
 #[cfg(unix)]
@@ -146,8 +143,7 @@ mod system {
 
     /// Only root may give files away; the group alone can often be kept. Says whether the group is the old one.
     fn give_away(file: &File, old: &Metadata) -> bool {
-        fchown(file, Some(old.uid()), Some(old.gid())).is_ok()
-            || fchown(file, None, Some(old.gid())).is_ok()
+        fchown(file, Some(old.uid()), Some(old.gid())).is_ok() || fchown(file, None, Some(old.gid())).is_ok()
     }
 }
 
@@ -159,10 +155,7 @@ mod system {
 
     pub(super) fn check_writable(path: &Path) -> io::Result<()> {
         if fs::metadata(path)?.permissions().readonly() {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "the file is marked as read-only",
-            ));
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is marked as read-only"));
         }
         Ok(())
     }
@@ -239,12 +232,7 @@ impl FaultyLayer {
     }
 
     fn with(fail_at: usize, fault: Fault) -> Self {
-        FaultyLayer {
-            fail_at,
-            fault,
-            write_limit_bytes: usize::MAX,
-            operations: Mutex::new(Vec::new()),
-        }
+        FaultyLayer { fail_at, fault, write_limit_bytes: usize::MAX, operations: Mutex::new(Vec::new()) }
     }
 
     /// Makes every write take at most `limit_bytes`.
@@ -265,9 +253,7 @@ impl FaultyLayer {
     }
 
     fn log(&self) -> std::sync::MutexGuard<'_, Vec<&'static str>> {
-        self.operations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.operations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn step(&self, operation: &'static str) -> io::Result<()> {

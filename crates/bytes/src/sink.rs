@@ -93,11 +93,7 @@ impl<'a> Sink<'a> {
     ///
     /// # Errors
     /// As for [`Sink::file`].
-    pub fn file_with(
-        layer: Arc<dyn Layer>,
-        path: impl AsRef<Path>,
-        options: FileOptions,
-    ) -> io::Result<Self> {
+    pub fn file_with(layer: Arc<dyn Layer>, path: impl AsRef<Path>, options: FileOptions) -> io::Result<Self> {
         let path = path.as_ref();
         let file = FileSink::create(layer, path, options)?;
         Ok(Self::new(path.display().to_string(), Kind::File(file)))
@@ -126,12 +122,7 @@ impl<'a> Sink<'a> {
     }
 
     fn new(name: String, kind: Kind<'a>) -> Self {
-        Sink {
-            name,
-            kind,
-            counters: Arc::new(Counters::new()),
-            failed: false,
-        }
+        Sink { name, kind, counters: Arc::new(Counters::new()), failed: false }
     }
 
     /// What to call this sink in messages: the path as given, "standard output", "memory" or the writer's name.
@@ -160,16 +151,9 @@ impl<'a> Sink<'a> {
             let kind = &mut self.kind;
             match retry(|| self.counters.transfer(|| kind.write(bytes)))? {
                 0 => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::WriteZero,
-                        "no more bytes are taken",
-                    ));
+                    return Err(io::Error::new(io::ErrorKind::WriteZero, "no more bytes are taken"));
                 }
-                count => {
-                    bytes = bytes
-                        .get(count..)
-                        .ok_or_else(|| overrun(count, bytes.len()))?
-                }
+                count => bytes = bytes.get(count..).ok_or_else(|| overrun(count, bytes.len()))?,
             }
         }
         Ok(())
@@ -195,10 +179,7 @@ impl<'a> Sink<'a> {
             Kind::Memory(data) => bytes = Some(data),
             Kind::Writer(mut writer) => retry(|| self.counters.waiting(|| writer.flush()))?,
         }
-        Ok(Finished {
-            counters: self.counters.snapshot(),
-            bytes,
-        })
+        Ok(Finished { counters: self.counters.snapshot(), bytes })
     }
 }
 
@@ -218,10 +199,7 @@ impl Kind<'_> {
 
 impl fmt::Debug for Sink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sink")
-            .field("name", &self.name)
-            .field("failed", &self.failed)
-            .finish_non_exhaustive()
+        f.debug_struct("Sink").field("name", &self.name).field("failed", &self.failed).finish_non_exhaustive()
     }
 }
 
@@ -241,8 +219,5 @@ fn stdout_file() -> io::Result<File> {
 #[cfg(windows)]
 fn stdout_file() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
-    io::stdout()
-        .as_handle()
-        .try_clone_to_owned()
-        .map(File::from)
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
 }

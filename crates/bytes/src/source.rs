@@ -112,15 +112,8 @@ impl<'a> Source<'a> {
     }
 
     fn new(name: String, kind: Kind<'a>) -> Self {
-        let shared = Shared {
-            name,
-            kind,
-            next: Mutex::new(0),
-            counters: Arc::new(Counters::new()),
-        };
-        Source {
-            shared: Arc::new(shared),
-        }
+        let shared = Shared { name, kind, next: Mutex::new(0), counters: Arc::new(Counters::new()) };
+        Source { shared: Arc::new(shared) }
     }
 
     fn from_file(mut file: File, name: String) -> io::Result<Self> {
@@ -147,10 +140,7 @@ impl<'a> Source<'a> {
     }
 
     /// Size in bytes, if known: of a file as it was when it was opened, of memory; `None` for streams.
-    #[allow(
-        clippy::len_without_is_empty,
-        reason = "a stream cannot say whether it is empty"
-    )]
+    #[allow(clippy::len_without_is_empty, reason = "a stream cannot say whether it is empty")]
     pub fn len(&self) -> Option<u64> {
         match &self.shared.kind {
             Kind::File(file) => Some(file.len),
@@ -179,14 +169,8 @@ impl<'a> Source<'a> {
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             Kind::File(file) => file.read_at(offset, out, &self.shared.counters),
-            Kind::Memory(memory) => self
-                .shared
-                .counters
-                .transfer(|| Ok(copy_from((**memory).as_ref(), offset, out))),
-            Kind::Stream(_) => Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "a stream can only be read in order",
-            )),
+            Kind::Memory(memory) => self.shared.counters.transfer(|| Ok(copy_from((**memory).as_ref(), offset, out))),
+            Kind::Stream(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "a stream can only be read in order")),
         }
     }
 
@@ -234,10 +218,7 @@ impl<'a> Source<'a> {
 
 impl fmt::Debug for Source<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source")
-            .field("name", &self.name())
-            .field("len", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Source").field("name", &self.name()).field("len", &self.len()).finish_non_exhaustive()
     }
 }
 
@@ -253,12 +234,7 @@ struct RegularFile {
 
 impl RegularFile {
     fn new(file: File, base: u64, metadata: &Metadata) -> Self {
-        RegularFile {
-            file,
-            base,
-            len: metadata.len().saturating_sub(base),
-            modified: metadata.modified().ok(),
-        }
+        RegularFile { file, base, len: metadata.len().saturating_sub(base), modified: metadata.modified().ok() }
     }
 
     /// Never reads past the length at opening: so there is no call that only finds the end, and growth cannot leak in.
@@ -297,10 +273,7 @@ impl RegularFile {
         } else {
             return Ok(());
         };
-        Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("the file changed while it was read: {change}"),
-        ))
+        Err(io::Error::new(io::ErrorKind::InvalidData, format!("the file changed while it was read: {change}")))
     }
 }
 
@@ -317,14 +290,7 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     fn new(reader: Box<dyn Read + Send + 'a>) -> Self {
-        Stream {
-            reader,
-            spill: Vec::new(),
-            spill_start: 0,
-            spill_end: 0,
-            ended: false,
-            failed: None,
-        }
+        Stream { reader, spill: Vec::new(), spill_start: 0, spill_end: 0, ended: false, failed: None }
     }
 
     fn read_full(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
@@ -391,10 +357,7 @@ fn checked_count(count: usize, asked: usize) -> io::Result<usize> {
 }
 
 fn copy_from(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
-    let rest = usize::try_from(offset)
-        .ok()
-        .and_then(|offset| bytes.get(offset..))
-        .unwrap_or_default();
+    let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
     let count = rest.len().min(out.len());
     out[..count].copy_from_slice(&rest[..count]);
     count
@@ -402,9 +365,7 @@ fn copy_from(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
 
 /// A reader that panicked under the lock left it in an unknown state: an error from then on, not a second panic.
 fn lock<T>(mutex: &Mutex<T>) -> io::Result<MutexGuard<'_, T>> {
-    mutex
-        .lock()
-        .map_err(|_| io::Error::other("an earlier read panicked"))
+    mutex.lock().map_err(|_| io::Error::other("an earlier read panicked"))
 }
 
 fn display(path: &Path) -> String {
@@ -422,10 +383,7 @@ fn refuse_irregular(metadata: &Metadata) -> io::Result<()> {
     if metadata.is_dir() {
         return Err(directory_error());
     }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("it is {}, not a regular file", kind_of(metadata)),
-    ))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {}, not a regular file", kind_of(metadata))))
 }
 
 #[cfg(unix)]
@@ -450,10 +408,7 @@ fn kind_of(_: &Metadata) -> &'static str {
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     // std adds O_CLOEXEC. Between the look at the file and here, somebody may have put a FIFO or a terminal in its place.
-    fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
+    fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
 #[cfg(windows)]
@@ -493,13 +448,7 @@ mod tests {
     fn opening_never_waits_and_the_second_look_refuses() {
         let name = format!("polyhaul-bytes-fifo-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        assert!(
-            Command::new("mkfifo")
-                .arg(&path)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let file = open_without_waiting(&path);
         fs::remove_file(&path).unwrap();
         assert!(refuse_irregular(&file.unwrap().metadata().unwrap()).is_err());

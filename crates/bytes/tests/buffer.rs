@@ -36,10 +36,7 @@ fn lines(seed: u64) -> Vec<u8> {
 fn records_are_the_same_for_any_source_and_split() {
     for seed in 0..5 {
         let data = lines(seed);
-        let expected: Vec<_> = data
-            .split_inclusive(|&b| b == b'\n')
-            .map(<[u8]>::to_vec)
-            .collect();
+        let expected: Vec<_> = data.split_inclusive(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
         assert_eq!(records(&mut Buffer::new(Source::memory(&data))), expected);
         let folder = Folder::new();
         let file = Source::open(folder.file("data", &data)).unwrap();
@@ -47,10 +44,7 @@ fn records_are_the_same_for_any_source_and_split() {
         for most in [777, BLOCK_BYTES - 1, BLOCK_BYTES, usize::MAX] {
             let mut random = Random::new(seed);
             let reader = hostile(&data, move |_, _| Answer::Give(1 + random.below(most)));
-            assert_eq!(
-                records(&mut Buffer::new(Source::reader(reader, "host"))),
-                expected
-            );
+            assert_eq!(records(&mut Buffer::new(Source::reader(reader, "host"))), expected);
         }
     }
 }
@@ -103,11 +97,7 @@ fn small_requests_become_large_reads() {
         while buffer.read(&mut pixel).unwrap() > 0 {}
         let seen = buffer.snapshot();
         assert_eq!(seen.bytes, data.len() as u64);
-        assert!(
-            seen.calls <= data.len().div_ceil(BLOCK_BYTES) as u64 + 4,
-            "{}",
-            seen.calls
-        );
+        assert!(seen.calls <= data.len().div_ceil(BLOCK_BYTES) as u64 + 4, "{}", seen.calls);
     }
 }
 
@@ -137,18 +127,8 @@ fn the_cap_holds_exactly() {
                 Ok(record) => assert!(fits && record.unwrap().len() == length),
                 Err(error) => {
                     assert!(!fits && error.kind() == ErrorKind::InvalidData);
-                    let inner = error
-                        .get_ref()
-                        .unwrap()
-                        .downcast_ref::<RecordTooLong>()
-                        .unwrap();
-                    assert_eq!(
-                        *inner,
-                        RecordTooLong {
-                            offset: 3,
-                            limit_bytes: 100
-                        }
-                    );
+                    let inner = error.get_ref().unwrap().downcast_ref::<RecordTooLong>().unwrap();
+                    assert_eq!(*inner, RecordTooLong { offset: 3, limit_bytes: 100 });
                     assert!(error.to_string().contains("100 bytes"));
                 }
             }
@@ -193,10 +173,7 @@ fn bytes_before_an_error_are_delivered() {
     });
     let mut buffer = Buffer::new(Source::reader(reader, "host"));
     assert_eq!(buffer.record(b'\n').unwrap().unwrap(), b"one\n");
-    assert_eq!(
-        buffer.record(b'\n').unwrap_err().kind(),
-        ErrorKind::ConnectionReset
-    );
+    assert_eq!(buffer.record(b'\n').unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert_eq!(buffer.pending(), b"tw");
 }
 
@@ -207,12 +184,7 @@ fn a_file_that_changes_is_an_error_at_the_latest_at_the_end() {
     for new_size in [1000, 2 << 20] {
         let mut buffer = Buffer::new(Source::open(&path).unwrap());
         buffer.record(b'\n').unwrap();
-        OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_len(new_size)
-            .unwrap();
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(new_size).unwrap();
         let error = std::io::copy(&mut buffer, &mut std::io::sink()).unwrap_err();
         assert!(error.to_string().contains("while it was read"), "{error}");
     }

@@ -102,16 +102,9 @@ fn fail_each_operation(has_old: bool, options: FileOptions, number: i32) -> Vec<
             assert!(error.to_string().contains("in its place"), "{error}");
             assert_eq!(fs::read(&path).unwrap(), new_content());
         } else {
-            assert_eq!(
-                fs::read(&path).ok().as_deref(),
-                has_old.then_some(&b"old"[..])
-            );
+            assert_eq!(fs::read(&path).ok().as_deref(), has_old.then_some(&b"old"[..]));
         }
-        let left = if has_old || path.exists() {
-            vec!["target"]
-        } else {
-            vec![]
-        };
+        let left = if has_old || path.exists() { vec!["target"] } else { vec![] };
         assert_eq!(folder.names(), left, "{operation}");
         failed.push(operation);
     }
@@ -121,13 +114,7 @@ fn fail_each_operation(has_old: bool, options: FileOptions, number: i32) -> Vec<
 fn whatever_fails_the_old_file_stays_and_nothing_is_left() {
     for number in errors() {
         let failed = fail_each_operation(true, durable(true), number);
-        let mut expected = vec![
-            "metadata",
-            "check_writable",
-            "open_folder",
-            "create_new",
-            "keep_attributes",
-        ];
+        let mut expected = vec!["metadata", "check_writable", "open_folder", "create_new", "keep_attributes"];
         expected.extend(["write"; 4]);
         expected.extend(["sync", "close", "rename", "sync_folder"]);
         if cfg!(windows) {
@@ -141,19 +128,7 @@ fn whatever_fails_the_old_file_stays_and_nothing_is_left() {
 fn whatever_fails_no_new_file_appears() {
     for number in errors() {
         let failed = fail_each_operation(false, durable(false), number);
-        assert_eq!(
-            failed,
-            [
-                "metadata",
-                "create_new",
-                "write",
-                "write",
-                "write",
-                "write",
-                "close",
-                "rename"
-            ]
-        );
+        assert_eq!(failed, ["metadata", "create_new", "write", "write", "write", "write", "close", "rename"]);
     }
 }
 
@@ -179,21 +154,9 @@ fn a_temporary_file_that_cannot_be_removed_is_told() {
     }
     let folder = Folder::new();
     let path = folder.file("target", b"old");
-    let error = write(Sink::file_with(
-        Arc::new(Stuck),
-        &path,
-        FileOptions::default(),
-    ))
-    .unwrap_err();
-    assert_eq!(
-        error.kind(),
-        ErrorKind::StorageFull,
-        "the first error counts"
-    );
-    assert!(
-        error.to_string().contains(".tmp could not be removed"),
-        "{error}"
-    );
+    let error = write(Sink::file_with(Arc::new(Stuck), &path, FileOptions::default())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StorageFull, "the first error counts");
+    assert!(error.to_string().contains(".tmp could not be removed"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"old");
 }
 
@@ -203,11 +166,7 @@ fn interrupted_and_short_writes_are_continued() {
     let path = folder.join("target");
     for n in 0..6 {
         let layer = Arc::new(FaultyLayer::new(n, ErrorKind::Interrupted).with_short_writes(50_000));
-        let result = write(Sink::file_with(
-            layer.clone(),
-            &path,
-            FileOptions::default(),
-        ));
+        let result = write(Sink::file_with(layer.clone(), &path, FileOptions::default()));
         if layer.fired() == Some("write") {
             assert_eq!(result.unwrap().counters.max_size, 50_000);
             assert_eq!(fs::read(&path).unwrap(), new_content());
@@ -220,12 +179,7 @@ fn durable_syncs_the_file_before_and_the_folder_after_the_rename() {
     let folder = Folder::new();
     for is_durable in [false, true] {
         let layer = Arc::new(FaultyLayer::harmless());
-        write(Sink::file_with(
-            layer.clone(),
-            folder.join("target"),
-            durable(is_durable),
-        ))
-        .unwrap();
+        write(Sink::file_with(layer.clone(), folder.join("target"), durable(is_durable))).unwrap();
         let operations = layer.operations();
         let last_write = operations.iter().rposition(|&o| o == "write").unwrap();
         let expected: &[&str] = match is_durable {
@@ -259,10 +213,7 @@ fn folders_and_missing_folders_are_explained() {
     assert_eq!(error.kind(), ErrorKind::IsADirectory);
     let error = write_file(&folder.join("missing/file")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(
-        error.to_string().contains("must exist and be writable"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("must exist and be writable"), "{error}");
     assert!(write_file(Path::new("")).is_err());
     assert!(write_file(Path::new("/")).is_err());
     assert!(write_file(&folder.join("..")).is_err());
@@ -272,12 +223,7 @@ fn folders_and_missing_folders_are_explained() {
 #[test]
 fn long_and_strange_names_work() {
     let folder = Folder::new();
-    for name in [
-        "x".repeat(255),
-        "é".repeat(100),
-        ".".to_owned() + &"日".repeat(60),
-        "a b'\"".replace('"', ""),
-    ] {
+    for name in ["x".repeat(255), "é".repeat(100), ".".to_owned() + &"日".repeat(60), "a b'\"".replace('"', "")] {
         write_file(&folder.join(&name)).unwrap();
         assert_eq!(folder.names(), [name.as_str()]);
         fs::remove_file(folder.join(&name)).unwrap();
@@ -320,14 +266,9 @@ impl<F: FnMut(usize) -> io::Result<usize>> Write for Taker<F> {
     }
 }
 
-fn write_to(
-    take: impl FnMut(usize) -> io::Result<usize> + Send + 'static,
-) -> (io::Result<Finished>, Vec<u8>) {
+fn write_to(take: impl FnMut(usize) -> io::Result<usize> + Send + 'static) -> (io::Result<Finished>, Vec<u8>) {
     let taken = Arc::new(Mutex::new(Vec::new()));
-    let result = write(Ok(Sink::writer(
-        Box::new(Taker(taken.clone(), take)),
-        "host",
-    )));
+    let result = write(Ok(Sink::writer(Box::new(Taker(taken.clone(), take)), "host")));
     let taken = taken.lock().unwrap().clone();
     (result, taken)
 }
@@ -337,11 +278,7 @@ fn hostile_writers_are_errors_and_slow_ones_are_not() {
     let mut call = 0;
     let (result, taken) = write_to(move |given| {
         call += 1;
-        if call % 2 == 0 {
-            Err(ErrorKind::Interrupted.into())
-        } else {
-            Ok(given.min(997))
-        }
+        if call % 2 == 0 { Err(ErrorKind::Interrupted.into()) } else { Ok(given.min(997)) }
     });
     result.unwrap();
     assert_eq!(taken, new_content());
@@ -393,14 +330,9 @@ mod unix {
     fn the_mode_of_a_replaced_file_is_kept_less_the_bits_that_writing_clears() {
         let folder = Folder::new();
         let path = folder.file("target", b"old");
-        for (old, new) in [
-            (0o600, 0o600),
-            (0o644, 0o644),
-            (0o777, 0o777),
-            (0o4755, 0o755),
-            (0o2770, 0o770),
-            (0o200, 0o200),
-        ] {
+        for (old, new) in
+            [(0o600, 0o600), (0o644, 0o644), (0o777, 0o777), (0o4755, 0o755), (0o2770, 0o770), (0o200, 0o200)]
+        {
             set_mode(&path, old);
             write_file(&path).unwrap();
             assert_eq!(mode(&path), new, "{old:o}");
@@ -477,13 +409,7 @@ mod unix {
     fn fifos_are_written_into() {
         let folder = Folder::new();
         let fifo = folder.join("fifo");
-        assert!(
-            Command::new("mkfifo")
-                .arg(&fifo)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let path = fifo.clone();
         let reader = std::thread::spawn(move || fs::read(path).unwrap());
         write(Sink::file(&fifo, durable(true))).unwrap();
@@ -511,10 +437,7 @@ mod unix {
         let folder = Folder::new();
         let path = folder.file("target", b"old");
         set_mode(&path, 0o444);
-        assert_eq!(
-            write_file(&path).unwrap_err().kind(),
-            ErrorKind::PermissionDenied
-        );
+        assert_eq!(write_file(&path).unwrap_err().kind(), ErrorKind::PermissionDenied);
         set_mode(&path, 0o644);
         set_mode(folder.path(), 0o555);
         let error = write_file(&path).unwrap_err();

@@ -37,10 +37,7 @@ fn a_file_is_read_at_any_place_by_any_thread() {
                 let mut block = vec![0; 50_000];
                 let count = source.read_at(i * 40_000, &mut block).unwrap();
                 let begin = i as usize * 40_000;
-                assert_eq!(
-                    block[..count],
-                    data[begin..(begin + 50_000).min(data.len())]
-                );
+                assert_eq!(block[..count], data[begin..(begin + 50_000).min(data.len())]);
             });
         }
     });
@@ -64,10 +61,7 @@ fn a_file_is_read_in_order_without_a_call_for_the_end() {
 fn empty_files_are_empty() {
     let folder = Folder::new();
     let path = folder.file("empty", b"");
-    for source in [
-        Source::open(&path).unwrap(),
-        Source::open_regular(&path).unwrap(),
-    ] {
+    for source in [Source::open(&path).unwrap(), Source::open_regular(&path).unwrap()] {
         assert_eq!(source.read_next(&mut [0; 100]).unwrap(), 0);
         source.check_unchanged().unwrap();
     }
@@ -94,10 +88,7 @@ fn memory_of_all_kinds_is_positioned_and_not_copied() {
 #[test]
 fn folders_say_that_they_are_folders() {
     let folder = Folder::new();
-    for error in [
-        Source::open(folder.path()).unwrap_err(),
-        Source::open_regular(folder.path()).unwrap_err(),
-    ] {
+    for error in [Source::open(folder.path()).unwrap_err(), Source::open_regular(folder.path()).unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::IsADirectory);
         assert!(error.to_string().contains("directory"), "{error}");
     }
@@ -117,10 +108,7 @@ fn a_file_that_shrinks_is_an_error_for_reader_and_check() {
     assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
     assert!(error.to_string().contains("shrank"), "{error}");
     assert_eq!(source.read_at(0, &mut vec![0; 100_000]).unwrap(), 100_000);
-    assert_eq!(
-        source.check_unchanged().unwrap_err().kind(),
-        ErrorKind::InvalidData
-    );
+    assert_eq!(source.check_unchanged().unwrap_err().kind(), ErrorKind::InvalidData);
 }
 
 #[test]
@@ -131,17 +119,12 @@ fn a_file_that_grows_or_is_touched_is_an_error() {
     source.check_unchanged().unwrap();
     let mut file = OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b"more").unwrap();
-    assert_eq!(
-        read_all(&source, 64).unwrap(),
-        [7; 100],
-        "growth does not leak in"
-    );
+    assert_eq!(read_all(&source, 64).unwrap(), [7; 100], "growth does not leak in");
     let message = source.check_unchanged().unwrap_err().to_string();
     assert!(message.contains("from 100 to 104"), "{message}");
 
     let source = Source::open(&path).unwrap();
-    file.set_modified(SystemTime::now() - Duration::from_secs(3600))
-        .unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
     let message = source.check_unchanged().unwrap_err().to_string();
     assert!(message.contains("modification"), "{message}");
 }
@@ -152,11 +135,7 @@ fn any_split_of_reads_gives_the_same_bytes() {
     let limits: [usize; 6] = [1, 2, 4095, BLOCK_BYTES - 1, BLOCK_BYTES, usize::MAX];
     for limit in limits {
         // One byte per call is slow enough to be tried with less data.
-        let data = if limit < 100 {
-            &data[..1000]
-        } else {
-            &data[..]
-        };
+        let data = if limit < 100 { &data[..1000] } else { &data[..] };
         for step in [3, 1000, BLOCK_BYTES, BLOCK_BYTES + 1, 4 * BLOCK_BYTES] {
             let mut random = Random::new(limit as u64);
             let reader = hostile(data, move |call, _| match call % 3 {
@@ -186,10 +165,7 @@ fn a_reader_is_never_asked_for_less_than_a_block() {
         let source = Source::reader(reader, "host");
         assert_eq!(read_all(&source, step).unwrap().len(), data.len());
         assert!(least.load(Relaxed) >= BLOCK_BYTES, "{step}");
-        assert!(
-            calls.load(Relaxed) <= data.len().div_ceil(BLOCK_BYTES) + 4,
-            "{step}"
-        );
+        assert!(calls.load(Relaxed) <= data.len().div_ceil(BLOCK_BYTES) + 4, "{step}");
     }
 }
 
@@ -200,11 +176,7 @@ fn errors_stay_and_the_reader_is_left_alone_after_them() {
         let seen = calls.clone();
         let reader = hostile(&[1; 1000], move |call, _| {
             seen.fetch_add(1, Relaxed);
-            if call == n {
-                Answer::Fail(ErrorKind::ConnectionReset)
-            } else {
-                Answer::Give(100)
-            }
+            if call == n { Answer::Fail(ErrorKind::ConnectionReset) } else { Answer::Give(100) }
         });
         let source = Source::reader(reader, "host");
         for _ in 0..2 {
@@ -291,13 +263,7 @@ mod unix {
     fn only_regular_files_are_opened_for_others_and_without_waiting() {
         let folder = Folder::new();
         let fifo = folder.join("fifo");
-        assert!(
-            Command::new("mkfifo")
-                .arg(&fifo)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         symlink(&fifo, folder.join("link")).unwrap();
         let _socket = UnixListener::bind(folder.join("socket")).unwrap();
         for (path, what) in [
@@ -333,13 +299,7 @@ mod unix {
 
         let folder = Folder::new();
         let fifo = folder.join("fifo");
-        assert!(
-            Command::new("mkfifo")
-                .arg(&fifo)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let path = fifo.clone();
         let writer = std::thread::spawn(move || fs::write(path, [5; 100_000]).unwrap());
         let source = Source::open(&fifo).unwrap();
@@ -351,11 +311,7 @@ mod unix {
     #[cfg(target_os = "linux")]
     fn files_that_claim_to_be_empty_are_read_nevertheless() {
         let source = Source::open("/proc/self/status").unwrap();
-        assert!(
-            read_all(&source, BLOCK_BYTES)
-                .unwrap()
-                .starts_with(b"Name:")
-        );
+        assert!(read_all(&source, BLOCK_BYTES).unwrap().starts_with(b"Name:"));
     }
 
     #[test]

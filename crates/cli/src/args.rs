@@ -24,11 +24,7 @@ Exit codes:
 /// Moves 3D assets between disk and memory as fast as the machine allows.
 #[derive(Debug, Parser)]
 #[command(name = "polyhaul", version, after_help = EXAMPLES)]
-#[command(
-    arg_required_else_help = true,
-    subcommand_required = true,
-    max_term_width = 100
-)]
+#[command(arg_required_else_help = true, subcommand_required = true, max_term_width = 100)]
 pub struct Cli {
     /// The options that every subcommand takes.
     #[command(flatten)]
@@ -91,13 +87,7 @@ pub struct Everywhere {
     #[arg(long, global = true)]
     pub strict: bool,
     /// What to do with a broken statement: stop, or leave it out and warn
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHAT",
-        value_enum,
-        default_value = "raise"
-    )]
+    #[arg(long, global = true, value_name = "WHAT", value_enum, default_value = "raise")]
     pub on_error: ErrorPolicy,
     /// Print exactly one JSON object on standard output, errors included
     ///
@@ -114,13 +104,7 @@ pub struct Everywhere {
     #[arg(long, global = true)]
     pub no_progress: bool,
     /// When to use colours; NO_COLOR in the environment turns them off too
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        value_enum,
-        default_value = "auto"
-    )]
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
     pub color: ColorWhen,
 }
 
@@ -173,20 +157,10 @@ pub struct ConvertArgs {
 #[command(next_help_heading = "Writing OBJ")]
 pub struct ObjArgs {
     /// The axis that faces forward: X, Y, Z, -X, -Y or -Z (NEGATIVE_X works too)
-    #[arg(
-        long,
-        value_name = "AXIS",
-        default_value = "-Z",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "AXIS", default_value = "-Z", allow_hyphen_values = true)]
     pub forward_axis: Direction,
     /// The axis that points up
-    #[arg(
-        long,
-        value_name = "AXIS",
-        default_value = "Y",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "AXIS", default_value = "Y", allow_hyphen_values = true)]
     pub up_axis: Direction,
     /// Multiply positions by this
     #[arg(long, value_name = "FACTOR", default_value = "1", allow_hyphen_values = true,
@@ -319,12 +293,8 @@ impl Everywhere {
             ErrorPolicy::Raise => Ok(OnError::Raise),
             ErrorPolicy::Warn if !self.strict => Ok(OnError::Warn),
             ErrorPolicy::Warn => {
-                let error = Error::new(
-                    ErrorKind::Usage,
-                    "--strict and --on-error warn contradict each other",
-                );
-                Err(error
-                    .with_hint("--strict stops at the first warning; leave one of the two out"))
+                let error = Error::new(ErrorKind::Usage, "--strict and --on-error warn contradict each other");
+                Err(error.with_hint("--strict stops at the first warning; leave one of the two out"))
             }
         }
     }
@@ -374,10 +344,7 @@ impl ObjArgs {
             return Ok(up.0);
         }
         let message = format!("--forward-axis {forward} and --up-axis {up} lie on one line");
-        let hint = format!(
-            "with --up-axis {up}, choose for example --forward-axis {}",
-            up.another()
-        );
+        let hint = format!("with --up-axis {up}, choose for example --forward-axis {}", up.another());
         Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
     }
 }

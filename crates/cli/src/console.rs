@@ -26,9 +26,7 @@ pub fn result(text: &str) -> bool {
         Ok(()) => true,
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => false,
         Err(error) => {
-            note(&format!(
-                "error: writing to standard output failed: {error}\n"
-            ));
+            note(&format!("error: writing to standard output failed: {error}\n"));
             false
         }
     }

@@ -54,28 +54,11 @@ impl Contents {
     /// Counts what a scene holds.
     pub fn counts(scene: &Scene) -> Contents {
         let [positions, uvs, normals, faces, lines, points, curves] = scene.totals();
-        let mut contents = Contents {
-            positions,
-            uvs,
-            normals,
-            faces,
-            lines,
-            points,
-            curves,
-            ..Contents::default()
-        };
+        let mut contents = Contents { positions, uvs, normals, faces, lines, points, curves, ..Contents::default() };
         contents.objects = scene.objects.len() as u64;
         contents.materials = scene.materials.len() as u64;
-        contents.missing_materials = scene
-            .materials
-            .iter()
-            .filter(|material| material.missing)
-            .count() as u64;
-        contents.textures = scene
-            .materials
-            .iter()
-            .map(|material| material.maps.len() as u64)
-            .sum();
+        contents.missing_materials = scene.materials.iter().filter(|material| material.missing).count() as u64;
+        contents.textures = scene.materials.iter().map(|material| material.maps.len() as u64).sum();
         for mesh in &scene.meshes {
             contents.colors += mesh.colors.len() as u64;
             contents.groups += mesh.groups.len() as u64;
@@ -120,27 +103,14 @@ impl Inventory {
     /// Looks through a scene.
     pub fn of(scene: &Scene) -> Inventory {
         let maps = scene.materials.iter().flat_map(|material| &material.maps);
-        let mut texture_files: Vec<_> = maps
-            .map(|map| map.file.clone())
-            .filter(|file| !file.is_empty())
-            .collect();
+        let mut texture_files: Vec<_> = maps.map(|map| map.file.clone()).filter(|file| !file.is_empty()).collect();
         texture_files.sort_unstable();
         texture_files.dedup();
         Inventory {
             contents: Contents::counts(scene),
-            bounds: scene
-                .bounds()
-                .map(|Bounds { min, max }| Extent { min, max }),
-            object_names: scene
-                .objects
-                .iter()
-                .map(|object| object.name.clone())
-                .collect(),
-            material_names: scene
-                .materials
-                .iter()
-                .map(|material| material.name.clone())
-                .collect(),
+            bounds: scene.bounds().map(|Bounds { min, max }| Extent { min, max }),
+            object_names: scene.objects.iter().map(|object| object.name.clone()).collect(),
+            material_names: scene.materials.iter().map(|material| material.name.clone()).collect(),
             material_libraries: scene.material_libraries.clone(),
             texture_files,
         }
@@ -151,9 +121,7 @@ impl Inventory {
         self.contents.add(&other.contents);
         let bounds = [self.bounds, other.bounds].into_iter().flatten();
         let boxes = bounds.map(|Extent { min, max }| Bounds { min, max });
-        self.bounds = boxes
-            .reduce(Bounds::union)
-            .map(|Bounds { min, max }| Extent { min, max });
+        self.bounds = boxes.reduce(Bounds::union).map(|Bounds { min, max }| Extent { min, max });
     }
 
     /// The table.
@@ -161,33 +129,16 @@ impl Inventory {
         let c = &self.contents;
         let mut text = String::new();
         let mut row = |name: &str, count: u64, note: String| {
-            let note = if note.is_empty() {
-                note
-            } else {
-                format!("  {note}")
-            };
+            let note = if note.is_empty() { note } else { format!("  {note}") };
             let _ = writeln!(text, "  {name:<10}{:>14}{note}", human::count(count));
         };
         row("objects", c.objects, named(&self.object_names));
-        row(
-            "positions",
-            c.positions,
-            if c.colors > 0 {
-                "with colours".into()
-            } else {
-                String::new()
-            },
-        );
+        row("positions", c.positions, if c.colors > 0 { "with colours".into() } else { String::new() });
         row("uvs", c.uvs, String::new());
         row("normals", c.normals, String::new());
         row("faces", c.faces, self.sizes());
         row("corners", c.corners, String::new());
-        for (name, count) in [
-            ("lines", c.lines),
-            ("points", c.points),
-            ("curves", c.curves),
-            ("groups", c.groups),
-        ] {
+        for (name, count) in [("lines", c.lines), ("points", c.points), ("curves", c.curves), ("groups", c.groups)] {
             if count > 0 {
                 row(name, count, String::new());
             }
@@ -205,11 +156,7 @@ impl Inventory {
 
     fn sizes(&self) -> String {
         let c = &self.contents;
-        let sizes = [
-            ("triangle", c.triangles),
-            ("quad", c.quads),
-            ("larger", c.polygons),
-        ];
+        let sizes = [("triangle", c.triangles), ("quad", c.quads), ("larger", c.polygons)];
         let some = sizes.into_iter().filter(|(_, count)| *count > 0);
         let words = some.map(|(word, count)| match word {
             "larger" => format!("{} larger", human::count(count)),
@@ -220,10 +167,7 @@ impl Inventory {
 
     fn bounds_row(&self) -> String {
         match self.bounds {
-            Some(Extent {
-                min: [a, b, c],
-                max: [x, y, z],
-            }) => {
+            Some(Extent { min: [a, b, c], max: [x, y, z] }) => {
                 format!("  {:<10}{:>14}  {a} {b} {c} to {x} {y} {z}\n", "bounds", "")
             }
             None => format!("  {:<10}{:>14}\n", "bounds", "none"),
@@ -232,11 +176,7 @@ impl Inventory {
 }
 
 fn named(names: &[String]) -> String {
-    let known: Vec<&str> = names
-        .iter()
-        .map(String::as_str)
-        .filter(|name| !name.is_empty())
-        .collect();
+    let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
     human::names(known.into_iter(), NAMES)
 }
 
@@ -246,25 +186,10 @@ mod tests {
     use polyhaul::model::{Elements, Mesh};
 
     fn scene() -> Scene {
-        let faces = Elements {
-            offsets: vec![0, 3, 7],
-            corner_positions: vec![0, 1, 2, 0, 1, 2, 3],
-            ..Elements::default()
-        };
-        let positions = vec![
-            [0.0, 0.1, 0.0],
-            [1.0, 0.0, 0.0],
-            [1.0, 1.0, 0.0],
-            [0.0, 1.0, -2.0],
-        ];
-        Scene {
-            meshes: vec![Mesh {
-                positions,
-                faces,
-                ..Mesh::default()
-            }],
-            ..Scene::default()
-        }
+        let faces =
+            Elements { offsets: vec![0, 3, 7], corner_positions: vec![0, 1, 2, 0, 1, 2, 3], ..Elements::default() };
+        let positions = vec![[0.0, 0.1, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, -2.0]];
+        Scene { meshes: vec![Mesh { positions, faces, ..Mesh::default() }], ..Scene::default() }
     }
 
     #[test]
@@ -274,14 +199,8 @@ mod tests {
         both.add(&one);
         both.add(&one);
         let value = serde_json::to_value(&both).unwrap();
-        assert_eq!(
-            (&value["faces"], &value["corners"]),
-            (&4.into(), &14.into())
-        );
-        assert_eq!(
-            (&value["triangles"], &value["quads"]),
-            (&2.into(), &2.into())
-        );
+        assert_eq!((&value["faces"], &value["corners"]), (&4.into(), &14.into()));
+        assert_eq!((&value["triangles"], &value["quads"]), (&2.into(), &2.into()));
         assert_eq!(value["bounds"]["min"][2], -2.0);
     }
 
@@ -295,13 +214,7 @@ mod tests {
     #[test]
     fn tables_line_up() {
         let table = Inventory::of(&scene()).table();
-        assert!(
-            table.contains("  faces                  2  1 triangle, 1 quad\n"),
-            "{table}"
-        );
-        assert!(
-            table.contains("bounds                    0 0 -2 to 1 1 0\n"),
-            "{table}"
-        );
+        assert!(table.contains("  faces                  2  1 triangle, 1 quad\n"), "{table}");
+        assert!(table.contains("bounds                    0 0 -2 to 1 1 0\n"), "{table}");
     }
 }

@@ -17,11 +17,7 @@ struct Details {
 
 /// Reads a scene and writes it.
 pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
-    let to = if format::is_stream(&args.output) {
-        JsonTo::Stderr
-    } else {
-        JsonTo::Stdout
-    };
+    let to = if format::is_stream(&args.output) { JsonTo::Stderr } else { JsonTo::Stdout };
     match convert(session, args) {
         Ok((details, report)) => {
             if session.talks() {
@@ -42,18 +38,8 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
     let contents = Contents::counts(&loaded.scene);
     let mut report = loaded.report;
     report.extend(session.save(&loaded.scene, &args.output, &write)?);
-    let (input, output) = (
-        args.input.display().to_string(),
-        args.output.display().to_string(),
-    );
-    Ok((
-        Details {
-            input,
-            output,
-            contents,
-        },
-        report,
-    ))
+    let (input, output) = (args.input.display().to_string(), args.output.display().to_string());
+    Ok((Details { input, output, contents }, report))
 }
 
 fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> {

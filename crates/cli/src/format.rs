@@ -15,9 +15,7 @@ pub fn parser() -> impl TypedValueParser<Value = Format> {
 }
 
 fn of_name(name: &str) -> Option<Format> {
-    let found = FORMATS
-        .iter()
-        .find(|(known, _)| name.eq_ignore_ascii_case(known));
+    let found = FORMATS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
     found.map(|(_, format)| *format)
 }
 
@@ -34,21 +32,13 @@ pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
     if is_stream(path) {
         return Ok(Format::Obj);
     }
-    let message = format!(
-        "the name {} does not tell a format to write",
-        path.display()
-    );
-    Err(Error::new(ErrorKind::Usage, message)
-        .with_hint(format!("end the name in {}, or give --to obj", known())))
+    let message = format!("the name {} does not tell a format to write", path.display());
+    Err(Error::new(ErrorKind::Usage, message).with_hint(format!("end the name in {}, or give --to obj", known())))
 }
 
 /// The name of an input in messages: the library's own words for standard input.
 pub fn input_name(path: &Path) -> String {
-    if is_stream(path) {
-        "standard input".into()
-    } else {
-        path.display().to_string()
-    }
+    if is_stream(path) { "standard input".into() } else { path.display().to_string() }
 }
 
 /// The known extensions, for messages.
@@ -62,20 +52,11 @@ mod tests {
 
     #[test]
     fn names_tell_formats() {
-        assert_eq!(
-            of_output(Path::new("a/b.OBJ"), None).ok(),
-            Some(Format::Obj)
-        );
+        assert_eq!(of_output(Path::new("a/b.OBJ"), None).ok(), Some(Format::Obj));
         assert!(of_output(Path::new("obj"), None).is_err());
-        assert_eq!(
-            Format::of_path(Path::new(&format!("x{}", known()))),
-            Some(Format::Obj)
-        );
+        assert_eq!(Format::of_path(Path::new(&format!("x{}", known()))), Some(Format::Obj));
         assert_eq!(of_output(Path::new("-"), None).ok(), Some(Format::Obj));
-        assert_eq!(
-            of_output(Path::new("x.bin"), Some(Format::Obj)).ok(),
-            Some(Format::Obj)
-        );
+        assert_eq!(of_output(Path::new("x.bin"), Some(Format::Obj)).ok(), Some(Format::Obj));
         let error = of_output(Path::new("x.bin"), None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
     }

@@ -30,11 +30,7 @@ pub fn bytes(value: u64) -> String {
 
 /// A duration: `0.12 s`, `3.4 ms`.
 pub fn seconds(value: f64) -> String {
-    if value < 0.1 {
-        format!("{:.1} ms", value * 1000.0)
-    } else {
-        format!("{value:.2} s")
-    }
+    if value < 0.1 { format!("{:.1} ms", value * 1000.0) } else { format!("{value:.2} s") }
 }
 
 /// A rate: `1,234 MB/s`; a dash where the time was too short to tell.
@@ -42,10 +38,7 @@ pub fn rate(bytes: u64, seconds: f64) -> String {
     if seconds <= 0.0 {
         return "-".into();
     }
-    format!(
-        "{} MB/s",
-        count((bytes as f64 / seconds / 1e6).round() as u64)
-    )
+    format!("{} MB/s", count((bytes as f64 / seconds / 1e6).round() as u64))
 }
 
 /// The word with its count, in the plural where that is right: `1 face`, `2 faces`.
@@ -75,27 +68,12 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(
-            [count(0), count(999), count(1000), count(1_234_567)],
-            ["0", "999", "1,000", "1,234,567"]
-        );
-        assert_eq!(
-            [bytes(999), bytes(1000), bytes(999_960)],
-            ["999 B", "1.0 kB", "1.0 MB"]
-        );
-        assert_eq!(
-            [bytes(104_200_000), bytes(5_000_000_000_000_000)],
-            ["104.2 MB", "5000.0 TB"]
-        );
+        assert_eq!([count(0), count(999), count(1000), count(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([bytes(999), bytes(1000), bytes(999_960)], ["999 B", "1.0 kB", "1.0 MB"]);
+        assert_eq!([bytes(104_200_000), bytes(5_000_000_000_000_000)], ["104.2 MB", "5000.0 TB"]);
         assert_eq!([seconds(0.0034), seconds(1.234)], ["3.4 ms", "1.23 s"]);
-        assert_eq!(
-            [rate(2_000_000_000, 1.0), rate(1, 0.0)],
-            ["2,000 MB/s", "-"]
-        );
-        assert_eq!(
-            [plural(1, "face"), plural(2, "face")],
-            ["1 face", "2 faces"]
-        );
+        assert_eq!([rate(2_000_000_000, 1.0), rate(1, 0.0)], ["2,000 MB/s", "-"]);
+        assert_eq!([plural(1, "face"), plural(2, "face")], ["1 face", "2 faces"]);
     }
 
     #[test]

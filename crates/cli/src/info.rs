@@ -40,8 +40,7 @@ struct Found<'a> {
 
 /// Says what is inside of each input.
 pub fn run(session: &Session, args: &InfoArgs) -> u8 {
-    if let Err(error) = many::check_streams(&args.inputs).and(session.everywhere.policy().map(drop))
-    {
+    if let Err(error) = many::check_streams(&args.inputs).and(session.everywhere.policy().map(drop)) {
         return session.fail("info", &error, JsonTo::Stdout);
     }
     let mut all = Vec::new();
@@ -50,10 +49,7 @@ pub fn run(session: &Session, args: &InfoArgs) -> u8 {
         if !show(session, &found) {
             return FAILED;
         }
-        let stop = found
-            .result
-            .as_ref()
-            .is_err_and(|error| error.kind() == ErrorKind::Cancelled);
+        let stop = found.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled);
         all.push(found);
         if stop {
             break;
@@ -64,20 +60,10 @@ pub fn run(session: &Session, args: &InfoArgs) -> u8 {
 
 /// Reads one input and counts what is inside.
 fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> Found<'a> {
-    let loaded = session
-        .read_options(&args.read)
-        .and_then(|options| session.load(path, &options));
+    let loaded = session.read_options(&args.read).and_then(|options| session.load(path, &options));
     match loaded {
-        Ok(loaded) => Found {
-            path,
-            result: Ok(Inventory::of(&loaded.scene)),
-            report: loaded.report,
-        },
-        Err(error) => Found {
-            path,
-            result: Err(error),
-            report: Report::default(),
-        },
+        Ok(loaded) => Found { path, result: Ok(Inventory::of(&loaded.scene)), report: loaded.report },
+        Err(error) => Found { path, result: Err(error), report: Report::default() },
     }
 }
 
@@ -102,10 +88,7 @@ fn show(session: &Session, found: &Found<'_>) -> bool {
 /// Adds up the counts, prints the object, and gives the exit code. One input stands at the top of
 /// the object, many stand in an array with their sums above it.
 fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
-    let error = all
-        .iter()
-        .rev()
-        .find_map(|found| found.result.as_ref().err());
+    let error = all.iter().rev().find_map(|found| found.result.as_ref().err());
     let failed = all.iter().filter(|found| found.result.is_err()).count();
     let code = many::exit_code(session, failed, all.len(), error);
     let mut sum = Inventory::default();
@@ -120,11 +103,7 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
             inventory,
             files: Vec::new(),
         }),
-        _ => Some(Details {
-            file: None,
-            inventory: &sum,
-            files: all.iter().map(entry).collect(),
-        }),
+        _ => Some(Details { file: None, inventory: &sum, files: all.iter().map(entry).collect() }),
     };
     session.finish("info", details, &report, (code, error), JsonTo::Stdout)
 }

@@ -75,10 +75,7 @@ pub fn document<T: Serialize>(
     report: &Report,
     error: Option<&Error>,
 ) -> String {
-    let phase = |phase: &polyhaul::report::Phase| Phase {
-        name: phase.name,
-        seconds: phase.elapsed.as_secs_f64(),
-    };
+    let phase = |phase: &polyhaul::report::Phase| Phase { name: phase.name, seconds: phase.elapsed.as_secs_f64() };
     line(&Document {
         command,
         details,
@@ -95,18 +92,13 @@ pub fn document<T: Serialize>(
 
 /// The object for arguments that make no sense.
 pub fn usage(message: &str) -> String {
-    let message = message
-        .trim_end()
-        .strip_prefix("error: ")
-        .unwrap_or(message)
-        .trim_end();
+    let message = message.trim_end().strip_prefix("error: ").unwrap_or(message).trim_end();
     let error = Failure::of("usage", &Diagnostic::new(message));
     line(&serde_json::json!({ "error": error }))
 }
 
 fn line(value: &impl Serialize) -> String {
-    let mut text =
-        serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+    let mut text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
     text.push('\n');
     text
 }
@@ -119,22 +111,13 @@ impl<'a> Warnings<'a> {
             message: &warning.diagnostic.message,
             place: At::new(&warning.diagnostic.place),
         });
-        Warnings {
-            total: log.total(),
-            counts: log.counts(),
-            listed: listed.collect(),
-        }
+        Warnings { total: log.total(), counts: log.counts(), listed: listed.collect() }
     }
 }
 
 impl At {
     fn new(place: &Place) -> At {
-        At {
-            file: place.file.to_string(),
-            line: place.line,
-            column: place.column,
-            offset: place.offset,
-        }
+        At { file: place.file.to_string(), line: place.line, column: place.column, offset: place.offset }
     }
 }
 
@@ -181,40 +164,17 @@ mod tests {
 
     #[test]
     fn a_document_has_the_shared_keys_and_its_own() {
-        let mut report = Report {
-            bytes_in: 7,
-            threads: 2,
-            ..Report::default()
-        };
-        let place = Place {
-            file: "a.obj".into(),
-            line: Some(3),
-            column: None,
-            offset: Some(9),
-        };
-        report.warnings.push(
-            "odd",
-            Diagnostic {
-                place,
-                ..Diagnostic::new("is odd")
-            },
-        );
+        let mut report = Report { bytes_in: 7, threads: 2, ..Report::default() };
+        let place = Place { file: "a.obj".into(), line: Some(3), column: None, offset: Some(9) };
+        report.warnings.push("odd", Diagnostic { place, ..Diagnostic::new("is odd") });
         report.phase("read", || ());
-        let value = parsed(&document(
-            "info",
-            Some(json!({"faces": 1})),
-            0.5,
-            &report,
-            None,
-        ));
+        let value = parsed(&document("info", Some(json!({"faces": 1})), 0.5, &report, None));
         assert_eq!(value["faces"], 1);
-        assert_eq!(
-            (&value["bytes_in"], &value["seconds"]),
-            (&json!(7), &json!(0.5))
-        );
+        assert_eq!((&value["bytes_in"], &value["seconds"]), (&json!(7), &json!(0.5)));
         assert_eq!(value["phases"][0]["name"], "read");
         assert_eq!(value["warnings"]["counts"], json!({"odd": 1}));
-        let listed = json!({"code": "odd", "message": "is odd", "file": "a.obj", "line": 3, "column": null, "offset": 9});
+        let listed =
+            json!({"code": "odd", "message": "is odd", "file": "a.obj", "line": 3, "column": null, "offset": 9});
         assert_eq!(value["warnings"]["listed"], json!([listed]));
         assert!(value.get("error").is_none());
     }
@@ -222,17 +182,8 @@ mod tests {
     #[test]
     fn errors_are_objects_too() {
         let error = Error::new(ErrorKind::Limit, "too long").with_hint("raise it");
-        let value = parsed(&document(
-            "convert",
-            None::<()>,
-            0.0,
-            &Report::default(),
-            Some(&error),
-        ));
-        assert_eq!(
-            (&value["error"]["kind"], &value["error"]["hint"]),
-            (&json!("limit"), &json!("raise it"))
-        );
+        let value = parsed(&document("convert", None::<()>, 0.0, &Report::default(), Some(&error)));
+        assert_eq!((&value["error"]["kind"], &value["error"]["hint"]), (&json!("limit"), &json!("raise it")));
         assert_eq!(value["warnings"]["total"], 0);
         let value = parsed(&usage("error: unknown option\n\nUsage: x\n"));
         assert_eq!(value["error"]["message"], "unknown option\n\nUsage: x");

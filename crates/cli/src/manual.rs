@@ -9,11 +9,7 @@ pub fn completions(args: &CompletionsArgs) -> u8 {
     // Into memory first: the generator does not expect standard output to fail.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "polyhaul", &mut script);
-    if console::bytes(&script) {
-        DONE
-    } else {
-        FAILED
-    }
+    if console::bytes(&script) { DONE } else { FAILED }
 }
 
 /// Prints the manual page, or writes one per subcommand to a folder.
@@ -25,10 +21,7 @@ pub fn pages(args: &ManArgs) -> u8 {
             .is_ok(),
         None => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut page)
-                .is_ok()
-                && console::bytes(&page)
+            clap_mangen::Man::new(Cli::command()).render(&mut page).is_ok() && console::bytes(&page)
         }
     };
     if done { DONE } else { FAILED }

@@ -11,10 +11,7 @@ pub fn check_streams(inputs: &[PathBuf]) -> Result<()> {
     if streams < 2 {
         return Ok(());
     }
-    let error = Error::new(
-        ErrorKind::Usage,
-        "standard input (-) is given more than once",
-    );
+    let error = Error::new(ErrorKind::Usage, "standard input (-) is given more than once");
     Err(error.with_hint("a file of that name is ./-"))
 }
 

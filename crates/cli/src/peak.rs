@@ -12,9 +12,7 @@ fn high_water_mark() -> Option<u64> {
         return None;
     }
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
@@ -29,11 +27,7 @@ fn usage() -> Option<u64> {
         }
         usage.assume_init()
     };
-    let unit = if cfg!(target_vendor = "apple") {
-        1
-    } else {
-        1024
-    };
+    let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
     u64::try_from(usage.ru_maxrss).ok().map(|peak| peak * unit)
 }
 

@@ -26,21 +26,13 @@ impl Bar {
     /// A bar for a job, where one is `wanted` and standard error is a terminal.
     pub fn new(label: String, wanted: bool) -> Bar {
         let shown = wanted && std::io::stderr().is_terminal();
-        Bar(shown.then(|| {
-            Arc::new(Lazy {
-                label,
-                start: Instant::now(),
-                bar: OnceLock::new(),
-            })
-        }))
+        Bar(shown.then(|| Arc::new(Lazy { label, start: Instant::now(), bar: OnceLock::new() })))
     }
 
     /// What the library calls.
     pub fn callback(&self) -> Option<Progress> {
         let lazy = self.0.clone()?;
-        Some(Progress(Arc::new(move |done, total| {
-            lazy.update(done, total)
-        })))
+        Some(Progress(Arc::new(move |done, total| lazy.update(done, total))))
     }
 }
 
@@ -50,9 +42,7 @@ impl Lazy {
         if self.start.elapsed() < QUIET_FOR {
             return;
         }
-        self.bar
-            .get_or_init(|| bar(&self.label, total))
-            .set_position(done);
+        self.bar.get_or_init(|| bar(&self.label, total)).set_position(done);
     }
 }
 
@@ -61,10 +51,8 @@ fn bar(label: &str, total: Option<u64>) -> ProgressBar {
         Some(total) => (ProgressBar::new(total), KNOWN),
         None => (ProgressBar::no_length(), UNKNOWN),
     };
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.with_style(style.progress_chars("=> "))
-        .with_message(label.to_owned())
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.with_style(style.progress_chars("=> ")).with_message(label.to_owned())
 }
 
 impl Drop for Bar {

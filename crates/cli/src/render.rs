@@ -30,9 +30,7 @@ pub fn warnings(warnings: &Warnings, shown: usize, stop: Option<&Diagnostic>) ->
         _ => warning(one),
     };
     let mut text: String = warnings.kept().iter().take(shown).map(show).collect();
-    let more = warnings
-        .total()
-        .saturating_sub(warnings.kept().len().min(shown) as u64);
+    let more = warnings.total().saturating_sub(warnings.kept().len().min(shown) as u64);
     if more > 0 {
         let counts = counts(warnings);
         let message = format!("{} more; in all: {counts}", human::plural(more, "warning"));
@@ -48,10 +46,7 @@ pub fn same(one: &Diagnostic, other: &Diagnostic) -> bool {
 
 /// How many warnings there are of each kind: `3 missing-material, 1 unknown-statement`.
 pub fn counts(warnings: &Warnings) -> String {
-    let each = warnings
-        .counts()
-        .iter()
-        .map(|(code, n)| format!("{} {code}", human::count(*n)));
+    let each = warnings.counts().iter().map(|(code, n)| format!("{} {code}", human::count(*n)));
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -77,18 +72,10 @@ fn without_line(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic) -
 }
 
 /// The form of a compiler: title, place, line, caret and label, hint.
-fn with_line(
-    level: Level<'_>,
-    code: Option<&str>,
-    diagnostic: &Diagnostic,
-    excerpt: &Excerpt,
-) -> String {
+fn with_line(level: Level<'_>, code: Option<&str>, diagnostic: &Diagnostic, excerpt: &Excerpt) -> String {
     let text = excerpt.text.replace(['\n', '\r'], " ");
     let mark = AnnotationKind::Primary.span(inside(&text, &excerpt.marked));
-    let label = diagnostic
-        .expected
-        .as_ref()
-        .map(|expected| format!("expected {}", human::safe(expected)));
+    let label = diagnostic.expected.as_ref().map(|expected| format!("expected {}", human::safe(expected)));
     let place = &diagnostic.place;
     let snippet = Snippet::source(text)
         .line_start(place.line.unwrap_or(1) as usize)
@@ -98,11 +85,7 @@ fn with_line(
     insert_place(&render(with_hint(group, diagnostic)), place)
 }
 
-fn titled<'a>(
-    level: Level<'a>,
-    code: Option<&'a str>,
-    title: String,
-) -> annotate_snippets::Title<'a> {
+fn titled<'a>(level: Level<'a>, code: Option<&'a str>, title: String) -> annotate_snippets::Title<'a> {
     let title = level.primary_title(title);
     match code {
         Some(code) => title.id(code),
@@ -130,19 +113,12 @@ fn insert_place(rendered: &str, place: &Place) -> String {
     let indent = place.line.map_or(0, |line| line.to_string().len());
     let (bold_blue, reset) = ("\u{1b}[1m\u{1b}[94m", "\u{1b}[0m");
     let place = human::safe(&place.to_string());
-    format!(
-        "{title}\n{:indent$}{bold_blue}-->{reset} {place}\n{rest}",
-        ""
-    )
+    format!("{title}\n{:indent$}{bold_blue}-->{reset} {place}\n{rest}", "")
 }
 
 /// The marked range, moved inside the text and onto borders of characters.
 fn inside(text: &str, marked: &Range<usize>) -> Range<usize> {
-    let floor = |index: usize| {
-        (0..=index.min(text.len()))
-            .rfind(|&i| text.is_char_boundary(i))
-            .unwrap_or(0)
-    };
+    let floor = |index: usize| (0..=index.min(text.len())).rfind(|&i| text.is_char_boundary(i)).unwrap_or(0);
     let start = floor(marked.start);
     start..floor(marked.end).max(start)
 }

@@ -12,16 +12,8 @@ fn number() -> Diagnostic {
         message: "this is not a number".into(),
         expected: Some("a number with a decimal point".into()),
         hint: Some("write 2.5".into()),
-        place: Place {
-            file: "models/a.obj".into(),
-            line: Some(12),
-            column: Some(5),
-            offset: Some(99),
-        },
-        excerpt: Some(Excerpt {
-            text: "v 1 2,5 3".into(),
-            marked: 4..7,
-        }),
+        place: Place { file: "models/a.obj".into(), line: Some(12), column: Some(5), offset: Some(99) },
+        excerpt: Some(Excerpt { text: "v 1 2,5 3".into(), marked: 4..7 }),
     }
 }
 
@@ -41,15 +33,8 @@ error: this is not a number
 
 #[test]
 fn a_warning_has_its_code_and_its_colour() {
-    let diagnostic = Diagnostic {
-        hint: None,
-        expected: None,
-        ..number()
-    };
-    let text = warning(&Warning {
-        code: "bad-number",
-        diagnostic,
-    });
+    let diagnostic = Diagnostic { hint: None, expected: None, ..number() };
+    let text = warning(&Warning { code: "bad-number", diagnostic });
     let golden = "\
 warning[bad-number]: this is not a number
   --> models/a.obj:12:5
@@ -58,34 +43,15 @@ warning[bad-number]: this is not a number
    |     ^^^
 ";
     assert_eq!(plain(&text), golden);
-    assert!(
-        text.contains("\u{1b}[33m") || text.contains("\u{1b}[93m"),
-        "{text:?}"
-    );
+    assert!(text.contains("\u{1b}[33m") || text.contains("\u{1b}[93m"), "{text:?}");
 }
 
 #[test]
 fn without_a_line_the_place_stands_before_the_message() {
-    let place = Place {
-        file: "a.obj".into(),
-        line: Some(7),
-        ..Place::default()
-    };
-    let diagnostic = Diagnostic {
-        place,
-        excerpt: None,
-        hint: None,
-        expected: None,
-        ..number()
-    };
-    assert_eq!(
-        plain(&error(&diagnostic)),
-        "error: a.obj:7: this is not a number\n"
-    );
-    assert_eq!(
-        plain(&error(&Diagnostic::new("out of luck"))),
-        "error: out of luck\n"
-    );
+    let place = Place { file: "a.obj".into(), line: Some(7), ..Place::default() };
+    let diagnostic = Diagnostic { place, excerpt: None, hint: None, expected: None, ..number() };
+    assert_eq!(plain(&error(&diagnostic)), "error: a.obj:7: this is not a number\n");
+    assert_eq!(plain(&error(&Diagnostic::new("out of luck"))), "error: out of luck\n");
 }
 
 #[test]
@@ -96,13 +62,7 @@ error: models/a.obj:12:5: this is not a number
  = note: expected a number with a decimal point
  = help: write 2.5
 ";
-    assert_eq!(
-        plain(&error(&Diagnostic {
-            excerpt: None,
-            ..number()
-        })),
-        golden
-    );
+    assert_eq!(plain(&error(&Diagnostic { excerpt: None, ..number() })), golden);
 }
 
 #[test]
@@ -117,19 +77,10 @@ fn an_excerpt_from_inside_a_long_line_keeps_the_true_column() {
 fn marks_outside_of_the_text_do_no_harm() {
     for marked in [0..0, 9..9, 5..100, 90..100, 100..usize::MAX, 6..7, 1..2] {
         for text in ["v 1 2,5 3", "", "vé€\u{1f600}é", "\t\n\r", "v 1\u{1b}[2J 3"] {
-            let excerpt = Some(Excerpt {
-                text: text.into(),
-                marked: marked.clone(),
-            });
-            let rendered = error(&Diagnostic {
-                excerpt,
-                ..number()
-            });
+            let excerpt = Some(Excerpt { text: text.into(), marked: marked.clone() });
+            let rendered = error(&Diagnostic { excerpt, ..number() });
             let rendered = plain(&rendered);
-            assert!(
-                rendered.starts_with("error: this is not a number\n  --> models/a.obj:12:5\n"),
-                "{rendered}"
-            );
+            assert!(rendered.starts_with("error: this is not a number\n  --> models/a.obj:12:5\n"), "{rendered}");
             assert!(!rendered.contains('\u{1b}'));
         }
     }
@@ -145,16 +96,9 @@ fn reversed_marks_do_no_harm() {
 #[test]
 fn an_excerpt_without_a_line_number() {
     let mut diagnostic = number();
-    diagnostic.place = Place {
-        file: "a.bin".into(),
-        offset: Some(64),
-        ..Place::default()
-    };
+    diagnostic.place = Place { file: "a.bin".into(), offset: Some(64), ..Place::default() };
     let text = plain(&error(&diagnostic));
-    assert!(
-        text.contains("--> a.bin: byte 64\n") && text.contains("v 1 2,5 3\n"),
-        "{text}"
-    );
+    assert!(text.contains("--> a.bin: byte 64\n") && text.contains("v 1 2,5 3\n"), "{text}");
 }
 
 #[test]
@@ -164,28 +108,12 @@ fn files_cannot_drive_the_terminal() {
         message: evil.into(),
         expected: Some(evil.into()),
         hint: Some(evil.into()),
-        place: Place {
-            file: evil.into(),
-            line: Some(1),
-            ..Place::default()
-        },
-        excerpt: Some(Excerpt {
-            text: evil.into(),
-            marked: 0..1,
-        }),
+        place: Place { file: evil.into(), line: Some(1), ..Place::default() },
+        excerpt: Some(Excerpt { text: evil.into(), marked: 0..1 }),
     };
-    for diagnostic in [
-        diagnostic.clone(),
-        Diagnostic {
-            excerpt: None,
-            ..diagnostic
-        },
-    ] {
+    for diagnostic in [diagnostic.clone(), Diagnostic { excerpt: None, ..diagnostic }] {
         let text = error(&diagnostic);
-        assert!(
-            !text.contains("\u{1b}]") && !text.contains(['\u{7}', '\u{202e}']),
-            "{text:?}"
-        );
+        assert!(!text.contains("\u{1b}]") && !text.contains(['\u{7}', '\u{202e}']), "{text:?}");
         assert_eq!(plain(&text).matches("\nerror: b").count(), 0, "{text}");
     }
 }

@@ -6,9 +6,7 @@ use crate::signals::Signals;
 use crate::{DONE, FAILED, USAGE, console, format, human, json, peak, render};
 use polyhaul::model::Scene;
 use polyhaul::options::{OnError, RunOptions};
-use polyhaul::{
-    Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions,
-};
+use polyhaul::{Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -34,11 +32,7 @@ impl Session {
     /// Starts the clock and catches signals.
     pub fn new(everywhere: Everywhere) -> Session {
         console::set_color(everywhere.color);
-        Session {
-            everywhere,
-            signals: Signals::install(),
-            start: Instant::now(),
-        }
+        Session { everywhere, signals: Signals::install(), start: Instant::now() }
     }
 
     /// Whether text for people is wanted, beyond errors.
@@ -68,14 +62,7 @@ impl Session {
     pub fn lenient_options(&self, args: &ReadArgs) -> ReadOptions {
         let (run, limits) = (self.run_options(), args.limits());
         let (format, allow_outside) = (args.from, args.allow_outside);
-        ReadOptions {
-            format,
-            run,
-            limits,
-            allow_outside,
-            on_error: OnError::Warn,
-            ..ReadOptions::default()
-        }
+        ReadOptions { format, run, limits, allow_outside, on_error: OnError::Warn, ..ReadOptions::default() }
     }
 
     /// The options for running anything.
@@ -90,11 +77,7 @@ impl Session {
 
     /// Reads `path`, or standard input.
     pub fn load(&self, path: &Path, options: &ReadOptions) -> Result<Loaded> {
-        let input = if format::is_stream(path) {
-            Input::Stdin
-        } else {
-            Input::Path(path.into())
-        };
+        let input = if format::is_stream(path) { Input::Stdin } else { Input::Path(path.into()) };
         self.load_input(input, path, options)
     }
 
@@ -120,10 +103,7 @@ impl Session {
 
     fn bar(&self, doing: &str, path: &Path) -> Bar {
         let wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
-        Bar::new(
-            format!("{doing} {}", human::safe(&path.display().to_string())),
-            wanted,
-        )
+        Bar::new(format!("{doing} {}", human::safe(&path.display().to_string())), wanted)
     }
 
     /// Shows the first warnings to people.
@@ -145,17 +125,10 @@ impl Session {
         if !self.talks() || !self.everywhere.verbose {
             return;
         }
-        let time = |phase: &polyhaul::report::Phase| {
-            format!(
-                "{} {}",
-                phase.name,
-                human::seconds(phase.elapsed.as_secs_f64())
-            )
-        };
+        let time =
+            |phase: &polyhaul::report::Phase| format!("{} {}", phase.name, human::seconds(phase.elapsed.as_secs_f64()));
         let phases: Vec<_> = report.phases.iter().map(time).collect();
-        let peak = peak::bytes().map_or(String::new(), |peak| {
-            format!("; peak memory {}", human::bytes(peak))
-        });
+        let peak = peak::bytes().map_or(String::new(), |peak| format!("; peak memory {}", human::bytes(peak)));
         let threads = human::plural(report.threads as u64, "thread");
         console::note(&format!("time: {}; {threads}{peak}\n", phases.join(", ")));
     }
@@ -186,13 +159,7 @@ impl Session {
     pub fn fail(&self, command: &str, error: &Error, to: JsonTo) -> u8 {
         self.show_error(error);
         let code = self.exit_code(Some(error));
-        self.finish(
-            command,
-            None::<()>,
-            &Report::default(),
-            (code, Some(error)),
-            to,
-        )
+        self.finish(command, None::<()>, &Report::default(), (code, Some(error)), to)
     }
 
     /// The exit code that stands for an error.

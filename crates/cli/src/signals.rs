@@ -55,11 +55,7 @@ impl Signals {
         self.holds.fetch_add(1, Ordering::SeqCst);
         let hold = Hold(self.holds.clone());
         // Counted first and checked then: the watching thread does it the other way round.
-        if self.caught.load(Ordering::SeqCst) == 0 {
-            Ok(hold)
-        } else {
-            Err(Error::cancelled())
-        }
+        if self.caught.load(Ordering::SeqCst) == 0 { Ok(hold) } else { Err(Error::cancelled()) }
     }
 
     /// A thread waits for signals, so that what they cause need not be safe inside of a handler.
@@ -75,10 +71,7 @@ impl Signals {
                 watched.arrived(signal as usize);
             }
         };
-        std::thread::Builder::new()
-            .name("signals".into())
-            .spawn(watch)
-            .map(drop)
+        std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
     }
 
     /// Without a thread that waits: the second signal ends a read that hangs.
@@ -87,11 +80,7 @@ impl Signals {
         use signal_hook::consts::{SIGINT, SIGTERM};
         for signal in [SIGINT, SIGTERM] {
             // In this order: the first signal sets the flag, and the second finds it set.
-            signal_hook::flag::register_conditional_shutdown(
-                signal,
-                128 + signal,
-                self.cancel.flag(),
-            )?;
+            signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, self.cancel.flag())?;
             signal_hook::flag::register_usize(signal, self.caught.clone(), signal as usize)?;
             signal_hook::flag::register(signal, self.cancel.flag())?;
         }
@@ -113,9 +102,7 @@ impl Signals {
             }
             std::process::exit(128 + signal as i32);
         };
-        let _ = std::thread::Builder::new()
-            .name("leave".into())
-            .spawn(leave);
+        let _ = std::thread::Builder::new().name("leave".into()).spawn(leave);
     }
 }
 
@@ -135,15 +122,9 @@ mod tests {
         let hold = signals.hold().unwrap();
         assert_eq!(signals.holds.load(Ordering::SeqCst), 1);
         drop(hold);
-        assert_eq!(
-            (signals.holds.load(Ordering::SeqCst), signals.exit_code()),
-            (0, None)
-        );
+        assert_eq!((signals.holds.load(Ordering::SeqCst), signals.exit_code()), (0, None));
         signals.caught.store(15, Ordering::SeqCst);
         assert!(signals.hold().is_err());
-        assert_eq!(
-            (signals.holds.load(Ordering::SeqCst), signals.exit_code()),
-            (0, Some(143))
-        );
+        assert_eq!((signals.holds.load(Ordering::SeqCst), signals.exit_code()), (0, Some(143)));
     }
 }

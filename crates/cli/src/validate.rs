@@ -52,10 +52,7 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
         if !show(session, &checked) {
             return FAILED;
         }
-        let stop = checked
-            .error
-            .as_ref()
-            .is_some_and(|error| error.kind() == ErrorKind::Cancelled);
+        let stop = checked.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
         all.push(checked);
         if stop {
             break;
@@ -72,19 +69,9 @@ fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> Checked<
             checks::degenerate_faces(&scene, path, &mut report.warnings);
             checks::missing_textures(&scene, path, &mut report.warnings);
             let strict = session.everywhere.strict && !report.warnings.is_empty();
-            Checked {
-                path,
-                valid: error.is_none() && !strict,
-                report,
-                error,
-            }
+            Checked { path, valid: error.is_none() && !strict, report, error }
         }
-        Err(error) => Checked {
-            path,
-            report: Report::default(),
-            error: Some(error),
-            valid: false,
-        },
+        Err(error) => Checked { path, report: Report::default(), error: Some(error), valid: false },
     }
 }
 
@@ -95,10 +82,7 @@ fn read(session: &Session, path: &Path, options: &ReadOptions) -> Result<(Loaded
     if loaded.report.warnings.is_empty() {
         return Ok((loaded, None));
     }
-    let default = ReadOptions {
-        on_error: OnError::Raise,
-        ..options.clone()
-    };
+    let default = ReadOptions { on_error: OnError::Raise, ..options.clone() };
     let error = session.load_input(again.input(path), path, &default).err();
     Ok((loaded, error))
 }
@@ -117,11 +101,7 @@ impl Again {
         }
         // A pipe with a name (`<(...)` in a shell) gives its bytes once.
         let pipe = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-        Ok(Again(if pipe {
-            Some(std::fs::read(path).map_err(io)?)
-        } else {
-            None
-        }))
+        Ok(Again(if pipe { Some(std::fs::read(path).map_err(io)?) } else { None }))
     }
 
     fn input(&mut self, path: &Path) -> Input {
@@ -139,18 +119,10 @@ fn show(session: &Session, checked: &Checked<'_>) -> bool {
     }
     let (warnings, error) = (&checked.report.warnings, checked.error.as_ref());
     if session.talks() {
-        console::note(&render::warnings(
-            warnings,
-            KEPT,
-            error.map(Error::diagnostic),
-        ));
+        console::note(&render::warnings(warnings, KEPT, error.map(Error::diagnostic)));
     }
     if let Some(error) = error {
-        let shown = session.talks()
-            && warnings
-                .kept()
-                .iter()
-                .any(|w| render::same(&w.diagnostic, error.diagnostic()));
+        let shown = session.talks() && warnings.kept().iter().any(|w| render::same(&w.diagnostic, error.diagnostic()));
         if !shown {
             session.show_error(error);
         }
@@ -165,11 +137,7 @@ fn verdict(checked: &Checked<'_>) -> String {
     let warnings = &checked.report.warnings;
     let counts = match warnings.total() {
         0 => String::new(),
-        total => format!(
-            " with {}: {}",
-            human::plural(total, "complaint"),
-            render::counts(warnings)
-        ),
+        total => format!(" with {}: {}", human::plural(total, "complaint"), render::counts(warnings)),
     };
     let word = if checked.valid { "valid" } else { "failed" };
     format!("{name}: {word}{counts}\n")
@@ -181,19 +149,9 @@ fn finish(session: &Session, all: &[Checked<'_>]) -> u8 {
     let failed = all.iter().filter(|checked| !checked.valid).count();
     let code = many::exit_code(session, failed, all.len(), error);
     let mut report = Report::default();
-    all.iter()
-        .for_each(|checked| report.extend(checked.report.clone()));
-    let details = Details {
-        valid: failed == 0,
-        files: all.iter().map(entry).collect(),
-    };
-    session.finish(
-        "validate",
-        Some(details),
-        &report,
-        (code, error),
-        JsonTo::Stdout,
-    )
+    all.iter().for_each(|checked| report.extend(checked.report.clone()));
+    let details = Details { valid: failed == 0, files: all.iter().map(entry).collect() };
+    session.finish("validate", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
 /// One input's place in the array `files`.

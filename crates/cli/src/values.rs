@@ -8,12 +8,9 @@ const KIB: u64 = 1 << 10;
 
 /// A size in bytes: `64MB` and `64M` are 64,000,000, `64MiB` is 67,108,864, `64` is 64.
 pub fn size(text: &str) -> Result<u64, String> {
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let factor = unit_bytes(unit.trim())
-        .ok_or("the unit is one of B, KB, MB, GB, TB, KiB, MiB, GiB, TiB")?;
+    let factor = unit_bytes(unit.trim()).ok_or("the unit is one of B, KB, MB, GB, TB, KiB, MiB, GiB, TiB")?;
     // Whole numbers stay exact; only a fraction goes through floating point.
     let bytes = match number.parse::<u64>() {
         Ok(whole) => whole.checked_mul(factor),
@@ -48,11 +45,7 @@ fn unit_bytes(unit: &str) -> Option<u64> {
 /// The size of the demo's scene: less says nothing about rates, more passes 32-bit indices.
 pub fn demo_size(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
-    if (100_000..=4_000_000_000).contains(&bytes) {
-        Ok(bytes)
-    } else {
-        Err("choose from 100KB to 4GB".into())
-    }
+    if (100_000..=4_000_000_000).contains(&bytes) { Ok(bytes) } else { Err("choose from 100KB to 4GB".into()) }
 }
 
 /// A factor above 0.
@@ -78,10 +71,7 @@ const DIRECTIONS: [(Axis, &str, &str); 6] = [
 
 impl Direction {
     fn index(self) -> usize {
-        DIRECTIONS
-            .iter()
-            .position(|entry| entry.0 == self.0)
-            .unwrap_or_default()
+        DIRECTIONS.iter().position(|entry| entry.0 == self.0).unwrap_or_default()
     }
 
     /// The axis without its sign: 0, 1 or 2.
@@ -106,12 +96,8 @@ impl FromStr for Direction {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let upper = text.to_ascii_uppercase();
-        let found = DIRECTIONS
-            .iter()
-            .find(|entry| upper == entry.1 || upper == entry.2);
-        found
-            .map(|entry| Direction(entry.0))
-            .ok_or("expected X, Y, Z, -X, -Y or -Z".into())
+        let found = DIRECTIONS.iter().find(|entry| upper == entry.1 || upper == entry.2);
+        found.map(|entry| Direction(entry.0)).ok_or("expected X, Y, Z, -X, -Y or -Z".into())
     }
 }
 
@@ -155,16 +141,10 @@ pub fn limit(text: &str) -> Result<Limit, String> {
         "files" => |limits| &mut limits.files,
         "referenced_file_bytes" => |limits| &mut limits.referenced_file_bytes,
         _ => {
-            return Err(
-                "the limits are line_bytes, name_bytes, elements, files, referenced_file_bytes"
-                    .into(),
-            );
+            return Err("the limits are line_bytes, name_bytes, elements, files, referenced_file_bytes".into());
         }
     };
-    Ok(Limit {
-        field,
-        value: size(value)?,
-    })
+    Ok(Limit { field, value: size(value)? })
 }
 
 #[cfg(test)]
@@ -185,17 +165,7 @@ mod tests {
         for (text, bytes) in good {
             assert_eq!(size(text), Ok(bytes), "{text}");
         }
-        for text in [
-            "",
-            "0",
-            "MB",
-            "-1",
-            "1e3",
-            "1..5MB",
-            "5XB",
-            "99999999999999TB",
-            "1.5.5",
-        ] {
+        for text in ["", "0", "MB", "-1", "1e3", "1..5MB", "5XB", "99999999999999TB", "1.5.5"] {
             assert!(size(text).is_err(), "{text}");
         }
     }
@@ -225,13 +195,7 @@ mod tests {
     fn limits_change_one_field() {
         let mut limits = Limits::default();
         limit("line-bytes=1MB").unwrap().apply(&mut limits);
-        assert_eq!(
-            limits,
-            Limits {
-                line_bytes: 1_000_000,
-                ..Limits::default()
-            }
-        );
+        assert_eq!(limits, Limits { line_bytes: 1_000_000, ..Limits::default() });
         assert!(limit("speed=1").is_err() && limit("files").is_err() && limit("files=x").is_err());
     }
 

@@ -8,22 +8,11 @@ use std::fs;
 
 #[track_caller]
 fn has_shared_keys(value: &Value) {
-    for key in [
-        "bytes_in",
-        "bytes_out",
-        "seconds",
-        "phases",
-        "peak_bytes",
-        "threads",
-        "warnings",
-    ] {
+    for key in ["bytes_in", "bytes_out", "seconds", "phases", "peak_bytes", "threads", "warnings"] {
         assert!(value.get(key).is_some(), "{key} is missing in {value}");
     }
     for key in ["total", "counts", "listed"] {
-        assert!(
-            value["warnings"].get(key).is_some(),
-            "warnings.{key} is missing in {value}"
-        );
+        assert!(value["warnings"].get(key).is_some(), "warnings.{key} is missing in {value}");
     }
 }
 
@@ -32,24 +21,11 @@ fn info_counts() {
     let ran = run_with(&["info", "--json", "-"], SOUND.as_bytes()).expect(0);
     let value = ran.json();
     has_shared_keys(&value);
-    let counts = [
-        ("objects", 1),
-        ("positions", 4),
-        ("uvs", 0),
-        ("normals", 0),
-        ("faces", 2),
-        ("corners", 7),
-    ];
-    for (key, count) in counts
-        .into_iter()
-        .chain([("materials", 0), ("triangles", 1), ("quads", 1)])
-    {
+    let counts = [("objects", 1), ("positions", 4), ("uvs", 0), ("normals", 0), ("faces", 2), ("corners", 7)];
+    for (key, count) in counts.into_iter().chain([("materials", 0), ("triangles", 1), ("quads", 1)]) {
         assert_eq!(value[key], count, "{key}");
     }
-    assert_eq!(
-        value["bounds"],
-        json!({"min": [0.0, 0.0, -2.5], "max": [1.0, 1.0, 0.0]})
-    );
+    assert_eq!(value["bounds"], json!({"min": [0.0, 0.0, -2.5], "max": [1.0, 1.0, 0.0]}));
     assert_eq!(value["bytes_in"], SOUND.len());
     assert_eq!(value["object_names"], json!(["thing"]));
     assert!(ran.stderr.is_empty());
@@ -58,19 +34,13 @@ fn info_counts() {
 #[test]
 fn info_talks_to_people() {
     let ran = run(&["info", &data("good/assimp/box.obj")]).expect(0);
-    assert!(
-        ran.stdout.contains("6 quads") && ran.stdout.contains("-0.5 -0.5 -0.5 to 0.5 0.5 0.5"),
-        "{ran:?}"
-    );
+    assert!(ran.stdout.contains("6 quads") && ran.stdout.contains("-0.5 -0.5 -0.5 to 0.5 0.5 0.5"), "{ran:?}");
 }
 
 #[test]
 fn an_empty_scene_has_no_bounds() {
     let value = run_with(&["info", "--json", "-"], b"").expect(0).json();
-    assert_eq!(
-        (&value["bounds"], &value["objects"]),
-        (&Value::Null, &json!(0))
-    );
+    assert_eq!((&value["bounds"], &value["objects"]), (&Value::Null, &json!(0)));
 }
 
 #[test]
@@ -80,16 +50,10 @@ fn several_files_are_an_array_with_sums() {
     let value = run(&["info", "--json", &one, &two]).expect(0).json();
     has_shared_keys(&value);
     assert_eq!(value["faces"], 4);
-    assert_eq!(
-        (&value["files"][1]["file"], &value["files"][1]["faces"]),
-        (&json!(two), &json!(2))
-    );
+    assert_eq!((&value["files"][1]["file"], &value["files"][1]["faces"]), (&json!(two), &json!(2)));
     let ran = run(&["info", "--json", &one, &folder.path("none.obj")]).expect(3);
     let value = ran.json();
-    assert_eq!(
-        (&value["faces"], &value["files"][1]["error"]["kind"]),
-        (&json!(2), &json!("io"))
-    );
+    assert_eq!((&value["faces"], &value["files"][1]["error"]["kind"]), (&json!(2), &json!("io")));
     run(&["info", &folder.path("none.obj"), &folder.path("nine.obj")]).expect(1);
 }
 
@@ -98,35 +62,19 @@ fn errors_show_the_place() {
     let folder = Folder::new("scenes-errors");
     let scene = folder.file("broken.obj", BROKEN);
     let ran = run(&["info", &scene]).expect(1);
-    assert!(
-        ran.stdout.is_empty() && ran.stderr.starts_with("error: "),
-        "{ran:?}"
-    );
-    assert!(
-        ran.stderr.contains(&format!("--> {scene}:6:")) && ran.stderr.contains("6 | f 1 2 9"),
-        "{ran:?}"
-    );
+    assert!(ran.stdout.is_empty() && ran.stderr.starts_with("error: "), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("--> {scene}:6:")) && ran.stderr.contains("6 | f 1 2 9"), "{ran:?}");
     let ran = run(&["info", "--json", &scene]).expect(1);
     let error = &ran.json()["error"];
-    assert_eq!(
-        (&error["kind"], &error["line"], &error["file"]),
-        (&json!("malformed"), &json!(6), &json!(scene))
-    );
+    assert_eq!((&error["kind"], &error["line"], &error["file"]), (&json!("malformed"), &json!(6), &json!(scene)));
     assert!(error["column"].is_u64() && error["offset"].is_u64() && ran.stderr.is_empty());
 }
 
 #[test]
 fn a_missing_file_is_an_error() {
-    for args in [
-        &["info", "none.obj"][..],
-        &["validate", "none.obj"],
-        &["convert", "none.obj", "out.obj"],
-    ] {
+    for args in [&["info", "none.obj"][..], &["validate", "none.obj"], &["convert", "none.obj", "out.obj"]] {
         let ran = run(args).expect(1);
-        assert!(
-            ran.stderr.starts_with("error: ") && ran.stderr.contains("none.obj"),
-            "{ran:?}"
-        );
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("none.obj"), "{ran:?}");
         let value = run(&[&["--json"], args].concat()).expect(1).json();
         assert_eq!(value["error"]["kind"], "io");
     }
@@ -137,30 +85,19 @@ fn what_is_no_scene_says_so() {
     let folder = Folder::new("scenes-none");
     let file = folder.file("letter.txt", "Dear reader,\nf this\n");
     let ran = run(&["info", &file]);
-    assert!(
-        matches!(ran.code, 1 | 2) && ran.stderr.contains("help: "),
-        "{ran:?}"
-    );
+    assert!(matches!(ran.code, 1 | 2) && ran.stderr.contains("help: "), "{ran:?}");
 }
 
 #[test]
 fn on_error_warn_goes_on() {
-    let ran = run_with(
-        &["info", "--json", "--on-error", "warn", "-"],
-        BROKEN.as_bytes(),
-    )
-    .expect(0);
+    let ran = run_with(&["info", "--json", "--on-error", "warn", "-"], BROKEN.as_bytes()).expect(0);
     let value = ran.json();
     assert_eq!(value["faces"], 1);
     assert!(value["warnings"]["total"].as_u64() >= Some(1));
     assert_eq!(value["warnings"]["listed"][0]["line"], 6);
     let ran = run_with(&["info", "--on-error", "warn", "-"], BROKEN.as_bytes()).expect(0);
     assert!(ran.stderr.starts_with("warning["), "{ran:?}");
-    let ran = run_with(
-        &["info", "-q", "--on-error", "warn", "-"],
-        BROKEN.as_bytes(),
-    )
-    .expect(0);
+    let ran = run_with(&["info", "-q", "--on-error", "warn", "-"], BROKEN.as_bytes()).expect(0);
     assert!(ran.stderr.is_empty() && !ran.stdout.is_empty());
 }
 
@@ -169,30 +106,16 @@ fn converting_twice_gives_the_same_bytes() {
     let folder = Folder::new("scenes-convert");
     let (one, two) = (folder.path("one.obj"), folder.path("two.obj"));
     let ran = run(&["convert", &data("good/assimp/box.obj"), &one]).expect(0);
-    assert!(
-        ran.stdout.is_empty() && ran.stderr.contains("6 faces"),
-        "{ran:?}"
-    );
-    assert!(
-        run(&["convert", "-q", &one, &two])
-            .expect(0)
-            .stderr
-            .is_empty()
-    );
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("6 faces"), "{ran:?}");
+    assert!(run(&["convert", "-q", &one, &two]).expect(0).stderr.is_empty());
     let geometry = |path: &str| {
         let text = fs::read_to_string(path).unwrap();
-        text.lines()
-            .filter(|line| !line.starts_with("mtllib"))
-            .collect::<Vec<_>>()
-            .join("\n")
+        text.lines().filter(|line| !line.starts_with("mtllib")).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(geometry(&one), geometry(&two));
     let value = run(&["convert", "--json", &one, &two]).expect(0).json();
     has_shared_keys(&value);
-    assert_eq!(
-        (&value["faces"], &value["output"]),
-        (&json!(6), &json!(two))
-    );
+    assert_eq!((&value["faces"], &value["output"]), (&json!(6), &json!(two)));
     assert_eq!(value["phases"].as_array().unwrap().len(), 2);
 }
 
@@ -201,80 +124,34 @@ fn a_file_may_be_converted_into_itself() {
     let folder = Folder::new("scenes-itself");
     let scene = folder.file("a.obj", SOUND);
     run(&["convert", &scene, &scene]).expect(0);
-    assert!(
-        fs::read_to_string(&scene)
-            .unwrap()
-            .contains("v 0.000000 1.000000 -2.500000\n")
-    );
+    assert!(fs::read_to_string(&scene).unwrap().contains("v 0.000000 1.000000 -2.500000\n"));
     let names = folder.names();
-    assert!(
-        names
-            .iter()
-            .all(|name| ["a.mtl", "a.obj"].contains(&name.as_str())),
-        "{names:?}"
-    );
+    assert!(names.iter().all(|name| ["a.mtl", "a.obj"].contains(&name.as_str())), "{names:?}");
 }
 
 #[test]
 fn a_failed_conversion_leaves_the_old_file() {
     let folder = Folder::new("scenes-failed");
-    let (scene, old) = (
-        folder.file("broken.obj", BROKEN),
-        folder.file("old.obj", "old"),
-    );
+    let (scene, old) = (folder.file("broken.obj", BROKEN), folder.file("old.obj", "old"));
     run(&["convert", &scene, &old]).expect(1);
     assert_eq!(fs::read_to_string(&old).unwrap(), "old");
     assert_eq!(folder.names(), ["broken.obj", "old.obj"]);
 }
 
 fn converted(flags: &[&str]) -> Ran {
-    run_with(
-        &[&["convert", "-q", "-", "-"], flags].concat(),
-        SOUND.as_bytes(),
-    )
-    .expect(0)
+    run_with(&[&["convert", "-q", "-", "-"], flags].concat(), SOUND.as_bytes()).expect(0)
 }
 
 #[test]
 fn streams_and_flags() {
-    assert!(
-        converted(&[])
-            .stdout
-            .contains("v 1.000000 0.000000 0.000000\n")
-    );
-    assert!(
-        converted(&["--digits", "2"])
-            .stdout
-            .contains("v 0.00 1.00 -2.50\n")
-    );
-    assert!(
-        converted(&["--digits", "2", "--position-digits", "shortest"])
-            .stdout
-            .contains("v 0 1 -2.5\n")
-    );
-    assert!(
-        converted(&["--global-scale", "10", "--digits", "1"])
-            .stdout
-            .contains("v 0.0 10.0 -25.0\n")
-    );
+    assert!(converted(&[]).stdout.contains("v 1.000000 0.000000 0.000000\n"));
+    assert!(converted(&["--digits", "2"]).stdout.contains("v 0.00 1.00 -2.50\n"));
+    assert!(converted(&["--digits", "2", "--position-digits", "shortest"]).stdout.contains("v 0 1 -2.5\n"));
+    assert!(converted(&["--global-scale", "10", "--digits", "1"]).stdout.contains("v 0.0 10.0 -25.0\n"));
     assert!(converted(&["--object-groups"]).stdout.contains("g thing\n"));
     let triangles = converted(&["--triangulate"]).stdout;
-    assert_eq!(
-        triangles
-            .lines()
-            .filter(|line| line.starts_with("f "))
-            .count(),
-        3
-    );
-    let turned = converted(&[
-        "--up-axis",
-        "Z",
-        "--forward-axis",
-        "NEGATIVE_Y",
-        "--digits",
-        "1",
-    ])
-    .stdout;
+    assert_eq!(triangles.lines().filter(|line| line.starts_with("f ")).count(), 3);
+    let turned = converted(&["--up-axis", "Z", "--forward-axis", "NEGATIVE_Y", "--digits", "1"]).stdout;
     assert_ne!(turned, converted(&["--digits", "1"]).stdout);
 }
 
@@ -283,10 +160,7 @@ fn the_object_goes_to_standard_error_when_the_scene_goes_to_standard_output() {
     let ran = run_with(&["convert", "--json", "-", "-"], SOUND.as_bytes()).expect(0);
     assert!(ran.stdout.contains("\nf 1 2 3\n"), "{ran:?}");
     let value: Value = serde_json::from_str(&ran.stderr).unwrap();
-    assert_eq!(
-        (&value["faces"], &value["bytes_out"]),
-        (&json!(2), &json!(ran.stdout.len()))
-    );
+    assert_eq!((&value["faces"], &value["bytes_out"]), (&json!(2), &json!(ran.stdout.len())));
 }
 
 #[test]
@@ -294,9 +168,7 @@ fn what_blender_wrote_comes_back() {
     let name = data("blender/opt_default.obj");
     let ran = run(&["convert", "-q", &name, "-"]).expect(0);
     let body = |text: &str| {
-        let lines = text
-            .lines()
-            .filter(|line| !line.starts_with('#') && !line.starts_with("mtllib"));
+        let lines = text.lines().filter(|line| !line.starts_with('#') && !line.starts_with("mtllib"));
         lines.map(String::from).collect::<Vec<_>>()
     };
     assert!(body(&ran.stdout) == body(&fs::read_to_string(name).unwrap()));
@@ -306,16 +178,8 @@ fn what_blender_wrote_comes_back() {
 fn threads_and_memory_change_nothing() {
     let name = data("blender/monkey2.obj");
     let one = run(&["convert", "-q", "-j1", &name, "-"]).expect(0).stdout;
-    for flags in [
-        ["-j7", "--memory-limit=64MB"],
-        ["-j2", "--memory-limit=1MiB"],
-    ] {
-        assert!(
-            run(&[&["convert", "-q", &name, "-"], &flags[..]].concat())
-                .expect(0)
-                .stdout
-                == one
-        );
+    for flags in [["-j7", "--memory-limit=64MB"], ["-j2", "--memory-limit=1MiB"]] {
+        assert!(run(&[&["convert", "-q", &name, "-"], &flags[..]].concat()).expect(0).stdout == one);
     }
 }
 

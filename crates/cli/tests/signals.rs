@@ -10,12 +10,7 @@ use std::time::{Duration, Instant};
 
 /// A command that catches signals already, and hangs reading a pipe that stays open.
 fn waiting(args: &[&str]) -> (Child, ChildStdin) {
-    let mut child = command()
-        .args(args)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command().args(args).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(SOUND.as_bytes()).unwrap();
     // Only Linux tells when that is; elsewhere a while must do.
@@ -23,10 +18,7 @@ fn waiting(args: &[&str]) -> (Child, ChildStdin) {
     let end = Instant::now() + Duration::from_secs(5);
     while cfg!(target_os = "linux") && Instant::now() < end {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let caught = text
-            .lines()
-            .find_map(|line| line.strip_prefix("SigCgt:"))
-            .unwrap_or("0");
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
         let mask = u64::from_str_radix(caught.trim(), 16).unwrap_or(0);
         if mask & (1 << 1) != 0 && mask & (1 << 14) != 0 {
             return (child, pipe);
@@ -38,10 +30,7 @@ fn waiting(args: &[&str]) -> (Child, ChildStdin) {
 }
 
 fn send(child: &Child, signal: &str) {
-    let sent = std::process::Command::new("kill")
-        .args([signal, &child.id().to_string()])
-        .status()
-        .unwrap();
+    let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
@@ -74,20 +63,13 @@ fn a_second_signal_ends_it_at_once() {
 #[test]
 fn a_file_that_grows_too_large_is_an_error() {
     let folder = Folder::new("signals-size");
-    let (scene, out) = (
-        folder.file("a.obj", &"v 1 2 3\n".repeat(20_000)),
-        folder.path("out.obj"),
-    );
+    let (scene, out) = (folder.file("a.obj", &"v 1 2 3\n".repeat(20_000)), folder.path("out.obj"));
     let script = "ulimit -f 8; exec \"$0\" convert \"$1\" \"$2\"";
     let output = std::process::Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_polyhaul"), &scene, &out])
         .output()
         .unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        output.status.code() == Some(1) && stderr.starts_with("error: "),
-        "{:?} {stderr}",
-        output.status
-    );
+    assert!(output.status.code() == Some(1) && stderr.starts_with("error: "), "{:?} {stderr}", output.status);
     assert_eq!(folder.names(), ["a.obj"]);
 }

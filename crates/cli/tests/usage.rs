@@ -8,35 +8,20 @@ use std::path::Path;
 #[test]
 fn without_arguments_there_is_help_and_code_2() {
     let ran = run(&[]).expect(2);
-    assert!(
-        ran.stdout.is_empty()
-            && ran.stderr.contains("Usage: polyhaul")
-            && ran.stderr.contains("convert")
-    );
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("Usage: polyhaul") && ran.stderr.contains("convert"));
 }
 
 #[test]
 fn help_and_version_are_results() {
     for args in [&["--help"][..], &["-h"], &["help"], &["help", "convert"]] {
         let ran = run(args).expect(0);
-        assert!(
-            ran.stdout.contains("Usage: polyhaul") && ran.stderr.is_empty(),
-            "{ran:?}"
-        );
+        assert!(ran.stdout.contains("Usage: polyhaul") && ran.stderr.is_empty(), "{ran:?}");
     }
     for command in ["convert", "info", "validate", "demo", "completions"] {
         let ran = run(&[command, "--help"]).expect(0);
-        assert!(
-            ran.stdout.contains("Examples:") && ran.stdout.contains("--memory-limit"),
-            "{ran:?}"
-        );
+        assert!(ran.stdout.contains("Examples:") && ran.stdout.contains("--memory-limit"), "{ran:?}");
     }
-    assert!(
-        run(&["--version"])
-            .expect(0)
-            .stdout
-            .starts_with("polyhaul ")
-    );
+    assert!(run(&["--version"]).expect(0).stdout.starts_with("polyhaul "));
 }
 
 const NONSENSE: [&[&str]; 23] = [
@@ -69,10 +54,7 @@ const NONSENSE: [&[&str]; 23] = [
 fn nonsense_is_refused_with_code_2() {
     for args in NONSENSE {
         let ran = run(args).expect(2);
-        assert!(
-            ran.stdout.is_empty() && ran.stderr.starts_with("error: "),
-            "{args:?} {ran:?}"
-        );
+        assert!(ran.stdout.is_empty() && ran.stderr.starts_with("error: "), "{args:?} {ran:?}");
     }
 }
 
@@ -95,17 +77,9 @@ fn refusals_say_what_would_help() {
     let folder = Folder::new("usage-refusals");
     let scene = folder.file("a.obj", SOUND);
     let ran = run(&["convert", &scene, &folder.path("a.docx")]).expect(2);
-    assert!(
-        ran.stderr
-            .contains("help: end the name in .obj, or give --to obj"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains("help: end the name in .obj, or give --to obj"), "{ran:?}");
     let ran = run(&["convert", &scene, &folder.path("b.obj"), "--up-axis", "-Z"]).expect(2);
-    assert!(
-        ran.stderr
-            .contains("help: with --up-axis -Z, choose for example --forward-axis Y"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains("help: with --up-axis -Z, choose for example --forward-axis Y"), "{ran:?}");
     assert_eq!(folder.names(), ["a.obj"]);
 }
 
@@ -113,26 +87,15 @@ fn refusals_say_what_would_help() {
 fn colours_are_for_those_who_want_them() {
     let bad = ["info", "-", "-"];
     assert!(!run(&bad).stderr.contains('\u{1b}'));
-    assert!(
-        run(&[&["--color", "always"], &bad[..]].concat())
-            .stderr
-            .contains("\u{1b}[")
-    );
-    assert!(
-        !run(&[&["--color", "never"], &bad[..]].concat())
-            .stderr
-            .contains('\u{1b}')
-    );
+    assert!(run(&[&["--color", "always"], &bad[..]].concat()).stderr.contains("\u{1b}["));
+    assert!(!run(&[&["--color", "never"], &bad[..]].concat()).stderr.contains('\u{1b}'));
 }
 
 #[test]
 fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ran = run(&["completions", shell]).expect(0);
-        assert!(
-            ran.stdout.contains("global-scale") && ran.stderr.is_empty(),
-            "{shell}"
-        );
+        assert!(ran.stdout.contains("global-scale") && ran.stderr.is_empty(), "{shell}");
     }
 }
 
@@ -141,21 +104,11 @@ fn the_manual_in_the_repository_is_current() {
     let folder = Folder::new("usage-manual");
     run(&["man", &folder.path("man")]).expect(0);
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/man");
-    let pages = [
-        "",
-        "-convert",
-        "-info",
-        "-validate",
-        "-demo",
-        "-completions",
-    ];
+    let pages = ["", "-convert", "-info", "-validate", "-demo", "-completions"];
     for page in pages.map(|command| format!("polyhaul{command}.1")) {
         let new = std::fs::read_to_string(folder.path(&format!("man/{page}"))).unwrap();
         let old = std::fs::read_to_string(kept.join(&page)).unwrap_or_default();
-        assert!(
-            old == new,
-            "docs/man/{page} is not current: run `cargo run -- man docs/man`"
-        );
+        assert!(old == new, "docs/man/{page} is not current: run `cargo run -- man docs/man`");
     }
     assert!(run(&["man"]).expect(0).stdout.contains(".TH polyhaul 1"));
 }

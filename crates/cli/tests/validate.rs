@@ -8,10 +8,7 @@ use serde_json::json;
 #[test]
 fn a_sound_file_is_valid() {
     let ran = run_with(&["validate", "-"], SOUND.as_bytes()).expect(0);
-    assert_eq!(
-        (ran.stdout.as_str(), ran.stderr.as_str()),
-        ("-: valid\n", "")
-    );
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("-: valid\n", ""));
     run_with(&["validate", "--strict", "-"], SOUND.as_bytes()).expect(0);
 }
 
@@ -20,10 +17,7 @@ fn a_broken_statement_fails() {
     let folder = Folder::new("validate-broken");
     let scene = folder.file("broken.obj", BROKEN);
     let ran = run(&["validate", &scene]).expect(1);
-    assert!(
-        ran.stdout.starts_with(&format!("{scene}: failed with ")),
-        "{ran:?}"
-    );
+    assert!(ran.stdout.starts_with(&format!("{scene}: failed with ")), "{ran:?}");
     assert_eq!(ran.stderr.matches("error: ").count(), 1);
     assert!(ran.stderr.contains(&format!("--> {scene}:6:")), "{ran:?}");
     run_with(&["validate", "-"], BROKEN.as_bytes()).expect(1);
@@ -34,15 +28,9 @@ fn every_complaint_is_listed() {
     let text = BROKEN.replace("f 1 2 3 4", "f 1 1 2\nf 1 2 77\nf 1 2 3 4");
     let ran = run_with(&["validate", "--json", "-"], text.as_bytes()).expect(1);
     let value = ran.json();
-    assert_eq!(
-        (&value["valid"], &value["error"]["line"]),
-        (&json!(false), &json!(6))
-    );
+    assert_eq!((&value["valid"], &value["error"]["line"]), (&json!(false), &json!(6)));
     let listed = value["files"][0]["warnings"]["listed"].as_array().unwrap();
-    let lines: Vec<_> = listed
-        .iter()
-        .map(|warning| warning["line"].as_u64())
-        .collect();
+    let lines: Vec<_> = listed.iter().map(|warning| warning["line"].as_u64()).collect();
     assert!(lines.starts_with(&[Some(6), Some(8)]), "{lines:?}");
     assert_eq!(value["warnings"]["counts"]["degenerate-face"], 1);
 }
@@ -60,45 +48,26 @@ fn warnings_fail_only_when_strict() {
 #[test]
 fn missing_textures_are_found() {
     let folder = Folder::new("validate-textures");
-    folder.file(
-        "a.mtl",
-        "newmtl paint\nmap_Kd here.png\nmap_Ks gone.png\nbump ../up.png\n",
-    );
+    folder.file("a.mtl", "newmtl paint\nmap_Kd here.png\nmap_Ks gone.png\nbump ../up.png\n");
     folder.file("here.png", "");
     let scene = folder.file("a.obj", &format!("mtllib a.mtl\nusemtl paint\n{SOUND}"));
     let value = run(&["validate", "--json", &scene]).expect(0).json();
     let counts = &value["warnings"]["counts"];
-    assert_eq!(
-        (&counts["missing-texture"], &counts["outside-texture"]),
-        (&json!(1), &json!(1))
-    );
+    assert_eq!((&counts["missing-texture"], &counts["outside-texture"]), (&json!(1), &json!(1)));
 }
 
 #[test]
 fn an_undefined_material_is_a_warning() {
-    let ran = run_with(
-        &["validate", "-"],
-        format!("usemtl nowhere\n{SOUND}").as_bytes(),
-    )
-    .expect(0);
-    assert!(
-        ran.stderr.contains("warning[") && ran.stderr.contains("nowhere"),
-        "{ran:?}"
-    );
+    let ran = run_with(&["validate", "-"], format!("usemtl nowhere\n{SOUND}").as_bytes()).expect(0);
+    assert!(ran.stderr.contains("warning[") && ran.stderr.contains("nowhere"), "{ran:?}");
 }
 
 #[test]
 fn some_of_many_is_code_3() {
     let folder = Folder::new("validate-many");
-    let (good, bad) = (
-        folder.file("good.obj", SOUND),
-        folder.file("bad.obj", BROKEN),
-    );
+    let (good, bad) = (folder.file("good.obj", SOUND), folder.file("bad.obj", BROKEN));
     let value = run(&["validate", "--json", &good, &bad]).expect(3).json();
-    assert_eq!(
-        (&value["files"][0]["valid"], &value["files"][1]["valid"]),
-        (&json!(true), &json!(false))
-    );
+    assert_eq!((&value["files"][0]["valid"], &value["files"][1]["valid"]), (&json!(true), &json!(false)));
     run(&["validate", &bad, &bad]).expect(1);
     run(&["validate", &good, &good]).expect(0);
 }

@@ -115,7 +115,10 @@ fn curves(mesh: &Mesh) -> Option<String> {
     let end = mesh.counts();
     let ordered = mesh.curves.windows(2).all(|pair| precedes(pair[0].at, pair[1].at));
     let right = mesh.curves.iter().all(|curve| {
-        curve.degree > 0 && precedes(curve.at, end) && curve.control_points.iter().all(|&point| (point as usize) < mesh.positions.len())
+        curve.degree > 0
+            && precedes(curve.at, end)
+            && curve.control_points.iter().all(|&point| (point as usize) < mesh.positions.len())
     });
-    (!ordered || !right).then(|| "a curve lies past the end, has degree 0, or a control point that does not exist".into())
+    (!ordered || !right)
+        .then(|| "a curve lies past the end, has degree 0, or a control point that does not exist".into())
 }

@@ -7,11 +7,7 @@ use crate::model::{Curve, Elements, Mesh, Scene};
 
 /// A copy of a scene without its materials and libraries, which only the caller changes.
 pub(crate) fn scene(scene: &Scene) -> Result<Scene> {
-    Ok(Scene {
-        meshes: each(&scene.meshes, mesh)?,
-        objects: array(&scene.objects)?,
-        ..Scene::default()
-    })
+    Ok(Scene { meshes: each(&scene.meshes, mesh)?, objects: array(&scene.objects)?, ..Scene::default() })
 }
 
 fn mesh(mesh: &Mesh) -> Result<Mesh> {

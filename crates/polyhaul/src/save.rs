@@ -1,13 +1,13 @@
 //! Writing a scene: the file, the material library beside it, and what their names are.
 
-use crate::{check, copy};
+use crate::Output;
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::{Format, mtl, obj};
 use crate::model::{Material, Scene};
 use crate::ops;
 use crate::options::{Axis, ObjOptions, WriteOptions};
 use crate::report::{Phase, Report};
-use crate::Output;
+use crate::{check, copy};
 use polyhaul_bytes::{FileOptions, Sink};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,10 @@ impl<'a> Looks<'a> {
         match scene {
             Cow::Borrowed(scene) => {
                 let (materials, libraries) = (&scene.materials, &scene.material_libraries);
-                (Cow::Borrowed(scene), Looks { materials: Cow::Borrowed(materials), libraries: Cow::Borrowed(libraries) })
+                (
+                    Cow::Borrowed(scene),
+                    Looks { materials: Cow::Borrowed(materials), libraries: Cow::Borrowed(libraries) },
+                )
             }
             Cow::Owned(mut scene) => {
                 let materials = Cow::Owned(std::mem::take(&mut scene.materials));
@@ -62,7 +65,8 @@ fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
         (Some(format), _) => Ok(format),
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
             let message = format!("{}: this name says no format that polyhaul writes", path.display());
-            Error::new(ErrorKind::Usage, message).with_hint("give it the extension .obj, or say the format with --to obj")
+            Error::new(ErrorKind::Usage, message)
+                .with_hint("give it the extension .obj, or say the format with --to obj")
         }),
         (None, _) => Ok(Format::Obj),
     }
@@ -91,7 +95,13 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
     Ok(Cow::Owned(scene))
 }
 
-fn write_obj(scene: &Scene, looks: &Looks<'_>, output: Output, options: &WriteOptions, report: &mut Report) -> Result<()> {
+fn write_obj(
+    scene: &Scene,
+    looks: &Looks<'_>,
+    output: Output,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<()> {
     let library = Library::of(looks, &output, options)?;
     let file_options = FileOptions::default().with_durable(options.durable);
     let (mut sink, name) = match output {
@@ -99,7 +109,9 @@ fn write_obj(scene: &Scene, looks: &Looks<'_>, output: Output, options: &WriteOp
             let name = path.display().to_string();
             (Sink::file(&path, file_options).map_err(|e| Error::io("creating", &name, e))?, name)
         }
-        Output::Stdout => (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into()),
+        Output::Stdout => {
+            (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
+        }
         Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
     };
     let failed = |e| Error::io("writing", &name, e);
@@ -115,7 +127,8 @@ fn write_obj(scene: &Scene, looks: &Looks<'_>, output: Output, options: &WriteOp
         report.bytes_out += sink.finish().map_err(failed)?.counters.bytes;
         return Ok(());
     };
-    report.bytes_out += library.finish().map_err(|e| Error::io("writing", &path.display().to_string(), e))?.counters.bytes;
+    report.bytes_out +=
+        library.finish().map_err(|e| Error::io("writing", &path.display().to_string(), e))?.counters.bytes;
     match sink.finish() {
         Ok(finished) => report.bytes_out += finished.counters.bytes,
         Err(error) => {
@@ -206,7 +219,10 @@ fn library_beside(path: &Path) -> PathBuf {
 fn is_plain(name: &str) -> bool {
     let is_library = name.to_ascii_lowercase().ends_with(".mtl");
     let is_findable = name.len() <= 255 && name.trim() == name;
-    is_library && is_findable && !name.starts_with('.') && !name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control())
+    is_library
+        && is_findable
+        && !name.starts_with('.')
+        && !name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control())
 }
 
 /// Whether `place` may be written: there is nothing, or the same bytes already.

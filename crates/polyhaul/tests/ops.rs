@@ -361,8 +361,7 @@ fn mixed(faces: usize, seed: u64) -> Mesh {
             let radius = 0.3 + random.unit();
             mesh.faces.corner_positions.push(mesh.positions.len() as u32);
             mesh.faces.corner_normals.push(random.below(5) as u32);
-            mesh.positions
-                .push([radius * angle.cos(), radius * angle.sin(), 0.1 * random.unit()].map(|v| v as f32));
+            mesh.positions.push([radius * angle.cos(), radius * angle.sin(), 0.1 * random.unit()].map(|v| v as f32));
         }
         mesh.faces.offsets.push(mesh.positions.len() as u32);
     }

@@ -51,9 +51,7 @@ pub(super) fn named_once(tree: &Tree) -> Vec<Finding> {
                 continue;
             };
             // A module of our own may bear the name of the library that it wraps.
-            let own = locals
-                .iter()
-                .any(|local| local.segments.last().is_some_and(|last| last == name))
+            let own = locals.iter().any(|local| local.segments.last().is_some_and(|last| last == name))
                 || rust.indices().any(|i| rust.starts(i, &["mod", name]));
             if !own && !doors.iter().any(|door| lies_in(&file.path, door)) {
                 let message = format!("only {} may name {name}", doors.join(" and "));
@@ -67,30 +65,15 @@ pub(super) fn named_once(tree: &Tree) -> Vec<Finding> {
 /// Every outside library that users get has a row, so that a new one gets its door on the day it
 /// comes.
 pub(super) fn every_dependency_has_a_row(tree: &Tree) -> Vec<Finding> {
-    let product = |folder: &&str| {
-        (folder.starts_with("crates/") && *folder != "crates/testkit") || *folder == "python"
-    };
+    let product = |folder: &&str| (folder.starts_with("crates/") && *folder != "crates/testkit") || *folder == "python";
     let mut findings = Vec::new();
-    for file in tree
-        .crates()
-        .into_iter()
-        .filter(product)
-        .filter_map(|folder| manifest(tree, folder))
-    {
+    for file in tree.crates().into_iter().filter(product).filter_map(|folder| manifest(tree, folder)) {
         for dependency in dependencies(&file.text).into_iter().filter(|d| !d.dev) {
             let name = dependency.package.replace('-', "_");
             let ours = name == "polyhaul" || name.starts_with("polyhaul_");
             if !ours && DOORS.iter().all(|(row, _)| *row != name) {
-                let message = format!(
-                    "{} has no row in the table of xtask/src/tidy/doors.rs",
-                    dependency.package
-                );
-                findings.push(Finding::new(
-                    &file.path,
-                    dependency.line,
-                    "one-door",
-                    message,
-                ));
+                let message = format!("{} has no row in the table of xtask/src/tidy/doors.rs", dependency.package);
+                findings.push(Finding::new(&file.path, dependency.line, "one-door", message));
             }
         }
     }
@@ -99,8 +82,7 @@ pub(super) fn every_dependency_has_a_row(tree: &Tree) -> Vec<Finding> {
 
 /// Whether the file at `path` is the module `place` or lies in its folder.
 pub(super) fn lies_in(path: &str, place: &str) -> bool {
-    path.strip_prefix(place)
-        .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    path.strip_prefix(place).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -108,82 +90,36 @@ mod tests {
     use super::*;
 
     fn found(path: &str, code: &str) -> Vec<String> {
-        named_once(&Tree::of(&[(path, code)]))
-            .into_iter()
-            .map(|f| format!("{}: {}", f.line, f.message))
-            .collect()
+        named_once(&Tree::of(&[(path, code)])).into_iter().map(|f| format!("{}: {}", f.line, f.message)).collect()
     }
 
     #[test]
     fn a_library_outside_its_door_is_found() {
-        let planted = found(
-            "crates/text/src/format/fixed.rs",
-            "//! x\nuse zmij::Buffer;\n",
-        );
-        assert_eq!(
-            planted,
-            ["2: only crates/text/src/format/shortest may name zmij"]
-        );
-        let planted = found(
-            "crates/polyhaul/src/formats/obj/reader.rs",
-            "fn f() {\n  rayon::join(a, b)\n}\n",
-        );
-        assert_eq!(
-            planted,
-            ["2: only crates/polyhaul/src/pipeline may name rayon"]
-        );
+        let planted = found("crates/text/src/format/fixed.rs", "//! x\nuse zmij::Buffer;\n");
+        assert_eq!(planted, ["2: only crates/text/src/format/shortest may name zmij"]);
+        let planted = found("crates/polyhaul/src/formats/obj/reader.rs", "fn f() {\n  rayon::join(a, b)\n}\n");
+        assert_eq!(planted, ["2: only crates/polyhaul/src/pipeline may name rayon"]);
     }
 
     #[test]
     fn the_door_itself_tests_and_namesakes_pass() {
-        assert_eq!(
-            found("crates/text/src/format/shortest.rs", "use zmij::Buffer;\n"),
-            [""; 0]
-        );
-        assert_eq!(
-            found("crates/text/src/parse/slow.rs", "fast_float2::parse(x)\n"),
-            [""; 0]
-        );
-        assert_eq!(
-            found("crates/text/tests/peer.rs", "use zmij::Buffer;\n"),
-            [""; 0]
-        );
-        assert_eq!(
-            found(
-                "crates/text/src/lib.rs",
-                "#[cfg(test)]\nmod tests {\n use zmij::Buffer;\n}\n"
-            ),
-            [""; 0]
-        );
-        assert_eq!(
-            found(
-                "crates/bytes/src/source.rs",
-                "use crate::compress::zstd;\nzstd::open()\n"
-            ),
-            [""; 0]
-        );
-        assert_eq!(
-            found(
-                "crates/bytes/src/source.rs",
-                "let zstd = name.zstd; Kind::zstd;\n"
-            ),
-            [""; 0]
-        );
+        assert_eq!(found("crates/text/src/format/shortest.rs", "use zmij::Buffer;\n"), [""; 0]);
+        assert_eq!(found("crates/text/src/parse/slow.rs", "fast_float2::parse(x)\n"), [""; 0]);
+        assert_eq!(found("crates/text/tests/peer.rs", "use zmij::Buffer;\n"), [""; 0]);
+        assert_eq!(found("crates/text/src/lib.rs", "#[cfg(test)]\nmod tests {\n use zmij::Buffer;\n}\n"), [""; 0]);
+        assert_eq!(found("crates/bytes/src/source.rs", "use crate::compress::zstd;\nzstd::open()\n"), [""; 0]);
+        assert_eq!(found("crates/bytes/src/source.rs", "let zstd = name.zstd; Kind::zstd;\n"), [""; 0]);
     }
 
     #[test]
     fn a_dependency_without_a_row_is_found() {
-        let manifest = "[package]\n[dependencies]\nzmij = \"1\"\nleft-pad = \"1\"\n[dev-dependencies]\nproptest = \"1\"\n";
+        let manifest =
+            "[package]\n[dependencies]\nzmij = \"1\"\nleft-pad = \"1\"\n[dev-dependencies]\nproptest = \"1\"\n";
         let tree = Tree::of(&[("crates/text/Cargo.toml", manifest)]);
-        let planted: Vec<String> = every_dependency_has_a_row(&tree)
-            .iter()
-            .map(Finding::to_string)
-            .collect();
+        let planted: Vec<String> = every_dependency_has_a_row(&tree).iter().map(Finding::to_string).collect();
         assert_eq!(
             planted,
-            [
-                "crates/text/Cargo.toml:4: one-door: left-pad has no row in the table of xtask/src/tidy/doors.rs"
-            ]
+            ["crates/text/Cargo.toml:4: one-door: left-pad has no row in the table of xtask/src/tidy/doors.rs"]
         );
     }
 }

@@ -23,32 +23,16 @@ struct Knows {
 
 /// Modules without a row (the face, `error`, `options`, `warnings`) may join the others.
 const KNOWS: &[Knows] = &[
-    Knows {
-        module: "model",
-        modules: &[],
-        crates: &[],
-    },
+    Knows { module: "model", modules: &[], crates: &[] },
     Knows {
         module: "formats",
         // A format is the job that the pipeline runs: it fills in what happens to a chunk.
         modules: &["model", "text", "error", "options", "warnings", "pipeline"],
         crates: &["polyhaul_text"],
     },
-    Knows {
-        module: "pipeline",
-        modules: &["error", "options"],
-        crates: &["polyhaul_bytes"],
-    },
-    Knows {
-        module: "ops",
-        modules: &["model", "pipeline", "error", "options"],
-        crates: &[],
-    },
-    Knows {
-        module: "report",
-        modules: &["warnings"],
-        crates: &["polyhaul_bytes"],
-    },
+    Knows { module: "pipeline", modules: &["error", "options"], crates: &["polyhaul_bytes"] },
+    Knows { module: "ops", modules: &["model", "pipeline", "error", "options"], crates: &[] },
+    Knows { module: "report", modules: &["warnings"], crates: &["polyhaul_bytes"] },
 ];
 
 /// The places that start threads.
@@ -57,41 +41,23 @@ const THREADS: &[&str] = &["crates/polyhaul/src/pipeline", "crates/cli/src/signa
 /// Parts of `std` that a place may not name: these turn bytes into values and back, and wait for
 /// nothing.
 const QUIET: &[(&str, &[&str])] = &[
-    (
-        "crates/text/src",
-        &["fs", "io", "net", "thread", "time", "process", "env"],
-    ),
-    (
-        "crates/polyhaul/src/model",
-        &["fs", "io", "net", "thread", "time", "process", "env"],
-    ),
-    (
-        "crates/polyhaul/src/formats",
-        &["fs", "net", "thread", "time", "process", "env"],
-    ),
-    (
-        "crates/polyhaul/src/ops",
-        &["fs", "io", "net", "thread", "time", "process", "env"],
-    ),
+    ("crates/text/src", &["fs", "io", "net", "thread", "time", "process", "env"]),
+    ("crates/polyhaul/src/model", &["fs", "io", "net", "thread", "time", "process", "env"]),
+    ("crates/polyhaul/src/formats", &["fs", "net", "thread", "time", "process", "env"]),
+    ("crates/polyhaul/src/ops", &["fs", "io", "net", "thread", "time", "process", "env"]),
 ];
 
 /// Modules of the library name only what their row allows, and no format names another.
 pub(super) fn modules_know(tree: &Tree) -> Vec<Finding> {
-    let face = tree
-        .file("crates/polyhaul/src/lib.rs")
-        .and_then(|file| file.rust.as_ref());
+    let face = tree.file("crates/polyhaul/src/lib.rs").and_then(|file| file.rust.as_ref());
     let mut findings = Vec::new();
     for (file, rust) in tree.product() {
         let module = module_path(&file.path);
-        let Some(knows) = KNOWS
-            .iter()
-            .find(|row| module.first().is_some_and(|first| first == row.module))
-        else {
+        let Some(knows) = KNOWS.iter().find(|row| module.first().is_some_and(|first| first == row.module)) else {
             continue;
         };
         for (line, mut path) in local_paths(rust, &module) {
-            if let (Some(home), 1) = (face.and_then(|face| exported_from(face, &path)), path.len())
-            {
+            if let (Some(home), 1) = (face.and_then(|face| exported_from(face, &path)), path.len()) {
                 path.insert(0, home);
             }
             findings.extend(judge(tree, knows, &module, &path).map(|why| finding(file, line, why)));
@@ -112,23 +78,15 @@ pub(super) fn threads(tree: &Tree) -> Vec<Finding> {
     let message = format!("only {} starts threads", THREADS.join(" or "));
     let mut findings = Vec::new();
     for (file, rust) in tree.product().filter(|(file, _)| may_not(&file.path)) {
-        let starts = rust
-            .paths(&["std", "thread"])
-            .into_iter()
-            .filter(starts_thread);
-        findings
-            .extend(starts.map(|path| Finding::new(&file.path, path.line, "threads", &*message)));
+        let starts = rust.paths(&["std", "thread"]).into_iter().filter(starts_thread);
+        findings.extend(starts.map(|path| Finding::new(&file.path, path.line, "threads", &*message)));
     }
     findings
 }
 
 /// Whether the path ends in what starts threads; `thread::sleep` does not.
 fn starts_thread(path: &CodePath) -> bool {
-    let from_thread = path
-        .segments
-        .iter()
-        .skip_while(|segment| *segment != "thread")
-        .nth(1);
+    let from_thread = path.segments.iter().skip_while(|segment| *segment != "thread").nth(1);
     from_thread.is_some_and(|name| matches!(name.as_str(), "spawn" | "scope" | "Builder" | "*"))
 }
 
@@ -136,16 +94,11 @@ fn starts_thread(path: &CodePath) -> bool {
 pub(super) fn system(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, rust) in tree.product() {
-        let Some((place, quiet)) = QUIET.iter().find(|(place, _)| lies_in(&file.path, place))
-        else {
+        let Some((place, quiet)) = QUIET.iter().find(|(place, _)| lies_in(&file.path, place)) else {
             continue;
         };
         for path in rust.paths(&["std"]) {
-            if let Some(part) = path
-                .segments
-                .get(1)
-                .filter(|part| quiet.contains(&part.as_str()))
-            {
+            if let Some(part) = path.segments.get(1).filter(|part| quiet.contains(&part.as_str())) {
                 findings.push(Finding::new(
                     &file.path,
                     path.line,
@@ -166,59 +119,29 @@ fn finding(file: &File, line: usize, why: String) -> Finding {
 /// The module of a file of the library: `formats/obj/mod.rs` is `["formats", "obj"]`. Empty for the
 /// root and for files of other crates.
 fn module_path(path: &str) -> Vec<String> {
-    let inside = path
-        .strip_prefix(LIBRARY)
-        .map(module_folder)
-        .unwrap_or_default();
-    inside
-        .split('/')
-        .filter(|part| !part.is_empty())
-        .map(String::from)
-        .collect()
+    let inside = path.strip_prefix(LIBRARY).map(module_folder).unwrap_or_default();
+    inside.split('/').filter(|part| !part.is_empty()).map(String::from).collect()
 }
 
 /// Paths to names of the library, from its root on, with the lines where they stand.
 fn local_paths(rust: &Rust, module: &[String]) -> Vec<(usize, Vec<String>)> {
     let resolve = |path: CodePath| {
-        let ups = path
-            .segments
-            .iter()
-            .filter(|segment| *segment == "super")
-            .count();
-        let names = path
-            .segments
-            .iter()
-            .filter(|s| !matches!(s.as_str(), "crate" | "self" | "super"));
+        let ups = path.segments.iter().filter(|segment| *segment == "super").count();
+        let names = path.segments.iter().filter(|s| !matches!(s.as_str(), "crate" | "self" | "super"));
         let ups = ups.saturating_sub(rust.inline_modules(path.token));
-        let base = if path.segments[0] == "crate" {
-            &[]
-        } else {
-            &module[..module.len().saturating_sub(ups)]
-        };
+        let base = if path.segments[0] == "crate" { &[] } else { &module[..module.len().saturating_sub(ups)] };
         (path.line, base.iter().chain(names).cloned().collect())
     };
-    rust.paths(&["crate", "super", "self"])
-        .into_iter()
-        .map(resolve)
-        .collect()
+    rust.paths(&["crate", "super", "self"]).into_iter().map(resolve).collect()
 }
 
 /// The module from which the face exports the name `path`, where it says so (`pub use
 /// error::Error;`).
 fn exported_from(face: &Rust, path: &[String]) -> Option<String> {
-    let modules = face
-        .indices()
-        .filter(|&i| face.token(i) == "mod")
-        .map(|i| face.token(i + 1));
+    let modules = face.indices().filter(|&i| face.token(i) == "mod").map(|i| face.token(i + 1));
     let roots: Vec<&str> = modules.chain(["crate", "self"]).collect();
-    let exports = face
-        .paths(&roots)
-        .into_iter()
-        .find(|export| export.segments.last() == path.first())?;
-    exports
-        .segments
-        .into_iter()
-        .find(|segment| !matches!(segment.as_str(), "crate" | "self"))
+    let exports = face.paths(&roots).into_iter().find(|export| export.segments.last() == path.first())?;
+    exports.segments.into_iter().find(|segment| !matches!(segment.as_str(), "crate" | "self"))
 }
 
 /// Why `module` may not name `path`, if it may not.
@@ -237,9 +160,7 @@ fn judge(tree: &Tree, knows: &Knows, module: &[String], path: &[String]) -> Opti
 /// them all.
 fn other_format(tree: &Tree, module: &[String], path: &[String]) -> Option<String> {
     let folder = |name: &String| tree.exists(&format!("{LIBRARY}/formats/{name}"));
-    let own = module
-        .get(1)
-        .filter(|name| module[0] == "formats" && folder(name))?;
+    let own = module.get(1).filter(|name| module[0] == "formats" && folder(name))?;
     let other = path.get(1).filter(|name| *name != own && folder(name))?;
     Some(format!("format `{own}` may not know format `{other}`"))
 }
@@ -248,33 +169,21 @@ fn other_format(tree: &Tree, module: &[String], path: &[String]) -> Option<Strin
 mod tests {
     use super::*;
 
-    const FACE: (&str, &str) = (
-        "crates/polyhaul/src/lib.rs",
-        "mod model;\nmod ops;\npub use error::Error;\npub use ops::weld;\nmod error;\n",
-    );
+    const FACE: (&str, &str) =
+        ("crates/polyhaul/src/lib.rs", "mod model;\nmod ops;\npub use error::Error;\npub use ops::weld;\nmod error;\n");
     const MTL: (&str, &str) = ("crates/polyhaul/src/formats/mtl/mod.rs", "//! x\n");
 
     fn found(path: &str, code: &str) -> Vec<String> {
         let tree = Tree::of(&[FACE, MTL, (path, code)]);
         let rules = [modules_know, threads, system];
-        rules
-            .iter()
-            .flat_map(|rule| rule(&tree))
-            .map(|f| format!("{}: {}", f.line, f.message))
-            .collect()
+        rules.iter().flat_map(|rule| rule(&tree)).map(|f| format!("{}: {}", f.line, f.message)).collect()
     }
 
     #[test]
     fn the_model_knows_nothing() {
-        let planted = found(
-            "crates/polyhaul/src/model/mesh.rs",
-            "use super::Scene;\nuse crate::error::Error;\n",
-        );
+        let planted = found("crates/polyhaul/src/model/mesh.rs", "use super::Scene;\nuse crate::error::Error;\n");
         assert_eq!(planted, ["2: `model` may not know `crate::error`"]);
-        let planted = found(
-            "crates/polyhaul/src/model.rs",
-            "fn f() { polyhaul_text::g() }\n",
-        );
+        let planted = found("crates/polyhaul/src/model.rs", "fn f() { polyhaul_text::g() }\n");
         assert_eq!(planted, ["1: `model` may not know polyhaul_text"]);
     }
 
@@ -283,17 +192,9 @@ mod tests {
         let code = "use crate::{Error, error::Place, model::Mesh, options::Limits, pipeline::Budget};\nuse polyhaul_text::a;\n";
         let planted = found("crates/polyhaul/src/formats/obj/reader.rs", code);
         assert_eq!(planted, ["1: `formats` may not know `crate::pipeline`"]);
-        let planted = found(
-            "crates/polyhaul/src/formats/obj/reader.rs",
-            "use crate::weld;\nuse polyhaul_bytes::Sink;\n",
-        );
-        assert_eq!(
-            planted,
-            [
-                "1: `formats` may not know `crate::ops`",
-                "2: `formats` may not know polyhaul_bytes"
-            ]
-        );
+        let planted =
+            found("crates/polyhaul/src/formats/obj/reader.rs", "use crate::weld;\nuse polyhaul_bytes::Sink;\n");
+        assert_eq!(planted, ["1: `formats` may not know `crate::ops`", "2: `formats` may not know polyhaul_bytes"]);
     }
 
     #[test]
@@ -302,27 +203,9 @@ mod tests {
         let wanted = ["1: format `obj` may not know format `mtl`"];
         assert_eq!(found(inside, "use crate::formats::mtl::parse;\n"), wanted);
         assert_eq!(found(inside, "use super::super::mtl::parse;\n"), wanted);
-        assert_eq!(
-            found(
-                "crates/polyhaul/src/formats/obj/mod.rs",
-                "use super::mtl::parse;\n"
-            ),
-            wanted
-        );
-        assert_eq!(
-            found(
-                inside,
-                "use super::dialect;\nuse crate::formats::registry;\n"
-            ),
-            [""; 0]
-        );
-        assert_eq!(
-            found(
-                "crates/polyhaul/src/formats/mod.rs",
-                "use self::mtl::parse;\n"
-            ),
-            [""; 0]
-        );
+        assert_eq!(found("crates/polyhaul/src/formats/obj/mod.rs", "use super::mtl::parse;\n"), wanted);
+        assert_eq!(found(inside, "use super::dialect;\nuse crate::formats::registry;\n"), [""; 0]);
+        assert_eq!(found("crates/polyhaul/src/formats/mod.rs", "use self::mtl::parse;\n"), [""; 0]);
     }
 
     #[test]
@@ -333,54 +216,24 @@ mod tests {
 
     #[test]
     fn threads_start_in_the_pipeline_alone() {
-        assert_eq!(
-            found(
-                "crates/polyhaul/src/pipeline/run.rs",
-                "std::thread::scope(|s| f(s));\n"
-            ),
-            [""; 0]
-        );
+        assert_eq!(found("crates/polyhaul/src/pipeline/run.rs", "std::thread::scope(|s| f(s));\n"), [""; 0]);
         let wanted = ["1: only crates/polyhaul/src/pipeline starts threads"];
-        assert_eq!(
-            found("crates/cli/src/main.rs", "use std::{io, thread::spawn};\n"),
-            wanted
-        );
-        assert_eq!(
-            found("crates/bytes/src/source.rs", "thread::Builder::new()\n"),
-            wanted
-        );
-        assert_eq!(
-            found(
-                "crates/bytes/src/throttle.rs",
-                "std::thread::sleep(wait);\n"
-            ),
-            [""; 0]
-        );
+        assert_eq!(found("crates/cli/src/main.rs", "use std::{io, thread::spawn};\n"), wanted);
+        assert_eq!(found("crates/bytes/src/source.rs", "thread::Builder::new()\n"), wanted);
+        assert_eq!(found("crates/bytes/src/throttle.rs", "std::thread::sleep(wait);\n"), [""; 0]);
     }
 
     #[test]
     fn quiet_places_touch_no_file_and_no_clock() {
-        let planted = found(
-            "crates/text/src/parse.rs",
-            "//! x\nuse std::{fmt, time::Instant};\n",
-        );
+        let planted = found("crates/text/src/parse.rs", "//! x\nuse std::{fmt, time::Instant};\n");
         assert_eq!(planted, ["2: crates/text/src may not name std::time"]);
-        let planted = found(
-            "crates/polyhaul/src/formats/obj/reader.rs",
-            "std::fs::read(p)\n",
-        );
-        assert_eq!(
-            planted,
-            ["1: crates/polyhaul/src/formats may not name std::fs"]
-        );
+        let planted = found("crates/polyhaul/src/formats/obj/reader.rs", "std::fs::read(p)\n");
+        assert_eq!(planted, ["1: crates/polyhaul/src/formats may not name std::fs"]);
     }
 
     #[test]
     fn tests_inside_a_module_are_free() {
         let code = "#[cfg(test)]\nmod tests {\n    use crate::pipeline::Budget;\n}\n";
-        assert_eq!(
-            found("crates/polyhaul/src/formats/obj/reader.rs", code),
-            [""; 0]
-        );
+        assert_eq!(found("crates/polyhaul/src/formats/obj/reader.rs", code), [""; 0]);
     }
 }

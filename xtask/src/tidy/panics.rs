@@ -17,13 +17,10 @@ const REASON_LINES: usize = 6;
 pub(super) fn panics(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, rust) in tree.product() {
-        let of_file = rust
-            .indices()
-            .filter_map(|i| Some((rust.line(i), panic_at(rust, i)?)));
+        let of_file = rust.indices().filter_map(|i| Some((rust.line(i), panic_at(rust, i)?)));
         let kept = of_file.filter(|(line, _)| !rust.is_test(*line) && !cannot_fail(rust, *line));
         findings.extend(kept.map(|(line, what)| {
-            let message =
-                format!("{what} in product code: return an error, or say `// cannot fail: reason`");
+            let message = format!("{what} in product code: return an error, or say `// cannot fail: reason`");
             Finding::new(&file.path, line, "panics", message)
         }));
     }
@@ -39,9 +36,7 @@ fn panic_at(rust: &Rust, i: usize) -> Option<String> {
         && rust.token(i + 1) == "(";
     match called {
         true => Some(format!("`.{name}(`")),
-        false => {
-            (PANICKING.contains(&name) && rust.token(i + 1) == "!").then(|| format!("`{name}!`"))
-        }
+        false => (PANICKING.contains(&name) && rust.token(i + 1) == "!").then(|| format!("`{name}!`")),
     }
 }
 
@@ -49,9 +44,7 @@ fn panic_at(rust: &Rust, i: usize) -> Option<String> {
 fn cannot_fail(rust: &Rust, line: usize) -> bool {
     let says = |index: usize| {
         let comment = rust.comments.split('\n').nth(index).unwrap_or("");
-        comment
-            .split_once("// cannot fail:")
-            .is_some_and(|(_, reason)| !reason.trim().is_empty())
+        comment.split_once("// cannot fail:").is_some_and(|(_, reason)| !reason.trim().is_empty())
     };
     says(line - 1) || line >= 2 && says(line - 2)
 }
@@ -59,26 +52,12 @@ fn cannot_fail(rust: &Rust, line: usize) -> bool {
 /// Nothing prints with the macros that panic on a closed pipe: not the product, not the chores, not
 /// the test kit.
 pub(super) fn prints(tree: &Tree) -> Vec<Finding> {
-    let outside = |file: &File| {
-        !["tests/", "benches/", "examples/", "build.rs"]
-            .iter()
-            .any(|p| file.path.contains(p))
-    };
+    let outside = |file: &File| !["tests/", "benches/", "examples/", "build.rs"].iter().any(|p| file.path.contains(p));
     let mut findings = Vec::new();
-    for (file, rust) in tree
-        .rust()
-        .filter(|(file, _)| outside(file) && !file.path.starts_with("bench/"))
-    {
-        let printing = rust
-            .indices()
-            .filter(|&i| PRINTING.contains(&rust.token(i)) && rust.token(i + 1) == "!");
+    for (file, rust) in tree.rust().filter(|(file, _)| outside(file) && !file.path.starts_with("bench/")) {
+        let printing = rust.indices().filter(|&i| PRINTING.contains(&rust.token(i)) && rust.token(i + 1) == "!");
         findings.extend(printing.filter(|&i| !rust.is_test(rust.line(i))).map(|i| {
-            Finding::new(
-                &file.path,
-                rust.line(i),
-                "prints",
-                format!("`{}!`: write to a writer", rust.token(i)),
-            )
+            Finding::new(&file.path, rust.line(i), "prints", format!("`{}!`: write to a writer", rust.token(i)))
         }));
     }
     findings
@@ -90,15 +69,9 @@ pub(super) fn unsafe_reasons(tree: &Tree) -> Vec<Finding> {
     for (file, rust) in tree.rust() {
         let code: Vec<&str> = rust.code.split('\n').collect();
         let comments: Vec<&str> = rust.comments.split('\n').collect();
-        for i in rust
-            .indices()
-            .filter(|&i| rust.token(i) == "unsafe" && matches!(rust.token(i + 1), "{" | "impl"))
-        {
+        for i in rust.indices().filter(|&i| rust.token(i) == "unsafe" && matches!(rust.token(i + 1), "{" | "impl")) {
             if !has_reason(&code, &comments, rust.line(i)) {
-                let message = format!(
-                    "`unsafe {}` without a `// SAFETY:` reason above it",
-                    rust.token(i + 1)
-                );
+                let message = format!("`unsafe {}` without a `// SAFETY:` reason above it", rust.token(i + 1));
                 findings.push(Finding::new(&file.path, rust.line(i), "unsafe", message));
             }
         }
@@ -127,19 +100,13 @@ mod tests {
     use super::*;
 
     fn lines(rule: fn(&Tree) -> Vec<Finding>, path: &str, code: &str) -> Vec<usize> {
-        rule(&Tree::of(&[(path, code)]))
-            .iter()
-            .map(|finding| finding.line)
-            .collect()
+        rule(&Tree::of(&[(path, code)])).iter().map(|finding| finding.line).collect()
     }
 
     #[test]
     fn panics_in_product_code_are_found() {
         let code = "let a = b.unwrap();\nlet c = d\n    .expect(\"e\");\npanic!(\"f\");\nunreachable!()\ntodo!();\nx.unwrap_err();\n";
-        assert_eq!(
-            lines(panics, "crates/bytes/src/a.rs", code),
-            [1, 3, 4, 5, 6, 7]
-        );
+        assert_eq!(lines(panics, "crates/bytes/src/a.rs", code), [1, 3, 4, 5, 6, 7]);
     }
 
     #[test]
@@ -152,12 +119,8 @@ mod tests {
     fn tests_strings_docs_and_lookalikes_may() {
         let code = "/// a.unwrap()\nfn f() { g(\"panic!\").unwrap_or(1); expect(2); panic::catch_unwind(h) }\n#[cfg(test)]\nmod tests {\n  fn i() { j.unwrap() }\n}\n";
         assert_eq!(lines(panics, "crates/bytes/src/a.rs", code), [0; 0]);
-        for path in [
-            "crates/bytes/tests/a.rs",
-            "crates/bytes/build.rs",
-            "xtask/src/a.rs",
-            "crates/testkit/src/lib.rs",
-        ] {
+        for path in ["crates/bytes/tests/a.rs", "crates/bytes/build.rs", "xtask/src/a.rs", "crates/testkit/src/lib.rs"]
+        {
             assert_eq!(lines(panics, path, "a.unwrap();\n"), [0; 0], "{path}");
         }
     }

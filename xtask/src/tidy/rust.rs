@@ -38,22 +38,14 @@ impl Rust {
         let code = keep(text, &kinds, Kind::Code);
         let comments = keep(text, &kinds, Kind::Comment);
         let tokens = tokens(&code);
-        let mut rust = Rust {
-            code,
-            comments,
-            tokens,
-            test_lines: Vec::new(),
-            test_modules: Vec::new(),
-        };
+        let mut rust = Rust { code, comments, tokens, test_lines: Vec::new(), test_modules: Vec::new() };
         rust.find_tests();
         rust
     }
 
     /// The text of token `index`, or "" past the end.
     pub(super) fn token(&self, index: usize) -> &str {
-        self.tokens
-            .get(index)
-            .map_or("", |token| &self.code[token.bytes.clone()])
+        self.tokens.get(index).map_or("", |token| &self.code[token.bytes.clone()])
     }
 
     /// The line of token `index`, from 1.
@@ -68,10 +60,7 @@ impl Rust {
 
     /// Whether the tokens from `index` on are `wanted`.
     pub(super) fn starts(&self, index: usize, wanted: &[&str]) -> bool {
-        wanted
-            .iter()
-            .enumerate()
-            .all(|(offset, want)| self.token(index + offset) == *want)
+        wanted.iter().enumerate().all(|(offset, want)| self.token(index + offset) == *want)
     }
 
     /// Whether `line` lies in a `#[cfg(test)]` item.
@@ -109,9 +98,7 @@ impl Rust {
     /// How many `mod name { … }` of this file hold token `index`.
     pub(super) fn inline_modules(&self, index: usize) -> usize {
         let opens = (0..index).filter(|&i| self.token(i) == "mod" && self.token(i + 2) == "{");
-        opens
-            .filter(|&i| self.close(i + 2).is_some_and(|close| close > index))
-            .count()
+        opens.filter(|&i| self.close(i + 2).is_some_and(|close| close > index)).count()
     }
 
     /// Every path in the file that starts with one of `roots`, in code that is not under
@@ -140,13 +127,7 @@ impl Rust {
 
     /// Adds the paths that begin with `prefix` and go on at token `i`; returns the token after
     /// them.
-    fn expand(
-        &self,
-        start: usize,
-        mut i: usize,
-        prefix: &mut Vec<String>,
-        paths: &mut Vec<CodePath>,
-    ) -> usize {
+    fn expand(&self, start: usize, mut i: usize, prefix: &mut Vec<String>, paths: &mut Vec<CodePath>) -> usize {
         let depth = prefix.len();
         loop {
             match self.token(i) {
@@ -157,11 +138,7 @@ impl Rust {
                 segment => prefix.push(segment.into()),
             }
             if self.token(i + 1) != "::" || !goes_on(self.token(i + 2)) {
-                paths.push(CodePath {
-                    segments: prefix.clone(),
-                    line: self.line(i),
-                    token: start,
-                });
+                paths.push(CodePath { segments: prefix.clone(), line: self.line(i), token: start });
                 i += 1;
                 break;
             }
@@ -172,13 +149,7 @@ impl Rust {
     }
 
     /// The inside of a `use` group, up to and with its `}`; returns the token after it.
-    fn expand_group(
-        &self,
-        start: usize,
-        mut i: usize,
-        prefix: &mut Vec<String>,
-        paths: &mut Vec<CodePath>,
-    ) -> usize {
+    fn expand_group(&self, start: usize, mut i: usize, prefix: &mut Vec<String>, paths: &mut Vec<CodePath>) -> usize {
         while i < self.tokens.len() && self.token(i) != "}" {
             i = self.expand(start, i, prefix, paths);
             while i < self.tokens.len() && !matches!(self.token(i), "," | "}") {
@@ -193,9 +164,7 @@ impl Rust {
 
     /// Notes what only tests compile: marked items, or the whole file.
     fn find_tests(&mut self) {
-        if (0..self.tokens.len())
-            .any(|i| self.starts(i, &["#", "!", "[", "cfg", "(", "test", ")", "]"]))
-        {
+        if (0..self.tokens.len()).any(|i| self.starts(i, &["#", "!", "[", "cfg", "(", "test", ")", "]"])) {
             self.test_lines.push(1..=usize::MAX);
         }
         for i in 0..self.tokens.len() {
@@ -217,8 +186,7 @@ impl Rust {
             }
             self.test_lines.push(self.line(attribute)..=self.line(end));
         } else if let Some(close) = self.close(end) {
-            self.test_lines
-                .push(self.line(attribute)..=self.line(close));
+            self.test_lines.push(self.line(attribute)..=self.line(close));
         }
     }
 }
@@ -238,13 +206,7 @@ enum Kind {
 
 /// The text with a space for each byte that is not of the wanted kind. Line breaks stay.
 fn keep(text: &str, kinds: &[Kind], wanted: Kind) -> String {
-    let kept = text.bytes().zip(kinds).map(|(byte, kind)| {
-        if *kind == wanted || byte == b'\n' {
-            byte
-        } else {
-            b' '
-        }
-    });
+    let kept = text.bytes().zip(kinds).map(|(byte, kind)| if *kind == wanted || byte == b'\n' { byte } else { b' ' });
     // A character has one kind throughout, so what is kept is still UTF-8.
     String::from_utf8_lossy(&kept.collect::<Vec<u8>>()).into_owned()
 }
@@ -287,9 +249,7 @@ fn joins(bytes: &[u8], at: usize) -> bool {
 
 /// The length of a `//` comment without its line break.
 fn line_length(rest: &[u8]) -> usize {
-    rest.iter()
-        .position(|&byte| byte == b'\n')
-        .unwrap_or(rest.len())
+    rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())
 }
 
 /// The length of a `/* … */` comment; these nest.
@@ -329,34 +289,17 @@ fn raw_string(rest: &[u8]) -> (usize, Kind, usize) {
     let start = hashes + 2;
     let mut end = b"\"".to_vec();
     end.resize(hashes + 1, b'#');
-    let inside = rest[start..]
-        .windows(end.len())
-        .position(|window| window == end);
-    (
-        start,
-        Kind::Quoted,
-        inside.map_or(rest.len(), |length| start + length + end.len()),
-    )
+    let inside = rest[start..].windows(end.len()).position(|window| window == end);
+    (start, Kind::Quoted, inside.map_or(rest.len(), |length| start + length + end.len()))
 }
 
 /// The length of a character literal, or 1 for the quote of a lifetime.
 fn char_length(rest: &[u8]) -> usize {
     match rest {
-        [_, b'\\', _, tail @ ..] => tail
-            .iter()
-            .position(|&byte| byte == b'\'')
-            .map_or(1, |length| length + 4),
+        [_, b'\\', _, tail @ ..] => tail.iter().position(|&byte| byte == b'\'').map_or(1, |length| length + 4),
         [_, first, ..] => {
-            let width = if *first < 0x80 {
-                1
-            } else {
-                first.leading_ones() as usize
-            };
-            if rest.get(1 + width) == Some(&b'\'') {
-                width + 2
-            } else {
-                1
-            }
+            let width = if *first < 0x80 { 1 } else { first.leading_ones() as usize };
+            if rest.get(1 + width) == Some(&b'\'') { width + 2 } else { 1 }
         }
         _ => 1,
     }
@@ -376,10 +319,7 @@ fn tokens(code: &str) -> Vec<Token> {
         if first == '\n' {
             line += 1;
         } else if !first.is_whitespace() {
-            tokens.push(Token {
-                bytes: at..at + length,
-                line,
-            });
+            tokens.push(Token { bytes: at..at + length, line });
         }
         at += length;
     }
@@ -392,7 +332,8 @@ mod tests {
 
     #[test]
     fn strings_and_comments_leave_the_code() {
-        let source = "a(\"x // \\\" y\"); // unsafe {\n/* /* p */ q */ b(r#\"un\"wrap\"#, 'z', '\\'', '\"', 'é'); &'a c\n";
+        let source =
+            "a(\"x // \\\" y\"); // unsafe {\n/* /* p */ q */ b(r#\"un\"wrap\"#, 'z', '\\'', '\"', 'é'); &'a c\n";
         let rust = Rust::new(source);
         for hidden in ["x", "y", "unsafe", "p", "q", "un", "wrap", "z", "é"] {
             assert!(!rust.code.contains(hidden), "{hidden}: {}", rust.code);
@@ -404,57 +345,32 @@ mod tests {
     #[test]
     fn raw_byte_strings_and_raw_names_are_told_apart() {
         let rust = Rust::new("br\"un\\\" ; r#type ; for\"wrap\" ; b'\\x41' ; end");
-        assert!(
-            rust.code.contains("r#type") && rust.code.contains("end"),
-            "{}",
-            rust.code
-        );
-        assert!(
-            !rust.code.contains("un") && !rust.code.contains("wrap"),
-            "{}",
-            rust.code
-        );
+        assert!(rust.code.contains("r#type") && rust.code.contains("end"), "{}", rust.code);
+        assert!(!rust.code.contains("un") && !rust.code.contains("wrap"), "{}", rust.code);
     }
 
     #[test]
     fn a_use_group_is_written_out() {
-        let rust = Rust::new(
-            "use crate::{error::Error, model::{self, Mesh as M}, options::*};\nlet x = crate::f::<T>(1);",
-        );
-        let paths: Vec<String> = rust
-            .paths(&["crate"])
-            .iter()
-            .map(|path| path.segments.join("::"))
-            .collect();
+        let rust =
+            Rust::new("use crate::{error::Error, model::{self, Mesh as M}, options::*};\nlet x = crate::f::<T>(1);");
+        let paths: Vec<String> = rust.paths(&["crate"]).iter().map(|path| path.segments.join("::")).collect();
         assert_eq!(
             paths,
-            [
-                "crate::error::Error",
-                "crate::model::self",
-                "crate::model::Mesh",
-                "crate::options::*",
-                "crate::f"
-            ]
+            ["crate::error::Error", "crate::model::self", "crate::model::Mesh", "crate::options::*", "crate::f"]
         );
     }
 
     #[test]
     fn a_path_starts_at_its_root_alone() {
-        let rust =
-            Rust::new("polyhaul::crate_x::a; x::std::b; ::std::c; std::d; fn e() -> ::std::f {}");
-        let paths: Vec<String> = rust
-            .paths(&["std"])
-            .iter()
-            .map(|path| path.segments.join("::"))
-            .collect();
+        let rust = Rust::new("polyhaul::crate_x::a; x::std::b; ::std::c; std::d; fn e() -> ::std::f {}");
+        let paths: Vec<String> = rust.paths(&["std"]).iter().map(|path| path.segments.join("::")).collect();
         assert_eq!(paths, ["std::c", "std::d", "std::f"]);
     }
 
     #[test]
     fn test_items_are_known_by_line() {
-        let rust = Rust::new(
-            "fn a() {}\n#[cfg(test)]\nmod tests {\n  fn b() {}\n}\nfn c() {}\n#[cfg(test)]\nmod far;\n",
-        );
+        let rust =
+            Rust::new("fn a() {}\n#[cfg(test)]\nmod tests {\n  fn b() {}\n}\nfn c() {}\n#[cfg(test)]\nmod far;\n");
         let lines: Vec<usize> = (1..=8).filter(|&line| rust.is_test(line)).collect();
         assert_eq!(lines, [2, 3, 4, 5, 7, 8]);
         assert_eq!(rust.test_modules, ["far"]);

@@ -11,13 +11,8 @@ const FILE_LINES: usize = 800;
 
 /// No source file is too long.
 pub(super) fn files(tree: &Tree) -> Vec<Finding> {
-    let sources = tree
-        .files
-        .iter()
-        .filter(|file| file.path.ends_with(".rs") || file.path.ends_with(".py"));
-    let long = sources
-        .map(|file| (file, file.text.lines().count()))
-        .filter(|(_, lines)| *lines > FILE_LINES);
+    let sources = tree.files.iter().filter(|file| file.path.ends_with(".rs") || file.path.ends_with(".py"));
+    let long = sources.map(|file| (file, file.text.lines().count())).filter(|(_, lines)| *lines > FILE_LINES);
     long.map(|(file, lines)| {
         let message = format!("{lines} lines, {FILE_LINES} are allowed: split it by purpose");
         Finding::new(&file.path, FILE_LINES + 1, "file-length", message)
@@ -29,20 +24,12 @@ pub(super) fn files(tree: &Tree) -> Vec<Finding> {
 pub(super) fn rust_functions(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, rust) in tree.rust() {
-        for i in rust
-            .indices()
-            .filter(|&i| rust.token(i) == "fn" && rust.token(i + 1) != "(")
-        {
+        for i in rust.indices().filter(|&i| rust.token(i) == "fn" && rust.token(i + 1) != "(") {
             let open = rust.head_end(i).filter(|&end| rust.token(end) == "{");
             let Some(close) = open.and_then(|open| rust.close(open)) else {
                 continue;
             };
-            findings.extend(judge(
-                file,
-                rust.token(i + 1),
-                rust.line(i),
-                rust.line(close),
-            ));
+            findings.extend(judge(file, rust.token(i + 1), rust.line(i), rust.line(close)));
         }
     }
     findings
@@ -54,10 +41,7 @@ pub(super) fn python_functions(tree: &Tree) -> Vec<Finding> {
     for file in tree.files.iter().filter(|file| file.path.ends_with(".py")) {
         let lines = python_code(&file.text);
         for (index, line) in lines.iter().enumerate() {
-            let head = line
-                .trim_start()
-                .strip_prefix("async ")
-                .unwrap_or(line.trim_start());
+            let head = line.trim_start().strip_prefix("async ").unwrap_or(line.trim_start());
             let Some(rest) = head.strip_prefix("def ") else {
                 continue;
             };
@@ -80,18 +64,10 @@ fn python_end(lines: &[String], start: usize) -> usize {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let ends = |line: &str| {
         // The `)` of a head over several lines stands as deep as its `def`.
-        !line.trim().is_empty()
-            && indent(line) <= indent(&lines[start])
-            && !line.trim_start().starts_with(')')
+        !line.trim().is_empty() && indent(line) <= indent(&lines[start]) && !line.trim_start().starts_with(')')
     };
     let body = lines[start + 1..].iter().take_while(|line| !ends(line));
-    start
-        + 1
-        + body
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty())
-            .last()
-            .map_or(0, |(index, _)| index + 1)
+    start + 1 + body.enumerate().filter(|(_, line)| !line.trim().is_empty()).last().map_or(0, |(index, _)| index + 1)
 }
 
 /// Python's lines with the later lines of a triple-quoted string indented beyond any code.
@@ -99,19 +75,12 @@ fn python_code(text: &str) -> Vec<String> {
     let mut open: Option<&str> = None;
     let mut lines = Vec::new();
     for line in text.lines() {
-        lines.push(if open.is_some() {
-            format!("{}.", " ".repeat(400))
-        } else {
-            line.to_string()
-        });
+        lines.push(if open.is_some() { format!("{}.", " ".repeat(400)) } else { line.to_string() });
         let mut rest = line;
         loop {
             let quote = match open {
                 Some(quote) => Some(quote),
-                None => ["\"\"\"", "'''"]
-                    .into_iter()
-                    .filter(|q| rest.contains(q))
-                    .min_by_key(|q| rest.find(q)),
+                None => ["\"\"\"", "'''"].into_iter().filter(|q| rest.contains(q)).min_by_key(|q| rest.find(q)),
             };
             let Some((quote, at)) = quote.and_then(|quote| Some((quote, rest.find(quote)?))) else {
                 break;
@@ -128,51 +97,29 @@ mod tests {
     use super::*;
 
     fn found(rule: fn(&Tree) -> Vec<Finding>, path: &str, code: &str) -> Vec<String> {
-        rule(&Tree::of(&[(path, code)]))
-            .iter()
-            .map(|f| format!("{}: {}", f.line, f.message))
-            .collect()
+        rule(&Tree::of(&[(path, code)])).iter().map(|f| format!("{}: {}", f.line, f.message)).collect()
     }
 
     #[test]
     fn a_long_file_is_found() {
-        assert_eq!(
-            found(files, "crates/text/tests/a.rs", &"//\n".repeat(800)),
-            [""; 0]
-        );
+        assert_eq!(found(files, "crates/text/tests/a.rs", &"//\n".repeat(800)), [""; 0]);
         let planted = found(files, "python/tests/a.py", &"#\n".repeat(801));
-        assert_eq!(
-            planted,
-            ["801: 801 lines, 800 are allowed: split it by purpose"]
-        );
+        assert_eq!(planted, ["801: 801 lines, 800 are allowed: split it by purpose"]);
     }
 
     #[test]
     fn a_long_function_is_found() {
-        let body = |lines: usize| {
-            format!(
-                "\nfn short();\nfn long(\n    a: [u8; 2],\n) {{\n{}}}\n",
-                "    {}\n".repeat(lines)
-            )
-        };
-        assert_eq!(
-            found(rust_functions, "crates/text/src/a.rs", &body(66)),
-            [""; 0]
-        );
+        let body =
+            |lines: usize| format!("\nfn short();\nfn long(\n    a: [u8; 2],\n) {{\n{}}}\n", "    {}\n".repeat(lines));
+        assert_eq!(found(rust_functions, "crates/text/src/a.rs", &body(66)), [""; 0]);
         let planted = found(rust_functions, "crates/text/src/a.rs", &body(67));
         assert_eq!(planted, ["3: `long` has 71 lines, 70 are allowed"]);
     }
 
     #[test]
     fn a_function_pointer_is_no_function() {
-        let code = format!(
-            "struct A {{\n    a: fn(u8) -> u8,\n{}}}\n",
-            "    // b\n".repeat(80)
-        );
-        assert_eq!(
-            found(rust_functions, "crates/text/src/a.rs", &code),
-            [""; 0]
-        );
+        let code = format!("struct A {{\n    a: fn(u8) -> u8,\n{}}}\n", "    // b\n".repeat(80));
+        assert_eq!(found(rust_functions, "crates/text/src/a.rs", &code), [""; 0]);
     }
 
     #[test]
@@ -181,10 +128,7 @@ mod tests {
             "class A:\n    def b(\n        c,\n    ):\n        \"\"\"d\ne\n\"\"\"\n{}\n\nf = 1\n",
             "        g()\n".repeat(65)
         );
-        assert_eq!(
-            found(python_functions, "python/a.py", &code),
-            ["2: `b` has 71 lines, 70 are allowed"]
-        );
+        assert_eq!(found(python_functions, "python/a.py", &code), ["2: `b` has 71 lines, 70 are allowed"]);
         let code = format!("def a():\n    b()\n\n{}", "c()\n".repeat(80));
         assert_eq!(found(python_functions, "python/a.py", &code), [""; 0]);
     }

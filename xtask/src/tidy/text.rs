@@ -4,12 +4,7 @@ use super::Finding;
 use super::tree::Tree;
 
 /// Marks of unfinished work, in two halves each so that this file passes its own rule.
-const MARKERS: &[&str] = &[
-    concat!("TO", "DO"),
-    concat!("FIX", "ME"),
-    concat!("XX", "X"),
-    concat!("HA", "CK"),
-];
+const MARKERS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("HA", "CK")];
 
 /// First folders of absolute paths on somebody's machine.
 const MACHINE: &[&str] = &["home", "root", "Users", "work"];
@@ -18,11 +13,8 @@ const MACHINE: &[&str] = &["home", "root", "Users", "work"];
 pub(super) fn clean(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in &tree.files {
-        let mut add =
-            |line, rule, message| findings.push(Finding::new(&file.path, line, rule, message));
-        let is_code = [".rs", ".py", ".pyi"]
-            .iter()
-            .any(|ending| file.path.ends_with(ending));
+        let mut add = |line, rule, message| findings.push(Finding::new(&file.path, line, rule, message));
+        let is_code = [".rs", ".py", ".pyi"].iter().any(|ending| file.path.ends_with(ending));
         for (number, line) in file.lines() {
             if line.ends_with('\r') {
                 add(number, "line-ends", "a carriage return");
@@ -34,11 +26,7 @@ pub(super) fn clean(tree: &Tree) -> Vec<Finding> {
             }
         }
         if !file.text.is_empty() && !file.text.ends_with('\n') {
-            add(
-                file.lines().count(),
-                "line-ends",
-                "the last line does not end",
-            );
+            add(file.lines().count(), "line-ends", "the last line does not end");
         }
     }
     findings
@@ -51,12 +39,7 @@ pub(super) fn markers(tree: &Tree) -> Vec<Finding> {
         for (number, line) in file.lines() {
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
             if let Some(word) = words.find(|word| MARKERS.contains(word)) {
-                findings.push(Finding::new(
-                    &file.path,
-                    number,
-                    "markers",
-                    format!("{word}: finish it or drop it"),
-                ));
+                findings.push(Finding::new(&file.path, number, "markers", format!("{word}: finish it or drop it")));
             }
         }
     }
@@ -84,8 +67,7 @@ fn machine_path(line: &str, folder: &str) -> Option<String> {
     let inside = |c: char| c.is_alphanumeric() || "._-~})*".contains(c);
     let starts = |at: usize| !line[..at].ends_with(inside);
     let unix = line.match_indices(&path).any(|(at, _)| starts(at));
-    let windows =
-        line.contains(&format!(":\\{folder}\\")) || line.contains(&format!(":\\\\{folder}\\\\"));
+    let windows = line.contains(&format!(":\\{folder}\\")) || line.contains(&format!(":\\\\{folder}\\\\"));
     (unix || windows).then_some(path)
 }
 
@@ -93,26 +75,14 @@ fn machine_path(line: &str, folder: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn found(
-        rule: fn(&Tree) -> Vec<Finding>,
-        path: &str,
-        text: &str,
-    ) -> Vec<(usize, &'static str)> {
-        rule(&Tree::of(&[(path, text)]))
-            .iter()
-            .map(|finding| (finding.line, finding.rule))
-            .collect()
+    fn found(rule: fn(&Tree) -> Vec<Finding>, path: &str, text: &str) -> Vec<(usize, &'static str)> {
+        rule(&Tree::of(&[(path, text)])).iter().map(|finding| (finding.line, finding.rule)).collect()
     }
 
     #[test]
     fn dirt_is_found() {
         let dirty = "a \nb\r\n\tc\nd";
-        let wanted = [
-            (1, "whitespace"),
-            (2, "line-ends"),
-            (3, "tabs"),
-            (4, "line-ends"),
-        ];
+        let wanted = [(1, "whitespace"), (2, "line-ends"), (3, "tabs"), (4, "line-ends")];
         assert_eq!(found(clean, "crates/text/src/a.rs", dirty), wanted);
         assert_eq!(found(clean, "crates/text/src/a.rs", "a\n\n    b\n"), []);
         assert_eq!(found(clean, "testdata/obj/bad/a.rs", dirty), []);
@@ -122,38 +92,18 @@ mod tests {
     #[test]
     fn marks_of_unfinished_work_are_found() {
         for mark in MARKERS {
-            assert_eq!(
-                found(markers, "README.md", &format!("a\n({mark}: b)\n")),
-                [(2, "markers")]
-            );
-            assert_eq!(
-                found(markers, "README.md", &format!("{mark}X_{mark}\n")),
-                []
-            );
+            assert_eq!(found(markers, "README.md", &format!("a\n({mark}: b)\n")), [(2, "markers")]);
+            assert_eq!(found(markers, "README.md", &format!("{mark}X_{mark}\n")), []);
         }
     }
 
     #[test]
     fn paths_of_a_machine_are_found() {
         for folder in MACHINE {
-            for planted in [
-                format!("see /{folder}/me"),
-                format!("\"/{folder}/me\""),
-                format!("C:\\{folder}\\me"),
-            ] {
-                assert_eq!(
-                    found(machine_paths, ".ci/run", &format!("#!\n{planted}\n")),
-                    [(2, "machine-paths")]
-                );
+            for planted in [format!("see /{folder}/me"), format!("\"/{folder}/me\""), format!("C:\\{folder}\\me")] {
+                assert_eq!(found(machine_paths, ".ci/run", &format!("#!\n{planted}\n")), [(2, "machine-paths")]);
             }
-            assert_eq!(
-                found(
-                    machine_paths,
-                    "README.md",
-                    &format!("https://a.org/{folder}/ src/{folder}/\n")
-                ),
-                []
-            );
+            assert_eq!(found(machine_paths, "README.md", &format!("https://a.org/{folder}/ src/{folder}/\n")), []);
         }
     }
 }

@@ -11,9 +11,7 @@ use std::{fs, io};
 
 /// The endings of text that people write here. Everything else (data, pictures, lock files) is left
 /// alone.
-const TEXT: &[&str] = &[
-    "rs", "py", "pyi", "toml", "md", "sh", "yml", "yaml", "h", "c", "cpp", "dict",
-];
+const TEXT: &[&str] = &["rs", "py", "pyi", "toml", "md", "sh", "yml", "yaml", "h", "c", "cpp", "dict"];
 
 /// A file with its text.
 pub(super) struct File {
@@ -28,11 +26,7 @@ impl File {
     /// Takes a file in, and looks through it where it is Rust.
     fn new(path: &str, text: String) -> Self {
         let rust = path.ends_with(".rs").then(|| Rust::new(&text));
-        File {
-            path: path.into(),
-            text,
-            rust,
-        }
+        File { path: path.into(), text, rust }
     }
 
     /// Lines with their numbers, from 1, without the line feed.
@@ -43,9 +37,7 @@ impl File {
 
 /// Lines with their numbers, from 1, without the line feed (a carriage return stays).
 pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.split('\n')
-        .enumerate()
-        .map(|(index, line)| (index + 1, line))
+    text.split('\n').enumerate().map(|(index, line)| (index + 1, line))
 }
 
 /// The repository as the rules see it.
@@ -89,41 +81,30 @@ impl Tree {
 
     /// Rust files with their view.
     pub(super) fn rust(&self) -> impl Iterator<Item = (&File, &Rust)> {
-        self.files
-            .iter()
-            .filter_map(|file| Some((file, file.rust.as_ref()?)))
+        self.files.iter().filter_map(|file| Some((file, file.rust.as_ref()?)))
     }
 
     /// Rust files that users run: `src` of the crates, without testkit and without test modules.
     pub(super) fn product(&self) -> impl Iterator<Item = (&File, &Rust)> {
-        self.rust()
-            .filter(|(file, _)| is_product(&file.path) && !self.test_modules.contains(&file.path))
+        self.rust().filter(|(file, _)| is_product(&file.path) && !self.test_modules.contains(&file.path))
     }
 
     /// Whether a file or folder is at `path`.
     pub(super) fn exists(&self, path: &str) -> bool {
-        let inside = |p: &str| {
-            p.strip_prefix(path)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+        let inside = |p: &str| p.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.paths().any(inside)
     }
 
     /// All paths, of texts and of data.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
-        self.files
-            .iter()
-            .map(|file| file.path.as_str())
-            .chain(self.data.iter().map(String::as_str))
+        self.files.iter().map(|file| file.path.as_str()).chain(self.data.iter().map(String::as_str))
     }
 
     /// Folders with a manifest of a package, such as `crates/text`.
     pub(super) fn crates(&self) -> Vec<&str> {
         let package = |file: &&File| file.text.lines().any(|line| line.trim() == "[package]");
         let manifests = self.files.iter().filter(package);
-        manifests
-            .filter_map(|file| file.path.strip_suffix("/Cargo.toml"))
-            .collect()
+        manifests.filter_map(|file| file.path.strip_suffix("/Cargo.toml")).collect()
     }
 
     /// Takes in a folder and all below it, in the order of names.
@@ -162,18 +143,13 @@ impl Tree {
     fn finish(&mut self) {
         let modules = self.rust().flat_map(|(file, rust)| {
             let folder = module_folder(&file.path);
-            rust.test_modules
-                .iter()
-                .map(move |name| format!("{folder}/{name}"))
+            rust.test_modules.iter().map(move |name| format!("{folder}/{name}"))
         });
         let stems: Vec<String> = modules.collect();
         let below = |path: &str, stem: &String| {
-            path.strip_prefix(stem.as_str())
-                .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+            path.strip_prefix(stem.as_str()).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
         };
-        let of_tests = self
-            .rust()
-            .filter(|(file, _)| stems.iter().any(|stem| below(&file.path, stem)));
+        let of_tests = self.rust().filter(|(file, _)| stems.iter().any(|stem| below(&file.path, stem)));
         self.test_modules = of_tests.map(|(file, _)| file.path.clone()).collect();
     }
 }
@@ -189,9 +165,7 @@ pub(super) fn module_folder(path: &str) -> String {
 
 /// Whether the path is one of the crates that users get.
 fn is_product(path: &str) -> bool {
-    let in_crate = path.starts_with("crates/")
-        && path.contains("/src/")
-        && !path.starts_with("crates/testkit/");
+    let in_crate = path.starts_with("crates/") && path.contains("/src/") && !path.starts_with("crates/testkit/");
     in_crate || path.starts_with("python/src/")
 }
 
@@ -206,15 +180,13 @@ fn may_be_text(path: &str) -> bool {
     if path.starts_with("testdata/") {
         return name == "README.md";
     }
-    name.rsplit_once('.')
-        .is_none_or(|(_, ending)| TEXT.contains(&ending))
+    name.rsplit_once('.').is_none_or(|(_, ending)| TEXT.contains(&ending))
 }
 
 /// A name without an ending is text where it is a script (`.ci/run`) or a licence.
 fn is_text(path: &str, bytes: &[u8]) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    may_be_text(path)
-        && (name.contains('.') || bytes.starts_with(b"#!") || name.starts_with("LICENSE"))
+    may_be_text(path) && (name.contains('.') || bytes.starts_with(b"#!") || name.starts_with("LICENSE"))
 }
 
 /// The little of `.gitignore` that this repository uses: `/path` at the root, `name` or `name/`
@@ -228,16 +200,8 @@ struct Ignore {
 impl Ignore {
     /// Reads the lines of a `.gitignore` at the root.
     fn new(text: &str) -> Ignore {
-        let mut ignore = Ignore {
-            anchored: vec![".git".into()],
-            names: vec!["__pycache__".into()],
-            endings: vec![],
-        };
-        for line in text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        {
+        let mut ignore = Ignore { anchored: vec![".git".into()], names: vec!["__pycache__".into()], endings: vec![] };
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let line = line.trim_end_matches('/');
             if let Some(ending) = line.strip_prefix('*') {
                 ignore.endings.push(ending.into());
@@ -266,14 +230,7 @@ mod tests {
     #[test]
     fn gitignore_lines_of_the_three_shapes_are_obeyed() {
         let ignore = Ignore::new("/target\n/bench/target\n# note\nvenv/\n*.profraw\n");
-        for path in [
-            "target",
-            "bench/target",
-            "python/venv",
-            "a/b.profraw",
-            ".git",
-            "python/__pycache__",
-        ] {
+        for path in ["target", "bench/target", "python/venv", "a/b.profraw", ".git", "python/__pycache__"] {
             assert!(ignore.covers(path), "{path}");
         }
         for path in ["crates/target.rs", "targets", "note"] {
@@ -284,10 +241,7 @@ mod tests {
     #[test]
     fn product_code_leaves_out_tests_and_test_modules() {
         let tree = Tree::of(&[
-            (
-                "crates/text/src/lib.rs",
-                "#[cfg(test)]\nmod checks;\nmod parse;\n",
-            ),
+            ("crates/text/src/lib.rs", "#[cfg(test)]\nmod checks;\nmod parse;\n"),
             ("crates/text/src/checks.rs", ""),
             ("crates/text/src/checks/deep.rs", ""),
             ("crates/text/src/parse.rs", ""),
@@ -296,25 +250,15 @@ mod tests {
             ("xtask/src/main.rs", ""),
         ]);
         let product: Vec<&str> = tree.product().map(|(file, _)| file.path.as_str()).collect();
-        assert_eq!(
-            product,
-            ["crates/text/src/lib.rs", "crates/text/src/parse.rs"]
-        );
+        assert_eq!(product, ["crates/text/src/lib.rs", "crates/text/src/parse.rs"]);
     }
 
     #[test]
     fn data_is_listed_by_path_alone() {
-        let tree = Tree::of(&[
-            ("testdata/obj/good/a.obj", "v"),
-            ("testdata/obj/README.md", "x"),
-            (".ci/run", "#!/x\n"),
-        ]);
+        let tree =
+            Tree::of(&[("testdata/obj/good/a.obj", "v"), ("testdata/obj/README.md", "x"), (".ci/run", "#!/x\n")]);
         assert_eq!(tree.data, ["testdata/obj/good/a.obj"]);
         assert!(tree.file(".ci/run").is_some() && tree.file("testdata/obj/README.md").is_some());
-        assert!(
-            tree.exists("testdata/obj/good")
-                && tree.exists(".ci/run")
-                && !tree.exists("testdata/ob")
-        );
+        assert!(tree.exists("testdata/obj/good") && tree.exists(".ci/run") && !tree.exists("testdata/ob"));
     }
 }

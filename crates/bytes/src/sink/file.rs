@@ -40,19 +40,12 @@ enum Target {
     New(PathBuf),
     Regular(PathBuf, Metadata),
     Special(PathBuf),
-    #[cfg_attr(
-        windows,
-        expect(dead_code, reason = "descriptors have paths on unix only")
-    )]
+    #[cfg_attr(windows, expect(dead_code, reason = "descriptors have paths on unix only"))]
     Open(File),
 }
 
 impl FileSink {
-    pub(super) fn create(
-        layer: Arc<dyn Layer>,
-        path: &Path,
-        options: FileOptions,
-    ) -> io::Result<Self> {
+    pub(super) fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions) -> io::Result<Self> {
         match resolve(&*layer, path)? {
             Target::New(path) => Self::replacing(layer, path, None, options),
             Target::Regular(path, old) => Self::replacing(layer, path, Some(old), options),
@@ -65,12 +58,7 @@ impl FileSink {
     }
 
     pub(super) fn direct(layer: Arc<dyn Layer>, file: File, options: FileOptions) -> Self {
-        FileSink {
-            file,
-            layer,
-            durable: options.durable,
-            replacement: None,
-        }
+        FileSink { file, layer, durable: options.durable, replacement: None }
     }
 
     fn replacing(
@@ -83,30 +71,19 @@ impl FileSink {
             layer.check_writable(&target)?;
         }
         let folder = match folder_of(&target) {
-            folder if options.durable => layer.open_folder(folder).map_err(|error| {
-                context(
-                    error,
-                    format!("cannot open the folder {} to sync it", folder.display()),
-                )
-            })?,
+            folder if options.durable => layer
+                .open_folder(folder)
+                .map_err(|error| context(error, format!("cannot open the folder {} to sync it", folder.display())))?,
             _ => None,
         };
-        let mode = if old.is_some() {
-            PRIVATE_MODE
-        } else {
-            NEW_FILE_MODE
-        };
+        let mode = if old.is_some() { PRIVATE_MODE } else { NEW_FILE_MODE };
         let (temporary, file) = Temporary::create(layer.clone(), &target, mode)?;
         let kept = old.map_or(Ok(()), |old| layer.keep_attributes(&file, &old));
         let sink = FileSink {
             file,
             layer,
             durable: options.durable,
-            replacement: Some(Replacement {
-                temporary,
-                target,
-                folder,
-            }),
+            replacement: Some(Replacement { temporary, target, folder }),
         };
         match kept {
             Ok(()) => Ok(sink),
@@ -186,18 +163,12 @@ fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<Target> {
         } else if metadata.is_file() {
             return Ok(Target::Regular(path, metadata));
         } else if metadata.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "it is a directory, not a file",
-            ));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, not a file"));
         } else {
             return Ok(Target::Special(path));
         }
     }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("more than {MAX_LINK_COUNT} symlinks lead on from here"),
-    ))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks lead on from here")))
 }
 
 /// The folder that holds `path`; the current one for a bare name.

@@ -17,10 +17,7 @@ const MAX_STEM_BYTES: usize = 90;
 const MAX_ATTEMPT_COUNT: usize = 1000;
 
 static SERIAL: AtomicU64 = AtomicU64::new(0);
-static IN_FLIGHT: Mutex<InFlight> = Mutex::new(InFlight {
-    paths: Vec::new(),
-    is_ending: false,
-});
+static IN_FLIGHT: Mutex<InFlight> = Mutex::new(InFlight { paths: Vec::new(), is_ending: false });
 
 struct InFlight {
     paths: Vec<PathBuf>,
@@ -48,9 +45,7 @@ pub fn remove_temporaries() -> usize {
     let mut in_flight = in_flight();
     in_flight.is_ending = true;
     let paths = std::mem::take(&mut in_flight.paths);
-    let removed = paths
-        .iter()
-        .filter(|path| std::fs::remove_file(path).is_ok());
+    let removed = paths.iter().filter(|path| std::fs::remove_file(path).is_ok());
     removed.count()
 }
 
@@ -63,11 +58,7 @@ pub(super) struct Temporary {
 
 impl Temporary {
     /// Creates it in the folder of `target`, under a name that no other process or sink uses.
-    pub(super) fn create(
-        layer: Arc<dyn Layer>,
-        target: &Path,
-        mode: u32,
-    ) -> io::Result<(Temporary, File)> {
+    pub(super) fn create(layer: Arc<dyn Layer>, target: &Path, mode: u32) -> io::Result<(Temporary, File)> {
         for _ in 0..MAX_ATTEMPT_COUNT {
             let path = temporary_path(target)?;
             match create_listed(&*layer, &path, mode) {
@@ -90,11 +81,7 @@ impl Temporary {
             }
             Err(error) => {
                 drop(in_flight);
-                let what = format!(
-                    "cannot rename the temporary file {} to {}",
-                    self.path.display(),
-                    target.display()
-                );
+                let what = format!("cannot rename the temporary file {} to {}", self.path.display(), target.display());
                 Err(self.abandon(context(error, what)))
             }
         }
@@ -107,10 +94,7 @@ impl Temporary {
             Ok(()) => error,
             Err(_) => context(
                 error,
-                format!(
-                    "the temporary file {} could not be removed, after another error",
-                    path.display()
-                ),
+                format!("the temporary file {} could not be removed, after another error", path.display()),
             ),
         }
     }
@@ -147,9 +131,9 @@ fn create_listed(layer: &dyn Layer, path: &Path, mode: u32) -> io::Result<File> 
 }
 
 fn temporary_path(target: &Path) -> io::Result<PathBuf> {
-    let name = target.file_name().ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file")
-    })?;
+    let name = target
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"))?;
     let name = name.to_string_lossy();
     let stem = shortened(&name);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
@@ -160,10 +144,7 @@ fn temporary_path(target: &Path) -> io::Result<PathBuf> {
 /// The beginning of `name`, cut between two characters.
 fn shortened(name: &str) -> &str {
     let end = name.len().min(MAX_STEM_BYTES);
-    (0..=end)
-        .rev()
-        .find_map(|end| name.get(..end))
-        .unwrap_or_default()
+    (0..=end).rev().find_map(|end| name.get(..end)).unwrap_or_default()
 }
 
 fn explain(error: io::Error, target: &Path) -> io::Error {

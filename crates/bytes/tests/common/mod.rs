@@ -37,8 +37,7 @@ impl Folder {
     /// Names of all that is in it, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();
-        let name =
-            |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
         let mut names: Vec<_> = entries.map(name).collect();
         names.sort();
         names
@@ -88,12 +87,7 @@ pub(crate) struct Hostile<F> {
 }
 
 pub(crate) fn hostile<F: FnMut(usize, usize) -> Answer>(data: &[u8], answer: F) -> Box<Hostile<F>> {
-    Box::new(Hostile {
-        data: data.to_vec(),
-        at: 0,
-        call: 0,
-        answer,
-    })
+    Box::new(Hostile { data: data.to_vec(), at: 0, call: 0, answer })
 }
 
 impl<F: FnMut(usize, usize) -> Answer> Read for Hostile<F> {

@@ -18,42 +18,19 @@ const END: &str = "/polyhaul-end";
 const OLD: &[u8] = b"old";
 const BLOCK_COUNT: usize = 3;
 /// A question mark: some systems do not have all of them.
-const SYSTEM_CALLS: &str = "?write,?fsync,?rename,?renameat,?renameat2,?open,?openat,?close,?unlink,?unlinkat,?lstat,?newfstatat,?statx";
+const SYSTEM_CALLS: &str =
+    "?write,?fsync,?rename,?renameat,?renameat2,?open,?openat,?close,?unlink,?unlinkat,?lstat,?newfstatat,?statx";
 
 const TESTS: [(&str, fn()); 9] = [
-    (
-        "any_failed_call_leaves_the_old_file",
-        any_failed_call_leaves_the_old_file,
-    ),
-    (
-        "a_kill_leaves_the_old_or_the_new_file",
-        a_kill_leaves_the_old_or_the_new_file,
-    ),
-    (
-        "durable_syncs_in_the_right_order",
-        durable_syncs_in_the_right_order,
-    ),
-    (
-        "blocks_reach_the_system_as_they_are",
-        blocks_reach_the_system_as_they_are,
-    ),
+    ("any_failed_call_leaves_the_old_file", any_failed_call_leaves_the_old_file),
+    ("a_kill_leaves_the_old_or_the_new_file", a_kill_leaves_the_old_or_the_new_file),
+    ("durable_syncs_in_the_right_order", durable_syncs_in_the_right_order),
+    ("blocks_reach_the_system_as_they_are", blocks_reach_the_system_as_they_are),
     ("a_new_file_obeys_the_umask", a_new_file_obeys_the_umask),
-    (
-        "a_replaced_file_ignores_the_umask",
-        a_replaced_file_ignores_the_umask,
-    ),
-    (
-        "another_group_gets_no_more_than_everybody",
-        another_group_gets_no_more_than_everybody,
-    ),
-    (
-        "a_full_disk_leaves_the_old_file",
-        a_full_disk_leaves_the_old_file,
-    ),
-    (
-        "a_file_size_limit_is_an_error",
-        a_file_size_limit_is_an_error,
-    ),
+    ("a_replaced_file_ignores_the_umask", a_replaced_file_ignores_the_umask),
+    ("another_group_gets_no_more_than_everybody", another_group_gets_no_more_than_everybody),
+    ("a_full_disk_leaves_the_old_file", a_full_disk_leaves_the_old_file),
+    ("a_file_size_limit_is_an_error", a_file_size_limit_is_an_error),
 ];
 
 /// Runs all tests, or those whose names contain an argument; a child if the environment names a target.
@@ -111,9 +88,7 @@ fn new_content() -> Vec<u8> {
 /// This binary as a child, behind `wrapper`.
 fn child(wrapper: &[&str], target: &Path) -> Command {
     let mut command = Command::new(wrapper[0]);
-    command
-        .args(&wrapper[1..])
-        .arg(std::env::current_exe().unwrap());
+    command.args(&wrapper[1..]).arg(std::env::current_exe().unwrap());
     command.env(TARGET, target);
     command
 }
@@ -124,9 +99,7 @@ fn child_in_shell(script: &str, target: &Path) -> Command {
 }
 
 fn can_trace() -> bool {
-    let trial = Command::new("strace")
-        .args(["-o", "/dev/null", "true"])
-        .output();
+    let trial = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
     let works = trial.is_ok_and(|done| done.status.success());
     if !works {
         say("SKIPPED: strace is not installed or may not trace");
@@ -160,15 +133,7 @@ impl Run {
         let logs = Folder::new();
         let log = logs.join("log");
         let trace = format!("trace={SYSTEM_CALLS}");
-        let mut wrapper = vec![
-            "strace",
-            "-y",
-            "-qq",
-            "-s",
-            "8",
-            "-o",
-            log.to_str().unwrap(),
-        ];
+        let mut wrapper = vec!["strace", "-y", "-qq", "-s", "8", "-o", log.to_str().unwrap()];
         for expression in [Some(&trace), inject.as_ref()].into_iter().flatten() {
             wrapper.extend(["-e", expression]);
         }
@@ -205,20 +170,10 @@ impl Run {
 
     /// What can be hit in the child's work: (name of the call, number of the call among those of this name).
     fn targets(&self) -> Vec<(&'static str, usize)> {
-        let names = [
-            "write",
-            "fsync",
-            "rename",
-            "renameat",
-            "renameat2",
-            "open",
-            "openat",
-            "close",
-        ];
+        let names = ["write", "fsync", "rename", "renameat", "renameat2", "open", "openat", "close"];
         let mut targets = Vec::new();
         for name in names {
-            let count =
-                |calls: &[String]| calls.iter().filter(|call| name_of(call) == name).count();
+            let count = |calls: &[String]| calls.iter().filter(|call| name_of(call) == name).count();
             let (before, own) = (count(&self.earlier), count(&self.calls));
             targets.extend((1..=own).map(|n| (name, before + n)));
         }
@@ -239,11 +194,7 @@ fn any_failed_call_leaves_the_old_file() {
     assert!(clean.content() == new_content());
     let targets = clean.targets();
     for wanted in ["write", "fsync", "rename", "open", "close"] {
-        assert!(
-            targets.iter().any(|(name, _)| name.starts_with(wanted)),
-            "{:?}",
-            clean.calls
-        );
+        assert!(targets.iter().any(|(name, _)| name.starts_with(wanted)), "{:?}", clean.calls);
     }
     for (name, n) in targets {
         check_failure(name, n, "ENOSPC");
@@ -263,17 +214,9 @@ fn check_failure(name: &str, n: usize, error: &str) {
     // All calls on the temporary file come before the rename. After it the folder is synced, which fails with the new file in its
     // place, and closed, which says nothing about the file.
     let is_after_rename = !hit.contains(".tmp") && matches!(name, "fsync" | "close");
-    let expected = if is_after_rename {
-        new_content()
-    } else {
-        OLD.to_vec()
-    };
+    let expected = if is_after_rename { new_content() } else { OLD.to_vec() };
     assert!(run.content() == expected, "{hit}");
-    assert_eq!(
-        run.status.success(),
-        is_after_rename && name == "close",
-        "{hit}"
-    );
+    assert_eq!(run.status.success(), is_after_rename && name == "close", "{hit}");
 }
 
 fn a_kill_leaves_the_old_or_the_new_file() {
@@ -287,16 +230,9 @@ fn a_kill_leaves_the_old_or_the_new_file() {
         let content = run.content();
         old_count += usize::from(content == OLD);
         new_count += usize::from(content == new_content());
-        assert!(
-            content == OLD || content == new_content(),
-            "{name} {n}: {}",
-            content.len()
-        );
+        assert!(content == OLD || content == new_content(), "{name} {n}: {}", content.len());
     }
-    assert!(
-        old_count > 0 && new_count > 0,
-        "killed before ({old_count}) and after ({new_count}) the rename"
-    );
+    assert!(old_count > 0 && new_count > 0, "killed before ({old_count}) and after ({new_count}) the rename");
 }
 
 fn durable_syncs_in_the_right_order() {
@@ -307,26 +243,11 @@ fn durable_syncs_in_the_right_order() {
     let names = run.names();
     let first = |name: &str| names.iter().position(|n| n.starts_with(name)).unwrap();
     let last = |name: &str| names.iter().rposition(|n| n.starts_with(name)).unwrap();
-    let order = [
-        last("write"),
-        first("fsync"),
-        first("close"),
-        first("rename"),
-        last("fsync"),
-        last("close"),
-    ];
+    let order = [last("write"), first("fsync"), first("close"), first("rename"), last("fsync"), last("close")];
     assert!(order.is_sorted_by(|a, b| a < b), "{:#?}", run.calls);
-    assert!(
-        run.calls[first("fsync")].contains(".tmp>"),
-        "{:#?}",
-        run.calls
-    );
+    assert!(run.calls[first("fsync")].contains(".tmp>"), "{:#?}", run.calls);
     let folder = format!("{}>", run.folder.path().display());
-    assert!(
-        run.calls[last("fsync")].contains(&folder),
-        "{:#?}",
-        run.calls
-    );
+    assert!(run.calls[last("fsync")].contains(&folder), "{:#?}", run.calls);
     assert!(!Run::clean(false).names().contains(&"fsync"));
 }
 
@@ -335,25 +256,16 @@ fn blocks_reach_the_system_as_they_are() {
         return;
     }
     let run = Run::clean(false);
-    let writes: Vec<_> = run
-        .calls
-        .iter()
-        .filter(|call| name_of(call) == "write")
-        .collect();
+    let writes: Vec<_> = run.calls.iter().filter(|call| name_of(call) == "write").collect();
     assert_eq!(writes.len(), BLOCK_COUNT);
-    assert!(
-        writes.iter().all(|call| call.ends_with("= 65536")),
-        "{writes:?}"
-    );
+    assert!(writes.iter().all(|call| call.ends_with("= 65536")), "{writes:?}");
 }
 
 fn a_new_file_obeys_the_umask() {
     for (umask, expected) in [("000", 0o666), ("022", 0o644), ("077", 0o600)] {
         let folder = Folder::new();
         let target = folder.join("target");
-        let done = child_in_shell(&format!("umask {umask}; exec \"$0\""), &target)
-            .output()
-            .unwrap();
+        let done = child_in_shell(&format!("umask {umask}; exec \"$0\""), &target).output().unwrap();
         assert!(done.status.success());
         let mode = fs::metadata(&target).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, expected, "umask {umask}");
@@ -364,41 +276,24 @@ fn a_replaced_file_ignores_the_umask() {
     let folder = Folder::new();
     let target = folder.file("target", OLD);
     fs::set_permissions(&target, fs::Permissions::from_mode(0o666)).unwrap();
-    let done = child_in_shell("umask 077; exec \"$0\"", &target)
-        .output()
-        .unwrap();
+    let done = child_in_shell("umask 077; exec \"$0\"", &target).output().unwrap();
     assert!(done.status.success());
-    assert_eq!(
-        fs::metadata(&target).unwrap().permissions().mode() & 0o7777,
-        0o666
-    );
+    assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o7777, 0o666);
 }
 
 fn another_group_gets_no_more_than_everybody() {
     let folder = Folder::new();
     let target = folder.file("target", OLD);
-    let nobody = [
-        "setpriv",
-        "--reuid=65534",
-        "--regid=65534",
-        "--clear-groups",
-    ];
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     for (old, new) in [(0o666, 0o666), (0o676, 0o666), (0o662, 0o622)] {
         // The child writes it as somebody who is neither its owner nor in its group, and who can give it to neither.
         fs::set_permissions(&target, fs::Permissions::from_mode(old)).unwrap();
         std::os::unix::fs::chown(&target, Some(12), Some(34)).ok();
-        if !child(&nobody, &target)
-            .output()
-            .is_ok_and(|done| done.status.success())
-        {
+        if !child(&nobody, &target).output().is_ok_and(|done| done.status.success()) {
             return say("SKIPPED: this test cannot become another user");
         }
-        assert_eq!(
-            fs::metadata(&target).unwrap().permissions().mode() & 0o7777,
-            new,
-            "{old:o}"
-        );
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o7777, new, "{old:o}");
     }
 }
 
@@ -406,24 +301,15 @@ fn a_full_disk_leaves_the_old_file() {
     let folder = Folder::new();
     // A mount that only the child sees, so that it is looked at from inside too.
     let run = |script: &str| {
-        let script = format!(
-            "mount -t tmpfs -o size=100k none \"${FOLDER}\" && cd \"${FOLDER}\" && {script}"
-        );
-        let mut command = child(
-            &["unshare", "-rm", "sh", "-c", &script],
-            &folder.join("target"),
-        );
+        let script = format!("mount -t tmpfs -o size=100k none \"${FOLDER}\" && cd \"${FOLDER}\" && {script}");
+        let mut command = child(&["unshare", "-rm", "sh", "-c", &script], &folder.join("target"));
         command.env(FOLDER, folder.path()).output()
     };
     if !run("true").is_ok_and(|done| done.status.success()) {
         return say("SKIPPED: no small disk can be mounted here");
     }
-    let done =
-        run("printf old > target; \"$0\"; echo \"exit code $?\"; ls -A; cat target").unwrap();
-    assert_eq!(
-        String::from_utf8_lossy(&done.stdout),
-        "exit code 1\ntarget\nold"
-    );
+    let done = run("printf old > target; \"$0\"; echo \"exit code $?\"; ls -A; cat target").unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "exit code 1\ntarget\nold");
     let message = String::from_utf8_lossy(&done.stderr);
     assert!(message.contains("No space left"), "{message}");
 }
@@ -432,9 +318,7 @@ fn a_file_size_limit_is_an_error() {
     let folder = Folder::new();
     let target = folder.file("target", OLD);
     // Programs must ignore the signal themselves to get the error. The unit is 512 or 1024 bytes: either way less than three blocks.
-    let done = child_in_shell("trap '' XFSZ; ulimit -f 100; exec \"$0\"", &target)
-        .output()
-        .unwrap();
+    let done = child_in_shell("trap '' XFSZ; ulimit -f 100; exec \"$0\"", &target).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
     assert_eq!(fs::read(&target).unwrap(), OLD);
     assert_eq!(folder.names(), ["target"]);

@@ -16,69 +16,26 @@ type Difference = std::result::Result<(), String>;
 
 /// An error where the scenes differ by more than the printed digits.
 pub fn compare(made: &Scene, read: &Scene, options: &ObjOptions) -> Difference {
-    let names = |scene: &Scene| {
-        scene
-            .objects
-            .iter()
-            .map(|object| object.name.clone())
-            .collect::<Vec<_>>()
-    };
+    let names = |scene: &Scene| scene.objects.iter().map(|object| object.name.clone()).collect::<Vec<_>>();
     equal("object", names(made).into_iter(), names(read).into_iter())?;
     let spans = |scene: &Scene| scene.objects.iter().map(span).collect::<Vec<_>>();
-    equal(
-        "size of object",
-        spans(made).into_iter(),
-        spans(read).into_iter(),
-    )?;
-    close(
-        "position",
-        numbers(made, |m| &m.positions),
-        numbers(read, |m| &m.positions),
-        options.position_digits,
-    )?;
-    close(
-        "uv",
-        numbers(made, |m| &m.uvs),
-        numbers(read, |m| &m.uvs),
-        options.uv_digits,
-    )?;
-    close(
-        "normal",
-        numbers(made, |m| &m.normals),
-        numbers(read, |m| &m.normals),
-        options.normal_digits,
-    )?;
-    let sizes = |scene| {
-        elements(scene).flat_map(|faces| faces.offsets.windows(2).map(|pair| pair[1] - pair[0]))
-    };
+    equal("size of object", spans(made).into_iter(), spans(read).into_iter())?;
+    close("position", numbers(made, |m| &m.positions), numbers(read, |m| &m.positions), options.position_digits)?;
+    close("uv", numbers(made, |m| &m.uvs), numbers(read, |m| &m.uvs), options.uv_digits)?;
+    close("normal", numbers(made, |m| &m.normals), numbers(read, |m| &m.normals), options.normal_digits)?;
+    let sizes = |scene| elements(scene).flat_map(|faces| faces.offsets.windows(2).map(|pair| pair[1] - pair[0]));
     equal("size of face", sizes(made), sizes(read))?;
-    let positions = |scene| {
-        indices(
-            scene,
-            |faces| &faces.corner_positions,
-            |mesh| mesh.positions.len(),
-        )
-    };
+    let positions = |scene| indices(scene, |faces| &faces.corner_positions, |mesh| mesh.positions.len());
     equal("position of corner", positions(made), positions(read))?;
     let uvs = |scene| indices(scene, |faces| &faces.corner_uvs, |mesh| mesh.uvs.len());
     equal("uv of corner", uvs(made), uvs(read))?;
-    let normals = |scene| {
-        indices(
-            scene,
-            |faces| &faces.corner_normals,
-            |mesh| mesh.normals.len(),
-        )
-    };
+    let normals = |scene| indices(scene, |faces| &faces.corner_normals, |mesh| mesh.normals.len());
     equal("normal of corner", normals(made), normals(read))?;
     equal("material", used(made), used(read))
 }
 
 fn span(object: &polyhaul::model::Object) -> Vec<u32> {
-    let pairs = object
-        .end
-        .to_array()
-        .into_iter()
-        .zip(object.start.to_array());
+    let pairs = object.end.to_array().into_iter().zip(object.start.to_array());
     pairs.map(|(end, start)| end.wrapping_sub(start)).collect()
 }
 
@@ -87,41 +44,24 @@ fn elements(scene: &Scene) -> impl Iterator<Item = &Elements> {
 }
 
 /// The values of an array of all meshes, one after the other.
-fn numbers<const N: usize>(
-    scene: &Scene,
-    array: fn(&Mesh) -> &[[f32; N]],
-) -> impl Iterator<Item = f32> {
-    scene
-        .meshes
-        .iter()
-        .flat_map(move |mesh| array(mesh).as_flattened().iter().copied())
+fn numbers<const N: usize>(scene: &Scene, array: fn(&Mesh) -> &[[f32; N]]) -> impl Iterator<Item = f32> {
+    scene.meshes.iter().flat_map(move |mesh| array(mesh).as_flattened().iter().copied())
 }
 
 /// The indices of a stream of all meshes, as if the meshes were one.
-fn indices(
-    scene: &Scene,
-    stream: fn(&Elements) -> &[u32],
-    count: fn(&Mesh) -> usize,
-) -> impl Iterator<Item = usize> {
+fn indices(scene: &Scene, stream: fn(&Elements) -> &[u32], count: fn(&Mesh) -> usize) -> impl Iterator<Item = usize> {
     let mut next = 0;
     scene.meshes.iter().flat_map(move |mesh| {
         let base = next;
         next += count(mesh);
-        stream(&mesh.faces)
-            .iter()
-            .map(move |&index| base + index as usize)
+        stream(&mesh.faces).iter().map(move |&index| base + index as usize)
     })
 }
 
 /// The names of the materials in the order of their use.
 fn used(scene: &Scene) -> impl Iterator<Item = &str> {
     let runs = scene.meshes.iter().flat_map(|mesh| &mesh.material_runs);
-    runs.map(|run| {
-        scene
-            .materials
-            .get(run.value as usize)
-            .map_or("", |material| &material.name)
-    })
+    runs.map(|run| scene.materials.get(run.value as usize).map_or("", |material| &material.name))
 }
 
 fn equal<T: PartialEq + std::fmt::Debug>(
@@ -132,12 +72,7 @@ fn equal<T: PartialEq + std::fmt::Debug>(
     each(what, made, read, |a, b| a == b)
 }
 
-fn close(
-    what: &str,
-    made: impl Iterator<Item = f32>,
-    read: impl Iterator<Item = f32>,
-    digits: Digits,
-) -> Difference {
+fn close(what: &str, made: impl Iterator<Item = f32>, read: impl Iterator<Item = f32>, digits: Digits) -> Difference {
     let printed = match digits {
         Digits::Fixed(digits) => 0.5 * 10f64.powi(-i32::from(digits)),
         Digits::Shortest => 0.0,
@@ -227,11 +162,7 @@ mod tests {
             std::fs::write(&path, bytes).unwrap();
             path
         };
-        let (a, b, c) = (
-            file("a", b"12345"),
-            file("b", b"12845"),
-            file("c", b"123456"),
-        );
+        let (a, b, c) = (file("a", b"12345"), file("b", b"12845"), file("c", b"123456"));
         assert_eq!(first_difference(&a, &a).unwrap(), None);
         assert_eq!(first_difference(&a, &b).unwrap(), Some(2));
         assert_eq!(first_difference(&a, &c).unwrap(), Some(5));

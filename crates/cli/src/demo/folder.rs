@@ -15,12 +15,8 @@ impl Folder {
     pub fn new(keep: Option<&Path>) -> Result<Folder> {
         match keep {
             Some(path) => {
-                std::fs::create_dir_all(path)
-                    .map_err(|error| io("making the folder", path, error))?;
-                Ok(Folder {
-                    path: path.into(),
-                    keep: true,
-                })
+                std::fs::create_dir_all(path).map_err(|error| io("making the folder", path, error))?;
+                Ok(Folder { path: path.into(), keep: true })
             }
             None => Self::temporary(),
         }
@@ -33,11 +29,7 @@ impl Folder {
             let path = std::env::temp_dir().join(name);
             match std::fs::create_dir(&path) {
                 Ok(()) => return Ok(Folder { path, keep: false }),
-                Err(error)
-                    if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 100 =>
-                {
-                    attempt += 1
-                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
                 Err(error) => return Err(io("making the folder", &path, error)),
             }
         }

@@ -57,20 +57,11 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let folder = Folder::new(args.keep.as_deref())?;
     let file = folder.path().join(NAME);
     let made = scene::of_size(args.size);
-    let write = WriteOptions {
-        format: Some(Format::Obj),
-        run: session.run_options(),
-        ..WriteOptions::default()
-    };
-    let read = ReadOptions {
-        run: session.run_options(),
-        ..ReadOptions::default()
-    };
+    let write = WriteOptions { format: Some(Format::Obj), run: session.run_options(), ..WriteOptions::default() };
+    let read = ReadOptions { run: session.run_options(), ..ReadOptions::default() };
 
     let (write_time, mut report) = timed(|| session.save(&made, &file, &write))?;
-    let bytes = std::fs::metadata(&file)
-        .map_err(|error| io("looking at", &file, error))?
-        .len();
+    let bytes = std::fs::metadata(&file).map_err(|error| io("looking at", &file, error))?.len();
     let plain_write = rates::plain_write(&file, &folder.path().join("plain.tmp"))?;
     let (read_time, loaded) = timed(|| session.load(&file, &read))?;
     let plain_read = rates::plain_read(&file)?;
@@ -84,51 +75,22 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
         Rate::new("plain read", bytes, plain_read),
     ];
     let contents = Contents::counts(&made);
-    let kept = args
-        .keep
-        .as_ref()
-        .map(|folder| folder.display().to_string());
-    Ok((
-        Details {
-            same: true,
-            folder: kept,
-            bytes,
-            rates,
-            contents,
-        },
-        report,
-    ))
+    let kept = args.keep.as_ref().map(|folder| folder.display().to_string());
+    Ok((Details { same: true, folder: kept, bytes, rates, contents }, report))
 }
 
 /// What was read must be what was made, and be written as the same bytes again.
-fn verify(
-    session: &Session,
-    made: &Scene,
-    read: &Scene,
-    file: &Path,
-    folder: &Folder,
-) -> Result<()> {
+fn verify(session: &Session, made: &Scene, read: &Scene, file: &Path, folder: &Folder) -> Result<()> {
     let options = ObjOptions::default();
-    let wrong = |what: String| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("the demo's check failed: {what}"),
-        )
-    };
+    let wrong = |what: String| Error::new(ErrorKind::Internal, format!("the demo's check failed: {what}"));
     check::compare(made, read, &options).map_err(wrong)?;
     let again = folder.inner("again")?;
     let second = again.path().join(NAME);
-    let write = WriteOptions {
-        format: Some(Format::Obj),
-        run: session.run_options(),
-        ..WriteOptions::default()
-    };
+    let write = WriteOptions { format: Some(Format::Obj), run: session.run_options(), ..WriteOptions::default() };
     session.save(read, &second, &write)?;
     match check::first_difference(file, &second)? {
         None => Ok(()),
-        Some(offset) => Err(wrong(format!(
-            "the second write differs from the first at byte {offset}"
-        ))),
+        Some(offset) => Err(wrong(format!("the second write differs from the first at byte {offset}"))),
     }
 }
 

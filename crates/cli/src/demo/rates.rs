@@ -27,27 +27,15 @@ pub struct Rate {
 impl Rate {
     /// So many bytes in so much time.
     pub fn new(name: &'static str, bytes: u64, seconds: f64) -> Rate {
-        Rate {
-            name,
-            bytes,
-            seconds,
-            bytes_per_second: bytes as f64 / seconds.max(1e-9),
-        }
+        Rate { name, bytes, seconds, bytes_per_second: bytes as f64 / seconds.max(1e-9) }
     }
 
     /// The line, with the share of the machine's `plain` rate.
     pub fn row(&self, plain: Option<&Rate>) -> String {
         let share = plain.map_or(String::new(), |plain| {
-            format!(
-                "   {:.0} % of {}",
-                100.0 * self.bytes_per_second / plain.bytes_per_second,
-                plain.name
-            )
+            format!("   {:.0} % of {}", 100.0 * self.bytes_per_second / plain.bytes_per_second, plain.name)
         });
-        let (time, rate) = (
-            human::seconds(self.seconds),
-            human::rate(self.bytes, self.seconds),
-        );
+        let (time, rate) = (human::seconds(self.seconds), human::rate(self.bytes, self.seconds));
         format!("  {:<12}{time:>10}{rate:>14}{share}\n", self.name)
     }
 }
@@ -67,11 +55,7 @@ fn read_once(path: &Path) -> Result<f64> {
     let mut buffer = vec![0; BLOCK_BYTES];
     let start = Instant::now();
     let mut file = File::open(path).map_err(|error| io("opening", path, error))?;
-    while file
-        .read(&mut buffer)
-        .map_err(|error| io("reading", path, error))?
-        > 0
-    {}
+    while file.read(&mut buffer).map_err(|error| io("reading", path, error))? > 0 {}
     Ok(start.elapsed().as_secs_f64())
 }
 
@@ -111,14 +95,8 @@ mod tests {
 
     #[test]
     fn shares_are_of_the_plain_rate() {
-        let (own, plain) = (
-            Rate::new("write", 100_000_000, 0.2),
-            Rate::new("plain write", 100_000_000, 0.1),
-        );
-        assert_eq!(
-            own.row(Some(&plain)),
-            "  write           0.20 s      500 MB/s   50 % of plain write\n"
-        );
+        let (own, plain) = (Rate::new("write", 100_000_000, 0.2), Rate::new("plain write", 100_000_000, 0.1));
+        assert_eq!(own.row(Some(&plain)), "  write           0.20 s      500 MB/s   50 % of plain write\n");
     }
 
     #[test]

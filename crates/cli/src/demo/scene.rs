@@ -17,33 +17,14 @@ const MATERIALS: u32 = 8;
 pub fn of_size(bytes: u64) -> Scene {
     let heavy_quads = bytes * HEAVY_PERCENT / 100 / QUAD_BYTES;
     let rows = (heavy_quads / 2).isqrt().max(3) as u32;
-    let mut scene = Scene {
-        materials: (0..MATERIALS).map(material).collect(),
-        ..Scene::default()
-    };
-    add(
-        &mut scene,
-        "heavy".into(),
-        &Torus {
-            rows,
-            columns: rows * 2,
-            center: [0.0; 3],
-            radius: 8.0,
-            ripple: 0.05,
-        },
-    );
+    let mut scene = Scene { materials: (0..MATERIALS).map(material).collect(), ..Scene::default() };
+    add(&mut scene, "heavy".into(), &Torus { rows, columns: rows * 2, center: [0.0; 3], radius: 8.0, ripple: 0.05 });
     for index in 0..bytes * (100 - HEAVY_PERCENT) / 100 / SMALL_BYTES {
         let radius = 0.05 + 0.1 * fraction(index, 4);
         add(
             &mut scene,
             format!("small_{index:05}"),
-            &Torus {
-                rows: 6,
-                columns: 9,
-                center: place(index),
-                radius,
-                ripple: 0.0,
-            },
+            &Torus { rows: 6, columns: 9, center: place(index), radius, ripple: 0.0 },
         );
     }
     scene
@@ -62,16 +43,8 @@ fn material(index: u32) -> Material {
 fn add(scene: &mut Scene, name: String, torus: &Torus) {
     let mut mesh = torus.mesh();
     let material = scene.meshes.len() as u32 % MATERIALS;
-    mesh.material_runs = vec![Run {
-        at: Counts::default(),
-        value: material,
-    }];
-    let object = Object {
-        name,
-        mesh: scene.meshes.len(),
-        end: mesh.counts(),
-        ..Object::default()
-    };
+    mesh.material_runs = vec![Run { at: Counts::default(), value: material }];
+    let object = Object { name, mesh: scene.meshes.len(), end: mesh.counts(), ..Object::default() };
     scene.objects.push(object);
     scene.meshes.push(mesh);
 }
@@ -113,19 +86,11 @@ impl Torus {
                 let tube = self.radius / 3.0 * swing;
                 let ring = self.radius + tube * cos;
                 let [x, y, z] = self.center;
-                positions.push(
-                    [x + ring * along_cos, y + tube * sin, z + ring * along_sin].map(|c| c as f32),
-                );
+                positions.push([x + ring * along_cos, y + tube * sin, z + ring * along_sin].map(|c| c as f32));
                 normals.push([cos * along_cos, sin, cos * along_sin].map(|c| c as f32));
             }
         }
-        Mesh {
-            positions,
-            normals,
-            uvs: self.uvs(),
-            faces: self.faces(),
-            ..Mesh::default()
-        }
+        Mesh { positions, normals, uvs: self.uvs(), faces: self.faces(), ..Mesh::default() }
     }
 
     /// One row and one column more than quads: the seams have uvs of their own.
@@ -143,15 +108,8 @@ impl Torus {
                 uvs.push(c * (self.rows + 1) + r);
             }
         }
-        let offsets = (0..=self.columns * self.rows)
-            .map(|quad| quad * 4)
-            .collect();
-        Elements {
-            offsets,
-            corner_normals: points.clone(),
-            corner_positions: points,
-            corner_uvs: uvs,
-        }
+        let offsets = (0..=self.columns * self.rows).map(|quad| quad * 4).collect();
+        Elements { offsets, corner_normals: points.clone(), corner_positions: points, corner_uvs: uvs }
     }
 }
 
@@ -171,27 +129,10 @@ mod tests {
         for (mesh, object) in scene.meshes.iter().zip(&scene.objects) {
             let faces = &mesh.faces;
             assert_eq!(object.end.faces as usize, faces.len());
-            assert_eq!(
-                *faces.offsets.last().unwrap() as usize,
-                faces.corner_positions.len()
-            );
-            assert!(
-                faces
-                    .corner_positions
-                    .iter()
-                    .all(|&i| (i as usize) < mesh.positions.len())
-            );
-            assert!(
-                faces
-                    .corner_uvs
-                    .iter()
-                    .all(|&i| (i as usize) < mesh.uvs.len())
-            );
-            assert!(
-                mesh.normals
-                    .iter()
-                    .all(|n| (n.iter().map(|c| c * c).sum::<f32>() - 1.0).abs() < 1e-5)
-            );
+            assert_eq!(*faces.offsets.last().unwrap() as usize, faces.corner_positions.len());
+            assert!(faces.corner_positions.iter().all(|&i| (i as usize) < mesh.positions.len()));
+            assert!(faces.corner_uvs.iter().all(|&i| (i as usize) < mesh.uvs.len()));
+            assert!(mesh.normals.iter().all(|n| (n.iter().map(|c| c * c).sum::<f32>() - 1.0).abs() < 1e-5));
         }
     }
 }

@@ -9,10 +9,7 @@ use std::process::{Command, Output, Stdio};
 /// The command, with nothing of the developer's surroundings that could change what it prints.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_polyhaul"));
-    command
-        .env_remove("NO_COLOR")
-        .env_remove("CLICOLOR_FORCE")
-        .stdin(Stdio::null());
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
     command
 }
 
@@ -29,20 +26,14 @@ pub fn run_confined(args: &[&str]) -> Ran {
     }
     let mut shell = Command::new("sh");
     let script = "ulimit -v 4000000; ulimit -t 20; exec \"$0\" \"$@\"";
-    shell
-        .args(["-c", script, env!("CARGO_BIN_EXE_polyhaul")])
-        .args(args);
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_polyhaul")]).args(args);
     Ran::new(shell.stdin(Stdio::null()).output().unwrap())
 }
 
 /// Runs the command with something on standard input.
 pub fn run_with(args: &[&str], input: &[u8]) -> Ran {
     let mut command = command();
-    command
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // A command that needs no input may be gone already.
     let _ = child.stdin.take().unwrap().write_all(input);
@@ -60,11 +51,7 @@ pub struct Ran {
 impl Ran {
     fn new(output: Output) -> Ran {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+        Ran { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// The one object on standard output.
@@ -83,9 +70,7 @@ impl Ran {
 
 /// A file of the test data.
 pub fn data(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata/obj")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/obj").join(name);
     path.to_str().unwrap().into()
 }
 
@@ -94,8 +79,7 @@ pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Folder {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
@@ -115,9 +99,7 @@ impl Folder {
     /// The names inside, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<_> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }

@@ -32,8 +32,10 @@ impl Format {
             (Some(format), _) => Ok(format),
             (None, None) => Ok(Format::Obj),
             (None, Some(extension)) => {
-                let message = format!("{name}: the extension `{}` names no format that polyhaul reads", extension.display());
-                Err(Error::new(ErrorKind::Usage, message).with_hint("say the format with --from obj, or rename the file; .obj is read"))
+                let message =
+                    format!("{name}: the extension `{}` names no format that polyhaul reads", extension.display());
+                Err(Error::new(ErrorKind::Usage, message)
+                    .with_hint("say the format with --from obj, or rename the file; .obj is read"))
             }
         }
     }

@@ -126,8 +126,7 @@ impl Counts {
 
     /// Whether no face, line, point or curve lies between `self` and `later`.
     pub fn same_elements(self, later: Counts) -> bool {
-        (self.faces, self.lines, self.points, self.curves)
-            == (later.faces, later.lines, later.points, later.curves)
+        (self.faces, self.lines, self.points, self.curves) == (later.faces, later.lines, later.points, later.curves)
     }
 }
 

@@ -117,8 +117,7 @@ mod tests {
     #[test]
     fn a_slice_is_split_by_lengths() {
         let mut values = [1, 2, 3, 4, 5];
-        let pieces: Vec<Vec<i32>> =
-            split(&mut values, [2, 0, 3].into_iter()).map(|piece| piece.to_vec()).collect();
+        let pieces: Vec<Vec<i32>> = split(&mut values, [2, 0, 3].into_iter()).map(|piece| piece.to_vec()).collect();
         assert_eq!(pieces, [vec![1, 2], vec![], vec![3, 4, 5]]);
     }
 

@@ -152,12 +152,7 @@ impl<'a> Corners<'a> {
         if faces.corner_positions.len() >= NONE as usize {
             return Err(Error::new(ErrorKind::Limit, "a mesh may hold at most 2^32 - 2 corners"));
         }
-        Ok(Corners {
-            mesh,
-            positions: &faces.corner_positions,
-            uvs: &faces.corner_uvs,
-            normals: &faces.corner_normals,
-        })
+        Ok(Corners { mesh, positions: &faces.corner_positions, uvs: &faces.corner_uvs, normals: &faces.corner_normals })
     }
 
     fn count(&self) -> usize {
@@ -247,20 +242,14 @@ impl Sorted {
         let chunks = offsets.chunks_mut(cut.chunk_corners()).zip(ends.chunks_mut(cut.shards));
         let chunks = chunks.zip(firsts.chunks_mut(cut.chunk_corners())).enumerate();
         let recent = || (vec![0; RECENT], Vec::with_capacity(cut.chunk_corners()));
-        try_for_each_item(
-            cut.threads,
-            cut.cancel,
-            chunks,
-            recent,
-            |scratch, (index, ((offsets, ends), firsts))| {
-                let chunk = cut.chunk(index, count);
-                corners.check(chunk.clone())?;
-                let (recent, new) = scratch;
-                find_recent(corners, chunk.start, firsts, recent, new);
-                sort_chunk(&corners.positions[chunk], new, cut.shard_shift, offsets, ends);
-                Ok(())
-            },
-        )?;
+        try_for_each_item(cut.threads, cut.cancel, chunks, recent, |scratch, (index, ((offsets, ends), firsts))| {
+            let chunk = cut.chunk(index, count);
+            corners.check(chunk.clone())?;
+            let (recent, new) = scratch;
+            find_recent(corners, chunk.start, firsts, recent, new);
+            sort_chunk(&corners.positions[chunk], new, cut.shard_shift, offsets, ends);
+            Ok(())
+        })?;
         Ok(Sorted { offsets, ends })
     }
 
@@ -501,8 +490,7 @@ mod tests {
             if count == 0 {
                 return Vec::new();
             }
-            let index =
-                |i| (i as u64 * count as u64 / corners as u64 + random(&mut state) % spread) % count as u64;
+            let index = |i| (i as u64 * count as u64 / corners as u64 + random(&mut state) % spread) % count as u64;
             let stream = (0..corners).map(index).map(|i| if none && i % 5 == 0 { NONE } else { i as u32 });
             stream.collect()
         };

@@ -77,8 +77,7 @@ fn blender_files_come_back_byte_for_byte() {
         let (materials, warnings) = read_text(&text);
         assert!(warnings.is_empty(), "{}: {:?}", path.display(), described(&warnings));
         let written = write_text(&materials);
-        let body =
-            |text: &str| text.split_inclusive('\n').skip_while(|l| l.starts_with('#')).collect::<String>();
+        let body = |text: &str| text.split_inclusive('\n').skip_while(|l| l.starts_with('#')).collect::<String>();
         assert_eq!(body(&written), body(str::from_utf8(&text).unwrap()), "{}", path.display());
     }
     assert!(files >= 20, "{files} files");
@@ -450,8 +449,7 @@ fn every_prefix_is_a_library() {
 /// Quadratic work on any of these would take hours.
 #[test]
 fn work_is_linear() {
-    let repeated =
-        |start: &str, part: &str| format!("newmtl m\n{start}{}", part.repeat((1 << 19) / part.len()));
+    let repeated = |start: &str, part: &str| format!("newmtl m\n{start}{}", part.repeat((1 << 19) / part.len()));
     let texts = [
         repeated("map_Kd ", "-clamp on "),
         repeated("map_Kd -type \u{1}\u{80}", " -type \u{80}"),

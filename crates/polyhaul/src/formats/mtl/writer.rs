@@ -2,7 +2,6 @@
 //!
 //! It formats into memory: libraries are small. What is written here, `reader` reads back.
 
-
 use super::MAPS;
 use crate::error::{Error, Result};
 use crate::formats::names;

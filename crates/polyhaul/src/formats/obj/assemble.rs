@@ -223,7 +223,10 @@ impl Assembler {
             _ => try_push(&mut self.paint, Paint { end, colors: found }, "colours")?,
         }
         if self.paint.last().is_some_and(|paint| paint.colors.len() > paint.end as usize) {
-            statement.note("extra-colors", "there are more colours than positions before them; the first ones are left out")?;
+            statement.note(
+                "extra-colors",
+                "there are more colours than positions before them; the first ones are left out",
+            )?;
         }
         Ok(())
     }

@@ -138,7 +138,8 @@ impl CurveBuilder {
             _ if was_skipped => Ok(()),
             Some(_) if u64::from(self.len()) >= statement.limits().elements => {
                 let limit = statement.limits().elements;
-                let what = statement.diagnostic(format!("there are more curves than the limit of {limit} (elements)"), None);
+                let what =
+                    statement.diagnostic(format!("there are more curves than the limit of {limit} (elements)"), None);
                 Err(what.into_error(ErrorKind::Limit).with_hint("Limits::elements may be raised up to 2^32 - 2"))
             }
             Some(curve) => {

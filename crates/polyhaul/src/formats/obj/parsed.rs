@@ -302,7 +302,8 @@ impl Parsed {
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let [faces, lines, points] = &self.elements;
         let values = [faces, lines, points].map(|corners| corners.values.capacity());
-        let held = 4 * values.iter().sum::<usize>() + self.names.capacity() + self.events.capacity() * size_of::<Event>();
+        let held =
+            4 * values.iter().sum::<usize>() + self.names.capacity() + self.events.capacity() * size_of::<Event>();
         if held > 4 * slot_bytes {
             *self = Parsed::default();
         }

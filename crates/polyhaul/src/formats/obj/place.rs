@@ -78,7 +78,9 @@ mod tests {
         let text = b"v 1\r\nv 2\rv 3\n\nv 4";
         let file: Arc<str> = "x".into();
         let mut placer = Placer::new(text, 100, 10, &file);
-        for (offset, line, column) in [(0, 11, 1), (2, 11, 3), (5, 12, 1), (11, 13, 3), (14, 15, 1), (7, 12, 3), (16, 15, 3)] {
+        for (offset, line, column) in
+            [(0, 11, 1), (2, 11, 3), (5, 12, 1), (11, 13, 3), (14, 15, 1), (7, 12, 3), (16, 15, 3)]
+        {
             let place = placer.place(offset);
             assert_eq!((place.line, place.column), (Some(line), Some(column)), "{offset}");
             assert_eq!(place.offset, Some(100 + u64::from(offset)));

@@ -103,7 +103,8 @@ impl Section<'_> {
     /// The positions that are written inside of one of its curves: those up to the next curve.
     pub(super) fn curve_positions(&self, curve: usize) -> Range<u32> {
         let object = self.object;
-        let begin = |curve: usize| self.mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
+        let begin =
+            |curve: usize| self.mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
         let start = if curve == object.start.curves as usize { object.start.positions } else { begin(curve) };
         let is_last = curve + 1 == object.end.curves as usize;
         start..if is_last { object.end.positions } else { begin(curve + 1).max(start) }
@@ -114,7 +115,8 @@ impl Section<'_> {
         for curve in self.object.start.curves as usize..self.object.end.curves as usize {
             let written = self.curve_positions(curve).end;
             if self.mesh.curves[curve].control_points.iter().any(|&point| point >= written) {
-                let message = format!("curve {curve} of object `{}` uses positions that come after it", self.object.name);
+                let message =
+                    format!("curve {curve} of object `{}` uses positions that come after it", self.object.name);
                 return Err(Error::new(ErrorKind::Usage, message));
             }
         }
@@ -211,7 +213,8 @@ impl Held {
         if object.kind == ObjectKind::Group {
             let run = mesh.group_runs.partition_point(|run| run.at.faces < object.start.faces);
             let runs = mesh.group_runs.iter().enumerate().skip(run);
-            let own = runs.take_while(|(_, run)| run.at.faces == object.start.faces).find(|(_, run)| run.at == object.start);
+            let own =
+                runs.take_while(|(_, run)| run.at.faces == object.start.faces).find(|(_, run)| run.at == object.start);
             self.runs[GROUP] = own.map(|(run, _)| run as u32);
             self.values[GROUP] = own.map_or(OTHER_GROUP, |(_, run)| run.value);
         }
@@ -411,7 +414,8 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
     let mut last = None;
     for object in objects {
         let Some(mesh) = scene.meshes.get(object.mesh) else {
-            let message = format!("object `{}` refers to mesh {}, which the scene does not have", object.name, object.mesh);
+            let message =
+                format!("object `{}` refers to mesh {}, which the scene does not have", object.name, object.mesh);
             return Err(Error::new(ErrorKind::Usage, message));
         };
         let (start, end, counts) = (object.start.to_array(), object.end.to_array(), mesh.counts().to_array());
@@ -452,5 +456,6 @@ fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
         return Ok(());
     }
     let message = format!("object `{}` uses elements of its mesh that belong to another object", object.name);
-    Err(Error::new(ErrorKind::Usage, message).with_hint("let the objects of a mesh follow one another from its begin to its end"))
+    Err(Error::new(ErrorKind::Usage, message)
+        .with_hint("let the objects of a mesh follow one another from its begin to its end"))
 }

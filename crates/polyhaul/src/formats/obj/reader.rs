@@ -194,7 +194,8 @@ impl ObjJob<'_, '_> {
         let text = slot.text.bytes();
         let added = slot.parsed.counts().to_array();
         let sums = state.counts.to_array().into_iter().zip(added).map(|(a, b)| u64::from(a) + u64::from(b));
-        let corners = state.corners.iter().zip(&slot.parsed.elements).map(|(&a, b)| u64::from(a) + b.corner_count() as u64);
+        let corners =
+            state.corners.iter().zip(&slot.parsed.elements).map(|(&a, b)| u64::from(a) + b.corner_count() as u64);
         if sums.max() > Some(limit) || corners.max() >= Some(u64::from(NONE)) {
             let complaints = slot.parsed.complaints.iter().filter(|complaint| complaint.weight == Weight::Broken);
             let broken = complaints.map(|complaint| complaint.token.0);

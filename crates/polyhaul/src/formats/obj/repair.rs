@@ -25,7 +25,8 @@ pub(super) fn drop_broken(mesh: &mut Mesh, objects: &mut Vec<Object>, warnings: 
     }
     objects.retain(|object| object.kind != ObjectKind::Unnamed || object.start != object.end);
     let after = mesh.counts();
-    let dropped = u64::from(before.0 - after.faces) + u64::from(before.1 - after.lines) + u64::from(before.2 - after.points);
+    let dropped =
+        u64::from(before.0 - after.faces) + u64::from(before.1 - after.lines) + u64::from(before.2 - after.points);
     let message = format!("{dropped} elements with an index out of range were left out");
     warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
     Ok(())

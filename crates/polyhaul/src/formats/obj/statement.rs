@@ -28,9 +28,38 @@ type Parse<T> = std::result::Result<T, Broken>;
 
 /// Free-form geometry and display attributes: parts of the format that are not read, and said so.
 const NOT_READ: [&[u8]; 32] = [
-    b"vp", b"curv2", b"surf", b"trim", b"hole", b"scrv", b"sp", b"con", b"bmat", b"step", b"ctech", b"stech", b"res",
-    b"bsp", b"bzp", b"cdc", b"cdp", b"mg", b"bevel", b"c_interp", b"d_interp", b"lod", b"shadow_obj", b"trace_obj",
-    b"maplib", b"usemap", b"call", b"csh", b"csh-", b"polymaterial", b"cylinder", b"sphere",
+    b"vp",
+    b"curv2",
+    b"surf",
+    b"trim",
+    b"hole",
+    b"scrv",
+    b"sp",
+    b"con",
+    b"bmat",
+    b"step",
+    b"ctech",
+    b"stech",
+    b"res",
+    b"bsp",
+    b"bzp",
+    b"cdc",
+    b"cdp",
+    b"mg",
+    b"bevel",
+    b"c_interp",
+    b"d_interp",
+    b"lod",
+    b"shadow_obj",
+    b"trace_obj",
+    b"maplib",
+    b"usemap",
+    b"call",
+    b"csh",
+    b"csh-",
+    b"polymaterial",
+    b"cylinder",
+    b"sphere",
 ];
 
 impl Statement<'_, '_> {
@@ -168,7 +197,8 @@ impl Statement<'_, '_> {
         let name = unescaped(&self.text.padded[rest.clone()])?;
         let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
         if is_name && name.len() as u64 > self.options.limits.name_bytes {
-            let message = format!("this name is longer than the limit of {} bytes (name_bytes)", self.options.limits.name_bytes);
+            let message =
+                format!("this name is longer than the limit of {} bytes (name_bytes)", self.options.limits.name_bytes);
             let what = Broken { token: rest.start..rest.start + 1, message, expected: "" };
             return self.complain(Weight::Limit, "limit", what).map(Ok);
         }
@@ -268,7 +298,9 @@ impl Statement<'_, '_> {
             }
             count += 1;
         }
-        if let (ElementKind::Line, Some([_, _, true])) | (ElementKind::Point, Some([_, true, _] | [_, _, true])) = (kind, has) {
+        if let (ElementKind::Line, Some([_, _, true])) | (ElementKind::Point, Some([_, true, _] | [_, _, true])) =
+            (kind, has)
+        {
             let (message, expected) = match kind {
                 ElementKind::Line => ("the corners of a line have no normals", expected),
                 _ => ("a point has only the index of a position", expected),
@@ -391,6 +423,7 @@ fn local(text: ChunkText<'_>, token: &Token) -> (u32, u32) {
 
 /// A token as it is shown in a message: short, and printable.
 fn shown(token: &[u8]) -> String {
-    let text: String = String::from_utf8_lossy(&token[..token.len().min(40)]).chars().flat_map(char::escape_debug).collect();
+    let text: String =
+        String::from_utf8_lossy(&token[..token.len().min(40)]).chars().flat_map(char::escape_debug).collect();
     if token.len() > 40 { format!("{text}...") } else { text }
 }

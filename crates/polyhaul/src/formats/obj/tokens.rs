@@ -90,7 +90,9 @@ impl<'a> Tokens<'a> {
     /// Whether the byte before `end` is a backslash before a newline, or the text's last byte.
     fn ends_in_escape(&self, end: usize) -> bool {
         let after = self.text.get(end).filter(|_| end < self.end);
-        self.text[end - 1] == b'\\' && matches!(after, None | Some(b'\n' | b'\r')) && (after.is_some() || end == self.end)
+        self.text[end - 1] == b'\\'
+            && matches!(after, None | Some(b'\n' | b'\r'))
+            && (after.is_some() || end == self.end)
     }
 
     pub(super) fn text(&self, token: &Token) -> &'a [u8] {

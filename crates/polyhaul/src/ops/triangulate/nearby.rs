@@ -115,12 +115,7 @@ impl Nearby {
 
     /// Whether a corner near the triangle `hits`. Each node and each corner that is looked at counts
     /// against `looks_left`; when none are left the answer is no.
-    pub(super) fn any_in(
-        &self,
-        triangle: &[Point<2>; 3],
-        looks_left: &mut u64,
-        hits: impl Fn(u32) -> bool,
-    ) -> bool {
+    pub(super) fn any_in(&self, triangle: &[Point<2>; 3], looks_left: &mut u64, hits: impl Fn(u32) -> bool) -> bool {
         let mut stack = [self.root(); MAX_LEVELS];
         let mut height = 1;
         while height > 0 {
