@@ -127,16 +127,16 @@ fn write_obj(
         report.bytes_out += sink.finish().map_err(failed)?.counters.bytes;
         return Ok(());
     };
-    report.bytes_out +=
-        library.finish().map_err(|e| Error::io("writing", &path.display().to_string(), e))?.counters.bytes;
-    match sink.finish() {
-        Ok(finished) => report.bytes_out += finished.counters.bytes,
+    let library = library.finish().map_err(|e| Error::io("writing", &path.display().to_string(), e));
+    let finished = library.and_then(|library| Ok((library, sink.finish().map_err(failed)?)));
+    match finished {
+        Ok((library, scene)) => report.bytes_out += library.counters.bytes + scene.counters.bytes,
         Err(error) => {
             // The scene stays the old one: a library that was not there before must not stay behind.
             if is_new {
                 let _ = std::fs::remove_file(&path);
             }
-            return Err(failed(error));
+            return Err(error);
         }
     }
     Ok(())
