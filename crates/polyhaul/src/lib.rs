@@ -1,7 +1,7 @@
 //! polyhaul moves 3D assets between disk and memory as fast as the machine allows, in bounded
 //! memory, with the same bytes for any number of threads.
 //!
-//! [`read`] and [`write`] do it with the defaults; [`load`], [`save`] and [`convert`] take
+//! [`read()`] and [`write()`] do it with the defaults; [`load`], [`save`] and [`convert`] take
 //! [`ReadOptions`] and [`WriteOptions`] and return a [`Report`]. A scene is plain data ([`model`]);
 //! what changes it is in [`ops`].
 //!

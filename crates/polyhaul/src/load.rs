@@ -43,7 +43,7 @@ fn read(input: Input, options: &ReadOptions, report: &mut Report) -> Result<crat
                 let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
                 scene.material_libraries = libraries.read_all(&found.libraries)?;
                 // Without a folder nothing was looked for, and the missing libraries are noted already.
-                if path.is_some() {
+                if path.is_some() || found.libraries.is_empty() {
                     note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! A [`Scene`] owns [`Mesh`]es (arrays), [`Object`]s (named sections of a mesh) and [`Material`]s.
 //! This module reads no files, starts no threads and imports nothing of the crate.
-//! To fill a scene see [`crate::formats`]; to change one see [`crate::ops`].
+//! To fill a scene see [`crate::read()`]; to change one see [`crate::ops`].
 
 mod material;
 mod mesh;
