@@ -3,7 +3,7 @@
 //! Two readings are equal when their texts are: small arrays stand there as they are, large ones as
 //! their size and a hash of their bits. People can read it, and compare it with a file.
 
-use polyhaul::error::Diagnostic;
+use polyhaul::error::{Diagnostic, Warning};
 use polyhaul::model::{Counts, Elements, Mesh, NONE, Run, Scene};
 use polyhaul::warnings::Warnings;
 use polyhaul::{Error, Loaded};
