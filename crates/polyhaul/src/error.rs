@@ -170,6 +170,8 @@ impl Excerpt {
     /// A window of `line` around the byte range `marked`; control characters become spaces, and
     /// what is not UTF-8 becomes the replacement character.
     pub fn of_line(line: &[u8], marked: std::ops::Range<usize>) -> Excerpt {
+        // White space at the end says nothing and only makes lines longer.
+        let line = &line[..line.trim_ascii_end().len().max(marked.end.min(line.len()))];
         let start = marked.start.min(line.len());
         let end = marked.end.clamp(start, line.len()).min(start + Self::AROUND);
         let from = start.saturating_sub(Self::AROUND);
