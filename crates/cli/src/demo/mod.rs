@@ -60,7 +60,11 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let write = WriteOptions { format: Some(Format::Obj), run: session.run_options(), ..WriteOptions::default() };
     let read = ReadOptions { run: session.run_options(), ..ReadOptions::default() };
 
-    let (write_time, mut report) = timed(|| session.save(&made, &file, &write))?;
+    let (write_time, mut report) = timed(|| {
+        // As for the plain write, which goes into a new file each time.
+        let _ = std::fs::remove_file(&file);
+        session.save(&made, &file, &write)
+    })?;
     let bytes = std::fs::metadata(&file).map_err(|error| io("looking at", &file, error))?.len();
     let plain_write = rates::plain_write(&file, &folder.path().join("plain.tmp"))?;
     let (read_time, loaded) = timed(|| session.load(&file, &read))?;
@@ -94,11 +98,23 @@ fn verify(session: &Session, made: &Scene, read: &Scene, file: &Path, folder: &F
     }
 }
 
-/// Runs a step, and tells the seconds that it took.
-fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
-    let start = Instant::now();
-    let result = work()?;
-    Ok((start.elapsed().as_secs_f64(), result))
+/// Runs a step three times, as the plain rates are measured, and tells the seconds of the fastest run:
+/// the first one also pays for memory and disk blocks that nobody used before.
+fn timed<T>(work: impl Fn() -> Result<T>) -> Result<(f64, T)> {
+    let once = || {
+        let start = Instant::now();
+        let result = work()?;
+        Ok((start.elapsed().as_secs_f64(), result))
+    };
+    let mut best = once()?;
+    for _ in 0..2 {
+        // The result before goes first: two scenes at once would be twice the memory.
+        let seconds = best.0;
+        drop(best);
+        best = once()?;
+        best.0 = best.0.min(seconds);
+    }
+    Ok(best)
 }
 
 fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
