@@ -1,7 +1,7 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// How to read.
 #[derive(Clone, Debug)]
@@ -225,7 +225,10 @@ impl RunOptions {
     /// The threads to use: what was asked for, or as many as the process may run side by side
     /// (which respects CPU affinity and, on Linux, control groups). From 1 to 1024.
     pub fn worker_threads(&self) -> usize {
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        // Asked once: on Linux the system's answer takes reading several files, and scenes of
+        // thousands of meshes would ask for each of them.
+        static AVAILABLE: OnceLock<usize> = OnceLock::new();
+        let available = || *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
         self.threads.unwrap_or_else(available).clamp(1, 1024)
     }
 }

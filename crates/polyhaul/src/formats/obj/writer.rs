@@ -12,7 +12,7 @@ use crate::options::{Digits, ObjOptions, RunOptions};
 use crate::pipeline::run::{Crew, Job, run};
 use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page};
 
-/// About how many bytes of text a chunk has: one `write` call each. 128 KiB to 1 MiB measured alike.
+/// About how many bytes of text a chunk has: one `write` call each.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Text may be longer than planned; a slot is counted with room for that.
 const SLOT_FACTOR: usize = 4;
