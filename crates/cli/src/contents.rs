@@ -186,10 +186,13 @@ mod tests {
     use polyhaul::model::{Elements, Mesh};
 
     fn scene() -> Scene {
-        let faces =
-            Elements { offsets: vec![0, 3, 7], corner_positions: vec![0, 1, 2, 0, 1, 2, 3], ..Elements::default() };
+        let faces = Elements {
+            offsets: vec![0, 3, 7].into(),
+            corner_positions: vec![0, 1, 2, 0, 1, 2, 3].into(),
+            ..Elements::default()
+        };
         let positions = vec![[0.0, 0.1, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, -2.0]];
-        Scene { meshes: vec![Mesh { positions, faces, ..Mesh::default() }], ..Scene::default() }
+        Scene { meshes: vec![Mesh { positions: positions.into(), faces, ..Mesh::default() }], ..Scene::default() }
     }
 
     #[test]

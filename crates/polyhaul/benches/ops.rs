@@ -4,9 +4,9 @@
 //! as long per corner as the others.
 #![allow(clippy::print_stdout)]
 
-use polyhaul::model::{Elements, Mesh, Scene};
+use polyhaul::model::{Axes, Elements, Mesh, Scene};
 use polyhaul::ops::{transform_axes, triangulate, weld};
-use polyhaul::options::{Axis, RunOptions};
+use polyhaul::options::RunOptions;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -46,12 +46,12 @@ fn grid(side: u32) -> Mesh {
     Mesh {
         positions: points().map(|[x, y]| [x, y, (x * 0.01).sin()]).collect(),
         uvs: points().collect(),
-        normals: vec![[0.0, 0.0, 1.0]; (row * row) as usize],
+        normals: vec![[0.0, 0.0, 1.0]; (row * row) as usize].into(),
         faces: Elements {
             offsets: (0..=side * side).map(|face| 4 * face).collect(),
-            corner_positions: corners.clone(),
-            corner_uvs: corners.clone(),
-            corner_normals: corners,
+            corner_positions: corners.clone().into(),
+            corner_uvs: corners.clone().into(),
+            corner_normals: corners.into(),
         },
         ..Mesh::default()
     }
@@ -70,19 +70,19 @@ fn shuffled(side: u32) -> Mesh {
     let old = &mesh.faces.corner_positions;
     let corners = faces.iter().flat_map(|&face| &old[4 * face as usize..][..4]);
     let corners: Vec<u32> = corners.map(|&position| places[position as usize]).collect();
-    mesh.faces.corner_uvs = corners.clone();
-    mesh.faces.corner_normals = corners.clone();
-    mesh.faces.corner_positions = corners;
+    mesh.faces.corner_uvs = corners.clone().into();
+    mesh.faces.corner_normals = corners.clone().into();
+    mesh.faces.corner_positions = corners.into();
     mesh
 }
 
 /// All corners at one position, each with a uv of its own.
 fn fan(corners: usize) -> Mesh {
     Mesh {
-        positions: vec![[0.0; 3]],
-        uvs: vec![[0.0; 2]; corners],
+        positions: vec![[0.0; 3]].into(),
+        uvs: vec![[0.0; 2]; corners].into(),
         faces: Elements {
-            corner_positions: vec![0; corners],
+            corner_positions: vec![0; corners].into(),
             corner_uvs: (0..corners as u32).collect(),
             ..Elements::default()
         },
@@ -122,7 +122,7 @@ fn welding() {
 fn polygon(points: Vec<[f64; 2]>) -> Mesh {
     Mesh {
         faces: Elements {
-            offsets: vec![0, points.len() as u32],
+            offsets: vec![0, points.len() as u32].into(),
             corner_positions: (0..points.len() as u32).collect(),
             ..Elements::default()
         },
@@ -189,8 +189,8 @@ fn cutting() {
 fn main() {
     welding();
     cutting();
-    let (blender, obj) = ((Axis::Y, Axis::Z), (Axis::NegativeZ, Axis::Y));
-    let scene = Scene { meshes: vec![grid(1000)], ..Scene::default() };
-    let turn = |mut scene: Scene| transform_axes(&mut scene, blender, obj, 1.5, &options(2)).map(|()| scene);
+
+    let scene = Scene { meshes: vec![grid(1000)], axes: Axes::BLENDER, ..Scene::default() };
+    let turn = |mut scene: Scene| transform_axes(&mut scene, Axes::OBJ, 1.5, &options(2)).map(|()| scene);
     time("turn 1M positions and normals, 2 threads", 1_000_000, || scene.clone(), turn);
 }

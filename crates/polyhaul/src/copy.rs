@@ -7,25 +7,32 @@ use crate::model::{Curve, Elements, Mesh, Scene};
 
 /// A copy of a scene without its materials and libraries, which only the caller changes.
 pub(crate) fn scene(scene: &Scene) -> Result<Scene> {
-    Ok(Scene { meshes: each(&scene.meshes, mesh)?, objects: array(&scene.objects)?, ..Scene::default() })
+    let (meshes, objects) = (each(&scene.meshes, mesh)?, array(&scene.objects)?);
+    Ok(Scene { meshes, objects, axes: scene.axes, ..Scene::default() })
 }
 
 fn mesh(mesh: &Mesh) -> Result<Mesh> {
     Ok(Mesh {
-        positions: array(&mesh.positions)?,
-        position_weights: array(&mesh.position_weights)?,
-        colors: array(&mesh.colors)?,
-        uvs: array(&mesh.uvs)?,
-        uv_depths: array(&mesh.uv_depths)?,
-        normals: array(&mesh.normals)?,
+        positions: mesh.positions.try_clone()?,
+        position_weights: mesh.position_weights.try_clone()?,
+        colors: mesh.colors.try_clone()?,
+        uvs: mesh.uvs.try_clone()?,
+        uv_depths: mesh.uv_depths.try_clone()?,
+        normals: mesh.normals.try_clone()?,
         faces: elements(&mesh.faces)?,
         lines: elements(&mesh.lines)?,
-        points: array(&mesh.points)?,
+        points: mesh.points.try_clone()?,
         curves: each(&mesh.curves, curve)?,
         material_runs: array(&mesh.material_runs)?,
         group_runs: array(&mesh.group_runs)?,
         smoothing_runs: array(&mesh.smoothing_runs)?,
         groups: array(&mesh.groups)?,
+        uv_domain: mesh.uv_domain,
+        normal_domain: mesh.normal_domain,
+        face_materials: mesh.face_materials.try_clone()?,
+        face_smooth: mesh.face_smooth.try_clone()?,
+        sharp_edges: mesh.sharp_edges.try_clone()?,
+        vertex_groups: array(&mesh.vertex_groups)?,
     })
 }
 
@@ -37,10 +44,10 @@ fn curve(curve: &Curve) -> Result<Curve> {
 
 fn elements(elements: &Elements) -> Result<Elements> {
     Ok(Elements {
-        offsets: array(&elements.offsets)?,
-        corner_positions: array(&elements.corner_positions)?,
-        corner_uvs: array(&elements.corner_uvs)?,
-        corner_normals: array(&elements.corner_normals)?,
+        offsets: elements.offsets.try_clone()?,
+        corner_positions: elements.corner_positions.try_clone()?,
+        corner_uvs: elements.corner_uvs.try_clone()?,
+        corner_normals: elements.corner_normals.try_clone()?,
     })
 }
 

@@ -1,5 +1,6 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
+pub use crate::model::Axis;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -91,23 +92,6 @@ pub enum Digits {
     Fixed(u8),
     /// The fewest digits that read back as the same number.
     Shortest,
-}
-
-/// A direction of an axis, as in Blender's menus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// Along x.
-    X,
-    /// Along y.
-    Y,
-    /// Along z.
-    Z,
-    /// Against x.
-    NegativeX,
-    /// Against y.
-    NegativeY,
-    /// Against z.
-    NegativeZ,
 }
 
 /// How OBJ is written. The defaults are Blender's dialect: what Blender wrote comes back byte for byte.

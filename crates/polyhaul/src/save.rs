@@ -3,9 +3,9 @@
 use crate::Output;
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::{Format, mtl, obj};
-use crate::model::{Material, Scene};
+use crate::model::{Axes, Material, Scene};
 use crate::ops;
-use crate::options::{Axis, ObjOptions, WriteOptions};
+use crate::options::{ObjOptions, WriteOptions};
 use crate::report::{Phase, Report};
 use crate::{check, copy};
 use polyhaul_bytes::{FileOptions, Sink};
@@ -23,7 +23,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let mut report = Report::default();
     let format = format_of(&output, options)?;
     let (scene, looks) = Looks::split(scene);
-    let scene = match changes_model(&options.obj) {
+    let scene = match changes_model(&scene, &options.obj) {
         true => report.phase("prepare", || prepare(scene, options))?,
         false => scene,
     };
@@ -72,12 +72,14 @@ fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
     }
 }
 
-/// The axes of an OBJ file where nobody says otherwise: forward, up.
-const OBJ_AXES: (Axis, Axis) = (Axis::NegativeZ, Axis::Y);
-
 /// Whether the options ask for another model than the caller's.
-fn changes_model(obj: &ObjOptions) -> bool {
-    (obj.forward_axis, obj.up_axis) != OBJ_AXES || obj.global_scale != 1.0 || obj.export_triangulated_mesh
+fn changes_model(scene: &Scene, obj: &ObjOptions) -> bool {
+    scene.axes != axes_of(obj) || obj.global_scale != 1.0 || obj.export_triangulated_mesh
+}
+
+/// The axes that the file is to have.
+fn axes_of(obj: &ObjOptions) -> Axes {
+    Axes { forward: obj.forward_axis, up: obj.up_axis }
 }
 
 /// Applies what changes the model before it is written, to a copy where the caller keeps the scene.
@@ -87,8 +89,7 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
         Cow::Borrowed(scene) => copy::scene(scene)?,
     };
     let obj = &options.obj;
-    let axes = (obj.forward_axis, obj.up_axis);
-    ops::transform_axes(&mut scene, OBJ_AXES, axes, obj.global_scale, &options.run)?;
+    ops::transform_axes(&mut scene, axes_of(obj), obj.global_scale, &options.run)?;
     if obj.export_triangulated_mesh {
         ops::triangulate_scene(&mut scene, &options.run)?;
     }

@@ -42,7 +42,7 @@ fn one_face(polygon: &[Point]) -> Mesh {
     Mesh {
         positions: polygon.iter().map(|&[y, z]| [2.0, y as f32, z as f32]).collect(),
         faces: Elements {
-            offsets: vec![0, polygon.len() as u32],
+            offsets: vec![0, polygon.len() as u32].into(),
             corner_positions: (0..polygon.len() as u32).collect(),
             ..Elements::default()
         },
@@ -353,19 +353,22 @@ fn quads_far_from_the_origin_are_cut() {
 fn mixed(faces: usize, seed: u64) -> Mesh {
     let mut random = Random(seed);
     let mut mesh = Mesh::default();
-    mesh.faces.offsets.push(0);
+    mesh.faces.offsets.to_mut().unwrap().push(0);
     for _ in 0..faces {
         let corners = 3 + random.below(10);
         for i in 0..corners {
             let angle = std::f64::consts::TAU * i as f64 / corners as f64;
             let radius = 0.3 + random.unit();
-            mesh.faces.corner_positions.push(mesh.positions.len() as u32);
-            mesh.faces.corner_normals.push(random.below(5) as u32);
-            mesh.positions.push([radius * angle.cos(), radius * angle.sin(), 0.1 * random.unit()].map(|v| v as f32));
+            mesh.faces.corner_positions.to_mut().unwrap().push(mesh.positions.len() as u32);
+            mesh.faces.corner_normals.to_mut().unwrap().push(random.below(5) as u32);
+            mesh.positions
+                .to_mut()
+                .unwrap()
+                .push([radius * angle.cos(), radius * angle.sin(), 0.1 * random.unit()].map(|v| v as f32));
         }
-        mesh.faces.offsets.push(mesh.positions.len() as u32);
+        mesh.faces.offsets.to_mut().unwrap().push(mesh.positions.len() as u32);
     }
-    mesh.normals = vec![[0.0, 0.0, 1.0]; 5];
+    mesh.normals = vec![[0.0, 0.0, 1.0]; 5].into();
     mesh
 }
 
@@ -405,12 +408,13 @@ fn runs(faces: &[u32]) -> Vec<Run> {
 fn runs_objects_and_curves_follow_their_faces() {
     let sizes = [4, 3, 6, 5];
     let mut mesh = mixed(10, 6);
-    mesh.faces.offsets = vec![0];
+    mesh.faces.offsets = vec![0].into();
     for size in sizes {
-        mesh.faces.offsets.push(mesh.faces.offsets.last().unwrap() + size);
+        let end = mesh.faces.offsets.last().unwrap() + size;
+        mesh.faces.offsets.to_mut().unwrap().push(end);
     }
-    mesh.faces.corner_positions.truncate(18);
-    mesh.faces.corner_normals.truncate(18);
+    mesh.faces.corner_positions.to_mut().unwrap().truncate(18);
+    mesh.faces.corner_normals.to_mut().unwrap().truncate(18);
     // Triangles: 2, 1, 4, 3.
     mesh.material_runs = runs(&[0, 1, 2, 4]);
     mesh.group_runs = runs(&[3]);
@@ -456,15 +460,15 @@ fn faces_that_make_no_sense_are_errors_and_change_nothing() {
         mesh
     };
     for (mut mesh, message) in [
-        (spoiled(&|f| f.corner_positions[5] = 1000), "corner 5 has position 1000"),
-        (spoiled(&|f| f.corner_positions[5] = u32::MAX), "corner 5 has position NONE"),
-        (spoiled(&|f| f.offsets[4] = f.offsets[3] + 2), "face 3 has fewer than three corners"),
-        (spoiled(&|f| f.offsets[4] = u32::MAX), "face 4 has fewer than three corners"),
-        (spoiled(&|f| f.offsets[4] = 0), "face 3 has fewer than three corners"),
-        (spoiled(&|f| *f.offsets.last_mut().unwrap() += 1), "face offsets go from 0 to"),
-        (spoiled(&|f| f.offsets[0] = 1), "face offsets go from 1 to"),
-        (spoiled(&|f| f.offsets.clear()), "face offsets go from 0 to 0"),
-        (spoiled(&|f| f.corner_normals.truncate(3)), "corner_normals holds 3 indices"),
+        (spoiled(&|f| f.corner_positions.to_mut().unwrap()[5] = 1000), "corner 5 has position 1000"),
+        (spoiled(&|f| f.corner_positions.to_mut().unwrap()[5] = u32::MAX), "corner 5 has position NONE"),
+        (spoiled(&|f| f.offsets.to_mut().map(|o| o[4] = o[3] + 2).unwrap()), "face 3 has fewer than three corners"),
+        (spoiled(&|f| f.offsets.to_mut().unwrap()[4] = u32::MAX), "face 4 has fewer than three corners"),
+        (spoiled(&|f| f.offsets.to_mut().unwrap()[4] = 0), "face 3 has fewer than three corners"),
+        (spoiled(&|f| *f.offsets.to_mut().unwrap().last_mut().unwrap() += 1), "face offsets go from 0 to"),
+        (spoiled(&|f| f.offsets.to_mut().unwrap()[0] = 1), "face offsets go from 1 to"),
+        (spoiled(&|f| f.offsets.to_mut().unwrap().clear()), "face offsets go from 0 to 0"),
+        (spoiled(&|f| f.corner_normals.to_mut().unwrap().truncate(3)), "corner_normals holds 3 indices"),
     ] {
         let before = mesh.clone();
         let error = triangulate(&mut mesh, &options(3)).unwrap_err();
@@ -476,7 +480,7 @@ fn faces_that_make_no_sense_are_errors_and_change_nothing() {
 
 #[test]
 fn a_scene_with_a_bad_mesh_stays_consistent() {
-    let bad = Mesh { faces: Elements { corner_positions: vec![0], ..Elements::default() }, ..Mesh::default() };
+    let bad = Mesh { faces: Elements { corner_positions: vec![0].into(), ..Elements::default() }, ..Mesh::default() };
     let good = mixed(10, 9);
     let end = good.counts();
     let object = Object { end, ..Object::default() };

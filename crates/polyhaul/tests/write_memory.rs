@@ -113,24 +113,28 @@ fn quads(count: u32) -> Scene {
     let mut mesh = Mesh::default();
     for i in 0..count {
         let x = i as f32 / 7.0;
-        mesh.positions.push([x, 1.0 - x, 0.5]);
-        mesh.uvs.push([x, 0.25]);
-        mesh.normals.push([0.6, -0.8, 0.0]);
+        mesh.positions.to_mut().unwrap().push([x, 1.0 - x, 0.5]);
+        mesh.uvs.to_mut().unwrap().push([x, 0.25]);
+        mesh.normals.to_mut().unwrap().push([0.6, -0.8, 0.0]);
     }
     let corners: Vec<u32> = (0..count).flat_map(|i| [0, 1, 2, 3].map(|k| (i + k) % count)).collect();
     let offsets = (0..=count).map(|i| 4 * i).collect();
-    mesh.faces =
-        Elements { offsets, corner_positions: corners.clone(), corner_uvs: corners.clone(), corner_normals: corners };
+    mesh.faces = Elements {
+        offsets,
+        corner_positions: corners.clone().into(),
+        corner_uvs: corners.clone().into(),
+        corner_normals: corners.into(),
+    };
     Scene { objects: vec![whole("grid", &mesh)], meshes: vec![mesh], ..Scene::default() }
 }
 
 /// Triangles first, then large polygons: the average says nothing about either.
 fn uneven(triangles: u32, polygons: u32, corners: u32) -> Scene {
-    let mut mesh = Mesh { positions: vec![[0.5; 3]; 100_000], ..Mesh::default() };
+    let mut mesh = Mesh { positions: vec![[0.5; 3]; 100_000].into(), ..Mesh::default() };
     let sizes = (0..triangles).map(|_| 3).chain((0..polygons).map(|_| corners));
     let mut end = 0;
-    mesh.faces.offsets.push(0);
-    mesh.faces.offsets.extend(sizes.map(|size| {
+    mesh.faces.offsets.to_mut().unwrap().push(0);
+    mesh.faces.offsets.to_mut().unwrap().extend(sizes.map(|size| {
         end += size;
         end
     }));
@@ -140,7 +144,7 @@ fn uneven(triangles: u32, polygons: u32, corners: u32) -> Scene {
 
 /// Two materials in turn, face by face, with long names.
 fn long_names(faces: u32, name_bytes: usize) -> Scene {
-    let mut mesh = Mesh { positions: vec![[0.5; 3]; 3], ..Mesh::default() };
+    let mut mesh = Mesh { positions: vec![[0.5; 3]; 3].into(), ..Mesh::default() };
     mesh.faces.offsets = (0..=faces).map(|i| 3 * i).collect();
     mesh.faces.corner_positions = (0..3 * faces).map(|i| i % 3).collect();
     mesh.material_runs =
@@ -153,7 +157,7 @@ fn long_names(faces: u32, name_bytes: usize) -> Scene {
 fn many_objects(count: u32) -> Scene {
     let at = |i: u32| Counts { positions: 3 * i, faces: i, ..Counts::default() };
     let mesh = Mesh {
-        positions: vec![[0.5; 3]; 3 * count as usize],
+        positions: vec![[0.5; 3]; 3 * count as usize].into(),
         faces: Elements {
             offsets: (0..=count).map(|i| 3 * i).collect(),
             corner_positions: (0..3 * count).collect(),

@@ -127,8 +127,8 @@ fn written(scene: &Scene) -> Option<Vec<u8>> {
 fn values(scene: &Scene) -> String {
     let mut scene = scene.clone();
     for mesh in &mut scene.meshes {
-        let rows = mesh.positions.iter_mut().chain(&mut mesh.normals).flatten();
-        for value in rows.chain(mesh.uvs.iter_mut().flatten()) {
+        let rows = mesh.positions.to_mut().unwrap().iter_mut().chain(mesh.normals.to_mut().unwrap()).flatten();
+        for value in rows.chain(mesh.uvs.to_mut().unwrap().iter_mut().flatten()) {
             *value = if value.is_nan() { f32::NAN } else { *value };
         }
         mesh.material_runs.clear();
@@ -138,10 +138,10 @@ fn values(scene: &Scene) -> String {
         mesh.curves.clear();
         // A weight of 1 and a depth of 0 need not be said.
         if mesh.position_weights.iter().all(|&weight| weight == 1.0) {
-            mesh.position_weights.clear();
+            mesh.position_weights.to_mut().unwrap().clear();
         }
         if mesh.uv_depths.iter().all(|&depth| depth == 0.0) {
-            mesh.uv_depths.clear();
+            mesh.uv_depths.to_mut().unwrap().clear();
         }
     }
     scene.objects.clear();

@@ -79,18 +79,18 @@ pub fn everything() -> Scene {
     let first = mesh.counts();
     push_box(&mut mesh, [0.1, -2.5, 1e6]);
     let second = mesh.counts();
-    mesh.uvs = vec![[0.0, 0.0], [1.0, 0.25], [0.5, 1.0]];
-    mesh.uv_depths = vec![0.0, 0.5, 0.0];
-    mesh.normals = vec![[0.0, 0.0, 1.0], [0.5, -0.25, 0.125]];
-    mesh.colors = vec![[0.25, 0.5, 1.0, 1.0]; 16];
-    mesh.colors[3] = [f32::NAN; 4];
-    mesh.position_weights = vec![1.0; 16];
-    mesh.position_weights[9] = 0.5;
+    mesh.uvs = vec![[0.0, 0.0], [1.0, 0.25], [0.5, 1.0]].into();
+    mesh.uv_depths = vec![0.0, 0.5, 0.0].into();
+    mesh.normals = vec![[0.0, 0.0, 1.0], [0.5, -0.25, 0.125]].into();
+    mesh.colors = vec![[0.25, 0.5, 1.0, 1.0]; 16].into();
+    mesh.colors.to_mut().unwrap()[3] = [f32::NAN; 4];
+    mesh.position_weights = vec![1.0; 16].into();
+    mesh.position_weights.to_mut().unwrap()[9] = 0.5;
     push_face(&mut mesh.faces, &[8, 9, 10], Some(&[0, NONE, 2]), Some(&[NONE, 1, 0]));
     push_face(&mut mesh.faces, &[8, 9, 10, 12, 11], None, Some(&[0, 0, 1, 1, 0]));
     push_face(&mut mesh.lines, &[0, 1, 3], Some(&[0, 1, 2]), None);
     push_face(&mut mesh.lines, &[4, 5], None, None);
-    mesh.points = vec![7, 7, 2];
+    mesh.points = vec![7, 7, 2].into();
     mesh.curves = vec![Curve {
         degree: 3,
         rational: true,
@@ -110,7 +110,7 @@ pub fn everything() -> Scene {
         section("rest", ObjectKind::Group, second, end),
     ];
     let materials = vec![painted(), Material { missing: true, ..named("nowhere") }];
-    Scene { meshes: vec![mesh], objects, materials, material_libraries: vec!["all.mtl".into()] }
+    Scene { meshes: vec![mesh], objects, materials, material_libraries: vec!["all.mtl".into()], ..Scene::default() }
 }
 
 /// A material with a bit of each kind of value.
@@ -143,7 +143,7 @@ fn whole(name: &str, mesh: &Mesh) -> Object {
 }
 
 fn section(name: &str, kind: ObjectKind, start: Counts, end: Counts) -> Object {
-    Object { name: name.into(), kind, mesh: 0, start, end }
+    Object { name: name.into(), kind, start, end, ..Object::default() }
 }
 
 fn run(at: Counts, value: u32) -> Run {
@@ -155,7 +155,7 @@ fn push_box(mesh: &mut Mesh, at: [f32; 3]) {
     let base = mesh.positions.len() as u32;
     for corner in 0..8u8 {
         let side = |axis: usize| at[axis] + f32::from(corner >> axis & 1);
-        mesh.positions.push([side(0), side(1), side(2)]);
+        mesh.positions.to_mut().unwrap().push([side(0), side(1), side(2)]);
     }
     const QUADS: [[u32; 4]; 6] = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
     for quad in QUADS {
@@ -167,15 +167,16 @@ fn push_box(mesh: &mut Mesh, at: [f32; 3]) {
 fn push_face(elements: &mut Elements, positions: &[u32], uvs: Option<&[u32]>, normals: Option<&[u32]>) {
     let before = elements.corner_positions.len();
     if elements.offsets.is_empty() {
-        elements.offsets.push(0);
+        elements.offsets.to_mut().unwrap().push(0);
     }
-    elements.corner_positions.extend_from_slice(positions);
+    elements.corner_positions.to_mut().unwrap().extend_from_slice(positions);
     let after = elements.corner_positions.len();
-    elements.offsets.push(after as u32);
+    elements.offsets.to_mut().unwrap().push(after as u32);
     for (stream, new) in [(&mut elements.corner_uvs, uvs), (&mut elements.corner_normals, normals)] {
         if new.is_none() && stream.is_empty() {
             continue;
         }
+        let stream = stream.to_mut().unwrap();
         stream.resize(before, NONE);
         stream.extend_from_slice(new.unwrap_or(&[]));
         stream.resize(after, NONE);
@@ -188,7 +189,7 @@ fn push_face(elements: &mut Elements, positions: &[u32], uvs: Option<&[u32]>, no
 ///
 /// ```
 /// let mut scene = polyhaul_testkit::scene::boxes(1);
-/// scene.meshes[0].faces.corner_positions[0] = 8;
+/// scene.meshes[0].faces.corner_positions.to_mut().unwrap()[0] = 8;
 /// assert!(polyhaul_testkit::scene::broken_rule(&scene).is_some());
 /// ```
 pub fn broken_rule(scene: &Scene) -> Option<String> {
@@ -307,13 +308,13 @@ mod tests {
             |scene| scene.objects[1].mesh = 1,
             |scene| scene.objects[2].end.faces += 1,
             |scene| scene.objects[1].start.positions = 99,
-            |scene| scene.meshes[0].colors.truncate(3),
-            |scene| scene.meshes[0].uv_depths.truncate(1),
-            |scene| scene.meshes[0].faces.corner_positions[5] = 16,
-            |scene| scene.meshes[0].faces.offsets[3] -= 2,
-            |scene| scene.meshes[0].faces.corner_normals.truncate(9),
-            |scene| scene.meshes[0].lines.corner_uvs[0] = 3,
-            |scene| scene.meshes[0].points[0] = 16,
+            |scene| scene.meshes[0].colors.to_mut().unwrap().truncate(3),
+            |scene| scene.meshes[0].uv_depths.to_mut().unwrap().truncate(1),
+            |scene| scene.meshes[0].faces.corner_positions.to_mut().unwrap()[5] = 16,
+            |scene| scene.meshes[0].faces.offsets.to_mut().unwrap()[3] -= 2,
+            |scene| scene.meshes[0].faces.corner_normals.to_mut().unwrap().truncate(9),
+            |scene| scene.meshes[0].lines.corner_uvs.to_mut().unwrap()[0] = 3,
+            |scene| scene.meshes[0].points.to_mut().unwrap()[0] = 16,
             |scene| scene.meshes[0].material_runs[0].value = 2,
             |scene| scene.meshes[0].group_runs.swap(0, 2),
         ];

@@ -141,9 +141,9 @@ mod tests {
         assert_eq!(compare(&made, &made.clone(), &options), Ok(()));
         let changes: [fn(&mut Scene); 6] = [
             |scene| scene.objects[1].name.push('x'),
-            |scene| scene.meshes[0].positions[3][1] += 0.001,
-            |scene| scene.meshes[1].normals.truncate(5),
-            |scene| scene.meshes[0].faces.corner_uvs[7] += 1,
+            |scene| scene.meshes[0].positions.to_mut().unwrap()[3][1] += 0.001,
+            |scene| scene.meshes[1].normals.to_mut().unwrap().truncate(5),
+            |scene| scene.meshes[0].faces.corner_uvs.to_mut().unwrap()[7] += 1,
             |scene| scene.meshes[0].material_runs[0].value += 1,
             |scene| scene.objects[0].end.faces -= 1,
         ];

@@ -104,7 +104,7 @@ fn timed<T>(work: impl Fn() -> Result<T>) -> Result<(f64, T)> {
     let once = || {
         let start = Instant::now();
         let result = work()?;
-        Ok((start.elapsed().as_secs_f64(), result))
+        Ok::<_, polyhaul::Error>((start.elapsed().as_secs_f64(), result))
     };
     let mut best = once()?;
     for _ in 0..2 {

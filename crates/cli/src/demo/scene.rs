@@ -90,7 +90,13 @@ impl Torus {
                 normals.push([cos * along_cos, sin, cos * along_sin].map(|c| c as f32));
             }
         }
-        Mesh { positions, normals, uvs: self.uvs(), faces: self.faces(), ..Mesh::default() }
+        Mesh {
+            positions: positions.into(),
+            normals: normals.into(),
+            uvs: self.uvs().into(),
+            faces: self.faces(),
+            ..Mesh::default()
+        }
     }
 
     /// One row and one column more than quads: the seams have uvs of their own.
@@ -109,7 +115,12 @@ impl Torus {
             }
         }
         let offsets = (0..=self.columns * self.rows).map(|quad| quad * 4).collect();
-        Elements { offsets, corner_normals: points.clone(), corner_positions: points, corner_uvs: uvs }
+        Elements {
+            offsets,
+            corner_normals: points.clone().into(),
+            corner_positions: points.into(),
+            corner_uvs: uvs.into(),
+        }
     }
 }
 

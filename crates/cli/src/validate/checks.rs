@@ -106,10 +106,10 @@ mod tests {
     use polyhaul::model::{Counts, MapKind, Material, Mesh, Object, TextureMap};
 
     fn scene(faces: &[&[u32]]) -> Scene {
-        let mut elements = Elements { offsets: vec![0], ..Elements::default() };
+        let mut elements = Elements { offsets: vec![0].into(), ..Elements::default() };
         for face in faces {
-            elements.corner_positions.extend_from_slice(face);
-            elements.offsets.push(elements.corner_positions.len() as u32);
+            elements.corner_positions.to_mut().unwrap().extend_from_slice(face);
+            elements.offsets.to_mut().unwrap().push(elements.corner_positions.len() as u32);
         }
         let end = Counts { faces: faces.len() as u32, ..Counts::default() };
         let object = Object { name: "box".into(), end, ..Object::default() };

@@ -1,6 +1,6 @@
 //! Meshes: positions, uvs and normals with an index stream each, and the elements that use them.
 
-use super::Bounds;
+use super::{Array, Bounds};
 
 /// The arrays of a mesh.
 ///
@@ -10,24 +10,28 @@ use super::Bounds;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// x, y, z in the source's units.
-    pub positions: Vec<[f32; 3]>,
+    pub positions: Array<[f32; 3]>,
     /// Rational weights: empty, or one per position (1 where the source gave none).
-    pub position_weights: Vec<f32>,
+    pub position_weights: Array<f32>,
     /// Red, green, blue, alpha as the source gave them: empty, or one per position
     /// (NaN where the source gave none; alpha 1 where it gave three).
-    pub colors: Vec<[f32; 4]>,
+    pub colors: Array<[f32; 4]>,
     /// Texture coordinates u, v.
-    pub uvs: Vec<[f32; 2]>,
+    pub uvs: Array<[f32; 2]>,
+    /// How a corner finds its uv.
+    pub uv_domain: Domain,
     /// The third texture coordinate: empty, or one per uv (0 where the source gave none).
-    pub uv_depths: Vec<f32>,
+    pub uv_depths: Array<f32>,
     /// Normals, not necessarily of unit length.
-    pub normals: Vec<[f32; 3]>,
+    pub normals: Array<[f32; 3]>,
+    /// How a corner finds its normal.
+    pub normal_domain: Domain,
     /// Polygons of three corners or more.
     pub faces: Elements,
     /// Polylines of two corners or more; they have no normals.
     pub lines: Elements,
     /// Points: indices into `positions`.
-    pub points: Vec<u32>,
+    pub points: Array<u32>,
     /// Free-form curves.
     pub curves: Vec<Curve>,
     /// Which material holds from where on: indices into the scene's materials.
@@ -38,6 +42,38 @@ pub struct Mesh {
     pub smoothing_runs: Vec<Run>,
     /// The text of each distinct group statement; several names stand in one, with spaces between.
     pub groups: Vec<String>,
+    /// Per face: the material slot of the object. Empty: slot 0 for all. A slot that the object does
+    /// not have is no material.
+    pub face_materials: Array<i32>,
+    /// Per face: 0 is flat, anything else is smooth. Empty: nothing is said about it.
+    pub face_smooth: Array<u8>,
+    /// Edges, as pairs of positions, that part smoothing groups.
+    pub sharp_edges: Array<[u32; 2]>,
+    /// Weights of positions, by name.
+    pub vertex_groups: Vec<VertexGroup>,
+}
+
+/// How a corner finds its value of an attribute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Domain {
+    /// By an index stream of its own ([`Elements::corner_uvs`], [`Elements::corner_normals`]).
+    #[default]
+    Indexed,
+    /// There is one value per corner.
+    Corner,
+    /// There is one value per position.
+    Vertex,
+    /// There is one value per face.
+    Face,
+}
+
+/// A named set of positions with weights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VertexGroup {
+    /// The name.
+    pub name: String,
+    /// One per position; NaN where the position is not a member.
+    pub weights: Array<f32>,
 }
 
 /// Elements with any number of corners each, as offsets and index streams.
@@ -47,13 +83,13 @@ pub struct Mesh {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elements {
     /// Where each element's corners begin, and at last the number of corners.
-    pub offsets: Vec<u32>,
+    pub offsets: Array<u32>,
     /// Per corner: the index of its position.
-    pub corner_positions: Vec<u32>,
+    pub corner_positions: Array<u32>,
     /// Per corner: the index of its uv, [`super::NONE`] for none. Empty where no corner has one.
-    pub corner_uvs: Vec<u32>,
+    pub corner_uvs: Array<u32>,
     /// Per corner: the index of its normal, [`super::NONE`] for none. Empty where no corner has one.
-    pub corner_normals: Vec<u32>,
+    pub corner_normals: Array<u32>,
 }
 
 /// A B-spline curve over positions of the mesh.
@@ -173,13 +209,19 @@ impl Mesh {
     /// The bytes that the arrays use.
     pub fn heap_bytes(&self) -> u64 {
         let elements = |e: &Elements| {
-            4 * (e.offsets.len() + e.corner_positions.len() + e.corner_uvs.len() + e.corner_normals.len())
+            let corners = [&e.offsets, &e.corner_positions, &e.corner_uvs, &e.corner_normals];
+            corners.into_iter().map(Array::heap_bytes).sum::<u64>()
         };
         let runs = self.material_runs.len() + self.group_runs.len() + self.smoothing_runs.len();
-        let points = 12 * (self.positions.len() + self.normals.len())
-            + 4 * (self.position_weights.len() + self.uv_depths.len() + self.points.len())
-            + 16 * self.colors.len()
-            + 8 * self.uvs.len();
-        (points + elements(&self.faces) + elements(&self.lines) + runs * size_of::<Run>()) as u64
+        let floats = [&self.position_weights, &self.uv_depths];
+        let values = self.positions.heap_bytes()
+            + self.colors.heap_bytes()
+            + self.uvs.heap_bytes()
+            + self.normals.heap_bytes()
+            + floats.into_iter().map(Array::heap_bytes).sum::<u64>();
+        let faces = self.face_materials.heap_bytes() + self.face_smooth.heap_bytes() + self.sharp_edges.heap_bytes();
+        let groups: u64 = self.vertex_groups.iter().map(|group| group.weights.heap_bytes()).sum();
+        let others = self.points.heap_bytes() + (runs * size_of::<Run>()) as u64;
+        values + faces + groups + others + elements(&self.faces) + elements(&self.lines)
     }
 }

@@ -4,13 +4,15 @@
 //! This module reads no files, starts no threads and imports nothing of the crate.
 //! To fill a scene see [`crate::read()`]; to change one see [`crate::ops`].
 
+mod array;
 mod material;
 mod mesh;
 mod scene;
 
+pub use array::Array;
 pub use material::{Color, Illumination, MapKind, Material, TextureMap};
-pub use mesh::{Counts, Curve, Elements, Mesh, Run};
-pub use scene::{Bounds, Object, ObjectKind, Scene};
+pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
+pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};
 
 /// The index that means "none": a corner without a uv, a face without a group.
 pub const NONE: u32 = u32::MAX;

@@ -16,6 +16,48 @@ pub struct Scene {
     pub materials: Vec<Material>,
     /// The names of material libraries, as a file gave them (`mtllib`).
     pub material_libraries: Vec<String>,
+    /// What the axes of the coordinates mean.
+    pub axes: Axes,
+}
+
+/// A direction of an axis, as in Blender's menus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// Along x.
+    X,
+    /// Along y.
+    Y,
+    /// Along z.
+    Z,
+    /// Against x.
+    NegativeX,
+    /// Against y.
+    NegativeY,
+    /// Against z.
+    NegativeZ,
+}
+
+/// Which axes of a scene face forward and point up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Axes {
+    /// Faces forward.
+    pub forward: Axis,
+    /// Points up.
+    pub up: Axis,
+}
+
+impl Axes {
+    /// As OBJ files have them: -Z forward, Y up.
+    pub const OBJ: Axes = Axes { forward: Axis::NegativeZ, up: Axis::Y };
+    /// As Blender has them: Y forward, Z up.
+    pub const BLENDER: Axes = Axes { forward: Axis::Y, up: Axis::Z };
+}
+
+/// As OBJ files have them.
+impl Default for Axes {
+    fn default() -> Self {
+        Axes::OBJ
+    }
 }
 
 /// How a file declared an object.
@@ -31,10 +73,16 @@ pub enum ObjectKind {
 }
 
 /// A named section of a mesh: all elements from `start` up to `end`, in every array.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// With a transform, materials, or a mesh whose attributes are not indexed, an object is written as
+/// Blender writes an evaluated mesh: it must be the whole of its mesh then. Several objects may
+/// show the same mesh.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object {
     /// The name; empty for [`ObjectKind::Unnamed`].
     pub name: String,
+    /// The name of its mesh, where it has one of its own.
+    pub mesh_name: String,
     /// How it was declared.
     pub kind: ObjectKind,
     /// The mesh it is a section of: an index into [`Scene::meshes`].
@@ -43,6 +91,11 @@ pub struct Object {
     pub start: Counts,
     /// One past the last element of each array.
     pub end: Counts,
+    /// Where it stands in the scene: rows of a matrix that multiplies column vectors from the left.
+    pub transform: Option<[[f32; 4]; 4]>,
+    /// What the material slots of its faces are: indices into [`Scene::materials`], `None` for an
+    /// empty slot.
+    pub materials: Option<Vec<Option<usize>>>,
 }
 
 /// An axis-aligned box.

@@ -8,12 +8,15 @@
 //! - [`weld()`]: separate index streams become one, as graphics hardware wants it
 //! - [`triangulate()`], [`triangulate_scene`]: polygons become triangles
 //! - [`transform_axes`]: other axes, another scale
+//! - [`index_attributes`]: attributes per corner, position or face become indexed ones
 
 mod arrays;
+mod domains;
 mod transform;
 mod triangulate;
 mod weld;
 
+pub use domains::index_attributes;
 pub use transform::transform_axes;
 pub use triangulate::{TriangleMap, triangulate, triangulate_scene};
 pub use weld::{Welded, weld};

@@ -1,15 +1,15 @@
 //! Other axes and another scale.
 
 use super::arrays::PIECE;
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::Scene;
-use crate::options::{Axis, RunOptions};
+use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::model::{Axes, Axis, Scene};
+use crate::options::RunOptions;
 use crate::pipeline::parallel::for_each_item;
 
-/// Turns a scene whose forward and up axes are `from` into one whose axes are `to`, and multiplies
-/// positions by `scale`; normals are turned only.
+/// Turns a scene from its own axes to the axes `to`, and multiplies positions by `scale`; normals are
+/// turned only. Transforms of objects are not looked at: they stay in front of the arrays.
 ///
-/// What points along `from`'s forward axis points along `to`'s afterwards, and the same for up: a
+/// What points along the old forward axis points along the new one afterwards, and the same for up: a
 /// rotation, as in Blender's importer and exporter. OBJ files have forward -Z and up Y by default,
 /// Blender's own axes are Y and Z. A turn moves components and flips signs and changes no other
 /// bit: 0 may become -0, and NaN keeps its payload. The scale is one multiplication in `f32`.
@@ -25,56 +25,58 @@ use crate::pipeline::parallel::for_each_item;
 /// # Examples
 ///
 /// ```
-/// use polyhaul::model::{Mesh, Scene};
-/// use polyhaul::options::{Axis, RunOptions};
+/// use polyhaul::model::{Axes, Mesh, Scene};
+/// use polyhaul::options::RunOptions;
 ///
-/// let mesh = Mesh { positions: vec![[1.0, 2.0, 3.0]], ..Mesh::default() };
-/// let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
-/// let (blender, obj) = ((Axis::Y, Axis::Z), (Axis::NegativeZ, Axis::Y));
-/// polyhaul::ops::transform_axes(&mut scene, blender, obj, 10.0, &RunOptions::default())?;
+/// let mesh = Mesh { positions: vec![[1.0, 2.0, 3.0]].into(), ..Mesh::default() };
+/// let mut scene = Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() };
+/// polyhaul::ops::transform_axes(&mut scene, Axes::OBJ, 10.0, &RunOptions::default())?;
 /// assert_eq!(scene.meshes[0].positions, [[10.0, 30.0, -20.0]]);
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
-pub fn transform_axes(
-    scene: &mut Scene,
-    from: (Axis, Axis),
-    to: (Axis, Axis),
-    scale: f32,
-    options: &RunOptions,
-) -> Result<()> {
-    let turn = Turn::new(frame(from)?, frame(to)?);
+pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
+    let turn = Turn::new(frame(scene.axes)?, frame(to)?);
     if !(scale > 0.0 && scale.is_finite()) {
         let message = format!("the scale is {scale}; it must be a positive finite number");
         return Err(Error::new(ErrorKind::Usage, message));
     }
-    let threads = options.worker_threads();
-    if !turn.is_nothing() || scale != 1.0 {
-        let positions = scene.meshes.iter_mut().flat_map(|mesh| mesh.positions.chunks_mut(PIECE));
-        for_each_item(
-            threads,
-            positions,
-            || (),
-            |(), chunk| {
-                for position in chunk {
-                    *position = turn.apply(*position).map(|component| component * scale);
-                }
-            },
-        );
+    let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
+    let mut arrays = Vec::new();
+    for mesh in &mut scene.meshes {
+        if turns || scales {
+            try_push(&mut arrays, (mesh.positions.to_mut()?, scale), "the scene")?;
+        }
+        if turns {
+            try_push(&mut arrays, (mesh.normals.to_mut()?, 1.0), "the scene")?;
+        }
     }
-    if !turn.is_nothing() {
-        let normals = scene.meshes.iter_mut().flat_map(|mesh| mesh.normals.chunks_mut(PIECE));
-        for_each_item(
-            threads,
-            normals,
-            || (),
-            |(), chunk| {
-                for normal in chunk {
-                    *normal = turn.apply(*normal);
-                }
-            },
-        );
-    }
+    let pieces = arrays.into_iter().flat_map(|(array, scale)| array.chunks_mut(PIECE).map(move |piece| (piece, scale)));
+    for_each_item(
+        options.worker_threads(),
+        pieces,
+        || (),
+        |(), (piece, scale)| {
+            for vector in piece {
+                *vector = turn.apply(*vector).map(|component| component * scale);
+            }
+        },
+    );
+    scene.axes = to;
     Ok(())
+}
+
+/// The matrix (rows) that turns vectors between axes: entries are 0, 1 and -1.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] where forward and up lie along the same axis.
+pub(crate) fn axes_matrix(from: Axes, to: Axes) -> Result<[[f32; 3]; 3]> {
+    let turn = Turn::new(frame(from)?, frame(to)?);
+    let mut rows = [[0.0; 3]; 3];
+    for (row, (source, flip)) in rows.iter_mut().zip(turn.sources.into_iter().zip(turn.flips)) {
+        row[source] = if flip == 0 { 1.0 } else { -1.0 };
+    }
+    Ok(rows)
 }
 
 /// An axis and whether it is followed against its direction.
@@ -94,7 +96,7 @@ fn direction(axis: Axis) -> Direction {
     }
 }
 
-fn frame((forward, up): (Axis, Axis)) -> Result<Frame> {
+fn frame(Axes { forward, up }: Axes) -> Result<Frame> {
     let (f, u) = (direction(forward), direction(up));
     if f.0 == u.0 {
         let name = ["x", "y", "z"][f.0];
@@ -144,9 +146,13 @@ mod tests {
         RunOptions { threads: Some(threads), ..RunOptions::default() }
     }
 
-    fn scene(positions: Vec<[f32; 3]>) -> Scene {
-        let normals = positions.clone();
-        Scene { meshes: vec![Mesh { positions, normals, ..Mesh::default() }], ..Scene::default() }
+    fn scene(axes: Axes, positions: Vec<[f32; 3]>) -> Scene {
+        let normals = positions.clone().into();
+        Scene {
+            meshes: vec![Mesh { positions: positions.into(), normals, ..Mesh::default() }],
+            axes,
+            ..Scene::default()
+        }
     }
 
     fn bits(vectors: &[[f32; 3]]) -> Vec<[u32; 3]> {
@@ -164,8 +170,9 @@ mod tests {
         [0, 1, 2].map(|i| a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3])
     }
 
-    fn frames() -> impl Iterator<Item = (Axis, Axis)> {
-        AXES.into_iter().flat_map(|f| AXES.map(|u| (f, u))).filter(|&pair| frame(pair).is_ok())
+    fn frames() -> impl Iterator<Item = Axes> {
+        let all = AXES.into_iter().flat_map(|forward| AXES.map(|up| Axes { forward, up }));
+        all.filter(|&axes| frame(axes).is_ok())
     }
 
     #[test]
@@ -173,10 +180,10 @@ mod tests {
         assert_eq!(frames().count(), 24);
         for from in frames() {
             for to in frames() {
-                let right = |(f, u)| cross(unit(f), unit(u));
-                let mut scene = scene(vec![unit(from.0), unit(from.1), right(from)]);
-                transform_axes(&mut scene, from, to, 1.0, &options(1)).unwrap();
-                let expected = [unit(to.0), unit(to.1), right(to)];
+                let right = |axes: Axes| cross(unit(axes.forward), unit(axes.up));
+                let mut scene = scene(from, vec![unit(from.forward), unit(from.up), right(from)]);
+                transform_axes(&mut scene, to, 1.0, &options(1)).unwrap();
+                let expected = [unit(to.forward), unit(to.up), right(to)];
                 assert_eq!(scene.meshes[0].positions, expected, "{from:?} to {to:?}");
                 assert_eq!(scene.meshes[0].normals, expected, "{from:?} to {to:?}");
             }
@@ -188,9 +195,9 @@ mod tests {
         let odd = vec![[0.0, -0.0, f32::from_bits(0x7fc0_1234)], [f32::MIN_POSITIVE / 3.0, f32::INFINITY, 1e-45]];
         for from in frames() {
             for to in frames() {
-                let mut scene = scene(odd.clone());
-                transform_axes(&mut scene, from, to, 1.0, &options(1)).unwrap();
-                transform_axes(&mut scene, to, from, 1.0, &options(1)).unwrap();
+                let mut scene = scene(from, odd.clone());
+                transform_axes(&mut scene, to, 1.0, &options(1)).unwrap();
+                transform_axes(&mut scene, from, 1.0, &options(1)).unwrap();
                 assert_eq!(bits(&scene.meshes[0].positions), bits(&odd));
             }
         }
@@ -198,9 +205,8 @@ mod tests {
 
     #[test]
     fn a_scale_is_one_multiplication_of_positions() {
-        let obj = (Axis::NegativeZ, Axis::Y);
-        let mut scene = scene(vec![[0.1, -0.3, 7.7]]);
-        transform_axes(&mut scene, obj, obj, 0.01, &options(1)).unwrap();
+        let mut scene = scene(Axes::OBJ, vec![[0.1, -0.3, 7.7]]);
+        transform_axes(&mut scene, Axes::OBJ, 0.01, &options(1)).unwrap();
         assert_eq!(scene.meshes[0].positions, [[0.1 * 0.01, -0.3 * 0.01, 7.7 * 0.01]]);
         assert_eq!(scene.meshes[0].normals, [[0.1, -0.3, 7.7]]);
     }
@@ -208,10 +214,10 @@ mod tests {
     #[test]
     fn threads_make_no_difference() {
         let points: Vec<[f32; 3]> = (0..100_000).map(|i| [i as f32, 0.5 * i as f32, -(i as f32)]).collect();
-        let (from, to) = ((Axis::Y, Axis::Z), (Axis::NegativeX, Axis::Y));
+        let (from, to) = (Axes::BLENDER, Axes { forward: Axis::NegativeX, up: Axis::Y });
         let turned = |threads| {
-            let mut scene = scene(points.clone());
-            transform_axes(&mut scene, from, to, 0.7, &options(threads)).unwrap();
+            let mut scene = scene(from, points.clone());
+            transform_axes(&mut scene, to, 0.7, &options(threads)).unwrap();
             scene
         };
         let one = turned(1);
@@ -223,14 +229,14 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_an_error_that_says_so() {
-        let mut scene = scene(vec![[1.0, 2.0, 3.0]]);
+        let mut scene = scene(Axes::BLENDER, vec![[1.0, 2.0, 3.0]]);
         let before = scene.clone();
-        let good = (Axis::Y, Axis::Z);
-        let error = transform_axes(&mut scene, good, (Axis::Z, Axis::NegativeZ), 1.0, &options(1)).unwrap_err();
+        let bad = Axes { forward: Axis::Z, up: Axis::NegativeZ };
+        let error = transform_axes(&mut scene, bad, 1.0, &options(1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert_eq!(error.diagnostic().message, "forward (Z) and up (NegativeZ) both lie along the z axis");
         for scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
-            assert!(transform_axes(&mut scene, good, good, scale, &options(1)).is_err());
+            assert!(transform_axes(&mut scene, Axes::BLENDER, scale, &options(1)).is_err());
         }
         assert_eq!(scene, before);
     }

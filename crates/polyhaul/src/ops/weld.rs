@@ -65,12 +65,12 @@ pub struct Welded {
 /// use polyhaul::options::RunOptions;
 ///
 /// let mesh = Mesh {
-///     positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
-///     uvs: vec![[0.0, 0.0], [1.0, 1.0]],
+///     positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].into(),
+///     uvs: vec![[0.0, 0.0], [1.0, 1.0]].into(),
 ///     faces: Elements {
-///         offsets: vec![0, 3, 6],
-///         corner_positions: vec![0, 1, 2, 2, 1, 0],
-///         corner_uvs: vec![0, 0, 0, 0, 1, 0],
+///         offsets: vec![0, 3, 6].into(),
+///         corner_positions: vec![0, 1, 2, 2, 1, 0].into(),
+///         corner_uvs: vec![0, 0, 0, 0, 1, 0].into(),
 ///         ..Elements::default()
 ///     },
 ///     ..Mesh::default()
@@ -475,10 +475,15 @@ mod tests {
     fn mesh(streams: [Vec<u32>; 3], counts: [usize; 3]) -> Mesh {
         let [corner_positions, corner_uvs, corner_normals] = streams;
         Mesh {
-            positions: vec![[0.0; 3]; counts[0]],
-            uvs: vec![[0.0; 2]; counts[1]],
-            normals: vec![[0.0; 3]; counts[2]],
-            faces: Elements { offsets: Vec::new(), corner_positions, corner_uvs, corner_normals },
+            positions: vec![[0.0; 3]; counts[0]].into(),
+            uvs: vec![[0.0; 2]; counts[1]].into(),
+            normals: vec![[0.0; 3]; counts[2]].into(),
+            faces: Elements {
+                offsets: Vec::new().into(),
+                corner_positions: corner_positions.into(),
+                corner_uvs: corner_uvs.into(),
+                corner_normals: corner_normals.into(),
+            },
             ..Mesh::default()
         }
     }
@@ -549,8 +554,8 @@ mod tests {
             let mut mesh = good();
             let faces = &mut mesh.faces;
             let streams = [&mut faces.corner_positions, &mut faces.corner_uvs, &mut faces.corner_normals];
-            streams.into_iter().nth(which).unwrap()[corner] = value;
-            mesh.faces.corner_positions[69_999] = 20_000;
+            streams.into_iter().nth(which).unwrap().to_mut().unwrap()[corner] = value;
+            mesh.faces.corner_positions.to_mut().unwrap()[69_999] = 20_000;
             mesh
         };
         for (which, corner, value, what) in [
@@ -569,7 +574,7 @@ mod tests {
     #[test]
     fn streams_of_different_lengths_are_an_error() {
         let mut mesh = disordered(10, [3, 3, 3], 3);
-        mesh.faces.corner_normals.pop();
+        mesh.faces.corner_normals.to_mut().unwrap().pop();
         assert_eq!(weld(&mesh, &options(1, None)).unwrap_err().kind(), ErrorKind::Usage);
     }
 
@@ -584,9 +589,9 @@ mod tests {
     #[test]
     fn values_are_gathered_per_vertex() {
         let mut mesh = mesh([vec![1, 0, 1], vec![NONE, 0, NONE], vec![]], [2, 1, 0]);
-        mesh.positions = vec![[1.0; 3], [2.0; 3]];
-        mesh.colors = vec![[0.1; 4], [0.2; 4]];
-        mesh.uvs = vec![[0.5, 0.25]];
+        mesh.positions = vec![[1.0; 3], [2.0; 3]].into();
+        mesh.colors = vec![[0.1; 4], [0.2; 4]].into();
+        mesh.uvs = vec![[0.5, 0.25]].into();
         let options = options(2, None);
         let welded = weld(&mesh, &options).unwrap();
         assert_eq!(welded.vertex_count(), 2);

@@ -13,14 +13,14 @@ type Place = (&'static str, fn(&mut Material, String));
 /// Two triangles over four positions, with a uv and a normal each.
 fn mesh(shift: f32) -> Mesh {
     Mesh {
-        positions: [0.0, 1.0, 2.0, 3.0].map(|x| [x + shift, 0.0, 0.0]).to_vec(),
-        uvs: vec![[0.5, shift]],
-        normals: vec![[0.0, 1.0, 0.0]],
+        positions: [0.0, 1.0, 2.0, 3.0].map(|x| [x + shift, 0.0, 0.0]).to_vec().into(),
+        uvs: vec![[0.5, shift]].into(),
+        normals: vec![[0.0, 1.0, 0.0]].into(),
         faces: Elements {
-            offsets: vec![0, 3, 6],
-            corner_positions: vec![0, 1, 2, 1, 2, 3],
-            corner_uvs: vec![0; 6],
-            corner_normals: vec![0; 6],
+            offsets: vec![0, 3, 6].into(),
+            corner_positions: vec![0, 1, 2, 1, 2, 3].into(),
+            corner_uvs: vec![0; 6].into(),
+            corner_normals: vec![0; 6].into(),
         },
         ..Mesh::default()
     }
@@ -32,7 +32,7 @@ fn painted(shift: f32) -> Mesh {
 }
 
 fn object(name: &str, mesh: usize, start: Counts, end: Counts) -> Object {
-    Object { name: name.into(), kind: ObjectKind::Object, mesh, start, end }
+    Object { name: name.into(), kind: ObjectKind::Object, mesh, start, end, ..Object::default() }
 }
 
 fn whole(name: &str, mesh: usize) -> Object {
@@ -89,13 +89,13 @@ fn an_instance_is_written_twice() {
 fn halves() -> Scene {
     let mut both = mesh(0.0);
     let other = mesh(5.0);
-    both.positions.extend(&other.positions);
-    both.uvs.extend(&other.uvs);
-    both.normals.extend(&other.normals);
-    both.faces.offsets.extend([9, 12]);
-    both.faces.corner_positions.extend([4, 5, 6, 5, 6, 7]);
-    both.faces.corner_uvs.extend([1; 6]);
-    both.faces.corner_normals.extend([1; 6]);
+    both.positions.to_mut().unwrap().extend(&other.positions);
+    both.uvs.to_mut().unwrap().extend(&other.uvs);
+    both.normals.to_mut().unwrap().extend(&other.normals);
+    both.faces.offsets.to_mut().unwrap().extend([9, 12]);
+    both.faces.corner_positions.to_mut().unwrap().extend([4, 5, 6, 5, 6, 7]);
+    both.faces.corner_uvs.to_mut().unwrap().extend([1; 6]);
+    both.faces.corner_normals.to_mut().unwrap().extend([1; 6]);
     both.material_runs =
         vec![Run { at: Counts::default(), value: 0 }, Run { at: Counts { faces: 3, ..Counts::default() }, value: 1 }];
     let (middle, end) = (mesh(0.0).counts(), both.counts());
@@ -133,7 +133,7 @@ fn a_mesh_between_the_parts_of_another() {
     scene.objects.insert(1, whole("between", 1));
     check(&scene);
     // The second half uses a position of the first: that works only where nothing stands between.
-    scene.meshes[0].faces.corner_positions[6] = 0;
+    scene.meshes[0].faces.corner_positions.to_mut().unwrap()[6] = 0;
     assert_eq!(try_bytes(&scene, &plain()).unwrap_err().kind(), ErrorKind::Usage);
     scene.objects.remove(1);
     check(&Scene { meshes: scene.meshes[..1].to_vec(), ..scene });
@@ -143,13 +143,14 @@ fn a_mesh_between_the_parts_of_another() {
 #[test]
 fn elements_of_others_are_refused() {
     let faults: [Fault; 6] = [
-        ("a position", |mesh| mesh.faces.corner_positions[7] = 3),
-        ("a uv", |mesh| mesh.faces.corner_uvs[7] = 0),
-        ("a normal", |mesh| mesh.faces.corner_normals[7] = 0),
+        ("a position", |mesh| mesh.faces.corner_positions.to_mut().unwrap()[7] = 3),
+        ("a uv", |mesh| mesh.faces.corner_uvs.to_mut().unwrap()[7] = 0),
+        ("a normal", |mesh| mesh.faces.corner_normals.to_mut().unwrap()[7] = 0),
         ("a position of a line", |mesh| {
-            mesh.lines = Elements { offsets: vec![0, 2], corner_positions: vec![5, 3], ..Elements::default() };
+            mesh.lines =
+                Elements { offsets: vec![0, 2].into(), corner_positions: vec![5, 3].into(), ..Elements::default() };
         }),
-        ("a position of a point", |mesh| mesh.points = vec![3]),
+        ("a position of a point", |mesh| mesh.points = vec![3].into()),
         ("a position of a curve", |mesh| {
             let at = mesh.counts();
             mesh.curves =

@@ -1,7 +1,7 @@
 //! Random scenes with everything that OBJ can say, made as a file would say it: in some order.
 
 use super::support::Random;
-use polyhaul::model::{Counts, Curve, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
+use polyhaul::model::{Array, Counts, Curve, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 
 /// What a scene may have beyond faces.
 #[derive(Clone, Copy)]
@@ -89,7 +89,7 @@ impl Maker {
         for _ in 0..self.random.below(self.wanted.things + 1) {
             self.thing();
         }
-        Object { name, kind, mesh: 0, start, end: self.counts() }
+        Object { name, kind, start, end: self.counts(), ..Object::default() }
     }
 
     fn thing(&mut self) {
@@ -97,8 +97,8 @@ impl Maker {
         match self.random.below(20) {
             _ if self.mesh.positions.is_empty() => self.position(),
             0..5 => self.position(),
-            5 => self.mesh.uvs.push([u, v]),
-            6 => self.mesh.normals.push([u, v, w]),
+            5 => self.mesh.uvs.to_mut().unwrap().push([u, v]),
+            6 => self.mesh.normals.to_mut().unwrap().push([u, v, w]),
             7..13 => {
                 let size = 3 + self.random.below(4);
                 self.sizes[0].push(size);
@@ -107,7 +107,7 @@ impl Maker {
                 let size = 2 + self.random.below(4);
                 self.sizes[1].push(size);
             }
-            14 if self.wanted.lines_and_points => self.mesh.points.push(0),
+            14 if self.wanted.lines_and_points => self.mesh.points.to_mut().unwrap().push(0),
             15 if self.wanted.curves && self.random.once_in(3) => self.curve(),
             kind => self.state(kind % 3),
         }
@@ -120,7 +120,7 @@ impl Maker {
 
     fn position(&mut self) {
         let position = [self.number(), self.number(), self.number()];
-        self.mesh.positions.push(position);
+        self.mesh.positions.to_mut().unwrap().push(position);
     }
 
     fn state(&mut self, kind: usize) {
@@ -154,7 +154,7 @@ impl Maker {
         self.mesh.faces = self.elements(0, with_normals);
         self.mesh.lines = self.elements(1, false);
         let random = &mut self.random;
-        self.mesh.points.iter_mut().for_each(|point| *point = random.below(positions) as u32);
+        self.mesh.points.to_mut().unwrap().iter_mut().for_each(|point| *point = random.below(positions) as u32);
         if random.once_in(2) {
             let mut color = || {
                 let mut channel = || random.below(17) as f32 / 16.0;
@@ -179,7 +179,7 @@ impl Maker {
         let with_uvs = uvs > 0 && !self.random.once_in(4);
         let mut elements = Elements::default();
         if !self.sizes[kind].is_empty() {
-            elements.offsets.push(0);
+            elements.offsets.to_mut().unwrap().push(0);
         }
         for &size in &self.sizes[kind] {
             let random = &mut self.random;
@@ -191,14 +191,14 @@ impl Maker {
                     false => NONE,
                 };
                 if with_uvs {
-                    elements.corner_uvs.push(pick(uvs, has_uv));
+                    elements.corner_uvs.to_mut().unwrap().push(pick(uvs, has_uv));
                 }
                 if with_normals {
-                    elements.corner_normals.push(pick(normals, has_normal));
+                    elements.corner_normals.to_mut().unwrap().push(pick(normals, has_normal));
                 }
-                elements.corner_positions.push(random.below(positions) as u32);
+                elements.corner_positions.to_mut().unwrap().push(random.below(positions) as u32);
             }
-            elements.offsets.push(elements.corner_positions.len() as u32);
+            elements.offsets.to_mut().unwrap().push(elements.corner_positions.len() as u32);
         }
         elements
     }
@@ -216,7 +216,7 @@ pub fn scattered(random: &mut Random) -> Scene {
             let start = result.meshes[mesh].counts();
             append(&mut result.meshes[mesh], &part.meshes[0]);
             let (name, end) = (format!("part {}", result.objects.len()), result.meshes[mesh].counts());
-            result.objects.push(Object { name, kind: ObjectKind::Object, mesh, start, end });
+            result.objects.push(Object { name, kind: ObjectKind::Object, mesh, start, end, ..Object::default() });
             result.materials = part.materials;
         }
     }
@@ -234,15 +234,15 @@ pub fn scattered(random: &mut Random) -> Scene {
 fn append(mesh: &mut Mesh, other: &Mesh) {
     let base = mesh.counts();
     let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
-    mesh.positions.extend(&other.positions);
-    mesh.uvs.extend(&other.uvs);
-    mesh.normals.extend(&other.normals);
+    mesh.positions.to_mut().unwrap().extend(&other.positions);
+    mesh.uvs.to_mut().unwrap().extend(&other.uvs);
+    mesh.normals.to_mut().unwrap().extend(&other.normals);
     optional(&mut mesh.colors, &other.colors, positions, mesh.positions.len(), [f32::NAN; 4]);
     optional(&mut mesh.position_weights, &other.position_weights, positions, mesh.positions.len(), 1.0);
     optional(&mut mesh.uv_depths, &other.uv_depths, uvs, mesh.uvs.len(), 0.0);
     append_elements(&mut mesh.faces, &other.faces, base);
     append_elements(&mut mesh.lines, &other.lines, base);
-    mesh.points.extend(other.points.iter().map(|index| index + base.positions));
+    mesh.points.to_mut().unwrap().extend(other.points.iter().map(|index| index + base.positions));
     let moved = |run: &Run| Run { at: run.at.checked_add(base).unwrap(), value: run.value };
     mesh.material_runs.extend(other.material_runs.iter().map(moved));
     mesh.group_runs.extend(other.group_runs.iter().map(moved));
@@ -254,10 +254,14 @@ fn append_elements(elements: &mut Elements, other: &Elements, base: Counts) {
     let before = elements.corner_positions.len();
     let after = before + other.corner_positions.len();
     if elements.offsets.is_empty() {
-        elements.offsets.extend(other.offsets.first());
+        elements.offsets.to_mut().unwrap().extend(other.offsets.first());
     }
-    elements.offsets.extend(other.offsets.iter().skip(1).map(|offset| offset + before as u32));
-    elements.corner_positions.extend(other.corner_positions.iter().map(|index| index + base.positions));
+    elements.offsets.to_mut().unwrap().extend(other.offsets.iter().skip(1).map(|offset| offset + before as u32));
+    elements
+        .corner_positions
+        .to_mut()
+        .unwrap()
+        .extend(other.corner_positions.iter().map(|index| index + base.positions));
     let moved = |stream: &[u32], base: u32| -> Vec<u32> {
         stream.iter().map(|&index| if index == NONE { NONE } else { index + base }).collect()
     };
@@ -266,8 +270,9 @@ fn append_elements(elements: &mut Elements, other: &Elements, base: Counts) {
 }
 
 /// Appends to an array that is empty or full; `missing` fills the gaps.
-fn optional<T: Copy>(values: &mut Vec<T>, other: &[T], before: usize, after: usize, missing: T) {
+fn optional<T: Copy>(values: &mut Array<T>, other: &[T], before: usize, after: usize, missing: T) {
     if !values.is_empty() || !other.is_empty() {
+        let values = values.to_mut().unwrap();
         values.resize(before, missing);
         values.extend_from_slice(other);
         values.resize(after, missing);

@@ -64,10 +64,10 @@ fn fields(scene: &mut Scene) -> Fields<'_> {
     ] {
         let Elements { offsets, corner_positions, corner_uvs, corner_normals } = elements;
         for (name, stream) in names.into_iter().zip([offsets, corner_positions, corner_uvs, corner_normals]) {
-            out.extend(stream.iter_mut().map(|index| (name, index)));
+            out.extend(stream.to_mut().unwrap().iter_mut().map(|index| (name, index)));
         }
     }
-    out.extend(mesh.points.iter_mut().map(|index| ("points", index)));
+    out.extend(mesh.points.to_mut().unwrap().iter_mut().map(|index| ("points", index)));
     for curve in &mut mesh.curves {
         out.extend(curve.control_points.iter_mut().map(|index| ("control points", index)));
         out.push(("degree", &mut curve.degree));
@@ -99,21 +99,21 @@ type Cut = (&'static str, fn(&mut Scene));
 
 /// Arrays whose lengths do not fit.
 const CUTS: [Cut; 18] = [
-    ("colors", |s| s.meshes[0].colors.truncate(1)),
-    ("more colors", |s| s.meshes[0].colors.resize(99, [1.0; 4])),
-    ("weights", |s| s.meshes[0].position_weights.truncate(1)),
-    ("uv depths", |s| s.meshes[0].uv_depths.truncate(1)),
-    ("positions", |s| s.meshes[0].positions.truncate(2)),
-    ("all positions", |s| s.meshes[0].positions.clear()),
-    ("uvs", |s| s.meshes[0].uvs.clear()),
-    ("normals", |s| s.meshes[0].normals.clear()),
-    ("face offsets", |s| s.meshes[0].faces.offsets.truncate(2)),
-    ("one face offset", |s| s.meshes[0].faces.offsets.truncate(1)),
-    ("more face offsets", |s| s.meshes[0].faces.offsets.extend([99, 100])),
-    ("face positions", |s| s.meshes[0].faces.corner_positions.truncate(5)),
-    ("face uvs", |s| s.meshes[0].faces.corner_uvs.truncate(5)),
-    ("face normals", |s| s.meshes[0].faces.corner_normals.truncate(5)),
-    ("line uvs", |s| s.meshes[0].lines.corner_uvs.truncate(1)),
+    ("colors", |s| s.meshes[0].colors.to_mut().unwrap().truncate(1)),
+    ("more colors", |s| s.meshes[0].colors.to_mut().unwrap().resize(99, [1.0; 4])),
+    ("weights", |s| s.meshes[0].position_weights.to_mut().unwrap().truncate(1)),
+    ("uv depths", |s| s.meshes[0].uv_depths.to_mut().unwrap().truncate(1)),
+    ("positions", |s| s.meshes[0].positions.to_mut().unwrap().truncate(2)),
+    ("all positions", |s| s.meshes[0].positions.to_mut().unwrap().clear()),
+    ("uvs", |s| s.meshes[0].uvs.to_mut().unwrap().clear()),
+    ("normals", |s| s.meshes[0].normals.to_mut().unwrap().clear()),
+    ("face offsets", |s| s.meshes[0].faces.offsets.to_mut().unwrap().truncate(2)),
+    ("one face offset", |s| s.meshes[0].faces.offsets.to_mut().unwrap().truncate(1)),
+    ("more face offsets", |s| s.meshes[0].faces.offsets.to_mut().unwrap().extend([99, 100])),
+    ("face positions", |s| s.meshes[0].faces.corner_positions.to_mut().unwrap().truncate(5)),
+    ("face uvs", |s| s.meshes[0].faces.corner_uvs.to_mut().unwrap().truncate(5)),
+    ("face normals", |s| s.meshes[0].faces.corner_normals.to_mut().unwrap().truncate(5)),
+    ("line uvs", |s| s.meshes[0].lines.corner_uvs.to_mut().unwrap().truncate(1)),
     ("materials", |s| s.materials.clear()),
     ("groups", |s| s.meshes[0].groups.clear()),
     ("no control points", |s| s.meshes[0].curves[0].control_points.clear()),

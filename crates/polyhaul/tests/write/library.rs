@@ -12,9 +12,9 @@ fn scene(libraries: &[&str], materials: &[&str]) -> Scene {
         Some(name) => Material { name: name.into(), missing: true, ..Material::default() },
         None => Material { name: (*name).into(), diffuse: Some(Color::Rgb([0.5; 3])), ..Material::default() },
     };
-    let mut mesh = Mesh { positions: vec![[0.0; 3]; 3], ..Mesh::default() };
-    mesh.faces.offsets = vec![0, 3];
-    mesh.faces.corner_positions = vec![0, 1, 2];
+    let mut mesh = Mesh { positions: vec![[0.0; 3]; 3].into(), ..Mesh::default() };
+    mesh.faces.offsets = vec![0, 3].into();
+    mesh.faces.corner_positions = vec![0, 1, 2].into();
     if !materials.is_empty() {
         mesh.material_runs = vec![Run { at: Counts::default(), value: 0 }];
     }

@@ -52,13 +52,16 @@ fn values() -> Vec<f32> {
 fn scene(colored: bool) -> Scene {
     let values = values();
     let rows: Vec<[f32; 3]> = values.chunks_exact(3).map(|row| [row[0], row[1], row[2]]).collect();
-    let mut mesh =
-        Mesh { normals: rows.clone(), uvs: rows.iter().map(|row| [row[0], row[1]]).collect(), ..Mesh::default() };
+    let mut mesh = Mesh {
+        normals: rows.clone().into(),
+        uvs: rows.iter().map(|row| [row[0], row[1]]).collect(),
+        ..Mesh::default()
+    };
     if colored {
         mesh.colors = rows.iter().map(|row| [row[0], row[1], 0.5, row[2]]).collect();
         mesh.uv_depths = rows.iter().map(|row| row[2]).collect();
     }
-    mesh.positions = rows;
+    mesh.positions = rows.into();
     Scene { meshes: vec![mesh], ..Scene::default() }
 }
 
@@ -144,7 +147,11 @@ fn shortest_digits_are_the_same_bits() {
 #[test]
 fn weights_keep_their_bits() {
     let position_weights: Vec<f32> = values();
-    let mesh = Mesh { positions: vec![[0.5; 3]; position_weights.len()], position_weights, ..Mesh::default() };
+    let mesh = Mesh {
+        positions: vec![[0.5; 3]; position_weights.len()].into(),
+        position_weights: position_weights.into(),
+        ..Mesh::default()
+    };
     let scene = Scene { meshes: vec![mesh], ..Scene::default() };
     let again = read(bytes(&scene, &options(Digits::Shortest)));
     let found = again.meshes[0].position_weights.iter().zip(&scene.meshes[0].position_weights);

@@ -170,7 +170,7 @@ impl Assembler {
             }
             None => {}
         }
-        try_push(&mut self.objects, Object { name, kind, mesh: 0, start: at, end: at }, "objects")
+        try_push(&mut self.objects, Object { name, kind, start: at, end: at, ..Object::default() }, "objects")
     }
 
     fn group(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
@@ -280,13 +280,14 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
         return Ok(());
     }
     let missing = mesh.positions.len() - mesh.colors.len();
-    mesh.colors.try_reserve_exact(missing).map_err(|_| Error::memory("colours"))?;
-    mesh.colors.resize(mesh.positions.len(), [f32::NAN; 4]);
+    let all = mesh.colors.to_mut()?;
+    all.try_reserve_exact(missing).map_err(|_| Error::memory("colours"))?;
+    all.resize(mesh.positions.len(), [f32::NAN; 4]);
     for Paint { end, colors } in paint {
         let end = *end as usize;
         let surplus = colors.len().saturating_sub(end);
         let start = end - (colors.len() - surplus);
-        for (color, [red, green, blue]) in mesh.colors[start..end].iter_mut().zip(&colors[surplus..]) {
+        for (color, [red, green, blue]) in all[start..end].iter_mut().zip(&colors[surplus..]) {
             *color = [*red, *green, *blue, 255].map(|channel| f32::from(channel) / 255.0);
         }
     }

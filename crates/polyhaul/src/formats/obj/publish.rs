@@ -128,10 +128,10 @@ impl ElementColumns {
         // SAFETY: the caller's promise.
         unsafe {
             Ok(Elements {
-                offsets: self.offsets.finish(offsets),
-                corner_positions: self.positions.finish(corners as usize),
-                corner_uvs: self.uvs.finish(corners as usize)?,
-                corner_normals: self.normals.finish(corners as usize)?,
+                offsets: self.offsets.finish(offsets).into(),
+                corner_positions: self.positions.finish(corners as usize).into(),
+                corner_uvs: self.uvs.finish(corners as usize)?.into(),
+                corner_normals: self.normals.finish(corners as usize)?.into(),
             })
         }
     }
@@ -249,12 +249,12 @@ impl Columns {
         // SAFETY: the caller's promise.
         unsafe {
             Ok(Mesh {
-                positions: self.positions.finish(positions),
-                position_weights: self.weights.finish(positions)?,
-                colors: self.colors.finish(positions)?,
-                uvs: self.uvs.finish(uvs),
-                uv_depths: self.uv_depths.finish(uvs)?,
-                normals: self.normals.finish(counts.normals as usize),
+                positions: self.positions.finish(positions).into(),
+                position_weights: self.weights.finish(positions)?.into(),
+                colors: self.colors.finish(positions)?.into(),
+                uvs: self.uvs.finish(uvs).into(),
+                uv_depths: self.uv_depths.finish(uvs)?.into(),
+                normals: self.normals.finish(counts.normals as usize).into(),
                 faces: faces.finish(counts.faces, corners[0], true)?,
                 lines: lines.finish(counts.lines, corners[1], true)?,
                 points: points.finish(counts.points, corners[2], false)?.corner_positions,

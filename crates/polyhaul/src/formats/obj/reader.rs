@@ -11,7 +11,7 @@ use super::place::{Placer, excerpt};
 use super::publish::{Columns, Places};
 use super::suspects::{self, Suspects};
 use crate::error::{Diagnostic, ErrorKind, Excerpt, Place, Result, try_push, try_string};
-use crate::model::{Counts, Mesh, NONE, Scene};
+use crate::model::{Axes, Counts, Mesh, NONE, Scene};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::run::{Crew, Job, run};
@@ -305,6 +305,6 @@ fn finish(job: ObjJob<'_, '_>, state: State, threads: usize) -> Result<Obj> {
     for library in &libraries {
         try_push(&mut material_libraries, try_string(&library.name)?, "names")?;
     }
-    let scene = Scene { meshes: vec![mesh], objects, materials, material_libraries };
+    let scene = Scene { meshes: vec![mesh], objects, materials, material_libraries, axes: Axes::OBJ };
     Ok(Obj { scene, libraries, uses, warnings, threads })
 }

@@ -10,7 +10,7 @@ pub(super) fn drop_broken(mesh: &mut Mesh, objects: &mut Vec<Object>, warnings: 
     let before = (counts.faces, counts.lines, counts.points);
     let faces = compact(&mut mesh.faces, counts)?;
     let lines = compact(&mut mesh.lines, counts)?;
-    let points = compact_points(&mut mesh.points, counts)?;
+    let points = compact_points(mesh.points.to_mut()?, counts)?;
     let moved = |at: &mut Counts| {
         at.faces = faces[at.faces as usize];
         at.lines = lines[at.lines as usize];
@@ -38,29 +38,30 @@ fn compact(elements: &mut Elements, counts: Counts) -> Result<Vec<u32>> {
         stream.get(range).is_none_or(|indices| indices.iter().all(|&index| index < count || index == NONE))
     };
     let count = elements.len();
+    let offsets = elements.offsets.to_mut()?;
+    let mut streams =
+        [elements.corner_positions.to_mut()?, elements.corner_uvs.to_mut()?, elements.corner_normals.to_mut()?];
     let mut map = room_for(count + 1)?;
     let (mut kept, mut corner) = (0, 0);
     for element in 0..count {
         map.push(kept as u32);
-        let corners = elements.corners(element);
-        let right = in_range(&elements.corner_positions, corners.clone(), counts.positions)
-            && in_range(&elements.corner_uvs, corners.clone(), counts.uvs)
-            && in_range(&elements.corner_normals, corners.clone(), counts.normals);
+        let corners = offsets[element] as usize..offsets[element + 1] as usize;
+        let counts = [counts.positions, counts.uvs, counts.normals];
+        let right = streams.iter().zip(counts).all(|(stream, count)| in_range(stream, corners.clone(), count));
         if right {
-            for stream in [&mut elements.corner_positions, &mut elements.corner_uvs, &mut elements.corner_normals] {
+            for stream in &mut streams {
                 if !stream.is_empty() {
                     stream.copy_within(corners.clone(), corner);
                 }
             }
             corner += corners.len();
             kept += 1;
-            elements.offsets[kept] = corner as u32;
+            offsets[kept] = corner as u32;
         }
     }
     map.push(kept as u32);
-    elements.offsets.truncate(if kept == 0 { 0 } else { kept + 1 });
-    elements.corner_positions.truncate(corner);
-    for stream in [&mut elements.corner_uvs, &mut elements.corner_normals] {
+    offsets.truncate(if kept == 0 { 0 } else { kept + 1 });
+    for stream in streams {
         stream.truncate(corner);
         // A stream that no corner uses is empty.
         if stream.iter().all(|&index| index == NONE) {

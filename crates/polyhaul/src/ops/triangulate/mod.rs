@@ -8,8 +8,9 @@ mod ears;
 mod nearby;
 
 use super::arrays::{PIECE, check_streams, out_of_range, split, zeroed};
+use super::domains::index_attributes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Counts, Elements, Mesh, Scene};
+use crate::model::{Array, Counts, Elements, Mesh, Scene};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::{for_each_item, try_for_each_item};
 use ears::Clipper;
@@ -53,6 +54,18 @@ impl TriangleMap {
         Some(low)
     }
 
+    /// For each triangle what its face has; nothing where there is not one for each face.
+    fn per_triangle<T: Copy>(&self, per_face: &[T], triangles: usize) -> Result<Array<T>> {
+        let mut result = Vec::new();
+        if per_face.len() + 1 == self.face_offsets.len() {
+            result.try_reserve_exact(triangles)?;
+            for (pair, &value) in self.face_offsets.windows(2).zip(per_face) {
+                result.extend(std::iter::repeat_n(value, (pair[1] - pair[0]) as usize - 2));
+            }
+        }
+        Ok(result.into())
+    }
+
     fn remap(&self, counts: &mut Counts) {
         counts.faces = self.first_triangle(counts.faces);
     }
@@ -88,8 +101,8 @@ impl TriangleMap {
 /// use polyhaul::options::RunOptions;
 ///
 /// let mut mesh = Mesh {
-///     positions: vec![[0.0; 3], [9.0, 0.0, 0.0], [9.0, 5.0, 0.0], [1.0, 1.0, 0.0]],
-///     faces: Elements { offsets: vec![0, 4], corner_positions: vec![0, 1, 2, 3], ..Elements::default() },
+///     positions: vec![[0.0; 3], [9.0, 0.0, 0.0], [9.0, 5.0, 0.0], [1.0, 1.0, 0.0]].into(),
+///     faces: Elements { offsets: [0, 4].into(), corner_positions: [0, 1, 2, 3].into(), ..Elements::default() },
 ///     ..Mesh::default()
 /// };
 /// let map = polyhaul::ops::triangulate(&mut mesh, &RunOptions::default())?;
@@ -101,6 +114,7 @@ impl TriangleMap {
 pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap> {
     let threads = options.worker_threads();
     check(mesh, threads, options)?;
+    index_attributes(mesh)?;
     let triangles = triangle_count(&mesh.faces)?;
     if triangles > mesh.faces.len() {
         let cut = cut_faces(mesh, triangles, threads, options)?;
@@ -141,16 +155,17 @@ pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap>
                 corners.iter_mut().for_each(|corner| *corner = old[*corner as usize]);
             },
         );
-        let new = Elements { offsets, corner_positions, corner_uvs, corner_normals };
-        let old = std::mem::replace(&mut mesh.faces, new);
-        let map = TriangleMap { face_offsets: old.offsets };
+        let map = TriangleMap { face_offsets: mesh.faces.offsets.try_clone()?.into_vec()? };
+        let (face_materials, face_smooth) =
+            (map.per_triangle(&mesh.face_materials, triangles)?, map.per_triangle(&mesh.face_smooth, triangles)?);
+        (mesh.face_materials, mesh.face_smooth) = (face_materials, face_smooth);
+        let (corner_uvs, corner_normals) = (corner_uvs.into(), corner_normals.into());
+        let corner_positions = corner_positions.into();
+        mesh.faces = Elements { offsets: offsets.into(), corner_positions, corner_uvs, corner_normals };
         remap_mesh(mesh, &map);
         return Ok(map);
     }
-    let mut face_offsets = Vec::new();
-    face_offsets.try_reserve_exact(mesh.faces.offsets.len()).map_err(|_| Error::memory("face offsets"))?;
-    face_offsets.extend_from_slice(&mesh.faces.offsets);
-    Ok(TriangleMap { face_offsets })
+    Ok(TriangleMap { face_offsets: mesh.faces.offsets.try_clone()?.into_vec()? })
 }
 
 /// [`triangulate`] for all meshes of a scene; objects, runs and curves keep their places.

@@ -1,0 +1,70 @@
+//! Attributes of any domain as index streams, for what works on streams.
+
+use super::arrays::zeroed;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Array, Domain, Elements, Mesh};
+
+/// Gives uvs and normals of a domain (one per corner, per position, per face) an index stream per
+/// corner, so that [`Domain::Indexed`] holds for both. Values are neither copied nor merged.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] where there is not one value for each element of the domain, or where face
+/// offsets do not fit the corners; [`ErrorKind::Memory`].
+///
+/// # Examples
+///
+/// ```
+/// use polyhaul::model::{Domain, Elements, Mesh};
+///
+/// let mut mesh = Mesh {
+///     positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].into(),
+///     normals: vec![[0.0, 0.0, 1.0]].into(),
+///     normal_domain: Domain::Face,
+///     faces: Elements { offsets: vec![0, 3].into(), corner_positions: vec![0, 1, 2].into(), ..Elements::default() },
+///     ..Mesh::default()
+/// };
+/// polyhaul::ops::index_attributes(&mut mesh)?;
+/// assert_eq!(mesh.faces.corner_normals, [0, 0, 0]);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+pub fn index_attributes(mesh: &mut Mesh) -> Result<()> {
+    let positions = mesh.positions.len();
+    if let Some(stream) = stream(&mesh.faces, mesh.uv_domain, "uv", mesh.uvs.len(), positions)? {
+        mesh.faces.corner_uvs = stream;
+    }
+    if let Some(stream) = stream(&mesh.faces, mesh.normal_domain, "normal", mesh.normals.len(), positions)? {
+        mesh.faces.corner_normals = stream;
+    }
+    (mesh.uv_domain, mesh.normal_domain) = (Domain::Indexed, Domain::Indexed);
+    Ok(())
+}
+
+/// The stream of a domain; `None` where there is one already.
+fn stream(faces: &Elements, domain: Domain, what: &str, count: usize, positions: usize) -> Result<Option<Array<u32>>> {
+    let corners = faces.corner_positions.len();
+    let (wanted, of) = match domain {
+        Domain::Indexed => return Ok(None),
+        Domain::Corner => (corners, "corner"),
+        Domain::Vertex => (positions, "position"),
+        Domain::Face => (faces.len(), "face"),
+    };
+    let fits = count == wanted && faces.offsets.last().map_or(0, |&end| end as usize) == corners;
+    if !fits || !faces.offsets.is_sorted() {
+        let message = format!("there are {count} {what}s; one for each {of} would be {wanted}");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    if domain == Domain::Vertex {
+        return Ok(Some(faces.corner_positions.try_clone()?));
+    }
+    let mut stream: Vec<u32> = zeroed(corners, "an index stream")?;
+    match domain {
+        Domain::Face => {
+            for face in 0..faces.len() {
+                stream[faces.corners(face)].fill(face as u32);
+            }
+        }
+        _ => stream.iter_mut().zip(0..).for_each(|(place, corner)| *place = corner),
+    }
+    Ok(Some(stream.into()))
+}
