@@ -1,7 +1,8 @@
 //! Numbered chunks through a pool of workers, committed in order.
 //!
 //! Workers take the next number, work into a pooled slot, and whoever finds the next number in
-//! line complete commits it while the others go on. The slots are the budget: there are only as
+//! line complete commits it while the others go on. What is published after that may be finished in
+//! order once more: so text that is written is cut into blocks, compressed side by side, and written. The slots are the budget: there are only as
 //! many as the memory limit backs, and a worker without one waits. Nothing here knows what a
 //! chunk is; see [`super::chunk`] for text that is read and `formats::obj` for what is done with it.
 
@@ -16,6 +17,8 @@ pub(crate) trait Job: Sync {
     type Slot: Send;
     /// What the commits build, in order.
     type State: Send;
+    /// What the finishing steps build, in order.
+    type End: Send;
 
     /// Whether chunks must be taken one after another, as from a stream.
     fn takes_in_order(&self) -> bool;
@@ -29,6 +32,8 @@ pub(crate) trait Job: Sync {
     fn commit(&self, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
     /// What is left to do in parallel once the order is settled.
     fn publish(&self, slot: &mut Self::Slot) -> Result<()>;
+    /// What must be done in order once more after publishing; as a commit, beside the commits.
+    fn finish(&self, end: &mut Self::End, slot: &mut Self::Slot) -> Result<()>;
 }
 
 /// Who works on a job.
@@ -57,15 +62,22 @@ struct Waiting<S> {
     result: Result<()>,
 }
 
+/// A step that is done in the order of the numbers, by one worker at a time.
+struct Turn<S> {
+    /// The chunk whose turn it is.
+    next: u64,
+    busy: bool,
+    /// Chunks that wait: chunk `number` at `number % slots`.
+    waiting: Vec<Option<Waiting<S>>>,
+}
+
 struct Line<S> {
     next_take: u64,
     /// One past the last chunk, once that is known.
     end: u64,
     taking: bool,
-    next_commit: u64,
-    committing: bool,
-    /// Chunks that wait for their commit: chunk `number` at `number % slots`.
-    waiting: Vec<Option<Waiting<S>>>,
+    commits: Turn<S>,
+    finishes: Turn<S>,
     /// Chunks that were committed and wait for their publishing.
     committed: Vec<(u64, S)>,
     free: Vec<S>,
@@ -82,12 +94,14 @@ struct Shared<'a, J: Job> {
     line: Mutex<Line<J::Slot>>,
     changed: Condvar,
     state: Mutex<&'a mut J::State>,
+    end: Mutex<&'a mut J::End>,
 }
 
 /// What a worker does next.
 enum Step<S> {
     Publish(u64, S),
     Commit(u64, Waiting<S>),
+    Finish(u64, Waiting<S>),
     Take(u64, S),
     Leave,
 }
@@ -96,10 +110,14 @@ enum Step<S> {
 ///
 /// With one thread everything runs on the caller's. Where the system refuses a thread the others
 /// do the work.
-pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
+pub(crate) fn run<J: Job>(
+    job: &J,
+    state: &mut J::State,
+    end: &mut J::End,
+    crew: Crew,
+    cancel: &Cancel,
+) -> Result<()> {
     let mut free = with_room(crew.slots)?;
-    let mut waiting = with_room(crew.slots)?;
-    waiting.resize_with(crew.slots, || None);
     // The first slot is made here: without one there is no progress, and its error is the job's.
     free.push(job.slot()?);
     let shared = Shared {
@@ -110,9 +128,8 @@ pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Ca
             next_take: 0,
             end: u64::MAX,
             taking: false,
-            next_commit: 0,
-            committing: false,
-            waiting,
+            commits: Turn::new(crew.slots)?,
+            finishes: Turn::new(crew.slots)?,
             committed: with_room(crew.slots)?,
             free,
             slots_made: 1,
@@ -121,6 +138,7 @@ pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Ca
         }),
         changed: Condvar::new(),
         state: Mutex::new(state),
+        end: Mutex::new(end),
     };
     std::thread::scope(|scope| {
         for _ in 1..crew.threads {
@@ -149,21 +167,15 @@ impl<J: Job> Shared<'_, J> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where chunk `number` waits.
-    fn place(&self, number: u64) -> usize {
-        (number % self.crew.slots as u64) as usize
-    }
-
     /// A worker's life. A panic in the job is caught: it must not leave the others waiting.
     fn worker(&self) {
         if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
             let mut line = self.lock();
             let error = Error::new(ErrorKind::Internal, "a worker panicked; this is a fault of polyhaul");
-            let lowest = line.next_commit;
+            let lowest = line.finishes.next;
             line.fail(lowest, error);
             line.busy = 0;
-            line.committing = false;
-            line.taking = false;
+            (line.taking, line.commits.busy, line.finishes.busy) = (false, false, false);
             drop(line);
             self.changed.notify_all();
         }
@@ -176,12 +188,10 @@ impl<J: Job> Shared<'_, J> {
                     let result = self.job.publish(&mut slot);
                     let mut line = self.lock();
                     line.busy = line.busy.saturating_sub(1);
-                    if let Err(error) = result {
-                        line.fail(number, error);
-                    }
-                    line.free.push(slot);
+                    line.finishes.wait(number, Waiting { slot, result });
                 }
                 Step::Commit(number, waiting) => self.commit(number, waiting),
+                Step::Finish(number, waiting) => self.finish(number, waiting),
                 Step::Take(number, slot) => self.take(number, slot),
                 Step::Leave => return,
             }
@@ -197,12 +207,26 @@ impl<J: Job> Shared<'_, J> {
         });
         let mut line = self.lock();
         line.busy = line.busy.saturating_sub(1);
-        line.committing = false;
-        line.next_commit += 1;
+        line.commits.pass();
         match result {
             Ok(()) => line.committed.push((number, slot)),
             Err(error) => line.fail(number, error),
         }
+    }
+
+    fn finish(&self, number: u64, waiting: Waiting<J::Slot>) {
+        let Waiting { mut slot, result } = waiting;
+        let result = result.and_then(|()| {
+            let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+            self.job.finish(&mut end, &mut slot)
+        });
+        let mut line = self.lock();
+        line.busy = line.busy.saturating_sub(1);
+        line.finishes.pass();
+        if let Err(error) = result {
+            line.fail(number, error);
+        }
+        line.free.push(slot);
     }
 
     fn take(&self, number: u64, mut slot: J::Slot) {
@@ -229,8 +253,7 @@ impl<J: Job> Shared<'_, J> {
         };
         let mut line = self.lock();
         line.busy = line.busy.saturating_sub(1);
-        let place = self.place(number);
-        line.waiting[place] = Some(Waiting { slot, result });
+        line.commits.wait(number, Waiting { slot, result });
     }
 
     /// The most useful thing that can be done now; waits where there is none.
@@ -253,17 +276,16 @@ impl<J: Job> Shared<'_, J> {
         if let Some((number, slot)) = line.committed.pop() {
             return Some(Step::Publish(number, slot));
         }
+        if let Some((number, waiting)) = line.finishes.take() {
+            return Some(Step::Finish(number, waiting));
+        }
         if line.failed.is_some() {
             return (line.busy == 0).then_some(Step::Leave);
         }
-        let place = self.place(line.next_commit);
-        if !line.committing
-            && let Some(waiting) = line.waiting[place].take()
-        {
-            line.committing = true;
-            return Some(Step::Commit(line.next_commit, waiting));
+        if let Some((number, waiting)) = line.commits.take() {
+            return Some(Step::Commit(number, waiting));
         }
-        if line.next_commit >= line.end && line.busy == 0 {
+        if line.finishes.next >= line.end && line.busy == 0 {
             return Some(Step::Leave);
         }
         self.try_take(line)
@@ -271,7 +293,7 @@ impl<J: Job> Shared<'_, J> {
 
     fn try_take(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
         let in_order = self.job.takes_in_order();
-        let ahead = line.next_take - line.next_commit;
+        let ahead = line.next_take - line.finishes.next;
         if line.next_take >= line.end || in_order && line.taking || ahead >= self.crew.slots as u64 {
             return None;
         }
@@ -290,6 +312,41 @@ impl<J: Job> Shared<'_, J> {
         line.taking = in_order;
         line.next_take += 1;
         Some(Step::Take(line.next_take - 1, slot))
+    }
+}
+
+impl<S> Turn<S> {
+    fn new(slots: usize) -> Result<Turn<S>> {
+        let mut waiting = with_room(slots)?;
+        waiting.resize_with(slots, || None);
+        Ok(Turn { next: 0, busy: false, waiting })
+    }
+
+    fn place(&self, number: u64) -> usize {
+        (number % self.waiting.len() as u64) as usize
+    }
+
+    /// Chunk `number` waits for its turn.
+    fn wait(&mut self, number: u64, waiting: Waiting<S>) {
+        let place = self.place(number);
+        self.waiting[place] = Some(waiting);
+    }
+
+    /// The chunk whose turn it is, if it is there and nobody is at work.
+    fn take(&mut self) -> Option<(u64, Waiting<S>)> {
+        if self.busy {
+            return None;
+        }
+        let place = self.place(self.next);
+        let waiting = self.waiting[place].take()?;
+        self.busy = true;
+        Some((self.next, waiting))
+    }
+
+    /// The turn goes to the next chunk.
+    fn pass(&mut self) {
+        self.busy = false;
+        self.next += 1;
     }
 }
 
@@ -331,6 +388,7 @@ mod tests {
     impl Job for Numbers {
         type Slot = u64;
         type State = Vec<u64>;
+        type End = Vec<u64>;
 
         fn takes_in_order(&self) -> bool {
             self.in_order
@@ -356,6 +414,10 @@ mod tests {
             self.published.fetch_add(1, Ordering::Relaxed);
             if self.fail_publish.contains(slot) { failure(*slot) } else { Ok(()) }
         }
+        fn finish(&self, end: &mut Vec<u64>, slot: &mut u64) -> Result<()> {
+            end.push(*slot);
+            Ok(())
+        }
     }
 
     fn crews() -> impl Iterator<Item = Crew> {
@@ -367,8 +429,9 @@ mod tests {
     fn chunks_are_committed_in_order_and_all_are_published() {
         for crew in crews() {
             for (count, in_order) in [(0, false), (1, true), (500, false), (500, true)] {
-                let (job, mut state) = (Numbers::new(count, in_order), Vec::new());
-                run(&job, &mut state, crew, &Cancel::default()).unwrap();
+                let (job, mut state, mut end) = (Numbers::new(count, in_order), Vec::new(), Vec::new());
+                run(&job, &mut state, &mut end, crew, &Cancel::default()).unwrap();
+                assert_eq!(state, end);
                 assert!(state.iter().copied().eq(0..count), "{crew:?}");
                 assert_eq!(job.published.into_inner(), count);
             }
@@ -382,7 +445,7 @@ mod tests {
                 let mut job = Numbers::new(200, false);
                 job.fail_work = vec![60, 41, 150];
                 job.fail_publish = vec![38, 39];
-                let error = run(&job, &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
+                let error = run(&job, &mut Vec::new(), &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
                 assert_eq!(error.diagnostic().message, "chunk 38", "{crew:?}");
             }
         }
@@ -393,7 +456,7 @@ mod tests {
         for crew in crews() {
             let mut job = Numbers::new(100, crew.threads % 2 == 0);
             job.panic_at = Some(30);
-            let error = run(&job, &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
+            let error = run(&job, &mut Vec::new(), &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Internal);
         }
     }
@@ -404,7 +467,7 @@ mod tests {
             let cancel = Cancel::default();
             cancel.cancel();
             let mut state = Vec::new();
-            let error = run(&Numbers::new(u64::MAX, false), &mut state, crew, &cancel).unwrap_err();
+            let error = run(&Numbers::new(u64::MAX, false), &mut state, &mut Vec::new(), crew, &cancel).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Cancelled);
             assert!(state.is_empty());
         }

@@ -109,7 +109,7 @@ pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
         warnings: Warnings::default(),
         last_report: 0,
     };
-    run(&job, &mut state, crew, &options.run.cancel)?;
+    run(&job, &mut state, &mut (), crew, &options.run.cancel)?;
     job.chunks.check_unchanged()?;
     finish(job, state, crew.threads)
 }
@@ -117,6 +117,7 @@ pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
 impl Job for ObjJob<'_, '_> {
     type Slot = Slot;
     type State = State;
+    type End = ();
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
@@ -160,6 +161,10 @@ impl Job for ObjJob<'_, '_> {
         }
         slot.parsed.shrink(self.slot_bytes);
         slot.text.shrink(self.slot_bytes);
+        Ok(())
+    }
+
+    fn finish(&self, (): &mut (), _: &mut Slot) -> Result<()> {
         Ok(())
     }
 }
