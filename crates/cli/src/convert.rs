@@ -1,6 +1,6 @@
 //! `polyhaul convert IN OUT`.
 
-use crate::args::ConvertArgs;
+use crate::args::{CodecName, ConvertArgs};
 use crate::contents;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, console, format, human};
@@ -47,6 +47,8 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
     Ok(WriteOptions {
         format: Some(format::of_output(&args.output, args.to)?),
         run: session.run_options(),
+        compression: args.compress.map(CodecName::codec),
+        compression_level: args.level,
         durable: args.durable,
         obj: args.obj.options()?,
     })

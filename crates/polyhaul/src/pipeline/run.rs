@@ -1,10 +1,13 @@
-//! Numbered chunks through a pool of workers, committed in order.
+//! Numbered chunks through a pool of workers, in stages.
 //!
-//! Workers take the next number, work into a pooled slot, and whoever finds the next number in
-//! line complete commits it while the others go on. What is published after that may be finished in
-//! order once more: so text that is written is cut into blocks, compressed side by side, and written. The slots are the budget: there are only as
-//! many as the memory limit backs, and a worker without one waits. Nothing here knows what a
-//! chunk is; see [`super::chunk`] for text that is read and `formats::obj` for what is done with it.
+//! A stage is a part that workers do side by side, then a part that is done in the order of the
+//! numbers: whoever finds the next number in line does it while the others go on. Reading parses side
+//! by side, settles what crosses borders in order, and fills arrays side by side. Writing formats,
+//! cuts the text into blocks in order, compresses, and writes in order.
+//!
+//! The slots are the budget: there are only as many as the memory limit backs, and a worker without
+//! one waits. Nothing here knows what a chunk is; see [`super::chunk`] for text that is read,
+//! [`super::write`] for pages that are written, and `formats::obj` for what is done with them.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Cancel;
@@ -15,25 +18,24 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) trait Job: Sync {
     /// A pooled place for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
-    /// What the commits build, in order.
+    /// What the ordered parts build.
     type State: Send;
-    /// What the finishing steps build, in order.
-    type End: Send;
 
+    /// How many stages a chunk passes, at least one.
+    fn stages(&self) -> usize;
     /// Whether chunks must be taken one after another, as from a stream.
     fn takes_in_order(&self) -> bool;
+    /// Whether the last stage has an ordered part.
+    fn ends_in_order(&self) -> bool;
     /// A new slot; slots are reused, so this is called at most [`Crew::slots`] times.
     fn slot(&self) -> Result<Self::Slot>;
     /// Fills the slot with chunk `number`; `false` where there is none.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// The parallel work on a chunk.
-    fn work(&self, slot: &mut Self::Slot) -> Result<()>;
-    /// The ordered part: called once per chunk, in the order of the numbers, by one thread at a time.
-    fn commit(&self, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
-    /// What is left to do in parallel once the order is settled.
-    fn publish(&self, slot: &mut Self::Slot) -> Result<()>;
-    /// What must be done in order once more after publishing; as a commit, beside the commits.
-    fn finish(&self, end: &mut Self::End, slot: &mut Self::Slot) -> Result<()>;
+    /// The parallel part of a stage.
+    fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
+    /// The ordered part of a stage: called once per chunk, in the order of the numbers, and never while
+    /// another ordered part runs.
+    fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
 }
 
 /// Who works on a job.
@@ -56,19 +58,26 @@ impl Crew {
     }
 }
 
-/// A chunk that was worked on and waits for its turn.
+/// A chunk whose parallel part is done and that waits for its turn.
 struct Waiting<S> {
     slot: S,
     result: Result<()>,
 }
 
-/// A step that is done in the order of the numbers, by one worker at a time.
+/// The ordered part of a stage.
 struct Turn<S> {
     /// The chunk whose turn it is.
     next: u64,
-    busy: bool,
-    /// Chunks that wait: chunk `number` at `number % slots`.
+    /// Chunks that wait: chunk `number` at `number % slots`. From the next one to the last one
+    /// all have a slot, so no two share a place.
     waiting: Vec<Option<Waiting<S>>>,
+}
+
+/// A chunk that may be worked on in a stage.
+struct Ready<S> {
+    stage: usize,
+    number: u64,
+    slot: S,
 }
 
 struct Line<S> {
@@ -76,12 +85,13 @@ struct Line<S> {
     /// One past the last chunk, once that is known.
     end: u64,
     taking: bool,
-    commits: Turn<S>,
-    finishes: Turn<S>,
-    /// Chunks that were committed and wait for their publishing.
-    committed: Vec<(u64, S)>,
+    /// Whether an ordered part is being done.
+    committing: bool,
+    turns: Vec<Turn<S>>,
+    ready: Vec<Ready<S>>,
     free: Vec<S>,
     slots_made: usize,
+    /// Workers that are not waiting.
     busy: usize,
     /// The error of the lowest chunk.
     failed: Option<(u64, Error)>,
@@ -94,14 +104,12 @@ struct Shared<'a, J: Job> {
     line: Mutex<Line<J::Slot>>,
     changed: Condvar,
     state: Mutex<&'a mut J::State>,
-    end: Mutex<&'a mut J::End>,
 }
 
 /// What a worker does next.
 enum Step<S> {
-    Publish(u64, S),
-    Commit(u64, Waiting<S>),
-    Finish(u64, Waiting<S>),
+    Work(Ready<S>),
+    Commit(Ready<S>, Result<()>),
     Take(u64, S),
     Leave,
 }
@@ -110,36 +118,10 @@ enum Step<S> {
 ///
 /// With one thread everything runs on the caller's. Where the system refuses a thread the others
 /// do the work.
-pub(crate) fn run<J: Job>(
-    job: &J,
-    state: &mut J::State,
-    end: &mut J::End,
-    crew: Crew,
-    cancel: &Cancel,
-) -> Result<()> {
-    let mut free = with_room(crew.slots)?;
-    // The first slot is made here: without one there is no progress, and its error is the job's.
-    free.push(job.slot()?);
-    let shared = Shared {
-        job,
-        crew,
-        cancel,
-        line: Mutex::new(Line {
-            next_take: 0,
-            end: u64::MAX,
-            taking: false,
-            commits: Turn::new(crew.slots)?,
-            finishes: Turn::new(crew.slots)?,
-            committed: with_room(crew.slots)?,
-            free,
-            slots_made: 1,
-            busy: 0,
-            failed: None,
-        }),
-        changed: Condvar::new(),
-        state: Mutex::new(state),
-        end: Mutex::new(end),
-    };
+pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
+    let line = Line::new(job.stages(), crew.slots, job.slot()?)?;
+    let (line, changed, state) = (Mutex::new(line), Condvar::new(), Mutex::new(state));
+    let shared = Shared { job, crew, cancel, line, changed, state };
     std::thread::scope(|scope| {
         for _ in 1..crew.threads {
             if std::thread::Builder::new().spawn_scoped(scope, || shared.worker()).is_err() {
@@ -169,29 +151,21 @@ impl<J: Job> Shared<'_, J> {
 
     /// A worker's life. A panic in the job is caught: it must not leave the others waiting.
     fn worker(&self) {
-        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| self.steps())).is_err() {
             let mut line = self.lock();
-            let error = Error::new(ErrorKind::Internal, "a worker panicked; this is a fault of polyhaul");
-            let lowest = line.finishes.next;
-            line.fail(lowest, error);
-            line.busy = 0;
-            (line.taking, line.commits.busy, line.finishes.busy) = (false, false, false);
+            line.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a fault of polyhaul"));
+            line.busy = line.busy.saturating_sub(1);
+            (line.taking, line.committing) = (false, false);
             drop(line);
             self.changed.notify_all();
         }
     }
 
-    fn work(&self) {
+    fn steps(&self) {
         loop {
             match self.next_step() {
-                Step::Publish(number, mut slot) => {
-                    let result = self.job.publish(&mut slot);
-                    let mut line = self.lock();
-                    line.busy = line.busy.saturating_sub(1);
-                    line.finishes.wait(number, Waiting { slot, result });
-                }
-                Step::Commit(number, waiting) => self.commit(number, waiting),
-                Step::Finish(number, waiting) => self.finish(number, waiting),
+                Step::Work(ready) => self.work(ready),
+                Step::Commit(ready, result) => self.commit(ready, result),
                 Step::Take(number, slot) => self.take(number, slot),
                 Step::Leave => return,
             }
@@ -199,61 +173,59 @@ impl<J: Job> Shared<'_, J> {
         }
     }
 
-    fn commit(&self, number: u64, waiting: Waiting<J::Slot>) {
-        let Waiting { mut slot, result } = waiting;
-        let result = result.and_then(|()| {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            self.job.commit(&mut state, &mut slot)
-        });
+    fn work(&self, Ready { stage, number, mut slot }: Ready<J::Slot>) {
+        let result = self.job.work(stage, &mut slot);
         let mut line = self.lock();
-        line.busy = line.busy.saturating_sub(1);
-        line.commits.pass();
-        match result {
-            Ok(()) => line.committed.push((number, slot)),
-            Err(error) => line.fail(number, error),
+        line.busy -= 1;
+        if stage + 1 == line.turns.len() && !self.job.ends_in_order() {
+            line.free.push(slot);
+            if let Err(error) = result {
+                line.fail(number, error);
+            }
+        } else {
+            line.turns[stage].wait(number, Waiting { slot, result });
         }
     }
 
-    fn finish(&self, number: u64, waiting: Waiting<J::Slot>) {
-        let Waiting { mut slot, result } = waiting;
+    fn commit(&self, Ready { stage, number, mut slot }: Ready<J::Slot>, result: Result<()>) {
         let result = result.and_then(|()| {
-            let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-            self.job.finish(&mut end, &mut slot)
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            self.job.commit(stage, &mut state, &mut slot)
         });
         let mut line = self.lock();
-        line.busy = line.busy.saturating_sub(1);
-        line.finishes.pass();
-        if let Err(error) = result {
-            line.fail(number, error);
+        line.busy -= 1;
+        line.committing = false;
+        line.turns[stage].next += 1;
+        match result {
+            Err(error) => line.fail(number, error),
+            Ok(()) if stage + 1 == line.turns.len() => line.free.push(slot),
+            Ok(()) => line.ready.push(Ready { stage: stage + 1, number, slot }),
         }
-        line.free.push(slot);
     }
 
     fn take(&self, number: u64, mut slot: J::Slot) {
         let taken = self.job.take(number, &mut slot);
-        if self.job.takes_in_order() {
-            let mut line = self.lock();
-            line.taking = false;
-            if !matches!(taken, Ok(true)) {
-                line.end = line.end.min(number + u64::from(taken.is_err()));
+        let mut line = self.lock();
+        line.taking = false;
+        match taken {
+            Ok(true) => {
+                drop(line);
+                if self.job.takes_in_order() {
+                    self.changed.notify_all();
+                }
+                self.work(Ready { stage: 0, number, slot });
             }
-            drop(line);
-            self.changed.notify_all();
-        }
-        let result = match taken {
-            Ok(true) => self.job.work(&mut slot),
             Ok(false) => {
-                let mut line = self.lock();
-                line.busy = line.busy.saturating_sub(1);
+                line.busy -= 1;
                 line.end = line.end.min(number);
                 line.free.push(slot);
-                return;
             }
-            Err(error) => Err(error),
-        };
-        let mut line = self.lock();
-        line.busy = line.busy.saturating_sub(1);
-        line.commits.wait(number, Waiting { slot, result });
+            Err(error) => {
+                line.busy -= 1;
+                line.end = line.end.min(number + 1);
+                line.turns[0].wait(number, Waiting { slot, result: Err(error) });
+            }
+        }
     }
 
     /// The most useful thing that can be done now; waits where there is none.
@@ -264,49 +236,35 @@ impl<J: Job> Shared<'_, J> {
                 line.fail(0, Error::cancelled());
             }
             if let Some(step) = self.try_step(&mut line) {
-                line.busy += usize::from(!matches!(step, Step::Leave));
+                line.busy += 1;
                 return step;
+            }
+            if line.busy == 0 {
+                // Nobody is at work and nothing can be begun: that stays so.
+                return Step::Leave;
             }
             line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
-        // After a failure what was committed before it is still published: an error of a lower chunk wins.
-        if let Some((number, slot)) = line.committed.pop() {
-            return Some(Step::Publish(number, slot));
-        }
-        if let Some((number, waiting)) = line.finishes.take() {
-            return Some(Step::Finish(number, waiting));
-        }
-        if line.failed.is_some() {
-            return (line.busy == 0).then_some(Step::Leave);
-        }
-        if let Some((number, waiting)) = line.commits.take() {
-            return Some(Step::Commit(number, waiting));
-        }
-        if line.finishes.next >= line.end && line.busy == 0 {
-            return Some(Step::Leave);
-        }
-        self.try_take(line)
+        let step = line.next_commit().map(|(ready, result)| Step::Commit(ready, result));
+        step.or_else(|| line.next_ready().map(Step::Work)).or_else(|| self.try_take(line))
     }
 
     fn try_take(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
         let in_order = self.job.takes_in_order();
-        let ahead = line.next_take - line.finishes.next;
-        if line.next_take >= line.end || in_order && line.taking || ahead >= self.crew.slots as u64 {
+        if line.failed.is_some() || line.next_take >= line.end || in_order && line.taking {
             return None;
         }
         let slot = match line.free.pop() {
             Some(slot) => slot,
-            None if line.slots_made < self.crew.slots => match self.job.slot() {
-                Ok(slot) => {
-                    line.slots_made += 1;
-                    slot
-                }
-                // Memory is short: go on with the slots there are.
-                Err(_) => return None,
-            },
+            None if line.slots_made < self.crew.slots => {
+                // Where memory is short the slots there are must do.
+                let slot = self.job.slot().ok()?;
+                line.slots_made += 1;
+                slot
+            }
             None => return None,
         };
         line.taking = in_order;
@@ -319,38 +277,74 @@ impl<S> Turn<S> {
     fn new(slots: usize) -> Result<Turn<S>> {
         let mut waiting = with_room(slots)?;
         waiting.resize_with(slots, || None);
-        Ok(Turn { next: 0, busy: false, waiting })
-    }
-
-    fn place(&self, number: u64) -> usize {
-        (number % self.waiting.len() as u64) as usize
+        Ok(Turn { next: 0, waiting })
     }
 
     /// Chunk `number` waits for its turn.
     fn wait(&mut self, number: u64, waiting: Waiting<S>) {
-        let place = self.place(number);
+        let place = (number % self.waiting.len() as u64) as usize;
         self.waiting[place] = Some(waiting);
     }
 
-    /// The chunk whose turn it is, if it is there and nobody is at work.
-    fn take(&mut self) -> Option<(u64, Waiting<S>)> {
-        if self.busy {
-            return None;
-        }
-        let place = self.place(self.next);
-        let waiting = self.waiting[place].take()?;
-        self.busy = true;
-        Some((self.next, waiting))
-    }
-
-    /// The turn goes to the next chunk.
-    fn pass(&mut self) {
-        self.busy = false;
-        self.next += 1;
+    /// The chunk whose turn it is, if it is there.
+    fn take(&mut self) -> Option<Waiting<S>> {
+        let place = (self.next % self.waiting.len() as u64) as usize;
+        self.waiting[place].take()
     }
 }
 
 impl<S> Line<S> {
+    /// The first slot is made before: without one there is no progress, and its error is the job's.
+    fn new(stages: usize, slots: usize, first: S) -> Result<Line<S>> {
+        let (mut turns, mut free) = (with_room(stages)?, with_room(slots)?);
+        for _ in 0..stages {
+            turns.push(Turn::new(slots)?);
+        }
+        free.push(first);
+        Ok(Line {
+            next_take: 0,
+            end: u64::MAX,
+            taking: false,
+            committing: false,
+            turns,
+            ready: with_room(slots)?,
+            free,
+            slots_made: 1,
+            busy: 0,
+            failed: None,
+        })
+    }
+
+    /// Whether a chunk is still to be worked on: after a failure only those before it are, since an
+    /// error of a lower chunk wins.
+    fn counts(&self, number: u64) -> bool {
+        self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest)
+    }
+
+    /// The next ordered part, of the latest stage that has one.
+    fn next_commit(&mut self) -> Option<(Ready<S>, Result<()>)> {
+        if self.committing {
+            return None;
+        }
+        for stage in (0..self.turns.len()).rev() {
+            let number = self.turns[stage].next;
+            if self.counts(number)
+                && let Some(Waiting { slot, result }) = self.turns[stage].take()
+            {
+                self.committing = true;
+                return Some((Ready { stage, number, slot }, result));
+            }
+        }
+        None
+    }
+
+    /// A chunk to be worked on.
+    fn next_ready(&mut self) -> Option<Ready<S>> {
+        let ready = self.ready.pop()?;
+        // After a failure what comes behind it is dropped.
+        if self.counts(ready.number) { Some(ready) } else { self.next_ready() }
+    }
+
     /// Keeps the error of the lowest chunk.
     fn fail(&mut self, number: u64, error: Error) {
         if self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
@@ -368,6 +362,7 @@ mod tests {
     struct Numbers {
         count: u64,
         in_order: bool,
+        ends_in_order: bool,
         fail_work: Vec<u64>,
         fail_publish: Vec<u64>,
         panic_at: Option<u64>,
@@ -377,7 +372,16 @@ mod tests {
     impl Numbers {
         fn new(count: u64, in_order: bool) -> Numbers {
             let (fail_work, fail_publish) = (Vec::new(), Vec::new());
-            Numbers { count, in_order, fail_work, fail_publish, panic_at: None, published: AtomicU64::new(0) }
+            let ends_in_order = count % 3 != 0;
+            Numbers {
+                count,
+                in_order,
+                ends_in_order,
+                fail_work,
+                fail_publish,
+                panic_at: None,
+                published: AtomicU64::new(0),
+            }
         }
     }
 
@@ -387,9 +391,14 @@ mod tests {
 
     impl Job for Numbers {
         type Slot = u64;
-        type State = Vec<u64>;
-        type End = Vec<u64>;
+        type State = [Vec<u64>; 2];
 
+        fn stages(&self) -> usize {
+            2
+        }
+        fn ends_in_order(&self) -> bool {
+            self.ends_in_order
+        }
         fn takes_in_order(&self) -> bool {
             self.in_order
         }
@@ -400,22 +409,18 @@ mod tests {
             *slot = number;
             Ok(number < self.count)
         }
-        fn work(&self, slot: &mut u64) -> Result<()> {
+        fn work(&self, stage: usize, slot: &mut u64) -> Result<()> {
+            if stage == 1 {
+                self.published.fetch_add(1, Ordering::Relaxed);
+                return if self.fail_publish.contains(slot) { failure(*slot) } else { Ok(()) };
+            }
             assert_ne!(Some(*slot), self.panic_at, "a planted panic");
             // Uneven work, so that chunks finish out of order.
             (0..(*slot % 7) * 2000).for_each(|n| _ = std::hint::black_box(n));
             if self.fail_work.contains(slot) { failure(*slot) } else { Ok(()) }
         }
-        fn commit(&self, state: &mut Vec<u64>, slot: &mut u64) -> Result<()> {
-            state.push(*slot);
-            Ok(())
-        }
-        fn publish(&self, slot: &mut u64) -> Result<()> {
-            self.published.fetch_add(1, Ordering::Relaxed);
-            if self.fail_publish.contains(slot) { failure(*slot) } else { Ok(()) }
-        }
-        fn finish(&self, end: &mut Vec<u64>, slot: &mut u64) -> Result<()> {
-            end.push(*slot);
+        fn commit(&self, stage: usize, state: &mut [Vec<u64>; 2], slot: &mut u64) -> Result<()> {
+            state[stage].push(*slot);
             Ok(())
         }
     }
@@ -428,11 +433,11 @@ mod tests {
     #[test]
     fn chunks_are_committed_in_order_and_all_are_published() {
         for crew in crews() {
-            for (count, in_order) in [(0, false), (1, true), (500, false), (500, true)] {
-                let (job, mut state, mut end) = (Numbers::new(count, in_order), Vec::new(), Vec::new());
-                run(&job, &mut state, &mut end, crew, &Cancel::default()).unwrap();
-                assert_eq!(state, end);
-                assert!(state.iter().copied().eq(0..count), "{crew:?}");
+            for (count, in_order) in [(0, false), (1, true), (500, false), (501, true)] {
+                let (job, mut state) = (Numbers::new(count, in_order), Default::default());
+                run(&job, &mut state, crew, &Cancel::default()).unwrap();
+                assert!(state[0].iter().copied().eq(0..count), "{crew:?}");
+                assert!(state[1].iter().copied().eq(0..if job.ends_in_order { count } else { 0 }), "{crew:?}");
                 assert_eq!(job.published.into_inner(), count);
             }
         }
@@ -441,11 +446,11 @@ mod tests {
     #[test]
     fn the_error_of_the_lowest_chunk_wins_whoever_meets_it_first() {
         for crew in crews() {
-            for _ in 0..20 {
-                let mut job = Numbers::new(200, false);
+            for round in 0..20 {
+                let mut job = Numbers::new(200 + round, false);
                 job.fail_work = vec![60, 41, 150];
                 job.fail_publish = vec![38, 39];
-                let error = run(&job, &mut Vec::new(), &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
+                let error = run(&job, &mut Default::default(), crew, &Cancel::default()).unwrap_err();
                 assert_eq!(error.diagnostic().message, "chunk 38", "{crew:?}");
             }
         }
@@ -456,7 +461,7 @@ mod tests {
         for crew in crews() {
             let mut job = Numbers::new(100, crew.threads % 2 == 0);
             job.panic_at = Some(30);
-            let error = run(&job, &mut Vec::new(), &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
+            let error = run(&job, &mut Default::default(), crew, &Cancel::default()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Internal);
         }
     }
@@ -466,10 +471,10 @@ mod tests {
         for crew in crews() {
             let cancel = Cancel::default();
             cancel.cancel();
-            let mut state = Vec::new();
-            let error = run(&Numbers::new(u64::MAX, false), &mut state, &mut Vec::new(), crew, &cancel).unwrap_err();
+            let mut state: [Vec<u64>; 2] = Default::default();
+            let error = run(&Numbers::new(u64::MAX, false), &mut state, crew, &cancel).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Cancelled);
-            assert!(state.is_empty());
+            assert!(state[0].is_empty());
         }
     }
 

@@ -6,9 +6,16 @@
 
 use super::run::{Crew, Job, run};
 use crate::error::{Error, Result, try_push};
-use crate::options::{Compression, RunOptions};
-use polyhaul_bytes::compress::{Encoder, MEMBER_BYTES};
-use polyhaul_bytes::Sink;
+use crate::options::RunOptions;
+use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES, Sink};
+use std::sync::{Mutex, PoisonError};
+
+/// A codec and its level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compression {
+    pub(crate) codec: Codec,
+    pub(crate) level: Option<i32>,
+}
 
 /// What a codec's tables and windows are counted with, beside its buffers.
 const ENCODER_BYTES: usize = 4 << 20;
@@ -18,23 +25,27 @@ pub(crate) trait Pages: Sync {
     /// A pooled place for a page.
     type Slot: Send;
 
+    /// What is settled in order between stages.
+    type State: Send;
+
+    /// In how many stages a page is made, at least one; between two of them something is settled.
+    fn stages(&self) -> usize;
     /// A new slot; slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
     /// Plans page `number`; `false` where there is none. Cheap: the work is [`Pages::make`].
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// Makes the page.
-    fn make(&self, slot: &mut Self::Slot) -> Result<()>;
+    /// A stage of making the page; side by side with others.
+    fn make(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
+    /// What follows a stage, in the order of the numbers, the last stage apart.
+    fn settle(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
     /// The page that was made.
-    fn bytes<'a>(&self, slot: &'a Self::Slot) -> &'a [u8];
+    fn bytes<'a>(&'a self, slot: &'a Self::Slot) -> &'a [u8];
 }
 
 /// Where pages go.
 pub(crate) struct Writing<'s, 'o> {
-    sink: Sink<'s>,
+    front: Front<'s>,
     options: &'o RunOptions,
-    cutter: Option<Cutter>,
-    /// Bytes of pages so far.
-    done: u64,
     /// About how many bytes of pages there will be.
     expected: u64,
     /// The most threads that worked.
@@ -60,17 +71,22 @@ struct Slot<S> {
     encoder: Option<Encoder>,
 }
 
-struct WriteJob<'a, P> {
+struct WriteJob<'a, 's, P> {
     pages: &'a P,
     compression: Option<Compression>,
     options: &'a RunOptions,
     expected: u64,
+    /// Ordered parts alone take it, one at a time.
+    front: Mutex<&'a mut Front<'s>>,
 }
 
-/// What commits go through: the cutter, or, without compression, the sink itself.
-struct Front<'a, 's> {
-    cutter: Option<&'a mut Cutter>,
-    sink: Option<&'a mut Sink<'s>>,
+/// What finished pages go through.
+struct Front<'s> {
+    sink: Sink<'s>,
+    cutter: Option<Cutter>,
+    /// What stands before the next page.
+    head: Vec<u8>,
+    /// Bytes of pages so far.
     done: u64,
 }
 
@@ -85,12 +101,12 @@ impl<'s, 'o> Writing<'s, 'o> {
             }
             None => None,
         };
-        Ok(Writing { sink, options, cutter, done: 0, expected: 0, threads: 1 })
+        Ok(Writing { front: Front { sink, cutter, head: Vec::new(), done: 0 }, options, expected: 0, threads: 1 })
     }
 
     /// Announces about how many bytes are still to come, for progress.
     pub(crate) fn expect(&mut self, bytes: u64) {
-        self.expected = self.done + bytes;
+        self.expected = self.front.done + bytes;
     }
 
     /// The most threads that worked.
@@ -99,39 +115,44 @@ impl<'s, 'o> Writing<'s, 'o> {
     }
 
     /// Writes pages after those that were written before. There are about `count` of them, and a slot
-    /// takes about `slot_bytes`.
-    pub(crate) fn pages<P: Pages>(&mut self, pages: &P, count: u64, slot_bytes: usize) -> Result<()> {
-        let threads = self.options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
-        let packing = if self.cutter.is_some() { ENCODER_BYTES + 3 * MEMBER_BYTES } else { 0 };
-        let crew = Crew::new(threads, self.options.memory_limit, slot_bytes + packing);
-        let compression = self.cutter.as_ref().map(|cutter| cutter.compression);
-        let job = WriteJob { pages, compression, options: self.options, expected: self.expected };
+    /// takes about `slot_bytes`; `state` is what the pages settle.
+    pub(crate) fn pages<P: Pages>(
+        &mut self,
+        pages: &P,
+        state: &mut P::State,
+        count: u64,
+        slot_bytes: usize,
+    ) -> Result<()> {
+        let (options, expected) = (self.options, self.expected);
+        let compression = self.front.cutter.as_ref().map(|cutter| cutter.compression);
+        let packing = if compression.is_some() { ENCODER_BYTES + 3 * MEMBER_BYTES } else { 0 };
+        let threads = options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
+        let crew = Crew::new(threads, options.memory_limit, slot_bytes + packing);
         self.threads = self.threads.max(crew.threads);
-        match &mut self.cutter {
-            Some(cutter) => {
-                let mut front = Front { cutter: Some(cutter), sink: None, done: self.done };
-                run(&job, &mut front, &mut Some(&mut self.sink), crew, &self.options.cancel)?;
-                self.done = front.done;
-            }
-            None => {
-                let mut front = Front { cutter: None, sink: Some(&mut self.sink), done: self.done };
-                run(&job, &mut front, &mut None, crew, &self.options.cancel)?;
-                self.done = front.done;
-            }
-        }
-        Ok(())
+        let job = WriteJob { pages, compression, options, expected, front: Mutex::new(&mut self.front) };
+        run(&job, state, crew, &options.cancel)
+    }
+
+    /// What stands before the first page; it goes out together with it.
+    pub(crate) fn begin(&mut self, head: Vec<u8>) {
+        self.front.head = head;
     }
 
     /// Writes what is left of the last member; gives the sink back, not yet finished.
-    pub(crate) fn finish(mut self) -> Result<Sink<'s>> {
-        if let Some(Cutter { compression, member, any }) = self.cutter
+    pub(crate) fn finish(self) -> Result<Sink<'s>> {
+        let Front { mut sink, cutter, head, .. } = self.front;
+        if let Some(Cutter { compression, mut member, any }) = cutter
             && (!member.is_empty() || !any)
         {
+            // A head is left only where no page came: the member is empty then.
+            member.extend(head);
             let mut packed = Vec::new();
             pack(&mut encoder(compression)?, &member, &mut packed)?;
-            write_to(&mut self.sink, &packed)?;
+            write_to(&mut sink, &packed)?;
+        } else if !head.is_empty() {
+            write_to(&mut sink, &head)?;
         }
-        Ok(self.sink)
+        Ok(sink)
     }
 }
 
@@ -150,13 +171,21 @@ fn write_to(sink: &mut Sink<'_>, bytes: &[u8]) -> Result<()> {
     sink.write_all(bytes).map_err(|e| Error::io("writing", sink.name(), e))
 }
 
-impl<'s, P: Pages> Job for WriteJob<'_, P> {
+impl<P: Pages> Job for WriteJob<'_, '_, P> {
     type Slot = Slot<P::Slot>;
-    type State = Front<'s, 's>;
-    type End = Option<&'s mut Sink<'s>>;
+    type State = P::State;
+
+    /// Those of the pages; with compression one more.
+    fn stages(&self) -> usize {
+        self.pages.stages() + usize::from(self.compression.is_some())
+    }
 
     fn takes_in_order(&self) -> bool {
         false
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
     }
 
     fn slot(&self) -> Result<Self::Slot> {
@@ -168,38 +197,46 @@ impl<'s, P: Pages> Job for WriteJob<'_, P> {
         self.pages.take(number, &mut slot.page)
     }
 
-    fn work(&self, slot: &mut Self::Slot) -> Result<()> {
-        self.pages.make(&mut slot.page)
+    fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()> {
+        match &mut slot.encoder {
+            Some(encoder) if stage == self.pages.stages() => {
+                slot.packed.clear();
+                slot.members[..slot.used].iter().try_for_each(|member| pack(encoder, member, &mut slot.packed))
+            }
+            _ => self.pages.make(stage, &mut slot.page),
+        }
     }
 
-    fn commit(&self, front: &mut Self::State, slot: &mut Self::Slot) -> Result<()> {
-        let bytes = self.pages.bytes(&slot.page);
-        front.done += bytes.len() as u64;
-        slot.used = 0;
-        match (&mut front.cutter, &mut front.sink) {
-            (Some(cutter), _) => cutter.cut(bytes, &mut slot.members, &mut slot.used)?,
-            (None, Some(sink)) => write_to(sink, bytes)?,
-            (None, None) => {}
+    fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()> {
+        if stage + 1 < self.pages.stages() {
+            return self.pages.settle(stage, state, &mut slot.page);
         }
+        let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut head = std::mem::take(&mut front.head);
+        let head_bytes = head.len();
+        let plain = self.pages.bytes(&slot.page);
+        let bytes = match &mut front.cutter {
+            Some(cutter) if stage < self.pages.stages() => {
+                slot.used = 0;
+                cutter.cut(&head, &mut slot.members, &mut slot.used)?;
+                return cutter.cut(plain, &mut slot.members, &mut slot.used);
+            }
+            Some(_) => slot.packed.as_slice(),
+            None if head.is_empty() => plain,
+            None => {
+                head.try_reserve_exact(plain.len())?;
+                head.extend_from_slice(plain);
+                &head
+            }
+        };
+        if !bytes.is_empty() {
+            write_to(&mut front.sink, bytes)?;
+        }
+        front.done += (head_bytes + plain.len()) as u64;
         if let Some(progress) = &self.options.progress {
             (progress.0)(front.done, Some(self.expected.max(front.done)));
         }
         Ok(())
-    }
-
-    fn publish(&self, slot: &mut Self::Slot) -> Result<()> {
-        slot.packed.clear();
-        if let Some(encoder) = &mut slot.encoder {
-            slot.members[..slot.used].iter().try_for_each(|member| pack(encoder, member, &mut slot.packed))?;
-        }
-        Ok(())
-    }
-
-    fn finish(&self, sink: &mut Self::End, slot: &mut Self::Slot) -> Result<()> {
-        match sink {
-            Some(sink) if !slot.packed.is_empty() => write_to(sink, &slot.packed),
-            _ => Ok(()),
-        }
     }
 }
 
