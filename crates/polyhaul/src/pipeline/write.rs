@@ -18,7 +18,7 @@ pub(crate) struct Compression {
 }
 
 /// What a codec's tables and windows are counted with, beside its buffers.
-const ENCODER_BYTES: usize = 4 << 20;
+const ENCODER_BYTES: usize = 1 << 20;
 
 /// What a format writes, in numbered pages.
 pub(crate) trait Pages: Sync {

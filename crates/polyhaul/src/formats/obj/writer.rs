@@ -71,6 +71,7 @@ pub(crate) fn write(
 ) -> Result<()> {
     writing.begin(file_header(library)?);
     let objects = plan::objects(scene)?;
+    writing.announce(objects.iter().map(|object| about_bytes(scene, object)).sum());
     let text = Text { materials, options };
     let mut written = Written::default();
     // Blender's way and as it was read: neighbours of a kind go together.
@@ -82,6 +83,15 @@ pub(crate) fn write(
         };
     }
     Ok(())
+}
+
+/// About how many bytes of text an object takes: for progress.
+fn about_bytes(scene: &Scene, object: &Object) -> u64 {
+    let Some(mesh) = scene.meshes.get(object.mesh) else { return 0 };
+    let faces = u64::from(object.end.faces.saturating_sub(object.start.faces));
+    let corners = faces * mesh.faces.corner_positions.len() as u64 / mesh.faces.len().max(1) as u64;
+    let rows = u64::from(object.end.positions.saturating_sub(object.start.positions));
+    64 * rows + 21 * corners
 }
 
 /// Writes objects as they are in their meshes' arrays.
@@ -96,7 +106,6 @@ fn as_read(
     let plan = Plan::new(scene, objects, text.materials, text.options, written)?;
     let chunk_bytes = chunk_bytes(run_options);
     let written = plan.written();
-    writing.announce(plan.cost());
     let count = plan.cost() / chunk_bytes as u64 + 1;
     let pages = PlanPages { plan, text, chunk_cost: chunk_bytes as u64 };
     writing.pages(&pages, &mut (), count, slot_bytes(chunk_bytes))?;

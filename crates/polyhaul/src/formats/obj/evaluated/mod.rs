@@ -20,20 +20,20 @@ mod values;
 use super::plan::Held;
 use super::writer::{Text, Written, chunk_bytes, slot_bytes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Object, Scene};
+use crate::model::{Mesh, Object, Scene};
 use crate::ops::dedup::Dedup;
 use crate::options::RunOptions;
 use crate::pipeline::write::Writing;
 use pages::{LargePages, SmallPages};
 use prepare::{Numbers, Prepared, Preparing};
 
-/// Objects with as many corners are prepared by all threads, one after another. Others are a part of
+/// Objects of this weight are prepared by all threads, one after another. Others are a part of
 /// a page, which is kept in memory as a whole.
-const LARGE_CORNERS: usize = 1 << 17;
-/// Corners of a page of small objects: about as much text as other pages have, about 40 bytes each.
-const PAGE_CORNERS: usize = 1 << 13;
-/// What a corner of a page takes in memory: text and numbers.
-const CORNER_BYTES: usize = 64;
+const LARGE: usize = 1 << 17;
+/// The weight of a page of small objects: about as much text as other pages have.
+const PAGE: usize = 1 << 13;
+/// What a page takes in memory for each unit of weight: text and numbers.
+const UNIT_BYTES: usize = 96;
 
 /// Writes objects after what is `written` already.
 pub(super) fn write(
@@ -46,21 +46,26 @@ pub(super) fn write(
 ) -> Result<Written> {
     objects.iter().try_for_each(|object| check_whole(scene, object))?;
     let preparing = Preparing { scene, text, cancel: &run.cancel };
-    let corners = |object: &Object| scene.meshes[object.mesh].faces.corner_positions.len();
-    let is_large = |object: &Object| corners(object) >= LARGE_CORNERS;
+    let is_large = |object: &Object| weight(&scene.meshes[object.mesh]) >= LARGE;
     for batch in objects.chunk_by(|a, b| !is_large(a) && !is_large(b)) {
         match batch {
             [object] if is_large(object) => write_large(object, &preparing, run, &mut written, writing)?,
             _ => {
-                let largest = batch.iter().map(corners).max().unwrap_or(0) + PAGE_CORNERS;
-                let pages = SmallPages::new(preparing, batch, PAGE_CORNERS)?;
-                writing.pages(&pages, &mut written, pages.count(), CORNER_BYTES * largest)?;
+                let largest = batch.iter().map(|object| weight(&scene.meshes[object.mesh])).max().unwrap_or(0);
+                let pages = SmallPages::new(preparing, batch, PAGE)?;
+                writing.pages(&pages, &mut written, pages.count(), UNIT_BYTES * (largest + PAGE))?;
             }
         }
     }
     // What the text says by now is nobody else's: the next object says all it means.
     written.held = Held::unknown();
     Ok(written)
+}
+
+/// How much there is to write of a mesh: corners, or what it has more of than these.
+fn weight(mesh: &Mesh) -> usize {
+    let others = [mesh.positions.len(), mesh.lines.corner_positions.len(), mesh.points.len()];
+    others.into_iter().fold(mesh.faces.corner_positions.len(), usize::max)
 }
 
 fn write_large(
@@ -76,7 +81,6 @@ fn write_large(
     prepared.bases = written.counts.map(|count| count as u32);
     written.add(prepared.counts())?;
     let pages = LargePages::new(&prepared, preparing.text, chunk_bytes(run))?;
-    writing.announce(pages.cost());
     writing.pages(&pages, &mut (), pages.count(), slot_bytes(chunk_bytes(run)))
 }
 

@@ -1,7 +1,7 @@
 //! The text of objects, in pages: several small objects to a page, a large one in many.
 
-use super::faces;
 use super::prepare::{Numbers, Prepared, Preparing};
+use super::{faces, weight};
 use crate::error::{Result, try_push};
 use crate::formats::names;
 use crate::formats::obj::plan::curve_positions;
@@ -169,17 +169,16 @@ pub(super) struct SmallSlot<'a> {
 }
 
 impl<'a> SmallPages<'a> {
-    /// Pages of objects that together have at least `page_corners` corners.
-    pub(super) fn new(preparing: Preparing<'a>, objects: &'a [Object], page_corners: usize) -> Result<Self> {
-        let (mut starts, mut corners) = (Vec::new(), usize::MAX);
+    /// Pages of objects that together weigh at least `page`.
+    pub(super) fn new(preparing: Preparing<'a>, objects: &'a [Object], page: usize) -> Result<Self> {
+        let (mut starts, mut sum) = (Vec::new(), usize::MAX);
         for (number, object) in objects.iter().enumerate() {
-            if corners >= page_corners {
+            if sum >= page {
                 try_push(&mut starts, number, "the plan")?;
-                corners = 0;
+                sum = 0;
             }
-            // An object without corners has its line and its positions all the same.
-            let mesh = &preparing.scene.meshes[object.mesh];
-            corners += 1 + mesh.faces.corner_positions.len() + mesh.positions.len() / 2;
+            // An empty object has its line all the same.
+            sum += 1 + weight(&preparing.scene.meshes[object.mesh]);
         }
         Ok(SmallPages { preparing, objects, starts })
     }
@@ -286,11 +285,6 @@ impl<'a> LargePages<'a> {
             }
             _ => index as u64 * piece.unit,
         }
-    }
-
-    /// About how many bytes the text takes.
-    pub(super) fn cost(&self) -> u64 {
-        self.cost
     }
 
     /// How many pages there are.
