@@ -118,27 +118,23 @@ impl<'a, const N: usize> Attribute<'a, N> {
     }
 }
 
-/// A domain that the compiler knows.
+/// A domain that the compiler knows, of those that large meshes have.
 pub(super) trait Place: Sync {
-    const DOMAIN: Domain;
+    const DOMAIN: Option<Domain>;
 }
 
-pub(super) struct ByIndex;
 pub(super) struct ByCorner;
 pub(super) struct ByVertex;
-pub(super) struct ByFace;
+pub(super) struct ByOther;
 
-impl Place for ByIndex {
-    const DOMAIN: Domain = Domain::Indexed;
-}
 impl Place for ByCorner {
-    const DOMAIN: Domain = Domain::Corner;
+    const DOMAIN: Option<Domain> = Some(Domain::Corner);
 }
 impl Place for ByVertex {
-    const DOMAIN: Domain = Domain::Vertex;
+    const DOMAIN: Option<Domain> = Some(Domain::Vertex);
 }
-impl Place for ByFace {
-    const DOMAIN: Domain = Domain::Face;
+impl Place for ByOther {
+    const DOMAIN: Option<Domain> = None;
 }
 
 /// Values whose keys are made by a function, in a domain that the compiler knows.
@@ -150,6 +146,13 @@ struct Keyed<'a, const N: usize, P, F> {
     place: PhantomData<P>,
 }
 
+impl<const N: usize, P: Place, F> Keyed<'_, N, P, F> {
+    #[inline(always)]
+    fn domain(&self) -> Domain {
+        P::DOMAIN.unwrap_or(self.attribute.domain)
+    }
+}
+
 impl<const N: usize, P: Place, F: Fn([f32; N]) -> Key + Sync> Items for Keyed<'_, N, P, F> {
     fn len(&self) -> usize {
         self.attribute.len()
@@ -157,7 +160,7 @@ impl<const N: usize, P: Place, F: Fn([f32; N]) -> Key + Sync> Items for Keyed<'_
 
     #[inline]
     fn key(&self, item: usize) -> Key {
-        match self.attribute.value_in(P::DOMAIN, item) {
+        match self.attribute.value_in(self.domain(), item) {
             Some(value) => (self.key)(value),
             None => Key::Skip,
         }
@@ -165,7 +168,7 @@ impl<const N: usize, P: Place, F: Fn([f32; N]) -> Key + Sync> Items for Keyed<'_
 
     #[inline]
     fn hint(&self, item: usize) -> usize {
-        self.attribute.hint(P::DOMAIN, item)
+        self.attribute.hint(self.domain(), item)
     }
 
     fn hint_count(&self) -> usize {
@@ -174,7 +177,7 @@ impl<const N: usize, P: Place, F: Fn([f32; N]) -> Key + Sync> Items for Keyed<'_
 
     #[inline]
     fn surely_same(&self, a: usize, b: usize) -> bool {
-        self.bits_decide && self.attribute.same_bits(P::DOMAIN, a, b)
+        self.bits_decide && self.attribute.same_bits(self.domain(), a, b)
     }
 
     #[inline]
@@ -200,10 +203,9 @@ impl Numbering<'_> {
         key: impl Fn([f32; N]) -> Key + Sync,
     ) -> Result<()> {
         match attribute.domain {
-            Domain::Indexed => self.run_in::<N, ByIndex>(attribute, bits_decide, key),
             Domain::Corner => self.run_in::<N, ByCorner>(attribute, bits_decide, key),
             Domain::Vertex => self.run_in::<N, ByVertex>(attribute, bits_decide, key),
-            Domain::Face => self.run_in::<N, ByFace>(attribute, bits_decide, key),
+            Domain::Indexed | Domain::Face => self.run_in::<N, ByOther>(attribute, bits_decide, key),
         }
     }
 
