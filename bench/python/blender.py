@@ -57,7 +57,7 @@ def _object_arrays(made: bpy.types.Object) -> arrays.ObjectArrays:
         mesh_name=mesh.name,
         materials=[slot.material.name if slot.material else "" for slot in made.material_slots],
         normal_domain=DOMAINS[domain],
-        transform=np.array(made.matrix_world, np.float32),
+        transform=np.array(made.matrix_world, np.float32, order="C"),
         arrays={
             "positions": _take(mesh.vertices, "co", np.float32, len(mesh.vertices), 3),
             "corner_positions": _take(mesh.loops, "vertex_index", np.int32, corners),

@@ -6,7 +6,7 @@ use polyhaul::{Output, WriteOptions};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// Writes what `file` holds to `output` with the writer `name`, and prints what that took.
 pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<(), Failure> {
@@ -48,9 +48,20 @@ fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Fai
     Ok((timing, None))
 }
 
-/// Whether both files have the same bytes after their comments at the top. What was compressed is
-/// inflated by gzip: it must be able to.
-fn same_text(left: &Path, right: &Path) -> Result<bool, Failure> {
+/// Whether `output` has the bytes of `file` after the comments at the top. What was compressed is
+/// inflated by gzip, which must be content with it.
+fn same_text(file: &Path, output: &Path) -> Result<bool, Failure> {
+    let file = File::open(file)?;
+    if output.extension().is_none_or(|extension| extension != "gz") {
+        return same_bodies(file, File::open(output)?);
+    }
+    let mut gzip = Command::new("gzip").arg("-dc").arg(output).stdout(Stdio::piped()).spawn()?;
+    let plain = gzip.stdout.take().ok_or("gzip has no output")?;
+    let same = same_bodies(file, plain)?;
+    Ok(gzip.wait()?.success() && same)
+}
+
+fn same_bodies(left: impl Read, right: impl Read) -> Result<bool, Failure> {
     let (mut left, mut right) = (body(left)?, body(right)?);
     loop {
         let (a, b) = (left.fill_buf()?, right.fill_buf()?);
@@ -63,22 +74,11 @@ fn same_text(left: &Path, right: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// A reader that stands behind the comments at the top of a file.
-fn body(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    let plain: Box<dyn Read> = match file.extension().is_some_and(|extension| extension == "gz") {
-        true => Box::new(inflated(file)?),
-        false => Box::new(File::open(file)?),
-    };
-    let mut reader = Box::new(BufReader::with_capacity(256 << 10, plain));
+/// A reader that stands behind the comments at the top.
+fn body<R: Read>(text: R) -> Result<BufReader<R>, Failure> {
+    let mut reader = BufReader::with_capacity(256 << 10, text);
     while reader.fill_buf()?.first() == Some(&b'#') {
         reader.skip_until(b'\n')?;
     }
     Ok(reader)
-}
-
-/// What `gzip -dc` makes of a file.
-fn inflated(file: &Path) -> Result<ChildStdout, Failure> {
-    let mut gzip = Command::new("gzip");
-    let child = gzip.arg("-dc").arg(file).stdout(Stdio::piped()).spawn()?;
-    Ok(child.stdout.ok_or("gzip has no output")?)
 }
