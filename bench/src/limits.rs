@@ -2,13 +2,17 @@
 //! nothing with them.
 
 use crate::{Failure, measure};
+use polyhaul_bytes::{DecompressLimits, Source, decompressed};
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Blocks of this size measured fastest in both directions: they stay in the second-level cache.
 const BLOCK_BYTES: usize = 256 << 10;
+/// What a thread inflates at a time where threads share the work.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// Reads `file` once: `limit-lines` counts its lines in a reused block, `limit-memory` puts it into
 /// fresh memory.
@@ -35,6 +39,51 @@ fn count_lines(file: &Path) -> Result<(u64, u64), Failure> {
         bytes += count as u64;
         lines += memchr::memchr_iter(b'\n', &block[..count]).count() as u64;
     }
+}
+
+/// Inflates the compressed `file` with polyhaul's own code, and keeps nothing.
+pub fn inflate(file: &Path, threads: usize) -> Result<(), Failure> {
+    let (result, timing) = measure::timed(|| -> std::io::Result<u64> {
+        let source = decompressed(Source::open(file)?, &DecompressLimits::default())?;
+        match source.is_positioned() {
+            true => inflate_pieces(&source, threads),
+            false => inflate_stream(&source),
+        }
+    });
+    measure::print(timing, &[("bytes", result?)]);
+    Ok(())
+}
+
+fn inflate_stream(source: &Source<'_>) -> std::io::Result<u64> {
+    let mut block = vec![0; BLOCK_BYTES];
+    let mut bytes = 0;
+    loop {
+        match source.read_next(&mut block)? {
+            0 => return Ok(bytes),
+            count => bytes += black_box(&block[..count]).len() as u64,
+        }
+    }
+}
+
+/// Threads take one piece after the other.
+fn inflate_pieces(source: &Source<'_>, threads: usize) -> std::io::Result<u64> {
+    let next = AtomicU64::new(0);
+    let work = || -> std::io::Result<u64> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut bytes = 0;
+        loop {
+            let offset = next.fetch_add(PIECE_BYTES as u64, Ordering::Relaxed);
+            match source.read_at(offset, &mut piece)? {
+                0 => return Ok(bytes),
+                count => bytes += black_box(&piece[..count]).len() as u64,
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mine = work()?;
+        workers.into_iter().try_fold(mine, |sum, worker| Ok(sum + worker.join().unwrap_or(Ok(0))?))
+    })
 }
 
 /// Writes as many bytes as `file` has into the new file `output`. They all come from one block: a

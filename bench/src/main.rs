@@ -1,4 +1,5 @@
-//! One measurement per process: `bench-obj read NAME FILE`, `bench-obj write NAME FILE OUTPUT`.
+//! One measurement per process: `bench-obj read NAME FILE`, `bench-obj write NAME FILE OUTPUT`. polyhaul
+//! takes `-` for standard input, and files whose names end in `.gz` too.
 //!
 //! Each call does one thing once and prints one line, `bench key=value key=value ...`: seconds,
 //! CPU seconds, bytes, peak memory, and what it counted. Rounds, ratios and records are made by
@@ -20,7 +21,7 @@ type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
 usage: bench-obj generate single|plain|objects MEGABYTES FILE
-       bench-obj read polyhaul|tobj|obj|obj-rs|ufbx|limit-lines|limit-memory FILE [THREADS]
+       bench-obj read polyhaul|tobj|obj|obj-rs|ufbx|limit-lines|limit-memory|limit-inflate FILE [THREADS]
        bench-obj write polyhaul|obj|limit FILE OUTPUT [THREADS]
        bench-obj numbers ROUNDS
        bench-obj level";
@@ -42,6 +43,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
     match args {
         ["generate", kind, megabytes, file] => generate::main(kind, megabytes.parse()?, Path::new(file)),
         ["read", name @ ("limit-lines" | "limit-memory"), file, ..] => limits::read(name, Path::new(file)),
+        ["read", "limit-inflate", file, rest @ ..] => limits::inflate(Path::new(file), threads(rest)?),
         ["read", name, file, rest @ ..] => readers::main(name, Path::new(file), threads(rest)?),
         ["write", "limit", file, output, ..] => limits::write(Path::new(file), Path::new(output)),
         ["write", name, file, output, rest @ ..] => {

@@ -20,37 +20,36 @@ struct Found {
 /// Reads `file` with the reader `name`, and prints what that took.
 pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
     match name {
-        "polyhaul" => report(file, || load(file, threads), found),
-        "tobj" => report(file, || tobj(file), tobj_found),
-        "obj" => report(file, || Ok(obj::Obj::load(file)?), obj_found),
-        "obj-rs" => report(file, || Ok(obj_rs::raw::parse_obj(BufReader::new(File::open(file)?))?), obj_rs_found),
-        "ufbx" => report(file, || ufbx(file), |scene| ufbx_found(scene)),
+        "polyhaul" => report(|| load(file, threads), found),
+        "tobj" => report(|| tobj(file), tobj_found),
+        "obj" => report(|| Ok(obj::Obj::load(file)?), obj_found),
+        "obj-rs" => report(|| Ok(obj_rs::raw::parse_obj(BufReader::new(File::open(file)?))?), obj_rs_found),
+        "ufbx" => report(|| ufbx(file), |scene| ufbx_found(scene)),
         _ => Err(format!("no reader {name}").into()),
     }
 }
 
-fn report<M>(
-    file: &Path,
-    read: impl FnOnce() -> Result<M, Failure>,
-    find: impl FnOnce(&M) -> Found,
-) -> Result<(), Failure> {
+fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) -> Found) -> Result<(), Failure> {
     let (model, timing) = measure::timed(read);
     let model = model?;
     let found = find(&model);
-    let mut fields =
-        vec![("bytes", std::fs::metadata(file)?.len()), ("positions", found.positions), ("faces", found.faces)];
-    fields.extend(found.model_bytes.map(|bytes| ("model_bytes", bytes)));
+    let mut fields = vec![("positions", found.positions), ("faces", found.faces)];
+    fields.extend(found.model_bytes.map(|bytes| ("base_bytes", bytes)));
     measure::print(timing, &fields);
     // Taking millions of small vectors apart would only make the next measurement wait.
     std::mem::forget(model);
     Ok(())
 }
 
-/// polyhaul's reader with its default options.
+/// polyhaul's reader with its default options; `-` is standard input.
 pub fn load(file: &Path, threads: usize) -> Result<Scene, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
-    Ok(polyhaul::load(Input::Path(file.into()), &options)?.scene)
+    let input = match file.to_str() {
+        Some("-") => Input::Stdin,
+        _ => Input::Path(file.into()),
+    };
+    Ok(polyhaul::load(input, &options)?.scene)
 }
 
 /// The bytes of a scene's arrays.

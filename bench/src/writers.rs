@@ -4,8 +4,9 @@
 use crate::{Failure, measure, readers};
 use polyhaul::{Output, WriteOptions};
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Writes what `file` holds to `output` with the writer `name`, and prints what that took.
 pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<(), Failure> {
@@ -17,22 +18,24 @@ pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<()
     let identical = u64::from(same_text(file, output)?);
     let bytes = std::fs::metadata(output)?.len();
     std::fs::remove_file(output)?;
-    measure::print(timing, &[("bytes", bytes), ("model_bytes", model_bytes), ("identical", identical)]);
+    let mut fields = vec![("bytes", bytes), ("identical", identical)];
+    fields.extend(model_bytes.map(|bytes| ("base_bytes", bytes)));
+    measure::print(timing, &fields);
     Ok(())
 }
 
-fn polyhaul(file: &Path, output: &Path, threads: usize) -> Result<(measure::Timing, u64), Failure> {
+fn polyhaul(file: &Path, output: &Path, threads: usize) -> Result<(measure::Timing, Option<u64>), Failure> {
     let scene = readers::load(file, threads)?;
     let mut options = WriteOptions::default();
     options.run.threads = Some(threads);
     measure::reset_peak_memory();
     let (result, timing) = measure::timed(|| polyhaul::save(&scene, Output::Path(output.into()), &options));
     result?;
-    Ok((timing, readers::model_bytes(&scene)))
+    Ok((timing, Some(readers::model_bytes(&scene))))
 }
 
 /// The crate's own `save` writes each number to the file by itself; a buffer is only fair.
-fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, u64), Failure> {
+fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Failure> {
     let obj = obj::Obj::load(file)?;
     measure::reset_peak_memory();
     let (result, timing) = measure::timed(|| -> Result<(), Failure> {
@@ -42,11 +45,23 @@ fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, u64), Failure> {
     });
     result?;
     std::mem::forget(obj);
-    Ok((timing, 0))
+    Ok((timing, None))
 }
 
-/// Whether both files have the same bytes after their comments at the top.
-fn same_text(left: &Path, right: &Path) -> Result<bool, Failure> {
+/// Whether `output` has the bytes of `file` after the comments at the top. What was compressed is
+/// inflated by gzip, which must be content with it.
+fn same_text(file: &Path, output: &Path) -> Result<bool, Failure> {
+    let file = File::open(file)?;
+    if output.extension().is_none_or(|extension| extension != "gz") {
+        return same_bodies(file, File::open(output)?);
+    }
+    let mut gzip = Command::new("gzip").arg("-dc").arg(output).stdout(Stdio::piped()).spawn()?;
+    let plain = gzip.stdout.take().ok_or("gzip has no output")?;
+    let same = same_bodies(file, plain)?;
+    Ok(gzip.wait()?.success() && same)
+}
+
+fn same_bodies(left: impl Read, right: impl Read) -> Result<bool, Failure> {
     let (mut left, mut right) = (body(left)?, body(right)?);
     loop {
         let (a, b) = (left.fill_buf()?, right.fill_buf()?);
@@ -59,9 +74,9 @@ fn same_text(left: &Path, right: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// A reader that stands behind the comments at the top of a file.
-fn body(file: &Path) -> Result<BufReader<File>, Failure> {
-    let mut reader = BufReader::with_capacity(256 << 10, File::open(file)?);
+/// A reader that stands behind the comments at the top.
+fn body<R: Read>(text: R) -> Result<BufReader<R>, Failure> {
+    let mut reader = BufReader::with_capacity(256 << 10, text);
     while reader.fill_buf()?.first() == Some(&b'#') {
         reader.skip_until(b'\n')?;
     }

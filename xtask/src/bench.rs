@@ -1,22 +1,25 @@
 //! `cargo xtask bench`: polyhaul beside other readers and writers of OBJ, and beside what the
 //! machine can do at best.
 //!
-//! Every measurement is a process of its own, so that peak memory is its own too; the contestants
+//! Every contestant is a process of its own, so that peak memory is its own too; the contestants
 //! take turns, round after round, so that a slow moment of the machine hits all alike. The programs
-//! that are measured are in `bench/`, a workspace apart. Here: what is built ([`build`]), who takes
-//! part ([`plan`]), the rounds ([`runs`]), what must be reached ([`wanted`]), and the record
-//! ([`record`]) with the machine it is of ([`machine`]). A verdict is only told: the exit code is 0
-//! unless something could not run.
+//! that are measured are in `bench/`, a workspace apart. Here: which parts there are ([`part`]),
+//! what is built ([`build`], [`python`]), who takes part ([`plan`]), the rounds ([`runs`]), what must
+//! be reached ([`wanted`]), and the record ([`record`]) with the machine it is of ([`machine`]). A
+//! verdict is only told: the exit code is 0 unless something could not run.
 
 mod build;
 mod json;
 mod machine;
+mod part;
 mod plan;
+mod python;
 mod record;
 mod runs;
 mod wanted;
 
 use crate::{root, term, usage_error};
+use part::Part;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -30,7 +33,10 @@ const NUMBER_ROUNDS: usize = 10;
 /// What `args` ask for.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
-    chore: Chore,
+    /// Print the README's tables, and measure nothing.
+    readme: bool,
+    /// What to measure, in the order in which it runs.
+    parts: Vec<Part>,
     megabytes: u64,
     rounds: usize,
     /// Where inputs and outputs lie.
@@ -40,24 +46,17 @@ struct Options {
     install_peers: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chore {
-    All,
-    Numbers,
-    Readme,
-}
-
 /// Measures, or prints the README's table from the latest record.
 pub(crate) fn main(args: &[&str]) -> ExitCode {
     let Some(options) = parse(args) else {
         return usage_error();
     };
-    let result = match options.chore {
-        Chore::Readme => record::readme(&record_folder(&options)).map(|table| {
+    let result = match options.readme {
+        true => record::readme(&record_folder(&options)).map(|table| {
             term::out(table);
             true
         }),
-        _ => measure(&options),
+        false => measure(&options),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -71,26 +70,29 @@ pub(crate) fn main(args: &[&str]) -> ExitCode {
 
 fn parse(args: &[&str]) -> Option<Options> {
     let mut options = Options {
-        chore: Chore::All,
+        readme: false,
+        parts: Vec::new(),
         megabytes: MEGABYTES,
         rounds: ROUNDS,
         data: None,
         record: None,
         install_peers: false,
     };
+    let mut without = Vec::new();
     let mut rest = args.iter();
     while let Some(&arg) = rest.next() {
         match arg {
-            "numbers" => options.chore = Chore::Numbers,
-            "--readme" => options.chore = Chore::Readme,
+            "--readme" => options.readme = true,
+            "--without" => without.push(Part::named(rest.next()?)?),
             "--install-peers" => options.install_peers = true,
             "--size" => options.megabytes = rest.next()?.parse().ok().filter(|&size| size > 0)?,
             "--rounds" => options.rounds = rest.next()?.parse().ok().filter(|&count| count > 0)?,
             "--data" => options.data = Some(std::path::absolute(rest.next()?).ok()?),
             "--record" => options.record = Some(std::path::absolute(rest.next()?).ok()?),
-            _ => return None,
+            name => options.parts.push(Part::named(name)?),
         }
     }
+    options.parts = Part::chosen(&options.parts, &without);
     Some(options)
 }
 
@@ -113,16 +115,17 @@ fn record_folder(options: &Options) -> PathBuf {
 fn measure(options: &Options) -> Result<bool, String> {
     let data = data_folder(options);
     make_folder(&data.join("out"))?;
-    let full = options.chore == Chore::All;
-    let tools = build::tools(full, options.install_peers)?;
+    let tools = build::tools(&options.parts, options.install_peers)?;
     let mut outcomes = Vec::new();
-    if full {
-        let inputs = plan::inputs(&tools, &data, options.megabytes)?;
-        for group in plan::groups(&tools, &inputs, &data.join("out")) {
+    let mut kernels = Vec::new();
+    for &part in &options.parts {
+        if part == Part::Numbers {
+            kernels = runs::numbers(&tools, options.rounds * NUMBER_ROUNDS)?;
+        }
+        for group in plan::groups(part, &tools, &data, options.megabytes)? {
             outcomes.push(runs::run(group, options.rounds)?);
         }
     }
-    let kernels = runs::numbers(&tools, options.rounds * NUMBER_ROUNDS)?;
     let record = record::Record {
         machine: machine::Machine::this(&tools),
         rounds: options.rounds,
@@ -132,15 +135,21 @@ fn measure(options: &Options) -> Result<bool, String> {
         outcomes,
         kernels,
     };
+    keep(&record, options)?;
+    let failed = |row: &runs::Row| row.failure.is_some();
+    Ok(!record.outcomes.iter().flat_map(|outcome| &outcome.rows).any(failed))
+}
+
+/// Leaves the record as files, and shows it.
+fn keep(record: &record::Record, options: &Options) -> Result<(), String> {
     let folder = record_folder(options);
     make_folder(&folder)?;
-    let name = record.name(if full { "" } else { "-numbers" });
+    let name = record.name(&Part::suffix(&options.parts));
     let text = record.markdown();
     write(&folder.join(format!("{name}.md")), &text)?;
     write(&folder.join(format!("{name}.json")), &record.json())?;
     term::out(format!("\n{text}\nrecord: {}\n", folder.join(name).display()));
-    let failed = |row: &runs::Row| row.failure.is_some();
-    Ok(!record.outcomes.iter().flat_map(|outcome| &outcome.rows).any(failed))
+    Ok(())
 }
 
 fn make_folder(path: &Path) -> Result<(), String> {
@@ -159,12 +168,13 @@ mod tests {
     fn options_are_read() {
         let options = parse(&[]).unwrap();
         assert_eq!((options.megabytes, options.rounds), (MEGABYTES, ROUNDS));
+        assert_eq!(options.parts, Part::ALL);
         assert!(record_folder(&options).ends_with("bench/record"));
         let options = parse(&["numbers", "--rounds", "2"]).unwrap();
-        assert_eq!((options.chore, options.rounds), (Chore::Numbers, 2));
+        assert_eq!((options.parts.as_slice(), options.rounds), (&[Part::Numbers][..], 2));
         assert!(record_folder(&options).ends_with("bench-data/record"));
         assert!(parse(&["--install-peers"]).unwrap().install_peers);
-        for wrong in [&["--size"][..], &["--size", "0"], &["--rounds", "x"], &["y"]] {
+        for wrong in [&["--size"][..], &["--size", "0"], &["--rounds", "x"], &["y"], &["--without", "y"]] {
             assert_eq!(parse(wrong), None, "{wrong:?}");
         }
     }

@@ -22,11 +22,11 @@ usage: cargo xtask CHORE
                              --quick: tidy, format and tests alone
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or all in turn (60 seconds each unless told)
-  bench [numbers] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
-                             reading and writing beside other programs, or number kernels alone;
+  bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
+                             all parts beside other programs, or some: obj python blender gzip numbers;
                              the record goes to bench/record, that of a smaller trial to DIR/record
-                             --install-peers: install what the peers in C++ need by apt-get
-  bench --readme             the README's table, from the latest record
+                             --install-peers: install what peers in C++ and Python need by apt-get
+  bench --readme             the README's tables, from the latest record
 ";
 
 fn main() -> ExitCode {

@@ -1,14 +1,17 @@
 //! The programs that take part: built or set up where they can be, noted down where they cannot.
 
-use crate::{root, term};
+use super::part::Part;
+use super::python::{self, Pythons};
+use crate::root;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Peers in C++: program, Debian package, and what the linker needs.
 const CPP: &[(&str, &str, &[&str])] =
     &[("tinyobj", "libtinyobjloader-dev", &[]), ("assimp", "libassimp-dev", &["-lassimp"])];
-const PYTHON: &[&str] = &["trimesh", "meshio"];
+/// Further Debian packages: a library that open3d loads.
+const LIBRARIES: &[&str] = &["libusb-1.0-0"];
 /// Peers in Rust, by their names in the lock file of `bench/`.
 const CRATES: &[&str] = &["tobj", "obj", "obj-rs", "ufbx", "zmij", "ryu", "fast-float2"];
 
@@ -16,41 +19,62 @@ const CRATES: &[&str] = &["tobj", "obj", "obj-rs", "ufbx", "zmij", "ryu", "fast-
 pub(super) struct Tools {
     /// The benchmark's own program.
     pub(super) bench: PathBuf,
+    /// The command `polyhaul`.
+    pub(super) command: PathBuf,
     pub(super) tinyobj: Option<PathBuf>,
     pub(super) assimp: Option<PathBuf>,
-    /// A Python that has the peers.
-    pub(super) python: Option<PathBuf>,
+    pub(super) pythons: Pythons,
     /// What each measurement is started with: the real-time class, where that is allowed.
     pub(super) prefix: Vec<OsString>,
+    /// Whether a process can be held on one core (`taskset`).
+    pub(super) taskset: bool,
     /// Each peer with its version.
     pub(super) peers: Vec<String>,
     /// Who does not take part, and why.
     pub(super) notes: Vec<String>,
 }
 
-/// Builds everything; with `full` unset, only what the number kernels need.
-pub(super) fn tools(full: bool, install: bool) -> Result<Tools, String> {
+/// Builds what `parts` need.
+pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
     let mut tools = Tools {
         bench: bench()?,
+        command: PathBuf::new(),
         tinyobj: None,
         assimp: None,
-        python: None,
+        pythons: Pythons::default(),
         prefix: real_time(),
+        taskset: root::succeeds(Command::new("taskset").args(["-c", "0", "true"])),
         peers: crate_versions(),
         notes: Vec::new(),
     };
-    if !full {
-        return Ok(tools);
-    }
     if install {
         install_packages()?;
     }
-    let [tinyobj, assimp] = [0, 1].map(|index| cpp(index, &mut tools));
-    (tools.tinyobj, tools.assimp) = (tinyobj, assimp);
-    tools.python = python(&mut tools);
-    let absent = "fast_obj and rapidobj (C++): in no package registry, not measured here";
-    tools.notes.push(absent.into());
+    if parts.contains(&Part::Obj) {
+        let [tinyobj, assimp] = [0, 1].map(|index| cpp(index, &mut tools));
+        (tools.tinyobj, tools.assimp) = (tinyobj, assimp);
+        let absent = "fast_obj and rapidobj (C++): in no package registry, not measured here";
+        tools.notes.push(absent.into());
+    }
+    if parts.contains(&Part::Python) || parts.contains(&Part::Gzip) {
+        tools.command = command()?;
+    }
+    if parts.contains(&Part::Blender) && !tools.taskset {
+        tools.notes.push("Blender's exporter: no `taskset` to hold it on one core".into());
+    }
+    tools.pythons = python::set_up(parts, &mut tools.peers, &mut tools.notes);
     Ok(tools)
+}
+
+/// Builds the command with the main workspace's release profile.
+fn command() -> Result<PathBuf, String> {
+    let mut command = root::cargo();
+    let target = root::root().join("target");
+    command.args(["build", "--release", "--package", "polyhaul-cli", "--target-dir"]).arg(&target);
+    match command.status() {
+        Ok(status) if status.success() => Ok(target.join("release").join("polyhaul")),
+        _ => Err("the command did not build".into()),
+    }
 }
 
 /// Builds the workspace in `bench/`, with its own lock file and target folder.
@@ -77,7 +101,7 @@ fn real_time() -> Vec<OsString> {
 }
 
 fn install_packages() -> Result<(), String> {
-    let packages = CPP.iter().map(|(_, package, _)| package);
+    let packages = CPP.iter().map(|(_, package, _)| package).chain(LIBRARIES);
     let mut command = Command::new("apt-get");
     command.args(["install", "--yes"]).args(packages);
     match command.status() {
@@ -126,39 +150,6 @@ fn first_error(output: &[u8]) -> String {
     // The place is a path of this machine.
     let message = message.split_once("error: ").map_or(message, |(_, what)| what);
     message.trim().into()
-}
-
-/// A virtual environment with the peers in Python, or a note why there is none.
-fn python(tools: &mut Tools) -> Option<PathBuf> {
-    let folder = root::root().join("target").join("bench-python");
-    let python = folder.join("bin").join("python");
-    let made = has_peers(&python) || {
-        term::out("setting up Python's peers\n");
-        let made = status(Command::new("python3").args(["-m", "venv"]).arg(&folder));
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "numpy"]).args(PYTHON);
-        made && status(&mut pip) && has_peers(&python)
-    };
-    if !made {
-        let note = format!("{}: no virtual environment with them", PYTHON.join(", "));
-        tools.notes.push(note);
-        return None;
-    }
-    for name in PYTHON {
-        let code = format!("from importlib.metadata import version; print(version('{name}'))");
-        let version = output_of(Command::new(&python).args(["-c", &code]));
-        tools.peers.push(format!("{name} {}", version.unwrap_or_default()));
-    }
-    Some(python)
-}
-
-fn has_peers(python: &Path) -> bool {
-    let import = format!("import {}", PYTHON.join(", "));
-    root::succeeds(Command::new(python).args(["-c", &import]))
-}
-
-fn status(command: &mut Command) -> bool {
-    command.status().is_ok_and(|status| status.success())
 }
 
 /// What `command` prints, if it succeeds.

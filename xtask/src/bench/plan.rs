@@ -1,11 +1,24 @@
 //! Who is measured on what: the input files, and the contestants of each group.
+//!
+//! A module per part has its groups: [`obj`] programs in Rust and C++, [`python`] readers in Python,
+//! [`blender`] Blender's exporter, [`gzip`] compressed files.
+
+mod blender;
+mod gzip;
+mod obj;
+mod python;
 
 use super::build::Tools;
+use super::part::Part;
 use super::runs;
 use crate::{root, term};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub(super) use self::blender::{BLENDER_ONE, BLENDER_TWO};
+pub(super) use self::gzip::{INFLATE, ISAL, PARSE, PYTHON_GZIP};
+pub(super) use self::python::{BLENDER, COMMAND, TRIMESH};
 
 /// The contestants that verdicts ask for.
 pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";
@@ -22,6 +35,7 @@ pub(super) struct Input {
     /// What it is, for headings.
     pub(super) title: &'static str,
     megabytes: u64,
+    /// The bytes of its text.
     pub(super) bytes: u64,
     pub(super) positions: u64,
     pub(super) faces: u64,
@@ -44,19 +58,32 @@ pub(super) struct Group {
 pub(super) struct Contestant {
     pub(super) name: &'static str,
     pub(super) command: Vec<OsString>,
+    /// Whether it is started once, holds its data, and prints a line for each line that it is given.
+    pub(super) resident: bool,
+    /// In how many rounds it takes part at most.
+    pub(super) rounds: usize,
 }
 
-/// The three input files, made where they are not there yet in this size.
-pub(super) fn inputs(tools: &Tools, data: &Path, megabytes: u64) -> Result<[Input; 3], String> {
-    let small = megabytes.div_ceil(10);
-    Ok([
-        input(tools, data, ("single", "one mesh"), "single", megabytes)?,
-        input(tools, data, ("objects", "many objects"), "objects", megabytes)?,
-        input(tools, data, ("small", "one small mesh"), "plain", small)?,
-    ])
+impl Contestant {
+    /// Started anew in every round.
+    fn new(name: &'static str, command: Vec<OsString>) -> Contestant {
+        Contestant { name, command, resident: false, rounds: usize::MAX }
+    }
 }
 
-fn input(
+/// The groups of a part, in the order in which they run. Inputs are made where they are not there.
+pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Group>, String> {
+    match part {
+        Part::Obj => obj::groups(tools, data, megabytes),
+        Part::Python => python::groups(tools, data, megabytes),
+        Part::Blender => blender::groups(tools, data),
+        Part::Gzip => gzip::groups(tools, data, megabytes),
+        Part::Numbers => Ok(Vec::new()),
+    }
+}
+
+/// A generated file of about so many megabytes, made unless it is there.
+fn generated(
     tools: &Tools,
     data: &Path,
     (name, title): (&str, &'static str),
@@ -64,12 +91,7 @@ fn input(
     megabytes: u64,
 ) -> Result<Input, String> {
     let path = data.join(name).with_extension("obj");
-    let there = || {
-        let counts = std::fs::read_to_string(path.with_extension("counts")).ok()?;
-        let input = parse_counts(&counts, &path, title)?;
-        let bytes = std::fs::metadata(&path).ok()?.len();
-        (input.megabytes == megabytes && input.bytes == bytes).then_some(input)
-    };
+    let there = || known(&path, title).filter(|input| input.megabytes == megabytes);
     if let Some(input) = there() {
         return Ok(input);
     }
@@ -78,6 +100,13 @@ fn input(
     command.args(["generate", kind, &megabytes.to_string()]).arg(&path);
     let made = command.status().is_ok_and(|status| status.success());
     there().filter(|_| made).ok_or(format!("{name}.obj could not be made"))
+}
+
+/// An input that is there as it was made: its size is the one beside it.
+fn known(path: &Path, title: &'static str) -> Option<Input> {
+    let counts = std::fs::read_to_string(path.with_extension("counts")).ok()?;
+    let input = parse_counts(&counts, path, title)?;
+    (std::fs::metadata(path).ok()?.len() == input.bytes).then_some(input)
 }
 
 fn parse_counts(line: &str, path: &Path, title: &'static str) -> Option<Input> {
@@ -92,75 +121,21 @@ fn parse_counts(line: &str, path: &Path, title: &'static str) -> Option<Input> {
     })
 }
 
-/// All groups, in the order in which they run.
-pub(super) fn groups(tools: &Tools, inputs: &[Input; 3], out: &Path) -> Vec<Group> {
-    let [single, objects, small] = inputs;
-    vec![
-        reading(tools, "read single", single, false),
-        reading(tools, "read objects", objects, false),
-        reading(tools, "read small", small, true),
-        writing(tools, "write single", single, out),
-        writing(tools, "write objects", objects, out),
-    ]
+/// A reader of the benchmark's own program.
+fn reader(tools: &Tools, name: &'static str, reader: &str, file: &Path, threads: usize) -> Contestant {
+    let args = ["read".into(), reader.into(), file.into(), threads.to_string().into()];
+    Contestant::new(name, command(tools, &tools.bench, args))
 }
 
-fn reading(tools: &Tools, key: &'static str, input: &Input, slow_peers: bool) -> Group {
-    let read = |name: &'static str, reader: &str, threads: &str| {
-        let args = ["read", reader].map(OsString::from);
-        let file = [input.path.clone().into(), threads.into()];
-        Contestant { name, command: command(tools, &tools.bench, args.into_iter().chain(file)) }
-    };
-    let mut contestants = vec![
-        read(LIMIT_LINES, "limit-lines", "1"),
-        read(LIMIT_MEMORY, "limit-memory", "1"),
-        read(ONE_THREAD, "polyhaul", "1"),
-        read(TWO_THREADS, "polyhaul", "2"),
-        read("ufbx", "ufbx", "1"),
-        read("obj", "obj", "1"),
-        read("obj-rs", "obj-rs", "1"),
-        read(TOBJ, "tobj", "1"),
-    ];
-    let other = |name, program: &PathBuf, args: Vec<OsString>| {
-        let args = args.into_iter().chain([input.path.clone().into()]);
-        Contestant { name, command: command(tools, program, args) }
-    };
-    contestants.extend(tools.tinyobj.iter().map(|program| other("tinyobjloader", program, vec![])));
-    if slow_peers {
-        contestants.extend(tools.assimp.iter().map(|program| other("assimp", program, vec![])));
-        for (python, name) in tools.python.iter().flat_map(|p| [(p, "trimesh"), (p, "meshio")]) {
-            let script = root::root().join("bench").join("peers").join("read.py");
-            contestants.push(other(name, python, vec![script.into(), name.into()]));
-        }
-    }
-    Group {
-        key,
-        title: format!("Reading {}", input.title),
-        input: input.clone(),
-        baseline: TOBJ,
-        limit: LIMIT_LINES,
-        contestants,
-    }
+/// A writer of the benchmark's own program: it writes what `file` holds to `output`.
+fn writer(tools: &Tools, name: &'static str, writer: &str, file: &Path, output: PathBuf, threads: usize) -> Contestant {
+    let args = ["write".into(), writer.into(), file.into(), output.into(), threads.to_string().into()];
+    Contestant::new(name, command(tools, &tools.bench, args))
 }
 
-fn writing(tools: &Tools, key: &'static str, input: &Input, out: &Path) -> Group {
-    let write = |name: &'static str, writer: &str, threads: &str| {
-        let output = out.join(input.path.file_name().unwrap_or_default());
-        let args = ["write".into(), writer.into(), input.path.clone().into(), output.into(), threads.into()];
-        Contestant { name, command: command(tools, &tools.bench, args) }
-    };
-    Group {
-        key,
-        title: format!("Writing {}", input.title),
-        input: input.clone(),
-        baseline: "obj",
-        limit: LIMIT_WRITE,
-        contestants: vec![
-            write(LIMIT_WRITE, "limit", "1"),
-            write(ONE_THREAD, "polyhaul", "1"),
-            write(TWO_THREADS, "polyhaul", "2"),
-            write("obj", "obj", "1"),
-        ],
-    }
+/// A script of the benchmark.
+fn script(name: &str) -> OsString {
+    root::root().join("bench").join("python").join(name).into()
 }
 
 /// A program and its arguments, behind what every measurement is started with.
@@ -169,6 +144,11 @@ fn command(tools: &Tools, program: &Path, args: impl IntoIterator<Item = OsStrin
     command.push(program.into());
     command.extend(args);
     command
+}
+
+/// Where writers write.
+fn output(data: &Path, name: &str) -> PathBuf {
+    data.join("out").join(name)
 }
 
 #[cfg(test)]

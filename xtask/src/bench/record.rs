@@ -11,14 +11,23 @@ use std::path::Path;
 /// Between these lines of a record stands the README's table.
 const README_BEGIN: &str = "<!-- readme: begin -->";
 const README_END: &str = "<!-- readme: end -->";
+/// The README's tables: what they are of, two groups, and which memory counts.
+const README: [(&str, &str, &str, Memory); 4] = [
+    ("Reading OBJ", "read single", "read objects", Memory::Peak),
+    ("Writing OBJ", "write single", "write objects", Memory::Peak),
+    ("Reading OBJ in Python", "python large", "python small", Memory::Peak),
+    ("Writing Blender's meshes", "export monkey", "export many", Memory::Extra),
+];
 
 /// How it was measured, for readers of a record.
 const METHOD: &str = "\
-Every measurement is a process of its own. The contestants of a table take turns, round after round; times and \
-ratios are of the fastest round. Files are in the page cache. Starting a program, and taking the model apart, are not \
-measured. Peak memory is the resident set's highest mark, the most of all rounds; above the model means without the \
-bytes of the model's arrays. Both release profiles, polyhaul's and the benchmark's, are the same. Read the \
-ratios: absolute figures are of this machine.
+Every contestant is a process of its own, and a new one for each measurement, but for those that write arrays: they \
+hold them all the time. The contestants of a table take turns, round after round; slow ones do not take part in every \
+round. Times and ratios are of the fastest round, MB/s are of the input's text. Files are in the page cache. Starting \
+a program, and taking the model apart, are not measured; of a pipe, CPU time and memory are its reader's. Peak memory \
+is the resident set's highest mark, the most of all rounds; extra means without the model's arrays and without what \
+the process held before. Both release profiles, polyhaul's and the benchmark's, are the same. Read the ratios: \
+absolute figures are of this machine.
 ";
 
 /// Everything that a run found out.
@@ -31,6 +40,15 @@ pub(super) struct Record {
     pub(super) outcomes: Vec<Outcome>,
     pub(super) kernels: Vec<Kernel>,
     pub(super) verdicts: Vec<Verdict>,
+}
+
+/// The memory that a table shows.
+#[derive(Clone, Copy)]
+enum Memory {
+    /// All that the process held.
+    Peak,
+    /// What it held for the work alone.
+    Extra,
 }
 
 /// A Markdown table.
@@ -92,10 +110,12 @@ impl Record {
                 outcome_table(outcome).0
             );
         }
-        let _ = write!(page, "\n## Numbers\n\nNanoseconds per value, one thread.\n\n{}", self.kernel_table().0);
+        if !self.kernels.is_empty() {
+            let _ = write!(page, "\n## Numbers\n\nNanoseconds per value, one thread.\n\n{}", self.kernel_table().0);
+        }
         let _ = write!(page, "\n## Wanted and got\n\n{}", self.verdict_table().0);
-        if !self.outcomes.is_empty() {
-            let _ = write!(page, "\n## For the README\n\n{README_BEGIN}\n{}{README_END}\n", self.readme());
+        if let Some(readme) = self.readme() {
+            let _ = write!(page, "\n## For the README\n\n{README_BEGIN}\n{readme}{README_END}\n");
         }
         page
     }
@@ -152,17 +172,13 @@ impl Record {
         table
     }
 
-    /// What the README shows.
-    fn readme(&self) -> String {
+    /// What the README shows; only a record with all of its tables has that.
+    fn readme(&self) -> Option<String> {
         let outcome = |key| self.outcomes.iter().find(|outcome| outcome.group.key == key);
         let mut text = String::new();
-        for (verb, single, objects) in
-            [("Reading", "read single", "read objects"), ("Writing", "write single", "write objects")]
-        {
-            if let Some((single, objects)) = outcome(single).zip(outcome(objects)) {
-                text.push_str(&readme_table(verb, single, objects).0);
-                text.push('\n');
-            }
+        for (head, left, right, memory) in README {
+            text.push_str(&readme_table(head, outcome(left)?, outcome(right)?, memory).0);
+            text.push('\n');
         }
         let Machine { cpu, cores, date, .. } = &self.machine;
         let _ = writeln!(
@@ -171,7 +187,7 @@ impl Record {
              `cargo xtask bench`.",
             self.rounds
         );
-        text
+        Some(text)
     }
 
     /// The whole record with every sample.
@@ -210,8 +226,7 @@ impl Record {
 fn outcome_table(outcome: &Outcome) -> Table {
     let (baseline, limit) = (outcome.group.baseline, outcome.group.limit);
     let (faster, longer) = (format!("speed against {baseline}"), format!("time against {limit}"));
-    let heads =
-        ["", "least s", "median s", "MB/s", "CPU s", &faster, &longer, "peak MiB", "above the model MiB", "result"];
+    let heads = ["", "least s", "median s", "MB/s", "CPU s", &faster, &longer, "peak MiB", "extra MiB", "result"];
     let mut table = Table::new(1, &heads);
     let (baseline, limit) = (outcome.seconds(baseline), outcome.seconds(limit));
     for row in &outcome.rows {
@@ -221,7 +236,7 @@ fn outcome_table(outcome: &Outcome) -> Table {
             row.name.into(),
             show(least, 4),
             show(row.median_seconds(), 4),
-            show(row.rate().map(|rate| rate / 1e6), 0),
+            show(outcome.rate(row).map(|rate| rate / 1e6), 0),
             show(row.least_cpu_seconds(), 4),
             baseline.zip(least).map_or("-".into(), |(baseline, least)| times(baseline / least)),
             limit.zip(least).map_or("-".into(), |(limit, least)| times(least / limit)),
@@ -250,15 +265,18 @@ fn result(outcome: &Outcome, row: &Row) -> String {
     }
 }
 
-/// One mesh and many objects beside each other. What no reader can beat comes last.
-fn readme_table(verb: &str, single: &Outcome, objects: &Outcome) -> Table {
+/// Two groups with the same contestants beside each other; the memory is the left one's. What no
+/// contestant can beat comes last.
+fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> Table {
     let size =
         |outcome: &Outcome| format!("{}, {:.0} MB", outcome.group.input.title, outcome.group.input.bytes as f64 / 1e6);
-    let against = format!("against {}", single.group.baseline);
-    let head = format!("{verb} OBJ");
-    let (one, many) = (size(single), size(objects));
-    let mut table = Table::new(1, &[&head, &one, &against, &many, &against, "peak memory"]);
-    let (limits, mut rows): (Vec<&Row>, Vec<&Row>) = single.rows.iter().partition(|row| row.name.starts_with("limit"));
+    let against = format!("against {}", left.group.baseline);
+    let memory_head = match memory {
+        Memory::Peak => "peak memory",
+        Memory::Extra => "extra memory",
+    };
+    let mut table = Table::new(1, &[head, &size(left), &against, &size(right), &against, memory_head]);
+    let (limits, mut rows): (Vec<&Row>, Vec<&Row>) = left.rows.iter().partition(|row| row.name.starts_with("limit"));
     // The fastest first.
     rows.sort_by(|a, b| a.least_seconds().unwrap_or(f64::MAX).total_cmp(&b.least_seconds().unwrap_or(f64::MAX)));
     for row in rows.into_iter().chain(limits) {
@@ -268,12 +286,16 @@ fn readme_table(verb: &str, single: &Outcome, objects: &Outcome) -> Table {
             let time = seconds.map_or("-".into(), |seconds| format!("{seconds:.3} s"));
             [time, ratio.unwrap_or("-".into())]
         };
-        let peak = row.peak_bytes().map_or("-".into(), |bytes| format!("{:.0} MiB", mebibytes(bytes)));
+        let bytes = match memory {
+            Memory::Peak => row.peak_bytes(),
+            Memory::Extra => row.extra_bytes(),
+        };
+        let bytes = bytes.map_or("-".into(), |bytes| format!("{:.0} MiB", mebibytes(bytes)));
         let name = match row.name {
             ONE_THREAD | TWO_THREADS => format!("**{}**", row.name),
             name => name.into(),
         };
-        table.row([name].into_iter().chain(cells(single)).chain(cells(objects)).chain([peak]));
+        table.row([name].into_iter().chain(cells(left)).chain(cells(right)).chain([bytes]));
     }
     table
 }
@@ -308,7 +330,7 @@ fn sample_json(sample: &Sample) -> String {
         ("peak_rss_bytes", sample.peak_rss_bytes.json()),
         ("positions", sample.positions.json()),
         ("faces", sample.faces.json()),
-        ("model_bytes", sample.model_bytes.json()),
+        ("base_bytes", sample.base_bytes.json()),
         ("identical", sample.identical.json()),
     ])
 }
@@ -367,6 +389,7 @@ mod tests {
         assert!(line("| tobj").ends_with("| failed: a / b |"));
         assert_eq!(line("- Left out"), "- Left out: nobody");
         assert!(record.json().contains("\"failure\": \"a | b\""));
+        assert!(!page.contains(README_BEGIN), "a part alone has no table for the README");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::build::Tools;
 use super::plan::{Contestant, Group};
 use crate::term;
-use std::process::Command;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Unmeasured runs of a group's limits before its first round.
 const WARM_UPS: usize = 4;
@@ -13,12 +14,14 @@ const WARM_UPS: usize = 4;
 pub(super) struct Sample {
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
-    pub(super) bytes: u64,
     pub(super) peak_rss_bytes: u64,
     pub(super) positions: Option<u64>,
     pub(super) faces: Option<u64>,
-    /// The bytes of the model's arrays, where the contestant can tell.
-    pub(super) model_bytes: Option<u64>,
+    /// The bytes of what was written, or of the file that was read, where the contestant can tell.
+    pub(super) bytes: Option<u64>,
+    /// What of the peak is no work in flight, where the contestant can tell: the bytes of the model's
+    /// arrays, and what the process held before.
+    pub(super) base_bytes: Option<u64>,
     /// Whether what was written is what had been read.
     pub(super) identical: Option<bool>,
 }
@@ -70,18 +73,10 @@ impl Row {
         self.samples.iter().map(|sample| sample.peak_rss_bytes).max()
     }
 
-    /// Peak memory without the model's own arrays.
+    /// Peak memory without what is no work in flight.
     pub(super) fn extra_bytes(&self) -> Option<u64> {
-        let above = |sample: &Sample| match sample.model_bytes {
-            Some(model) if model > 0 => Some(sample.peak_rss_bytes.saturating_sub(model)),
-            _ => None,
-        };
+        let above = |sample: &Sample| Some(sample.peak_rss_bytes.saturating_sub(sample.base_bytes?));
         self.samples.iter().filter_map(above).max()
-    }
-
-    /// Bytes per second.
-    pub(super) fn rate(&self) -> Option<f64> {
-        Some(self.samples.first()?.bytes as f64 / self.least_seconds()?)
     }
 }
 
@@ -94,6 +89,11 @@ impl Outcome {
     pub(super) fn seconds(&self, name: &str) -> Option<f64> {
         self.row(name)?.least_seconds()
     }
+
+    /// The input's bytes per second.
+    pub(super) fn rate(&self, row: &Row) -> Option<f64> {
+        Some(self.group.input.bytes as f64 / row.least_seconds()?)
+    }
 }
 
 /// Runs all rounds of a group. A contestant that fails takes no part in later rounds.
@@ -101,13 +101,18 @@ pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
     warm(&group)?;
     let new_row = |contestant: &Contestant| Row { name: contestant.name, ..Row::default() };
     let mut rows: Vec<Row> = group.contestants.iter().map(new_row).collect();
-    for round in 1..=rounds {
-        term::out(format!("{}: round {round} of {rounds}\n", group.key));
-        for (contestant, row) in group.contestants.iter().zip(&mut rows) {
-            if row.failure.is_some() {
+    let mut residents: Vec<Option<Resident>> = group.contestants.iter().map(|_| None).collect();
+    for round in 0..rounds {
+        term::out(format!("{}: round {} of {rounds}\n", group.key, round + 1));
+        for ((contestant, row), resident) in group.contestants.iter().zip(&mut rows).zip(&mut residents) {
+            if row.failure.is_some() || round >= contestant.rounds {
                 continue;
             }
-            match measure(contestant) {
+            let result = match contestant.resident {
+                true => Resident::measure(resident, contestant),
+                false => measure(contestant),
+            };
+            match result {
                 Ok(sample) => row.samples.push(sample),
                 Err(why) => {
                     term::err(format!("{}: {}: {why}\n", group.key, row.name));
@@ -130,9 +135,68 @@ fn warm(group: &Group) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(contestant: &Contestant) -> Result<Sample, String> {
+/// A process that holds its data, and measures once for each line that it is given.
+struct Resident {
+    child: Child,
+    /// Taken away, it ends the process.
+    orders: Option<ChildStdin>,
+    results: BufReader<ChildStdout>,
+}
+
+impl Resident {
+    /// Starts the process in its first round. Loading its data is not measured.
+    fn measure(resident: &mut Option<Resident>, contestant: &Contestant) -> Result<Sample, String> {
+        let mut held = match resident.take() {
+            Some(held) => held,
+            None => Resident::start(contestant).map_err(|error| error.to_string())?,
+        };
+        let sample = held.round()?;
+        *resident = Some(held);
+        Ok(sample)
+    }
+
+    fn start(contestant: &Contestant) -> std::io::Result<Resident> {
+        let mut command = program(contestant);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let orders = child.stdin.take();
+        let results = child.stdout.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        Ok(Resident { child, orders, results: BufReader::new(results) })
+    }
+
+    fn round(&mut self) -> Result<Sample, String> {
+        if let Some(orders) = &mut self.orders {
+            orders.write_all(b"again\n").map_err(|error| error.to_string())?;
+        }
+        let mut line = String::new();
+        while self.results.read_line(&mut line).map_err(|error| error.to_string())? > 0 {
+            if let Some(found) = line.strip_prefix("bench ").and_then(sample) {
+                return Ok(found);
+            }
+            if let Some(why) = line.strip_prefix("failed ") {
+                return Err(why.trim().into());
+            }
+            line.clear();
+        }
+        Err("it ended without a result".into())
+    }
+}
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        self.orders = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// The command of a contestant.
+fn program(contestant: &Contestant) -> Command {
     let mut command = Command::new(&contestant.command[0]);
     command.args(&contestant.command[1..]);
+    command
+}
+
+fn measure(contestant: &Contestant) -> Result<Sample, String> {
+    let mut command = program(contestant);
     let output = command.output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
@@ -156,11 +220,11 @@ fn sample(line: &str) -> Option<Sample> {
     Some(Sample {
         seconds: number("seconds")?,
         cpu_seconds: number("cpu_seconds")?,
-        bytes: count("bytes")?,
         peak_rss_bytes: count("peak_rss_bytes")?,
         positions: count("positions"),
         faces: count("faces"),
-        model_bytes: count("model_bytes"),
+        bytes: count("bytes"),
+        base_bytes: count("base_bytes"),
         identical: count("identical").map(|value| value == 1),
     })
 }
@@ -197,15 +261,15 @@ pub(super) mod tests {
     use super::*;
 
     /// A row of made-up measurements.
-    pub(crate) fn row(name: &'static str, seconds: &[f64], peak: u64, model: u64) -> Row {
+    pub(crate) fn row(name: &'static str, seconds: &[f64], peak: u64, base: u64) -> Row {
         let sample = |&seconds: &f64| Sample {
             seconds,
             cpu_seconds: seconds,
-            bytes: 1000,
             peak_rss_bytes: peak,
             positions: Some(4),
             faces: Some(1),
-            model_bytes: Some(model),
+            bytes: Some(1000),
+            base_bytes: Some(base),
             identical: Some(true),
         };
         Row { name, samples: seconds.iter().map(sample).collect(), failure: None }
@@ -223,10 +287,28 @@ pub(super) mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
+    fn a_resident_is_started_once() {
+        let script = "i=0; while read line; do i=$((i+1)); echo talk; echo bench seconds=$i cpu_seconds=0 \
+                      peak_rss_bytes=1; done";
+        let mut group = super::super::plan::tests::group("k");
+        group.contestants = vec![resident(script), resident("read line; echo failed other bytes"), resident("true")];
+        let outcome = run(group, 3).unwrap();
+        assert_eq!(outcome.rows[0].samples.iter().map(|s| s.seconds).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
+        assert_eq!(outcome.rows[1].failure.as_deref(), Some("other bytes"));
+        assert!(outcome.rows[2].failure.is_some());
+    }
+
+    fn resident(script: &str) -> Contestant {
+        let command = ["sh", "-c", script].map(Into::into).to_vec();
+        Contestant { name: "a", command, resident: true, rounds: usize::MAX }
+    }
+
+    #[test]
     fn rows_tell_least_median_and_memory() {
         let row = row("a", &[3.0, 1.0, 2.0], 100, 60);
         assert_eq!((row.least_seconds(), row.median_seconds()), (Some(1.0), Some(2.0)));
-        assert_eq!((row.extra_bytes(), row.rate()), (Some(40), Some(1000.0)));
+        assert_eq!(row.extra_bytes(), Some(40));
         assert_eq!(Row::default().median_seconds(), None);
     }
 }
