@@ -193,9 +193,11 @@ mod tests {
         let code = "use crate::{Error, error::Place, model::Mesh, options::Limits, resolve::Resolver};\nuse polyhaul_text::a;\n";
         let planted = found("crates/polyhaul/src/formats/obj/reader.rs", code);
         assert_eq!(planted, ["1: `formats` may not know `crate::resolve`"]);
-        let planted =
-            found("crates/polyhaul/src/formats/obj/reader.rs", "use crate::weld;\nuse polyhaul_bytes::Sink;\n");
-        assert_eq!(planted, ["1: `formats` may not know `crate::ops`", "2: `formats` may not know polyhaul_bytes"]);
+        let planted = found(
+            "crates/polyhaul/src/formats/obj/reader.rs",
+            "use crate::inspect::info;\nuse polyhaul_bytes::Sink;\n",
+        );
+        assert_eq!(planted, ["1: `formats` may not know `crate::inspect`", "2: `formats` may not know polyhaul_bytes"]);
     }
 
     #[test]
