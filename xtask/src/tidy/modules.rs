@@ -36,7 +36,7 @@ const KNOWS: &[Knows] = &[
 ];
 
 /// The places that start threads.
-const THREADS: &[&str] = &["crates/polyhaul/src/pipeline", "crates/cli/src/signals"];
+const THREADS: &[&str] = &["crates/polyhaul/src/pipeline", "crates/cli/src/signals", "python/src/job"];
 
 /// Parts of `std` that a place may not name: these turn bytes into values and back, and wait for
 /// nothing.
