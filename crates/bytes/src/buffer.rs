@@ -40,6 +40,8 @@ pub struct Buffer<'a> {
     /// Offset of `data[start]` in the source, in bytes.
     offset: u64,
     record_limit_bytes: usize,
+    /// Where to stop in a positioned source, in bytes from its beginning, if that is before its end.
+    until: Option<u64>,
     ended: bool,
 }
 
@@ -77,8 +79,27 @@ impl<'a> Buffer<'a> {
             end: 0,
             offset: 0,
             record_limit_bytes: DEFAULT_RECORD_LIMIT_BYTES,
+            until: None,
             ended: false,
         }
+    }
+
+    /// Forgets what is pending and goes on with `range` of a positioned source, in bytes from its beginning, as if it ended there.
+    pub(crate) fn restart(&mut self, range: std::ops::Range<u64>) {
+        (self.start, self.end) = (0, 0);
+        self.offset = range.start;
+        self.until = Some(range.end);
+        self.ended = false;
+    }
+
+    /// Reads until at least `count` bytes are pending, or all that there are. Pending bytes may move.
+    ///
+    /// # Errors
+    /// As for [`Buffer::fill_more`].
+    #[inline]
+    pub(crate) fn ensure(&mut self, count: usize) -> io::Result<&[u8]> {
+        while self.pending().len() < count && self.fill_more()? {}
+        Ok(self.pending())
     }
 
     /// Sets how many bytes a single record may have, its end mark included.
@@ -128,7 +149,8 @@ impl<'a> Buffer<'a> {
         if wanted > 0 {
             self.make_room(wanted)?;
             let at = self.offset + self.pending().len() as u64;
-            let count = self.source.read_some(at, &mut self.data[self.end..])?;
+            let room = self.room(at);
+            let count = self.source.read_some(at, &mut self.data[self.end..room])?;
             self.end += count;
             if count > 0 {
                 return Ok(true);
@@ -226,11 +248,18 @@ impl<'a> Buffer<'a> {
 
     /// Least room for the next read: a block, or what is left of a source of known size.
     fn wanted_bytes(&self) -> usize {
-        let Some(len) = self.source.len() else {
+        let Some(len) = self.until.or_else(|| self.source.len()) else {
             return if self.ended { 0 } else { BLOCK_BYTES };
         };
         let read = self.offset + self.pending().len() as u64;
         usize::try_from(len.saturating_sub(read)).map_or(BLOCK_BYTES, |rest| rest.min(BLOCK_BYTES))
+    }
+
+    /// Where in `data` a read from `at` has to stop.
+    fn room(&self, at: u64) -> usize {
+        let left_count = self.until.map_or(u64::MAX, |until| until.saturating_sub(at));
+        let free_count = self.data.len() - self.end;
+        self.end + usize::try_from(left_count).map_or(free_count, |left| left.min(free_count))
     }
 
     /// Makes room for `wanted` bytes behind `end`. Full blocks get half of the space, so that moving the tail stays linear in the data.
@@ -266,7 +295,9 @@ impl<'a> Buffer<'a> {
 
     fn meet_end(&mut self) -> io::Result<()> {
         if !self.ended {
-            self.source.check_unchanged()?;
+            if self.until.is_none() {
+                self.source.check_unchanged()?;
+            }
             self.ended = true;
         }
         Ok(())

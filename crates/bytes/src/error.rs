@@ -1,7 +1,8 @@
-//! Helpers that build `io::Error`s: a context in front of a cause, and a growth of memory that may fail.
+//! Helpers that build `io::Error`s: a context in front of a cause, an error once more, and a growth of memory that may fail.
 //!
 //! The kind of the cause is kept, and the cause itself is the `source()` of the error.
 
+use crate::compress::DecompressError;
 use std::fmt;
 use std::io;
 
@@ -27,6 +28,17 @@ impl std::error::Error for Context {
 pub(crate) fn context(cause: io::Error, what: impl Into<String>) -> io::Error {
     let what = what.into();
     io::Error::new(cause.kind(), Context { what, cause })
+}
+
+/// The same error once more, for whoever asks again: a system's number and a damage's place are kept, of the rest kind and message.
+pub(crate) fn repeat(error: &io::Error) -> io::Error {
+    if let Some(number) = error.raw_os_error() {
+        return io::Error::from_raw_os_error(number);
+    }
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<DecompressError>()) {
+        Some(damage) => damage.clone().into(),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
 }
 
 /// Makes room for `extra` more bytes, or says that memory is out.

@@ -3,10 +3,11 @@
 //! - [`Source`]: where bytes come from (file, standard input, memory, any reader).
 //! - [`Buffer`]: sequential access to a source in large reads, however small the consumer's requests are.
 //! - [`Sink`]: where bytes go; a file is replaced in one step, or not at all.
+//! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the other way, member by member.
 //! - [`Counters`]: bytes, calls, sizes and waiting time of every source and sink, always on.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
-//! It never looks at what the bytes mean, starts no threads and handles no signals. It keeps one process-wide
+//! Compression apart, it never looks at what the bytes mean. It starts no threads and handles no signals. It keeps one process-wide
 //! list, of the temporary files in flight, so that a program that is interrupted can call [`remove_temporaries`].
 //!
 //! Messages of errors do not repeat the name of the source or sink: put [`Source::name`] or [`Sink::name`] before them.
@@ -31,6 +32,7 @@
 //! ```
 
 mod buffer;
+mod compress;
 mod counters;
 #[cfg(unix)]
 mod descriptor;
@@ -40,6 +42,9 @@ mod sink;
 mod source;
 
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
+pub use compress::{
+    Codec, DecompressError, DecompressErrorKind, DecompressLimits, Encoder, MEMBER_BYTES, decompressed,
+};
 pub use counters::{BUCKET_COUNT, Counters, Snapshot};
 pub use layer::{Disk, FaultyLayer, Layer};
 pub use sink::{FileOptions, Finished, Sink, remove_temporaries};

@@ -5,8 +5,9 @@
 //! never keeps data beyond one block. For small sequential reads see `buffer`.
 
 use crate::BLOCK_BYTES;
+use crate::compress::{Codec, Members};
 use crate::counters::Counters;
-use crate::error::{grow, retry};
+use crate::error::{grow, repeat, retry};
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
@@ -40,12 +41,15 @@ struct Shared<'a> {
     /// Where `read_next` of a positioned source goes on, in bytes.
     next: Mutex<u64>,
     counters: Arc<Counters>,
+    /// Where the bytes come from when they are decompressed on the way.
+    compressed: Option<(Codec, Source<'a>)>,
 }
 
 enum Kind<'a> {
     File(RegularFile),
     Stream(Mutex<Stream<'a>>),
     Memory(Box<dyn AsRef<[u8]> + Send + Sync + 'a>),
+    Members(Box<Members<'a>>),
 }
 
 impl<'a> Source<'a> {
@@ -112,8 +116,24 @@ impl<'a> Source<'a> {
     }
 
     fn new(name: String, kind: Kind<'a>) -> Self {
-        let shared = Shared { name, kind, next: Mutex::new(0), counters: Arc::new(Counters::new()) };
+        Self::with_compressed(name, kind, None)
+    }
+
+    fn with_compressed(name: String, kind: Kind<'a>, compressed: Option<(Codec, Source<'a>)>) -> Self {
+        let shared = Shared { name, kind, next: Mutex::new(0), counters: Arc::new(Counters::new()), compressed };
         Source { shared: Arc::new(shared) }
+    }
+
+    /// The plain bytes of `compressed`, read in order.
+    pub(crate) fn decoded(codec: Codec, compressed: Source<'a>, plain: Box<dyn Read + Send + 'a>) -> Self {
+        let kind = Kind::Stream(Mutex::new(Stream::new(plain)));
+        Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
+    }
+
+    /// The plain bytes of `compressed`, read from any place.
+    pub(crate) fn members(codec: Codec, compressed: Source<'a>, members: Members<'a>) -> Self {
+        let kind = Kind::Members(Box::new(members));
+        Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
     }
 
     fn from_file(mut file: File, name: String) -> io::Result<Self> {
@@ -145,6 +165,7 @@ impl<'a> Source<'a> {
         match &self.shared.kind {
             Kind::File(file) => Some(file.len),
             Kind::Memory(memory) => Some((**memory).as_ref().len() as u64),
+            Kind::Members(members) => Some(members.len()),
             Kind::Stream(_) => None,
         }
     }
@@ -170,6 +191,7 @@ impl<'a> Source<'a> {
         match &self.shared.kind {
             Kind::File(file) => file.read_at(offset, out, &self.shared.counters),
             Kind::Memory(memory) => self.shared.counters.transfer(|| Ok(copy_from((**memory).as_ref(), offset, out))),
+            Kind::Members(members) => self.shared.counters.transfer(|| members.read_at(offset, out)),
             Kind::Stream(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "a stream can only be read in order")),
         }
     }
@@ -202,15 +224,43 @@ impl<'a> Source<'a> {
     /// Call after the last read: a file whose size or time of modification changed since it was opened is an error.
     ///
     /// # Errors
-    /// `InvalidData` if it changed; what the system says. Streams and memory never fail.
+    /// `InvalidData` if it changed; what the system says. Streams and memory never fail. Decompressed bytes ask the file that they come from.
     pub fn check_unchanged(&self) -> io::Result<()> {
-        match &self.shared.kind {
-            Kind::File(file) => file.check_unchanged(),
+        match (&self.shared.kind, &self.shared.compressed) {
+            (_, Some((_, compressed))) => compressed.check_unchanged(),
+            (Kind::File(file), None) => file.check_unchanged(),
             _ => Ok(()),
         }
     }
 
+    /// Copies the first bytes into `out` and says how many, without taking them out of a stream. Fewer than asked for mean the end.
+    ///
+    /// Of a stream they are the next bytes that are not read yet.
+    pub(crate) fn peek(&self, out: &mut [u8]) -> io::Result<usize> {
+        match &self.shared.kind {
+            Kind::Stream(stream) => lock(stream)?.peek(out, &self.shared.counters),
+            _ => self.read_at(0, out),
+        }
+    }
+
+    /// How the bytes were compressed, if [`decompressed`](crate::decompressed) made this source of another one.
+    pub fn codec(&self) -> Option<Codec> {
+        self.shared.compressed.as_ref().map(|(codec, _)| *codec)
+    }
+
+    /// The compressed bytes under this source, if it decompresses: to ask for their [`len`](Source::len). Do not read from it.
+    pub fn compressed(&self) -> Option<&Source<'a>> {
+        self.shared.compressed.as_ref().map(|(_, source)| source)
+    }
+
+    /// Bytes, calls and waiting time of the compressed bytes under this source, if it decompresses.
+    pub fn compressed_counters(&self) -> Option<&Arc<Counters>> {
+        self.compressed().map(Source::counters)
+    }
+
     /// Bytes, calls and waiting time of this source, shared by all its handles.
+    ///
+    /// Of a source that decompresses: the plain bytes, with the time that decompressing took.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.shared.counters
     }
@@ -285,7 +335,7 @@ struct Stream<'a> {
     spill_start: usize,
     spill_end: usize,
     ended: bool,
-    failed: Option<(io::ErrorKind, String)>,
+    failed: Option<io::Error>,
 }
 
 impl<'a> Stream<'a> {
@@ -327,10 +377,25 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
+    /// Copies the next bytes without handing them out. More than a block is held only if the reader gives less at a time than `out` has.
+    fn peek(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
+        while self.spill_end - self.spill_start < out.len() && !self.ended {
+            let mut spill = std::mem::take(&mut self.spill);
+            grow(&mut spill, self.spill_end + BLOCK_BYTES)?;
+            let result = self.call(&mut spill[self.spill_end..], counters);
+            self.spill = spill;
+            self.spill_end += result?;
+        }
+        let pending = &self.spill[self.spill_start..self.spill_end];
+        let count = pending.len().min(out.len());
+        out[..count].copy_from_slice(&pending[..count]);
+        Ok(count)
+    }
+
     /// The one place where the reader is called.
     fn call(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
-        if let Some((kind, message)) = &self.failed {
-            return Err(io::Error::new(*kind, message.clone()));
+        if let Some(error) = &self.failed {
+            return Err(repeat(error));
         }
         if self.ended {
             return Ok(0);
@@ -340,7 +405,7 @@ impl<'a> Stream<'a> {
         let result = retry(|| counters.transfer(&mut read));
         match &result {
             Ok(count) => self.ended = *count == 0,
-            Err(error) => self.failed = Some((error.kind(), error.to_string())),
+            Err(error) => self.failed = Some(repeat(error)),
         }
         result
     }

@@ -5,7 +5,7 @@
 use crate::format;
 use crate::values::{self, Direction, Places};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
-use polyhaul::options::{Axis, Digits, Limits, ObjOptions, OnError};
+use polyhaul::options::{Axis, Codec, Digits, Limits, ObjOptions, OnError};
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::path::PathBuf;
 
@@ -123,11 +123,34 @@ pub struct ReadArgs {
     pub limit: Vec<values::Limit>,
 }
 
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum CodecName {
+    /// Members of gzip, read by everything.
+    Gzip,
+    /// Frames of zstd, smaller and faster.
+    Zstd,
+    /// Frames of lz4, the fastest.
+    Lz4,
+}
+
+impl CodecName {
+    /// The library's codec.
+    pub fn codec(self) -> Codec {
+        match self {
+            CodecName::Gzip => Codec::Gzip,
+            CodecName::Zstd => Codec::Zstd,
+            CodecName::Lz4 => Codec::Lz4,
+        }
+    }
+}
+
 /// `polyhaul convert`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   polyhaul convert scene.obj clean.obj
+  polyhaul convert scene.obj scene.obj.gz                compresses; what is read is recognised by content
   polyhaul convert scene.obj scene.obj --triangulate     replaces the file, whole or not at all
   polyhaul convert - - < scene.obj > shortest.obj --digits shortest
   polyhaul convert y_up.obj z_up.obj --up-axis Z --forward-axis Y --global-scale 100")]
@@ -141,6 +164,12 @@ pub struct ConvertArgs {
     /// The format of the output [default: by name; obj for standard output]
     #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
     pub to: Option<Format>,
+    /// Compress the output [default: as its name says: .gz, .zst, .lz4]
+    #[arg(long, value_name = "CODEC", value_enum)]
+    pub compress: Option<CodecName>,
+    /// How hard to compress: gzip 1 to 12, zstd 1 to 22 [default: fast]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
+    pub level: Option<i32>,
     /// Make the file durable before returning: sync the file, rename it, sync the folder
     #[arg(long)]
     pub durable: bool,
@@ -335,6 +364,8 @@ impl ObjArgs {
             export_groups: !self.no_groups,
             export_smooth_groups: !self.no_smooth_groups,
             export_curves: !self.no_curves,
+            // Scenes out of files have neither vertex groups nor smooth flags.
+            ..defaults
         })
     }
 

@@ -1,9 +1,10 @@
 //! `polyhaul convert IN OUT`.
 
-use crate::args::ConvertArgs;
-use crate::contents::Contents;
+use crate::args::{CodecName, ConvertArgs};
+use crate::contents;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, console, format, human};
+use polyhaul::inspect::Contents;
 use polyhaul::{Report, Result, WriteOptions};
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use serde::Serialize;
 struct Details {
     input: String,
     output: String,
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "contents::counts")]
     contents: Contents,
 }
 
@@ -35,7 +36,7 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
     let write = write_options(session, args)?;
     let loaded = session.load(&args.input, &session.read_options(&args.read)?)?;
     session.show_warnings(&loaded.report);
-    let contents = Contents::counts(&loaded.scene);
+    let contents = Contents::of(&loaded.scene);
     let mut report = loaded.report;
     report.extend(session.save(&loaded.scene, &args.output, &write)?);
     let (input, output) = (args.input.display().to_string(), args.output.display().to_string());
@@ -46,6 +47,8 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
     Ok(WriteOptions {
         format: Some(format::of_output(&args.output, args.to)?),
         run: session.run_options(),
+        compression: args.compress.map(CodecName::codec),
+        compression_level: args.level,
         durable: args.durable,
         obj: args.obj.options()?,
     })

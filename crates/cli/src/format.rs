@@ -36,11 +36,6 @@ pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
     Err(Error::new(ErrorKind::Usage, message).with_hint(format!("end the name in {}, or give --to obj", known())))
 }
 
-/// The name of an input in messages: the library's own words for standard input.
-pub fn input_name(path: &Path) -> String {
-    if is_stream(path) { "standard input".into() } else { path.display().to_string() }
-}
-
 /// The known extensions, for messages.
 pub fn known() -> String {
     FORMATS.map(|(name, _)| format!(".{name}")).join(", ")

@@ -1,10 +1,11 @@
 //! `polyhaul info IN...`.
 
 use crate::args::InfoArgs;
-use crate::contents::Inventory;
+use crate::contents::{Listed, table};
 use crate::json::{Failure, Warnings};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many};
+use polyhaul::inspect::{self, Inventory};
 use polyhaul::{Error, ErrorKind, Report};
 use serde::Serialize;
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::path::Path;
 struct File<'a> {
     file: String,
     #[serde(flatten)]
-    inventory: Option<&'a Inventory>,
+    inventory: Option<Listed<'a>>,
     bytes_in: u64,
     warnings: Warnings<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +27,7 @@ struct Details<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     #[serde(flatten)]
-    inventory: &'a Inventory,
+    inventory: Listed<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<File<'a>>,
 }
@@ -60,9 +61,9 @@ pub fn run(session: &Session, args: &InfoArgs) -> u8 {
 
 /// Reads one input and counts what is inside.
 fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> Found<'a> {
-    let loaded = session.read_options(&args.read).and_then(|options| session.load(path, &options));
-    match loaded {
-        Ok(loaded) => Found { path, result: Ok(Inventory::of(&loaded.scene)), report: loaded.report },
+    let options = session.read_options(&args.read);
+    match options.and_then(|options| session.reading(path, &options, inspect::info)) {
+        Ok((inventory, report)) => Found { path, result: Ok(inventory), report },
         Err(error) => Found { path, result: Err(error), report: Report::default() },
     }
 }
@@ -76,7 +77,7 @@ fn show(session: &Session, found: &Found<'_>) -> bool {
         Ok(inventory) => {
             let name = human::safe(&found.path.display().to_string());
             let size = human::bytes(found.report.bytes_in);
-            console::result(&format!("{name}  ({size})\n{}", inventory.table()))
+            console::result(&format!("{name}  ({size})\n{}", table(inventory)))
         }
         Err(error) => {
             session.show_error(error);
@@ -95,15 +96,15 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
     let mut report = Report::default();
     for found in all {
         report.extend(found.report.clone());
-        sum.add(found.result.as_ref().unwrap_or(&Inventory::default()));
+        found.result.iter().for_each(|inventory| sum.add(inventory));
     }
     let details = match all {
         [one] => one.result.as_ref().ok().map(|inventory| Details {
             file: Some(one.path.display().to_string()),
-            inventory,
+            inventory: Listed::new(inventory),
             files: Vec::new(),
         }),
-        _ => Some(Details { file: None, inventory: &sum, files: all.iter().map(entry).collect() }),
+        _ => Some(Details { file: None, inventory: Listed::new(&sum), files: all.iter().map(entry).collect() }),
     };
     session.finish("info", details, &report, (code, error), JsonTo::Stdout)
 }
@@ -112,7 +113,7 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
 fn entry<'a>(found: &'a Found<'_>) -> File<'a> {
     File {
         file: found.path.display().to_string(),
-        inventory: found.result.as_ref().ok(),
+        inventory: found.result.as_ref().ok().map(Listed::new),
         bytes_in: found.report.bytes_in,
         warnings: Warnings::new(&found.report.warnings),
         error: found.result.as_ref().err().map(Failure::new),

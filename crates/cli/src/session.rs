@@ -5,7 +5,7 @@ use crate::progress::Bar;
 use crate::signals::Signals;
 use crate::{DONE, FAILED, USAGE, console, format, human, json, peak, render};
 use polyhaul::model::Scene;
-use polyhaul::options::{OnError, RunOptions};
+use polyhaul::options::RunOptions;
 use polyhaul::{Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions};
 use serde::Serialize;
 use std::path::Path;
@@ -58,11 +58,11 @@ impl Session {
         })
     }
 
-    /// The options for validating: reading goes on to the end.
-    pub fn lenient_options(&self, args: &ReadArgs) -> ReadOptions {
-        let (run, limits) = (self.run_options(), args.limits());
+    /// The options for validating, where `--on-error` does not matter.
+    pub fn validate_options(&self, args: &ReadArgs) -> ReadOptions {
+        let (run, limits, strict) = (self.run_options(), args.limits(), self.everywhere.strict);
         let (format, allow_outside) = (args.from, args.allow_outside);
-        ReadOptions { format, run, limits, allow_outside, on_error: OnError::Warn, ..ReadOptions::default() }
+        ReadOptions { format, run, limits, allow_outside, strict, ..ReadOptions::default() }
     }
 
     /// The options for running anything.
@@ -77,16 +77,21 @@ impl Session {
 
     /// Reads `path`, or standard input.
     pub fn load(&self, path: &Path, options: &ReadOptions) -> Result<Loaded> {
-        let input = if format::is_stream(path) { Input::Stdin } else { Input::Path(path.into()) };
-        self.load_input(input, path, options)
+        self.reading(path, options, polyhaul::load)
     }
 
-    /// Reads an input that goes by the name of `path`.
-    pub fn load_input(&self, input: Input, path: &Path, options: &ReadOptions) -> Result<Loaded> {
+    /// Does with `path`, or standard input, what reads it.
+    pub fn reading<T>(
+        &self,
+        path: &Path,
+        options: &ReadOptions,
+        read: impl FnOnce(Input, &ReadOptions) -> Result<T>,
+    ) -> Result<T> {
+        let input = if format::is_stream(path) { Input::Stdin } else { Input::Path(path.into()) };
         let bar = self.bar("reading", path);
         let mut options = options.clone();
         options.run.progress = bar.callback();
-        polyhaul::load(input, &options)
+        read(input, &options)
     }
 
     /// Writes to `path`, or to standard output. While a file is open, signals wait.

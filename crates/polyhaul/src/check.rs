@@ -3,7 +3,7 @@
 //! What a reader of ours made is right by construction and is not checked. Nothing is repaired.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Counts, Elements, Mesh, NONE, Run, Scene};
+use crate::model::{Counts, Domain, Elements, Mesh, NONE, Run, Scene};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::try_for_each_item;
 
@@ -17,7 +17,8 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
             let message = format!("mesh {number} breaks a rule of the model: {what}");
             Err(Error::new(ErrorKind::Usage, message))
         };
-        if let Some(what) = sizes(mesh).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh)) {
+        let what = sizes(mesh).or_else(|| domains(mesh)).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh));
+        if let Some(what) = what {
             return wrong(what);
         }
         for (kind, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
@@ -38,7 +39,51 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
         in_range(&mesh.points, mesh.positions.len(), false, options)
             .or_else(|error| unless_cancelled(error, &wrong, what))?;
     }
+    let slots = scene.objects.iter().filter_map(|object| Some((object, object.materials.as_ref()?)));
+    for (object, slots) in slots {
+        if slots.iter().flatten().any(|&material| material >= scene.materials.len()) {
+            let message = format!("a slot of object `{}` names a material that the scene does not have", object.name);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
     Ok(())
+}
+
+/// The arrays that go by domain, face or edge fit the mesh.
+fn domains(mesh: &Mesh) -> Option<String> {
+    let (positions, faces) = (mesh.positions.len(), mesh.faces.len());
+    let fits = |domain: Domain, count: usize| match domain {
+        Domain::Indexed => true,
+        Domain::Corner => count == mesh.faces.corner_positions.len(),
+        Domain::Vertex => count == positions,
+        Domain::Face => count == faces,
+    };
+    for (what, domain, count) in
+        [("uv", mesh.uv_domain, mesh.uvs.len()), ("normal", mesh.normal_domain, mesh.normals.len())]
+    {
+        if count > 0 && !fits(domain, count) {
+            return Some(format!("there are {count} {what}s, which is not one per {}", domain_name(domain)));
+        }
+    }
+    for (what, count) in [("material slot", mesh.face_materials.len()), ("smooth flag", mesh.face_smooth.len())] {
+        if count > 0 && count != faces {
+            return Some(format!("there are {count} {what}s for {faces} faces"));
+        }
+    }
+    if mesh.vertex_groups.iter().any(|group| group.weights.len() != positions) {
+        return Some("a vertex group has not one weight per position".into());
+    }
+    let is_right = |edge: &[u32; 2]| edge.iter().all(|&position| (position as usize) < positions);
+    (!mesh.sharp_edges.iter().all(is_right)).then(|| "a sharp edge names a position that does not exist".into())
+}
+
+fn domain_name(domain: Domain) -> &'static str {
+    match domain {
+        Domain::Indexed => "index",
+        Domain::Corner => "corner",
+        Domain::Vertex => "position",
+        Domain::Face => "face",
+    }
 }
 
 fn unless_cancelled(error: Error, wrong: &dyn Fn(String) -> Result<()>, what: impl Fn() -> String) -> Result<()> {

@@ -3,7 +3,7 @@
 //!
 //! [`read()`] and [`write()`] do it with the defaults; [`load`], [`save`] and [`convert`] take
 //! [`ReadOptions`] and [`WriteOptions`] and return a [`Report`]. A scene is plain data ([`model`]);
-//! what changes it is in [`ops`].
+//! what changes it is in [`ops`], what tells about it in [`inspect`].
 //!
 //! ```
 //! use polyhaul::{Input, Output, ReadOptions, WriteOptions, load, save};
@@ -32,6 +32,7 @@ mod check;
 mod copy;
 pub mod error;
 mod formats;
+pub mod inspect;
 mod load;
 pub mod model;
 pub mod ops;
@@ -96,7 +97,7 @@ pub fn write(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
 
 /// Reads a scene.
 pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
-    load::load(input, options)
+    load::open(input)?.load(options)
 }
 
 /// Writes a scene.

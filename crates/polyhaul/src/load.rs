@@ -1,9 +1,12 @@
 //! Reading a scene: source, format, and the files that it refers to.
+//!
+//! A reading never goes back in its source. Who needs to read twice opens the input, keeps it
+//! ([`Opened::kept`]) and loads it twice, as `inspect` does.
 
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::{Format, mtl, names, obj};
 use crate::model::Material;
-use crate::options::ReadOptions;
+use crate::options::{Cancel, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
 use crate::report::{Phase, Report};
 use crate::resolve::Resolver;
@@ -11,57 +14,102 @@ use crate::warnings::Warnings;
 use crate::{Input, Loaded};
 use polyhaul_bytes::Source;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Reads a scene.
-pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
-    let mut report = Report::default();
-    let start = Instant::now();
-    let scene = read(input, options, &mut report)?;
-    report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
-    Ok(Loaded { scene, report })
+/// Bytes per step where a stream is taken into memory.
+const KEPT_STEP_BYTES: usize = 16 * polyhaul_bytes::BLOCK_BYTES;
+
+/// An input that was opened.
+pub(crate) struct Opened {
+    source: Source<'static>,
+    /// Where it is a file.
+    path: Option<PathBuf>,
 }
 
-fn read(input: Input, options: &ReadOptions, report: &mut Report) -> Result<crate::model::Scene> {
-    let (source, path) = open(input)?;
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::of_source(path.as_deref(), source.name())?,
-    };
-    match format {
-        Format::Obj => {
-            let found = obj::read(TextChunks::new(source.clone()), options)?;
-            report.threads = found.threads;
-            report.warnings = found.warnings;
-            report.bytes_in = source.counters().snapshot().bytes;
-            let mut scene = found.scene;
-            if options.load_materials {
-                let resolver = Resolver::beside(path.as_deref(), options);
-                let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
-                let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
-                let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
-                scene.material_libraries = libraries.read_all(&found.libraries)?;
-                // Without a folder nothing was looked for, and the missing libraries are noted already.
-                if path.is_some() || found.libraries.is_empty() {
-                    note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
-                }
-            }
-            Ok(scene)
-        }
-    }
-}
-
-/// The source, and its path where it is a file.
-fn open(input: Input) -> Result<(Source<'static>, Option<PathBuf>)> {
-    match input {
+/// Opens an input.
+pub(crate) fn open(input: Input) -> Result<Opened> {
+    let (source, path) = match input {
         Input::Path(path) => {
             let source = Source::open(&path).map_err(|e| Error::io("opening", &path.display().to_string(), e))?;
-            Ok((source, Some(path)))
+            (source, Some(path))
         }
-        Input::Stdin => Ok((Source::stdin().map_err(|e| Error::io("opening", "standard input", e))?, None)),
-        Input::Memory(bytes, name) => Ok((Source::named_memory(bytes, name), None)),
-        Input::Reader(reader, name) => Ok((Source::reader(reader, name), None)),
+        Input::Stdin => (Source::stdin().map_err(|e| Error::io("opening", "standard input", e))?, None),
+        Input::Memory(bytes, name) => (Source::named_memory(bytes, name), None),
+        Input::Reader(reader, name) => (Source::reader(reader, name), None),
+    };
+    Ok(Opened { source, path })
+}
+
+impl Opened {
+    /// The name that messages use.
+    pub(crate) fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// The path, where the input is a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The same input, such that it can be loaded more than once: all bytes of a stream are taken
+    /// into memory.
+    pub(crate) fn kept(self, cancel: &Cancel) -> Result<Opened> {
+        if self.source.is_positioned() {
+            return Ok(self);
+        }
+        let mut bytes = Vec::new();
+        loop {
+            if cancel.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            let start = bytes.len();
+            bytes.try_reserve(KEPT_STEP_BYTES).map_err(|_| Error::memory("a stream that is read twice"))?;
+            bytes.resize(start + KEPT_STEP_BYTES, 0);
+            let count = self.source.read_next(&mut bytes[start..]).map_err(|e| Error::io("reading", self.name(), e))?;
+            bytes.truncate(start + count);
+            if count < KEPT_STEP_BYTES {
+                return Ok(Opened { source: Source::named_memory(bytes, self.name()), path: self.path });
+            }
+        }
+    }
+
+    /// Reads the scene.
+    pub(crate) fn load(&self, options: &ReadOptions) -> Result<Loaded> {
+        let mut report = Report::default();
+        let start = Instant::now();
+        let scene = self.read(options, &mut report)?;
+        report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
+        Ok(Loaded { scene, report })
+    }
+
+    fn read(&self, options: &ReadOptions, report: &mut Report) -> Result<crate::model::Scene> {
+        let (source, path) = (&self.source, self.path());
+        let format = match options.format {
+            Some(format) => format,
+            None => Format::of_source(path, source.name())?,
+        };
+        match format {
+            Format::Obj => {
+                let found = obj::read(TextChunks::new(source.clone()), options)?;
+                report.threads = found.threads;
+                report.warnings = found.warnings;
+                report.bytes_in = source.counters().snapshot().bytes;
+                let mut scene = found.scene;
+                if options.load_materials {
+                    let resolver = Resolver::beside(path, options);
+                    let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
+                    let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
+                    let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
+                    scene.material_libraries = libraries.read_all(&found.libraries)?;
+                    // Without a folder nothing was looked for, and the missing libraries are noted already.
+                    if path.is_some() || found.libraries.is_empty() {
+                        note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
+                    }
+                }
+                Ok(scene)
+            }
+        }
     }
 }
 
@@ -281,7 +329,7 @@ mod tests {
         std::fs::write(&scene, text).unwrap();
         let mut options = ReadOptions::default();
         options.limits.files = files;
-        let result = load(Input::Path(scene), &options);
+        let result = crate::load(Input::Path(scene), &options);
         std::fs::remove_dir_all(&folder).unwrap();
         result
     }

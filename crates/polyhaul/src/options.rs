@@ -1,6 +1,7 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
 pub use crate::model::Axis;
+pub use polyhaul_bytes::Codec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -79,6 +80,11 @@ pub struct WriteOptions {
     pub format: Option<crate::Format>,
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
+    /// How the file is compressed; as its name says (`.gz`, `.zst`, `.lz4`) when `None`.
+    pub compression: Option<Codec>,
+    /// The level on the codec's own scale (gzip 1 to 12, zstd 1 to 22, lz4 has none); a fast one when
+    /// `None`.
+    pub compression_level: Option<i32>,
     /// Make the file durable: fsync the file, rename it, fsync the folder.
     pub durable: bool,
     /// How OBJ is written.
@@ -92,6 +98,19 @@ pub enum Digits {
     Fixed(u8),
     /// The fewest digits that read back as the same number.
     Shortest,
+}
+
+/// What `s` says of a face.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Smoothing {
+    /// 1 for smooth, 0 for flat.
+    #[default]
+    Flags,
+    /// The number of its smoothing group: smooth faces that hang together over edges that are not
+    /// sharp.
+    Groups,
+    /// A bit that no other group at the same positions has.
+    BitFlags,
 }
 
 /// How OBJ is written. The defaults are Blender's dialect: what Blender wrote comes back byte for byte.
@@ -129,8 +148,12 @@ pub struct ObjOptions {
     pub export_material_groups: bool,
     /// Write the groups that faces are in (`g`).
     pub export_groups: bool,
-    /// Write smoothing groups (`s`).
+    /// Write the vertex group that each face is in for the most part (`g`), of meshes that have such.
+    pub export_vertex_groups: bool,
+    /// Write smoothing (`s`).
     pub export_smooth_groups: bool,
+    /// What `s` says of faces that are smooth or flat.
+    pub smoothing: Smoothing,
     /// Write free-form curves.
     pub export_curves: bool,
 }
@@ -199,7 +222,9 @@ impl Default for ObjOptions {
             export_object_groups: false,
             export_material_groups: false,
             export_groups: true,
+            export_vertex_groups: false,
             export_smooth_groups: true,
+            smoothing: Smoothing::Flags,
             export_curves: true,
         }
     }

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A longer name is no file's. File systems take 255 bytes for each part of a path; and the
 /// standard library copies paths with allocations that end the process where they fail.
-const LONGEST_NAME_BYTES: usize = 768;
+pub(crate) const LONGEST_NAME_BYTES: usize = 768;
 
 /// A file that may be opened.
 pub(crate) struct Found {
@@ -52,13 +52,11 @@ impl Resolver {
         if name.len() > LONGEST_NAME_BYTES {
             return refuse("its name is too long for a path");
         }
-        // Files made on Windows name their neighbours with backslashes.
-        let relative = PathBuf::from(name.replace('\\', "/"));
-        let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if !self.allow_outside && (!relative.components().all(stays) || has_drive(name)) {
-            return refuse("it lies outside of the scene's folder");
-        }
-        let path = folder.join(relative);
+        let path = match below(name) {
+            Some(path) => folder.join(path),
+            None if self.allow_outside => folder.join(slashed(name)),
+            None => return refuse("it lies outside of the scene's folder"),
+        };
         let shown = path.display().to_string();
         let failed = |error| Error::io("reading", &shown, error);
         let real = path.canonicalize().map_err(failed)?;
@@ -89,6 +87,18 @@ impl Resolver {
         source.check_unchanged().map_err(failed)?;
         Ok(bytes)
     }
+}
+
+/// `name` as a path below some folder; `None` where it leaves the folder.
+pub(crate) fn below(name: &str) -> Option<PathBuf> {
+    let path = slashed(name);
+    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    (path.components().all(stays) && !has_drive(name)).then_some(path)
+}
+
+/// Files made on Windows name their neighbours with backslashes.
+fn slashed(name: &str) -> PathBuf {
+    PathBuf::from(name.replace('\\', "/"))
 }
 
 fn refuse<T>(why: &str) -> Result<T> {

@@ -2,10 +2,11 @@
 
 use crate::Output;
 use crate::error::{Error, ErrorKind, Result, try_push};
-use crate::formats::{Format, mtl, obj};
-use crate::model::{Axes, Material, Scene};
+use crate::formats::{Format, mtl, names, obj};
+use crate::model::{Axes, Material, Object, Scene};
 use crate::ops;
-use crate::options::{ObjOptions, WriteOptions};
+use crate::options::{Codec, ObjOptions, WriteOptions};
+use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Phase, Report};
 use crate::{check, copy};
 use polyhaul_bytes::{FileOptions, Sink};
@@ -72,9 +73,11 @@ fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
     }
 }
 
-/// Whether the options ask for another model than the caller's.
+/// Whether the options ask for other arrays than the caller's. Those of evaluated objects are turned
+/// while they are written.
 fn changes_model(scene: &Scene, obj: &ObjOptions) -> bool {
-    scene.axes != axes_of(obj) || obj.global_scale != 1.0 || obj.export_triangulated_mesh
+    let as_read = || scene.objects.is_empty() || !scene.objects.iter().all(|object| scene.is_evaluated(object));
+    obj.export_triangulated_mesh || (scene.axes != axes_of(obj) || obj.global_scale != 1.0) && as_read()
 }
 
 /// The axes that the file is to have.
@@ -89,11 +92,35 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
         Cow::Borrowed(scene) => copy::scene(scene)?,
     };
     let obj = &options.obj;
-    ops::transform_axes(&mut scene, axes_of(obj), obj.global_scale, &options.run)?;
     if obj.export_triangulated_mesh {
         ops::triangulate_scene(&mut scene, &options.run)?;
     }
+    let mut evaluated = Vec::new();
+    for number in 0..scene.objects.len() {
+        let mesh = scene.objects[number].mesh;
+        if scene.is_evaluated(&scene.objects[number]) && mesh < scene.meshes.len() {
+            try_push(&mut evaluated, (mesh, std::mem::take(&mut scene.meshes[mesh])), "the scene")?;
+        }
+    }
+    let axes = scene.axes;
+    ops::transform_axes(&mut scene, axes_of(obj), obj.global_scale, &options.run)?;
+    scene.axes = axes;
+    // A mesh that several objects show was taken out once; later it is empty.
+    for (mesh, arrays) in evaluated.into_iter().rev() {
+        scene.meshes[mesh] = arrays;
+    }
     Ok(Cow::Owned(scene))
+}
+
+/// How the output is to be compressed.
+fn compression_of(output: &Output, options: &WriteOptions) -> Option<Compression> {
+    let name = match output {
+        Output::Path(path) => path.file_name()?.to_str()?,
+        Output::Writer(_, name) => name,
+        Output::Stdout => "",
+    };
+    let codec = options.compression.or_else(|| Codec::of_name(name).map(|(codec, _)| codec))?;
+    Some(Compression { codec, level: options.compression_level })
 }
 
 fn write_obj(
@@ -103,9 +130,10 @@ fn write_obj(
     options: &WriteOptions,
     report: &mut Report,
 ) -> Result<()> {
-    let library = Library::of(looks, &output, options)?;
+    let library = Library::of(scene, looks, &output, options)?;
+    let compression = compression_of(&output, options);
     let file_options = FileOptions::default().with_durable(options.durable);
-    let (mut sink, name) = match output {
+    let (sink, name) = match output {
         Output::Path(path) => {
             let name = path.display().to_string();
             (Sink::file(&path, file_options).map_err(|e| Error::io("creating", &name, e))?, name)
@@ -117,8 +145,10 @@ fn write_obj(
     };
     let failed = |e| Error::io("writing", &name, e);
     let line = library.as_ref().map(|library| library.name.as_str());
-    let mut write = |bytes: &[u8]| sink.write_all(bytes).map_err(failed);
-    report.threads = obj::write(scene, &looks.materials, line, &options.obj, &options.run, &mut write)?;
+    let mut writing = Writing::new(sink, compression, &options.run)?;
+    obj::write(scene, &looks.materials, line, &options.obj, &options.run, &mut writing)?;
+    report.threads = writing.threads();
+    let sink = writing.finish()?;
     // Both files are complete before either takes its place.
     let beside = match library {
         Some(Library { file: Some((path, bytes)), .. }) => Some(write_library(path, &bytes, file_options)?),
@@ -170,15 +200,11 @@ struct Library {
 impl Library {
     /// The library keeps the name that the scene's file gave it, if that is a plain one and no other
     /// file would be overwritten; otherwise it takes the name of the file that is written.
-    fn of(looks: &Looks<'_>, output: &Output, options: &WriteOptions) -> Result<Option<Library>> {
-        let mut defined: Vec<&Material> = Vec::new();
-        for material in looks.materials.iter().filter(|material| !material.missing) {
-            try_push(&mut defined, material, "the material library")?;
-        }
-        // Blender writes materials in the order of their names.
-        defined.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    fn of(scene: &Scene, looks: &Looks<'_>, output: &Output, options: &WriteOptions) -> Result<Option<Library>> {
+        let defined = definitions(scene, &looks.materials)?;
         let names: &[String] = &looks.libraries;
-        if !options.obj.export_materials || names.is_empty() && defined.is_empty() {
+        let has_slots = scene.objects.iter().any(|object| object.materials.is_some());
+        if !options.obj.export_materials || names.is_empty() && defined.is_empty() && !has_slots {
             return Ok(None);
         }
         let path = match output {
@@ -187,7 +213,7 @@ impl Library {
             _ => return Ok((!names.is_empty()).then(|| Library { name: names.join(" "), file: None })),
         };
         let own = library_beside(path);
-        let bytes = mtl::write(defined.iter().copied(), &options.obj)?;
+        let bytes = mtl::write(defined.iter().map(Cow::as_ref), &options.obj)?;
         let kept = match names {
             [name] if is_plain(name) => Some(path.with_file_name(name)),
             _ => None,
@@ -204,8 +230,59 @@ impl Library {
     }
 }
 
-/// The library of a file: the same name with the extension `.mtl`.
+/// The materials of the library, in the order of their names, as Blender has them: those that slots
+/// in use name, under the names that evaluated objects give them, and all others where objects are as
+/// they were read.
+fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
+    let is_evaluated = |object: &Object| scene.is_evaluated(object);
+    let as_read = scene.objects.is_empty() || !scene.objects.iter().all(is_evaluated);
+    let mut in_slots = vec![false; materials.len()];
+    for object in scene.objects.iter().filter(|object| is_evaluated(object)) {
+        mark_used(scene, object, &mut in_slots);
+    }
+    let mut defined: Vec<Cow<'a, Material>> = Vec::new();
+    for (material, in_slot) in materials.iter().zip(in_slots).filter(|(material, _)| !material.missing) {
+        let joined = names::joined(&material.name);
+        let same = joined == material.name.as_str();
+        if as_read || in_slot && same {
+            try_push(&mut defined, Cow::Borrowed(material), "the material library")?;
+        }
+        if in_slot && !same {
+            let renamed = Material { name: joined.into_owned(), ..material.clone() };
+            try_push(&mut defined, Cow::Owned(renamed), "the material library")?;
+        }
+    }
+    defined.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    defined.dedup_by(|a, b| a.name == b.name);
+    Ok(defined)
+}
+
+/// Marks the materials that the faces of an evaluated object have.
+fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
+    let Some(mesh) = scene.meshes.get(object.mesh) else { return };
+    let mut mark = |place: Option<usize>| {
+        if let Some(used) = place.and_then(|place| used.get_mut(place)) {
+            *used = true;
+        }
+    };
+    let slots = object.materials.as_deref().unwrap_or_default();
+    let slot = |slot: i32| usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
+    match mesh.face_materials.is_empty() {
+        true if mesh.faces.is_empty() => {}
+        true => mark(slot(0)),
+        false => mesh.face_materials.chunk_by(|a, b| a == b).for_each(|faces| mark(slot(faces[0]))),
+    }
+    if object.materials.is_none() {
+        mesh.material_runs.iter().for_each(|run| mark(Some(run.value as usize)));
+    }
+}
+
+/// The library of a file: the same name with the extension `.mtl`, and without that of a codec.
 fn library_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if let Some((_, plain)) = Codec::of_name(name) {
+        return library_beside(&path.with_file_name(plain));
+    }
     let own = path.with_extension("mtl");
     if own != path {
         return own;

@@ -9,10 +9,11 @@ mod rates;
 mod scene;
 
 use crate::args::DemoArgs;
-use crate::contents::Contents;
+use crate::contents;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human};
 use folder::Folder;
+use polyhaul::inspect::Contents;
 use polyhaul::model::Scene;
 use polyhaul::options::ObjOptions;
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions};
@@ -30,7 +31,7 @@ struct Details {
     folder: Option<String>,
     bytes: u64,
     rates: Vec<Rate>,
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "contents::counts")]
     contents: Contents,
 }
 
@@ -78,7 +79,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
         Rate::new("read", bytes, read_time),
         Rate::new("plain read", bytes, plain_read),
     ];
-    let contents = Contents::counts(&made);
+    let contents = Contents::of(&made);
     let kept = args.keep.as_ref().map(|folder| folder.display().to_string());
     Ok((Details { same: true, folder: kept, bytes, rates, contents }, report))
 }

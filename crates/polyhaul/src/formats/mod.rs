@@ -3,8 +3,10 @@
 pub(crate) mod mtl;
 pub(crate) mod names;
 pub(crate) mod obj;
+pub(crate) mod out;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::Codec;
 use std::path::Path;
 
 /// A file format.
@@ -16,9 +18,12 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file name's extension names.
+    /// The format that a file name's extension names; that of a codec (`.gz`, `.zst`, `.lz4`) may
+    /// follow it.
     pub fn of_path(path: &Path) -> Option<Format> {
-        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        let name = path.file_name()?.to_str()?;
+        let plain = Codec::of_name(name).map_or(name, |(_, plain)| plain);
+        match Path::new(plain).extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "obj" => Some(Format::Obj),
             _ => None,
         }

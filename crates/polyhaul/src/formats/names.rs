@@ -50,6 +50,14 @@ pub(crate) fn written(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// A name as it is written where it must be one word: blanks become `_`, as in Blender.
+pub(crate) fn joined(name: &str) -> Cow<'_, str> {
+    match name.contains(' ') {
+        true => written(&name.replace(' ', "_")).into_owned().into(),
+        false => written(name),
+    }
+}
+
 /// Text as it may stand at the end of a line: it must neither end the line nor join the next one to
 /// it. Newlines become `_`, and a blank follows a last backslash.
 pub(crate) fn on_a_line(name: &str) -> Cow<'_, str> {

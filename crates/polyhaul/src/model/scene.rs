@@ -1,6 +1,6 @@
 //! Scenes: meshes, the named objects that cut them into sections, and materials.
 
-use super::{Counts, Material, Mesh};
+use super::{Counts, Domain, Material, Mesh};
 
 /// Everything that one file, or one program, hands over.
 ///
@@ -117,6 +117,20 @@ impl Scene {
             }
         }
         totals
+    }
+
+    /// Whether an object is one as programs have it while it is edited, not as a file states it: with
+    /// a transform, material slots, or attributes of a domain. It is written as Blender writes an
+    /// evaluated mesh.
+    pub fn is_evaluated(&self, object: &Object) -> bool {
+        let of_mesh = self.meshes.get(object.mesh).is_some_and(|mesh| {
+            let domains = [mesh.uv_domain, mesh.normal_domain];
+            domains.into_iter().any(|domain| domain != Domain::Indexed)
+                || !mesh.face_materials.is_empty()
+                || !mesh.face_smooth.is_empty()
+                || !mesh.vertex_groups.is_empty()
+        });
+        of_mesh || object.transform.is_some() || object.materials.is_some()
     }
 
     /// The box around all finite positions; `None` where there are none.

@@ -45,6 +45,8 @@ fn stream(faces: &Elements, domain: Domain, what: &str, count: usize, positions:
     let corners = faces.corner_positions.len();
     let (wanted, of) = match domain {
         Domain::Indexed => return Ok(None),
+        // Nothing has no domain.
+        _ if count == 0 => return Ok(None),
         Domain::Corner => (corners, "corner"),
         Domain::Vertex => (positions, "position"),
         Domain::Face => (faces.len(), "face"),

@@ -11,12 +11,14 @@
 //! - [`index_attributes`]: attributes per corner, position or face become indexed ones
 
 mod arrays;
+pub(crate) mod dedup;
 mod domains;
 mod transform;
 mod triangulate;
 mod weld;
 
 pub use domains::index_attributes;
+pub(crate) use transform::axes_matrix;
 pub use transform::transform_axes;
 pub use triangulate::{TriangleMap, triangulate, triangulate_scene};
 pub use weld::{Welded, weld};

@@ -1,9 +1,13 @@
-//! Numbered chunks through a pool of workers, committed in order.
+//! Numbered chunks through a pool of workers, in stages.
 //!
-//! Workers take the next number, work into a pooled slot, and whoever finds the next number in
-//! line complete commits it while the others go on. The slots are the budget: there are only as
-//! many as the memory limit backs, and a worker without one waits. Nothing here knows what a
-//! chunk is; see [`super::chunk`] for text that is read and `formats::obj` for what is done with it.
+//! A stage is a part that workers do side by side, then a part that is done in the order of the
+//! numbers: whoever finds the next number in line does it while the others go on. Reading parses side
+//! by side, settles what crosses borders in order, and fills arrays side by side. Writing formats,
+//! cuts the text into blocks in order, compresses, and writes in order.
+//!
+//! The slots are the budget: there are only as many as the memory limit backs, and a worker without
+//! one waits. Nothing here knows what a chunk is; see [`super::chunk`] for text that is read,
+//! [`super::write`] for pages that are written, and `formats::obj` for what is done with them.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Cancel;
@@ -14,21 +18,24 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) trait Job: Sync {
     /// A pooled place for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
-    /// What the commits build, in order.
+    /// What the ordered parts build.
     type State: Send;
 
+    /// How many stages a chunk passes, at least one.
+    fn stages(&self) -> usize;
     /// Whether chunks must be taken one after another, as from a stream.
     fn takes_in_order(&self) -> bool;
+    /// Whether the last stage has an ordered part.
+    fn ends_in_order(&self) -> bool;
     /// A new slot; slots are reused, so this is called at most [`Crew::slots`] times.
     fn slot(&self) -> Result<Self::Slot>;
     /// Fills the slot with chunk `number`; `false` where there is none.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// The parallel work on a chunk.
-    fn work(&self, slot: &mut Self::Slot) -> Result<()>;
-    /// The ordered part: called once per chunk, in the order of the numbers, by one thread at a time.
-    fn commit(&self, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
-    /// What is left to do in parallel once the order is settled.
-    fn publish(&self, slot: &mut Self::Slot) -> Result<()>;
+    /// The parallel part of a stage.
+    fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
+    /// The ordered part of a stage: called once per chunk, in the order of the numbers, and never while
+    /// another ordered part runs.
+    fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
 }
 
 /// Who works on a job.
@@ -51,10 +58,26 @@ impl Crew {
     }
 }
 
-/// A chunk that was worked on and waits for its turn.
+/// A chunk whose parallel part is done and that waits for its turn.
 struct Waiting<S> {
     slot: S,
     result: Result<()>,
+}
+
+/// The ordered part of a stage.
+struct Turn<S> {
+    /// The chunk whose turn it is.
+    next: u64,
+    /// Chunks that wait: chunk `number` at `number % slots`. From the next one to the last one
+    /// all have a slot, so no two share a place.
+    waiting: Vec<Option<Waiting<S>>>,
+}
+
+/// A chunk that may be worked on in a stage.
+struct Ready<S> {
+    stage: usize,
+    number: u64,
+    slot: S,
 }
 
 struct Line<S> {
@@ -62,14 +85,13 @@ struct Line<S> {
     /// One past the last chunk, once that is known.
     end: u64,
     taking: bool,
-    next_commit: u64,
+    /// Whether an ordered part is being done.
     committing: bool,
-    /// Chunks that wait for their commit: chunk `number` at `number % slots`.
-    waiting: Vec<Option<Waiting<S>>>,
-    /// Chunks that were committed and wait for their publishing.
-    committed: Vec<(u64, S)>,
+    turns: Vec<Turn<S>>,
+    ready: Vec<Ready<S>>,
     free: Vec<S>,
     slots_made: usize,
+    /// Workers that are not waiting.
     busy: usize,
     /// The error of the lowest chunk.
     failed: Option<(u64, Error)>,
@@ -86,8 +108,8 @@ struct Shared<'a, J: Job> {
 
 /// What a worker does next.
 enum Step<S> {
-    Publish(u64, S),
-    Commit(u64, Waiting<S>),
+    Work(Ready<S>),
+    Commit(Ready<S>, Result<()>),
     Take(u64, S),
     Leave,
 }
@@ -97,31 +119,9 @@ enum Step<S> {
 /// With one thread everything runs on the caller's. Where the system refuses a thread the others
 /// do the work.
 pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
-    let mut free = with_room(crew.slots)?;
-    let mut waiting = with_room(crew.slots)?;
-    waiting.resize_with(crew.slots, || None);
-    // The first slot is made here: without one there is no progress, and its error is the job's.
-    free.push(job.slot()?);
-    let shared = Shared {
-        job,
-        crew,
-        cancel,
-        line: Mutex::new(Line {
-            next_take: 0,
-            end: u64::MAX,
-            taking: false,
-            next_commit: 0,
-            committing: false,
-            waiting,
-            committed: with_room(crew.slots)?,
-            free,
-            slots_made: 1,
-            busy: 0,
-            failed: None,
-        }),
-        changed: Condvar::new(),
-        state: Mutex::new(state),
-    };
+    let line = Line::new(job.stages(), crew.slots, job.slot()?)?;
+    let (line, changed, state) = (Mutex::new(line), Condvar::new(), Mutex::new(state));
+    let shared = Shared { job, crew, cancel, line, changed, state };
     std::thread::scope(|scope| {
         for _ in 1..crew.threads {
             if std::thread::Builder::new().spawn_scoped(scope, || shared.worker()).is_err() {
@@ -149,39 +149,23 @@ impl<J: Job> Shared<'_, J> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where chunk `number` waits.
-    fn place(&self, number: u64) -> usize {
-        (number % self.crew.slots as u64) as usize
-    }
-
     /// A worker's life. A panic in the job is caught: it must not leave the others waiting.
     fn worker(&self) {
-        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| self.steps())).is_err() {
             let mut line = self.lock();
-            let error = Error::new(ErrorKind::Internal, "a worker panicked; this is a fault of polyhaul");
-            let lowest = line.next_commit;
-            line.fail(lowest, error);
-            line.busy = 0;
-            line.committing = false;
-            line.taking = false;
+            line.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a fault of polyhaul"));
+            line.busy = line.busy.saturating_sub(1);
+            (line.taking, line.committing) = (false, false);
             drop(line);
             self.changed.notify_all();
         }
     }
 
-    fn work(&self) {
+    fn steps(&self) {
         loop {
             match self.next_step() {
-                Step::Publish(number, mut slot) => {
-                    let result = self.job.publish(&mut slot);
-                    let mut line = self.lock();
-                    line.busy = line.busy.saturating_sub(1);
-                    if let Err(error) = result {
-                        line.fail(number, error);
-                    }
-                    line.free.push(slot);
-                }
-                Step::Commit(number, waiting) => self.commit(number, waiting),
+                Step::Work(ready) => self.work(ready),
+                Step::Commit(ready, result) => self.commit(ready, result),
                 Step::Take(number, slot) => self.take(number, slot),
                 Step::Leave => return,
             }
@@ -189,48 +173,59 @@ impl<J: Job> Shared<'_, J> {
         }
     }
 
-    fn commit(&self, number: u64, waiting: Waiting<J::Slot>) {
-        let Waiting { mut slot, result } = waiting;
+    fn work(&self, Ready { stage, number, mut slot }: Ready<J::Slot>) {
+        let result = self.job.work(stage, &mut slot);
+        let mut line = self.lock();
+        line.busy -= 1;
+        if stage + 1 == line.turns.len() && !self.job.ends_in_order() {
+            line.free.push(slot);
+            if let Err(error) = result {
+                line.fail(number, error);
+            }
+        } else {
+            line.turns[stage].wait(number, Waiting { slot, result });
+        }
+    }
+
+    fn commit(&self, Ready { stage, number, mut slot }: Ready<J::Slot>, result: Result<()>) {
         let result = result.and_then(|()| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            self.job.commit(&mut state, &mut slot)
+            self.job.commit(stage, &mut state, &mut slot)
         });
         let mut line = self.lock();
-        line.busy = line.busy.saturating_sub(1);
+        line.busy -= 1;
         line.committing = false;
-        line.next_commit += 1;
+        line.turns[stage].next += 1;
         match result {
-            Ok(()) => line.committed.push((number, slot)),
             Err(error) => line.fail(number, error),
+            Ok(()) if stage + 1 == line.turns.len() => line.free.push(slot),
+            Ok(()) => line.ready.push(Ready { stage: stage + 1, number, slot }),
         }
     }
 
     fn take(&self, number: u64, mut slot: J::Slot) {
         let taken = self.job.take(number, &mut slot);
-        if self.job.takes_in_order() {
-            let mut line = self.lock();
-            line.taking = false;
-            if !matches!(taken, Ok(true)) {
-                line.end = line.end.min(number + u64::from(taken.is_err()));
+        let mut line = self.lock();
+        line.taking = false;
+        match taken {
+            Ok(true) => {
+                drop(line);
+                if self.job.takes_in_order() {
+                    self.changed.notify_all();
+                }
+                self.work(Ready { stage: 0, number, slot });
             }
-            drop(line);
-            self.changed.notify_all();
-        }
-        let result = match taken {
-            Ok(true) => self.job.work(&mut slot),
             Ok(false) => {
-                let mut line = self.lock();
-                line.busy = line.busy.saturating_sub(1);
+                line.busy -= 1;
                 line.end = line.end.min(number);
                 line.free.push(slot);
-                return;
             }
-            Err(error) => Err(error),
-        };
-        let mut line = self.lock();
-        line.busy = line.busy.saturating_sub(1);
-        let place = self.place(number);
-        line.waiting[place] = Some(Waiting { slot, result });
+            Err(error) => {
+                line.busy -= 1;
+                line.end = line.end.min(number + 1);
+                line.turns[0].wait(number, Waiting { slot, result: Err(error) });
+            }
+        }
     }
 
     /// The most useful thing that can be done now; waits where there is none.
@@ -241,50 +236,35 @@ impl<J: Job> Shared<'_, J> {
                 line.fail(0, Error::cancelled());
             }
             if let Some(step) = self.try_step(&mut line) {
-                line.busy += usize::from(!matches!(step, Step::Leave));
+                line.busy += 1;
                 return step;
+            }
+            if line.busy == 0 {
+                // Nobody is at work and nothing can be begun: that stays so.
+                return Step::Leave;
             }
             line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
-        // After a failure what was committed before it is still published: an error of a lower chunk wins.
-        if let Some((number, slot)) = line.committed.pop() {
-            return Some(Step::Publish(number, slot));
-        }
-        if line.failed.is_some() {
-            return (line.busy == 0).then_some(Step::Leave);
-        }
-        let place = self.place(line.next_commit);
-        if !line.committing
-            && let Some(waiting) = line.waiting[place].take()
-        {
-            line.committing = true;
-            return Some(Step::Commit(line.next_commit, waiting));
-        }
-        if line.next_commit >= line.end && line.busy == 0 {
-            return Some(Step::Leave);
-        }
-        self.try_take(line)
+        let step = line.next_commit().map(|(ready, result)| Step::Commit(ready, result));
+        step.or_else(|| line.next_ready().map(Step::Work)).or_else(|| self.try_take(line))
     }
 
     fn try_take(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
         let in_order = self.job.takes_in_order();
-        let ahead = line.next_take - line.next_commit;
-        if line.next_take >= line.end || in_order && line.taking || ahead >= self.crew.slots as u64 {
+        if line.failed.is_some() || line.next_take >= line.end || in_order && line.taking {
             return None;
         }
         let slot = match line.free.pop() {
             Some(slot) => slot,
-            None if line.slots_made < self.crew.slots => match self.job.slot() {
-                Ok(slot) => {
-                    line.slots_made += 1;
-                    slot
-                }
-                // Memory is short: go on with the slots there are.
-                Err(_) => return None,
-            },
+            None if line.slots_made < self.crew.slots => {
+                // Where memory is short the slots there are must do.
+                let slot = self.job.slot().ok()?;
+                line.slots_made += 1;
+                slot
+            }
             None => return None,
         };
         line.taking = in_order;
@@ -293,7 +273,78 @@ impl<J: Job> Shared<'_, J> {
     }
 }
 
+impl<S> Turn<S> {
+    fn new(slots: usize) -> Result<Turn<S>> {
+        let mut waiting = with_room(slots)?;
+        waiting.resize_with(slots, || None);
+        Ok(Turn { next: 0, waiting })
+    }
+
+    /// Chunk `number` waits for its turn.
+    fn wait(&mut self, number: u64, waiting: Waiting<S>) {
+        let place = (number % self.waiting.len() as u64) as usize;
+        self.waiting[place] = Some(waiting);
+    }
+
+    /// The chunk whose turn it is, if it is there.
+    fn take(&mut self) -> Option<Waiting<S>> {
+        let place = (self.next % self.waiting.len() as u64) as usize;
+        self.waiting[place].take()
+    }
+}
+
 impl<S> Line<S> {
+    /// The first slot is made before: without one there is no progress, and its error is the job's.
+    fn new(stages: usize, slots: usize, first: S) -> Result<Line<S>> {
+        let (mut turns, mut free) = (with_room(stages)?, with_room(slots)?);
+        for _ in 0..stages {
+            turns.push(Turn::new(slots)?);
+        }
+        free.push(first);
+        Ok(Line {
+            next_take: 0,
+            end: u64::MAX,
+            taking: false,
+            committing: false,
+            turns,
+            ready: with_room(slots)?,
+            free,
+            slots_made: 1,
+            busy: 0,
+            failed: None,
+        })
+    }
+
+    /// Whether a chunk is still to be worked on: after a failure only those before it are, since an
+    /// error of a lower chunk wins.
+    fn counts(&self, number: u64) -> bool {
+        self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest)
+    }
+
+    /// The next ordered part, of the latest stage that has one.
+    fn next_commit(&mut self) -> Option<(Ready<S>, Result<()>)> {
+        if self.committing {
+            return None;
+        }
+        for stage in (0..self.turns.len()).rev() {
+            let number = self.turns[stage].next;
+            if self.counts(number)
+                && let Some(Waiting { slot, result }) = self.turns[stage].take()
+            {
+                self.committing = true;
+                return Some((Ready { stage, number, slot }, result));
+            }
+        }
+        None
+    }
+
+    /// A chunk to be worked on.
+    fn next_ready(&mut self) -> Option<Ready<S>> {
+        let ready = self.ready.pop()?;
+        // After a failure what comes behind it is dropped.
+        if self.counts(ready.number) { Some(ready) } else { self.next_ready() }
+    }
+
     /// Keeps the error of the lowest chunk.
     fn fail(&mut self, number: u64, error: Error) {
         if self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
@@ -311,6 +362,7 @@ mod tests {
     struct Numbers {
         count: u64,
         in_order: bool,
+        ends_in_order: bool,
         fail_work: Vec<u64>,
         fail_publish: Vec<u64>,
         panic_at: Option<u64>,
@@ -320,7 +372,16 @@ mod tests {
     impl Numbers {
         fn new(count: u64, in_order: bool) -> Numbers {
             let (fail_work, fail_publish) = (Vec::new(), Vec::new());
-            Numbers { count, in_order, fail_work, fail_publish, panic_at: None, published: AtomicU64::new(0) }
+            let ends_in_order = count % 3 != 0;
+            Numbers {
+                count,
+                in_order,
+                ends_in_order,
+                fail_work,
+                fail_publish,
+                panic_at: None,
+                published: AtomicU64::new(0),
+            }
         }
     }
 
@@ -330,8 +391,14 @@ mod tests {
 
     impl Job for Numbers {
         type Slot = u64;
-        type State = Vec<u64>;
+        type State = [Vec<u64>; 2];
 
+        fn stages(&self) -> usize {
+            2
+        }
+        fn ends_in_order(&self) -> bool {
+            self.ends_in_order
+        }
         fn takes_in_order(&self) -> bool {
             self.in_order
         }
@@ -342,19 +409,19 @@ mod tests {
             *slot = number;
             Ok(number < self.count)
         }
-        fn work(&self, slot: &mut u64) -> Result<()> {
+        fn work(&self, stage: usize, slot: &mut u64) -> Result<()> {
+            if stage == 1 {
+                self.published.fetch_add(1, Ordering::Relaxed);
+                return if self.fail_publish.contains(slot) { failure(*slot) } else { Ok(()) };
+            }
             assert_ne!(Some(*slot), self.panic_at, "a planted panic");
             // Uneven work, so that chunks finish out of order.
             (0..(*slot % 7) * 2000).for_each(|n| _ = std::hint::black_box(n));
             if self.fail_work.contains(slot) { failure(*slot) } else { Ok(()) }
         }
-        fn commit(&self, state: &mut Vec<u64>, slot: &mut u64) -> Result<()> {
-            state.push(*slot);
+        fn commit(&self, stage: usize, state: &mut [Vec<u64>; 2], slot: &mut u64) -> Result<()> {
+            state[stage].push(*slot);
             Ok(())
-        }
-        fn publish(&self, slot: &mut u64) -> Result<()> {
-            self.published.fetch_add(1, Ordering::Relaxed);
-            if self.fail_publish.contains(slot) { failure(*slot) } else { Ok(()) }
         }
     }
 
@@ -366,10 +433,11 @@ mod tests {
     #[test]
     fn chunks_are_committed_in_order_and_all_are_published() {
         for crew in crews() {
-            for (count, in_order) in [(0, false), (1, true), (500, false), (500, true)] {
-                let (job, mut state) = (Numbers::new(count, in_order), Vec::new());
+            for (count, in_order) in [(0, false), (1, true), (500, false), (501, true)] {
+                let (job, mut state) = (Numbers::new(count, in_order), Default::default());
                 run(&job, &mut state, crew, &Cancel::default()).unwrap();
-                assert!(state.iter().copied().eq(0..count), "{crew:?}");
+                assert!(state[0].iter().copied().eq(0..count), "{crew:?}");
+                assert!(state[1].iter().copied().eq(0..if job.ends_in_order { count } else { 0 }), "{crew:?}");
                 assert_eq!(job.published.into_inner(), count);
             }
         }
@@ -378,11 +446,11 @@ mod tests {
     #[test]
     fn the_error_of_the_lowest_chunk_wins_whoever_meets_it_first() {
         for crew in crews() {
-            for _ in 0..20 {
-                let mut job = Numbers::new(200, false);
+            for round in 0..20 {
+                let mut job = Numbers::new(200 + round, false);
                 job.fail_work = vec![60, 41, 150];
                 job.fail_publish = vec![38, 39];
-                let error = run(&job, &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
+                let error = run(&job, &mut Default::default(), crew, &Cancel::default()).unwrap_err();
                 assert_eq!(error.diagnostic().message, "chunk 38", "{crew:?}");
             }
         }
@@ -393,7 +461,7 @@ mod tests {
         for crew in crews() {
             let mut job = Numbers::new(100, crew.threads % 2 == 0);
             job.panic_at = Some(30);
-            let error = run(&job, &mut Vec::new(), crew, &Cancel::default()).unwrap_err();
+            let error = run(&job, &mut Default::default(), crew, &Cancel::default()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Internal);
         }
     }
@@ -403,10 +471,10 @@ mod tests {
         for crew in crews() {
             let cancel = Cancel::default();
             cancel.cancel();
-            let mut state = Vec::new();
+            let mut state: [Vec<u64>; 2] = Default::default();
             let error = run(&Numbers::new(u64::MAX, false), &mut state, crew, &cancel).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Cancelled);
-            assert!(state.is_empty());
+            assert!(state[0].is_empty());
         }
     }
 

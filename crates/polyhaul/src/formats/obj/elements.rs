@@ -1,9 +1,10 @@
 //! Faces, lines and points as text, and the state lines between them.
 
 use super::plan::{GROUP, Held, Key, MATERIAL, Planned, SMOOTHING, Section, state_runs};
-use super::writer::{Out, Text};
+use super::writer::Text;
 use crate::error::Result;
 use crate::formats::names;
+use crate::formats::out::Out;
 use crate::model::{Counts, Elements, NONE};
 use polyhaul_text::format::{IndexLine, Page};
 use std::ops::Range;
@@ -73,14 +74,14 @@ impl<'a> StateLines<'a> {
     }
 }
 
-fn state_number(page: &mut Page<'_>, prefix: &[u8], value: u32) {
+pub(super) fn state_number(page: &mut Page<'_>, prefix: &[u8], value: u32) {
     page.bytes(prefix);
     page.u32(value);
     page.byte(b'\n');
 }
 
 /// A keyword, a blank and a name; without a name the blank stays, as Blender has it, unless `bare`.
-fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
+pub(super) fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
     page.bytes(keyword);
     if !bare {
         page.byte(b' ');
@@ -137,28 +138,17 @@ fn each(state: &mut StateLines<'_>, corners: &CornerText<'_>, range: Range<u32>,
     Ok(())
 }
 
-/// How corners are written: the lines for each form, made once.
+/// How the corners of a mesh are written.
 struct CornerText<'a> {
     elements: &'a Elements,
-    add: [u32; 3],
     has_uvs: bool,
     has_normals: bool,
-    joined: IndexLine<'a>,
-    position_normal: IndexLine<'a>,
-    keyword: &'a [u8],
+    forms: CornerForms<'a>,
 }
 
 impl<'a> CornerText<'a> {
     fn new(keyword: &'a [u8], elements: &'a Elements, planned: &Planned, has_uvs: bool, has_normals: bool) -> Self {
-        CornerText {
-            elements,
-            add: planned.bases.add,
-            has_uvs,
-            has_normals,
-            joined: IndexLine::new(keyword),
-            position_normal: IndexLine::new(keyword).double_joint(b'/'),
-            keyword,
-        }
+        CornerText { elements, has_uvs, has_normals, forms: CornerForms::new(keyword, planned.bases.add) }
     }
 
     /// Writes an element; `false` where it does not fit.
@@ -169,6 +159,29 @@ impl<'a> CornerText<'a> {
         let positions = &elements.corner_positions[corners.clone()];
         let uvs = if self.has_uvs { &elements.corner_uvs[corners.clone()] } else { &[] };
         let normals = if self.has_normals { &elements.corner_normals[corners] } else { &[] };
+        self.forms.line(page, positions, uvs, normals)
+    }
+}
+
+/// The lines for each form of a corner, made once.
+pub(super) struct CornerForms<'a> {
+    add: [u32; 3],
+    joined: IndexLine<'a>,
+    position_normal: IndexLine<'a>,
+    keyword: &'a [u8],
+}
+
+impl<'a> CornerForms<'a> {
+    /// Forms that begin with `keyword` and add to indices of positions, uvs and normals; sums wrap.
+    pub(super) fn new(keyword: &'a [u8], add: [u32; 3]) -> Self {
+        let (joined, position_normal) = (IndexLine::new(keyword), IndexLine::new(keyword).double_joint(b'/'));
+        CornerForms { add, joined, position_normal, keyword }
+    }
+
+    /// Writes the line of an element; `false` where it does not fit. Without uvs or normals their
+    /// slices are empty.
+    #[inline]
+    pub(super) fn line(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) -> bool {
         let [add, add_uv, add_normal] = self.add;
         let position = |i: &u32| i.wrapping_add(add);
         let before = page.len();

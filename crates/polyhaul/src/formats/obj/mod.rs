@@ -21,6 +21,7 @@
 mod assemble;
 mod curves;
 mod elements;
+mod evaluated;
 mod parse;
 mod parsed;
 mod place;

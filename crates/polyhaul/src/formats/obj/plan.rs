@@ -3,6 +3,7 @@
 //! The plan is made from the scene and the options alone, so chunk borders and state lines do not
 //! depend on threads. It holds no text but names: [`super::writer`] formats the pieces.
 
+use super::writer::Written;
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 use crate::options::ObjOptions;
@@ -71,6 +72,9 @@ pub(super) const MATERIAL: usize = 2;
 /// The value of a group of another mesh: groups are numbered per mesh.
 const OTHER_GROUP: u32 = NONE - 1;
 
+/// What no run states.
+const UNKNOWN: u32 = NONE - 2;
+
 impl Default for Held {
     /// What holds at the begin of a file: smoothing is off, and there is neither group nor material.
     fn default() -> Self {
@@ -100,14 +104,9 @@ pub(super) struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// The positions that are written inside of one of its curves: those up to the next curve.
+    /// The positions that are written inside of one of its curves.
     pub(super) fn curve_positions(&self, curve: usize) -> Range<u32> {
-        let object = self.object;
-        let begin =
-            |curve: usize| self.mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
-        let start = if curve == object.start.curves as usize { object.start.positions } else { begin(curve) };
-        let is_last = curve + 1 == object.end.curves as usize;
-        start..if is_last { object.end.positions } else { begin(curve + 1).max(start) }
+        curve_positions(self.object, self.mesh, curve)
     }
 
     /// A curve may use the positions that are written by then.
@@ -148,15 +147,24 @@ impl Section<'_> {
     }
 }
 
+/// The positions that are written inside of a curve of an object: those up to the next curve.
+pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Range<u32> {
+    let begin = |curve: usize| mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
+    let start = if curve == object.start.curves as usize { object.start.positions } else { begin(curve) };
+    let is_last = curve + 1 == object.end.curves as usize;
+    start..if is_last { object.end.positions } else { begin(curve + 1).max(start) }
+}
+
 pub(super) struct Plan<'a> {
     scene: &'a Scene,
     options: &'a ObjOptions,
-    objects: Cow<'a, [Object]>,
+    objects: &'a [Object],
     planned: Vec<Planned>,
     /// The cost of all objects before each, and at last of all.
     starts: Vec<u64>,
     /// Per mesh: what the names of state lines take, up to each run.
     names: Vec<NameCosts>,
+    written: Written,
 }
 
 /// The bytes of the names in a mesh's state lines before each run: groups and materials. Names may be
@@ -221,6 +229,11 @@ impl Held {
         self
     }
 
+    /// What no element means, so that the next one states everything.
+    pub(super) fn unknown() -> Held {
+        Held { runs: [None; 3], values: [UNKNOWN; 3] }
+    }
+
     /// The same text, seen from another mesh.
     fn in_another_mesh(mut self) -> Held {
         self.runs = [None; 3];
@@ -232,38 +245,49 @@ impl Held {
 }
 
 impl<'a> Plan<'a> {
-    /// The plan of a scene.
-    pub(super) fn new(scene: &'a Scene, materials: &[Material], options: &'a ObjOptions) -> Result<Plan<'a>> {
-        let objects = objects(scene)?;
+    /// The plan of objects of a scene; `written` comes before them.
+    pub(super) fn new(
+        scene: &'a Scene,
+        objects: &'a [Object],
+        materials: &[Material],
+        options: &'a ObjOptions,
+        mut written: Written,
+    ) -> Result<Plan<'a>> {
         let mut names = Vec::new();
         for mesh in &scene.meshes {
             try_push(&mut names, NameCosts::new(mesh, materials)?, "the plan")?;
         }
-        let mut plan = Plan { scene, options, objects, planned: Vec::new(), starts: Vec::new(), names };
-        let tiled = tiled_meshes(scene, &plan.objects)?;
-        let count = plan.objects.len();
+        let tiled = tiled_meshes(scene, objects)?;
+        let (planned, starts) = (Vec::new(), Vec::new());
+        let mut plan = Plan { scene, options, objects, planned, starts, names, written };
+        let count = objects.len();
         plan.planned.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
         plan.starts.try_reserve_exact(count + 1).map_err(|_| Error::memory("the plan"))?;
         plan.starts.push(0);
-        let (mut written, mut held, mut mesh_before) = ([0u64; 3], Held::default(), None);
-        for number in 0..count {
-            let object = &plan.objects[number];
+        let mut mesh_before = None;
+        for (number, object) in objects.iter().enumerate() {
             if !tiled[object.mesh] {
                 check_self_contained(&scene.meshes[object.mesh], object)?;
             }
             if mesh_before.replace(object.mesh) != Some(object.mesh) {
-                held = held.in_another_mesh();
+                written.held = written.held.in_another_mesh();
             }
             let bases = bases(object, options, &mut written)?;
-            let entering = held.after_header(object, &scene.meshes[object.mesh]);
+            let entering = written.held.after_header(object, &scene.meshes[object.mesh]);
             plan.planned.push(Planned { bases, entering });
             let section = plan.section(number as u32);
             section.check_curves()?;
-            held = section.after();
+            written.held = section.after();
             let cost = plan.pieces(number as u32).last().map_or(0, |piece| piece.start + plan.cost_of(piece));
             plan.starts.push(cost.max(plan.starts[number]));
         }
+        plan.written = written;
         Ok(plan)
+    }
+
+    /// What the file holds after these objects.
+    pub(super) fn written(&self) -> Written {
+        self.written
     }
 
     /// An object and what is known of it.
@@ -374,7 +398,7 @@ fn bytes_per_corner(elements: &Elements) -> u32 {
 }
 
 /// The objects of a scene; where it has none, each mesh is one.
-fn objects(scene: &Scene) -> Result<Cow<'_, [Object]>> {
+pub(super) fn objects(scene: &Scene) -> Result<Cow<'_, [Object]>> {
     if !scene.objects.is_empty() {
         return Ok(Cow::Borrowed(&scene.objects));
     }
@@ -390,17 +414,11 @@ fn objects(scene: &Scene) -> Result<Cow<'_, [Object]>> {
 ///
 /// Where the objects of a mesh cover it from end to end, its arrays are written once and keep their
 /// order, and any object may use any of it. Otherwise each object brings its own elements along.
-fn bases(object: &Object, options: &ObjOptions, written: &mut [u64; 3]) -> Result<Bases> {
+fn bases(object: &Object, options: &ObjOptions, written: &mut Written) -> Result<Bases> {
     let (start, end) = (streams(object.start), streams(object.end));
     let exported = [true, options.export_uv, options.export_normals];
-    let add = std::array::from_fn(|i| (written[i] as u32).wrapping_sub(start[i]).wrapping_add(1));
-    for i in 0..3 {
-        written[i] += if exported[i] { u64::from(end[i] - start[i]) } else { 0 };
-    }
-    if written.iter().any(|&count| count >= u64::from(NONE)) {
-        let message = "OBJ files of more than 2^32 - 2 positions, uvs or normals are not written";
-        return Err(Error::new(ErrorKind::Limit, message));
-    }
+    let add = std::array::from_fn(|i| (written.counts[i] as u32).wrapping_sub(start[i]).wrapping_add(1));
+    written.add(std::array::from_fn(|i| if exported[i] { (end[i] - start[i]) as usize } else { 0 }))?;
     Ok(Bases { add })
 }
 

@@ -118,6 +118,14 @@ impl Job for ObjJob<'_, '_> {
     type Slot = Slot;
     type State = State;
 
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn ends_in_order(&self) -> bool {
+        false
+    }
+
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
     }
@@ -132,13 +140,18 @@ impl Job for ObjJob<'_, '_> {
         self.chunks.take(number, &mut slot.text)
     }
 
-    fn work(&self, slot: &mut Slot) -> Result<()> {
+    /// Parses; then, when it is known what came before, fills the arrays.
+    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
+        if stage == 1 {
+            return self.publish(slot);
+        }
         let Slot { text, index, parsed, .. } = slot;
         let text = ChunkText { padded: text.padded(), start: text.start, end: text.end };
         self.parser.parse(text, &mut index[0], parsed)
     }
 
-    fn commit(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+    /// Settles what crosses the borders of chunks and gives the chunk its places in the arrays.
+    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
         self.relate(state, slot)?;
         let excess = self.excess(state, slot);
         state.settle(slot, excess, self)?;
@@ -150,7 +163,9 @@ impl Job for ObjJob<'_, '_> {
         self.report(state, slot.text.offset + slot.text.len() as u64);
         Ok(())
     }
+}
 
+impl ObjJob<'_, '_> {
     fn publish(&self, slot: &mut Slot) -> Result<()> {
         let largest = self.columns.publish(slot)?;
         if largest.iter().zip(slot.places.known()).any(|(&largest, known)| largest > known) {
@@ -162,9 +177,7 @@ impl Job for ObjJob<'_, '_> {
         slot.text.shrink(self.slot_bytes);
         Ok(())
     }
-}
 
-impl ObjJob<'_, '_> {
     /// Gives indices that count backwards their values. One that points before the file's start is broken.
     fn relate(&self, state: &State, slot: &mut Slot) -> Result<()> {
         let counts = [state.counts.positions, state.counts.uvs, state.counts.normals];

@@ -1,15 +1,16 @@
 //! A scene to OBJ text in Blender's dialect: the job that the pipeline runs, chunk by chunk.
 //!
 //! The order of things is in [`super::plan`], state lines and corners are in [`super::elements`];
-//! here are numbers, headers, curves, and the buffer that they go to.
+//! here are numbers, headers and curves.
 
-use super::elements;
-use super::plan::{Piece, PieceKind, Plan, Section};
-use crate::error::{Error, Result};
+use super::plan::{self, Held, Piece, PieceKind, Plan, Section};
+use super::{elements, evaluated};
+use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::names;
-use crate::model::{Curve, Material, Mesh, Object, ObjectKind, Scene};
+use crate::formats::out::Out;
+use crate::model::{Curve, Material, Mesh, NONE, Object, ObjectKind, Scene};
 use crate::options::{Digits, ObjOptions, RunOptions};
-use crate::pipeline::run::{Crew, Job, run};
+use crate::pipeline::write::{Pages, Writing};
 use polyhaul_text::format::{FixedLine, MAX_FIXED_F32, Page};
 
 /// About how many bytes of text a chunk has: one `write` call each.
@@ -17,102 +18,107 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Text may be longer than planned; a slot is counted with room for that.
 const SLOT_FACTOR: usize = 4;
 
-/// Where the text goes, in order.
-pub(crate) type Write<'a> = &'a mut (dyn FnMut(&[u8]) -> Result<()> + Send);
-
-struct ObjJob<'a> {
+struct PlanPages<'a> {
     plan: Plan<'a>,
-    text: Text<'a>,
-    library: Option<&'a str>,
+    text: &'a Text<'a>,
     chunk_cost: u64,
-    run: &'a RunOptions,
 }
 
 /// What formatting needs to know.
+#[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) materials: &'a [Material],
     pub(super) options: &'a ObjOptions,
 }
 
-struct State<'a> {
-    write: Write<'a>,
-    done: u64,
-}
-
-/// The text of a chunk. It grows to what the longest chunk takes and is reused.
-#[derive(Default)]
-pub(super) struct Out {
-    bytes: Vec<u8>,
-    len: usize,
-}
-
-impl Out {
-    /// Formats into the spare room; where `format` says that it was not enough, it is called
-    /// again with more.
-    pub(super) fn format(&mut self, mut format: impl FnMut(&mut Page<'_>) -> bool) -> Result<()> {
-        loop {
-            let mut page = Page::new(&mut self.bytes[self.len..]);
-            let done = format(&mut page);
-            let written = page.len();
-            self.len += written;
-            if done {
-                return Ok(());
-            }
-            self.grow()?;
-        }
-    }
-
-    /// As [`Out::format`] for what is written as a whole.
-    pub(super) fn whole(&mut self, mut write: impl FnMut(&mut Page<'_>)) -> Result<()> {
-        self.format(|page| page.whole(&mut write))
-    }
-
-    fn grow(&mut self) -> Result<()> {
-        let wanted = (self.bytes.len() * 2).max(CHUNK_BYTES * 2);
-        let more = wanted - self.bytes.len();
-        self.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of text"))?;
-        self.bytes.resize(wanted, 0);
-        Ok(())
-    }
-}
-
 /// A chunk in flight.
-pub(super) struct Slot {
+struct Slot {
     pieces: Vec<Piece>,
     out: Out,
 }
 
-/// Writes `scene` as OBJ text; `materials` are those that its runs name, and `library` is what the
-/// `mtllib` line says.
-///
-/// Returns how many threads worked.
+/// How much of each array the file holds so far, and what its state lines say.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Written {
+    /// Positions, uvs, normals.
+    pub(super) counts: [u64; 3],
+    pub(super) held: Held,
+}
+
+impl Written {
+    /// Adds what an object brings along; indices are 32-bit numbers.
+    pub(super) fn add(&mut self, counts: [usize; 3]) -> Result<()> {
+        for (sum, count) in self.counts.iter_mut().zip(counts) {
+            *sum += count as u64;
+        }
+        if self.counts.iter().any(|&count| count >= u64::from(NONE)) {
+            let message = "OBJ files of more than 2^32 - 2 positions, uvs or normals are not written";
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(())
+    }
+}
+
+/// Writes `scene` as OBJ text; `materials` are those that its runs and slots name, and `library` is
+/// what the `mtllib` line says.
 pub(crate) fn write(
     scene: &Scene,
     materials: &[Material],
     library: Option<&str>,
     options: &ObjOptions,
     run_options: &RunOptions,
-    write: Write<'_>,
-) -> Result<usize> {
-    let plan = Plan::new(scene, materials, options)?;
-    let chunk_bytes = run_options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
-    let chunk_cost = chunk_bytes as u64;
-    let chunk_count = usize::try_from(plan.cost() / chunk_cost + 1).unwrap_or(usize::MAX);
-    let threads = run_options.worker_threads().min(chunk_count);
-    let slot_bytes = SLOT_FACTOR * chunk_bytes.max(CHUNK_BYTES / 4);
-    let crew = Crew::new(threads, run_options.memory_limit, slot_bytes);
-    let job = ObjJob { plan, text: Text { materials, options }, library, chunk_cost, run: run_options };
-    let mut state = State { write, done: 0 };
-    run(&job, &mut state, crew, &run_options.cancel)?;
-    Ok(crew.threads)
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
+    writing.begin(file_header(library)?);
+    let objects = plan::objects(scene)?;
+    let text = Text { materials, options };
+    let mut written = Written::default();
+    // Blender's way and as it was read: neighbours of a kind go together.
+    let evaluated = |object: &Object| scene.is_evaluated(object);
+    for batch in objects.chunk_by(|a, b| evaluated(a) == evaluated(b)) {
+        written = match batch.first().is_some_and(evaluated) {
+            true => evaluated::write(scene, batch, &text, run_options, written, writing)?,
+            false => as_read(scene, batch, &text, run_options, written, writing)?,
+        };
+    }
+    Ok(())
 }
 
-impl<'s> Job for ObjJob<'s> {
-    type Slot = Slot;
-    type State = State<'s>;
+/// Writes objects as they are in their meshes' arrays.
+fn as_read(
+    scene: &Scene,
+    objects: &[Object],
+    text: &Text<'_>,
+    run_options: &RunOptions,
+    written: Written,
+    writing: &mut Writing<'_, '_>,
+) -> Result<Written> {
+    let plan = Plan::new(scene, objects, text.materials, text.options, written)?;
+    let chunk_bytes = chunk_bytes(run_options);
+    let written = plan.written();
+    writing.expect(plan.cost());
+    let count = plan.cost() / chunk_bytes as u64 + 1;
+    let pages = PlanPages { plan, text, chunk_cost: chunk_bytes as u64 };
+    writing.pages(&pages, &mut (), count, slot_bytes(chunk_bytes))?;
+    Ok(written)
+}
 
-    fn takes_in_order(&self) -> bool {
-        false
+/// About how many bytes of text a chunk has.
+pub(super) fn chunk_bytes(options: &RunOptions) -> usize {
+    options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30)
+}
+
+/// What a slot is counted with.
+pub(super) fn slot_bytes(chunk_bytes: usize) -> usize {
+    SLOT_FACTOR * chunk_bytes.max(CHUNK_BYTES / 4)
+}
+
+impl Pages for PlanPages<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn stages(&self) -> usize {
+        1
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -121,21 +127,17 @@ impl<'s> Job for ObjJob<'s> {
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
         slot.pieces.clear();
-        slot.out.len = 0;
+        slot.out.clear();
         if number > 0 && number.saturating_mul(self.chunk_cost) >= self.plan.cost() {
             return Ok(false);
         }
         for piece in self.plan.chunk(number, self.chunk_cost) {
-            slot.pieces.try_reserve(1).map_err(|_| Error::memory("the plan"))?;
-            slot.pieces.push(piece);
-        }
-        if number == 0 {
-            file_header(&mut slot.out, self.library)?;
+            try_push(&mut slot.pieces, piece, "the plan")?;
         }
         Ok(true)
     }
 
-    fn work(&self, slot: &mut Slot) -> Result<()> {
+    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
         let Slot { pieces, out } = slot;
         for piece in pieces.iter() {
             self.text.piece(piece, self.plan.section(piece.object), out)?;
@@ -143,29 +145,26 @@ impl<'s> Job for ObjJob<'s> {
         Ok(())
     }
 
-    fn commit(&self, state: &mut State<'s>, slot: &mut Slot) -> Result<()> {
-        (state.write)(&slot.out.bytes[..slot.out.len])?;
-        state.done += slot.out.len as u64;
-        if let Some(progress) = &self.run.progress {
-            (progress.0)(state.done, Some(self.plan.cost().max(state.done)));
-        }
+    fn settle(&self, _: usize, (): &mut (), _: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
-    fn publish(&self, _: &mut Slot) -> Result<()> {
-        Ok(())
+    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+        slot.out.text()
     }
 }
 
-fn file_header(out: &mut Out, library: Option<&str>) -> Result<()> {
-    out.whole(|page| {
-        page.bytes(concat!("# polyhaul ", env!("CARGO_PKG_VERSION"), "\n").as_bytes());
-        if let Some(library) = library {
-            page.bytes(b"mtllib ");
-            page.bytes(names::written(library).as_bytes());
-            page.byte(b'\n');
-        }
-    })
+fn file_header(library: Option<&str>) -> Result<Vec<u8>> {
+    let library = library.map(names::written);
+    let mut head = Vec::new();
+    head.try_reserve_exact(64 + library.as_ref().map_or(0, |name| name.len()))?;
+    head.extend_from_slice(concat!("# polyhaul ", env!("CARGO_PKG_VERSION"), "\n").as_bytes());
+    if let Some(library) = library {
+        head.extend_from_slice(b"mtllib ");
+        head.extend_from_slice(library.as_bytes());
+        head.push(b'\n');
+    }
+    Ok(head)
 }
 
 impl Text<'_> {
@@ -195,28 +194,35 @@ impl Text<'_> {
     }
 
     fn positions(&self, mesh: &Mesh, range: std::ops::Range<usize>, out: &mut Out) -> Result<()> {
-        let has_colors = self.options.export_colors && !mesh.colors.is_empty();
-        if mesh.position_weights.is_empty() && !has_colors {
+        if mesh.position_weights.is_empty() && !self.has_colors(mesh) {
             return rows(out, b"v ", self.options.position_digits, &mesh.positions[range]);
         }
-        for index in range {
-            let weight = mesh.position_weights.get(index).copied().filter(|&weight| weight != 1.0);
-            let color = mesh.colors.get(index).filter(|color| has_colors && !color.iter().all(|c| c.is_nan()));
-            out.whole(|page| {
-                page.byte(b'v');
-                numbers(page, &mesh.positions[index], self.options.position_digits);
-                if let Some(&[red, green, blue, alpha]) = color {
-                    numbers(page, &[red, green, blue], self.options.color_digits);
-                    if alpha != 1.0 {
-                        numbers(page, &[alpha], self.options.color_digits);
-                    }
-                } else if let Some(weight) = weight {
-                    numbers(page, &[weight], self.options.position_digits);
+        range.into_iter().try_for_each(|index| self.position(mesh, index, mesh.positions[index], out))
+    }
+
+    /// Whether colours stand behind positions.
+    pub(super) fn has_colors(&self, mesh: &Mesh) -> bool {
+        self.options.export_colors && !mesh.colors.is_empty()
+    }
+
+    /// The line of a position, with its weight or colour.
+    pub(super) fn position(&self, mesh: &Mesh, index: usize, position: [f32; 3], out: &mut Out) -> Result<()> {
+        let weight = mesh.position_weights.get(index).copied().filter(|&weight| weight != 1.0);
+        let has_color = |color: &&[f32; 4]| self.has_colors(mesh) && !color.iter().all(|c| c.is_nan());
+        let color = mesh.colors.get(index).filter(has_color);
+        out.whole(|page| {
+            page.byte(b'v');
+            numbers(page, &position, self.options.position_digits);
+            if let Some(&[red, green, blue, alpha]) = color {
+                numbers(page, &[red, green, blue], self.options.color_digits);
+                if alpha != 1.0 {
+                    numbers(page, &[alpha], self.options.color_digits);
                 }
-                page.byte(b'\n');
-            })?;
-        }
-        Ok(())
+            } else if let Some(weight) = weight {
+                numbers(page, &[weight], self.options.position_digits);
+            }
+            page.byte(b'\n');
+        })
     }
 
     fn uvs(&self, mesh: &Mesh, range: std::ops::Range<usize>, out: &mut Out) -> Result<()> {
@@ -242,28 +248,36 @@ impl Text<'_> {
     fn curve(&self, section: Section<'_>, index: usize, out: &mut Out) -> Result<()> {
         let curve = &section.mesh.curves[index];
         let positions = section.curve_positions(index);
+        self.curve_head(curve, out)?;
+        self.positions(section.mesh, positions.start as usize..positions.end as usize, out)?;
+        let add = section.planned.bases.add[0];
+        self.curve_body(curve, add, positions.end.wrapping_add(add), out)
+    }
+
+    /// What stands before a curve's positions.
+    pub(super) fn curve_head(&self, curve: &Curve, out: &mut Out) -> Result<()> {
         out.whole(|page| {
             page.bytes(if curve.rational { b"cstype rat bspline\ndeg " } else { b"cstype bspline\ndeg " });
             page.u32(curve.degree);
             page.byte(b'\n');
-        })?;
-        self.positions(section.mesh, positions.start as usize..positions.end as usize, out)?;
-        let add = section.planned.bases.add[0];
-        let count = positions.end.wrapping_add(add);
-        out.whole(|page| curve_body(page, curve, add, count, self.options.position_digits))
+        })
     }
-}
 
-fn curve_body(page: &mut Page<'_>, curve: &Curve, add: u32, count: u32, digits: Digits) {
-    page.bytes(b"curv");
-    numbers(page, &curve.range, digits);
-    for point in &curve.control_points {
-        page.byte(b' ');
-        page.i64(i64::from(point.wrapping_add(add)) - i64::from(count));
+    /// What stands after a curve's positions, when `count` is one more than the file's last.
+    pub(super) fn curve_body(&self, curve: &Curve, add: u32, count: u32, out: &mut Out) -> Result<()> {
+        let digits = self.options.position_digits;
+        out.whole(|page| {
+            page.bytes(b"curv");
+            numbers(page, &curve.range, digits);
+            for point in &curve.control_points {
+                page.byte(b' ');
+                page.i64(i64::from(point.wrapping_add(add)) - i64::from(count));
+            }
+            page.bytes(b"\nparm u");
+            numbers(page, &curve.knots, digits);
+            page.bytes(b"\nend\n");
+        })
     }
-    page.bytes(b"\nparm u");
-    numbers(page, &curve.knots, digits);
-    page.bytes(b"\nend\n");
 }
 
 /// A blank before each number.
@@ -278,7 +292,7 @@ fn numbers(page: &mut Page<'_>, values: &[f32], digits: Digits) {
 }
 
 /// A line for each row: the prefix, then the numbers.
-fn rows<const N: usize>(out: &mut Out, prefix: &[u8], digits: Digits, rows: &[[f32; N]]) -> Result<()> {
+pub(super) fn rows<const N: usize>(out: &mut Out, prefix: &[u8], digits: Digits, rows: &[[f32; N]]) -> Result<()> {
     const { assert!(N * MAX_FIXED_F32 < CHUNK_BYTES) };
     let mut rest = rows;
     match digits {

@@ -1,0 +1,156 @@
+//! MB/s of plain bytes, reading and writing, for each format, one thread and two; zlib-rs and libdeflate beside it.
+//!
+//! Run with `cargo bench -p polyhaul-bytes --bench compress`, with the path of an OBJ file behind `--` or else on text that is made up.
+//! Fastest and middle of several rounds that take turns, so that a busy moment hits all alike.
+#![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
+
+use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
+use std::fmt::Write;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
+
+const ROUNDS: usize = 7;
+const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];
+
+type Task<'t> = (String, Box<dyn Fn() + 't>);
+
+fn main() {
+    let plain = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'))
+        .map_or_else(text, |path| std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}")));
+    println!("{} plain bytes", plain.len());
+    let members = CODECS.map(|codec| pack(codec, None, &plain, 1));
+    let whole = deflated(&plain);
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for (codec, packed) in CODECS.iter().zip(&members) {
+        println!("{codec}: {:.2} times smaller", plain.len() as f64 / packed.len() as f64);
+        tasks.push((format!("read {codec}, stream"), Box::new(|| stream(packed))));
+        for threads in [1, 2] {
+            tasks.push((format!("read {codec}, {threads} threads"), Box::new(move || sweep(packed, threads))));
+        }
+    }
+    tasks.push(("read gzip -6, one member, stream".into(), Box::new(|| stream(&whole))));
+    tasks.push(("  zlib-rs".into(), Box::new(|| zlib_rs_reads(&whole))));
+    tasks.push(("  libdeflate, as a whole".into(), Box::new(|| libdeflate_reads(&whole, plain.len()))));
+    for (codec, levels) in [(Codec::Gzip, &[1, 3, 6][..]), (Codec::Zstd, &[1, 3, 9]), (Codec::Lz4, &[1])] {
+        for &level in levels {
+            for threads in [1, 2] {
+                let plain = &plain;
+                let write = move || drop(black_box(pack(codec, Some(level), plain, threads)));
+                tasks.push((format!("write {codec} level {level}, {threads} threads"), Box::new(write)));
+            }
+        }
+    }
+    report(&tasks, plain.len());
+}
+
+fn report(tasks: &[Task<'_>], bytes: usize) {
+    let mut times = vec![Vec::new(); tasks.len()];
+    for _ in 0..ROUNDS {
+        for ((_, run), times) in tasks.iter().zip(&mut times) {
+            let begin = Instant::now();
+            run();
+            times.push(begin.elapsed().as_secs_f64());
+        }
+    }
+    for ((name, _), times) in tasks.iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        let rate = |time: f64| bytes as f64 / time / 1e6;
+        println!("{name:36} fastest {:6.0} MB/s   middle {:6.0} MB/s", rate(times[0]), rate(times[ROUNDS / 2]));
+    }
+}
+
+/// 30 MB as exporters write them: positions, uvs, normals and faces of a wavy grid.
+fn text() -> Vec<u8> {
+    const COLUMNS: usize = 400;
+    let mut text = String::new();
+    let (mut row, mut noise) = (0, 1u64);
+    while text.len() < 30_000_000 {
+        for column in 0..COLUMNS {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (u, v) = (column as f64 / COLUMNS as f64, row as f64 / COLUMNS as f64);
+            let z = (u * 9.0).sin() * (v * 7.0).cos() + (noise >> 50) as f64 * 1e-7;
+            let _ = writeln!(text, "v {:.6} {:.6} {z:.6}\nvt {u:.6} {v:.6}", u * 4.0 - 2.0, v * 4.0 - 2.0);
+            let _ = writeln!(text, "vn {:.4} {:.4} {:.4}", z * 0.3, u.cos() * 0.5, v.sin());
+        }
+        for a in (row * COLUMNS + 1..(row + 1) * COLUMNS).filter(|_| row > 0) {
+            let (b, c, d) = (a + 1, a + 1 - COLUMNS, a - COLUMNS);
+            let _ = writeln!(text, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c} {d}/{d}/{d}");
+        }
+        row += 1;
+    }
+    text.into_bytes()
+}
+
+fn pack(codec: Codec, level: Option<i32>, plain: &[u8], threads: usize) -> Vec<u8> {
+    let members: Vec<&[u8]> = plain.chunks(MEMBER_BYTES).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut encoder = Encoder::new(codec, level).unwrap();
+        let mut done = Vec::new();
+        while let Some(member) = members.get(next.fetch_add(1, Relaxed)) {
+            let mut packed = Vec::new();
+            encoder.encode(member, &mut packed).unwrap();
+            done.push((member.as_ptr() as usize, packed));
+        }
+        done
+    };
+    let mut all: Vec<_> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().flat_map(|handle| handle.join().unwrap()).collect()
+    });
+    all.sort();
+    all.into_iter().flat_map(|(_, packed)| packed).collect()
+}
+
+fn deflated(plain: &[u8]) -> Vec<u8> {
+    let mut packed = vec![0; plain.len() + 1000];
+    let mut deflate = zlib_rs::Deflate::new(6, true, 16 + 15);
+    deflate.compress(plain, &mut packed, zlib_rs::DeflateFlush::Finish).unwrap();
+    packed.truncate(deflate.total_out() as usize);
+    packed
+}
+
+/// Through a FIFO's worth of a reader, so that members make no difference.
+fn stream(packed: &[u8]) {
+    let source = Source::reader(Box::new(packed), "packed");
+    let source = decompressed(source, &DecompressLimits::default()).unwrap();
+    let mut block = vec![0; 1 << 20];
+    while source.read_next(black_box(&mut block)).unwrap() == block.len() {}
+}
+
+fn sweep(packed: &[u8], threads: usize) {
+    let source = decompressed(Source::memory(packed), &DecompressLimits::default()).unwrap();
+    let len = source.len().unwrap();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut block = vec![0; (1 << 20) + 4099];
+        loop {
+            let begin = (next.fetch_add(1, Relaxed) as u64) << 20;
+            if begin >= len {
+                break;
+            }
+            source.read_at(begin.saturating_sub(3), black_box(&mut block)).unwrap();
+        }
+    };
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+}
+
+fn zlib_rs_reads(packed: &[u8]) {
+    let mut inflate = zlib_rs::Inflate::new(true, 16 + 15);
+    let mut block = vec![0; 1 << 20];
+    loop {
+        let rest = &packed[inflate.total_in() as usize..];
+        let result = inflate.decompress(rest, black_box(&mut block), zlib_rs::InflateFlush::NoFlush);
+        if result.unwrap() == zlib_rs::Status::StreamEnd {
+            return;
+        }
+    }
+}
+
+fn libdeflate_reads(packed: &[u8], len: usize) {
+    let mut plain = vec![0; len];
+    libdeflater::Decompressor::new().gzip_decompress(packed, black_box(&mut plain)).unwrap();
+}

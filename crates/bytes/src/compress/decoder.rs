@@ -1,0 +1,180 @@
+//! What reading has in common whatever the format: limits, places of errors, data before errors, and the borders of members.
+//!
+//! A [`Format`] turns pending bytes of a [`Buffer`] into plain bytes of the caller's buffer, for as long as there is room. It keeps
+//! its own history, so that the caller may come with another buffer each time.
+
+use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated};
+use super::{Codec, DecompressLimits, gzip, lz4, zstd};
+use crate::error::repeat;
+use crate::{Buffer, Source};
+use std::io::{self, Read};
+use std::ops::Range;
+
+/// The caller's buffer and how much of it is filled. What lies behind that may be overwritten with anything.
+pub(super) struct Output<'o> {
+    pub(super) bytes: &'o mut [u8],
+    pub(super) filled: usize,
+}
+
+impl Output<'_> {
+    pub(super) fn is_full(&self) -> bool {
+        self.filled == self.bytes.len()
+    }
+
+    pub(super) fn rest(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.filled..]
+    }
+
+    /// Copies as much of `from` as there is room for.
+    pub(super) fn take_from(&mut self, from: &[u8]) -> usize {
+        let count = from.len().min(self.bytes.len() - self.filled);
+        self.rest()[..count].copy_from_slice(&from[..count]);
+        self.filled += count;
+        count
+    }
+}
+
+/// A format being read.
+pub(super) trait Format: Send {
+    /// Decodes until `out` is full, or to the end of the last member: then there is room left in `out`.
+    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop>;
+    /// Forgets all that was read.
+    fn restart(&mut self);
+}
+
+/// What follows a member.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Member,
+    End,
+}
+
+/// Looks at what comes where a member may begin. Zeros up to the end are an end, but not in place of the first member.
+pub(super) fn next_member(
+    input: &mut Buffer<'_>,
+    is_first: bool,
+    begins: impl Fn(&[u8]) -> bool,
+) -> Result<Next, Stop> {
+    let pending = input.ensure(8)?;
+    match pending {
+        [] if is_first => Err(truncated()),
+        [] => Ok(Next::End),
+        _ if begins(pending) => Ok(Next::Member),
+        _ if is_first => Err(corrupt("it does not begin as its format does")),
+        _ => padding(input),
+    }
+}
+
+fn padding(input: &mut Buffer<'_>) -> Result<Next, Stop> {
+    loop {
+        let pending = input.ensure(1)?;
+        let zeros = pending.iter().take_while(|&&byte| byte == 0).count();
+        let is_end = pending.is_empty();
+        if zeros < pending.len() {
+            let message = "something else follows the compressed data".to_owned();
+            return Err(Stop::Data(DecompressErrorKind::TrailingGarbage, message));
+        }
+        if is_end {
+            return Ok(Next::End);
+        }
+        input.consume(zeros);
+    }
+}
+
+/// Passes over `left` bytes.
+pub(super) fn skip(input: &mut Buffer<'_>, mut left: u64) -> Result<(), Stop> {
+    while left > 0 {
+        let count = input.ensure(1)?.len();
+        if count == 0 {
+            return Err(truncated());
+        }
+        let count = usize::try_from(left).map_or(count, |left| left.min(count));
+        input.consume(count);
+        left -= count as u64;
+    }
+    Ok(())
+}
+
+/// Decodes a source from front to back, or one range of it after the other.
+pub(crate) struct Decoder<'a> {
+    codec: Codec,
+    input: Buffer<'a>,
+    format: Box<dyn Format>,
+    limits: DecompressLimits,
+    /// Plain bytes handed out, in bytes from the beginning of the plain data.
+    plain_offset: u64,
+    failed: Option<io::Error>,
+}
+
+impl<'a> Decoder<'a> {
+    pub(super) fn new(codec: Codec, source: Source<'a>, limits: &DecompressLimits) -> Self {
+        let format: Box<dyn Format> = match codec {
+            Codec::Gzip => Box::new(gzip::Gzip::new()),
+            Codec::Zstd => Box::new(zstd::Zstd::new(limits.memory_bytes)),
+            Codec::Lz4 => Box::new(lz4::Lz4::new(limits.memory_bytes)),
+        };
+        let input = Buffer::new(source);
+        Decoder { codec, input, format, limits: limits.clone(), plain_offset: 0, failed: None }
+    }
+
+    /// Fills `out` from the members in `range`, which must hold just that many bytes.
+    pub(super) fn decode_members(&mut self, range: Range<u64>, plain_offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.input.restart(range);
+        self.format.restart();
+        self.failed = None;
+        self.plain_offset = plain_offset;
+        let count = self.read_full(out)?;
+        if count == out.len() && self.read_full(&mut [0])? == 0 {
+            return Ok(());
+        }
+        Err(self.place(corrupt("its members are not as large as they say")))
+    }
+
+    fn read_full(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < out.len() {
+            match self.read(&mut out[filled..])? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        Ok(filled)
+    }
+
+    fn place(&self, stop: Stop) -> io::Error {
+        match stop {
+            Stop::Io(error) => error,
+            Stop::Data(kind, message) => {
+                let (codec, offset, plain_offset) = (self.codec, self.input.offset(), self.plain_offset);
+                DecompressError { codec, offset, plain_offset, kind, message }.into()
+            }
+        }
+    }
+}
+
+impl Read for Decoder<'_> {
+    /// What came before an error is handed out first; then the error, however often it is called.
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = &self.failed {
+            return Err(repeat(error));
+        }
+        let mut out = Output { bytes: out, filled: 0 };
+        let mut result = self.format.decode(&mut self.input, &mut out);
+        let filled = out.filled;
+        self.plain_offset += filled as u64;
+        if let Err(stop) = self.limits.check(self.input.offset(), self.plain_offset) {
+            self.plain_offset -= filled as u64;
+            let error = self.place(stop);
+            self.failed = Some(repeat(&error));
+            return Err(error);
+        }
+        if let Err(stop) = std::mem::replace(&mut result, Ok(())) {
+            let error = self.place(stop);
+            self.failed = Some(repeat(&error));
+            if filled == 0 {
+                return Err(error);
+            }
+        }
+        Ok(filled)
+    }
+}

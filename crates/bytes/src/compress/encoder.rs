@@ -1,0 +1,124 @@
+//! Plain bytes into members that can be read on their own. What a member is depends on its bytes and the level alone, so that members
+//! made by any number of threads make the same file.
+
+use super::Codec;
+use super::gzip;
+use super::lz4;
+use crate::error::grow;
+use libdeflater::{CompressionLvl, Compressor};
+use std::io;
+use zstd_safe::{CCtx, CParameter};
+
+/// How many plain bytes to give to [`Encoder::encode`] at a time, the end apart: 1 MiB.
+pub const MEMBER_BYTES: usize = 1 << 20;
+
+/// Makes members of one format.
+///
+/// ```
+/// use polyhaul_bytes::{Codec, Encoder};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let mut file = Vec::new();
+/// let mut encoder = Encoder::new(Codec::Gzip, Some(6))?;
+/// encoder.encode(b"v 0 0 0\n", &mut file)?;
+/// encoder.encode(b"v 1 0 0\n", &mut file)?; // gzip -d gives both lines
+/// # Ok(())
+/// # }
+/// ```
+pub struct Encoder {
+    codec: Codec,
+    engine: Engine,
+}
+
+enum Engine {
+    Gzip(Compressor),
+    Zstd(CCtx<'static>),
+    Lz4,
+}
+
+impl Encoder {
+    /// `level` trades speed for size: gzip 1 to 12 (default 1), zstd 1 to 22 (default 1), lz4 1 (the default).
+    ///
+    /// # Errors
+    /// `InvalidInput` for other levels; `OutOfMemory`.
+    pub fn new(codec: Codec, level: Option<i32>) -> io::Result<Self> {
+        let levels = match codec {
+            Codec::Gzip => 1..=12,
+            Codec::Zstd => 1..=22,
+            Codec::Lz4 => 1..=1,
+        };
+        let level = level.unwrap_or(1);
+        if !levels.contains(&level) {
+            let (first, last) = (levels.start(), levels.end());
+            let message = format!("{codec} has no level {level}: levels go from {first} to {last}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let engine = match codec {
+            Codec::Gzip => Engine::Gzip(Compressor::new(CompressionLvl::new(level).unwrap_or_default())),
+            Codec::Zstd => Engine::Zstd(zstd_context(level)?),
+            Codec::Lz4 => Engine::Lz4,
+        };
+        Ok(Encoder { codec, engine })
+    }
+
+    /// The format that it makes.
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Appends one member that holds `plain`, which may be empty, to `out`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; then `out` is as it was.
+    pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let begin = out.len();
+        let result = match &mut self.engine {
+            Engine::Gzip(compressor) => encode_gzip(compressor, plain, out),
+            Engine::Zstd(context) => encode_zstd(context, plain, out),
+            Engine::Lz4 => lz4::encode(plain, out),
+        };
+        if result.is_err() {
+            out.truncate(begin);
+        }
+        result
+    }
+}
+
+fn failed(what: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("the data could not be compressed: {what}"))
+}
+
+fn encode_gzip(compressor: &mut Compressor, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let begin = out.len();
+    let bound = compressor.deflate_compress_bound(plain.len());
+    let (_, head_bytes) = gzip::head(gzip::OWN_HEAD_BYTES + bound + gzip::TAIL_BYTES);
+    grow(out, begin + head_bytes + bound + gzip::TAIL_BYTES)?;
+    let data = begin + head_bytes;
+    let count = compressor.deflate_compress(plain, &mut out[data..data + bound]).map_err(failed)?;
+    let tail = data + count;
+    let (head, _) = gzip::head(head_bytes + count + gzip::TAIL_BYTES);
+    out[begin..data].copy_from_slice(&head[..head_bytes]);
+    out[tail..tail + 4].copy_from_slice(&libdeflater::crc32(plain).to_le_bytes());
+    out[tail + 4..tail + 8].copy_from_slice(&(plain.len() as u32).to_le_bytes());
+    out.truncate(tail + gzip::TAIL_BYTES);
+    Ok(())
+}
+
+fn zstd_context(level: i32) -> io::Result<CCtx<'static>> {
+    let mut context = CCtx::try_create().ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    for parameter in
+        [CParameter::CompressionLevel(level), CParameter::ChecksumFlag(true), CParameter::ContentSizeFlag(true)]
+    {
+        context.set_parameter(parameter).map_err(|code| failed(zstd_safe::get_error_name(code)))?;
+    }
+    Ok(context)
+}
+
+fn encode_zstd(context: &mut CCtx<'_>, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let begin = out.len();
+    grow(out, begin + zstd_safe::compress_bound(plain.len()))?;
+    let result = context.compress2(&mut out[begin..], plain);
+    let count = result.map_err(|code| failed(zstd_safe::get_error_name(code)))?;
+    out.truncate(begin + count);
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! gzip members (RFC 1952): heads, checksums, and the sizes that some writers leave in the head. The data itself is `inflate`'s.
+//!
+//! A head may say how large its member is: BGZF does (subfield `BC`, as the SAM specification has it), and so does our encoder
+//! (subfield `PH`). What a head says is checked, since readers in parallel rely on it.
+
+use super::decoder::{Format, Next, Output, next_member, skip};
+use super::error::{Stop, checksum, corrupt, truncated, unsupported};
+use super::inflate::Inflate;
+use crate::Buffer;
+use libdeflater::Crc;
+
+const HAS_CRC: u8 = 2;
+const HAS_EXTRA: u8 = 4;
+const HAS_NAME: u8 = 8;
+const HAS_COMMENT: u8 = 16;
+const RESERVED: u8 = 0xe0;
+
+/// Bytes of a head without optional fields.
+const HEAD_BYTES: usize = 10;
+/// Bytes of checksum and size after the data.
+pub(super) const TAIL_BYTES: usize = 8;
+/// Bytes of the head that [`head`] makes.
+pub(super) const OWN_HEAD_BYTES: usize = HEAD_BYTES + 10;
+
+pub(super) fn is_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b])
+}
+
+/// A head that says how large the whole member is, if that fits.
+pub(super) fn head(member_bytes: usize) -> ([u8; OWN_HEAD_BYTES], usize) {
+    const UNKNOWN_SYSTEM: u8 = 255;
+    let mut head = [0; OWN_HEAD_BYTES];
+    head[..HEAD_BYTES].copy_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, UNKNOWN_SYSTEM]);
+    let Ok(member_bytes) = u32::try_from(member_bytes) else {
+        return (head, HEAD_BYTES);
+    };
+    head[3] = HAS_EXTRA;
+    head[HEAD_BYTES..HEAD_BYTES + 6].copy_from_slice(&[8, 0, b'P', b'H', 4, 0]);
+    head[HEAD_BYTES + 6..].copy_from_slice(&member_bytes.to_le_bytes());
+    (head, OWN_HEAD_BYTES)
+}
+
+/// How large the member is that begins with `head`, if that is told by its first field.
+pub(super) fn member_bytes(head: &[u8]) -> Option<u64> {
+    let fixed = head.first_chunk::<HEAD_BYTES>()?;
+    if !is_magic(fixed) || fixed[2] != 8 || fixed[3] & (HAS_EXTRA | RESERVED) != HAS_EXTRA {
+        return None;
+    }
+    let len = usize::from(u16::from_le_bytes(*head.get(HEAD_BYTES..)?.first_chunk()?));
+    let extra = head.get(HEAD_BYTES + 2..)?;
+    told_bytes(&extra[..extra.len().min(len)])
+}
+
+/// What a known subfield says.
+fn told_bytes(mut extra: &[u8]) -> Option<u64> {
+    while let Some(([a, b, low, high], rest)) = extra.split_first_chunk::<4>() {
+        let len = usize::from(u16::from_le_bytes([*low, *high]));
+        let value = rest.get(..len)?;
+        match (&[*a, *b], value) {
+            (b"BC", &[low, high]) => return Some(u64::from(u16::from_le_bytes([low, high])) + 1),
+            (b"PH", &[a, b, c, d]) => return Some(u64::from(u32::from_le_bytes([a, b, c, d]))),
+            _ => extra = &rest[len..],
+        }
+    }
+    None
+}
+
+/// Reads members one after the other.
+pub(super) struct Gzip {
+    state: State,
+    inflate: Inflate,
+    is_first: bool,
+    crc: Crc,
+    /// Plain bytes of this member so far, modulo 2^32.
+    size: u32,
+    /// Where this member has to end, in bytes of the compressed data, if its head says so.
+    told_end: Option<u64>,
+}
+
+enum State {
+    Head,
+    Data,
+    End,
+}
+
+impl Gzip {
+    pub(super) fn new() -> Self {
+        Gzip { state: State::Head, inflate: Inflate::new(), is_first: true, crc: Crc::new(), size: 0, told_end: None }
+    }
+
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+        if next_member(input, self.is_first, is_magic)? == Next::End {
+            return Ok(State::End);
+        }
+        let begin = input.offset();
+        let told = read_head(input)?;
+        self.told_end = told.map(|bytes| begin + bytes);
+        self.is_first = false;
+        self.inflate.restart()?;
+        self.crc = Crc::new();
+        self.size = 0;
+        Ok(State::Data)
+    }
+
+    /// Says whether the member's data ended.
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+        let mut rest = Output { bytes: out.rest(), filled: 0 };
+        let result = self.inflate.decode(input, &mut rest);
+        let count = rest.filled;
+        self.crc.update(&rest.bytes[..count]);
+        self.size = self.size.wrapping_add(count as u32);
+        out.filled += count;
+        result
+    }
+
+    fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+        let Some(tail) = input.ensure(TAIL_BYTES)?.first_chunk::<TAIL_BYTES>() else {
+            return Err(truncated());
+        };
+        let tail = u64::from_le_bytes(*tail);
+        if tail as u32 != self.crc.sum() {
+            return Err(checksum("the checksum of a member is not that of its data"));
+        }
+        if (tail >> 32) as u32 != self.size {
+            return Err(checksum("the size in a member is not that of its data"));
+        }
+        input.consume(TAIL_BYTES);
+        if self.told_end.is_some_and(|end| end != input.offset()) {
+            return Err(corrupt("a member is not as large as its head says"));
+        }
+        Ok(())
+    }
+}
+
+impl Format for Gzip {
+    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+        loop {
+            match self.state {
+                State::Head => self.state = self.read_head(input)?,
+                State::End => return Ok(()),
+                State::Data if out.is_full() => return Ok(()),
+                State::Data => {
+                    if self.read_data(input, out)? {
+                        self.read_tail(input)?;
+                        self.state = State::Head;
+                    }
+                }
+            }
+        }
+    }
+
+    fn restart(&mut self) {
+        self.state = State::Head;
+        self.is_first = true;
+    }
+}
+
+/// Reads a head and gives what it says about the size of its member.
+fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
+    let mut crc = Crc::new();
+    let fixed = *take::<HEAD_BYTES>(input, &mut crc)?;
+    let [_, _, method, flags, ..] = fixed;
+    if method != 8 {
+        return Err(unsupported(format!("compression method {method} of gzip is not known")));
+    }
+    if flags & RESERVED != 0 {
+        return Err(corrupt("the head has flags that mean nothing"));
+    }
+    let mut told = None;
+    if flags & HAS_EXTRA != 0 {
+        let len = usize::from(u16::from_le_bytes(*take(input, &mut crc)?));
+        let Some(extra) = input.ensure(len)?.get(..len) else {
+            return Err(truncated());
+        };
+        crc.update(extra);
+        told = told_bytes(extra);
+        input.consume(len);
+    }
+    for _ in 0..(flags & (HAS_NAME | HAS_COMMENT)).count_ones() {
+        pass_text(input, &mut crc)?;
+    }
+    if flags & HAS_CRC != 0 {
+        let expected = crc.sum() as u16;
+        if u16::from_le_bytes(*take(input, &mut crc)?) != expected {
+            return Err(checksum("the checksum of a head is not that of the head"));
+        }
+    }
+    Ok(told)
+}
+
+fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Crc) -> Result<&'b [u8; N], Stop> {
+    if input.ensure(N)?.len() < N {
+        return Err(truncated());
+    }
+    let bytes = input.take_exact(N)?.first_chunk().ok_or_else(truncated)?;
+    crc.update(bytes);
+    Ok(bytes)
+}
+
+/// Passes over a text and the 0 at its end.
+fn pass_text(input: &mut Buffer<'_>, crc: &mut Crc) -> Result<(), Stop> {
+    loop {
+        let pending = input.ensure(1)?;
+        let end = pending.iter().position(|&byte| byte == 0);
+        let count = end.map_or(pending.len(), |end| end + 1);
+        crc.update(&pending[..count]);
+        if count == 0 {
+            return Err(truncated());
+        }
+        skip(input, count as u64)?;
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Deflate (RFC 1951), decoded from pending bytes straight into the caller's buffer.
+//!
+//! Our own, because no crate is near ISA-L on the text of meshes; see `compress/mod.rs` for the numbers. What makes it fast: tables that
+//! give several literals at a look (`table.rs`), 64 bits of input at a time, and copies of 16 bytes (`fast.rs`). The careful steps
+//! here do the rest: heads of blocks, the ends of input and output, and matches that reach back into an earlier buffer.
+
+mod fast;
+mod table;
+
+use super::decoder::Output;
+use super::error::{Stop, corrupt, truncated};
+use crate::Buffer;
+use crate::error::reserve;
+use table::{DISTANCE_COUNT, Distances, Entry, Kind, Numbers, SYMBOL_COUNT, Symbols};
+
+/// How far back a match may reach.
+const WINDOW_BYTES: usize = 32 << 10;
+/// The longest head of a block: 3 + 14 + 19 * 3 bits, and 320 lengths of up to 14 bits.
+const HEAD_BYTES: usize = 640;
+/// The longest symbol with its distance: 15 + 5 + 15 + 13 bits.
+const SYMBOL_BYTES: usize = 8;
+
+/// A decoder that can stop at any byte of output.
+pub(super) struct Inflate {
+    state: State,
+    is_last_block: bool,
+    bits: Bits,
+    symbols: Symbols,
+    distances: Distances,
+    numbers: Numbers,
+    /// The last bytes of the buffers before this one, at most [`WINDOW_BYTES`].
+    history: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Head,
+    Stored {
+        left: usize,
+    },
+    Symbols,
+    Match {
+        length: usize,
+        distance: usize,
+    },
+    /// A symbol that means nothing was met.
+    Invalid,
+    End,
+}
+
+/// Bits taken from the input that are not used yet: fewer than 8 between steps.
+#[derive(Clone, Copy, Default)]
+struct Bits {
+    value: u64,
+    count: u32,
+}
+
+impl Inflate {
+    pub(super) fn new() -> Self {
+        Inflate {
+            state: State::End,
+            is_last_block: false,
+            bits: Bits::default(),
+            symbols: Symbols::new(),
+            distances: Distances::new(),
+            numbers: Numbers::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// Begins new data, with nothing to refer back to.
+    pub(super) fn restart(&mut self) -> Result<(), Stop> {
+        self.state = State::Head;
+        self.is_last_block = false;
+        self.bits = Bits::default();
+        self.history.clear();
+        Ok(())
+    }
+
+    /// Decodes until `out` is full or the data ends, and says whether it ended. Input is used up to the last byte of the data, and no more.
+    pub(super) fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+        loop {
+            match self.state {
+                State::End => return Ok(true),
+                State::Head => self.read_head(input)?,
+                _ if out.is_full() => {
+                    self.keep_history(out)?;
+                    return Ok(false);
+                }
+                State::Stored { left } => self.read_stored(left, input, out)?,
+                State::Invalid => return Err(corrupt("a symbol of the data means nothing")),
+                State::Match { length, distance } => self.copy_match(length, distance, out)?,
+                State::Symbols => {
+                    let pending = input.ensure(SYMBOL_BYTES)?;
+                    let (count, state) = fast::decode(pending, out, &mut self.bits, &self.symbols, &self.distances);
+                    input.consume(count);
+                    self.state = state;
+                    if state == State::Symbols && !out.is_full() {
+                        self.read_symbol(input, out)?;
+                    } else if state == State::End {
+                        self.end_block();
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_block(&mut self) {
+        self.state = if self.is_last_block { State::End } else { State::Head };
+    }
+
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+        let mut reader = BitReader::new(self.bits, input.ensure(HEAD_BYTES)?);
+        self.is_last_block = reader.take(1)? == 1;
+        self.state = match reader.take(2)? {
+            0 => State::Stored { left: reader.stored_len()? },
+            1 => {
+                self.build_fixed()?;
+                State::Symbols
+            }
+            2 => {
+                self.build_dynamic(&mut reader)?;
+                State::Symbols
+            }
+            _ => return Err(corrupt("a block of the data has a type that means nothing")),
+        };
+        let (bits, used) = reader.finish();
+        self.bits = bits;
+        input.consume(used);
+        if self.state == (State::Stored { left: 0 }) {
+            self.end_block();
+        }
+        Ok(())
+    }
+
+    fn build_fixed(&mut self) -> Result<(), Stop> {
+        let mut lengths = [8; SYMBOL_COUNT];
+        lengths[144..256].fill(9);
+        lengths[256..280].fill(7);
+        self.symbols.build(&lengths)?;
+        self.distances.build(&[5; DISTANCE_COUNT])
+    }
+
+    fn build_dynamic(&mut self, reader: &mut BitReader<'_>) -> Result<(), Stop> {
+        const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+        let symbol_count = 257 + reader.take(5)? as usize;
+        let distance_count = 1 + reader.take(5)? as usize;
+        let number_count = 4 + reader.take(4)? as usize;
+        if symbol_count > 286 || distance_count > 30 {
+            return Err(corrupt("a block of the data has too many symbols"));
+        }
+        let mut number_lengths = [0; 19];
+        for &place in &ORDER[..number_count] {
+            number_lengths[place] = reader.take(3)? as u8;
+        }
+        self.numbers.build(&number_lengths)?;
+        let mut lengths = [0; SYMBOL_COUNT + DISTANCE_COUNT];
+        let lengths = &mut lengths[..symbol_count + distance_count];
+        self.read_lengths(reader, lengths)?;
+        self.symbols.build(&lengths[..symbol_count])?;
+        self.distances.build(&lengths[symbol_count..])
+    }
+
+    fn read_lengths(&mut self, reader: &mut BitReader<'_>, lengths: &mut [u8]) -> Result<(), Stop> {
+        let mut at = 0;
+        while at < lengths.len() {
+            let entry = self.numbers.first(reader.peek());
+            reader.take(entry.bits())?;
+            let (length, count) = match entry.base() {
+                16 if at == 0 => return Err(corrupt("a code of the data repeats what is not there")),
+                16 => (lengths[at - 1], 3 + reader.take(2)? as usize),
+                17 => (0, 3 + reader.take(3)? as usize),
+                18 => (0, 11 + reader.take(7)? as usize),
+                length => (length as u8, 1),
+            };
+            let Some(run) = lengths.get_mut(at..at + count) else {
+                return Err(corrupt("a code of the data has too many words"));
+            };
+            run.fill(length);
+            at += count;
+        }
+        Ok(())
+    }
+
+    fn read_stored(&mut self, left: usize, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+        let pending = input.ensure(1)?;
+        if pending.is_empty() {
+            return Err(truncated());
+        }
+        let count = out.take_from(&pending[..pending.len().min(left)]);
+        input.consume(count);
+        self.state = State::Stored { left: left - count };
+        if left == count {
+            self.end_block();
+        }
+        Ok(())
+    }
+
+    /// One symbol, or all its literals as far as there is room.
+    fn read_symbol(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+        let mut reader = BitReader::new(self.bits, input.ensure(SYMBOL_BYTES)?);
+        let mut entry = self.symbols.first(reader.peek());
+        if entry.kind() == Kind::SECOND {
+            reader.take(entry.bits())?;
+            entry = self.symbols.second(entry, reader.peek());
+        }
+        if entry.is_literal() {
+            // Of several literals only the first: the others may be past the end of input or output.
+            let byte = entry.literals() as u8;
+            reader.take(self.symbols.literal_bits(entry, byte))?;
+            out.take_from(&[byte]);
+        } else {
+            self.state = self.read_match(entry, &mut reader)?;
+        }
+        let (bits, used) = reader.finish();
+        self.bits = bits;
+        input.consume(used);
+        if self.state == State::End {
+            self.end_block();
+        }
+        Ok(())
+    }
+
+    fn read_match(&self, entry: Entry, reader: &mut BitReader<'_>) -> Result<State, Stop> {
+        match entry.kind() {
+            Kind::END => {
+                reader.take(entry.bits())?;
+                return Ok(State::End);
+            }
+            Kind::VALUE => {}
+            _ => return Err(reader.fault("a symbol of the data means nothing")),
+        }
+        let length = entry.value_in(reader.peek());
+        reader.take(entry.bits())?;
+        let mut entry = self.distances.first(reader.peek());
+        if entry.kind() == Kind::SECOND {
+            reader.take(entry.bits())?;
+            entry = self.distances.second(entry, reader.peek());
+        }
+        if entry.kind() != Kind::VALUE {
+            return Err(reader.fault("a distance of the data means nothing"));
+        }
+        let distance = entry.value_in(reader.peek());
+        reader.take(entry.bits())?;
+        Ok(State::Match { length, distance })
+    }
+}
+
+impl Inflate {
+    /// Copies as much of a match as there is room for.
+    fn copy_match(&mut self, length: usize, distance: usize, out: &mut Output<'_>) -> Result<(), Stop> {
+        if distance > out.filled + self.history.len() {
+            return Err(corrupt("the data refers to what lies before its beginning"));
+        }
+        let mut left = length;
+        while left > 0 && !out.is_full() {
+            left -= match distance.checked_sub(out.filled) {
+                Some(back) if back > 0 => {
+                    let from = &self.history[self.history.len() - back..];
+                    out.take_from(&from[..from.len().min(left)])
+                }
+                _ => {
+                    let byte = out.bytes[out.filled - distance];
+                    out.take_from(&[byte])
+                }
+            };
+        }
+        self.state = if left > 0 { State::Match { length: left, distance } } else { State::Symbols };
+        Ok(())
+    }
+
+    /// Keeps what the next buffer may refer to.
+    fn keep_history(&mut self, out: &Output<'_>) -> Result<(), Stop> {
+        let fresh = &out.bytes[..out.filled];
+        let fresh = &fresh[fresh.len().saturating_sub(WINDOW_BYTES)..];
+        let kept = self.history.len().min(WINDOW_BYTES - fresh.len());
+        self.history.drain(..self.history.len() - kept);
+        reserve(&mut self.history, fresh.len())?;
+        self.history.extend_from_slice(fresh);
+        Ok(())
+    }
+}
+
+/// Reads bits from bytes that are looked at but not used up yet.
+struct BitReader<'b> {
+    value: u64,
+    count: u32,
+    bytes: &'b [u8],
+    used: usize,
+}
+
+impl<'b> BitReader<'b> {
+    fn new(bits: Bits, bytes: &'b [u8]) -> Self {
+        let mut reader = BitReader { value: bits.value, count: bits.count, bytes, used: 0 };
+        reader.refill();
+        reader
+    }
+
+    /// At least 56 bits, unless the bytes end.
+    fn refill(&mut self) {
+        while self.count <= 56
+            && let Some(&byte) = self.bytes.get(self.used)
+        {
+            self.value |= u64::from(byte) << self.count;
+            self.count += 8;
+            self.used += 1;
+        }
+    }
+
+    /// The next bits, as if zeros came after the end.
+    fn peek(&self) -> u64 {
+        self.value
+    }
+
+    /// Takes up to 16 bits.
+    fn take(&mut self, count: u32) -> Result<u64, Stop> {
+        if count > self.count {
+            return Err(truncated());
+        }
+        let bits = self.value & ((1 << count) - 1);
+        self.value >>= count;
+        self.count -= count;
+        self.refill();
+        Ok(bits)
+    }
+
+    /// The head of a stored block: its length, and again with all bits turned, from the next byte on.
+    fn stored_len(&mut self) -> Result<usize, Stop> {
+        self.take(self.count % 8)?;
+        let (len, turned) = (self.take(16)?, self.take(16)?);
+        if len ^ turned != 0xffff {
+            return Err(corrupt("a stored block of the data has two lengths"));
+        }
+        Ok(len as usize)
+    }
+
+    /// What to say about bits that mean nothing: they may just be the end.
+    fn fault(&self, message: &str) -> Stop {
+        if self.count < 15 { truncated() } else { corrupt(message) }
+    }
+
+    /// The bits of the last byte that was begun, and how many bytes are used.
+    fn finish(mut self) -> (Bits, usize) {
+        self.used -= (self.count / 8) as usize;
+        self.count %= 8;
+        (Bits { value: self.value & ((1 << self.count) - 1), count: self.count }, self.used)
+    }
+}

@@ -1,0 +1,367 @@
+//! Decoding tables for the Huffman codes of deflate (RFC 1951).
+//!
+//! A main table is looked up with the next bits of the data; codes that are longer lead to a second table behind it. An entry holds all
+//! that decoding needs, and two literals where both fit into one look.
+//!
+//! Entries of 32 bits, low bits first. The low byte is what to take from the data, so that it can be used as it is:
+//!
+//! | bits | literals | lengths and distances | second table |
+//! |---|---|---|---|
+//! | 0..8 | bits of the codes | bits of the code and of the extra bits | bits of the main table |
+//! | 8..12 | bits of the codes | bits of the code | bits of the second table |
+//! | 12..15 | how many literals, 1 or 2 | [`Kind`] | [`Kind`] |
+//! | 15 | 1 | 0 | 0 |
+//! | 16..32 | the literals | base | where the second table begins |
+
+use super::super::error::{Stop, corrupt};
+
+/// Bits of the main table for literals and lengths.
+pub(super) const SYMBOL_BITS: u32 = 11;
+/// Bits of the main table for distances.
+pub(super) const DISTANCE_BITS: u32 = 9;
+
+const MAX_BITS: usize = 15;
+pub(super) const SYMBOL_COUNT: usize = 288;
+pub(super) const DISTANCE_COUNT: usize = 32;
+const END_OF_BLOCK: usize = 256;
+
+/// What an entry without literals is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind;
+
+impl Kind {
+    pub(super) const VALUE: u32 = 0;
+    pub(super) const SECOND: u32 = 1;
+    pub(super) const END: u32 = 2;
+    pub(super) const INVALID: u32 = 3;
+}
+
+/// One entry; see the head of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry(u32);
+
+impl Entry {
+    pub(super) const INVALID: Entry = Entry::other(Kind::INVALID);
+    const IS_LITERAL: u32 = 1 << 15;
+
+    const fn other(kind: u32) -> Entry {
+        Entry(kind << 12)
+    }
+
+    const fn literal(byte: u8) -> Entry {
+        Entry(Self::IS_LITERAL | 1 << 12 | (byte as u32) << 16)
+    }
+
+    const fn value(base: u32, extra_bits: u32) -> Entry {
+        Entry(Kind::VALUE << 12 | extra_bits | base << 16)
+    }
+
+    fn second(begin: usize, main_bits: u32, second_bits: u32) -> Entry {
+        Entry(Kind::SECOND << 12 | main_bits | second_bits << 8 | (begin as u32) << 16)
+    }
+
+    /// Adds the bits of the code, which are known last.
+    fn with_code(self, bits: u32) -> Entry {
+        Entry(self.0 + bits + (bits << 8))
+    }
+
+    /// Two literals, the one of `self` first.
+    fn joined(self, next: Entry) -> Entry {
+        let bits = next.bits();
+        Entry(self.0 + bits + (bits << 8) + (1 << 12) + (next.literals() << 24))
+    }
+
+    /// What to take from the data: the lowest 6 bits, to be used as a shift without masking.
+    #[inline(always)]
+    pub(super) fn raw_bits(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(super) fn bits(self) -> u32 {
+        self.0 & 63
+    }
+
+    #[inline(always)]
+    fn code_bits(self) -> u32 {
+        self.0 >> 8 & 15
+    }
+
+    #[inline(always)]
+    pub(super) fn is_literal(self) -> bool {
+        self.0 & Self::IS_LITERAL != 0
+    }
+
+    /// Of literals only.
+    #[inline(always)]
+    pub(super) fn literal_count(self) -> usize {
+        (self.0 >> 12 & 3) as usize
+    }
+
+    /// The literals, the first one in the lowest byte.
+    #[inline(always)]
+    pub(super) fn literals(self) -> u32 {
+        self.0 >> 16
+    }
+
+    /// [`Kind::VALUE`] and its like for what is no literal, something else for literals.
+    #[inline(always)]
+    pub(super) fn kind(self) -> u32 {
+        self.0 >> 12 & 15
+    }
+
+    #[inline(always)]
+    pub(super) fn base(self) -> usize {
+        (self.0 >> 16) as usize
+    }
+
+    /// The length or distance that the entry and the extra bits of `bits`, which begin with the code, mean.
+    #[inline(always)]
+    pub(super) fn value_in(self, bits: u64) -> usize {
+        let masked = bits & !(!0 << (self.raw_bits() & 63));
+        self.base() + (masked >> self.code_bits()) as usize
+    }
+}
+
+const SYMBOLS: [Entry; SYMBOL_COUNT] = symbols();
+const DISTANCES: [Entry; DISTANCE_COUNT] = distances();
+const NUMBERS: [Entry; 19] = numbers();
+
+const fn symbols() -> [Entry; SYMBOL_COUNT] {
+    let mut entries = [Entry::INVALID; SYMBOL_COUNT];
+    let mut i = 0;
+    while i < END_OF_BLOCK {
+        entries[i] = Entry::literal(i as u8);
+        i += 1;
+    }
+    entries[END_OF_BLOCK] = Entry::other(Kind::END);
+    let (mut i, mut base) = (0, 3);
+    while i < 28 {
+        let extra_bits = if i < 8 { 0 } else { i / 4 - 1 };
+        entries[257 + i as usize] = Entry::value(base, extra_bits);
+        base += 1 << extra_bits;
+        i += 1;
+    }
+    entries[285] = Entry::value(258, 0);
+    entries
+}
+
+const fn distances() -> [Entry; DISTANCE_COUNT] {
+    let mut entries = [Entry::INVALID; DISTANCE_COUNT];
+    let (mut i, mut base) = (0, 1);
+    while i < 30 {
+        let extra_bits = if i < 4 { 0 } else { i / 2 - 1 };
+        entries[i as usize] = Entry::value(base, extra_bits);
+        base += 1 << extra_bits;
+        i += 1;
+    }
+    entries
+}
+
+const fn numbers() -> [Entry; 19] {
+    let mut entries = [Entry::INVALID; 19];
+    let mut i = 0;
+    while i < 19 {
+        entries[i as usize] = Entry::value(i, 0);
+        i += 1;
+    }
+    entries
+}
+
+/// A main table of `1 << BITS` entries, and room for second tables behind it.
+pub(super) struct Table<const BITS: u32, const LEN: usize> {
+    entries: Box<[Entry; LEN]>,
+    /// Bits of the codes of single literals.
+    literal_bits: [u8; 256],
+}
+
+/// Literals and lengths.
+pub(super) type Symbols = Table<SYMBOL_BITS, { 2048 + SECOND_ENTRIES }>;
+/// Distances.
+pub(super) type Distances = Table<DISTANCE_BITS, { 512 + SECOND_ENTRIES }>;
+/// The code of the code lengths, of at most 7 bits.
+pub(super) type Numbers = Table<7, 128>;
+
+/// More than any complete code needs: in the worst case 294 entries for 288 symbols behind 11 bits, and fewer for distances
+/// (counted by zlib's program `enough`). It is checked all the same.
+const SECOND_ENTRIES: usize = 1024;
+
+impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
+    pub(super) fn new() -> Self {
+        Table { entries: Box::new([Entry::INVALID; LEN]), literal_bits: [0; 256] }
+    }
+
+    /// The entry for the next bits of the data. Entries of second tables count their code bits from the second table on.
+    #[inline(always)]
+    pub(super) fn first(&self, bits: u64) -> Entry {
+        self.entries[bits as usize & ((1 << BITS) - 1)]
+    }
+
+    /// Follows `first` into its second table. `bits` begin behind the bits of the main table.
+    #[inline(always)]
+    pub(super) fn second(&self, first: Entry, bits: u64) -> Entry {
+        let i = first.base() + (bits as usize & ((1 << first.code_bits()) - 1));
+        self.entries.get(i).copied().unwrap_or(Entry::INVALID)
+    }
+
+    /// Fills the table for codes of these lengths in bits, 0 for symbols that do not occur.
+    fn fill(&mut self, lengths: &[u8], values: &[Entry], may_lack: bool) -> Result<(), Stop> {
+        let mut counts = [0usize; MAX_BITS + 1];
+        lengths.iter().for_each(|&length| counts[usize::from(length & 15)] += 1);
+        counts[0] = 0;
+        check_complete(&counts, may_lack)?;
+        let mut sorted = [0u16; SYMBOL_COUNT];
+        sort(lengths, &counts, &mut sorted);
+        let mut next = &sorted[..counts.iter().sum()];
+        let mut code = Code::default();
+        let main = 1usize << BITS;
+        self.entries[..2].fill(Entry::INVALID);
+        for bits in 1..=BITS {
+            for &symbol in next.split_off(..counts[bits as usize]).unwrap_or_default() {
+                self.entries[code.take(bits)] = values[usize::from(symbol)].with_code(bits);
+            }
+            if bits < BITS {
+                // A longer index ends in either bit.
+                self.entries.copy_within(..1 << bits, 1 << bits);
+            }
+        }
+        self.fill_second(code, &counts, next, values, main)
+    }
+
+    fn fill_second(
+        &mut self,
+        mut code: Code,
+        counts: &[usize; MAX_BITS + 1],
+        mut next: &[u16],
+        values: &[Entry],
+        mut end: usize,
+    ) -> Result<(), Stop> {
+        let main_mask = (1usize << BITS) - 1;
+        let mut left = *counts;
+        let (mut prefix, mut begin) = (usize::MAX, 0);
+        for bits in BITS + 1..=MAX_BITS as u32 {
+            for &symbol in next.split_off(..counts[bits as usize]).unwrap_or_default() {
+                let index = code.take(bits);
+                if index & main_mask != prefix {
+                    prefix = index & main_mask;
+                    begin = end;
+                    let second_bits = second_table_bits(&left, bits, BITS);
+                    end += 1 << second_bits;
+                    if end > LEN {
+                        return Err(corrupt("a code of the data needs too large a table"));
+                    }
+                    self.entries[begin..end].fill(Entry::INVALID);
+                    self.entries[prefix] = Entry::second(begin, BITS, second_bits);
+                }
+                left[bits as usize] -= 1;
+                let entry = values[usize::from(symbol)].with_code(bits - BITS);
+                let step = 1usize << (bits - BITS);
+                self.entries[begin..end].iter_mut().skip(index >> BITS).step_by(step).for_each(|e| *e = entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Symbols {
+    /// Builds the table, and joins literals that fit into one look.
+    pub(super) fn build(&mut self, lengths: &[u8]) -> Result<(), Stop> {
+        if lengths.get(END_OF_BLOCK).is_none_or(|&length| length == 0) {
+            return Err(corrupt("a block of the data has no end"));
+        }
+        self.fill(lengths, &SYMBOLS, true)?;
+        self.literal_bits.copy_from_slice(&lengths[..256]);
+        self.join_literals();
+        Ok(())
+    }
+
+    /// The bits of `byte` alone, the first literal of `entry`.
+    pub(super) fn literal_bits(&self, entry: Entry, byte: u8) -> u32 {
+        if entry.literal_count() == 1 { entry.bits() } else { u32::from(self.literal_bits[usize::from(byte)]) }
+    }
+
+    /// From the top down: what an entry is joined with lies below it, and is still single.
+    fn join_literals(&mut self) {
+        for i in (0..1usize << SYMBOL_BITS).rev() {
+            let entry = self.entries[i];
+            if entry.is_literal() {
+                let next = self.entries[i >> entry.bits()];
+                if next.is_literal() && next.bits() + entry.bits() <= SYMBOL_BITS {
+                    self.entries[i] = entry.joined(next);
+                }
+            }
+        }
+    }
+}
+
+impl Distances {
+    pub(super) fn build(&mut self, lengths: &[u8]) -> Result<(), Stop> {
+        self.fill(lengths, &DISTANCES, true)
+    }
+}
+
+impl Numbers {
+    pub(super) fn build(&mut self, lengths: &[u8; 19]) -> Result<(), Stop> {
+        self.fill(lengths, &NUMBERS, false)
+    }
+}
+
+/// Canonical codes in increasing order, each with its bits reversed, since the data has them first bit lowest.
+#[derive(Default)]
+struct Code {
+    next: u32,
+    bits: u32,
+}
+
+impl Code {
+    fn take(&mut self, bits: u32) -> usize {
+        self.next <<= bits - self.bits;
+        self.bits = bits;
+        let reversed = self.next.reverse_bits() >> (32 - bits);
+        self.next += 1;
+        reversed as usize
+    }
+}
+
+/// Codes must be used up, neither more nor less. As in zlib, one code of one bit may stand alone where `may_lack`, or none at all.
+fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), Stop> {
+    let mut left = 1isize;
+    for &count in &counts[1..] {
+        left = 2 * left - count as isize;
+        if left < 0 {
+            return Err(corrupt("a code of the data has more words than bits allow"));
+        }
+    }
+    let total: usize = counts.iter().sum();
+    if left > 0 && !(may_lack && (total == 0 || total == 1 && counts[1] == 1)) {
+        return Err(corrupt("a code of the data is not complete"));
+    }
+    Ok(())
+}
+
+/// Symbols by length of their code, then by value.
+fn sort(lengths: &[u8], counts: &[usize; MAX_BITS + 1], sorted: &mut [u16; SYMBOL_COUNT]) {
+    let mut places = [0; MAX_BITS + 2];
+    for bits in 1..=MAX_BITS {
+        places[bits + 1] = places[bits] + counts[bits];
+    }
+    for (symbol, &length) in lengths.iter().enumerate().filter(|(_, length)| **length > 0) {
+        let place = &mut places[usize::from(length & 15)];
+        sorted[*place] = symbol as u16;
+        *place += 1;
+    }
+}
+
+/// Bits of the second table whose first code has `bits` bits: enough for all codes that share its prefix.
+fn second_table_bits(left: &[usize; MAX_BITS + 1], bits: u32, main_bits: u32) -> u32 {
+    let mut second_bits = bits - main_bits;
+    let mut room = 1usize << second_bits;
+    for &count in &left[bits as usize..] {
+        if count >= room {
+            break;
+        }
+        room = (room - count) << 1;
+        second_bits += 1;
+    }
+    second_bits.min(MAX_BITS as u32 - main_bits)
+}

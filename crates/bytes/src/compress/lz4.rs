@@ -1,0 +1,290 @@
+//! lz4 frames and the older format (as the lz4 project's frame description has them): heads, block sizes, checksums. Blocks are the
+//! lz4 library's.
+//!
+//! A block is decoded as a whole into a window that keeps the 64 KiB before it, then handed out.
+
+use super::decoder::{Format, Next, Output, next_member, skip};
+use super::error::{Stop, checksum, corrupt, limit, truncated, unsupported};
+use super::skippable_len;
+use super::xxh32::Xxh32;
+use crate::Buffer;
+use crate::error::{grow, reserve};
+use std::io;
+
+const MAGIC: u32 = 0x184d_2204;
+const LEGACY_MAGIC: u32 = 0x184c_2102;
+const LEGACY_BLOCK_BYTES: usize = 8 << 20;
+/// How far back a block may refer to earlier blocks.
+const HISTORY_BYTES: usize = 64 << 10;
+/// The longest head of a frame.
+pub(super) const HEAD_BYTES: usize = 19;
+const IS_STORED: u32 = 1 << 31;
+/// A byte of a block stands for at most so many.
+const EXPANSION: usize = 255;
+
+pub(super) fn is_magic(bytes: &[u8]) -> bool {
+    magic(bytes).is_some_and(|magic| magic == MAGIC || magic == LEGACY_MAGIC)
+}
+
+fn magic(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+/// What the head of a frame says.
+#[derive(Clone)]
+pub(super) struct Head {
+    pub(super) bytes: usize,
+    /// Plain bytes of the frame, if told.
+    pub(super) content_bytes: Option<u64>,
+    pub(super) has_block_checksum: bool,
+    pub(super) has_checksum: bool,
+    is_legacy: bool,
+    is_linked: bool,
+    block_bytes: usize,
+}
+
+impl Head {
+    /// Parses the head that `bytes` begin with.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Head, Stop> {
+        if magic(bytes) == Some(LEGACY_MAGIC) {
+            return Ok(Head::legacy());
+        }
+        let &[flags, sizes] = bytes.get(4..).and_then(<[u8]>::first_chunk).ok_or_else(truncated)?;
+        if flags >> 6 != 1 || flags & 2 != 0 || sizes & 0x8f != 0 || sizes < 0x40 {
+            return Err(corrupt("the head of a frame has a version, a flag or a block size that means nothing"));
+        }
+        let has_content_size = flags & 8 != 0;
+        let has_dictionary = flags & 1 != 0;
+        let len = 6 + 8 * usize::from(has_content_size) + 4 * usize::from(has_dictionary);
+        let (head, rest) = bytes.split_at_checked(len).ok_or_else(truncated)?;
+        let &sum = rest.first().ok_or_else(truncated)?;
+        if sum != (Xxh32::of(&head[4..]) >> 8) as u8 {
+            return Err(checksum("the checksum of a head is not that of the head"));
+        }
+        if has_dictionary {
+            return Err(unsupported("it needs a dictionary, and dictionaries are not read"));
+        }
+        let content = head[6..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+        Ok(Head {
+            bytes: len + 1,
+            content_bytes: content.filter(|_| has_content_size),
+            has_block_checksum: flags & 16 != 0,
+            has_checksum: flags & 4 != 0,
+            is_legacy: false,
+            is_linked: flags & 32 == 0,
+            block_bytes: 1 << (8 + 2 * (sizes >> 4)),
+        })
+    }
+
+    fn legacy() -> Head {
+        Head {
+            bytes: 4,
+            content_bytes: None,
+            has_block_checksum: false,
+            has_checksum: false,
+            is_legacy: true,
+            is_linked: false,
+            block_bytes: LEGACY_BLOCK_BYTES,
+        }
+    }
+
+    /// Most bytes that a block may take in the file.
+    fn packed_limit(&self) -> usize {
+        // The older format stores nothing: what cannot be compressed gets longer.
+        if self.is_legacy { self.block_bytes + self.block_bytes / 255 + 16 } else { self.block_bytes }
+    }
+}
+
+/// The size word of a block: bytes in the file, and whether they are stored as they are.
+pub(super) fn block_size(word: [u8; 4]) -> (usize, bool) {
+    let word = u32::from_le_bytes(word);
+    ((word & !IS_STORED) as usize, word & IS_STORED != 0)
+}
+
+/// Reads frames one after the other.
+pub(super) struct Lz4 {
+    state: State,
+    is_first: bool,
+    memory_bytes: u64,
+    head: Head,
+    hash: Xxh32,
+    /// Plain bytes of this frame so far.
+    size: u64,
+    /// Up to 64 KiB of history, then the block.
+    window: Vec<u8>,
+    /// The part of `window` that is not handed out yet.
+    start: usize,
+    end: usize,
+}
+
+enum State {
+    Head,
+    Blocks,
+    End,
+}
+
+impl Lz4 {
+    pub(super) fn new(memory_bytes: u64) -> Self {
+        Lz4 {
+            state: State::Head,
+            is_first: true,
+            memory_bytes,
+            head: Head::legacy(),
+            hash: Xxh32::new(),
+            size: 0,
+            window: Vec::new(),
+            start: 0,
+            end: 0,
+        }
+    }
+
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+        let begins = |bytes: &[u8]| is_magic(bytes) || skippable_len(bytes).is_some();
+        if next_member(input, self.is_first, begins)? == Next::End {
+            return Ok(State::End);
+        }
+        self.is_first = false;
+        let pending = input.ensure(HEAD_BYTES)?;
+        if let Some(len) = skippable_len(pending) {
+            skip(input, len)?;
+            return Ok(State::Head);
+        }
+        let head = Head::parse(pending)?;
+        let needed = (HISTORY_BYTES + 2 * head.block_bytes) as u64;
+        if needed > self.memory_bytes {
+            return Err(limit(format!(
+                "its blocks need {needed} bytes, over the memory limit of {}",
+                self.memory_bytes
+            )));
+        }
+        input.consume(head.bytes);
+        (self.start, self.end, self.size) = (0, 0, 0);
+        self.hash = Xxh32::new();
+        self.head = head;
+        Ok(State::Blocks)
+    }
+
+    fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+        let pending = input.ensure(8)?;
+        let is_next = pending.is_empty() || is_magic(pending) || skippable_len(pending).is_some();
+        let word = pending.first_chunk::<4>().copied().unwrap_or_default();
+        if pending.len() < 4 && !(self.head.is_legacy && is_next) {
+            return Err(truncated());
+        }
+        let (len, is_stored) = block_size(word);
+        if self.head.is_legacy && (is_next || len == 0) {
+            return Ok(State::Head);
+        }
+        if len == 0 && !is_stored {
+            input.consume(4);
+            return self.read_tail(input);
+        }
+        if len > self.head.packed_limit() {
+            return Err(corrupt("a block is larger than its frame allows"));
+        }
+        let whole = 4 + len + 4 * usize::from(self.head.has_block_checksum);
+        let Some(block) = input.ensure(whole)?.get(4..whole) else {
+            return Err(truncated());
+        };
+        let (block, sum) = block.split_at(len);
+        if sum.first_chunk().is_some_and(|sum| u32::from_le_bytes(*sum) != Xxh32::of(block)) {
+            return Err(checksum("the checksum of a block is not that of its data"));
+        }
+        self.decode(block, is_stored && !self.head.is_legacy)?;
+        input.consume(whole);
+        Ok(State::Blocks)
+    }
+
+    fn decode(&mut self, block: &[u8], is_stored: bool) -> Result<(), Stop> {
+        let history = if self.head.is_linked { self.end.min(HISTORY_BYTES) } else { 0 };
+        self.window.copy_within(self.end - history..self.end, 0);
+        (self.start, self.end) = (history, history);
+        // Most blocks of small files are far from what their head allows.
+        let most = block.len().saturating_mul(EXPANSION).min(self.head.block_bytes);
+        grow(&mut self.window, history + most)?;
+        let (dictionary, room) = self.window.split_at_mut(history);
+        let room = &mut room[..most];
+        let count = if is_stored {
+            room[..block.len()].copy_from_slice(block);
+            block.len()
+        } else {
+            lz4_flex::block::decompress_into_with_dict(block, room, dictionary)
+                .map_err(|_| corrupt("a block is damaged"))?
+        };
+        self.end += count;
+        self.size += count as u64;
+        if self.head.has_checksum {
+            self.hash.update(&room[..count]);
+        }
+        Ok(())
+    }
+
+    fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+        if self.head.content_bytes.is_some_and(|bytes| bytes != self.size) {
+            return Err(corrupt("a frame is not as large as its head says"));
+        }
+        if self.head.has_checksum {
+            let Some(sum) = input.ensure(4)?.first_chunk() else {
+                return Err(truncated());
+            };
+            if u32::from_le_bytes(*sum) != self.hash.sum() {
+                return Err(checksum("the checksum of a frame is not that of its data"));
+            }
+            input.consume(4);
+        }
+        Ok(State::Head)
+    }
+}
+
+impl Format for Lz4 {
+    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+        loop {
+            self.start += out.take_from(&self.window[self.start..self.end]);
+            match self.state {
+                _ if self.start < self.end => return Ok(()),
+                State::Head => self.state = self.read_head(input)?,
+                State::Blocks => self.state = self.read_block(input)?,
+                State::End => return Ok(()),
+            }
+        }
+    }
+
+    fn restart(&mut self) {
+        self.state = State::Head;
+        self.is_first = true;
+        (self.start, self.end) = (0, 0);
+    }
+}
+
+/// Appends a frame that holds `plain` to `out`: independent blocks, content size and checksum.
+pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    /// Version 1, independent blocks, content size, content checksum.
+    const FLAGS: u8 = 0x40 | 0x20 | 8 | 4;
+    /// Blocks of up to 1 MiB.
+    const SIZES: u8 = 6 << 4;
+    const BLOCK_BYTES: usize = 1 << 20;
+    let bound = lz4_flex::block::get_maximum_output_size(plain.len().min(BLOCK_BYTES));
+    reserve(out, HEAD_BYTES + 8)?;
+    out.extend_from_slice(&MAGIC.to_le_bytes());
+    let head = out.len();
+    out.extend_from_slice(&[FLAGS, SIZES]);
+    out.extend_from_slice(&(plain.len() as u64).to_le_bytes());
+    out.push((Xxh32::of(&out[head..]) >> 8) as u8);
+    for block in plain.chunks(BLOCK_BYTES) {
+        let begin = out.len();
+        grow(out, begin + 4 + bound)?;
+        let result = lz4_flex::block::compress_into(block, &mut out[begin + 4..]);
+        let packed = result.map_err(|error| io::Error::other(format!("the data could not be compressed: {error}")))?;
+        let mut word = packed as u32;
+        if packed >= block.len() {
+            word = block.len() as u32 | IS_STORED;
+            out[begin + 4..][..block.len()].copy_from_slice(block);
+        }
+        out[begin..begin + 4].copy_from_slice(&word.to_le_bytes());
+        out.truncate(begin + 4 + packed.min(block.len()));
+    }
+    reserve(out, 8)?;
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&Xxh32::of(plain).to_le_bytes());
+    Ok(())
+}

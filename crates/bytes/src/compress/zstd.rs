@@ -1,0 +1,184 @@
+//! zstd frames (RFC 8878): heads are looked at here, so that limits and sizes are known; the data is the zstd library's.
+
+use super::decoder::{Format, Next, Output, next_member, skip};
+use super::error::{Stop, checksum, corrupt, limit, truncated, unsupported};
+use super::skippable_len;
+use crate::Buffer;
+use std::io;
+use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
+
+/// The longest head of a frame.
+pub(super) const HEAD_BYTES: usize = 18;
+
+pub(super) fn is_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+}
+
+/// What the head of a frame says.
+pub(super) struct Head {
+    pub(super) bytes: usize,
+    /// Plain bytes of the frame, if told.
+    pub(super) content_bytes: Option<u64>,
+    pub(super) window_bytes: u64,
+    pub(super) has_checksum: bool,
+    has_dictionary: bool,
+}
+
+impl Head {
+    /// `None` if `bytes` end too early.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Head> {
+        let (&descriptor, mut rest) = bytes.get(4..)?.split_first()?;
+        let is_single = descriptor & 0x20 != 0;
+        let mut window_bytes = 0;
+        if !is_single {
+            let (&window, after) = rest.split_first()?;
+            let base = 1u64 << (10 + (window >> 3));
+            window_bytes = base + base / 8 * u64::from(window & 7);
+            rest = after;
+        }
+        let dictionary = number(&mut rest, [0, 1, 2, 4][usize::from(descriptor & 3)])?;
+        let content_len = [usize::from(is_single), 2, 4, 8][usize::from(descriptor >> 6)];
+        let content = number(&mut rest, content_len)?;
+        let content_bytes = match content_len {
+            0 => None,
+            2 => Some(content + 256),
+            _ => Some(content),
+        };
+        Some(Head {
+            bytes: bytes.len() - rest.len(),
+            content_bytes,
+            window_bytes: if is_single { content } else { window_bytes },
+            has_checksum: descriptor & 4 != 0,
+            has_dictionary: dictionary != 0,
+        })
+    }
+}
+
+/// Whether a block is the last of its frame, and how many bytes follow its head of 3 bytes.
+pub(super) fn block_bytes([a, b, c]: [u8; 3]) -> (bool, u64) {
+    let word = u32::from_le_bytes([a, b, c, 0]);
+    let is_repeat = word >> 1 & 3 == 1;
+    (word & 1 == 1, if is_repeat { 1 } else { u64::from(word >> 3) })
+}
+
+/// Takes a little-endian number of `len` bytes, at most 8.
+fn number(rest: &mut &[u8], len: usize) -> Option<u64> {
+    let (head, tail) = rest.split_at_checked(len)?;
+    *rest = tail;
+    Some(head.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+/// Reads frames one after the other.
+pub(super) struct Zstd {
+    state: State,
+    context: Option<DCtx<'static>>,
+    is_first: bool,
+    memory_bytes: u64,
+}
+
+enum State {
+    Head,
+    Data,
+    End,
+}
+
+impl Zstd {
+    pub(super) fn new(memory_bytes: u64) -> Self {
+        Zstd { state: State::Head, context: None, is_first: true, memory_bytes }
+    }
+
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+        let begins = |bytes: &[u8]| is_magic(bytes) || skippable_len(bytes).is_some();
+        if next_member(input, self.is_first, begins)? == Next::End {
+            return Ok(State::End);
+        }
+        self.is_first = false;
+        let pending = input.ensure(HEAD_BYTES)?;
+        if let Some(len) = skippable_len(pending) {
+            skip(input, len)?;
+            return Ok(State::Head);
+        }
+        let head = Head::parse(pending).ok_or_else(truncated)?;
+        if head.has_dictionary {
+            return Err(unsupported("it needs a dictionary, and dictionaries are not read"));
+        }
+        if head.window_bytes > self.memory_bytes {
+            let (window, memory) = (head.window_bytes, self.memory_bytes);
+            return Err(limit(format!("it needs a window of {window} bytes, over the memory limit of {memory} bytes")));
+        }
+        self.reset_context()?;
+        Ok(State::Data)
+    }
+
+    fn reset_context(&mut self) -> Result<(), Stop> {
+        if let Some(context) = &mut self.context {
+            return context.reset(ResetDirective::SessionOnly).map(drop).map_err(fault);
+        }
+        let mut context = DCtx::try_create().ok_or_else(out_of_memory)?;
+        // The window was checked already, to the byte; the library's own limit is a power of two, and lower.
+        let largest_log = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
+        context.set_parameter(DParameter::WindowLogMax(largest_log)).map_err(fault)?;
+        self.context = Some(context);
+        Ok(())
+    }
+
+    /// Says whether the frame ended.
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+        let Some(context) = &mut self.context else {
+            return Ok(true);
+        };
+        let pending = input.ensure(1)?;
+        let mut from = InBuffer::around(pending);
+        let mut to = OutBuffer::around_pos(&mut *out.bytes, out.filled);
+        let result = context.decompress_stream(&mut to, &mut from);
+        let (taken, given) = (from.pos(), to.pos() - out.filled);
+        let is_stuck = taken == 0 && given == 0 && pending.is_empty();
+        out.filled += given;
+        input.consume(taken);
+        match result {
+            Err(code) => Err(fault(code)),
+            Ok(0) => Ok(true),
+            Ok(_) if is_stuck => Err(truncated()),
+            Ok(_) => Ok(false),
+        }
+    }
+}
+
+impl Format for Zstd {
+    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+        loop {
+            match self.state {
+                State::Head => self.state = self.read_head(input)?,
+                State::End => return Ok(()),
+                State::Data if out.is_full() => return Ok(()),
+                State::Data => {
+                    if self.read_data(input, out)? {
+                        self.state = State::Head;
+                    }
+                }
+            }
+        }
+    }
+
+    fn restart(&mut self) {
+        self.state = State::Head;
+        self.is_first = true;
+    }
+}
+
+fn out_of_memory() -> Stop {
+    Stop::Io(io::Error::new(io::ErrorKind::OutOfMemory, "no memory for zstd"))
+}
+
+/// The library's codes are told apart by their texts, which is all that is public about them.
+#[cold]
+fn fault(code: zstd_safe::ErrorCode) -> Stop {
+    let text = zstd_safe::get_error_name(code);
+    if text.contains("checksum") {
+        checksum("the checksum of a frame is not that of its data")
+    } else if text.contains("not enough memory") {
+        out_of_memory()
+    } else {
+        corrupt(format!("the data is damaged: {}", text.to_ascii_lowercase()))
+    }
+}

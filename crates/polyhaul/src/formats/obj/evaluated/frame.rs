@@ -1,0 +1,83 @@
+//! Where an object stands: positions and normals from its own space to the file's.
+//!
+//! The order of every addition is part of Blender's dialect: `f32` throughout, no fused
+//! multiply-add. In `f64` one line in twelve of a large scene differs in its last digit. The rules
+//! are in `testdata/obj/blender/README.md`.
+
+use crate::error::Result;
+use crate::model::{Axes, Object};
+use crate::ops::axes_matrix;
+use crate::options::ObjOptions;
+
+type Matrix = [[f32; 3]; 3];
+
+/// An object's transform, the file's axes and the scale in one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    rows: Matrix,
+    shift: [f32; 3],
+    scale: f32,
+    /// The transposed inverse of `rows`.
+    normal_rows: Matrix,
+    /// Whether the corners of a face must be turned around.
+    pub(super) is_mirrored: bool,
+}
+
+const UNMOVED: [[f32; 4]; 4] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
+impl Frame {
+    pub(super) fn new(object: &Object, axes: Axes, options: &ObjOptions) -> Result<Frame> {
+        let turn = axes_matrix(axes, Axes { forward: options.forward_axis, up: options.up_axis })?;
+        let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
+        let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
+        let shift = times(&turn, [x[3], y[3], z[3]]);
+        let (normal_rows, determinant) = inverse_transposed(&rows);
+        let scale = options.global_scale;
+        Ok(Frame { rows, shift, scale, normal_rows, is_mirrored: determinant < 0.0 })
+    }
+
+    /// A position of the object in the file.
+    #[inline]
+    pub(super) fn position(&self, position: [f32; 3]) -> [f32; 3] {
+        let turned = times(&self.rows, position);
+        [0, 1, 2].map(|i| (turned[i] + self.shift[i]) * self.scale)
+    }
+
+    /// Whether no entry that normals meet is larger.
+    #[inline]
+    pub(super) fn is_within(&self, limit: f32) -> bool {
+        self.normal_rows.as_flattened().iter().all(|entry| entry.abs() < limit)
+    }
+
+    /// A normal of the object in the file, before it is rounded: of unit length or zero.
+    #[inline]
+    pub(super) fn normal(&self, normal: [f32; 3]) -> [f32; 3] {
+        let turned = times(&self.normal_rows, normal);
+        let [x, y, z] = turned;
+        let square = x * x + y * y + z * z;
+        if square > 1e-35 {
+            let length = square.sqrt();
+            turned.map(|part| part / length)
+        } else {
+            [0.0; 3]
+        }
+    }
+}
+
+#[inline]
+fn times(rows: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    rows.map(|[a, b, c]| (x * a + y * b) + z * c)
+}
+
+/// The transpose of the inverse, and the determinant.
+fn inverse_transposed(rows: &Matrix) -> (Matrix, f32) {
+    let minor = |i: usize, j: usize| {
+        let (a, b) = ((i + 1) % 3, (i + 2) % 3);
+        let (c, d) = ((j + 1) % 3, (j + 2) % 3);
+        rows[a][c] * rows[b][d] - rows[a][d] * rows[b][c]
+    };
+    let cofactors = [0, 1, 2].map(|i| [0, 1, 2].map(|j| minor(i, j)));
+    let determinant = rows[0][0] * cofactors[0][0] + (rows[1][0] * cofactors[1][0] + rows[2][0] * cofactors[2][0]);
+    let factor = 1.0 / determinant;
+    (cofactors.map(|row| row.map(|cofactor| cofactor * factor)), determinant)
+}

@@ -1,0 +1,91 @@
+//! Objects as a program has them while they are edited, written as Blender writes evaluated meshes:
+//! moved by their transform, uvs and normals merged and numbered, faces in the order of their
+//! material slots.
+//!
+//! Numbers run on over the file, so an object's faces can be written only when the values of all
+//! objects before it are counted. Small objects are prepared side by side, numbered in order, and
+//! written side by side. A large one is prepared by all threads, then written in pages; it takes 4
+//! bytes of memory per corner for uvs and normals each.
+//!
+//! `frame`: where an object stands. `values`: uvs and normals. `prepare`: numbers and orders.
+//! `smoothing`: smoothing groups. `pages`: the plan of a window. `faces`: faces and their state lines.
+
+mod faces;
+mod frame;
+mod pages;
+mod prepare;
+mod smoothing;
+mod values;
+
+use super::plan::Held;
+use super::writer::{Text, Written, chunk_bytes, slot_bytes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Object, Scene};
+use crate::ops::dedup::Dedup;
+use crate::options::RunOptions;
+use crate::pipeline::write::Writing;
+use pages::{LargePages, SmallPages};
+use prepare::{Numbers, Prepared, Preparing};
+
+/// Objects with as many corners are prepared by all threads, one after another. Others are a part of
+/// a page, which is kept in memory as a whole.
+const LARGE_CORNERS: usize = 1 << 17;
+/// Corners of a page of small objects: about as much text as other pages have, about 40 bytes each.
+const PAGE_CORNERS: usize = 1 << 13;
+/// What a corner of a page takes in memory: text and numbers.
+const CORNER_BYTES: usize = 64;
+
+/// Writes objects after what is `written` already.
+pub(super) fn write(
+    scene: &Scene,
+    objects: &[Object],
+    text: &Text<'_>,
+    run: &RunOptions,
+    mut written: Written,
+    writing: &mut Writing<'_, '_>,
+) -> Result<Written> {
+    objects.iter().try_for_each(|object| check_whole(scene, object))?;
+    let preparing = Preparing { scene, text, cancel: &run.cancel };
+    let corners = |object: &Object| scene.meshes[object.mesh].faces.corner_positions.len();
+    let is_large = |object: &Object| corners(object) >= LARGE_CORNERS;
+    for batch in objects.chunk_by(|a, b| !is_large(a) && !is_large(b)) {
+        match batch {
+            [object] if is_large(object) => write_large(object, &preparing, run, &mut written, writing)?,
+            _ => {
+                let largest = batch.iter().map(corners).max().unwrap_or(0) + PAGE_CORNERS;
+                let pages = SmallPages::new(preparing, batch, PAGE_CORNERS)?;
+                writing.pages(&pages, &mut written, pages.count(), CORNER_BYTES * largest)?;
+            }
+        }
+    }
+    // What the text says by now is nobody else's: the next object says all it means.
+    written.held = Held::unknown();
+    Ok(written)
+}
+
+fn write_large(
+    object: &Object,
+    preparing: &Preparing<'_>,
+    run: &RunOptions,
+    written: &mut Written,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
+    let mut dedup = Dedup::new();
+    let mut prepared = Prepared::new(object, preparing, run.worker_threads(), &mut dedup, Numbers::default())?;
+    drop(dedup);
+    prepared.bases = written.counts.map(|count| count as u32);
+    written.add(prepared.counts())?;
+    let pages = LargePages::new(&prepared, preparing.text, chunk_bytes(run))?;
+    writing.expect(pages.cost());
+    writing.pages(&pages, &mut (), pages.count(), slot_bytes(chunk_bytes(run)))
+}
+
+/// An evaluated object is the whole of its mesh: its values are merged, so sections would not fit.
+fn check_whole(scene: &Scene, object: &Object) -> Result<()> {
+    let counts = scene.meshes[object.mesh].counts();
+    if object.start == Default::default() && object.end == counts {
+        return Ok(());
+    }
+    let message = format!("object `{}` has a transform, material slots or attributes of a domain", object.name);
+    Err(Error::new(ErrorKind::Usage, format!("{message}, but it is only a section of its mesh")))
+}

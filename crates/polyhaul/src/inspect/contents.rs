@@ -1,0 +1,211 @@
+//! How much of everything a scene holds, its bounds and its names.
+//!
+//! The scene is only looked at. Names are copied, so that an [`Inventory`] outlives its scene.
+
+use crate::error::{Result, try_push, try_string};
+use crate::model::{Bounds, Scene};
+
+/// Makes a struct of counts, and what goes through all of its fields in their order.
+macro_rules! counts {
+    ($(#[$about:meta])* $type:ident { $($(#[$doc:meta])* $name:ident,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $type {
+            $($(#[$doc])* pub $name: u64,)+
+        }
+
+        impl $type {
+            /// How many counts there are.
+            pub const KINDS: usize = [$(stringify!($name)),+].len();
+
+            /// Each count with the name of its field, in the order of the fields.
+            pub fn by_name(&self) -> [(&'static str, u64); Self::KINDS] {
+                [$((stringify!($name), self.$name)),+]
+            }
+
+            /// Adds the counts of another scene.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$name = self.$name.saturating_add(other.$name);)+
+            }
+        }
+    };
+}
+
+counts! {
+    /// The counts of a scene: all meshes together.
+    Contents {
+        /// Objects: named sections of meshes.
+        objects,
+        /// Positions.
+        positions,
+        /// Texture coordinates.
+        uvs,
+        /// Normals.
+        normals,
+        /// Colours: one per position, or none.
+        colors,
+        /// Faces of any size.
+        faces,
+        /// Faces of three corners.
+        triangles,
+        /// Faces of four corners.
+        quads,
+        /// All other faces.
+        polygons,
+        /// Corners of all faces.
+        corners,
+        /// Polylines.
+        lines,
+        /// Points.
+        points,
+        /// Free-form curves.
+        curves,
+        /// Distinct group statements.
+        groups,
+        /// Materials, those that no library defines included.
+        materials,
+        /// Materials that are used and that no library defines.
+        missing_materials,
+        /// Texture maps of all materials: a file that two of them use counts twice.
+        textures,
+    }
+}
+
+/// All there is to tell about a scene without showing its arrays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inventory {
+    /// The counts.
+    pub contents: Contents,
+    /// The box around all finite positions, in the source's units; `None` where there are none.
+    pub bounds: Option<Bounds>,
+    /// The name of each object, in file order; an empty one stands for what was not named.
+    pub object_names: Vec<String>,
+    /// The name of each material, in the scene's order.
+    pub material_names: Vec<String>,
+    /// The material libraries, as the file names them.
+    pub material_libraries: Vec<String>,
+    /// The files that texture maps name, as they name them: sorted, each once.
+    pub texture_files: Vec<String>,
+}
+
+impl Contents {
+    /// Counts what a scene holds.
+    pub fn of(scene: &Scene) -> Contents {
+        let [positions, uvs, normals, faces, lines, points, curves] = scene.totals();
+        let mut contents = Contents { positions, uvs, normals, faces, lines, points, curves, ..Contents::default() };
+        contents.objects = scene.objects.len() as u64;
+        contents.materials = scene.materials.len() as u64;
+        contents.missing_materials = scene.materials.iter().filter(|material| material.missing).count() as u64;
+        contents.textures = scene.materials.iter().map(|material| material.maps.len() as u64).sum();
+        for mesh in &scene.meshes {
+            contents.colors += mesh.colors.len() as u64;
+            contents.groups += mesh.groups.len() as u64;
+            contents.corners += mesh.faces.corner_positions.len() as u64;
+            contents.count_sizes(&mesh.faces.offsets);
+        }
+        contents
+    }
+
+    fn count_sizes(&mut self, offsets: &[u32]) {
+        for pair in offsets.windows(2) {
+            // A scene that a caller made may have offsets that go down.
+            match pair[1].wrapping_sub(pair[0]) {
+                3 => self.triangles += 1,
+                4 => self.quads += 1,
+                _ => self.polygons += 1,
+            }
+        }
+    }
+}
+
+impl Inventory {
+    /// Looks through a scene.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Memory`] where there is none for the names.
+    pub fn of(scene: &Scene) -> Result<Inventory> {
+        Ok(Inventory {
+            contents: Contents::of(scene),
+            bounds: scene.bounds(),
+            object_names: copies(scene.objects.iter().map(|object| object.name.as_str()))?,
+            material_names: copies(scene.materials.iter().map(|material| material.name.as_str()))?,
+            material_libraries: copies(scene.material_libraries.iter().map(String::as_str))?,
+            texture_files: copies(texture_files(scene)?.into_iter())?,
+        })
+    }
+
+    /// Adds the counts and the bounds of another scene; names stay with their scenes.
+    pub fn add(&mut self, other: &Inventory) {
+        self.contents.add(&other.contents);
+        self.bounds = [self.bounds, other.bounds].into_iter().flatten().reduce(Bounds::union);
+    }
+}
+
+/// The files that texture maps name, sorted and each once.
+fn texture_files(scene: &Scene) -> Result<Vec<&str>> {
+    let mut files = Vec::new();
+    for map in scene.materials.iter().flat_map(|material| &material.maps).filter(|map| !map.file.is_empty()) {
+        try_push(&mut files, map.file.as_str(), "names")?;
+    }
+    files.sort_unstable();
+    files.dedup();
+    Ok(files)
+}
+
+fn copies<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
+    let mut copies = Vec::new();
+    for name in names {
+        try_push(&mut copies, try_string(name)?, "names")?;
+    }
+    Ok(copies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Input, ReadOptions};
+
+    const TEXT: &[u8] = b"usemtl paint\no a\nv 0 .1 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2\nf 1 2 3\no b\nf 1 2 3 4\n";
+
+    fn scene() -> Scene {
+        crate::load(Input::Memory(TEXT.into(), "a.obj".into()), &ReadOptions::default()).unwrap().scene
+    }
+
+    #[test]
+    fn counts_and_bounds_add_up() {
+        let one = Inventory::of(&scene()).unwrap();
+        let mut both = Inventory::of(&Scene::default()).unwrap();
+        assert_eq!(both, Inventory::default());
+        both.add(&one);
+        both.add(&one);
+        let counts = both.contents;
+        assert_eq!((counts.faces, counts.corners, counts.triangles, counts.quads), (4, 14, 2, 2));
+        assert_eq!((counts.materials, counts.missing_materials), (2, 2));
+        assert_eq!(both.bounds.map(|bounds| bounds.min), Some([0.0, 0.0, -2.0]));
+        assert!(both.object_names.is_empty() && one.object_names == ["a", "b"] && one.material_names == ["paint"]);
+    }
+
+    #[test]
+    fn counts_go_by_the_names_of_their_fields() {
+        let counts = Contents { objects: 1, quads: 2, textures: 3, ..Contents::default() };
+        let some: Vec<_> = counts.by_name().into_iter().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(some, [("objects", 1), ("quads", 2), ("textures", 3)]);
+    }
+
+    #[test]
+    fn offsets_that_go_down_are_no_panic() {
+        let mut contents = Contents::default();
+        contents.count_sizes(&[0, 4, 1, u32::MAX, 2]);
+        assert_eq!((contents.quads, contents.triangles, contents.polygons), (1, 1, 2));
+    }
+
+    #[test]
+    fn texture_files_are_sorted_and_each_once() {
+        let mut scene = Scene::default();
+        let map = |file: &str| crate::model::TextureMap { file: file.into(), ..Default::default() };
+        let maps = ["b.png", "", "a.png", "b.png"].map(map).into();
+        scene.materials.push(crate::model::Material { maps, ..Default::default() });
+        let inventory = Inventory::of(&scene).unwrap();
+        assert_eq!((inventory.contents.textures, inventory.texture_files), (4, vec!["a.png".into(), "b.png".into()]));
+    }
+}

@@ -1,0 +1,168 @@
+//! Everything that reading complains about, what it cannot see, and whether a plain read would stop.
+//!
+//! An input is read to its end with every complaint kept. Where there were any it is read once more, now up to the
+//! first error: so no list of which complaints are serious has to be right.
+
+use super::{faces, textures};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::options::{OnError, ReadOptions};
+use crate::{Input, Loaded, Report, load};
+
+/// What became of validating an input.
+#[derive(Clone, Debug)]
+pub struct Validation {
+    /// What reading did. Its warnings are all complaints: those of reading in the order of the data, then those about
+    /// faces, then those about textures.
+    pub report: Report,
+    /// The error that ends a read with [`OnError::Raise`], where one does: it stands among the complaints too, unless
+    /// it is one that no reading gets past, such as a limit. Then nothing else is known.
+    pub error: Option<Error>,
+    /// Whether a read succeeds; with [`ReadOptions::strict`], whether there are no complaints either.
+    pub valid: bool,
+}
+
+/// Reads a scene to its end and lists every complaint with its place.
+///
+/// Besides what reading complains about these are `degenerate-face` (a face uses a position twice) and, where the input
+/// is a file, `missing-texture` and `outside-texture` (a texture does not exist beside the scene or its material
+/// libraries, or lies outside of the scene's folder), or `unchecked-texture` where there are more than
+/// [`crate::options::Limits::files`] to look for.
+///
+/// An input with complaints is read twice; one that can be read only once (standard input, a pipe, [`Input::Reader`])
+/// is held in memory for that. `options.on_error` does not matter.
+///
+/// ```
+/// use polyhaul::{Input, ReadOptions, inspect};
+///
+/// let text = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 2\nf 1 2 x\nf 1 2 9\n".to_vec();
+/// let input = Input::Memory(text, "broken.obj".into());
+/// let validation = inspect::validate(input, &ReadOptions::default())?;
+/// assert!(!validation.valid);
+/// assert_eq!(validation.error.unwrap().place().line, Some(5));
+/// let complaints = validation.report.warnings;
+/// assert_eq!(complaints.kept()[0].diagnostic.place.line, Some(5));
+/// assert_eq!(complaints.kept()[1].diagnostic.place.line, Some(6));
+/// assert_eq!(complaints.counts()["degenerate-face"], 1);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// Where nothing can be said about the data: it cannot be opened or read, its format is not known, the machine has no
+/// memory, or the caller cancelled.
+pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
+    let input = load::open(input)?.kept(&options.run.cancel)?;
+    let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
+    let Loaded { scene, mut report } = match judged(input.load(&lenient))? {
+        Ok(loaded) => loaded,
+        Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
+    };
+    let doubtful = !report.warnings.is_empty();
+    faces::check(&scene, input.name(), &options.run.cancel, &mut report.warnings)?;
+    if let Some(path) = input.path() {
+        textures::check(&scene, path, input.name(), options, &mut report.warnings)?;
+    }
+    // Two scenes at once would be twice the memory.
+    drop(scene);
+    let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
+    let error = if doubtful { judged(input.load(&plain))?.err() } else { None };
+    let valid = error.is_none() && (!options.strict || report.warnings.is_empty());
+    Ok(Validation { report, error, valid })
+}
+
+/// Tells errors that say something about the data, inside, from all others.
+fn judged<T>(result: Result<T>) -> Result<Result<T>> {
+    match result {
+        Err(error) if !is_verdict(error.kind()) => Err(error),
+        known => Ok(known),
+    }
+}
+
+fn is_verdict(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported)
+}
+
+/// A complaint about the file as a whole: the model does not say on which line a thing stood.
+pub(super) fn complaint(message: String, file: &str) -> Diagnostic {
+    Diagnostic { place: Place { file: file.into(), ..Place::default() }, ..Diagnostic::new(message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    const BROKEN: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nwhat 1\nf 1 2 3\nf 1 2\nf 3 3 1\n";
+
+    fn memory(text: &str) -> Input {
+        Input::Memory(text.into(), "a.obj".into())
+    }
+
+    fn check(text: &str) -> Validation {
+        validate(memory(text), &ReadOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn the_error_is_that_of_a_plain_read() {
+        let validation = check(BROKEN);
+        let error = validation.error.unwrap();
+        let plain = crate::load(memory(BROKEN), &ReadOptions::default()).unwrap_err();
+        assert_eq!((error.kind(), error.diagnostic()), (plain.kind(), plain.diagnostic()));
+        assert_eq!((error.place().line, validation.valid), (Some(6), false));
+        let lines: Vec<_> = validation.report.warnings.kept().iter().map(|w| w.diagnostic.place.line).collect();
+        assert_eq!(lines, [Some(4), Some(6), None]);
+    }
+
+    #[test]
+    fn strict_counts_every_complaint() {
+        let folded = "v 0 0 0\nv 1 0 0\nf 1 2 2\n";
+        let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+        let (lenient, strictly) = (check(folded), validate(memory(folded), &strict).unwrap());
+        assert_eq!((lenient.valid, strictly.valid), (true, false));
+        assert!(lenient.error.is_none() && strictly.error.is_none());
+        assert_eq!(strictly.report.warnings, lenient.report.warnings);
+        assert!(validate(memory("v 0 0 0\n"), &strict).unwrap().valid);
+    }
+
+    #[test]
+    fn a_stream_gives_what_memory_gives() {
+        // More than one step into memory.
+        let long = "# fill\n".repeat(200_000) + BROKEN;
+        let stream = Input::Reader(Box::new(std::io::Cursor::new(long.clone())), "a.obj".into());
+        let (streamed, held) = (validate(stream, &ReadOptions::default()).unwrap(), check(&long));
+        assert_eq!(streamed.report.warnings, held.report.warnings);
+        assert_eq!(streamed.error.map(|e| e.diagnostic().clone()), held.error.map(|e| e.diagnostic().clone()));
+        assert_eq!(streamed.report.bytes_in, held.report.bytes_in);
+    }
+
+    #[test]
+    fn a_limit_is_a_verdict_and_what_cannot_be_read_is_none() {
+        let mut options = ReadOptions::default();
+        options.limits.elements = 2;
+        let error = validate(memory(BROKEN), &options).unwrap().error.unwrap();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        let error = validate(Input::Path("no such file.obj".into()), &ReadOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        options.run.cancel.cancel();
+        assert_eq!(validate(memory(BROKEN), &options).unwrap_err().kind(), ErrorKind::Cancelled);
+        let endless = Input::Reader(Box::new(std::io::repeat(b'#')), "a.obj".into());
+        assert_eq!(validate(endless, &options).unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn a_sound_input_is_read_once() {
+        let read = |text: &str| {
+            let calls = Arc::new(AtomicU64::new(0));
+            let counted = calls.clone();
+            let mut options = ReadOptions::default();
+            let count = move |_, _| {
+                counted.fetch_add(1, Ordering::Relaxed);
+            };
+            options.run.progress = Some(crate::options::Progress(Arc::new(count)));
+            validate(memory(text), &options).unwrap();
+            calls.load(Ordering::Relaxed)
+        };
+        let fill = "# fill\n".repeat(800_000);
+        assert_eq!((read(&fill), read(&(fill.clone() + "f 1 2\n"))), (1, 2));
+    }
+}

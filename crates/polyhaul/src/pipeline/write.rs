@@ -1,0 +1,266 @@
+//! Pages of bytes, made in parallel, written in order, compressed on the way where that is asked for.
+//!
+//! A format makes numbered pages and knows neither sinks nor codecs. Compressed output is cut into
+//! members of a fixed size, whatever the pages are, and each member is compressed by whoever has time:
+//! so the bytes depend on neither the threads nor the borders of pages.
+
+use super::run::{Crew, Job, run};
+use crate::error::{Error, Result, try_push};
+use crate::options::RunOptions;
+use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES, Sink};
+use std::sync::{Mutex, PoisonError};
+
+/// A codec and its level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compression {
+    pub(crate) codec: Codec,
+    pub(crate) level: Option<i32>,
+}
+
+/// What a codec's tables and windows are counted with, beside its buffers.
+const ENCODER_BYTES: usize = 4 << 20;
+
+/// What a format writes, in numbered pages.
+pub(crate) trait Pages: Sync {
+    /// A pooled place for a page.
+    type Slot: Send;
+
+    /// What is settled in order between stages.
+    type State: Send;
+
+    /// In how many stages a page is made, at least one; between two of them something is settled.
+    fn stages(&self) -> usize;
+    /// A new slot; slots are reused.
+    fn slot(&self) -> Result<Self::Slot>;
+    /// Plans page `number`; `false` where there is none. Cheap: the work is [`Pages::make`].
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
+    /// A stage of making the page; side by side with others.
+    fn make(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
+    /// What follows a stage, in the order of the numbers, the last stage apart.
+    fn settle(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
+    /// The page that was made.
+    fn bytes<'a>(&'a self, slot: &'a Self::Slot) -> &'a [u8];
+}
+
+/// Where pages go.
+pub(crate) struct Writing<'s, 'o> {
+    front: Front<'s>,
+    options: &'o RunOptions,
+    /// About how many bytes of pages there will be.
+    expected: u64,
+    /// The most threads that worked.
+    threads: usize,
+}
+
+/// Cuts pages into members.
+struct Cutter {
+    compression: Compression,
+    /// The begin of the next member.
+    member: Vec<u8>,
+    /// Whether a member was complete.
+    any: bool,
+}
+
+/// A page in flight, the members that end in it, and their compressed form.
+struct Slot<S> {
+    page: S,
+    members: Vec<Vec<u8>>,
+    /// How many of `members` are in use; the others are kept for later.
+    used: usize,
+    packed: Vec<u8>,
+    encoder: Option<Encoder>,
+}
+
+struct WriteJob<'a, 's, P> {
+    pages: &'a P,
+    compression: Option<Compression>,
+    options: &'a RunOptions,
+    expected: u64,
+    /// Ordered parts alone take it, one at a time.
+    front: Mutex<&'a mut Front<'s>>,
+}
+
+/// What finished pages go through.
+struct Front<'s> {
+    sink: Sink<'s>,
+    cutter: Option<Cutter>,
+    /// What stands before the next page.
+    head: Vec<u8>,
+    /// Bytes of pages so far.
+    done: u64,
+}
+
+impl<'s, 'o> Writing<'s, 'o> {
+    /// Pages go to `sink`.
+    pub(crate) fn new(sink: Sink<'s>, compression: Option<Compression>, options: &'o RunOptions) -> Result<Self> {
+        let cutter = match compression {
+            Some(compression) => {
+                // A level that the codec does not have is found before anything is written.
+                encoder(compression)?;
+                Some(Cutter { compression, member: Vec::new(), any: false })
+            }
+            None => None,
+        };
+        Ok(Writing { front: Front { sink, cutter, head: Vec::new(), done: 0 }, options, expected: 0, threads: 1 })
+    }
+
+    /// Announces about how many bytes are still to come, for progress.
+    pub(crate) fn expect(&mut self, bytes: u64) {
+        self.expected = self.front.done + bytes;
+    }
+
+    /// The most threads that worked.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Writes pages after those that were written before. There are about `count` of them, and a slot
+    /// takes about `slot_bytes`; `state` is what the pages settle.
+    pub(crate) fn pages<P: Pages>(
+        &mut self,
+        pages: &P,
+        state: &mut P::State,
+        count: u64,
+        slot_bytes: usize,
+    ) -> Result<()> {
+        let (options, expected) = (self.options, self.expected);
+        let compression = self.front.cutter.as_ref().map(|cutter| cutter.compression);
+        let packing = if compression.is_some() { ENCODER_BYTES + 3 * MEMBER_BYTES } else { 0 };
+        let threads = options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
+        let crew = Crew::new(threads, options.memory_limit, slot_bytes + packing);
+        self.threads = self.threads.max(crew.threads);
+        let job = WriteJob { pages, compression, options, expected, front: Mutex::new(&mut self.front) };
+        run(&job, state, crew, &options.cancel)
+    }
+
+    /// What stands before the first page; it goes out together with it.
+    pub(crate) fn begin(&mut self, head: Vec<u8>) {
+        self.front.head = head;
+    }
+
+    /// Writes what is left of the last member; gives the sink back, not yet finished.
+    pub(crate) fn finish(self) -> Result<Sink<'s>> {
+        let Front { mut sink, cutter, head, .. } = self.front;
+        if let Some(Cutter { compression, mut member, any }) = cutter
+            && (!member.is_empty() || !any)
+        {
+            // A head is left only where no page came: the member is empty then.
+            member.extend(head);
+            let mut packed = Vec::new();
+            pack(&mut encoder(compression)?, &member, &mut packed)?;
+            write_to(&mut sink, &packed)?;
+        } else if !head.is_empty() {
+            write_to(&mut sink, &head)?;
+        }
+        Ok(sink)
+    }
+}
+
+fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
+    Encoder::new(codec, level).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidInput => Error::new(crate::error::ErrorKind::Usage, e.to_string()),
+        _ => Error::memory("a compressor"),
+    })
+}
+
+fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>) -> Result<()> {
+    encoder.encode(member, packed).map_err(|_| Error::memory("compressed data"))
+}
+
+fn write_to(sink: &mut Sink<'_>, bytes: &[u8]) -> Result<()> {
+    sink.write_all(bytes).map_err(|e| Error::io("writing", sink.name(), e))
+}
+
+impl<P: Pages> Job for WriteJob<'_, '_, P> {
+    type Slot = Slot<P::Slot>;
+    type State = P::State;
+
+    /// Those of the pages; with compression one more.
+    fn stages(&self) -> usize {
+        self.pages.stages() + usize::from(self.compression.is_some())
+    }
+
+    fn takes_in_order(&self) -> bool {
+        false
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn slot(&self) -> Result<Self::Slot> {
+        let encoder = self.compression.map(encoder).transpose()?;
+        Ok(Slot { page: self.pages.slot()?, members: Vec::new(), used: 0, packed: Vec::new(), encoder })
+    }
+
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
+        self.pages.take(number, &mut slot.page)
+    }
+
+    fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()> {
+        match &mut slot.encoder {
+            Some(encoder) if stage == self.pages.stages() => {
+                slot.packed.clear();
+                slot.members[..slot.used].iter().try_for_each(|member| pack(encoder, member, &mut slot.packed))
+            }
+            _ => self.pages.make(stage, &mut slot.page),
+        }
+    }
+
+    fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()> {
+        if stage + 1 < self.pages.stages() {
+            return self.pages.settle(stage, state, &mut slot.page);
+        }
+        let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut head = std::mem::take(&mut front.head);
+        let head_bytes = head.len();
+        let plain = self.pages.bytes(&slot.page);
+        let bytes = match &mut front.cutter {
+            Some(cutter) if stage < self.pages.stages() => {
+                slot.used = 0;
+                cutter.cut(&head, &mut slot.members, &mut slot.used)?;
+                return cutter.cut(plain, &mut slot.members, &mut slot.used);
+            }
+            Some(_) => slot.packed.as_slice(),
+            None if head.is_empty() => plain,
+            None => {
+                head.try_reserve_exact(plain.len())?;
+                head.extend_from_slice(plain);
+                &head
+            }
+        };
+        if !bytes.is_empty() {
+            write_to(&mut front.sink, bytes)?;
+        }
+        front.done += (head_bytes + plain.len()) as u64;
+        if let Some(progress) = &self.options.progress {
+            (progress.0)(front.done, Some(self.expected.max(front.done)));
+        }
+        Ok(())
+    }
+}
+
+impl Cutter {
+    /// Appends `bytes`; members that are complete go to `members`, from `used` on.
+    fn cut(&mut self, mut bytes: &[u8], members: &mut Vec<Vec<u8>>, used: &mut usize) -> Result<()> {
+        while !bytes.is_empty() {
+            if self.member.capacity() < MEMBER_BYTES {
+                let more = MEMBER_BYTES - self.member.len();
+                self.member.try_reserve_exact(more)?;
+            }
+            let (now, later) = bytes.split_at(bytes.len().min(MEMBER_BYTES - self.member.len()));
+            self.member.extend_from_slice(now);
+            bytes = later;
+            if self.member.len() == MEMBER_BYTES {
+                if members.len() == *used {
+                    try_push(members, Vec::new(), "compressed data")?;
+                }
+                members[*used].clear();
+                std::mem::swap(&mut members[*used], &mut self.member);
+                *used += 1;
+                self.any = true;
+            }
+        }
+        Ok(())
+    }
+}
