@@ -34,7 +34,8 @@ from polyhaul._material import Material, Spectral, TextureMap, Xyz
 from polyhaul._mesh import Curve, Mesh
 from polyhaul._options import Limits, ObjOptions
 from polyhaul._polyhaul import __version__
-from polyhaul._report import PolyhaulWarning, Report, Warning, Warnings
+from polyhaul._report import PolyhaulWarning, Report, Warnings
+from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
 from polyhaul._scene import Object, Scene
 
 __all__ = [
@@ -67,7 +68,6 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "Validation",
-    "Warning",
     "Warnings",
     "Xyz",
     "__version__",
@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 # What users see is named after the package that they import it from.
-for _name in __all__:
+for _name in (*__all__, "Warning"):
     if getattr(_thing := globals()[_name], "__module__", "").startswith("polyhaul."):
         _thing.__module__ = "polyhaul"
 del _name, _thing

@@ -170,5 +170,6 @@ def _check_range(name: str, array: npt.NDArray[Any], end: int, none: bool) -> No
     if wrong.any():
         at = np.unravel_index(int(np.argmax(wrong)), array.shape)
         where = ", ".join(str(int(part)) for part in at)
+        expected = f"expected an index from 0 to {end - 1}" if end else "there is nothing to point at"
         hint = " (-1 is for none)" if none else ""
-        raise ValueError(f"{name}[{where}] is {array[at]}; expected an index from 0 to {end - 1}{hint}")
+        raise ValueError(f"{name}[{where}] is {array[at]}; {expected}{hint}")

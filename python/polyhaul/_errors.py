@@ -168,6 +168,10 @@ _NUMBERS = {
 }
 
 
+#: What the library's hints call options, and what they are called here.
+_TERMS = {"--from obj": 'format="obj"', "--to obj": 'format="obj"', "Limits::": "polyhaul.Limits."}
+
+
 def make(
     kind: str,
     cause: tuple[int | None, str] | None,
@@ -179,6 +183,8 @@ def make(
     """The exception for what the library says. ``cause`` is the system's error number and its kind."""
     error = _system_error(cause, message, fields["path"]) if kind == "io" else _CLASSES[kind](message)
     error.message = message
+    for term, ours in _TERMS.items():
+        fields["hint"] = fields["hint"] and fields["hint"].replace(term, ours)
     error.__dict__.update(fields)
     for note in _notes(excerpt, fields):
         error.add_note(note)

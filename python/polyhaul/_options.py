@@ -129,7 +129,7 @@ def write_options(
     return {
         "run": run_options(format, threads, memory_limit),
         "compression": None if compression == "none" else compression,
-        "level": None if level is None else operator.index(level),
+        "level": None if level is None else _whole("level", level),
         "durable": bool(durable),
         "obj": obj_options(obj),
     }
@@ -140,7 +140,7 @@ def run_options(format: str | None, threads: int | None, memory_limit: int | str
     if format is not None and format not in get_args(FormatName):
         raise ValueError(f"format is {format!r}; expected one of {_listed(get_args(FormatName))}")
     if threads is not None:
-        threads = operator.index(threads)
+        threads = _whole("threads", threads)
         if not 1 <= threads <= 1024:
             raise ValueError(f"threads is {threads}; expected 1 to 1024, or None for all cores")
     return {
@@ -205,6 +205,13 @@ def check_axes(forward: str, up: str) -> None:
         raise ValueError(f"forward_axis {forward!r} and up_axis {up!r} lie on the same line")
 
 
+def _whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r} of type {type(value).__name__}; expected a whole number") from None
+
+
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(map(repr, names))
 
@@ -225,7 +232,7 @@ def size(name: str, value: int | str) -> int:
             raise ValueError(f'{name} is {value!r}; expected bytes as a number, or text such as "64MB" or "1.5GiB"')
         count = int(match[1]) * unit if match[1].isdigit() else int(float(match[1]) * unit)
     else:
-        count = operator.index(value)
+        count = _whole(name, value)
     if not 0 < count < 2**63:
         raise ValueError(f"{name} is {value!r}; expected more than 0 bytes")
     return count

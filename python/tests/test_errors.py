@@ -93,7 +93,8 @@ def test_errors_survive_pickling_and_copying(tmp_path: Path) -> None:
     [
         ({"format": "stl"}, ValueError, "format is 'stl'; expected one of 'obj'"),
         ({"threads": 0}, ValueError, "threads is 0; expected 1 to 1024"),
-        ({"threads": 2.5}, TypeError, "float"),
+        ({"threads": 2.5}, TypeError, "threads is 2.5 of type float; expected a whole number"),
+        ({"memory_limit": 2.5}, TypeError, "memory_limit is 2.5 of type float"),
         ({"memory_limit": "64 XB"}, ValueError, "memory_limit is '64 XB'"),
         ({"memory_limit": 0}, ValueError, "memory_limit is 0"),
         ({"on_error": "ignore"}, ValueError, 'expected "raise" or "warn"'),
@@ -153,5 +154,10 @@ def test_names_that_say_no_format(tmp_path: Path) -> None:
         path.write_bytes(CUBE)
         polyhaul.read(path)
     assert polyhaul.read(path, format="obj").objects
-    with pytest.raises(polyhaul.UsageError):
+    with pytest.raises(polyhaul.UsageError) as caught:
         polyhaul.write(polyhaul.Scene(), tmp_path / "y.stl")
+    assert caught.value.hint is not None and 'format="obj"' in caught.value.hint
+
+
+def test_importing_everything_hides_nothing_of_python() -> None:
+    assert not set(polyhaul.__all__) & set(vars(builtins))

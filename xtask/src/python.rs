@@ -108,7 +108,10 @@ impl Place {
     fn types(&self) -> bool {
         let config = self.source.join("pyproject.toml");
         ok(self.module("mypy").args(["--no-error-summary", "--config-file"]).arg(&config))
-            && ok(self.module("mypy.stubtest").args(["polyhaul._polyhaul", "--concise", "--mypy-config-file"]).arg(&config))
+            && ok(self
+                .module("mypy.stubtest")
+                .args(["polyhaul._polyhaul", "--concise", "--mypy-config-file"])
+                .arg(&config))
     }
 
     /// Runs the tests, passes their output on and adds up what they report.
