@@ -7,6 +7,7 @@ use crate::options::{Read, Write};
 use crate::report;
 use crate::scene::{SceneIn, scene_to_python};
 use crate::streams::{Callback, HostReader, HostWriter};
+use polyhaul::options::Codec;
 use polyhaul::{Input, Output};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -131,12 +132,10 @@ pub(crate) fn validate<'py>(
 }
 
 impl Source {
-    /// Its bytes, where that is known beforehand.
+    /// The bytes that will be read, where the library cannot know it: of memory that is not compressed.
     fn size(&self) -> Option<u64> {
-        match (&self.path, &self.memory) {
-            (Some(path), _) => path.metadata().ok().filter(|found| found.is_file()).map(|found| found.len()),
-            (_, memory) => memory.as_ref().map(|bytes| bytes.as_ref().len() as u64),
-        }
+        let bytes = self.memory.as_ref()?.as_ref();
+        Codec::of_content(bytes).is_none().then_some(bytes.len() as u64)
     }
 
     /// What the library reads.

@@ -64,7 +64,9 @@ impl Place {
             return true;
         }
         let mut command = root::cargo();
-        command.current_dir(&self.source).args(["clippy", "--quiet", "--target-dir"]).arg(self.folder.join("build"));
+        // The profile of the wheel, so that what both need is built once.
+        command.current_dir(&self.source).args(["clippy", "--quiet", "--profile", "quick", "--target-dir"]);
+        command.arg(self.folder.join("build"));
         ok(command.args(["--", "-D", "warnings"]))
     }
 
