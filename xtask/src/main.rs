@@ -1,11 +1,12 @@
-//! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask fuzz`, `cargo xtask
-//! bench`.
+//! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask
+//! fuzz`, `cargo xtask bench`.
 //!
 //! This file only picks the chore. What each one checks is in the module of the same name. Nothing
 //! here is part of the library, and no chore changes a source file.
 
 mod bench;
 mod fuzz;
+mod python;
 mod root;
 mod term;
 mod test;
@@ -20,6 +21,7 @@ usage: cargo xtask CHORE
   tidy                       the rules of the code base, each finding as path:line: rule: message
   test [--quick]             everything that must hold: tidy, format, lints, tests, docs, cross checks
                              --quick: tidy, format and tests alone
+  python                     the step of test that builds, installs and tests the Python package
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or all in turn (60 seconds each unless told)
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::main(),
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
+        ["python"] => test::python(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["bench", rest @ ..] => bench::main(rest),
         ["help" | "-h" | "--help"] => {

@@ -5,7 +5,7 @@
 //! tool is not installed says so and is skipped. The last line is the sum of all tests: `N passed,
 //! N failed, N skipped`.
 
-use crate::{root, term, tidy};
+use crate::{python, root, term, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -16,22 +16,22 @@ const CROSS: &[&str] = &["x86_64-pc-windows-gnu", "aarch64-unknown-linux-gnu"];
 
 /// Tests by outcome.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Totals {
-    passed: u64,
-    failed: u64,
-    skipped: u64,
+pub(crate) struct Totals {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
 }
 
 /// What the test binaries reported so far.
 #[derive(Default)]
-struct Tally {
-    totals: Totals,
+pub(crate) struct Tally {
+    pub(crate) totals: Totals,
     /// Names of the tests that failed, for the summary: their output may be thousands of lines up.
-    failures: Vec<String>,
+    pub(crate) failures: Vec<String>,
 }
 
 /// How a step ended. The text of a skipped step says why.
-enum Outcome {
+pub(crate) enum Outcome {
     Ok,
     Failed,
     Skipped(String),
@@ -39,7 +39,7 @@ enum Outcome {
 
 impl Outcome {
     /// The outcome of a command that ended well, or did not.
-    fn of(ok: bool) -> Outcome {
+    pub(crate) fn of(ok: bool) -> Outcome {
         if ok { Outcome::Ok } else { Outcome::Failed }
     }
 
@@ -60,6 +60,13 @@ struct Run {
     tally: Tally,
 }
 
+/// Runs the step of the Python package alone.
+pub(crate) fn python() -> ExitCode {
+    let mut run = Run::default();
+    run.step("python", |tally| python::step(false, tally));
+    run.finish()
+}
+
 /// Runs all steps; `quick` leaves out lints, documentation and cross checks.
 pub(crate) fn main(quick: bool) -> ExitCode {
     let mut run = Run::default();
@@ -69,6 +76,7 @@ pub(crate) fn main(quick: bool) -> ExitCode {
         run.step("clippy", |_| clippy());
     }
     run.step("tests", |tally| tests(&["--all-targets"], tally));
+    run.step("python", |tally| python::step(quick, tally));
     if !quick {
         run.step("doc tests", |tally| tests(&["--doc"], tally));
         run.step("documentation", |_| documentation());
@@ -152,7 +160,7 @@ fn sysroot() -> Option<PathBuf> {
 }
 
 /// Runs `command` with its output on the terminal.
-fn status(command: &mut Command) -> Outcome {
+pub(crate) fn status(command: &mut Command) -> Outcome {
     Outcome::of(command.status().is_ok_and(|status| status.success()))
 }
 
@@ -181,7 +189,7 @@ fn tests(selection: &[&str], tally: &mut Tally) -> Outcome {
 }
 
 impl Totals {
-    fn add(&mut self, other: Totals) {
+    pub(crate) fn add(&mut self, other: Totals) {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;

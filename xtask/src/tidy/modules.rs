@@ -37,7 +37,7 @@ const KNOWS: &[Knows] = &[
 ];
 
 /// The places that start threads.
-const THREADS: &[&str] = &["crates/polyhaul/src/pipeline", "crates/cli/src/signals"];
+const THREADS: &[&str] = &["crates/polyhaul/src/pipeline", "crates/cli/src/signals", "python/src/job"];
 
 /// Parts of `std` that a place may not name: these turn bytes into values and back, and wait for
 /// nothing.
@@ -220,7 +220,8 @@ mod tests {
     #[test]
     fn threads_start_in_the_pipeline_alone() {
         assert_eq!(found("crates/polyhaul/src/pipeline/run.rs", "std::thread::scope(|s| f(s));\n"), [""; 0]);
-        let wanted = ["1: only crates/polyhaul/src/pipeline or crates/cli/src/signals starts threads"];
+        let wanted =
+            ["1: only crates/polyhaul/src/pipeline or crates/cli/src/signals or python/src/job starts threads"];
         assert_eq!(found("crates/cli/src/main.rs", "use std::{io, thread::spawn};\n"), wanted);
         assert_eq!(found("crates/bytes/src/source.rs", "thread::Builder::new()\n"), wanted);
         assert_eq!(found("crates/bytes/src/throttle.rs", "std::thread::sleep(wait);\n"), [""; 0]);

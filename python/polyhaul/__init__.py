@@ -1,0 +1,85 @@
+"""polyhaul moves 3D assets between disk and numpy arrays, fast, exact, and in bounded memory.
+
+    >>> import polyhaul
+    >>> scene = polyhaul.read(b"o triangle\\nv 0 0 0\\nv 1 0 0\\nv 0 1 0\\nf 1 2 3\\n")
+    >>> scene.meshes[0].positions.shape
+    (3, 3)
+
+:func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` look into them.
+:class:`Scene`, :class:`Object`, :class:`Mesh` and :class:`Material` are what they hold. Errors derive from
+:class:`Error` and say where they are.
+"""
+
+from polyhaul._arrays import NONE
+from polyhaul._errors import (
+    CancelledError,
+    ClosedPipeError,
+    Error,
+    HostError,
+    InternalError,
+    IoError,
+    IsAFolderError,
+    LimitError,
+    MalformedError,
+    NotAFolderError,
+    NotFoundError,
+    OutOfMemoryError,
+    PermissionDeniedError,
+    UnsupportedError,
+    UsageError,
+)
+from polyhaul._inspect import Info, Validation, info, validate
+from polyhaul._io import convert, read, write
+from polyhaul._material import Material, Spectral, TextureMap, Xyz
+from polyhaul._mesh import Curve, Mesh
+from polyhaul._options import Limits, ObjOptions
+from polyhaul._polyhaul import __version__
+from polyhaul._report import PolyhaulWarning, Report, Warnings
+from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
+from polyhaul._scene import Object, Scene
+
+__all__ = [
+    "NONE",
+    "CancelledError",
+    "ClosedPipeError",
+    "Curve",
+    "Error",
+    "HostError",
+    "Info",
+    "InternalError",
+    "IoError",
+    "IsAFolderError",
+    "LimitError",
+    "Limits",
+    "MalformedError",
+    "Material",
+    "Mesh",
+    "NotAFolderError",
+    "NotFoundError",
+    "ObjOptions",
+    "Object",
+    "OutOfMemoryError",
+    "PermissionDeniedError",
+    "PolyhaulWarning",
+    "Report",
+    "Scene",
+    "Spectral",
+    "TextureMap",
+    "UnsupportedError",
+    "UsageError",
+    "Validation",
+    "Warnings",
+    "Xyz",
+    "__version__",
+    "convert",
+    "info",
+    "read",
+    "validate",
+    "write",
+]
+
+# What users see is named after the package that they import it from.
+for _name in (*__all__, "Warning"):
+    if getattr(_thing := globals()[_name], "__module__", "").startswith("polyhaul."):
+        _thing.__module__ = "polyhaul"
+del _name, _thing

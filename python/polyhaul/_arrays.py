@@ -1,0 +1,175 @@
+"""Arrays of callers as arrays of the model, and buffers of native code as numpy arrays.
+
+Every function that takes an array of a caller returns a read-only view of that very memory where type and
+layout allow it, and a copy otherwise. What is wrong is an exception that names the argument, what it is,
+and what was expected.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Indices: TypeAlias = npt.NDArray[np.uint32]
+Slots: TypeAlias = npt.NDArray[np.int32]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+#: The index that means "none": a corner without a uv.
+NONE = 0xFFFF_FFFF
+
+#: The most elements of a kind.
+MOST = NONE - 1
+
+
+def view(buffer: Any, dtype: npt.DTypeLike, columns: int = 0) -> npt.NDArray[Any]:
+    """A buffer of native code as a read-only array, with ``columns`` where it has two dimensions."""
+    array = np.frombuffer(buffer, dtype) if len(buffer) else np.empty(0, dtype)
+    array.flags.writeable = False
+    return array.reshape(-1, columns) if columns else array
+
+
+def floats(name: str, value: npt.ArrayLike, columns: int) -> Floats:
+    """Rows of ``columns`` float32; flat arrays, as Blender's ``foreach_get`` fills them, count as rows."""
+    array = _asarray(name, value)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that become float32")
+    return _sealed(_rows(name, _plain(array, np.float32), columns))
+
+
+def values(name: str, value: npt.ArrayLike, count: int, what: str) -> Floats:
+    """One float32 for each of ``count`` things."""
+    array = _asarray(name, value)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that become float32")
+    return _sealed(_counted(name, _plain(array, np.float32), count, what))
+
+
+def indices(name: str, value: npt.ArrayLike, end: int, *, none: bool = False) -> Indices:
+    """Indices from 0 up to ``end``, as uint32 of any shape; with ``none`` also -1 for "none".
+
+    uint32 and int32 are taken without a copy.
+    """
+    array = _asarray(name, value)
+    if array.dtype.kind not in "iu":
+        if array.size:
+            raise TypeError(f"{name} has dtype {array.dtype}; expected integers (uint32 and int32 are not copied)")
+        array = array.astype(np.uint32)
+    if array.dtype.newbyteorder("=") in (np.int32, np.uint32):
+        # A negative int32 is more than 2**31 as uint32: one look at the largest shows both.
+        plain = _plain(array, array.dtype.newbyteorder("=")).view(np.uint32)
+    else:
+        _check_range(name, array, end, none)
+        return _sealed(_plain(array, np.uint32))
+    if plain.size and int(plain.max()) >= end:
+        _check_range(name, array, end, none)
+    return _sealed(plain)
+
+
+def slots(name: str, value: npt.ArrayLike, count: int) -> Slots:
+    """One int32 per face; any value is allowed, and one that is no slot means no material."""
+    array = _asarray(name, value)
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"{name} has dtype {array.dtype}; expected integers (int32 is not copied)")
+    if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
+        raise ValueError(f"{name} has values that do not fit into int32")
+    return _sealed(_counted(name, _plain(array, np.int32), count, "faces"))
+
+
+def flags(name: str, value: npt.ArrayLike, count: int, what: str) -> Flags:
+    """One bool for each of ``count`` things; a single bool is for all of them."""
+    array = _asarray(name, value)
+    if array.dtype.kind not in "biu":
+        raise TypeError(f"{name} has dtype {array.dtype}; expected bool")
+    if array.ndim == 0:
+        return _sealed(np.full(count, bool(array)))
+    if array.dtype == np.uint8 and array.flags.c_contiguous and array.size and int(array.max()) <= 1:
+        return _sealed(_counted(name, array.view(np.bool_), count, what))
+    return _sealed(_counted(name, _plain(array, np.bool_), count, what))
+
+
+def offsets(name: str, value: npt.ArrayLike, corners: int, least: int, what: str) -> Indices:
+    """Where elements begin: from 0 up to ``corners`` in steps of at least ``least``."""
+    array = indices(name, value, corners + 1)
+    if array.ndim != 1 or not array.size:
+        raise ValueError(f"{name} has shape {array.shape}; expected (number of {what}s + 1,)")
+    if array[0] != 0 or array[-1] != corners:
+        expected = f"expected from 0 to {corners}, the number of corners"
+        raise ValueError(f"{name} goes from {array[0]} to {array[-1]}; {expected}")
+    steps = np.diff(array)  # wraps where the offsets go down, and is too large then
+    wrong = steps.size and (int(steps.min()) < least or int(steps.max()) > corners)
+    if wrong:
+        at = int(np.argmax((steps < least) | (steps > corners)))
+        raise ValueError(
+            f"{name}[{at}:{at + 2}] is {array[at]}, {array[at + 1]}; a {what} has at least {least} corners"
+        )
+    return array
+
+
+def even_offsets(count: int, corners: int) -> Indices:
+    """The offsets of ``count`` elements of ``corners`` corners each."""
+    check_count("the corners", count * corners)
+    return _sealed(np.arange(0, count * corners + 1, corners, dtype=np.uint32))
+
+
+def check_count(name: str, count: int) -> None:
+    """There are not more things than indices can tell apart."""
+    if count > MOST:
+        raise ValueError(f"{name}: {count} elements; at most {MOST} (2**32 - 2) are possible")
+
+
+def empty(dtype: npt.DTypeLike, columns: int = 0) -> npt.NDArray[Any]:
+    """An array without elements, which stands for what a mesh does not have."""
+    return np.empty((0, columns) if columns else 0, dtype)
+
+
+def _asarray(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    if value is None:
+        raise TypeError(f"{name} is None; expected an array")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} is not an array: {error}") from None
+
+
+def _plain(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """The array itself where it has this type, C order and alignment, a copy otherwise."""
+    return np.require(array, dtype, ["C", "A"])
+
+
+def _sealed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    sealed = array.view()
+    sealed.flags.writeable = False
+    return sealed
+
+
+def _rows(name: str, array: npt.NDArray[Any], columns: int) -> npt.NDArray[Any]:
+    fits = array.size % columns == 0 if array.ndim == 1 else array.ndim > 1 and array.shape[-1] == columns
+    if not fits:
+        raise ValueError(f"{name} has shape {array.shape}; expected (n, {columns}), or flat (n * {columns},)")
+    rows = array.reshape(-1, columns)
+    check_count(name, len(rows))
+    return rows
+
+
+def _counted(name: str, array: npt.NDArray[Any], count: int, what: str) -> npt.NDArray[Any]:
+    if array.shape != (count,):
+        raise ValueError(f"{name} has shape {array.shape}; expected ({count},), one per {what}")
+    return array
+
+
+def _check_range(name: str, array: npt.NDArray[Any], end: int, none: bool) -> None:
+    """Every index is from 0 up to ``end``; the message names the first that is not."""
+    if not array.size:
+        return
+    wrong = (array < 0) | (array >= end)
+    if none:
+        wrong &= (array != -1) if array.dtype.kind == "i" else (array != NONE)
+    if wrong.any():
+        at = np.unravel_index(int(np.argmax(wrong)), array.shape)
+        where = ", ".join(str(int(part)) for part in at)
+        expected = f"expected an index from 0 to {end - 1}" if end else "there is nothing to point at"
+        hint = " (-1 is for none)" if none else ""
+        raise ValueError(f"{name}[{where}] is {array[at]}; {expected}{hint}")

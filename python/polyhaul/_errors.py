@@ -1,0 +1,227 @@
+"""The exceptions of polyhaul, one class per kind of error.
+
+Made from what the library says by :func:`make`, which native code calls.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+#: A line of the source, and which characters of it are meant: text, start, end.
+Excerpt = tuple[str, int, int]
+
+
+class Error(Exception):
+    """Something that polyhaul could not do. All other classes derive from this one.
+
+    Attributes:
+        kind: who is at fault, as a short fixed name: ``"malformed"``, ``"limit"``, ``"unsupported"``,
+            ``"io"``, ``"usage"``, ``"host"``, ``"memory"``, ``"cancelled"`` or ``"internal"``.
+        message: what is wrong, without the place.
+        path: the file as the caller named it; ``None`` where no file is at fault.
+        line: the line, from 1.
+        column: the column in bytes, from 1.
+        offset: the offset in bytes, from 0.
+        expected: what would have been right.
+        hint: what would help.
+
+    Each of the last six is ``None`` where it is not known. ``str(error)`` is one line with place, message
+    and what was expected; tracebacks show the line of the file and the hint below it.
+    """
+
+    kind: str = "internal"
+    message: str
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    offset: int | None = None
+    expected: str | None = None
+    hint: str | None = None
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.message = str(args[-1]) if args else ""
+
+    def __str__(self) -> str:
+        place = _place(self.path, self.line, self.column, self.offset)
+        expected = f"; expected {self.expected}" if self.expected else ""
+        return f"{place}{self.message}{expected}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (type(self), self.args, dict(self.__dict__)))
+
+
+class MalformedError(Error, ValueError):
+    """The data is not what its format asks for."""
+
+    kind = "malformed"
+
+
+class LimitError(Error, ValueError):
+    """The data asks for more than :class:`polyhaul.Limits` allow; the message names the limit."""
+
+    kind = "limit"
+
+
+class UnsupportedError(Error, ValueError):
+    """The data uses a part of its format that polyhaul does not read."""
+
+    kind = "unsupported"
+
+
+class IoError(Error, OSError):
+    """The operating system refused: a full disk, a closed pipe, a missing file.
+
+    It is an :class:`OSError` with its ``errno``, ``strerror`` and ``filename``, and where Python has a class
+    of its own for the error number it is one of these too: ``except FileNotFoundError`` works.
+    """
+
+    kind = "io"
+
+
+class NotFoundError(IoError, FileNotFoundError):
+    """A file or a folder is missing."""
+
+
+class PermissionDeniedError(IoError, PermissionError):
+    """The file may not be read or written."""
+
+
+class IsAFolderError(IoError, IsADirectoryError):
+    """The path is that of a folder."""
+
+
+class NotAFolderError(IoError, NotADirectoryError):
+    """A part of the path is no folder."""
+
+
+class ClosedPipeError(IoError, BrokenPipeError):
+    """Nobody reads what is written."""
+
+
+class UsageError(Error, ValueError):
+    """The caller asked for something that makes no sense."""
+
+    kind = "usage"
+
+
+class HostError(Error):
+    """A file object or a callback broke its contract, such as ``read(n)`` returning more than ``n`` bytes."""
+
+    kind = "host"
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """The machine has no more memory."""
+
+    kind = "memory"
+
+
+class CancelledError(Error):
+    """The work was stopped. An exception that stops it (Ctrl-C) comes out itself instead."""
+
+    kind = "cancelled"
+
+
+class InternalError(Error, RuntimeError):
+    """polyhaul itself is at fault: please report it."""
+
+    kind = "internal"
+
+
+_CLASSES: dict[str, type[Error]] = {
+    cls.kind: cls
+    for cls in (
+        MalformedError,
+        LimitError,
+        UnsupportedError,
+        IoError,
+        UsageError,
+        HostError,
+        OutOfMemoryError,
+        CancelledError,
+        InternalError,
+    )
+}
+
+_IO_CLASSES: dict[int, type[IoError]] = {
+    errno.ENOENT: NotFoundError,
+    errno.EACCES: PermissionDeniedError,
+    errno.EPERM: PermissionDeniedError,
+    errno.EISDIR: IsAFolderError,
+    errno.ENOTDIR: NotAFolderError,
+    errno.EPIPE: ClosedPipeError,
+}
+
+#: Numbers of errors that the library found by itself, by the names that it gives to their kinds.
+_NUMBERS = {
+    "NotFound": errno.ENOENT,
+    "PermissionDenied": errno.EACCES,
+    "IsADirectory": errno.EISDIR,
+    "NotADirectory": errno.ENOTDIR,
+    "BrokenPipe": errno.EPIPE,
+    "AlreadyExists": errno.EEXIST,
+    "StorageFull": errno.ENOSPC,
+    "InvalidInput": errno.EINVAL,
+}
+
+
+#: What the library's hints call options, and what they are called here.
+_TERMS = {"--from obj": 'format="obj"', "--to obj": 'format="obj"', "Limits::": "polyhaul.Limits."}
+
+
+def make(
+    kind: str,
+    cause: tuple[int | None, str] | None,
+    *,
+    message: str,
+    excerpt: Excerpt | None,
+    **fields: Any,
+) -> Error:
+    """The exception for what the library says. ``cause`` is the system's error number and its kind."""
+    error = _system_error(cause, message, fields["path"]) if kind == "io" else _CLASSES[kind](message)
+    error.message = message
+    for term, ours in _TERMS.items():
+        fields["hint"] = fields["hint"] and fields["hint"].replace(term, ours)
+    error.__dict__.update(fields)
+    for note in _notes(excerpt, fields):
+        error.add_note(note)
+    return error
+
+
+def _system_error(cause: tuple[int | None, str] | None, message: str, path: str | None) -> IoError:
+    number, name = cause or (None, "")
+    if number is None or os.name == "nt":  # there the system's numbers are not those of errno
+        number = _NUMBERS.get(name)
+    if number is None:
+        return IoError(message)
+    return _IO_CLASSES.get(number, IoError)(number, os.strerror(number), path)
+
+
+def _place(path: str | None, line: int | None, column: int | None, offset: int | None) -> str:
+    if path is None:
+        return ""
+    if line is None:
+        return f"{path}: " if offset is None else f"{path}: byte {offset}: "
+    return f"{path}:{line}: " if column is None else f"{path}:{line}:{column}: "
+
+
+def _notes(excerpt: Excerpt | None, fields: dict[str, Any]) -> list[str]:
+    """What tracebacks show below the message."""
+    notes = []
+    if excerpt is not None:
+        text, start, end = excerpt
+        number = str(fields["line"] or "")
+        margin = " " * len(number)
+        notes.append(f" {number} | {text}\n {margin} | {' ' * start}{'^' * max(end - start, 1)}")
+    if fields["hint"]:
+        notes.append(f"hint: {fields['hint']}")
+    return notes
+
+
+def _restore(cls: type[Error], args: tuple[Any, ...], fields: dict[str, Any]) -> Error:
+    error = cls(*args)
+    error.__dict__.update(fields)
+    return error

@@ -1,0 +1,161 @@
+"""The calls that look into files: info, validate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from polyhaul import _options, _polyhaul
+from polyhaul._errors import Error
+from polyhaul._material import Vector
+from polyhaul._options import FormatName, Limits
+from polyhaul._progress import Progress, reporter
+from polyhaul._report import Report, Warnings, report_from_plain
+from polyhaul._sources import Source, opened_source
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What a file holds: counts of all its meshes together, bounds and names."""
+
+    #: Objects: named sections of meshes.
+    objects: int
+    #: Positions.
+    positions: int
+    #: Texture coordinates.
+    uvs: int
+    #: Normals.
+    normals: int
+    #: Colours of positions.
+    colors: int
+    #: Faces of any size.
+    faces: int
+    #: Faces of three corners.
+    triangles: int
+    #: Faces of four corners.
+    quads: int
+    #: All other faces.
+    polygons: int
+    #: Corners of all faces.
+    corners: int
+    #: Polylines.
+    lines: int
+    #: Points.
+    points: int
+    #: Free-form curves.
+    curves: int
+    #: Distinct group statements.
+    groups: int
+    #: Materials, those that no library defines included.
+    materials: int
+    #: Materials that are used and that no library defines.
+    missing_materials: int
+    #: Texture maps of all materials.
+    textures: int
+    #: The box around all finite positions, its smallest and its largest x, y, z; ``None`` where there are none.
+    bounds: tuple[Vector, Vector] | None
+    #: The name of each object, in file order; empty for what was not named.
+    object_names: tuple[str, ...]
+    #: The name of each material.
+    material_names: tuple[str, ...]
+    #: The material libraries, as the file names them.
+    material_libraries: tuple[str, ...]
+    #: The files that texture maps name, sorted, each once.
+    texture_files: tuple[str, ...]
+    #: What reading did, with its warnings.
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What is wrong with a file. True where it can be read."""
+
+    #: Whether a read succeeds; with ``strict``, whether there are no complaints either.
+    valid: bool
+    #: The error that ends a plain read, where one does.
+    error: Error | None
+    #: What reading did.
+    report: Report
+
+    @property
+    def complaints(self) -> Warnings:
+        """Everything that is wrong, with its place: the first 1,000 and the counts of all."""
+        return self.report.warnings
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+
+def info(
+    source: Source,
+    *,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    limits: Limits | None = None,
+    allow_outside: bool = False,
+    progress: Progress | bool | None = None,
+) -> Info:
+    """Tells what a file holds, without making arrays of it for Python.
+
+    The arguments and the exceptions are those of :func:`polyhaul.read`.
+    """
+    options = _options_of(format, threads, memory_limit, False, limits, allow_outside)
+    with opened_source(source) as plain, reporter(progress, "reading") as report_progress:
+        found, done = _polyhaul.info(plain, options, report_progress)
+    bounds = found.pop("bounds")
+    lists: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
+    return Info(**lists, bounds=bounds and (tuple(bounds[0]), tuple(bounds[1])), report=report_from_plain(done))
+
+
+def validate(
+    source: Source,
+    *,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    strict: bool = False,
+    limits: Limits | None = None,
+    allow_outside: bool = False,
+    progress: Progress | bool | None = None,
+) -> Validation:
+    """Reads a file to its end and lists everything that is wrong with it.
+
+    Besides what reading complains about these are ``degenerate-face`` (a face uses a position twice), and for files
+    ``missing-texture`` and ``outside-texture``. A source with complaints is read twice.
+
+    Args:
+        strict: take a file with complaints as not valid, even where it can be read.
+
+    The other arguments are those of :func:`polyhaul.read`.
+
+    Returns:
+        What is wrong; true where the file can be read: ``if polyhaul.validate(path): ...``.
+
+    Raises:
+        polyhaul.IoError: the source cannot be opened or read. What is wrong with its data is no exception here.
+    """
+    options = _options_of(format, threads, memory_limit, strict, limits, allow_outside)
+    with opened_source(source) as plain, reporter(progress, "validating") as report_progress:
+        valid, error, done = _polyhaul.validate(plain, options, report_progress)
+    return Validation(valid, error, report_from_plain(done))
+
+
+def _options_of(
+    format: str | None,
+    threads: int | None,
+    memory_limit: int | str | None,
+    strict: bool,
+    limits: Limits | None,
+    allow_outside: bool,
+) -> dict[str, Any]:
+    return _options.read_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        on_error="raise",
+        strict=strict,
+        limits=limits,
+        load_materials=True,
+        allow_outside=allow_outside,
+    )

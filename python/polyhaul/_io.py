@@ -1,0 +1,209 @@
+"""The calls that move scenes: read, write, convert. Those that look into them are in ``_inspect``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal, Unpack
+
+from polyhaul import _options, _polyhaul
+from polyhaul._mesh import Mesh
+from polyhaul._options import CompressionName, FormatName, Limits, ObjOptions
+from polyhaul._progress import Progress, reporter
+from polyhaul._report import PolyhaulWarning, Report, report_from_plain
+from polyhaul._scene import Scene, scene_from_plain
+from polyhaul._sources import Source, Target, opened_source, opened_target
+
+#: What to do with data that breaks its format's rules.
+OnError = Literal["raise", "warn"]
+
+
+def read(
+    source: Source,
+    *,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_error: OnError = "raise",
+    strict: bool = False,
+    limits: Limits | None = None,
+    load_materials: bool = True,
+    allow_outside: bool = False,
+    progress: Progress | bool | None = None,
+) -> Scene:
+    """Reads a scene. Its arrays are read-only views of the memory that the file was parsed into.
+
+    Other Python threads run meanwhile, and Ctrl-C works.
+
+    Args:
+        source: a path, a URL (with fsspec), bytes, or a file object in binary mode, which is read from where it stands
+            in calls of 64 KiB and more, on this thread. Compressed data (gzip, zstd, lz4) is recognised.
+        format: ``"obj"``; ``None`` takes it from the name.
+        threads: worker threads; ``None`` for all cores that the process may use. No result depends on it.
+        memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB). The arrays
+            come on top.
+        on_error: ``"raise"`` stops at the first broken statement; ``"warn"`` leaves such statements out, counts
+            them in ``scene.report.warnings`` and issues one :class:`polyhaul.PolyhaulWarning`.
+        strict: raise for what is repaired or missing, too.
+        limits: what the data may ask for.
+        load_materials: whether to read the material libraries that the file names.
+        allow_outside: whether files that it names may lie outside of its folder.
+        progress: called as ``progress(done, total)`` with bytes, ``total`` ``None`` where it is not known, on this
+            thread, at most 20 times a second and once at the end; ``True`` shows a bar (with tqdm).
+
+    Returns:
+        The scene, with what reading did and all warnings as ``scene.report``.
+
+    Raises:
+        polyhaul.MalformedError: the data is not OBJ; the exception says where.
+        polyhaul.LimitError: it asks for more than ``limits`` allow.
+        polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
+        TypeError, ValueError: an argument makes no sense.
+
+    What a callback or a file object raises comes out as it is.
+    """
+    options = _options.read_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        on_error=on_error,
+        strict=strict,
+        limits=limits,
+        load_materials=load_materials,
+        allow_outside=allow_outside,
+    )
+    with opened_source(source) as plain, reporter(progress, "reading") as report_progress:
+        scene, done = _polyhaul.read(plain, options, report_progress)
+    report = report_from_plain(done)
+    _warn(report, on_error, plain["name"])
+    return scene_from_plain(scene, report)
+
+
+def write(
+    scene: Scene | Mesh,
+    target: Target,
+    *,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    durable: bool = False,
+    compression: CompressionName | None = None,
+    level: int | None = None,
+    progress: Progress | bool | None = None,
+    **obj: Unpack[ObjOptions],
+) -> Report:
+    """Writes a scene, or a single mesh. A file is replaced as a whole or not at all.
+
+    Other Python threads run meanwhile; they must not change arrays of the scene. Ctrl-C works and leaves the old
+    file as it was.
+
+    A ``Scene()`` has Blender's axes and is turned to those of OBJ files unless ``forward_axis`` and ``up_axis`` say
+    otherwise; a scene that was read is not turned. A single mesh is not turned either: its coordinates are
+    taken as those of the file.
+
+    Args:
+        scene: what to write. Nothing of it is copied but what the options change.
+        target: a path, a URL (with fsspec), or a file object in binary mode. The material library (``.mtl``) goes
+            beside a path; elsewhere it is only named.
+        format: ``"obj"``; ``None`` takes it from the name.
+        threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
+        memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB).
+        durable: whether the file is on the disk, safe from power failures, when this returns.
+        compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` takes it from the name (``.gz``,
+            ``.zst``, ``.lz4``).
+        level: the level on the codec's own scale (gzip 1 to 12, zstd 1 to 22); a fast one where none is given.
+        progress: as for :func:`read`.
+        **obj: how OBJ is written: see :class:`polyhaul.ObjOptions`. The names are those of Blender's exporter.
+
+    Returns:
+        What writing did.
+
+    Raises:
+        polyhaul.UsageError: the scene breaks a rule, such as an index past the end.
+        polyhaul.IoError: the system refused; also an ``OSError``, such as ``PermissionError``.
+        TypeError, ValueError: an argument makes no sense.
+
+    What a callback or a file object raises comes out as it is.
+    """
+    if isinstance(scene, Mesh):
+        scene = _scene_of(scene, obj)
+    if not isinstance(scene, Scene):
+        raise TypeError(f"scene is of type {type(scene).__name__}; expected polyhaul.Scene or polyhaul.Mesh")
+    options = _options.write_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        compression=compression,
+        level=level,
+        durable=durable,
+        obj=obj,
+    )
+    with opened_target(target, compression) as plain, reporter(progress, "writing") as report_progress:
+        return report_from_plain(_polyhaul.write(scene._to_plain(), plain, options, report_progress))
+
+
+def convert(
+    source: Source,
+    target: Target,
+    *,
+    from_format: FormatName | None = None,
+    to_format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_error: OnError = "raise",
+    strict: bool = False,
+    limits: Limits | None = None,
+    allow_outside: bool = False,
+    durable: bool = False,
+    compression: CompressionName | None = None,
+    level: int | None = None,
+    progress: Progress | bool | None = None,
+    **obj: Unpack[ObjOptions],
+) -> Report:
+    """Reads a scene and writes it, without making Python objects of it.
+
+    The arguments are those of :func:`read` and :func:`write`; ``progress`` goes from 0 to the end twice.
+
+    Returns:
+        What both did, with the warnings of reading.
+    """
+    reading = _options.read_options(
+        format=from_format,
+        threads=threads,
+        memory_limit=memory_limit,
+        on_error=on_error,
+        strict=strict,
+        limits=limits,
+        load_materials=True,
+        allow_outside=allow_outside,
+    )
+    writing = _options.write_options(
+        format=to_format,
+        threads=threads,
+        memory_limit=memory_limit,
+        compression=compression,
+        level=level,
+        durable=durable,
+        obj=obj,
+    )
+    with (
+        opened_source(source) as plain_source,
+        opened_target(target, compression) as plain_target,
+        reporter(progress, "converting") as report_progress,
+    ):
+        done = _polyhaul.convert(plain_source, plain_target, reading, writing, report_progress)
+    report = report_from_plain(done)
+    _warn(report, on_error, plain_source["name"])
+    return report
+
+
+def _scene_of(mesh: Mesh, obj: ObjOptions) -> Scene:
+    """A scene of one mesh, with the axes that the file is to have."""
+    scene = Scene(obj.get("forward_axis", "NEGATIVE_Z"), obj.get("up_axis", "Y"))
+    scene.add(mesh, name="Mesh")
+    return scene
+
+
+def _warn(report: Report, on_error: OnError, name: str) -> None:
+    if on_error == "warn" and report.warnings.total:
+        first = f"; the first: {report.warnings[0]}" if report.warnings else ""
+        warnings.warn(f"{name}: {report.warnings}{first}", PolyhaulWarning, stacklevel=3)

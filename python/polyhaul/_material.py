@@ -1,0 +1,204 @@
+"""Materials: the classic parameters of MTL, its PBR extensions, and texture maps with options."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
+
+Vector: TypeAlias = tuple[float, float, float]
+
+
+class Xyz(NamedTuple):
+    """A colour in CIE XYZ (``Kd xyz x y z``)."""
+
+    x: float
+    y: float
+    z: float
+
+
+class Spectral(NamedTuple):
+    """A colour as a spectral curve file (``Kd spectral FILE FACTOR``)."""
+
+    file: str
+    factor: float = 1.0
+
+
+#: Red, green, blue from 0 to 1, or one of the two rarer forms.
+Color: TypeAlias = Vector | Xyz | Spectral
+
+#: What a texture map drives.
+MapKind: TypeAlias = Literal[
+    "ambient",
+    "diffuse",
+    "specular",
+    "emission",
+    "shininess",
+    "opacity",
+    "transparency",
+    "bump",
+    "displacement",
+    "decal",
+    "reflection",
+    "roughness",
+    "metallic",
+    "sheen",
+    "clearcoat",
+    "clearcoat_roughness",
+    "normal",
+]
+
+
+@dataclass(slots=True, repr=False)
+class TextureMap:
+    """A texture map and its options; an option that was not given is ``None``."""
+
+    #: What it drives.
+    kind: MapKind
+    #: The image file, as it stands in the library.
+    file: str
+    _: KW_ONLY
+    #: The keyword as it was written (``map_Bump`` and ``bump`` are one kind); empty for the usual one.
+    keyword: str = ""
+    #: ``-o``: offset of u, v, w.
+    offset: Vector | None = None
+    #: ``-s``: scale of u, v, w.
+    scale: Vector | None = None
+    #: ``-t``: turbulence of u, v, w.
+    turbulence: Vector | None = None
+    #: ``-mm``: base and gain of the values.
+    base_gain: tuple[float, float] | None = None
+    #: ``-bm``: bump multiplier.
+    bump_multiplier: float | None = None
+    #: ``-boost`` of mip levels.
+    boost: float | None = None
+    #: ``-texres``.
+    resolution: float | None = None
+    #: ``-blendu``.
+    blend_u: bool | None = None
+    #: ``-blendv``.
+    blend_v: bool | None = None
+    #: ``-clamp``.
+    clamp: bool | None = None
+    #: ``-cc``: colour correction.
+    color_correction: bool | None = None
+    #: ``-imfchan``: the channel used, one of ``r g b m l z``.
+    channel: str | None = None
+    #: ``-type`` of a reflection map (``"sphere"``, ``"cube_top"``, ...).
+    projection: str | None = None
+    #: ``-colorspace`` (``"sRGB"``, ``"linear"``).
+    color_space: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(MapKind):
+            raise ValueError(f"kind is {self.kind!r}; expected one of {', '.join(get_args(MapKind))}")
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
+
+
+@dataclass(slots=True, repr=False)
+class Material:
+    """A material as MTL knows it. Every parameter may be ``None``: then it is not written."""
+
+    #: The name that faces use it by.
+    name: str
+    _: KW_ONLY
+    #: ``Ka``: ambient colour.
+    ambient: Color | None = None
+    #: ``Kd``: diffuse colour.
+    diffuse: Color | None = None
+    #: ``Ks``: specular colour.
+    specular: Color | None = None
+    #: ``Ke``: emitted colour.
+    emission: Color | None = None
+    #: ``Tf``: transmission filter.
+    transmission: Color | None = None
+    #: ``Ns``: specular exponent, 0 to 1000.
+    shininess: float | None = None
+    #: ``Ni``: index of refraction.
+    refraction_index: float | None = None
+    #: ``d``: 1 is opaque.
+    opacity: float | None = None
+    #: ``d -halo``: the opacity depends on the angle of view.
+    halo: bool = False
+    #: ``sharpness`` of local reflections.
+    sharpness: float | None = None
+    #: ``illum``: the illumination model, 0 to 10.
+    illumination: int | None = None
+    #: ``Pr``: roughness.
+    roughness: float | None = None
+    #: ``Pm``: metallic.
+    metallic: float | None = None
+    #: ``Ps``: sheen.
+    sheen: float | None = None
+    #: ``Pc``: clearcoat thickness.
+    clearcoat: float | None = None
+    #: ``Pcr``: clearcoat roughness.
+    clearcoat_roughness: float | None = None
+    #: ``aniso``: anisotropy.
+    anisotropy: float | None = None
+    #: ``anisor``: rotation of the anisotropy.
+    anisotropy_rotation: float | None = None
+    #: ``map_aat``: anti-aliasing of the textures.
+    texture_antialiasing: bool | None = None
+    #: Texture maps, in file order; a kind may occur more than once.
+    maps: list[TextureMap] = field(default_factory=list)
+    #: Statements that polyhaul does not know, as they stood, one line each.
+    other: list[str] = field(default_factory=list)
+    #: Whether it is used and no library defines it: it stays as the name alone.
+    missing: bool = False
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
+
+
+def _short_repr(self: Any) -> str:
+    """The fields that say something."""
+    given = [(it.name, getattr(self, it.name)) for it in fields(self)]
+    said = [f"{name}={value!r}" for name, value in given if value not in (None, "", False, [])]
+    return f"{type(self).__name__}({', '.join(said)})"
+
+
+_COLORS = ("ambient", "diffuse", "specular", "emission", "transmission")
+
+
+def material_from_plain(plain: dict[str, Any]) -> Material:
+    """The material that native code returned."""
+    for name in _COLORS:
+        if plain[name] is not None:
+            plain[name] = _color_from_plain(*plain[name])
+    maps = [TextureMap(**{name: _as_tuple(value) for name, value in fields.items()}) for fields in plain.pop("maps")]
+    return Material(**plain, maps=maps)
+
+
+def material_to_plain(material: Material) -> dict[str, Any]:
+    """The material as native code takes it."""
+    plain = {name: getattr(material, name) for name in _NAMES}
+    for name in _COLORS:
+        if plain[name] is not None:
+            plain[name] = _color_to_plain(material.name, name, plain[name])
+    plain["maps"] = [{name: getattr(it, name) for name in _MAP_NAMES} for it in material.maps]
+    return plain
+
+
+def _color_from_plain(kind: str, values: Any) -> Color:
+    if kind == "rgb":
+        return cast(Vector, tuple(values))
+    return Xyz(*values) if kind == "xyz" else Spectral(*values)
+
+
+def _color_to_plain(material: str, name: str, color: Any) -> tuple[str, Any]:
+    if isinstance(color, Spectral):
+        return "spectral", tuple(color)
+    values = [float(value) for value in color]
+    if len(values) != 3:
+        raise ValueError(f"material {material!r}: {name} has {len(values)} values; expected 3 (red, green, blue)")
+    return "xyz" if isinstance(color, Xyz) else "rgb", values
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+_NAMES = tuple(it.name for it in fields(Material))
+_MAP_NAMES = tuple(it.name for it in fields(TextureMap))

@@ -1,0 +1,597 @@
+"""Meshes: positions, faces, and uvs and normals per corner, per vertex, per face or by an index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _arrays
+from polyhaul._arrays import NONE, Flags, Floats, Indices, Slots
+from polyhaul._material import Material
+
+#: How a corner finds its value of an attribute. ``"point"`` is another name for ``"vertex"``.
+Domain: TypeAlias = Literal["corner", "vertex", "point", "face", "indexed"]
+
+#: Weights by the name of a vertex group; NaN where a position is not a member.
+VertexGroups: TypeAlias = Mapping[str, npt.ArrayLike] | tuple[Sequence[str], npt.ArrayLike]
+
+#: Faces or lines: offsets, then per corner the index of its position, its uv and its normal.
+Streams: TypeAlias = tuple[Indices | None, Indices | None, Indices | None, Indices | None]
+
+#: Seven numbers: positions, uvs, normals, faces, lines, points, curves.
+Counts: TypeAlias = tuple[int, int, int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A B-spline curve over positions of a mesh (NURBS where ``rational``)."""
+
+    #: The polynomial degree.
+    degree: int
+    #: Whether the position weights count.
+    rational: bool
+    #: The first and the last parameter value.
+    range: tuple[float, float]
+    #: (k,) uint32, indices of positions.
+    control_points: Indices
+    #: (m,) float32, the knot vector.
+    knots: Floats
+
+
+class Mesh:
+    """The arrays of a mesh.
+
+    Faces are polygons: face ``i`` has the corners ``face_offsets[i]:face_offsets[i + 1]``, and corner ``j`` is
+    at the position ``corner_positions[j]``. All arrays that the attributes give are read-only.
+
+    Arrays are taken as they are where type and layout fit (C order; float32; int32 or uint32 for indices;
+    int32 for slots; bool) and copied otherwise, once, here. Arrays that are not copied must not change while
+    :func:`polyhaul.write` runs.
+
+    Args:
+        positions: (n, 3) or flat (n * 3,) numbers, taken as float32: x, y, z.
+        corner_positions: (c,) integers, per corner the index of its position; or (f, k) for faces of ``k``
+            corners each, which needs no ``face_offsets``. ``None`` for a mesh without faces.
+        face_offsets: (f + 1,) integers, where the corners of each face begin, and at last ``c``. Each face has
+            at least 3 corners.
+        normals: (m, 3) numbers, taken as float32; what ``m`` is says ``normal_domain``.
+        normal_domain: ``"corner"`` (m = c, the default), ``"vertex"`` or ``"point"`` (m = n), ``"face"`` (m = f), or
+            ``"indexed"``: any m, and ``corner_normals`` says which one a corner has.
+        corner_normals: (c,) integers, per corner the index of its normal, -1 for none. Implies ``"indexed"``.
+        uvs: (m, 2) numbers, taken as float32; what ``m`` is says ``uv_domain``.
+        uv_domain: as ``normal_domain``.
+        corner_uvs: (c,) integers, per corner the index of its uv, -1 for none. Implies ``"indexed"``.
+        colors: (n, 3) or (n, 4) numbers, taken as float32: red, green, blue and alpha of each position. They are
+            written as they are; by custom OBJ files have sRGB, so linear colours are to be converted first.
+        material_slots: (f,) integers, taken as int32: per face the slot of its object's materials. Without them
+            all faces have slot 0. A slot that the object does not have means no material.
+        smooth: (f,) bools, or one for all faces. ``None`` says nothing about it.
+        sharp_edges: (k, 2) integers: edges as pairs of positions. They part smoothing groups.
+        vertex_groups: a dict from names to (n,) weights, or a pair of names and (n, g) weights. NaN where a
+            position is not a member.
+        line_positions: (c,) integers, or (k, m) for lines of ``m`` corners each (loose edges: m = 2).
+        line_offsets: (k + 1,) integers, as ``face_offsets``; each line has at least 2 corners.
+        points: (p,) integers: positions that are elements by themselves.
+
+    Raises:
+        ValueError: an array has a shape, an index or a size that does not fit. The message names the argument,
+            what it is, and what was expected.
+        TypeError: an array has a type that does not fit, such as floats for indices.
+    """
+
+    __slots__ = ("__weakref__", "_data", "_materials", "_of_file", "_own")
+
+    #: What native code takes, by the names of the library's fields.
+    _data: dict[str, Any]
+    #: Whether it was read, so that its statements say where materials and groups begin.
+    _of_file: bool
+    #: The materials that the statements of a file count in.
+    _materials: Sequence[Material]
+    #: The same mesh without statements, where it was needed.
+    _own: Mesh | None
+
+    def __init__(
+        self,
+        positions: npt.ArrayLike,
+        corner_positions: npt.ArrayLike | None = None,
+        face_offsets: npt.ArrayLike | None = None,
+        *,
+        normals: npt.ArrayLike | None = None,
+        normal_domain: Domain | None = None,
+        corner_normals: npt.ArrayLike | None = None,
+        uvs: npt.ArrayLike | None = None,
+        uv_domain: Domain | None = None,
+        corner_uvs: npt.ArrayLike | None = None,
+        colors: npt.ArrayLike | None = None,
+        material_slots: npt.ArrayLike | None = None,
+        smooth: npt.ArrayLike | None = None,
+        sharp_edges: npt.ArrayLike | None = None,
+        vertex_groups: VertexGroups | None = None,
+        line_positions: npt.ArrayLike | None = None,
+        line_offsets: npt.ArrayLike | None = None,
+        points: npt.ArrayLike | None = None,
+    ) -> None:
+        self._of_file, self._materials, self._own = False, (), None
+        self._data = _NOTHING.copy()
+        rows = _arrays.floats("positions", positions, 3)
+        self._data["positions"] = rows
+        self._data["faces"] = _elements("face", corner_positions, face_offsets, len(rows), 3)
+        self._data["lines"] = _elements("line", line_positions, line_offsets, len(rows), 2)
+        if points is not None:
+            self._data["points"] = _or_none(_arrays.indices("points", points, len(rows)).reshape(-1))
+        self.set_normals(normals, normal_domain, corner_normals)
+        self.set_uvs(uvs, uv_domain, corner_uvs)
+        if colors is not None:
+            self.colors = colors
+        if material_slots is not None:
+            self.material_slots = material_slots
+        if smooth is not None:
+            self.smooth = smooth
+        if sharp_edges is not None:
+            self._data["sharp_edges"] = _or_none(_pairs("sharp_edges", sharp_edges, len(rows)))
+        if vertex_groups is not None:
+            self._data["vertex_groups"] = _vertex_groups(vertex_groups, len(rows))
+
+    @property
+    def positions(self) -> Floats:
+        """(n, 3) float32: x, y, z. Settable; the number of rows stays."""
+        positions: Floats = self._data["positions"]
+        return positions
+
+    @positions.setter
+    def positions(self, value: npt.ArrayLike) -> None:
+        rows = _arrays.floats("positions", value, 3)
+        self._check_rows("positions", rows, self.position_count)
+        self._data["positions"] = rows
+
+    @property
+    def corner_positions(self) -> Indices:
+        """(c,) uint32: per corner of a face the index of its position."""
+        return _or_empty(self._faces[1])
+
+    @property
+    def face_offsets(self) -> Indices:
+        """(f + 1,) uint32: where the corners of each face begin, and at last their number."""
+        return _or_zero(self._faces[0])
+
+    @property
+    def normals(self) -> Floats | None:
+        """(m, 3) float32, not necessarily of unit length; ``None`` where there are none.
+
+        Settable; the number of rows stays. ``None`` takes them away. See :meth:`set_normals`.
+        """
+        return self._data.get("normals")
+
+    @normals.setter
+    def normals(self, value: npt.ArrayLike | None) -> None:
+        self._replace("normals", value, 3)
+
+    @property
+    def normal_domain(self) -> Literal["corner", "vertex", "face", "indexed"] | None:
+        """What a row of ``normals`` belongs to; ``None`` where there are none."""
+        return self._domain("normals", "normal_domain")
+
+    @property
+    def corner_normals(self) -> Indices | None:
+        """(c,) uint32: per corner the index of its normal, :data:`polyhaul.NONE` for none. ``None`` where the domain
+        is not ``"indexed"``."""
+        return self._faces[3]
+
+    def set_normals(
+        self,
+        normals: npt.ArrayLike | None,
+        domain: Domain | None = None,
+        corner_normals: npt.ArrayLike | None = None,
+    ) -> None:
+        """Gives the mesh other normals, of any domain. The arguments are those of the class."""
+        self._set_attribute("normals", normals, 3, "normal_domain", domain, "corner_normals", corner_normals)
+
+    @property
+    def uvs(self) -> Floats | None:
+        """(m, 2) float32; ``None`` where there are none.
+
+        Settable; the number of rows stays. ``None`` takes them away. See :meth:`set_uvs`.
+        """
+        return self._data.get("uvs")
+
+    @uvs.setter
+    def uvs(self, value: npt.ArrayLike | None) -> None:
+        self._replace("uvs", value, 2)
+
+    @property
+    def uv_domain(self) -> Literal["corner", "vertex", "face", "indexed"] | None:
+        """What a row of ``uvs`` belongs to; ``None`` where there are none."""
+        return self._domain("uvs", "uv_domain")
+
+    @property
+    def corner_uvs(self) -> Indices | None:
+        """(c,) uint32: per corner the index of its uv, :data:`polyhaul.NONE` for none. ``None`` where the domain is
+        not ``"indexed"``."""
+        return self._faces[2]
+
+    def set_uvs(
+        self,
+        uvs: npt.ArrayLike | None,
+        domain: Domain | None = None,
+        corner_uvs: npt.ArrayLike | None = None,
+    ) -> None:
+        """Gives the mesh other uvs, of any domain. The arguments are those of the class."""
+        self._set_attribute("uvs", uvs, 2, "uv_domain", domain, "corner_uvs", corner_uvs)
+
+    @property
+    def uv_depths(self) -> Floats | None:
+        """(m,) float32: the third texture coordinate of each uv, where a file has them."""
+        return self._data.get("uv_depths")
+
+    @property
+    def colors(self) -> Floats | None:
+        """(n, 4) float32: red, green, blue, alpha of each position; NaN where a file gave none. Settable."""
+        return self._data.get("colors")
+
+    @colors.setter
+    def colors(self, value: npt.ArrayLike | None) -> None:
+        if value is None:
+            self._data["colors"] = None
+            return
+        array = np.asarray(value)
+        if array.ndim == 2 and array.shape[1] == 3:
+            array = np.column_stack([array.astype(np.float32), np.ones(len(array), np.float32)])
+        rows = _arrays.floats("colors", array, 4)
+        self._check_rows("colors", rows, self.position_count)
+        self._data["colors"] = rows
+
+    @property
+    def position_weights(self) -> Floats | None:
+        """(n,) float32: rational weights, where a file has them."""
+        return self._data.get("position_weights")
+
+    @property
+    def material_slots(self) -> Slots | None:
+        """(f,) int32: per face the slot of its object's materials, -1 for none. Settable.
+
+        For a mesh that was read they are made from its statements on each access, and count in
+        ``scene.materials``.
+        """
+        if self._of_file:
+            return self._expand("material_runs")
+        return self._data.get("face_materials")
+
+    @material_slots.setter
+    def material_slots(self, value: npt.ArrayLike | None) -> None:
+        self._check_own("material_slots", value)
+        slots = None if value is None else _arrays.slots("material_slots", value, self.face_count)
+        self._data["face_materials"] = slots
+
+    @property
+    def smooth(self) -> Flags | None:
+        """(f,) bool: whether a face is shaded smoothly; ``None`` where nothing is said about it. Settable."""
+        if self._of_file:
+            groups = self._expand("smoothing_runs")
+            return None if groups is None else groups > 0
+        flags = self._data.get("face_smooth")
+        return None if flags is None else flags.view(np.bool_)
+
+    @smooth.setter
+    def smooth(self, value: npt.ArrayLike | None) -> None:
+        self._check_own("smooth", value)
+        flags = None if value is None else _arrays.flags("smooth", value, self.face_count, "face")
+        self._data["face_smooth"] = None if flags is None else flags.view(np.uint8)
+
+    @property
+    def sharp_edges(self) -> Indices | None:
+        """(k, 2) uint32: edges that part smoothing groups."""
+        return self._data.get("sharp_edges")
+
+    @property
+    def vertex_groups(self) -> dict[str, Floats]:
+        """Weights by name: (n,) float32, NaN where a position is not a member."""
+        return dict(self._data["vertex_groups"])
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The text of each distinct group statement of a file; several names stand in one, with spaces between."""
+        return tuple(self._data["groups"])
+
+    @property
+    def face_groups(self) -> Slots | None:
+        """(f,) int32: per face which of ``groups`` it is in, -1 for none; ``None`` where a file has no groups."""
+        return self._expand("group_runs")
+
+    @property
+    def line_positions(self) -> Indices:
+        """(c,) uint32: per corner of a polyline the index of its position."""
+        return _or_empty(self._data["lines"][1])
+
+    @property
+    def line_offsets(self) -> Indices:
+        """(k + 1,) uint32: where the corners of each polyline begin, and at last their number."""
+        return _or_zero(self._data["lines"][0])
+
+    @property
+    def line_uvs(self) -> Indices | None:
+        """(c,) uint32: per corner of a polyline the index of its uv, where a file has them."""
+        uvs: Indices | None = self._data["lines"][2]
+        return uvs
+
+    @property
+    def points(self) -> Indices:
+        """(p,) uint32: positions that are elements by themselves."""
+        return _or_empty(self._data["points"])
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """The free-form curves of a file."""
+        names = ("degree", "rational", "range", "control_points", "knots")
+        return tuple(Curve(*(curve[name] for name in names)) for curve in self._data["curves"])
+
+    @property
+    def position_count(self) -> int:
+        """How many positions there are."""
+        return len(self._data["positions"])
+
+    @property
+    def face_count(self) -> int:
+        """How many faces there are."""
+        return _element_count(self._faces)
+
+    @property
+    def corner_count(self) -> int:
+        """How many corners the faces have together."""
+        return _size(self._faces[1])
+
+    def __repr__(self) -> str:
+        parts = [f"{self.position_count} positions", f"{self.face_count} faces", f"{self.corner_count} corners"]
+        for name, domain in (("uvs", self.uv_domain), ("normals", self.normal_domain)):
+            if domain is not None:
+                parts.append(f"{name} {_HOW[domain]}")
+        parts += [f"{count} {name}" for name, count in self._extras() if count]
+        return f"<polyhaul.Mesh: {', '.join(parts)}>"
+
+    def _extras(self) -> list[tuple[str, int]]:
+        lines, points, curves = self._counts[4:]
+        counts = [("lines", lines), ("points", points), ("curves", curves)]
+        return [*counts, ("vertex groups", len(self._data["vertex_groups"])), ("colors", _size(self._data["colors"]))]
+
+    def _without_statements(self) -> Mesh:
+        """A mesh of the same arrays that says by face what a file says by statements; itself where it was not read."""
+        if not self._of_file:
+            return self
+        if self._own is None:
+            own = Mesh.__new__(Mesh)
+            own._of_file, own._materials, own._own = False, (), None
+            own._data = dict(self._data)
+            own._data |= {"material_runs": None, "group_runs": None, "smoothing_runs": None, "groups": []}
+            own.material_slots, own.smooth = self.material_slots, self.smooth
+            self._own = own
+        return self._own
+
+    @property
+    def _faces(self) -> Streams:
+        faces: Streams = self._data["faces"]
+        return faces
+
+    @property
+    def _counts(self) -> Counts:
+        """How many elements of each kind, in the order of the library."""
+        data = self._data
+        attributes = len(data["positions"]), _size(data["uvs"]), _size(data["normals"])
+        elements = _element_count(data["faces"]), _element_count(data["lines"])
+        return *attributes, *elements, _size(data["points"]), len(data["curves"])
+
+    def _domain(self, name: str, key: str) -> Any:
+        return None if self._data[name] is None else self._data[key]
+
+    def _expand(self, name: str) -> Slots | None:
+        """The value of each face, from the runs of a file: each holds from its face on."""
+        runs: Indices | None = self._data[name]
+        if runs is None:
+            return None
+        starts = np.append(runs[:, _FACES], np.uint32(self.face_count)).astype(np.int64)
+        before = np.full(starts[0], -1, np.int32)
+        return np.concatenate([before, np.repeat(runs[:, _VALUE].astype(np.int32), np.diff(starts))])
+
+    def _check_rows(self, name: str, rows: npt.NDArray[Any], count: int) -> None:
+        if len(rows) != count:
+            raise ValueError(f"{name} has shape {rows.shape}; expected {count} rows, as many as before or positions")
+
+    def _check_own(self, name: str, value: Any) -> None:
+        if self._of_file and value is not None:
+            raise ValueError(f"{name} of a mesh that was read come from its statements; make a new Mesh to change them")
+
+    def _replace(self, name: str, value: npt.ArrayLike | None, columns: int) -> None:
+        """Other values for rows that are there; ``None`` for no rows."""
+        if value is None:
+            self._clear(name)
+            return
+        before = self._data[name]
+        if before is None:
+            raise ValueError(f"the mesh has no {name} yet; give them a domain with set_{name}()")
+        rows = _arrays.floats(name, value, columns)
+        self._check_rows(name, rows, len(before))
+        self._data[name] = rows
+
+    def _clear(self, name: str) -> None:
+        if self._data[name] is None:
+            return
+        if self._of_file:
+            raise ValueError(f"the mesh was read, and its objects are sections of its {name}; {_INSTEAD[name]}")
+        self._data[name] = None
+        self._data["uv_domain" if name == "uvs" else "normal_domain"] = "indexed"
+        self._set_stream(name, None)
+
+    def _set_attribute(
+        self,
+        name: str,
+        value: npt.ArrayLike | None,
+        columns: int,
+        domain_name: str,
+        domain: Domain | None,
+        stream_name: str,
+        stream: npt.ArrayLike | None,
+    ) -> None:
+        if value is None:
+            if domain is not None or stream is not None:
+                raise ValueError(f"{domain_name} and {stream_name} say nothing without {name}")
+            self._clear(name)
+            return
+        if self._of_file:
+            raise ValueError(f"the mesh was read, and its objects are sections of its {name}; make a new Mesh")
+        rows = _arrays.floats(name, value, columns)
+        chosen = _chosen_domain(domain_name, domain, stream_name, stream)
+        counts = {"corner": self.corner_count, "vertex": self.position_count, "face": self.face_count}
+        if len(rows) != counts.get(chosen, len(rows)):
+            expected = f"{counts[chosen]} rows, one per {chosen} ({domain_name}={chosen!r})"
+            raise ValueError(f"{name} has shape {rows.shape}; expected {expected}")
+        indices = None
+        if stream is not None:
+            indices = _arrays.indices(stream_name, stream, len(rows), none=True).reshape(-1)
+            if len(indices) != self.corner_count:
+                expected = f"{self.corner_count}, one per corner"
+                raise ValueError(f"{stream_name} has {len(indices)} values; expected {expected}")
+        self._data[name] = _or_none(rows)
+        self._data[domain_name] = chosen if rows.size else "indexed"
+        self._set_stream(name, indices)
+
+    def _set_stream(self, name: str, indices: Indices | None) -> None:
+        offsets, positions, uvs, normals = self._faces
+        self._data["faces"] = (
+            (offsets, positions, indices, normals) if name == "uvs" else (offsets, positions, uvs, indices)
+        )
+
+
+_INSTEAD = {"uvs": "write it with export_uv=False", "normals": "write it with export_normals=False"}
+
+#: The columns of a run: the counts of seven kinds, then the value.
+_FACES, _VALUE = 3, 7
+
+_HOW = {"corner": "per corner", "vertex": "per vertex", "face": "per face", "indexed": "by index"}
+
+
+def mesh_from_plain(plain: dict[str, Any], materials: Sequence[Material]) -> Mesh:
+    """The mesh that native code returned, of a scene with these materials; its arrays are views of that memory."""
+    view = _arrays.view
+    data = dict(plain)
+    for name, (dtype, columns) in _TYPES.items():
+        data[name] = _or_none(view(plain[name], dtype, columns))
+    data["positions"] = view(plain["positions"], np.float32, 3)
+    for name in ("faces", "lines"):
+        data[name] = tuple(_or_none(view(stream, np.uint32)) for stream in plain[name])
+    data["vertex_groups"] = [(name, view(weights, np.float32)) for name, weights in plain["vertex_groups"]]
+    data["curves"] = [_curve_from_plain(curve) for curve in plain["curves"]]
+    mesh = Mesh.__new__(Mesh)
+    mesh._data = data
+    mesh._of_file, mesh._materials, mesh._own = True, materials, None
+    return mesh
+
+
+_TYPES: dict[str, tuple[Any, int]] = {
+    "positions": (np.float32, 3),
+    "position_weights": (np.float32, 0),
+    "colors": (np.float32, 4),
+    "uvs": (np.float32, 2),
+    "uv_depths": (np.float32, 0),
+    "normals": (np.float32, 3),
+    "points": (np.uint32, 0),
+    "material_runs": (np.uint32, 8),
+    "group_runs": (np.uint32, 8),
+    "smoothing_runs": (np.uint32, 8),
+    "face_materials": (np.int32, 0),
+    "face_smooth": (np.uint8, 0),
+    "sharp_edges": (np.uint32, 2),
+}
+
+
+def _curve_from_plain(plain: dict[str, Any]) -> dict[str, Any]:
+    control_points = _arrays.view(plain["control_points"], np.uint32)
+    knots = _arrays.view(plain["knots"], np.float32)
+    return plain | {"range": tuple(plain["range"]), "control_points": control_points, "knots": knots}
+
+
+#: A mesh without anything, as native code takes it. ``None`` stands for no elements.
+_NOTHING: dict[str, Any] = dict.fromkeys(_TYPES) | {
+    "faces": (None,) * 4,
+    "lines": (None,) * 4,
+    "uv_domain": "indexed",
+    "normal_domain": "indexed",
+    "curves": (),
+    "groups": (),
+    "vertex_groups": (),
+}
+
+
+def _elements(
+    what: str, positions: npt.ArrayLike | None, offsets: npt.ArrayLike | None, count: int, least: int
+) -> Streams:
+    """Faces or lines from the index of each corner's position, and where each element begins."""
+    name = "corner_positions" if what == "face" else "line_positions"
+    if positions is None:
+        if offsets is not None:
+            raise ValueError(f"{what}_offsets say nothing without {name}")
+        return None, None, None, None
+    corners = _arrays.indices(name, positions, count)
+    if offsets is None:
+        if corners.size and (corners.ndim != 2 or corners.shape[1] < least):
+            expected = f"({what}s, corners of each), at least {least} of them"
+            raise ValueError(f"{name} has shape {corners.shape}; expected {expected}, or {what}_offsets with it")
+        starts = _arrays.even_offsets(*corners.shape) if corners.size else corners
+    else:
+        if corners.ndim != 1:
+            raise ValueError(f"{name} has shape {corners.shape}; expected (corners,), as there are {what}_offsets")
+        _arrays.check_count(name, corners.size)
+        starts = _arrays.offsets(f"{what}_offsets", offsets, corners.size, least, what)
+    return (starts, corners.reshape(-1), None, None) if corners.size else (None, None, None, None)
+
+
+def _pairs(name: str, value: npt.ArrayLike, count: int) -> Indices:
+    pairs = _arrays.indices(name, value, count)
+    if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
+        raise ValueError(f"{name} has shape {pairs.shape}; expected (k, 2), the two positions of each edge")
+    return pairs.reshape(-1, 2)
+
+
+def _vertex_groups(groups: VertexGroups, count: int) -> list[tuple[str, Floats]]:
+    if isinstance(groups, Mapping):
+        items = list(groups.items())
+    else:
+        names, weights = groups
+        array = np.asarray(weights)
+        if array.shape != (count, len(names)):
+            raise ValueError(f"vertex_groups has weights of shape {array.shape}; expected ({count}, {len(names)})")
+        items = [(name, array[:, column]) for column, name in enumerate(names)]
+    return [(str(name), _arrays.values(f"vertex_groups[{name!r}]", it, count, "position")) for name, it in items]
+
+
+def _chosen_domain(domain_name: str, domain: str | None, stream_name: str, stream: Any) -> str:
+    chosen = {"point": "vertex", None: "corner" if stream is None else "indexed"}.get(domain, domain)
+    if chosen not in ("corner", "vertex", "face", "indexed"):
+        raise ValueError(f'{domain_name} is {domain!r}; expected "corner", "vertex", "face" or "indexed"')
+    if (chosen == "indexed") != (stream is not None):
+        raise ValueError(f"{domain_name} is {chosen!r}; {stream_name} go with \"indexed\", and with nothing else")
+    return chosen
+
+
+def _or_none(array: Any) -> Any:
+    return array if array.size else None
+
+
+def _or_empty(indices: Indices | None) -> Indices:
+    return np.empty(0, np.uint32) if indices is None else indices
+
+
+def _or_zero(offsets: Indices | None) -> Indices:
+    return np.zeros(1, np.uint32) if offsets is None else offsets
+
+
+def _size(array: npt.NDArray[Any] | None) -> int:
+    return 0 if array is None else len(array)
+
+
+def _element_count(streams: Streams) -> int:
+    return max(_size(streams[0]) - 1, 0)
+
+
+__all__ = ["NONE", "Curve", "Domain", "Mesh"]

@@ -1,0 +1,254 @@
+"""What a caller can ask for, checked and put into the form that native code takes."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from typing import Any, Literal, TypeAlias, TypedDict, cast, get_args
+
+#: Blender's names for the directions of axes, and short ones.
+AxisName: TypeAlias = Literal[
+    "X", "Y", "Z", "NEGATIVE_X", "NEGATIVE_Y", "NEGATIVE_Z", "-X", "-Y", "-Z"
+]
+
+#: A format that polyhaul reads and writes.
+FormatName: TypeAlias = Literal["obj"]
+
+#: How a file is compressed.
+CompressionName: TypeAlias = Literal["gzip", "zstd", "lz4", "none"]
+
+#: Digits after the point (0 to 12), or ``"shortest"``: the fewest that read back as the same number.
+Digits: TypeAlias = int | Literal["shortest"]
+
+
+class ObjOptions(TypedDict, total=False):
+    """How OBJ is written: keywords of :func:`polyhaul.write` and :func:`polyhaul.convert`.
+
+    The names and defaults are those of Blender's exporter where it has the option: a file that Blender
+    wrote comes back byte for byte.
+    """
+
+    forward_axis: AxisName
+    """The axis that faces forward in the file (``"NEGATIVE_Z"``)."""
+    up_axis: AxisName
+    """The axis that points up in the file (``"Y"``)."""
+    global_scale: float
+    """Multiplies positions (1)."""
+    export_uv: bool
+    """Write uvs (True)."""
+    export_normals: bool
+    """Write normals (True)."""
+    export_colors: bool
+    """Write vertex colours where there are any (True)."""
+    export_materials: bool
+    """Write ``usemtl`` and the material library (True)."""
+    export_pbr_extensions: bool
+    """Write the PBR extensions of materials (True)."""
+    export_triangulated_mesh: bool
+    """Cut faces into triangles (False)."""
+    export_object_groups: bool
+    """Write ``g OBJECT`` in place of ``o OBJECT`` (False)."""
+    export_material_groups: bool
+    """Write ``g OBJECT_MATERIAL`` before each ``usemtl`` (False)."""
+    export_groups: bool
+    """Write the groups that faces of a file that was read are in, ``g`` (True)."""
+    export_vertex_groups: bool
+    """Write the vertex group that each face is in for the most part, ``g`` (False)."""
+    export_smoothing: bool
+    """Write ``s`` at all: 1 for smooth and 0 for flat faces, or what the next two options say (True)."""
+    export_smooth_groups: bool
+    """Write numbers of smoothing groups: smooth faces that hang together over edges that are not sharp (False)."""
+    smooth_group_bitflags: bool
+    """With ``export_smooth_groups``, write bits in place of numbers (False)."""
+    export_curves: bool
+    """Write free-form curves (True)."""
+    digits: Digits | Mapping[Literal["positions", "uvs", "normals", "colors"], Digits]
+    """Digits after the point: one number for all, or a dict by attribute (6 for positions and uvs, 4 for
+    normals and colours)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the data of a file may ask for; more is a :class:`polyhaul.LimitError` that names the limit."""
+
+    #: The longest line, in bytes (256 MiB, at most 1 GiB). It counts on top of ``memory_limit``.
+    line_bytes: int = 256 << 20
+    #: The longest name of an object, group, material or file, in bytes (64 KiB).
+    name_bytes: int = 64 << 10
+    #: The most elements of each kind (2**32 - 2).
+    elements: int = 2**32 - 2
+    #: The most files that one scene may refer to (10,000).
+    files: int = 10_000
+    #: The largest file that a scene refers to, in bytes (64 MiB).
+    referenced_file_bytes: int = 64 << 20
+
+
+def read_options(
+    *,
+    format: str | None,
+    threads: int | None,
+    memory_limit: int | str | None,
+    on_error: str,
+    strict: bool,
+    limits: Limits | None,
+    load_materials: bool,
+    allow_outside: bool,
+) -> dict[str, Any]:
+    """The options of reading as native code takes them."""
+    if on_error not in ("raise", "warn"):
+        raise ValueError(f'on_error is {on_error!r}; expected "raise" or "warn"')
+    if limits is not None and not isinstance(limits, Limits):
+        raise TypeError(f"limits is of type {type(limits).__name__}; expected polyhaul.Limits")
+    return {
+        "run": run_options(format, threads, memory_limit),
+        "warn": on_error == "warn",
+        "strict": bool(strict),
+        "limits": astuple(limits or Limits()),
+        "load_materials": bool(load_materials),
+        "allow_outside": bool(allow_outside),
+    }
+
+
+def write_options(
+    *,
+    format: str | None,
+    threads: int | None,
+    memory_limit: int | str | None,
+    compression: str | None,
+    level: int | None,
+    durable: bool,
+    obj: ObjOptions,
+) -> dict[str, Any]:
+    """The options of writing as native code takes them."""
+    if compression is not None and compression not in get_args(CompressionName):
+        raise ValueError(f"compression is {compression!r}; expected one of {_listed(get_args(CompressionName))}")
+    return {
+        "run": run_options(format, threads, memory_limit),
+        "compression": None if compression == "none" else compression,
+        "level": None if level is None else _whole("level", level),
+        "durable": bool(durable),
+        "obj": obj_options(obj),
+    }
+
+
+def run_options(format: str | None, threads: int | None, memory_limit: int | str | None) -> dict[str, Any]:
+    """What reading and writing share."""
+    if format is not None and format not in get_args(FormatName):
+        raise ValueError(f"format is {format!r}; expected one of {_listed(get_args(FormatName))}")
+    if threads is not None:
+        threads = _whole("threads", threads)
+        if not 1 <= threads <= 1024:
+            raise ValueError(f"threads is {threads}; expected 1 to 1024, or None for all cores")
+    return {
+        "format": format,
+        "threads": threads,
+        "memory_limit": None if memory_limit is None else size("memory_limit", memory_limit),
+    }
+
+
+_FLAGS: dict[str, bool] = {
+    "export_uv": True,
+    "export_normals": True,
+    "export_colors": True,
+    "export_materials": True,
+    "export_pbr_extensions": True,
+    "export_triangulated_mesh": False,
+    "export_object_groups": False,
+    "export_material_groups": False,
+    "export_groups": True,
+    "export_vertex_groups": False,
+    "export_smoothing": True,
+    "export_smooth_groups": False,
+    "smooth_group_bitflags": False,
+    "export_curves": True,
+}
+
+#: The digits of each attribute where nobody says otherwise.
+_DIGITS: dict[str, Digits] = {"positions": 6, "uvs": 6, "normals": 4, "colors": 4}
+
+
+def obj_options(options: ObjOptions) -> dict[str, Any]:
+    """How OBJ is written, with the defaults filled in."""
+    given = cast(dict[str, Any], options)
+    known = ObjOptions.__annotations__
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"there is no option {name!r}{hint}")
+    plain: dict[str, Any] = {name: bool(given.get(name, default)) for name, default in _FLAGS.items()}
+    plain["forward_axis"] = axis("forward_axis", given.get("forward_axis", "NEGATIVE_Z"))
+    plain["up_axis"] = axis("up_axis", given.get("up_axis", "Y"))
+    check_axes(plain["forward_axis"], plain["up_axis"])
+    plain["global_scale"] = float(given.get("global_scale", 1.0))
+    if not (math.isfinite(plain["global_scale"]) and plain["global_scale"] > 0):
+        raise ValueError(f"global_scale is {plain['global_scale']}; expected a positive number")
+    plain["digits"] = _digits(given.get("digits", {}))
+    return plain
+
+
+def axis(name: str, value: str) -> str:
+    """Blender's name of an axis."""
+    text = str(value).upper().replace("POSITIVE_", "").replace("-", "NEGATIVE_")
+    if text not in get_args(AxisName):
+        raise ValueError(f'{name} is {value!r}; expected "X", "Y", "Z", "NEGATIVE_X", "NEGATIVE_Y" or "NEGATIVE_Z"')
+    return text
+
+
+def check_axes(forward: str, up: str) -> None:
+    """Forward and up are not on one line."""
+    if forward[-1] == up[-1]:
+        raise ValueError(f"forward_axis {forward!r} and up_axis {up!r} lie on the same line")
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r} of type {type(value).__name__}; expected a whole number") from None
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, names))
+
+
+_UNITS = {"": 1, "b": 1}
+_UNITS |= {prefix: 1000**power for power, prefix in enumerate("kmgt", 1)}
+_UNITS |= {f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", 1)}
+_UNITS |= {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgt", 1)}
+_UNITS |= {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", 1)}
+
+
+def size(name: str, value: int | str) -> int:
+    """A size in bytes: a number, or text such as ``"64MB"``, ``"1.5GB"``, ``"512KiB"``."""
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
+        unit = _UNITS.get(match[2].lower()) if match else None
+        if not match or unit is None:
+            raise ValueError(f'{name} is {value!r}; expected bytes as a number, or text such as "64MB" or "1.5GiB"')
+        count = int(match[1]) * unit if match[1].isdigit() else int(float(match[1]) * unit)
+    else:
+        count = _whole(name, value)
+    if not 0 < count < 2**63:
+        raise ValueError(f"{name} is {value!r}; expected more than 0 bytes")
+    return count
+
+
+def _digits(given: Any) -> list[int | None]:
+    by_name = given if isinstance(given, Mapping) else dict.fromkeys(_DIGITS, given)
+    for name in by_name:
+        if name not in _DIGITS:
+            raise ValueError(f"digits has the key {name!r}; expected {', '.join(map(repr, _DIGITS))}")
+    return [_digit(by_name.get(name, default)) for name, default in _DIGITS.items()]
+
+
+def _digit(value: Any) -> int | None:
+    if value == "shortest":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 12:
+        raise ValueError(f'digits is {value!r}; expected 0 to 12, or "shortest"')
+    return value

@@ -1,0 +1,40 @@
+# Native code of polyhaul. The dicts have the keys of the structs of the same names in src/.
+
+import sys
+from collections.abc import Callable
+from typing import Any, final
+
+from polyhaul._errors import Error
+
+__all__ = ["Array", "__version__", "convert", "info", "read", "validate", "write"]
+
+__version__: str
+
+@final
+class Array:
+    def __len__(self) -> int: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+
+def read(
+    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+) -> tuple[dict[str, Any], dict[str, Any]]: ...
+def write(
+    scene: dict[str, Any],
+    target: dict[str, Any],
+    options: dict[str, Any],
+    progress: Callable[[int, int | None], Any] | None,
+) -> dict[str, Any]: ...
+def convert(
+    source: dict[str, Any],
+    target: dict[str, Any],
+    read: dict[str, Any],
+    write: dict[str, Any],
+    progress: Callable[[int, int | None], Any] | None,
+) -> dict[str, Any]: ...
+def info(
+    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+) -> tuple[dict[str, Any], dict[str, Any]]: ...
+def validate(
+    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+) -> tuple[bool, Error | None, dict[str, Any]]: ...

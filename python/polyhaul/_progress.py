@@ -1,0 +1,42 @@
+"""Progress: a callable, or a bar of tqdm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+#: Called with the bytes done, and the bytes in all where they are known.
+Progress: TypeAlias = Callable[[int, int | None], Any]
+
+
+@contextmanager
+def reporter(progress: Progress | bool | None, label: str) -> Iterator[Progress | None]:
+    """What is called with the progress, while the work goes on."""
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        with _bar(label) as bar:
+            yield _update(bar)
+    elif callable(progress):
+        yield progress
+    else:
+        raise TypeError(f"progress is of type {type(progress).__name__}; expected a callable, True, False or None")
+
+
+def _bar(label: str) -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        raise ImportError("progress=True needs the package tqdm (pip install tqdm); a callable needs nothing") from None
+    return tqdm(desc=label, unit="B", unit_scale=True)
+
+
+def _update(bar: Any) -> Progress:
+    def update(done: int, total: int | None) -> None:
+        if done < bar.n:  # another phase begins
+            bar.reset()
+        bar.total = total
+        bar.update(done - bar.n)
+
+    return update

@@ -1,0 +1,338 @@
+"""Scenes: meshes, the objects that show them, and materials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, Literal, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _options
+from polyhaul._arrays import Floats
+from polyhaul._material import Material, material_from_plain, material_to_plain
+from polyhaul._mesh import Counts, Mesh, mesh_from_plain
+from polyhaul._options import AxisName
+from polyhaul._report import Report
+
+T = TypeVar("T")
+
+
+class Items(Sequence[T], Generic[T]):
+    """The things of a scene in their order: by index, by slice, and by name where they have names."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: list[T]) -> None:
+        self._items = items
+
+    @overload
+    def __getitem__(self, key: int | str) -> T: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[T]: ...
+    def __getitem__(self, key: int | str | slice) -> T | list[T]:
+        if not isinstance(key, str):
+            return self._items[key]
+        for item in self._items:
+            if getattr(item, "name", None) == key:
+                return item
+        raise KeyError(key)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def __contains__(self, value: object) -> bool:
+        return any(item is value or getattr(item, "name", None) == value for item in self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+class Object:
+    """A named mesh in a scene, or a named section of one. Made by :meth:`Scene.add` and by reading."""
+
+    __slots__ = ("__weakref__", "_end", "_materials", "_start", "_transform", "kind", "mesh", "mesh_name", "name")
+
+    #: The name; empty for what a file has before its first ``o`` or ``g``.
+    name: str
+    #: The name of its mesh, where it has one of its own.
+    mesh_name: str
+    #: The mesh that it shows. Objects of a file are sections of one mesh.
+    mesh: Mesh
+    #: How a file declared it: by ``o``, by ``g``, or not at all.
+    kind: Literal["object", "group", "unnamed"]
+
+    def __init__(self, name: str, mesh: Mesh) -> None:
+        self.name = name
+        self.mesh_name = ""
+        self.mesh = mesh
+        self.kind = "object"
+        self._transform: Floats | None = None
+        self._materials: tuple[Material | None, ...] | None = None
+        self._start: Counts | None = None
+        self._end: Counts | None = None
+
+    @property
+    def transform(self) -> Floats | None:
+        """(4, 4) float32, rows of a matrix that multiplies column vectors from the left; ``None`` where it stands
+        as its positions say. Settable."""
+        return self._transform
+
+    @transform.setter
+    def transform(self, value: npt.ArrayLike | None) -> None:
+        self._transform = None if value is None else _matrix(value)
+
+    @property
+    def materials(self) -> tuple[Material | None, ...] | None:
+        """What the slots of its faces are, ``None`` for an empty slot. Settable. ``None`` as a whole for objects of a
+        file: their slots count in ``scene.materials``."""
+        return self._materials
+
+    @materials.setter
+    def materials(self, value: Iterable[Material | str | None] | None) -> None:
+        self._materials = None if value is None else tuple(_material(it) for it in value)
+
+    @property
+    def positions(self) -> range:
+        """Which positions of its mesh it has."""
+        return self._section(0)
+
+    @property
+    def faces(self) -> range:
+        """Which faces of its mesh it has."""
+        return self._section(3)
+
+    @property
+    def lines(self) -> range:
+        """Which polylines of its mesh it has."""
+        return self._section(4)
+
+    def __repr__(self) -> str:
+        return f"<polyhaul.Object {self.name!r}: {len(self.positions)} positions, {len(self.faces)} faces>"
+
+    def _section(self, kind: int) -> range:
+        if self._start is None or self._end is None:
+            return range(self.mesh._counts[kind])
+        return range(self._start[kind], self._end[kind])
+
+    def _to_plain(self, mesh: int, materials: dict[int, int]) -> tuple[Any, ...]:
+        slots = self._materials
+        numbers = None if slots is None else [None if it is None else materials[id(it)] for it in slots]
+        names = str(self.name), str(self.mesh_name), self.kind
+        return *names, mesh, self._start, self._end, self._transform, numbers
+
+
+class Scene:
+    """Meshes, the objects that show them, and materials.
+
+    A new scene has Blender's axes: Y faces forward, Z points up. OBJ files have -Z and Y, so
+    :func:`polyhaul.write` turns what it writes, as Blender does it. To keep the coordinates as they are, ask for
+    the scene's own axes: ``write(scene, "x.obj", forward_axis="Y", up_axis="Z")``, or make a
+    ``Scene(forward_axis="NEGATIVE_Z", up_axis="Y")``. A scene that was read has the axes of OBJ files.
+
+    Args:
+        forward_axis: the axis that faces forward: ``"X"``, ``"Y"``, ``"Z"``, ``"NEGATIVE_X"``, ... or ``"-X"``, ...
+        up_axis: the axis that points up.
+
+    Example:
+        >>> import polyhaul
+        >>> mesh = polyhaul.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+        >>> scene = polyhaul.Scene()
+        >>> scene.add(mesh, name="Triangle", materials=["red"])
+        <polyhaul.Object 'Triangle': 3 positions, 1 faces>
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_libraries",
+        "_material_ids",
+        "_materials",
+        "_mesh_at",
+        "_meshes",
+        "_named",
+        "_objects",
+        "forward_axis",
+        "report",
+        "up_axis",
+    )
+
+    #: The axis of the coordinates that faces forward.
+    forward_axis: str
+    #: The axis of the coordinates that points up.
+    up_axis: str
+    #: What reading did, with its warnings; ``None`` for a scene that was not read.
+    report: Report | None
+
+    def __init__(self, forward_axis: AxisName = "Y", up_axis: AxisName = "Z") -> None:
+        self.forward_axis = _options.axis("forward_axis", forward_axis)
+        self.up_axis = _options.axis("up_axis", up_axis)
+        _options.check_axes(self.forward_axis, self.up_axis)
+        self.report = None
+        self._meshes: list[Mesh] = []
+        self._objects: list[Object] = []
+        self._materials: list[Material] = []
+        self._libraries: list[str] = []
+        #: Where each mesh is, by identity.
+        self._mesh_at: dict[int, int] = {}
+        #: The materials, by identity and by the name that they came with.
+        self._material_ids: set[int] = set()
+        self._named: dict[str, Material] = {}
+
+    @property
+    def meshes(self) -> Items[Mesh]:
+        """The meshes, each once."""
+        return Items(self._meshes)
+
+    @property
+    def objects(self) -> Items[Object]:
+        """The objects in their order, also by name: ``scene.objects["Cube"]``."""
+        return Items(self._objects)
+
+    @property
+    def materials(self) -> Items[Material]:
+        """The materials, also by name: ``scene.materials["red"].diffuse``."""
+        return Items(self._materials)
+
+    @property
+    def material_libraries(self) -> tuple[str, ...]:
+        """The names of material libraries, as a file gave them (``mtllib``)."""
+        return tuple(self._libraries)
+
+    def add(
+        self,
+        mesh: Mesh,
+        name: str = "",
+        *,
+        mesh_name: str | None = None,
+        transform: npt.ArrayLike | None = None,
+        materials: Iterable[Material | str | None] | None = None,
+    ) -> Object:
+        """Adds an object that shows ``mesh``. A mesh that is added more than once is stored once.
+
+        The mesh of a file is added as one object, with the materials and the smoothing that the file gives to its
+        faces, without its object names and groups. Its arrays are shared, not copied.
+
+        Args:
+            mesh: what it shows. It is not copied.
+            name: its name; ``"Object"`` with a number where none is given.
+            mesh_name: the name of its mesh, which ``export_object_groups`` writes.
+            transform: (4, 4) numbers, taken as float32: rows of a matrix that multiplies column vectors from the
+                left (as ``Object.matrix_world`` of Blender); ``None`` to write the positions as they are.
+            materials: what the slots of its faces are: materials, names of materials, or ``None`` for an empty slot.
+                A name means the scene's material of that name, or a new one. The mesh of a file has its own.
+
+        Returns:
+            The object, whose fields may be changed until the scene is written.
+        """
+        if not isinstance(mesh, Mesh):
+            raise TypeError(f"mesh is of type {type(mesh).__name__}; expected polyhaul.Mesh")
+        if materials is None and mesh._of_file and mesh.material_slots is not None:
+            materials = mesh._materials
+        mesh = mesh._without_statements()
+        added = Object(name or f"Object{len(self._objects) + 1}", mesh)
+        added.mesh_name = mesh_name or ""
+        added.transform = transform
+        if materials is not None:
+            added.materials = [self._known(it) for it in materials]
+            self._take(added.materials or ())
+        self._add_mesh(mesh)
+        self._objects.append(added)
+        return added
+
+    def __repr__(self) -> str:
+        counts = ((self._objects, "objects"), (self._meshes, "meshes"), (self._materials, "materials"))
+        parts = ", ".join(f"{len(items)} {name}" for items, name in counts)
+        return f"<polyhaul.Scene: {parts}>"
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        self._mesh_at = {id(mesh): at for at, mesh in enumerate(self._meshes)}
+        self._material_ids = {id(material) for material in self._materials}
+
+    def _known(self, material: Material | str | None) -> Material | str | None:
+        """The scene's material of that name, where it is a name."""
+        return self._named.get(material, material) if isinstance(material, str) else material
+
+    def _take(self, materials: Iterable[Material | None]) -> None:
+        """Keeps materials that the scene does not have yet."""
+        for material in materials:
+            if material is not None and id(material) not in self._material_ids:
+                self._material_ids.add(id(material))
+                self._materials.append(material)
+                self._named.setdefault(material.name, material)
+
+    def _add_mesh(self, mesh: Mesh) -> int:
+        at = self._mesh_at.setdefault(id(mesh), len(self._meshes))
+        if at == len(self._meshes):
+            self._meshes.append(mesh)
+        return at
+
+    def _to_plain(self) -> dict[str, Any]:
+        """The scene as native code takes it."""
+        for it in self._objects:
+            self._add_mesh(it.mesh)
+            self._take(it.materials or ())
+        materials, numbers = self._numbered()
+        objects = [it._to_plain(self._mesh_at[id(it.mesh)], numbers) for it in self._objects]
+        _options.check_axes(self.forward_axis, self.up_axis)
+        return {
+            "meshes": [mesh._data for mesh in self._meshes],
+            "objects": objects,
+            "materials": [material_to_plain(it) for it in materials],
+            "material_libraries": self._libraries,
+            "forward_axis": self.forward_axis,
+            "up_axis": self.up_axis,
+        }
+
+    def _numbered(self) -> tuple[list[Material], dict[int, int]]:
+        """Materials, one of each name, and the number of each by identity."""
+        numbers: dict[int, int] = {}
+        by_name: dict[str, int] = {}
+        kept: list[Material] = []
+        for material in self._materials:
+            at = by_name.setdefault(material.name, len(kept))
+            if at == len(kept):
+                kept.append(material)
+            elif kept[at] != material:
+                raise ValueError(f"two different materials have the name {material.name!r}")
+            numbers[id(material)] = at
+        return kept, numbers
+
+
+def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
+    """The scene that native code returned."""
+    scene = Scene(plain["forward_axis"], plain["up_axis"])
+    scene.report = report
+    scene._libraries = plain["material_libraries"]
+    scene._take(material_from_plain(it) for it in plain["materials"])
+    for mesh in plain["meshes"]:
+        scene._add_mesh(mesh_from_plain(mesh, scene._materials))
+    for name, mesh_name, kind, at, start, end, transform, materials in plain["objects"]:
+        new = Object(name, scene._meshes[at])
+        new.mesh_name, new.kind = mesh_name, kind
+        new._start, new._end = tuple(start), tuple(end)
+        new.transform = transform
+        if materials is not None:
+            new.materials = [None if slot is None else scene._materials[slot] for slot in materials]
+        scene._objects.append(new)
+    return scene
+
+
+def _material(value: Material | str | None) -> Material | None:
+    if isinstance(value, Material) or value is None:
+        return value
+    if isinstance(value, str):
+        return Material(value) if value else None
+    raise TypeError(f"a material is of type {type(value).__name__}; expected polyhaul.Material, a name or None")
+
+
+def _matrix(value: npt.ArrayLike) -> Floats:
+    matrix = np.array(value, dtype=np.float32, order="C")
+    if matrix.shape != (4, 4):
+        raise ValueError(f"transform has shape {matrix.shape}; expected (4, 4)")
+    matrix.flags.writeable = False
+    return matrix

@@ -1,0 +1,35 @@
+//! The Python module `polyhaul._polyhaul`: the library's calls for the Python files beside it.
+//!
+//! It takes and gives plain things (buffers, dicts, tuples) and checks only what safety needs: the
+//! classes that users see, their messages and their documentation are in `python/polyhaul`.
+//! Work runs in [`job`], on a thread that never touches Python. Buffers of numpy arrays go in and out
+//! without a copy ([`arrays`]); callbacks and file objects are called on the caller's thread ([`streams`]).
+
+mod arrays;
+mod calls;
+mod errors;
+mod job;
+mod material;
+mod mesh;
+mod options;
+mod report;
+mod scene;
+mod streams;
+
+use pyo3::prelude::*;
+
+/// Native code of polyhaul. Use the package `polyhaul`; what is in here may change at any time.
+#[pymodule]
+mod _polyhaul {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::arrays::Array;
+    #[pymodule_export]
+    use super::calls::{convert, info, read, validate, write};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,214 @@
+//! Meshes as dicts of buffers and back. The class is in `python/polyhaul/_mesh.py`.
+
+use crate::arrays::{Array, Held};
+use polyhaul::model::{self, Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
+use pyo3::buffer::Element;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// How a corner finds its value of an attribute, and what Python calls it.
+const DOMAINS: [(Domain, &str); 4] =
+    [(Domain::Indexed, "indexed"), (Domain::Corner, "corner"), (Domain::Vertex, "vertex"), (Domain::Face, "face")];
+
+/// A mesh of the library on its way to Python.
+#[derive(IntoPyObject)]
+pub(crate) struct MeshOut {
+    positions: Array,
+    position_weights: Array,
+    colors: Array,
+    uvs: Array,
+    uv_domain: Option<&'static str>,
+    uv_depths: Array,
+    normals: Array,
+    normal_domain: Option<&'static str>,
+    faces: ElementsOut,
+    lines: ElementsOut,
+    points: Array,
+    curves: Vec<CurveOut>,
+    material_runs: Array,
+    group_runs: Array,
+    smoothing_runs: Array,
+    groups: Vec<String>,
+    face_materials: Array,
+    face_smooth: Array,
+    sharp_edges: Array,
+    vertex_groups: Vec<(String, Array)>,
+}
+
+/// Faces or lines on their way to Python: offsets, and per corner the index of each stream.
+#[derive(IntoPyObject)]
+struct ElementsOut(Array, Array, Array, Array);
+
+#[derive(IntoPyObject)]
+struct CurveOut {
+    degree: u32,
+    rational: bool,
+    range: [f32; 2],
+    control_points: Array,
+    knots: Array,
+    at: [u32; Counts::KINDS],
+}
+
+/// A run as Python sees it: the counts, then the value.
+type RunRow = [u32; Counts::KINDS + 1];
+
+impl From<Mesh> for MeshOut {
+    fn from(mesh: Mesh) -> MeshOut {
+        MeshOut {
+            positions: Array::new(mesh.positions),
+            position_weights: Array::new(mesh.position_weights),
+            colors: Array::new(mesh.colors),
+            uvs: Array::new(mesh.uvs),
+            uv_domain: domain_name(mesh.uv_domain),
+            uv_depths: Array::new(mesh.uv_depths),
+            normals: Array::new(mesh.normals),
+            normal_domain: domain_name(mesh.normal_domain),
+            faces: mesh.faces.into(),
+            lines: mesh.lines.into(),
+            points: Array::new(mesh.points),
+            curves: mesh.curves.into_iter().map(CurveOut::from).collect(),
+            material_runs: runs_out(&mesh.material_runs),
+            group_runs: runs_out(&mesh.group_runs),
+            smoothing_runs: runs_out(&mesh.smoothing_runs),
+            groups: mesh.groups,
+            face_materials: Array::new(mesh.face_materials),
+            face_smooth: Array::new(mesh.face_smooth),
+            sharp_edges: Array::new(mesh.sharp_edges),
+            vertex_groups: mesh.vertex_groups.into_iter().map(|it| (it.name, Array::new(it.weights))).collect(),
+        }
+    }
+}
+
+fn domain_name(domain: Domain) -> Option<&'static str> {
+    DOMAINS.iter().find(|(known, _)| *known == domain).map(|(_, name)| *name)
+}
+
+impl From<Elements> for ElementsOut {
+    fn from(elements: Elements) -> ElementsOut {
+        let Elements { offsets, corner_positions, corner_uvs, corner_normals } = elements;
+        let [corner_uvs, corner_normals] = [corner_uvs, corner_normals].map(Array::new);
+        ElementsOut(Array::new(offsets), Array::new(corner_positions), corner_uvs, corner_normals)
+    }
+}
+
+impl From<Curve> for CurveOut {
+    fn from(curve: Curve) -> CurveOut {
+        let (control_points, knots) = (Array::new(curve.control_points), Array::new(curve.knots));
+        let Curve { degree, rational, range, at, .. } = curve;
+        CurveOut { degree, rational, range, control_points, knots, at: at.to_array() }
+    }
+}
+
+fn runs_out(runs: &[Run]) -> Array {
+    let row = |run: &Run| -> RunRow {
+        let [a, b, c, d, e, f, g] = run.at.to_array();
+        [a, b, c, d, e, f, g, run.value]
+    };
+    Array::new(runs.iter().map(row).collect::<Vec<_>>())
+}
+
+/// A mesh of Python on its way to the library; its arrays are not copied. `None` stands for no elements.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct MeshIn {
+    positions: Floats<[f32; 3]>,
+    position_weights: Floats<f32>,
+    colors: Floats<[f32; 4]>,
+    uvs: Floats<[f32; 2]>,
+    uv_domain: String,
+    uv_depths: Floats<f32>,
+    normals: Floats<[f32; 3]>,
+    normal_domain: String,
+    faces: ElementsIn,
+    lines: ElementsIn,
+    points: Indices,
+    curves: Vec<CurveIn>,
+    material_runs: Option<Held<u32, RunRow>>,
+    group_runs: Option<Held<u32, RunRow>>,
+    smoothing_runs: Option<Held<u32, RunRow>>,
+    groups: Vec<String>,
+    face_materials: Option<Held<i32, i32>>,
+    face_smooth: Option<Held<u8, u8>>,
+    sharp_edges: Option<Held<u32, [u32; 2]>>,
+    vertex_groups: Vec<(String, Held<f32, f32>)>,
+}
+
+type Floats<T> = Option<Held<f32, T>>;
+type Indices = Option<Held<u32, u32>>;
+
+#[derive(FromPyObject)]
+struct ElementsIn(Indices, Indices, Indices, Indices);
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct CurveIn {
+    degree: u32,
+    rational: bool,
+    range: [f32; 2],
+    control_points: Held<u32, u32>,
+    knots: Held<f32, f32>,
+    at: [u32; Counts::KINDS],
+}
+
+impl MeshIn {
+    /// The library's mesh.
+    pub(crate) fn mesh(self) -> PyResult<Mesh> {
+        let group = |(name, weights): (String, Held<f32, f32>)| VertexGroup { name, weights: weights.into() };
+        Ok(Mesh {
+            positions: array(self.positions),
+            position_weights: array(self.position_weights),
+            colors: array(self.colors),
+            uvs: array(self.uvs),
+            uv_domain: domain(&self.uv_domain)?,
+            uv_depths: array(self.uv_depths),
+            normals: array(self.normals),
+            normal_domain: domain(&self.normal_domain)?,
+            faces: self.faces.into(),
+            lines: self.lines.into(),
+            points: array(self.points),
+            curves: self.curves.into_iter().map(CurveIn::curve).collect(),
+            material_runs: runs_in(self.material_runs.as_ref()),
+            group_runs: runs_in(self.group_runs.as_ref()),
+            smoothing_runs: runs_in(self.smoothing_runs.as_ref()),
+            groups: self.groups,
+            face_materials: array(self.face_materials),
+            face_smooth: array(self.face_smooth),
+            sharp_edges: array(self.sharp_edges),
+            vertex_groups: self.vertex_groups.into_iter().map(group).collect(),
+        })
+    }
+}
+
+/// The elements of a buffer; none where there is no buffer.
+fn array<E, T>(held: Option<Held<E, T>>) -> model::Array<T>
+where
+    E: Element,
+    model::Array<T>: From<Held<E, T>>,
+{
+    held.map(Into::into).unwrap_or_default()
+}
+
+fn domain(name: &str) -> PyResult<Domain> {
+    let known = DOMAINS.iter().find(|(_, known)| *known == name).map(|(domain, _)| *domain);
+    known.ok_or_else(|| PyValueError::new_err(format!("there is no domain {name:?}")))
+}
+
+impl From<ElementsIn> for Elements {
+    fn from(ElementsIn(offsets, positions, uvs, normals): ElementsIn) -> Elements {
+        let [offsets, corner_positions, corner_uvs, corner_normals] = [offsets, positions, uvs, normals].map(array);
+        Elements { offsets, corner_positions, corner_uvs, corner_normals }
+    }
+}
+
+impl CurveIn {
+    fn curve(self) -> Curve {
+        let CurveIn { degree, rational, range, .. } = self;
+        let (control_points, knots) = (self.control_points.as_ref().to_vec(), self.knots.as_ref().to_vec());
+        Curve { degree, rational, range, control_points, knots, at: Counts::from_array(self.at) }
+    }
+}
+
+fn runs_in(runs: Option<&Held<u32, RunRow>>) -> Vec<Run> {
+    let run = |&[a, b, c, d, e, f, g, value]: &RunRow| Run { at: Counts::from_array([a, b, c, d, e, f, g]), value };
+    runs.map_or(&[][..], AsRef::as_ref).iter().map(run).collect()
+}

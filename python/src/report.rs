@@ -1,0 +1,52 @@
+//! Reports and inventories as dicts: what `python/polyhaul/_report.py` and `_inspect.py` make their classes from.
+
+use crate::errors;
+use crate::material::short;
+use polyhaul::Report;
+use polyhaul::inspect::Inventory;
+use polyhaul::warnings::Warnings;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// What a job did.
+pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    let phases = PyDict::new(py);
+    for phase in &report.phases {
+        let before = phases.get_item(phase.name)?.map_or(Ok(0.0), |seconds| seconds.extract::<f64>())?;
+        phases.set_item(phase.name, before + phase.elapsed.as_secs_f64())?;
+    }
+    let fields = PyDict::new(py);
+    fields.set_item("bytes_in", report.bytes_in)?;
+    fields.set_item("bytes_out", report.bytes_out)?;
+    fields.set_item("threads", report.threads)?;
+    fields.set_item("phases", phases)?;
+    fields.set_item("counts", report.warnings.counts())?;
+    fields.set_item("warnings", warnings(py, &report.warnings)?)?;
+    Ok(fields)
+}
+
+/// What a scene holds.
+pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    for (name, count) in inventory.contents.by_name() {
+        fields.set_item(name, count)?;
+    }
+    let bounds = inventory.bounds.map(|bounds| (bounds.min.map(short), bounds.max.map(short)));
+    fields.set_item("bounds", bounds)?;
+    fields.set_item("object_names", &inventory.object_names)?;
+    fields.set_item("material_names", &inventory.material_names)?;
+    fields.set_item("material_libraries", &inventory.material_libraries)?;
+    fields.set_item("texture_files", &inventory.texture_files)?;
+    Ok(fields)
+}
+
+/// The warnings that were kept.
+fn warnings<'py>(py: Python<'py>, log: &Warnings) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for warning in log.kept() {
+        let fields = errors::describe(py, &warning.diagnostic)?;
+        fields.set_item("code", warning.code)?;
+        list.append(fields)?;
+    }
+    Ok(list)
+}

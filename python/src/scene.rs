@@ -1,0 +1,106 @@
+//! Scenes as dicts and back. The classes are in `python/polyhaul/_scene.py`.
+
+use crate::arrays::Held;
+use crate::material::{material_from_python, material_to_python};
+use crate::mesh::{MeshIn, MeshOut};
+use crate::options;
+use polyhaul::model::{Axes, Counts, Mesh, Object, ObjectKind, Scene};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// How a file declared an object, and what Python calls it.
+const KINDS: [(ObjectKind, &str); 3] =
+    [(ObjectKind::Object, "object"), (ObjectKind::Group, "group"), (ObjectKind::Unnamed, "unnamed")];
+
+/// Seven counts, as Python has them.
+type CountRow = [u32; Counts::KINDS];
+
+/// An object on its way to Python: name, mesh name, kind, mesh, start, end, transform, materials.
+#[derive(IntoPyObject)]
+struct ObjectOut(
+    String,
+    String,
+    Option<&'static str>,
+    usize,
+    CountRow,
+    CountRow,
+    Option<[[f32; 4]; 4]>,
+    Option<Vec<Option<usize>>>,
+);
+
+/// An object of Python on its way to the library, in the same order. Without counts it is the whole of its mesh.
+#[derive(FromPyObject)]
+struct ObjectIn(
+    String,
+    String,
+    String,
+    usize,
+    Option<CountRow>,
+    Option<CountRow>,
+    Option<Held<f32, [[f32; 4]; 4]>>,
+    Option<Vec<Option<usize>>>,
+);
+
+/// A scene of Python on its way to the library; its arrays are not copied.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct SceneIn<'py> {
+    meshes: Vec<MeshIn>,
+    objects: Vec<ObjectIn>,
+    materials: Vec<Bound<'py, PyDict>>,
+    material_libraries: Vec<String>,
+    forward_axis: String,
+    up_axis: String,
+}
+
+/// A scene as a dict; its arrays move.
+pub(crate) fn scene_to_python(py: Python<'_>, scene: Scene) -> PyResult<Bound<'_, PyDict>> {
+    let fields = PyDict::new(py);
+    fields.set_item("meshes", scene.meshes.into_iter().map(MeshOut::from).collect::<Vec<_>>())?;
+    fields.set_item("objects", scene.objects.into_iter().map(ObjectOut::from).collect::<Vec<_>>())?;
+    let materials: PyResult<Vec<_>> = scene.materials.iter().map(|it| material_to_python(py, it)).collect();
+    fields.set_item("materials", materials?)?;
+    fields.set_item("material_libraries", scene.material_libraries)?;
+    fields.set_item("forward_axis", options::axis_name(scene.axes.forward))?;
+    fields.set_item("up_axis", options::axis_name(scene.axes.up))?;
+    Ok(fields)
+}
+
+impl SceneIn<'_> {
+    /// The library's scene.
+    pub(crate) fn scene(self) -> PyResult<Scene> {
+        let meshes = self.meshes.into_iter().map(MeshIn::mesh).collect::<PyResult<Vec<_>>>()?;
+        let objects: PyResult<_> = self.objects.into_iter().map(|object| object.object(&meshes)).collect();
+        let materials: PyResult<_> = self.materials.iter().map(material_from_python).collect();
+        Ok(Scene {
+            objects: objects?,
+            meshes,
+            materials: materials?,
+            material_libraries: self.material_libraries,
+            axes: Axes { forward: options::axis(&self.forward_axis)?, up: options::axis(&self.up_axis)? },
+        })
+    }
+}
+
+impl From<Object> for ObjectOut {
+    fn from(object: Object) -> ObjectOut {
+        let kind = KINDS.iter().find(|(kind, _)| *kind == object.kind).map(|(_, name)| *name);
+        let Object { name, mesh_name, mesh, start, end, transform, materials, .. } = object;
+        ObjectOut(name, mesh_name, kind, mesh, start.to_array(), end.to_array(), transform, materials)
+    }
+}
+
+impl ObjectIn {
+    /// The library's object, in a scene of these meshes.
+    fn object(self, meshes: &[Mesh]) -> PyResult<Object> {
+        let ObjectIn(name, mesh_name, kind, mesh, start, end, transform, materials) = self;
+        let known = KINDS.iter().find(|(_, known)| *known == kind).map(|(kind, _)| *kind);
+        let kind = known.ok_or_else(|| PyValueError::new_err(format!("there is no kind of object {kind:?}")))?;
+        let start = start.map_or_else(Counts::default, Counts::from_array);
+        let whole = || meshes.get(mesh).map(Mesh::counts).unwrap_or_default();
+        let end = end.map_or_else(whole, Counts::from_array);
+        let transform = transform.and_then(|held| held.as_ref().first().copied());
+        Ok(Object { name, mesh_name, kind, mesh, start, end, transform, materials })
+    }
+}

@@ -1,0 +1,61 @@
+"""Looking into files: info and validate."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from pathlib import Path
+
+import polyhaul
+import pytest
+from conftest import CUBE, rows
+
+
+def test_info_counts_what_is_inside(cube: Path) -> None:
+    info = polyhaul.info(cube)
+    counts = (info.objects, info.positions, info.uvs, info.normals, info.faces, info.triangles, info.corners)
+    assert counts == (2, 7, 3, 1, 3, 3, 9)
+    assert (info.quads, info.polygons, info.lines, info.points, info.materials, info.textures) == (0, 0, 1, 1, 2, 1)
+    assert info.bounds == ((0, 0, 0), (6, 6, 5))
+    assert info.object_names == ("first", "second") and info.material_names == ("red", "blue")
+    assert info.material_libraries == ("cube.mtl",) and info.texture_files == ("red.png",)
+    assert info.report.bytes_in > 0
+
+
+def test_info_of_nothing() -> None:
+    info = polyhaul.info(b"")
+    assert info.bounds is None and info.positions == 0
+    types = {type(getattr(info, it.name)) for it in dataclasses.fields(info)}
+    assert types == {int, tuple, type(None), polyhaul.Report}
+
+
+def test_validate_lists_everything() -> None:
+    text = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 2\nf 1 2 x\nf 1 2 9\n"
+    found = polyhaul.validate(text)
+    assert not found and not found.valid
+    assert isinstance(found.error, polyhaul.MalformedError) and found.error.line == 5
+    assert {it.line for it in found.complaints} >= {5, 6}
+    assert found.complaints.counts["degenerate-face"] == 1
+
+
+def test_a_good_file_is_valid(cube: Path) -> None:
+    (cube.parent / "red.png").touch()
+    assert polyhaul.validate(cube) and not polyhaul.validate(cube).complaints
+    (cube.parent / "red.png").unlink()
+    found = polyhaul.validate(cube)
+    assert found and found.complaints.counts == {"missing-texture": 1} and found.error is None
+    assert not polyhaul.validate(cube, strict=True)
+
+
+def test_streams_and_errors_of_the_system() -> None:
+    assert polyhaul.validate(io.BytesIO(CUBE.replace(b"mtllib cube.mtl\n", b"")))
+    with pytest.raises(FileNotFoundError):
+        polyhaul.validate("none.obj")
+    with pytest.raises(polyhaul.MalformedError):
+        polyhaul.info(b"f 1 2 x\n")
+
+
+def test_progress_is_told() -> None:
+    calls: list[tuple[int, int | None]] = []
+    polyhaul.info(rows(1000), progress=lambda *it: calls.append(it))
+    assert calls[-1] == (len(rows(1000)),) * 2

@@ -1,0 +1,218 @@
+//! The step `python` of `cargo xtask test`: builds the wheel of `python/`, installs it into an
+//! environment of its own, and runs its tests and type checks there.
+//!
+//! Everything lies under `target/python` and is used again by the next run. What has to be installed
+//! is named, with versions, in `python/requirements-test.txt`.
+
+use crate::test::{Outcome, Tally, Totals, status};
+use crate::{root, term};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+/// What Python may be called, the best first.
+const PROGRAMS: &[&str] = &["python3", "python3.11", "python3.12", "python3.13", "python3.14", "python"];
+
+/// Succeeds where Python is new enough.
+const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
+
+/// Where all of this lies.
+struct Place {
+    /// `target/python`.
+    folder: PathBuf,
+    /// `python/` in the repository.
+    source: PathBuf,
+}
+
+/// Builds, installs and tests the package; `quick` leaves out its lints.
+pub(crate) fn step(quick: bool, tally: &mut Tally) -> Outcome {
+    let Some(python) =
+        PROGRAMS.iter().find(|program| root::succeeds(Command::new(program).args(["-c", IS_NEW_ENOUGH])))
+    else {
+        return Outcome::Skipped("there is no Python 3.11 or later".into());
+    };
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root::root().join("target"), PathBuf::from);
+    let place = Place { folder: target.join("python"), source: root::root().join("python") };
+    let steps: &[&dyn Fn() -> bool] =
+        &[&|| place.format(), &|| quick || place.clippy(), &|| place.environment(python), &|| place.install(), &|| {
+            place.types()
+        }];
+    let built = steps.iter().all(|step| step());
+    // A package that did not build counts as one failure, as a test binary that did not.
+    let sum = match built.then(|| place.tests(&mut tally.failures)) {
+        Some(sum) => sum,
+        None => Totals { failed: 1, ..Totals::default() },
+    };
+    tally.totals.add(sum);
+    Outcome::of(sum.failed == 0 && sum.passed > 0)
+}
+
+impl Place {
+    /// Every file of the bindings is as rustfmt would write it.
+    fn format(&self) -> bool {
+        if !root::succeeds(root::cargo().args(["fmt", "--version"])) {
+            return true;
+        }
+        ok(root::cargo().current_dir(&self.source).args(["fmt", "--check"]))
+    }
+
+    /// No lint speaks up in the bindings.
+    fn clippy(&self) -> bool {
+        if !root::succeeds(root::cargo().args(["clippy", "--version"])) {
+            return true;
+        }
+        let mut command = root::cargo();
+        // The profile of the wheel, so that what both need is built once.
+        command.current_dir(&self.source).args(["clippy", "--quiet", "--profile", "quick", "--target-dir"]);
+        command.arg(self.folder.join("build"));
+        ok(command.args(["--", "-D", "warnings"]))
+    }
+
+    /// An environment with all that is required. One that has it already is kept.
+    fn environment(&self, python: &str) -> bool {
+        let required = self.source.join("requirements-test.txt");
+        let wanted = fs::read_to_string(&required).unwrap_or_default();
+        let stamp = self.venv().join("requirements");
+        if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && root::succeeds(self.python().arg("-V")) {
+            return true;
+        }
+        term::out("making an environment in target/python\n");
+        let made = ok(Command::new(python).args(["-m", "venv", "--clear"]).arg(self.venv()))
+            && ok(self.pip().arg("-r").arg(&required))
+            && fs::write(&stamp, wanted).is_ok();
+        if !made {
+            term::out("the environment could not be made: Python's venv, pip and a package index are needed\n");
+        }
+        made
+    }
+
+    /// Builds the wheel and installs it in place of the one before.
+    fn install(&self) -> bool {
+        let wheels = self.folder.join("wheels");
+        // An old wheel would be installed beside the new one.
+        let _ = fs::remove_dir_all(&wheels);
+        let mut build = self.module("maturin");
+        build.args(["build", "--quiet", "--profile", "quick", "--compatibility", "linux", "--out"]).arg(&wheels);
+        build.env("CARGO_TARGET_DIR", self.folder.join("build"));
+        if !ok(&mut build) {
+            return false;
+        }
+        let found = fs::read_dir(&wheels).into_iter().flatten().flatten().map(|entry| entry.path());
+        let Some(wheel) = found.into_iter().find(|path| path.extension() == Some(OsStr::new("whl"))) else {
+            return false;
+        };
+        ok(self.pip().args(["--force-reinstall", "--no-deps"]).arg(wheel))
+    }
+
+    /// The package passes the type checker, and its stubs say what the module has.
+    fn types(&self) -> bool {
+        let config = self.source.join("pyproject.toml");
+        ok(self.module("mypy").args(["--no-error-summary", "--config-file"]).arg(&config))
+            && ok(self
+                .module("mypy.stubtest")
+                .args(["polyhaul._polyhaul", "--concise", "--mypy-config-file"])
+                .arg(&config))
+    }
+
+    /// Runs the tests, passes their output on and adds up what they report.
+    fn tests(&self, failures: &mut Vec<String>) -> Totals {
+        let mut command = self.module("pytest");
+        command.args(["-r", "fEs", "--color", "no"]).stdout(Stdio::piped());
+        let mut sum = Totals::default();
+        if let Ok(mut child) = command.spawn() {
+            if let Some(output) = child.stdout.take() {
+                for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+                    let line = String::from_utf8_lossy(&line);
+                    term::out(format!("{line}\n"));
+                    sum = parse_summary(&line).unwrap_or(sum);
+                    failures.extend(parse_failure(&line));
+                }
+            }
+            let passed = child.wait().is_ok_and(|status| status.success());
+            sum.failed = sum.failed.max(u64::from(!passed));
+        }
+        sum
+    }
+
+    fn venv(&self) -> PathBuf {
+        self.folder.join("venv")
+    }
+
+    /// The environment's Python, in the folder of the package.
+    fn python(&self) -> Command {
+        let path = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+        let mut command = Command::new(self.venv().join(Path::new(path)));
+        // The installed package is meant, not the sources that lie in the folder.
+        command.current_dir(&self.source).env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("MYPY_CACHE_DIR", self.folder.join("mypy")).env("VIRTUAL_ENV", self.venv());
+        command
+    }
+
+    fn module(&self, name: &str) -> Command {
+        let mut command = self.python();
+        command.args(["-m", name]);
+        command
+    }
+
+    fn pip(&self) -> Command {
+        let mut command = self.module("pip");
+        command.args(["install", "--quiet", "--disable-pip-version-check"]);
+        command
+    }
+}
+
+/// Whether a command ended well.
+fn ok(command: &mut Command) -> bool {
+    matches!(status(command), Outcome::Ok)
+}
+
+/// The name in a line `FAILED tests/test_a.py::test_b - AssertionError`.
+fn parse_failure(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
+    rest.contains("::").then(|| rest.split(" - ").next().unwrap_or(rest).into())
+}
+
+/// The numbers of pytest's last line: `2 failed, 124 passed, 3 skipped in 21.86s`.
+fn parse_summary(line: &str) -> Option<Totals> {
+    let (counts, _) = line.trim_matches(['=', ' ']).split_once(" in ")?;
+    let mut sum = Totals::default();
+    for part in counts.split(", ") {
+        let (count, word) = part.split_once(' ')?;
+        let count: u64 = count.parse().ok()?;
+        match word {
+            "passed" | "xfailed" => sum.passed += count,
+            "failed" | "error" | "errors" | "xpassed" => sum.failed += count,
+            "skipped" => sum.skipped += count,
+            "warning" | "warnings" | "deselected" => {}
+            _ => return None,
+        }
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summaries_of_pytest_are_read() {
+        let sum = |passed, failed, skipped| Some(Totals { passed, failed, skipped });
+        assert_eq!(parse_summary("2 failed, 124 passed, 3 skipped in 21.86s"), sum(124, 2, 3));
+        assert_eq!(parse_summary("1 passed, 1 warning, 2 errors in 0.10s"), sum(1, 2, 0));
+        assert_eq!(parse_summary("==== 7 passed in 61.00s (0:01:01) ===="), sum(7, 0, 0));
+        assert_eq!(parse_summary("no tests ran in 0.01s"), None);
+        assert_eq!(parse_summary("a file that shrinks in 2 ways"), None);
+    }
+
+    #[test]
+    fn failures_of_pytest_are_named() {
+        assert_eq!(
+            parse_failure("FAILED tests/test_a.py::test_b - assert 1 == 2"),
+            Some("tests/test_a.py::test_b".into())
+        );
+        assert_eq!(parse_failure("ERROR tests/test_a.py::test_b"), Some("tests/test_a.py::test_b".into()));
+        assert_eq!(parse_failure("FAILED to start"), None);
+    }
+}
