@@ -26,8 +26,9 @@ const KNOWS: &[Knows] = &[
     Knows { module: "model", modules: &[], crates: &[] },
     Knows {
         module: "formats",
-        // A format is the job that the pipeline runs: it fills in what happens to a chunk.
-        modules: &["model", "text", "error", "options", "warnings", "pipeline"],
+        // A format is the job that the pipeline runs: it fills in what happens to a chunk. Writing OBJ
+        // numbers equal values, which is the work of `ops`.
+        modules: &["model", "text", "error", "options", "warnings", "pipeline", "ops"],
         crates: &["polyhaul_text"],
     },
     Knows { module: "pipeline", modules: &["error", "options"], crates: &["polyhaul_bytes"] },

@@ -105,7 +105,7 @@ impl<'s, 'o> Writing<'s, 'o> {
     }
 
     /// Announces about how many bytes are still to come, for progress.
-    pub(crate) fn expect(&mut self, bytes: u64) {
+    pub(crate) fn announce(&mut self, bytes: u64) {
         self.expected = self.front.done + bytes;
     }
 

@@ -178,37 +178,48 @@ impl<'a> CornerForms<'a> {
         CornerForms { add, joined, position_normal, keyword }
     }
 
+    /// Writes the line of an element whose corners all have the indices that are asked for: position,
+    /// uv, normal. `false` where it does not fit.
+    #[inline]
+    pub(super) fn complete(
+        &self,
+        page: &mut Page<'_>,
+        has_uvs: bool,
+        has_normals: bool,
+        corners: impl ExactSizeIterator<Item = [u32; 3]>,
+    ) -> bool {
+        let [add, add_uv, add_normal] = self.add;
+        let before = page.len();
+        match (has_uvs, has_normals) {
+            (false, false) => page.index_line(&self.joined, corners.map(|[i, ..]| [i.wrapping_add(add)])),
+            (true, false) => {
+                let corner = |[i, u, _]: [u32; 3]| [i.wrapping_add(add), u.wrapping_add(add_uv)];
+                page.index_line(&self.joined, corners.map(corner));
+            }
+            (false, true) => {
+                let corner = |[i, _, n]: [u32; 3]| [i.wrapping_add(add), n.wrapping_add(add_normal)];
+                page.index_line(&self.position_normal, corners.map(corner));
+            }
+            (true, true) => {
+                let corner =
+                    |[i, u, n]: [u32; 3]| [i.wrapping_add(add), u.wrapping_add(add_uv), n.wrapping_add(add_normal)];
+                page.index_line(&self.joined, corners.map(corner));
+            }
+        }
+        fitted(page, before)
+    }
+
     /// Writes the line of an element; `false` where it does not fit. Without uvs or normals their
     /// slices are empty.
     #[inline]
     pub(super) fn line(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) -> bool {
-        let [add, add_uv, add_normal] = self.add;
-        let position = |i: &u32| i.wrapping_add(add);
-        let before = page.len();
-        match (present(uvs), present(normals)) {
-            (Some(false), Some(false)) => page.index_line(&self.joined, positions.iter().map(|i| [position(i)])),
-            (Some(true), Some(false)) => {
-                let corners = positions.iter().zip(uvs);
-                page.index_line(&self.joined, corners.map(|(i, u)| [position(i), u.wrapping_add(add_uv)]));
-            }
-            (Some(false), Some(true)) => {
-                let corners = positions.iter().zip(normals);
-                page.index_line(&self.position_normal, corners.map(|(i, n)| [position(i), n.wrapping_add(add_normal)]));
-            }
-            (Some(true), Some(true)) => {
-                let corners = positions.iter().zip(uvs).zip(normals);
-                page.index_line(
-                    &self.joined,
-                    corners.map(|((i, u), n)| [position(i), u.wrapping_add(add_uv), n.wrapping_add(add_normal)]),
-                );
-            }
-            _ => return page.whole(|page| self.mixed(page, positions, uvs, normals)),
-        }
-        let fitted = page.len() > before;
-        if !fitted {
-            page.truncate(before);
-        }
-        fitted
+        let (Some(has_uvs), Some(has_normals)) = (present(uvs), present(normals)) else {
+            return page.whole(|page| self.mixed(page, positions, uvs, normals));
+        };
+        let of = |stream: &[u32], corner: usize| stream.get(corner).copied().unwrap_or(NONE);
+        let corners = positions.iter().enumerate();
+        let corners = corners.map(|(corner, &position)| [position, of(uvs, corner), of(normals, corner)]);
+        self.complete(page, has_uvs, has_normals, corners)
     }
 
     /// Corners that do not all have the same indices.
@@ -232,6 +243,16 @@ impl<'a> CornerForms<'a> {
         }
         page.byte(b'\n');
     }
+}
+
+/// Whether a line was written since `before`; what did not fit is forgotten.
+#[inline]
+fn fitted(page: &mut Page<'_>, before: usize) -> bool {
+    let fitted = page.len() > before;
+    if !fitted {
+        page.truncate(before);
+    }
+    fitted
 }
 
 /// Whether all indices are there, none is, or, `None`, some are.

@@ -96,7 +96,7 @@ fn as_read(
     let plan = Plan::new(scene, objects, text.materials, text.options, written)?;
     let chunk_bytes = chunk_bytes(run_options);
     let written = plan.written();
-    writing.expect(plan.cost());
+    writing.announce(plan.cost());
     let count = plan.cost() / chunk_bytes as u64 + 1;
     let pages = PlanPages { plan, text, chunk_cost: chunk_bytes as u64 };
     writing.pages(&pages, &mut (), count, slot_bytes(chunk_bytes))?;

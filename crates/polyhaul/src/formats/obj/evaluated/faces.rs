@@ -8,7 +8,7 @@ use crate::formats::obj::elements::{CornerForms, state_name, state_number};
 use crate::formats::obj::plan::held;
 use crate::formats::obj::writer::Text;
 use crate::formats::out::Out;
-use crate::model::{NONE, Run};
+use crate::model::{Domain, NONE, Run};
 use polyhaul_text::format::Page;
 use std::ops::Range;
 
@@ -67,6 +67,8 @@ struct FaceWriter<'a> {
     normals: Attribute<'a, 3>,
     forms: CornerForms<'a>,
     has_vertex_groups: bool,
+    /// Whether a corner may lack what others have.
+    may_miss: bool,
 }
 
 /// The indices of a face's corners, in the order in which they are written.
@@ -90,6 +92,8 @@ impl<'a> FaceWriter<'a> {
             uvs: prepared.uv_values(),
             normals: prepared.normal_values(text).attribute,
             forms: CornerForms::new(b"f", prepared.bases.map(|base| base.wrapping_add(1))),
+            may_miss: mesh.uv_domain == Domain::Indexed && !mesh.uvs.is_empty()
+                || mesh.normal_domain == Domain::Indexed && !mesh.normals.is_empty(),
             has_vertex_groups: text.options.export_vertex_groups && mesh.group_runs.is_empty(),
         }
     }
@@ -97,6 +101,24 @@ impl<'a> FaceWriter<'a> {
     /// Writes a face; `false` where it does not fit.
     #[inline]
     fn face(&self, page: &mut Page<'_>, face: usize, corners: &mut Corners) -> bool {
+        if self.may_miss {
+            return self.face_with_gaps(page, face, corners);
+        }
+        let Numbers { uvs, normals, .. } = &self.prepared.numbers;
+        let (has_uvs, has_normals) = (!uvs.first.is_empty(), !normals.first.is_empty());
+        let Range { start, end } = self.corners(face);
+        let corner = |at: usize| {
+            // The first corner of a mirrored face stays the first.
+            let corner = if self.prepared.frame.is_mirrored && at > 0 { end - at } else { start + at };
+            let uv = if has_uvs { self.uvs.number(&uvs.of_item, face, corner) } else { NONE };
+            let normal = if has_normals { self.normals.number(&normals.of_item, face, corner) } else { NONE };
+            [self.corner_positions[corner], uv, normal]
+        };
+        self.forms.complete(page, has_uvs, has_normals, (0..end - start).map(corner))
+    }
+
+    /// As [`FaceWriter::face`], of corners that need not all have a uv and a normal.
+    fn face_with_gaps(&self, page: &mut Page<'_>, face: usize, corners: &mut Corners) -> bool {
         let Prepared { frame, numbers: Numbers { uvs, normals, .. }, .. } = self.prepared;
         let range = self.corners(face);
         corners.positions.clear();

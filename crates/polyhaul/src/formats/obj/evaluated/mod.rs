@@ -76,7 +76,7 @@ fn write_large(
     prepared.bases = written.counts.map(|count| count as u32);
     written.add(prepared.counts())?;
     let pages = LargePages::new(&prepared, preparing.text, chunk_bytes(run))?;
-    writing.expect(pages.cost());
+    writing.announce(pages.cost());
     writing.pages(&pages, &mut (), pages.count(), slot_bytes(chunk_bytes(run)))
 }
 

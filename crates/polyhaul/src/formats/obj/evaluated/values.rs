@@ -157,7 +157,10 @@ impl<const N: usize, P: Place, F: Fn([f32; N]) -> Key + Sync> Items for Keyed<'_
 
     #[inline]
     fn key(&self, item: usize) -> Key {
-        self.attribute.value_in(P::DOMAIN, item).map_or(Key::Skip, &self.key)
+        match self.attribute.value_in(P::DOMAIN, item) {
+            Some(value) => (self.key)(value),
+            None => Key::Skip,
+        }
     }
 
     #[inline]
