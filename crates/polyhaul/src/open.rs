@@ -4,9 +4,9 @@
 //! here knows formats of scenes.
 
 use crate::Input;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::error::{Diagnostic, Error, Place, Result};
 use crate::options::{Cancel, Codec, Progress, ReadOptions};
-use crate::pipeline::chunk::{Garbage, ask};
+use crate::pipeline::read::{Garbage, ask, read_part};
 use crate::warnings::Warnings;
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, DecompressLimits, Source, decompressed};
 use std::path::{Path, PathBuf};
@@ -58,8 +58,8 @@ impl Opened {
         if self.source.is_positioned() {
             return Ok(self);
         }
-        let bytes = read_all(&self.source, u64::MAX, cancel, "a stream that is read twice")?;
-        Ok(Opened { source: Source::named_memory(bytes, self.name()), path: self.path })
+        let bytes = read_all(&self.source, None, u64::MAX, cancel, "a stream that is read twice")?;
+        Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), path: self.path })
     }
 
     /// The same input as a stream, of which nobody sees more than one who gets it through a pipe; `None` where it is
@@ -146,11 +146,45 @@ impl Plain {
         options
     }
 
-    /// All bytes, of which there may be `most_bytes`; the error beyond that has no hint.
-    pub(crate) fn read_all(&self, most_bytes: u64, cancel: &Cancel, what: &str) -> Result<Vec<u8>> {
-        let bytes = read_all(&self.source, most_bytes, cancel, what);
-        match (bytes, &self.garbage) {
-            (Err(error), Some(garbage)) => garbage.
+    /// All bytes, for `what`; `None` where there are more than `most_bytes`.
+    pub(crate) fn read_all(&self, most_bytes: u64, cancel: &Cancel, what: &str) -> Result<Option<Vec<u8>>> {
+        if self.source.len().is_some_and(|len| len > most_bytes) {
+            return Ok(None);
+        }
+        let bytes = read_all(&self.source, self.garbage(), most_bytes, cancel, what)?;
+        ask(&self.source, || self.source.check_unchanged())?;
+        Ok(bytes)
+    }
+}
+
+fn read_all(
+    source: &Source<'_>,
+    garbage: Option<&Garbage>,
+    most_bytes: u64,
+    cancel: &Cancel,
+    what: &str,
+) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut end = 0;
+    // What is known to be small takes no more than it has.
+    let step_bytes =
+        source.len().map_or(STEP_BYTES, |len| usize::try_from(len + 1).map_or(STEP_BYTES, |len| len.min(STEP_BYTES)));
+    loop {
+        if cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        if bytes.len() == end {
+            bytes.try_reserve(step_bytes).map_err(|_| Error::memory(what))?;
+            bytes.resize(end + step_bytes, 0);
+        }
+        let count = read_part(source, garbage, &mut bytes[end..])?;
+        end += count;
+        if count == 0 {
+            bytes.truncate(end);
+            return Ok(Some(bytes));
+        }
+        if end as u64 > most_bytes {
+            return Ok(None);
         }
     }
 }

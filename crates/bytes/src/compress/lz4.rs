@@ -152,7 +152,8 @@ impl Lz4 {
         let head = Head::parse(pending)?;
         let needed = (HISTORY_BYTES + 2 * head.block_bytes) as u64;
         if needed > self.memory_bytes {
-            let message = format!("its blocks need {needed} bytes, over the memory limit of {} bytes", self.memory_bytes);
+            let message =
+                format!("its blocks need {needed} bytes, over the memory limit of {} bytes", self.memory_bytes);
             return Err(limit(DecompressLimit::Memory, message));
         }
         input.consume(head.bytes);

@@ -196,7 +196,7 @@ impl DecompressLimits {
     fn check_ratio(&self, packed: u64, plain: u64) -> Result<(), error::Stop> {
         /// Below this the ratio is not looked at.
         const HARMLESS_BYTES: u64 = 64 << 20;
-        if plain <= HARMLESS_BYTES || plain / self.ratio.max(1) <= packed {
+        if plain < HARMLESS_BYTES || plain / self.ratio.max(1) <= packed {
             return Ok(());
         }
         let message = format!("it unpacks to more than {} times its size, the limit of the ratio", self.ratio);
