@@ -11,8 +11,10 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Systems for which the workspace is checked where their standard library is installed.
-const CROSS: &[&str] = &["x86_64-pc-windows-gnu", "aarch64-unknown-linux-gnu"];
+/// Systems for which the workspace is checked where their standard library is installed, and the C compiler that the
+/// compression libraries need there.
+const CROSS: &[(&str, &str)] =
+    &[("x86_64-pc-windows-gnu", "x86_64-w64-mingw32-gcc"), ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu-gcc")];
 
 /// Tests by outcome.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -80,8 +82,8 @@ pub(crate) fn main(quick: bool) -> ExitCode {
     if !quick {
         run.step("doc tests", |tally| tests(&["--doc"], tally));
         run.step("documentation", |_| documentation());
-        for target in CROSS {
-            run.step(&format!("check {target}"), |_| cross(target));
+        for (target, compiler) in CROSS {
+            run.step(&format!("check {target}"), |_| cross(target, compiler));
         }
     }
     run.finish()
@@ -144,10 +146,13 @@ fn documentation() -> Outcome {
 }
 
 /// The workspace passes the compiler for another system; nothing is linked or run.
-fn cross(target: &str) -> Outcome {
+fn cross(target: &str, compiler: &str) -> Outcome {
     let installed = sysroot().is_some_and(|sysroot| sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
     if !installed {
         return Outcome::Skipped(format!("not installed (rustup target add {target})"));
+    }
+    if !root::succeeds(Command::new(compiler).arg("--version")) {
+        return Outcome::Skipped(format!("no C compiler for it ({compiler})"));
     }
     status(root::cargo().args(["check", "--workspace", "--target", target]))
 }

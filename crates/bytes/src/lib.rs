@@ -43,7 +43,7 @@ mod source;
 
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
 pub use compress::{
-    Codec, DecompressError, DecompressErrorKind, DecompressLimits, Encoder, MEMBER_BYTES, decompressed,
+    Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, MEMBER_BYTES, decompressed,
 };
 pub use counters::{BUCKET_COUNT, Counters, Snapshot};
 pub use layer::{Disk, FaultyLayer, Layer};

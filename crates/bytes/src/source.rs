@@ -213,10 +213,22 @@ impl<'a> Source<'a> {
         Ok(count)
     }
 
+    /// As [`Source::read_next`], but a stream gives what one call of its reader gives, at least one byte unless it ended: so what came before
+    /// an error is not lost.
+    ///
+    /// # Errors
+    /// As [`Source::read_next`].
+    pub fn read_part(&self, out: &mut [u8]) -> io::Result<usize> {
+        match &self.shared.kind {
+            Kind::Stream(stream) => lock(stream)?.read_once(out, &self.shared.counters),
+            _ => self.read_next(out),
+        }
+    }
+
     /// One call's worth of bytes: for a stream what it has, at least one byte unless it ended; otherwise `read_at`.
     pub(crate) fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
-            Kind::Stream(stream) => lock(stream)?.read_once(out, &self.shared.counters),
+            Kind::Stream(_) => self.read_part(out),
             _ => self.read_at(offset, out),
         }
     }

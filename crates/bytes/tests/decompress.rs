@@ -4,7 +4,8 @@ mod common;
 
 use common::{Answer, Random, hostile};
 use polyhaul_bytes::{
-    Codec, DecompressError, DecompressErrorKind as Kind, DecompressLimits, Encoder, Source, decompressed,
+    Codec, DecompressError, DecompressErrorKind as Kind, DecompressLimit as Limit, DecompressLimits, Encoder, Source,
+    decompressed,
 };
 use std::fs;
 use std::io;
@@ -197,18 +198,18 @@ fn garbage_behind_a_head_never_breaks_it() {
 fn bombs_are_stopped_by_the_limits() {
     let bomb = folder("zst", "bad").join("bomb_1g.obj.zst");
     let (found, error) = unpack_with(Source::open(&bomb).unwrap(), &DecompressLimits::default(), 1 << 20);
-    assert_eq!(damage(&error.unwrap()).kind, Kind::Limit);
+    assert_eq!(damage(&error.unwrap()).kind, Kind::Limit(Limit::Ratio));
     assert!(found.len() <= 64 << 20);
     for (format, ratio) in [("gz", 500), ("lz4", 200), ("zst", 1000)] {
         let bomb =
             if format == "zst" { bomb.clone() } else { folder(format, "bad").join(format!("bomb_100m.obj.{format}")) };
         let limits = DecompressLimits::default().with_bytes(1 << 20);
         let (found, error) = unpack_with(Source::open(&bomb).unwrap(), &limits, 1 << 16);
-        assert_eq!(damage(&error.unwrap()).kind, Kind::Limit);
+        assert_eq!(damage(&error.unwrap()).kind, Kind::Limit(Limit::Bytes));
         assert_eq!(found.len(), 1 << 20, "{format}");
         let limits = DecompressLimits::default().with_ratio(ratio);
         let (found, error) = unpack_with(Source::open(&bomb).unwrap(), &limits, 1 << 20);
-        assert_eq!(damage(&error.unwrap()).kind, Kind::Limit);
+        assert_eq!(damage(&error.unwrap()).kind, Kind::Limit(Limit::Ratio));
         assert!(found.len() <= 64 << 20, "{format}");
     }
 }
@@ -235,14 +236,14 @@ fn windows_stay_within_the_memory_limit() {
     for packed in [&window[..], &segment] {
         let limits = DecompressLimits::default().with_memory_bytes((64 << 20) - 1);
         let (_, error) = unpack_with(Source::memory(packed), &limits, 100);
-        assert_eq!(damage(error.as_ref().unwrap()).kind, Kind::Limit);
+        assert_eq!(damage(error.as_ref().unwrap()).kind, Kind::Limit(Limit::Memory));
         assert!(error.unwrap().to_string().contains("memory limit of 67108863 bytes"));
     }
     let limits = DecompressLimits::default().with_memory_bytes(64 << 20);
     assert!(unpack_with(Source::memory(window), &limits, 100).1.is_none());
     let lz4 = fs::read(folder("lz4", "good").join("mesh.ply.legacy.lz4")).unwrap();
     let limits = DecompressLimits::default().with_memory_bytes(1 << 20);
-    assert_eq!(damage(&unpack_with(Source::memory(&lz4), &limits, 100).1.unwrap()).kind, Kind::Limit);
+    assert_eq!(damage(&unpack_with(Source::memory(&lz4), &limits, 100).1.unwrap()).kind, Kind::Limit(Limit::Memory));
 }
 
 #[test]

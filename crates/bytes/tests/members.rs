@@ -4,7 +4,8 @@ mod common;
 
 use common::{Answer, Folder, Random, hostile};
 use polyhaul_bytes::{
-    Codec, DecompressError, DecompressErrorKind as Kind, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed,
+    Codec, DecompressError, DecompressErrorKind as Kind, DecompressLimit as Limit, DecompressLimits, Encoder,
+    MEMBER_BYTES, Source, decompressed,
 };
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -225,13 +226,13 @@ fn limits_are_looked_at_before_members_are_decoded() {
             let result = decompressed(Source::memory(&packed), &limits);
             assert_eq!(result.is_ok(), is_enough);
             if let Err(error) = result {
-                assert_eq!(damage(&error).kind, Kind::Limit);
+                assert_eq!(damage(&error).kind, Kind::Limit(Limit::Bytes));
             }
         }
     }
     let zeros = vec![b'0'; 70 << 20];
     let packed = pack(Codec::Zstd, &zeros, MEMBER_BYTES);
-    assert_eq!(damage(&decompressed(Source::memory(&packed), &limits()).unwrap_err()).kind, Kind::Limit);
+    assert_eq!(damage(&decompressed(Source::memory(&packed), &limits()).unwrap_err()).kind, Kind::Limit(Limit::Ratio));
     assert!(decompressed(Source::memory(&packed), &limits().with_ratio(u64::MAX)).is_ok());
 }
 

@@ -118,7 +118,7 @@ pub struct ReadArgs {
     /// Let a scene refer to files outside of its folder
     #[arg(long)]
     pub allow_outside: bool,
-    /// Raise or lower a limit: line_bytes, name_bytes, elements, files, referenced_file_bytes
+    /// Raise or lower a limit: line_bytes, name_bytes, elements, files, referenced_file_bytes, decompressed_bytes, decompressed_ratio
     #[arg(long, value_name = "NAME=N", value_parser = values::limit)]
     pub limit: Vec<values::Limit>,
 }
@@ -127,11 +127,36 @@ pub struct ReadArgs {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum CodecName {
     /// Members of gzip, read by everything.
+    #[value(alias = "gz")]
     Gzip,
     /// Frames of zstd, smaller and faster.
+    #[value(alias = "zst")]
     Zstd,
     /// Frames of lz4, the fastest.
     Lz4,
+}
+
+impl ConvertArgs {
+    /// The codec that was asked for and its level, which must be one that the codec has.
+    pub fn compression(&self) -> Result<(Option<Codec>, Option<i32>)> {
+        let asked = self.compress.map(CodecName::codec);
+        let Some(level) = self.level else { return Ok((asked, None)) };
+        let by_name = || self.output.file_name()?.to_str().and_then(Codec::of_name).map(|(codec, _)| codec);
+        let Some(codec) = asked.or_else(by_name) else {
+            let error = Error::new(ErrorKind::Usage, "--level is given, and the output is not compressed");
+            return Err(error.with_hint("give --compress gzip, zstd or lz4, or end the name in .gz, .zst or .lz4"));
+        };
+        let levels = codec.levels();
+        if levels.contains(&level) {
+            return Ok((asked, Some(level)));
+        }
+        let message = format!("{codec} has no level {level}");
+        let hint = match (levels.start(), levels.end()) {
+            (first, last) if first == last => format!("{codec} has one level; leave --level out"),
+            (first, last) => format!("choose from {first} (fast) to {last} (small)"),
+        };
+        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
+    }
 }
 
 impl CodecName {
@@ -249,7 +274,7 @@ pub struct ObjArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  polyhaul info scene.obj
+  polyhaul info scene.obj scene.obj.gz
   polyhaul info --json a.obj b.obj | jq '.files[] | [.file, .faces]'")]
 pub struct InfoArgs {
     /// The scenes; `-` is standard input
@@ -285,11 +310,15 @@ pub struct ValidateArgs {
 Examples:
   polyhaul demo
   polyhaul demo --size 500MB -j 4
+  polyhaul demo --compress zstd
   polyhaul demo --keep /tmp/scene        look at what was written")]
 pub struct DemoArgs {
     /// About how much OBJ to make, 100KB to 4GB
     #[arg(long, value_name = "SIZE", default_value = "100MB", value_parser = values::demo_size)]
     pub size: u64,
+    /// Compress what is written, and read that
+    #[arg(long, value_name = "CODEC", value_enum)]
+    pub compress: Option<CodecName>,
     /// Write to this folder and keep the scene [default: a temporary folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! `polyhaul convert IN OUT`.
 
-use crate::args::{CodecName, ConvertArgs};
+use crate::args::ConvertArgs;
 use crate::contents;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, console, format, human};
@@ -12,6 +12,7 @@ use serde::Serialize;
 struct Details {
     input: String,
     output: String,
+    codec: Option<String>,
     #[serde(flatten, serialize_with = "contents::counts")]
     contents: Contents,
 }
@@ -38,17 +39,19 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
     session.show_warnings(&loaded.report);
     let contents = Contents::of(&loaded.scene);
     let mut report = loaded.report;
+    let codec = report.codec.map(|codec| codec.to_string());
     report.extend(session.save(&loaded.scene, &args.output, &write)?);
     let (input, output) = (args.input.display().to_string(), args.output.display().to_string());
-    Ok((Details { input, output, contents }, report))
+    Ok((Details { input, output, codec, contents }, report))
 }
 
 fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> {
+    let (compression, compression_level) = args.compression()?;
     Ok(WriteOptions {
         format: Some(format::of_output(&args.output, args.to)?),
         run: session.run_options(),
-        compression: args.compress.map(CodecName::codec),
-        compression_level: args.level,
+        compression,
+        compression_level,
         durable: args.durable,
         obj: args.obj.options()?,
     })
@@ -60,7 +63,7 @@ fn summary(details: &Details, report: &Report) -> String {
     format!(
         "{} ({}) -> {} ({}): {}, {} in {}\n",
         human::safe(&details.input),
-        human::bytes(report.bytes_in),
+        human::input(report),
         human::safe(&details.output),
         human::bytes(report.bytes_out),
         human::plural(details.contents.objects, "object"),

@@ -1,5 +1,7 @@
 //! Numbers, sizes and names for people.
 
+use polyhaul::Report;
+
 /// A count with separators: `1,234,567`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
@@ -26,6 +28,14 @@ pub fn bytes(value: u64) -> String {
         unit += 1;
     }
     format!("{scaled:.1} {}", UNITS[unit])
+}
+
+/// What was read: `104.2 MB`, or `19.8 MB of gzip, 104.2 MB of text`.
+pub fn input(report: &Report) -> String {
+    match report.codec {
+        Some(codec) => format!("{} of {codec}, {} of text", bytes(report.bytes_in), bytes(report.plain_bytes_in)),
+        None => bytes(report.bytes_in),
+    }
 }
 
 /// A duration: `0.12 s`, `3.4 ms`.

@@ -16,7 +16,9 @@ struct File<'a> {
     file: String,
     #[serde(flatten)]
     inventory: Option<Listed<'a>>,
+    codec: Option<String>,
     bytes_in: u64,
+    plain_bytes_in: u64,
     warnings: Warnings<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
@@ -26,6 +28,8 @@ struct File<'a> {
 struct Details<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    codec: Option<Option<String>>,
     #[serde(flatten)]
     inventory: Listed<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +80,7 @@ fn show(session: &Session, found: &Found<'_>) -> bool {
         Ok(_) if session.everywhere.json => true,
         Ok(inventory) => {
             let name = human::safe(&found.path.display().to_string());
-            let size = human::bytes(found.report.bytes_in);
+            let size = human::input(&found.report);
             console::result(&format!("{name}  ({size})\n{}", table(inventory)))
         }
         Err(error) => {
@@ -101,12 +105,23 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
     let details = match all {
         [one] => one.result.as_ref().ok().map(|inventory| Details {
             file: Some(one.path.display().to_string()),
+            codec: Some(codec(&one.report)),
             inventory: Listed::new(inventory),
             files: Vec::new(),
         }),
-        _ => Some(Details { file: None, inventory: Listed::new(&sum), files: all.iter().map(entry).collect() }),
+        _ => Some(Details {
+            file: None,
+            codec: None,
+            inventory: Listed::new(&sum),
+            files: all.iter().map(entry).collect(),
+        }),
     };
     session.finish("info", details, &report, (code, error), JsonTo::Stdout)
+}
+
+/// How an input was compressed, `null` where it was not.
+fn codec(report: &Report) -> Option<String> {
+    report.codec.map(|codec| codec.to_string())
 }
 
 /// One input's place in the array `files`.
@@ -114,7 +129,9 @@ fn entry<'a>(found: &'a Found<'_>) -> File<'a> {
     File {
         file: found.path.display().to_string(),
         inventory: found.result.as_ref().ok().map(Listed::new),
+        codec: codec(&found.report),
         bytes_in: found.report.bytes_in,
+        plain_bytes_in: found.report.plain_bytes_in,
         warnings: Warnings::new(&found.report.warnings),
         error: found.result.as_ref().err().map(Failure::new),
     }

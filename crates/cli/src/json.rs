@@ -16,6 +16,7 @@ struct Document<'a, T> {
     #[serde(flatten)]
     details: Option<T>,
     bytes_in: u64,
+    plain_bytes_in: u64,
     bytes_out: u64,
     seconds: f64,
     phases: Vec<Phase>,
@@ -80,6 +81,7 @@ pub fn document<T: Serialize>(
         command,
         details,
         bytes_in: report.bytes_in,
+        plain_bytes_in: report.plain_bytes_in,
         bytes_out: report.bytes_out,
         seconds,
         phases: report.phases.iter().map(phase).collect(),

@@ -22,7 +22,9 @@ struct Details<'a> {
 struct File<'a> {
     file: String,
     valid: bool,
+    codec: Option<String>,
     bytes_in: u64,
+    plain_bytes_in: u64,
     warnings: Warnings<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
@@ -109,7 +111,9 @@ fn entry<'a>(checked: &'a Checked<'_>) -> File<'a> {
     File {
         file: checked.path.display().to_string(),
         valid: checked.found.valid,
+        codec: checked.found.report.codec.map(|codec| codec.to_string()),
         bytes_in: checked.found.report.bytes_in,
+        plain_bytes_in: checked.found.report.plain_bytes_in,
         warnings: Warnings::new(&checked.found.report.warnings),
         error: checked.found.error.as_ref().map(Failure::new),
     }

@@ -131,6 +131,10 @@ impl Limit {
     }
 }
 
+/// The names of the limits, for messages.
+const LIMITS: &str =
+    "line_bytes, name_bytes, elements, files, referenced_file_bytes, decompressed_bytes, decompressed_ratio";
+
 /// A limit as `NAME=N`, where N may have a unit.
 pub fn limit(text: &str) -> Result<Limit, String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=N")?;
@@ -140,9 +144,9 @@ pub fn limit(text: &str) -> Result<Limit, String> {
         "elements" => |limits| &mut limits.elements,
         "files" => |limits| &mut limits.files,
         "referenced_file_bytes" => |limits| &mut limits.referenced_file_bytes,
-        _ => {
-            return Err("the limits are line_bytes, name_bytes, elements, files, referenced_file_bytes".into());
-        }
+        "decompressed_bytes" => |limits| &mut limits.decompressed_bytes,
+        "decompressed_ratio" => |limits| &mut limits.decompressed_ratio,
+        _ => return Err(format!("the limits are {LIMITS}")),
     };
     Ok(Limit { field, value: size(value)? })
 }

@@ -136,7 +136,27 @@ impl Error {
         &self.0.diagnostic.place
     }
 
-    /// The operating system's error, where there was one.
+    /// What a callback of the host failed with, which stays inside as it is.
+    pub(crate) fn host(message: String, error: std::io::Error) -> Error {
+        Error::new(ErrorKind::Host, message).caused_by(error)
+    }
+
+    /// The same error as a fault of the host.
+    pub(crate) fn blamed_on_host(mut self) -> Error {
+        self.0.kind = ErrorKind::Host;
+        self
+    }
+
+    /// The same error with what caused it.
+    pub(crate) fn caused_by(mut self, error: std::io::Error) -> Error {
+        self.0.source = Some(Arc::new(error));
+        self
+    }
+
+    /// What the operating system or a reader or callback of the host failed with, where there was such a thing.
+    ///
+    /// What a host put into its `io::Error` is still inside: [`std::io::Error::get_ref`] has it. Of compressed data that is
+    /// damaged it is a `polyhaul_bytes::DecompressError`.
     pub fn io_error(&self) -> Option<&std::io::Error> {
         self.0.source.as_deref()
     }

@@ -35,6 +35,7 @@ mod formats;
 pub mod inspect;
 mod load;
 pub mod model;
+mod open;
 pub mod ops;
 pub mod options;
 mod pipeline;
@@ -49,6 +50,7 @@ pub use options::{ReadOptions, WriteOptions};
 pub use report::Report;
 
 use model::Scene;
+use open::Opened;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +99,7 @@ pub fn write(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
 
 /// Reads a scene.
 pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
-    load::open(input)?.load(options)
+    load::load(&Opened::new(input)?, options)
 }
 
 /// Writes a scene.

@@ -3,119 +3,76 @@
 //! A reading never goes back in its source. Who needs to read twice opens the input, keeps it
 //! ([`Opened::kept`]) and loads it twice, as `inspect` does.
 
+use crate::Loaded;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::{Format, mtl, names, obj};
-use crate::model::Material;
-use crate::options::{Cancel, ReadOptions};
+use crate::model::{Material, Scene};
+use crate::open::{Opened, Plain};
+use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
+use crate::pipeline::read::is_damage;
 use crate::report::{Phase, Report};
-use crate::resolve::Resolver;
+use crate::resolve::{Found, Resolver};
 use crate::warnings::Warnings;
-use crate::{Input, Loaded};
-use polyhaul_bytes::Source;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Bytes per step where a stream is taken into memory.
-const KEPT_STEP_BYTES: usize = 16 * polyhaul_bytes::BLOCK_BYTES;
-
-/// An input that was opened.
-pub(crate) struct Opened {
-    source: Source<'static>,
-    /// Where it is a file.
-    path: Option<PathBuf>,
-}
-
-/// Opens an input.
-pub(crate) fn open(input: Input) -> Result<Opened> {
-    let (source, path) = match input {
-        Input::Path(path) => {
-            let source = Source::open(&path).map_err(|e| Error::io("opening", &path.display().to_string(), e))?;
-            (source, Some(path))
-        }
-        Input::Stdin => (Source::stdin().map_err(|e| Error::io("opening", "standard input", e))?, None),
-        Input::Memory(bytes, name) => (Source::named_memory(bytes, name), None),
-        Input::Reader(reader, name) => (Source::reader(reader, name), None),
+/// Reads the scene of an input.
+pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded> {
+    let start = Instant::now();
+    let format = match options.format {
+        Some(format) => format,
+        None => Format::of_source(input.path(), input.name())?,
     };
-    Ok(Opened { source, path })
+    let plain = input.plain(options);
+    let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
+    let read = |plain: Plain| read(&plain, format, input.path(), options);
+    let result = match (plain.and_then(read), input.streamed()) {
+        // Members that are decoded side by side are whole or not there. What comes before the damage, and whether
+        // something in it is wrong too, the stream tells, as it does to who reads from a pipe.
+        (Err(error), Some(streamed)) if by_members && is_damage(&error) => read(streamed.plain(options)?),
+        (result, _) => result,
+    };
+    let mut loaded = result?;
+    loaded.report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
+    Ok(loaded)
 }
 
-impl Opened {
-    /// The name that messages use.
-    pub(crate) fn name(&self) -> &str {
-        self.source.name()
-    }
+fn read(plain: &Plain, format: Format, path: Option<&Path>, options: &ReadOptions) -> Result<Loaded> {
+    let mut report = Report { codec: plain.source().codec(), ..Report::default() };
+    plain.note_name(options, &mut report.warnings)?;
+    let scene = match format {
+        Format::Obj => read_obj(plain, path, options, &mut report)?,
+    };
+    Ok(Loaded { scene, report })
+}
 
-    /// The path, where the input is a file.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
-    /// The same input, such that it can be loaded more than once: all bytes of a stream are taken
-    /// into memory.
-    pub(crate) fn kept(self, cancel: &Cancel) -> Result<Opened> {
-        if self.source.is_positioned() {
-            return Ok(self);
-        }
-        let mut bytes = Vec::new();
-        loop {
-            if cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
-            let start = bytes.len();
-            bytes.try_reserve(KEPT_STEP_BYTES).map_err(|_| Error::memory("a stream that is read twice"))?;
-            bytes.resize(start + KEPT_STEP_BYTES, 0);
-            let count = self.source.read_next(&mut bytes[start..]).map_err(|e| Error::io("reading", self.name(), e))?;
-            bytes.truncate(start + count);
-            if count < KEPT_STEP_BYTES {
-                return Ok(Opened { source: Source::named_memory(bytes, self.name()), path: self.path });
-            }
+fn read_obj(plain: &Plain, path: Option<&Path>, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
+    let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
+    let found = obj::read(text, &plain.options(options))?;
+    report.threads = found.threads;
+    report.warnings.extend(found.warnings);
+    plain.note_garbage(&mut report.warnings);
+    (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
+    let mut scene = found.scene;
+    if options.load_materials {
+        let resolver = Resolver::beside(path, options);
+        let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
+        let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
+        let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
+        scene.material_libraries = libraries.read_all(&found.libraries)?;
+        // Where nothing was looked for, the missing libraries are noted already.
+        if path.is_some() || options.resolver.is_some() || found.libraries.is_empty() {
+            note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
         }
     }
-
-    /// Reads the scene.
-    pub(crate) fn load(&self, options: &ReadOptions) -> Result<Loaded> {
-        let mut report = Report::default();
-        let start = Instant::now();
-        let scene = self.read(options, &mut report)?;
-        report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
-        Ok(Loaded { scene, report })
-    }
-
-    fn read(&self, options: &ReadOptions, report: &mut Report) -> Result<crate::model::Scene> {
-        let (source, path) = (&self.source, self.path());
-        let format = match options.format {
-            Some(format) => format,
-            None => Format::of_source(path, source.name())?,
-        };
-        match format {
-            Format::Obj => {
-                let found = obj::read(TextChunks::new(source.clone()), options)?;
-                report.threads = found.threads;
-                report.warnings = found.warnings;
-                report.bytes_in = source.counters().snapshot().bytes;
-                let mut scene = found.scene;
-                if options.load_materials {
-                    let resolver = Resolver::beside(path, options);
-                    let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
-                    let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
-                    let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
-                    scene.material_libraries = libraries.read_all(&found.libraries)?;
-                    // Without a folder nothing was looked for, and the missing libraries are noted already.
-                    if path.is_some() || found.libraries.is_empty() {
-                        note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
-                    }
-                }
-                Ok(scene)
-            }
-        }
-    }
+    Ok(scene)
 }
 
 /// The material libraries of a scene, as they are read one after another.
 struct Libraries<'a> {
-    resolver: Resolver,
+    resolver: Resolver<'a>,
     options: &'a ReadOptions,
     report: &'a mut Report,
     materials: Definitions<'a>,
@@ -157,7 +114,7 @@ impl<'a> Libraries<'a> {
         }
         self.check_count(self.probes, reference)?;
         self.probes += 1;
-        Ok(self.resolver.exists(&reference.name))
+        self.resolver.exists(&reference.name)
     }
 
     /// That one more than `count` files is within the limit.
@@ -193,21 +150,23 @@ impl<'a> Libraries<'a> {
 
     /// Reads the library `name`; `false` where its file was read under another name.
     fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
-        let found = match self.resolver.find(name) {
+        let Found { origin, real } = match self.resolver.find(name) {
             Ok(found) => found,
             Err(error) => return self.note_unread(name, reference, error),
         };
-        if self.files.contains(&found.real) {
-            return Ok(false);
+        if let Some(real) = real {
+            if self.files.contains(&real) {
+                return Ok(false);
+            }
+            self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
+            self.files.insert(real);
         }
-        let read = self.resolver.read(&found);
-        self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        self.files.insert(found.real);
-        match read {
-            Ok(bytes) => {
-                self.report.bytes_in += bytes.len() as u64;
-                let file = found.shown.as_str().into();
-                self.materials.merge(mtl::read(&bytes, &file, self.options, &mut self.report.warnings)?)?;
+        match self.resolver.read(origin, &mut self.report.warnings) {
+            Ok(read) => {
+                self.report.bytes_in += read.bytes_in;
+                self.report.plain_bytes_in += read.bytes.len() as u64;
+                let file = read.name.as_str().into();
+                self.materials.merge(mtl::read(&read.bytes, &file, self.options, &mut self.report.warnings)?)?;
                 Ok(true)
             }
             Err(error) => self.note_unread(name, reference, error),
@@ -215,12 +174,13 @@ impl<'a> Libraries<'a> {
     }
 
     fn note_unread(&mut self, name: &str, reference: &obj::Reference, error: Error) -> Result<bool> {
-        if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Memory) {
+        use ErrorKind::{Cancelled, Host, Limit, Memory};
+        if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
             return Err(error);
         }
         let why = match error.io_error() {
-            Some(error) => error.to_string(),
-            None => error.diagnostic().message.clone(),
+            Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
+            _ => error.diagnostic().message.clone(),
         };
         let message = format!("the material library `{}` was not read: {why}", names::shown(name));
         self.report.warnings.note(self.options, "missing-library", reference.diagnostic(message))?;
@@ -229,15 +189,16 @@ impl<'a> Libraries<'a> {
 }
 
 /// The first name in a `mtllib` statement and what is behind it: a name ends where a word ends in
-/// `.mtl`, or at the end.
+/// `.mtl`, behind which that of a codec may stand, or at the end.
 fn split_name(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let mut end = 0;
     for word in text.split_inclusive(char::is_whitespace) {
         let name_end = end + word.trim_end().len();
         end += word.len();
-        let extension = word.trim_end().as_bytes().last_chunk::<4>();
-        if word.trim_end().len() > 4 && extension.is_some_and(|it| it.eq_ignore_ascii_case(b".mtl")) {
+        let plain = Codec::of_name(word.trim_end()).map_or(word.trim_end(), |(_, plain)| plain);
+        let extension = plain.as_bytes().last_chunk::<4>();
+        if plain.len() > 4 && extension.is_some_and(|it| it.eq_ignore_ascii_case(b".mtl")) {
             return Some((&text[..name_end], &text[end..]));
         }
     }
@@ -316,6 +277,7 @@ mod tests {
     fn names_end_with_their_extension() {
         assert_eq!(split(" a b.mtl  c.MTL\td .mtl e "), ["a b.mtl", "c.MTL", "d .mtl e"]);
         assert_eq!(split("\u{e9}\u{20ac}.mtl x\u{a0}y"), ["\u{e9}\u{20ac}.mtl", "x\u{a0}y"]);
+        assert_eq!(split("a.mtl.gz b c.mtl.ZST d.gz"), ["a.mtl.gz", "b c.mtl.ZST", "d.gz"]);
         assert_eq!(split("  "), [""; 0]);
     }
 
@@ -329,7 +291,7 @@ mod tests {
         std::fs::write(&scene, text).unwrap();
         let mut options = ReadOptions::default();
         options.limits.files = files;
-        let result = crate::load(Input::Path(scene), &options);
+        let result = crate::load(crate::Input::Path(scene), &options);
         std::fs::remove_dir_all(&folder).unwrap();
         result
     }

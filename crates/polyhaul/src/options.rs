@@ -22,7 +22,35 @@ pub struct ReadOptions {
     pub allow_outside: bool,
     /// Whether to read the material libraries that a scene names.
     pub load_materials: bool,
+    /// Who is asked for the files that a scene refers to, before the file system is.
+    pub resolver: Option<Resolve>,
 }
+
+/// A callback that is asked by name for every file that a scene refers to: what it gives is read in place of a file
+/// beside the scene. `None` means that the name is not its business: then the file is looked for beside the scene,
+/// where that is a file.
+///
+/// The name is as the scene has it, and may be hostile. An error ends the reading with [`crate::ErrorKind::Host`], and is in
+/// [`crate::Error::io_error`] as it came; so are the errors of a reader that it gives. A path that it gives must be that of a regular
+/// file, but may lie anywhere.
+///
+/// ```
+/// use polyhaul::options::Resolve;
+/// use polyhaul::{Input, ReadOptions, load};
+/// use std::sync::Arc;
+///
+/// let paint = |name: &str| match name {
+///     "paint.mtl" => Ok(Some(Input::Memory(b"newmtl red\nKd 1 0 0\n".to_vec(), name.into()))),
+///     _ => Ok(None),
+/// };
+/// let options = ReadOptions { resolver: Some(Resolve(Arc::new(paint))), ..ReadOptions::default() };
+/// let text = b"mtllib paint.mtl\nusemtl red\n".to_vec();
+/// let loaded = load(Input::Memory(text, "scene.obj".into()), &options)?;
+/// assert!(!loaded.scene.materials[0].missing);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Resolve(pub Arc<dyn Fn(&str) -> std::io::Result<Option<crate::Input>> + Send + Sync>);
 
 /// What reading does when data breaks the rules of its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,8 +73,13 @@ pub struct Limits {
     pub elements: u64,
     /// The most files that one scene may refer to (default 10,000).
     pub files: u64,
-    /// The largest file that a scene refers to, in bytes (default 64 MiB).
+    /// The largest file that a scene refers to, in bytes, plain where it is compressed (default 64 MiB).
     pub referenced_file_bytes: u64,
+    /// The most plain bytes that a compressed input may unpack to (default: no limit).
+    pub decompressed_bytes: u64,
+    /// The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000, which no gzip and no lz4 can
+    /// reach).
+    pub decompressed_ratio: u64,
 }
 
 /// How to run: shared by reading and writing.
@@ -54,14 +87,15 @@ pub struct Limits {
 pub struct RunOptions {
     /// Worker threads; all cores that the process may use when `None`.
     pub threads: Option<usize>,
-    /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top.
+    /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input that needs a
+    /// window of more than this is refused.
     pub memory_limit: u64,
     /// About how many bytes of text a chunk has; chosen by measurement when `None`. No result depends
     /// on it.
     pub chunk_bytes: Option<usize>,
     /// Ask for a stop.
     pub cancel: Cancel,
-    /// Called now and then from a worker thread.
+    /// Called now and then from a worker thread. Of a compressed input it counts compressed bytes.
     pub progress: Option<Progress>,
 }
 
@@ -168,6 +202,7 @@ impl Default for ReadOptions {
             limits: Limits::default(),
             allow_outside: false,
             load_materials: true,
+            resolver: None,
         }
     }
 }
@@ -187,6 +222,8 @@ impl Default for Limits {
             elements: u64::from(u32::MAX) - 1,
             files: 10_000,
             referenced_file_bytes: 64 << 20,
+            decompressed_bytes: u64::MAX,
+            decompressed_ratio: 2000,
         }
     }
 }
@@ -256,6 +293,12 @@ impl Cancel {
     /// The flag itself, for signal handlers.
     pub fn flag(&self) -> Arc<AtomicBool> {
         self.0.clone()
+    }
+}
+
+impl std::fmt::Debug for Resolve {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Resolve")
     }
 }
 

@@ -1,91 +1,163 @@
-//! Files that a scene refers to: which path a name means, and whether it may be opened.
+//! Files that a scene refers to: who has them, which path a name means, and whether it may be opened.
 //!
-//! A name comes out of a file that may be hostile. It must stay under the scene's folder (after
-//! symlinks are followed) unless the caller allows more, and it must be a regular file: a FIFO or
-//! a device would block or never end. A source without a folder (a stream, memory) has no such files.
+//! A name comes out of a file that may be hostile. Who the caller appointed is asked first. A file beside the scene must stay
+//! under the scene's folder (after symlinks are followed) unless the caller allows more, and it must be a regular file: a FIFO
+//! or a device would block or never end. A source without a folder (a stream, memory) has no such files.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::Input;
+use crate::error::{Error, ErrorKind, Result, try_string};
+use crate::formats::names;
+use crate::open::Opened;
 use crate::options::ReadOptions;
+use crate::warnings::Warnings;
 use polyhaul_bytes::Source;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 
 /// A longer name is no file's. File systems take 255 bytes for each part of a path; and the
 /// standard library copies paths with allocations that end the process where they fail.
 pub(crate) const LONGEST_NAME_BYTES: usize = 768;
 
-/// A file that may be opened.
+/// What a name means.
 pub(crate) struct Found {
-    /// The path without links, which is the one that was checked, is opened, and tells files apart.
-    pub(crate) real: PathBuf,
-    /// The path as the scene has it, for messages.
-    pub(crate) shown: String,
+    /// Where its bytes come from.
+    pub(crate) origin: Origin,
+    /// Of a file beside the scene the path without links, which was checked, is opened, and tells files apart.
+    pub(crate) real: Option<PathBuf>,
 }
 
-/// Finds files beside a scene.
-pub(crate) struct Resolver {
+/// Where the bytes of a referenced file come from.
+pub(crate) enum Origin {
+    /// The file: its path without links, and as the scene has it, for messages.
+    File { real: PathBuf, shown: String },
+    /// What the host gave, and the name that the scene has.
+    Host(Input, String),
+}
+
+/// A referenced file that was read.
+pub(crate) struct Read {
+    /// All plain bytes.
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes that were read outside.
+    pub(crate) bytes_in: u64,
+    /// The name for messages.
+    pub(crate) name: String,
+}
+
+/// Finds the files of a scene.
+pub(crate) struct Resolver<'o> {
     folder: Option<PathBuf>,
-    allow_outside: bool,
-    max_bytes: u64,
+    options: &'o ReadOptions,
+    /// What the host gave for a name that was only asked about: it is asked once.
+    given: Option<(String, Option<Input>)>,
 }
 
-impl Resolver {
+impl<'o> Resolver<'o> {
     /// Names are relative to the folder of `scene`; `None` for a scene that is no file.
-    pub(crate) fn beside(scene: Option<&Path>, options: &ReadOptions) -> Resolver {
+    pub(crate) fn beside(scene: Option<&Path>, options: &'o ReadOptions) -> Resolver<'o> {
         let folder = scene.map(|path| match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
             _ => PathBuf::from("."),
         });
-        let max_bytes = options.limits.referenced_file_bytes;
-        Resolver { folder, allow_outside: options.allow_outside, max_bytes }
+        Resolver { folder, options, given: None }
     }
 
-    /// Whether `name` is a file that may be opened.
-    pub(crate) fn exists(&self, name: &str) -> bool {
-        self.find(name).is_ok_and(|found| found.real.is_file())
+    /// Whether the host has `name`, or it is a file that may be opened.
+    pub(crate) fn exists(&mut self, name: &str) -> Result<bool> {
+        let given = self.ask(name)?;
+        let is_there = given.is_some() || self.find_file(name).is_ok_and(|(real, _)| real.is_file());
+        self.given = Some((try_string(name)?, given));
+        Ok(is_there)
     }
 
-    /// The file that `name` means, if it may be opened.
-    pub(crate) fn find(&self, name: &str) -> Result<Found> {
+    /// What `name` means, if it may be read.
+    pub(crate) fn find(&mut self, name: &str) -> Result<Found> {
+        if let Some(input) = self.ask(name)? {
+            return Ok(Found { origin: Origin::Host(input, try_string(name)?), real: None });
+        }
+        let (real, shown) = self.find_file(name)?;
+        Ok(Found { origin: Origin::File { real: real.clone(), shown }, real: Some(real) })
+    }
+
+    /// Whether there is somebody to ask.
+    pub(crate) fn has_host(&self) -> bool {
+        self.options.resolver.is_some()
+    }
+
+    /// Asks the host.
+    pub(crate) fn ask(&mut self, name: &str) -> Result<Option<Input>> {
+        let Some(resolve) = &self.options.resolver else { return Ok(None) };
+        if let Some((_, given)) = self.given.take_if(|(asked, _)| asked == name) {
+            return Ok(given);
+        }
+        match catch_unwind(AssertUnwindSafe(|| (resolve.0)(name))) {
+            Ok(Ok(given)) => Ok(given),
+            Ok(Err(error)) => {
+                Err(Error::host(format!("the resolver failed for `{}`: {error}", names::shown(name)), error))
+            }
+            Err(_) => Err(Error::new(ErrorKind::Host, format!("the resolver panicked for `{}`", names::shown(name)))),
+        }
+    }
+
+    /// The file that `name` means: its path without links, and the one for messages.
+    fn find_file(&self, name: &str) -> Result<(PathBuf, String)> {
         let Some(folder) = &self.folder else {
             return refuse("the scene is no file, so there is no folder to look in");
         };
         if name.len() > LONGEST_NAME_BYTES {
             return refuse("its name is too long for a path");
         }
+        let allow_outside = self.options.allow_outside;
         let path = match below(name) {
             Some(path) => folder.join(path),
-            None if self.allow_outside => folder.join(slashed(name)),
+            None if allow_outside => folder.join(slashed(name)),
             None => return refuse("it lies outside of the scene's folder"),
         };
         let shown = path.display().to_string();
         let failed = |error| Error::io("reading", &shown, error);
         let real = path.canonicalize().map_err(failed)?;
-        if !self.allow_outside && !real.starts_with(folder.canonicalize().map_err(failed)?) {
+        if !allow_outside && !real.starts_with(folder.canonicalize().map_err(failed)?) {
             return refuse("it leads outside of the scene's folder through a symlink");
         }
-        Ok(Found { real, shown })
+        Ok((real, shown))
     }
 
-    /// All bytes of the file.
-    pub(crate) fn read(&self, found: &Found) -> Result<Vec<u8>> {
-        let shown = &found.shown;
-        let failed = |error| Error::io("reading", shown, error);
-        let source = Source::open_regular(&found.real).map_err(failed)?;
-        let size = source.len().unwrap_or(0);
-        if size > self.max_bytes {
-            let message =
-                format!("{shown} is larger than the limit of {} bytes (referenced_file_bytes)", self.max_bytes);
-            return Err(
-                Error::new(ErrorKind::Limit, message).with_hint("raise Limits::referenced_file_bytes to read it")
-            );
+    /// Reads what was found.
+    pub(crate) fn read(&self, origin: Origin, warnings: &mut Warnings) -> Result<Read> {
+        let regular = |path: &Path, shown: &str| Source::open_regular(path).map_err(|e| Error::io("reading", shown, e));
+        match origin {
+            Origin::File { real, shown } => self.read_opened(Opened::of(regular(&real, &shown)?), shown, warnings),
+            Origin::Host(Input::Path(path), _) => {
+                let shown = path.display().to_string();
+                self.read_opened(Opened::of(regular(&path, &shown)?), shown, warnings)
+            }
+            Origin::Host(input, asked) => {
+                let is_host = matches!(input, Input::Reader(..));
+                let opened = Opened::new(input)?;
+                let name = if opened.name().is_empty() { asked } else { try_string(opened.name())? };
+                // What its own reader says is the host's, as what its callback says.
+                let blame = |error: Error| match error.kind() {
+                    ErrorKind::Io if is_host => error.blamed_on_host(),
+                    _ => error,
+                };
+                self.read_opened(opened, name, warnings).map_err(blame)
+            }
         }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size as usize).map_err(|_| Error::memory("a referenced file"))?;
-        bytes.resize(size as usize, 0);
-        let count = source.read_at(0, &mut bytes).map_err(failed)?;
-        bytes.truncate(count);
-        source.check_unchanged().map_err(failed)?;
-        Ok(bytes)
+    }
+
+    fn read_opened(&self, opened: Opened, name: String, warnings: &mut Warnings) -> Result<Read> {
+        let options = self.options;
+        let limit = options.limits.referenced_file_bytes;
+        let plain = opened.plain(options)?;
+        let Some(bytes) = plain.read_all(limit, &options.run.cancel, "a referenced file")? else {
+            let message = format!("{name} is larger than the limit of {limit} bytes (referenced_file_bytes)");
+            let error = Error::new(ErrorKind::Limit, message);
+            return Err(error.with_hint("raise Limits::referenced_file_bytes to read it"));
+        };
+        plain.note_name(options, warnings)?;
+        plain.note_garbage(warnings);
+        let (bytes_in, _) = plain.bytes_read();
+        Ok(Read { bytes, bytes_in, name })
     }
 }
 

@@ -11,6 +11,7 @@ use crate::summary::{self, outcome};
 use polyhaul::model::Scene;
 use polyhaul::options::{Digits, Limits, ObjOptions, OnError};
 use polyhaul::{ErrorKind, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul_bytes::{DecompressLimits, Source, decompressed};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::format::Page;
 use polyhaul_text::parse::number::{self, IntegerError};
@@ -200,6 +201,58 @@ pub fn mtl(data: &[u8]) {
             ErrorKind::Malformed => assert!(options.strict, "{error}"),
             kind => panic!("{kind:?}: {error}"),
         },
+    }
+}
+
+/// Reads compressed bytes in many ways, which must all come to the same: plain bytes and damage, and the scene. What is not compressed
+/// is taken for text.
+pub fn packed(data: &[u8]) {
+    let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
+    let limits = DecompressLimits::default().with_bytes(1 << 22).with_memory_bytes(16 << 20);
+    let whole = unpack(Source::memory(data), &limits, 1 << 16);
+    for _ in 0..2 {
+        let block_bytes = 1 + random.below(3000);
+        let sizes = Sizes::Random(random.clone());
+        let stream = Source::reader(Box::new(Hostile::new(data, sizes).with(Fault::Interrupted)), NAME);
+        let (plain, damage) = unpack(stream, &limits, block_bytes);
+        // Members that are decoded side by side are there as a whole, or not at all.
+        assert!(plain.starts_with(&whole.0), "{} and {} bytes", plain.len(), whole.0.len());
+        assert_eq!(damage.is_some(), whole.1.is_some(), "{damage:?} {:?}", whole.1);
+        let again = unpack(Source::reader(Box::new(data), NAME), &limits, 1 << 16);
+        assert_eq!((plain, damage), again, "blocks of {block_bytes} bytes");
+    }
+    let mut options = options(&mut random);
+    options.limits.decompressed_bytes = 1 << 22;
+    options.run.memory_limit = 16 << 20;
+    let result = load(memory(data), &options);
+    let expected = outcome(&result);
+    for _ in 0..2 {
+        let mut other = options.clone();
+        other.run.chunk_bytes = Some(1 + random.below(3000));
+        other.run.threads = Some(1 + random.below(2));
+        assert_eq!(expected, outcome(&load(memory(data), &other)), "chunks of {:?}", other.run);
+        let reader = Hostile::new(data, Sizes::Random(random.clone()));
+        let streamed = load(Input::Reader(Box::new(reader), NAME.into()), &other);
+        assert_eq!(expected, outcome(&streamed), "a stream, chunks of {:?}", other.run);
+    }
+    if let Err(error) = result {
+        assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{error}");
+    }
+}
+
+/// All plain bytes, and what is wrong behind them.
+fn unpack(source: Source<'_>, limits: &DecompressLimits, block_bytes: usize) -> (Vec<u8>, Option<String>) {
+    let source = match decompressed(source, limits) {
+        Ok(source) => source,
+        Err(error) => return (Vec::new(), Some(error.to_string())),
+    };
+    let (mut plain, mut block) = (Vec::new(), vec![0; block_bytes]);
+    loop {
+        match source.read_part(&mut block) {
+            Ok(0) => return (plain, None),
+            Ok(count) => plain.extend_from_slice(&block[..count]),
+            Err(error) => return (plain, Some(error.to_string())),
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 //!
 //! One test at a time: the counters belong to the process.
 
-use polyhaul::options::OnError;
+use polyhaul::options::{Codec, OnError};
 use polyhaul::{Error, Input, Loaded, ReadOptions, load};
+use polyhaul_bytes::Encoder;
 use polyhaul_testkit::alloc::{self, Counting, Use, measure};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::generate::{self, Shape};
@@ -77,6 +78,55 @@ fn peak_while_reading_a_large_file() {
             let most = model + BUDGET + SLACK;
             let way = format!("{threads} threads, streamed {streamed}");
             assert!(used.peak_bytes <= most, "{way}: {}, model {}", mib(used.peak_bytes), mib(model));
+        }
+    }
+}
+
+/// Packs the file at `path` into members of `member_bytes` plain bytes, beside it.
+fn packed_file(path: &Path, codec: Codec, member_bytes: usize) -> std::path::PathBuf {
+    let (plain, mut packed) = (std::fs::read(path).unwrap(), Vec::new());
+    let mut encoder = Encoder::new(codec, None).unwrap();
+    plain.chunks(member_bytes).for_each(|member| encoder.encode(member, &mut packed).unwrap());
+    let path = path.with_extension(format!("{codec}.{member_bytes}.obj"));
+    std::fs::write(&path, packed).unwrap();
+    path
+}
+
+/// Reading a compressed file takes what reading the plain one takes and a constant, whether it is one member or many.
+#[test]
+fn peak_while_reading_compressed_files() {
+    let _alone = alone();
+    let folder = Folder::new("memory").unwrap();
+    let path = grid_file(&folder, 60_000_000);
+    for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+        for member_bytes in [1 << 20, usize::MAX] {
+            let packed = packed_file(&path, codec, member_bytes);
+            for threads in [1, 2, 16, 64] {
+                let (result, plain) = read_measured(Input::Path(path.clone()), &options(threads));
+                drop(result);
+                let (result, used) = read_measured(Input::Path(packed.clone()), &options(threads));
+                let model = heap_bytes(&result.unwrap());
+                // Two members for each thread and a few to spare are in memory where threads decode them.
+                let most = (plain.peak_bytes + 8 * MIB + 3 * threads as u64 * MIB).min(model + BUDGET + SLACK);
+                let way = format!("{codec}, {member_bytes}, {threads} threads");
+                assert!(used.peak_bytes <= most, "{way}: {}, at most {}", mib(used.peak_bytes), mib(most));
+            }
+        }
+    }
+}
+
+/// A bomb takes the budget at most, whatever it unpacks to, and so does damage.
+#[test]
+fn peak_of_bad_compressed_files() {
+    let _alone = alone();
+    for codec in ["gz", "zst", "lz4"] {
+        for file in samples(&format!("{codec}/bad"), codec) {
+            for on_error in [OnError::Raise, OnError::Warn] {
+                let options = ReadOptions { on_error, format: Some(polyhaul::Format::Obj), ..options(4) };
+                let (_, used) = read_measured(Input::Path(file.path.clone()), &options);
+                let most = BUDGET + 4 * file.size;
+                assert!(used.peak_bytes <= most, "{}: {}", file.name, mib(used.peak_bytes));
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("flate2", &["crates/bytes/src/compress"]),
     ("libdeflater", &["crates/bytes/src/compress"]),
     ("zstd", &["crates/bytes/src/compress"]),
+    ("zstd_safe", &["crates/bytes/src/compress"]),
     ("lz4_flex", &["crates/bytes/src/compress"]),
     // Threads.
     ("rayon", &["crates/polyhaul/src/pipeline"]),

@@ -152,29 +152,53 @@ impl<'a> Decoder<'a> {
     }
 }
 
+/// The ratio is looked at where so many plain bytes, or a multiple of them, are out, and at the end: 1 MiB.
+const STEP_BYTES: u64 = 1 << 20;
+
+impl Decoder<'_> {
+    /// How many bytes may be decoded before a limit is looked at: it must not depend on the caller's buffers where that is.
+    fn room(&self) -> u64 {
+        let to_limit = self.limits.bytes.saturating_sub(self.plain_offset);
+        to_limit.min(STEP_BYTES - self.plain_offset % STEP_BYTES)
+    }
+
+    /// Decodes, and says how many bytes came before what stops it.
+    fn decode(&mut self, out: &mut [u8]) -> (usize, Result<(), Stop>) {
+        let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
+        let mut spare = [0];
+        // Where nothing more is allowed one byte tells whether there is more.
+        let most = room.min(out.len());
+        let out = if room == 0 { &mut spare } else { &mut out[..most] };
+        let mut out = Output { bytes: out, filled: 0 };
+        let result = self.format.decode(&mut self.input, &mut out);
+        let (filled, is_full) = (out.filled, out.is_full());
+        if room == 0 {
+            return (0, result.and(if filled > 0 { Err(self.limits.too_many_bytes()) } else { Ok(()) }));
+        }
+        self.plain_offset += filled as u64;
+        let is_step = !is_full || self.plain_offset.is_multiple_of(STEP_BYTES);
+        let checked = if is_step { self.limits.check_ratio(self.input.offset(), self.plain_offset) } else { Ok(()) };
+        (filled, result.and(checked))
+    }
+}
+
 impl Read for Decoder<'_> {
     /// What came before an error is handed out first; then the error, however often it is called.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if let Some(error) = &self.failed {
-            return Err(repeat(error));
-        }
-        let mut out = Output { bytes: out, filled: 0 };
-        let mut result = self.format.decode(&mut self.input, &mut out);
-        let filled = out.filled;
-        self.plain_offset += filled as u64;
-        if let Err(stop) = self.limits.check(self.input.offset(), self.plain_offset) {
-            self.plain_offset -= filled as u64;
-            let error = self.place(stop);
-            self.failed = Some(repeat(&error));
-            return Err(error);
-        }
-        if let Err(stop) = std::mem::replace(&mut result, Ok(())) {
-            let error = self.place(stop);
-            self.failed = Some(repeat(&error));
-            if filled == 0 {
-                return Err(error);
+        let error = match self.failed.take() {
+            Some(error) => error,
+            None => {
+                let (filled, result) = self.decode(out);
+                let Err(stop) = result else { return Ok(filled) };
+                let error = self.place(stop);
+                if filled > 0 {
+                    self.failed = Some(error);
+                    return Ok(filled);
+                }
+                error
             }
-        }
-        Ok(filled)
+        };
+        self.failed = Some(repeat(&error));
+        Err(error)
     }
 }

@@ -42,11 +42,7 @@ impl Encoder {
     /// # Errors
     /// `InvalidInput` for other levels; `OutOfMemory`.
     pub fn new(codec: Codec, level: Option<i32>) -> io::Result<Self> {
-        let levels = match codec {
-            Codec::Gzip => 1..=12,
-            Codec::Zstd => 1..=22,
-            Codec::Lz4 => 1..=1,
-        };
+        let levels = codec.levels();
         let level = level.unwrap_or(1);
         if !levels.contains(&level) {
             let (first, last) = (levels.start(), levels.end());

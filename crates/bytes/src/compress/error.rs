@@ -18,9 +18,20 @@ pub enum DecompressErrorKind {
     /// After the last member or frame comes something else. Zeros are allowed there.
     TrailingGarbage,
     /// A limit of [`DecompressLimits`](super::DecompressLimits) is exceeded.
-    Limit,
+    Limit(DecompressLimit),
     /// The data is allowed by its format, but needs something that is not built, such as a dictionary.
     Unsupported,
+}
+
+/// Which limit of [`DecompressLimits`](super::DecompressLimits) is exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecompressLimit {
+    /// That of the plain bytes.
+    Bytes,
+    /// That of plain bytes per compressed byte.
+    Ratio,
+    /// That of the memory.
+    Memory,
 }
 
 /// Compressed data that cannot be read, with its place. Found inside the `io::Error` by downcasting.
@@ -100,8 +111,8 @@ pub(super) fn unsupported(message: impl Into<String>) -> Stop {
 }
 
 #[cold]
-pub(super) fn limit(message: impl Into<String>) -> Stop {
-    Stop::Data(DecompressErrorKind::Limit, message.into())
+pub(super) fn limit(limit: DecompressLimit, message: impl Into<String>) -> Stop {
+    Stop::Data(DecompressErrorKind::Limit(limit), message.into())
 }
 
 #[cold]

@@ -4,7 +4,7 @@
 //! A block is decoded as a whole into a window that keeps the 64 KiB before it, then handed out.
 
 use super::decoder::{Format, Next, Output, next_member, skip};
-use super::error::{Stop, checksum, corrupt, limit, truncated, unsupported};
+use super::error::{DecompressLimit, Stop, checksum, corrupt, limit, truncated, unsupported};
 use super::skippable_len;
 use super::xxh32::Xxh32;
 use crate::Buffer;
@@ -152,10 +152,9 @@ impl Lz4 {
         let head = Head::parse(pending)?;
         let needed = (HISTORY_BYTES + 2 * head.block_bytes) as u64;
         if needed > self.memory_bytes {
-            return Err(limit(format!(
-                "its blocks need {needed} bytes, over the memory limit of {}",
-                self.memory_bytes
-            )));
+            let message =
+                format!("its blocks need {needed} bytes, over the memory limit of {} bytes", self.memory_bytes);
+            return Err(limit(DecompressLimit::Memory, message));
         }
         input.consume(head.bytes);
         (self.start, self.end, self.size) = (0, 0, 0);

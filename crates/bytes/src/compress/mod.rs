@@ -44,7 +44,7 @@ mod xxh32;
 mod zstd;
 
 pub use encoder::{Encoder, MEMBER_BYTES};
-pub use error::{DecompressError, DecompressErrorKind};
+pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
 pub(crate) use members::Members;
 
 use crate::{BLOCK_BYTES, Source};
@@ -81,6 +81,15 @@ impl Codec {
             _ => return None,
         };
         Some((codec, stem))
+    }
+
+    /// The levels that [`Encoder::new`] takes, from fast to small.
+    pub fn levels(self) -> std::ops::RangeInclusive<i32> {
+        match self {
+            Codec::Gzip => 1..=12,
+            Codec::Zstd => 1..=22,
+            Codec::Lz4 => 1..=1,
+        }
     }
 
     /// The format that the first bytes show; `None` if they are not compressed. 4 bytes are enough, unless a skippable frame
@@ -177,16 +186,21 @@ impl DecompressLimits {
 
     /// What to say if `plain` bytes out of `packed` ones are too many.
     fn check(&self, packed: u64, plain: u64) -> Result<(), error::Stop> {
+        if plain > self.bytes { Err(self.too_many_bytes()) } else { self.check_ratio(packed, plain) }
+    }
+
+    fn too_many_bytes(&self) -> error::Stop {
+        error::limit(DecompressLimit::Bytes, format!("it unpacks to more than the limit of {} bytes", self.bytes))
+    }
+
+    fn check_ratio(&self, packed: u64, plain: u64) -> Result<(), error::Stop> {
         /// Below this the ratio is not looked at.
         const HARMLESS_BYTES: u64 = 64 << 20;
-        if plain > self.bytes {
-            return Err(error::limit(format!("it unpacks to more than the limit of {} bytes", self.bytes)));
+        if plain < HARMLESS_BYTES || plain / self.ratio.max(1) <= packed {
+            return Ok(());
         }
-        if plain > HARMLESS_BYTES && plain / self.ratio.max(1) > packed {
-            let message = format!("it unpacks to more than {} times its size, the limit of the ratio", self.ratio);
-            return Err(error::limit(message));
-        }
-        Ok(())
+        let message = format!("it unpacks to more than {} times its size, the limit of the ratio", self.ratio);
+        Err(error::limit(DecompressLimit::Ratio, message))
     }
 }
 

@@ -1,7 +1,7 @@
 //! zstd frames (RFC 8878): heads are looked at here, so that limits and sizes are known; the data is the zstd library's.
 
 use super::decoder::{Format, Next, Output, next_member, skip};
-use super::error::{Stop, checksum, corrupt, limit, truncated, unsupported};
+use super::error::{DecompressLimit, Stop, checksum, corrupt, limit, truncated, unsupported};
 use super::skippable_len;
 use crate::Buffer;
 use std::io;
@@ -74,6 +74,52 @@ pub(super) struct Zstd {
     context: Option<DCtx<'static>>,
     is_first: bool,
     memory_bytes: u64,
+    /// `None` where members are decoded whole.
+    steps: Option<Steps>,
+}
+
+/// What a call of the library gave before it failed is lost. So that the bytes before an error do not depend on the caller's
+/// buffers, a call gets one part of a frame, or only hands out what is left of the part before.
+struct Steps {
+    /// What is left of this part, in bytes.
+    left: usize,
+    next: Part,
+    /// Whether there may be more of the part before.
+    is_full: bool,
+}
+
+/// A part of a frame.
+enum Part {
+    BlockHead,
+    Block { bytes: usize, is_last: bool },
+    Checksum,
+}
+
+impl Steps {
+    /// Begins with the head of a frame.
+    fn of_frame(head_bytes: usize) -> Steps {
+        Steps { left: head_bytes, next: Part::BlockHead, is_full: false }
+    }
+
+    /// The input for the next call.
+    fn input<'b>(&mut self, input: &'b mut Buffer<'_>) -> Result<&'b [u8], Stop> {
+        while self.left == 0 && !self.is_full {
+            match self.next {
+                Part::BlockHead => {
+                    let word = input.ensure(3)?.first_chunk().ok_or_else(truncated)?;
+                    let (is_last, bytes) = block_bytes(*word);
+                    self.next = Part::Block { bytes: bytes as usize, is_last };
+                    self.left = word.len();
+                }
+                Part::Block { bytes, is_last } => {
+                    self.next = if is_last { Part::Checksum } else { Part::BlockHead };
+                    self.left = bytes;
+                }
+                Part::Checksum => self.left = 4,
+            }
+        }
+        input.ensure(self.left)?.get(..self.left).ok_or_else(truncated)
+    }
 }
 
 enum State {
@@ -84,7 +130,7 @@ enum State {
 
 impl Zstd {
     pub(super) fn new(memory_bytes: u64) -> Self {
-        Zstd { state: State::Head, context: None, is_first: true, memory_bytes }
+        Zstd { state: State::Head, context: None, is_first: true, memory_bytes, steps: Some(Steps::of_frame(0)) }
     }
 
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
@@ -104,9 +150,11 @@ impl Zstd {
         }
         if head.window_bytes > self.memory_bytes {
             let (window, memory) = (head.window_bytes, self.memory_bytes);
-            return Err(limit(format!("it needs a window of {window} bytes, over the memory limit of {memory} bytes")));
+            let message = format!("it needs a window of {window} bytes, over the memory limit of {memory} bytes");
+            return Err(limit(DecompressLimit::Memory, message));
         }
         self.reset_context()?;
+        self.steps = self.steps.take().map(|_| Steps::of_frame(head.bytes));
         Ok(State::Data)
     }
 
@@ -127,14 +175,21 @@ impl Zstd {
         let Some(context) = &mut self.context else {
             return Ok(true);
         };
-        let pending = input.ensure(1)?;
+        let pending = match &mut self.steps {
+            Some(steps) => steps.input(input)?,
+            None => input.ensure(1)?,
+        };
         let mut from = InBuffer::around(pending);
         let mut to = OutBuffer::around_pos(&mut *out.bytes, out.filled);
         let result = context.decompress_stream(&mut to, &mut from);
         let (taken, given) = (from.pos(), to.pos() - out.filled);
-        let is_stuck = taken == 0 && given == 0 && pending.is_empty();
+        let is_stuck = taken == 0 && given == 0 && pending.is_empty() && self.steps.is_none();
         out.filled += given;
         input.consume(taken);
+        if let Some(steps) = &mut self.steps {
+            steps.left -= taken.min(steps.left);
+            steps.is_full = out.is_full();
+        }
         match result {
             Err(code) => Err(fault(code)),
             Ok(0) => Ok(true),
@@ -163,6 +218,7 @@ impl Format for Zstd {
     fn restart(&mut self) {
         self.state = State::Head;
         self.is_first = true;
+        self.steps = None;
     }
 }
 
@@ -179,6 +235,6 @@ fn fault(code: zstd_safe::ErrorCode) -> Stop {
     } else if text.contains("not enough memory") {
         out_of_memory()
     } else {
-        corrupt(format!("the data is damaged: {}", text.to_ascii_lowercase()))
+        corrupt(format!("zstd says: {}", text.to_ascii_lowercase()))
     }
 }

@@ -8,7 +8,7 @@ mod folder;
 mod rates;
 mod scene;
 
-use crate::args::DemoArgs;
+use crate::args::{CodecName, DemoArgs};
 use crate::contents;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human};
@@ -22,7 +22,15 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-const NAME: &str = "demo.obj";
+/// The name of the file, which tells how it is compressed.
+fn name(args: &DemoArgs) -> &'static str {
+    match args.compress {
+        None => "demo.obj",
+        Some(CodecName::Gzip) => "demo.obj.gz",
+        Some(CodecName::Zstd) => "demo.obj.zst",
+        Some(CodecName::Lz4) => "demo.obj.lz4",
+    }
+}
 
 #[derive(Serialize)]
 struct Details {
@@ -56,7 +64,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     // Signals wait for the end of the running step, so that the folder is taken away.
     let _hold = session.signals().hold()?;
     let folder = Folder::new(args.keep.as_deref())?;
-    let file = folder.path().join(NAME);
+    let file = folder.path().join(name(args));
     let made = scene::of_size(args.size);
     let write = WriteOptions { format: Some(Format::Obj), run: session.run_options(), ..WriteOptions::default() };
     let read = ReadOptions { run: session.run_options(), ..ReadOptions::default() };
@@ -70,13 +78,15 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let plain_write = rates::plain_write(&file, &folder.path().join("plain.tmp"))?;
     let (read_time, loaded) = timed(|| session.load(&file, &read))?;
     let plain_read = rates::plain_read(&file)?;
+    // What is compressed is text to the one who works on it.
+    let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
     report.extend(loaded.report);
     verify(session, &made, &loaded.scene, &file, &folder)?;
 
     let rates = vec![
-        Rate::new("write", bytes, write_time),
+        Rate::new("write", text_bytes, write_time),
         Rate::new("plain write", bytes, plain_write),
-        Rate::new("read", bytes, read_time),
+        Rate::new("read", text_bytes, read_time),
         Rate::new("plain read", bytes, plain_read),
     ];
     let contents = Contents::of(&made);
@@ -90,7 +100,7 @@ fn verify(session: &Session, made: &Scene, read: &Scene, file: &Path, folder: &F
     let wrong = |what: String| Error::new(ErrorKind::Internal, format!("the demo's check failed: {what}"));
     check::compare(made, read, &options).map_err(wrong)?;
     let again = folder.inner("again")?;
-    let second = again.path().join(NAME);
+    let second = again.path().join(file.file_name().unwrap_or_default());
     let write = WriteOptions { format: Some(Format::Obj), run: session.run_options(), ..WriteOptions::default() };
     session.save(read, &second, &write)?;
     match check::first_difference(file, &second)? {

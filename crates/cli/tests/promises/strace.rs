@@ -20,9 +20,11 @@ struct Setting {
     has_library: bool,
     threads: &'static str,
     durable: bool,
+    /// How the scene is compressed, whatever its name says.
+    compress: Option<&'static str>,
 }
 
-const ALONE: Setting = Setting { has_library: false, threads: "-j1", durable: true };
+const ALONE: Setting = Setting { has_library: false, threads: "-j1", durable: true, compress: None };
 
 /// A run under strace.
 struct Run {
@@ -51,13 +53,17 @@ impl Run {
         if setting.durable {
             command.arg("--durable");
         }
+        if let Some(codec) = setting.compress {
+            command.args(["--compress", codec]);
+        }
         let output = command.env("RUST_BACKTRACE", "0").output().unwrap();
         let log = String::from_utf8_lossy(&fs::read(&log).unwrap()).into_owned();
         Run { folder, output, log: log.lines().map(str::to_owned).collect() }
     }
 
     fn content(&self, extension: &str) -> String {
-        fs::read_to_string(self.folder.path(&format!("{BIG}.{extension}"))).unwrap_or_default()
+        let bytes = fs::read(self.folder.path(&format!("{BIG}.{extension}"))).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The calls on our files: (name of the call, number among those of its name and thread).
@@ -91,10 +97,10 @@ impl Run {
 }
 
 /// The files as they are when nothing goes wrong: scene and library.
-fn new() -> &'static (String, String) {
-    static NEW: OnceLock<(String, String)> = OnceLock::new();
-    NEW.get_or_init(|| {
-        let run = Run::new(ALONE, None);
+fn new(setting: Setting) -> &'static (String, String) {
+    static NEW: [OnceLock<(String, String)>; 2] = [const { OnceLock::new() }; 2];
+    NEW[usize::from(setting.compress.is_some())].get_or_init(|| {
+        let run = Run::new(Setting { compress: setting.compress, ..ALONE }, None);
         assert!(run.output.status.success(), "{}", stderr(&run.output));
         (run.content("obj"), run.content("mtl"))
     })
@@ -112,12 +118,13 @@ fn can_trace() -> bool {
 /// The calls on our files of a run that goes well.
 fn targets(setting: Setting) -> Vec<(String, usize)> {
     let run = Run::new(setting, None);
-    assert!(run.output.status.success() && run.content("obj") == new().0, "{}", stderr(&run.output));
+    assert!(run.output.status.success() && run.content("obj") == new(setting).0, "{}", stderr(&run.output));
     let targets = run.targets();
     for wanted in ["write", "rename", "open", "close"] {
         assert!(targets.iter().any(|(name, _)| name.starts_with(wanted)), "{:#?}", run.log);
     }
-    assert!(targets.iter().filter(|(name, _)| name == "write").count() >= 9, "{:#?}", run.log);
+    let writes = targets.iter().filter(|(name, _)| name == "write").count();
+    assert!(writes >= if setting.compress.is_some() { 3 } else { 9 }, "{:#?}", run.log);
     targets
 }
 
@@ -134,7 +141,7 @@ fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str)
     let in_place = !hit.contains(".tmp") && !hit.contains(".mtl") && matches!(name, "fsync" | "close");
     let (names, litter) = run.names();
     let library = run.content("mtl");
-    let mut wrong = Vec::new();
+    let mut wrong = Vec::new(setting);
     if run.output.status.code() != Some(if in_place && name == "close" { 0 } else { 1 }) {
         wrong.push(format!("exit code {:?}", run.output.status.code()));
     }
@@ -142,10 +149,10 @@ fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str)
         wrong.push(format!("left behind: {litter:?}"));
     }
     let content = run.content("obj");
-    if content != OLD && !(in_place && content == new().0) {
+    if content != OLD && !(in_place && content == new(setting).0) {
         wrong.push(format!("the scene has {} bytes", content.len()));
     }
-    if setting.has_library && library != OLD && library != new().1 {
+    if setting.has_library && library != OLD && library != new(setting).1 {
         wrong.push(format!("the library has {} bytes", library.len()));
     }
     if !setting.has_library && names.len() > 1 && content == OLD {
@@ -195,8 +202,18 @@ fn a_rename_that_fails_leaves_the_old_file() {
 
 #[test]
 fn without_durable_and_with_an_old_library_it_is_the_same() {
-    let setting = Setting { has_library: true, threads: "-j1", durable: false };
+    let setting = Setting { has_library: true, durable: false, ..ALONE };
     fail_all(setting, |name| if name == "write" { &["ENOSPC"] } else { &["EIO"] });
+}
+
+/// Compression ends in the same atomic file: no member without the others.
+#[test]
+fn a_compressed_scene_is_the_same() {
+    let setting = Setting { compress: Some("gzip"), ..ALONE };
+    fail_all(setting, |name| match name {
+        "write" => &["ENOSPC", "EIO"],
+        _ => &["EIO"],
+    });
 }
 
 /// With several threads nobody knows which one makes which call: those that are hit by number N are
@@ -206,7 +223,7 @@ fn on_two_threads_it_is_the_same() {
     if !can_trace() {
         return;
     }
-    let setting = Setting { has_library: false, threads: "-j2", durable: true };
+    let setting = Setting { threads: "-j2", ..ALONE };
     for (name, error) in [("write", "ENOSPC"), ("write", "EIO"), ("fsync", "EIO")] {
         for number in 1..=3 {
             let run = Run::new(setting, Some(&format!("{name}:error={error}:when={number}")));
@@ -231,11 +248,11 @@ fn a_kill_leaves_the_old_or_the_new_file() {
         assert!(!run.output.status.success(), "{name} {number}");
         let (content, library) = (run.content("obj"), run.content("mtl"));
         old += usize::from(content == OLD);
-        whole += usize::from(content == new().0);
-        assert!(content == OLD || content == new().0, "{name} {number}: {} bytes", content.len());
-        assert!(library == OLD || library == new().1, "{name} {number}: {library}");
+        whole += usize::from(content == new(ALONE).0);
+        assert!(content == OLD || content == new(ALONE).0, "{name} {number}: {} bytes", content.len());
+        assert!(library == OLD || library == new(ALONE).1, "{name} {number}: {library}");
         // The new scene never stands beside the old library.
-        assert!(content == OLD || library == new().1, "{name} {number}: {library}");
+        assert!(content == OLD || library == new(ALONE).1, "{name} {number}: {library}");
         assert!(run.names().1.len() <= 2, "{name} {number}: {:?}", run.names());
     }
     assert!(old > 5 && whole > 0, "old {old}, new {whole}");
@@ -254,7 +271,7 @@ fn a_signal_at_any_call_leaves_a_whole_file() {
         let case = format!("{signal} at {name} {number}: {:?}, {names:?}, {}", run.output.status, stderr(&run.output));
         assert!(names.1.is_empty(), "{case}");
         match run.output.status.code() {
-            Some(0) => assert!(content == new().0, "{case}"),
+            Some(0) => assert!(content == new(ALONE).0, "{case}"),
             Some(found) if found == code => assert!(content == OLD && names.0.len() == 1, "{case}"),
             _ => panic!("{case}"),
         }

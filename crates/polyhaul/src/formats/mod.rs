@@ -29,11 +29,15 @@ impl Format {
         }
     }
 
-    /// The format of a source: by its name where there is a known extension; a stream or memory
-    /// without one is taken for OBJ, the only text format there is.
+    /// The format of a source: by its name where there is a known extension, that of a codec apart; a stream or memory without
+    /// one is taken for OBJ, the only text format there is.
     pub(crate) fn of_source(path: Option<&Path>, name: &str) -> Result<Format> {
         let by_name = path.unwrap_or(Path::new(name));
-        match (Format::of_path(by_name), path.and_then(Path::extension)) {
+        let plain = path.map(|path| match path.to_str().and_then(Codec::of_name) {
+            Some((_, plain)) => Path::new(plain),
+            None => path,
+        });
+        match (Format::of_path(by_name), plain.and_then(Path::extension)) {
             (Some(format), _) => Ok(format),
             (None, None) => Ok(Format::Obj),
             (None, Some(extension)) => {

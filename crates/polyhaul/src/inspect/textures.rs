@@ -8,23 +8,29 @@ use crate::error::{Error, Result, try_push};
 use crate::formats::names;
 use crate::model::Scene;
 use crate::options::ReadOptions;
-use crate::resolve::{LONGEST_NAME_BYTES, below};
+use crate::resolve::{LONGEST_NAME_BYTES, Resolver, below};
 use crate::warnings::Warnings;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Complains about each texture that does not exist, or that lies outside of the scene's folder.
 ///
-/// `scene_path` is the file of the scene, `file` the name for messages. At most [`crate::options::Limits::files`]
+/// `scene_path` is the file of the scene, `file` the name for messages. The resolver is asked first; where there is neither, there is
+/// nothing to look into. At most [`crate::options::Limits::files`]
 /// names are looked up: a hostile scene could have as many as there are textures, times folders.
 pub(super) fn check(
     scene: &Scene,
-    scene_path: &Path,
+    scene_path: Option<&Path>,
     file: &str,
     options: &ReadOptions,
     warnings: &mut Warnings,
 ) -> Result<()> {
-    let mut search = Search { folders: folders(scene, scene_path)?, left: options.limits.files };
+    if scene_path.is_none() && options.resolver.is_none() {
+        return Ok(());
+    }
+    let folders = scene_path.map_or(Ok(Vec::new()), |path| folders(scene, path))?;
+    let resolver = Resolver::beside(None, options);
+    let mut search = Search { resolver, folders, left: options.limits.files };
     let mut seen = HashSet::new();
     for material in &scene.materials {
         for map in material.maps.iter().filter(|map| !map.file.is_empty()) {
@@ -36,7 +42,7 @@ pub(super) fn check(
                 return Err(Error::cancelled());
             }
             let texture = names::shown(&map.file);
-            let (code, message) = match search.find(&map.file) {
+            let (code, message) = match search.find(&map.file)? {
                 Found::There => continue,
                 Found::Outside => ("outside-texture", format!("texture {texture} lies outside of the scene's folder")),
                 Found::Missing => {
@@ -67,13 +73,27 @@ enum Found {
 }
 
 /// Where textures are looked for, and how many more times that may be done.
-struct Search {
+struct Search<'o> {
+    resolver: Resolver<'o>,
     folders: Vec<PathBuf>,
     left: u64,
 }
 
-impl Search {
-    fn find(&mut self, name: &str) -> Found {
+impl Search<'_> {
+    fn find(&mut self, name: &str) -> Result<Found> {
+        if self.resolver.has_host() {
+            if self.left == 0 {
+                return Ok(Found::Unknown);
+            }
+            self.left -= 1;
+            if self.resolver.ask(name)?.is_some() {
+                return Ok(Found::There);
+            }
+        }
+        Ok(self.find_file(name))
+    }
+
+    fn find_file(&mut self, name: &str) -> Found {
         let Some(path) = below(name) else { return Found::Outside };
         if name.len() > LONGEST_NAME_BYTES {
             return Found::Missing;
@@ -125,7 +145,7 @@ mod tests {
         options.limits.files = files;
         let mut warnings = Warnings::default();
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/x.obj");
-        check(&scene, &path, "x.obj", &options, &mut warnings).unwrap();
+        check(&scene, Some(&path), "x.obj", &options, &mut warnings).unwrap();
         let count = |code| warnings.counts().get(code).copied().unwrap_or(0);
         ["missing-texture", "outside-texture", "unchecked-texture"].map(count)
     }
@@ -145,9 +165,11 @@ mod tests {
 
     #[test]
     fn a_name_that_is_no_path_is_missing() {
-        let mut search = Search { folders: vec![PathBuf::new()], left: 1 };
-        assert_eq!(search.find(&"a".repeat(LONGEST_NAME_BYTES + 1)), Found::Missing);
-        assert_eq!(search.find("none\0.png"), Found::Missing);
-        assert_eq!(search.find("none.png"), Found::Unknown);
+        let options = ReadOptions::default();
+        let resolver = Resolver::beside(None, &options);
+        let mut search = Search { resolver, folders: vec![PathBuf::new()], left: 1 };
+        assert_eq!(search.find_file(&"a".repeat(LONGEST_NAME_BYTES + 1)), Found::Missing);
+        assert_eq!(search.find_file("none\0.png"), Found::Missing);
+        assert_eq!(search.find_file("none.png"), Found::Unknown);
     }
 }

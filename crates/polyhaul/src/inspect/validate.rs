@@ -5,8 +5,10 @@
 
 use super::{faces, textures};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::load::load;
+use crate::open::Opened;
 use crate::options::{OnError, ReadOptions};
-use crate::{Input, Loaded, Report, load};
+use crate::{Input, Loaded, Report};
 
 /// What became of validating an input.
 #[derive(Clone, Debug)]
@@ -24,12 +26,12 @@ pub struct Validation {
 /// Reads a scene to its end and lists every complaint with its place.
 ///
 /// Besides what reading complains about these are `degenerate-face` (a face uses a position twice) and, where the input
-/// is a file, `missing-texture` and `outside-texture` (a texture does not exist beside the scene or its material
+/// is a file or there is a resolver, `missing-texture` and `outside-texture` (a texture does not exist beside the scene or its material
 /// libraries, or lies outside of the scene's folder), or `unchecked-texture` where there are more than
 /// [`crate::options::Limits::files`] to look for.
 ///
 /// An input with complaints is read twice; one that can be read only once (standard input, a pipe, [`Input::Reader`])
-/// is held in memory for that. `options.on_error` does not matter.
+/// is held in memory for that, compressed if it is. `options.on_error` does not matter.
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -50,21 +52,19 @@ pub struct Validation {
 /// Where nothing can be said about the data: it cannot be opened or read, its format is not known, the machine has no
 /// memory, or the caller cancelled.
 pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
-    let input = load::open(input)?.kept(&options.run.cancel)?;
+    let input = Opened::new(input)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
-    let Loaded { scene, mut report } = match judged(input.load(&lenient))? {
+    let Loaded { scene, mut report } = match judged(load(&input, &lenient))? {
         Ok(loaded) => loaded,
         Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
     };
     let doubtful = !report.warnings.is_empty();
     faces::check(&scene, input.name(), &options.run.cancel, &mut report.warnings)?;
-    if let Some(path) = input.path() {
-        textures::check(&scene, path, input.name(), options, &mut report.warnings)?;
-    }
+    textures::check(&scene, input.path(), input.name(), options, &mut report.warnings)?;
     // Two scenes at once would be twice the memory.
     drop(scene);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
-    let error = if doubtful { judged(input.load(&plain))?.err() } else { None };
+    let error = if doubtful { judged(load(&input, &plain))?.err() } else { None };
     let valid = error.is_none() && (!options.strict || report.warnings.is_empty());
     Ok(Validation { report, error, valid })
 }

@@ -5,14 +5,15 @@
 //! finds the borders of its own share of a file, and there is no serial stage. A stream is cut at
 //! the last line that is complete. This module does not know what a line means.
 
+use super::read::{Garbage, failed, read_part};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_bytes::Source;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a source is cut.
 pub(crate) struct TextChunks<'a> {
     source: Source<'a>,
+    garbage: Option<Garbage>,
     name: Arc<str>,
     chunk_bytes: usize,
     line_bytes: u64,
@@ -27,6 +28,8 @@ struct Stream {
     carry: Vec<u8>,
     offset: u64,
     ended: bool,
+    /// Why it ended, where it should not have. What came before has its turn first.
+    failed: Option<Error>,
 }
 
 /// A chunk of text with padding around it.
@@ -117,11 +120,17 @@ impl<'a> TextChunks<'a> {
         TextChunks {
             name: source.name().into(),
             source,
+            garbage: None,
             chunk_bytes: 1 << 20,
             line_bytes: u64::MAX,
             padding: LOOK_BACK,
             stream: Mutex::default(),
         }
+    }
+
+    /// Goes on where something follows compressed data, and notes that where `garbage` is.
+    pub(crate) fn tolerant(self, garbage: Option<Garbage>) -> Self {
+        TextChunks { garbage, ..self }
     }
 
     /// Cuts into chunks of about `chunk_bytes` with `padding` readable bytes around each, and
@@ -153,7 +162,7 @@ impl<'a> TextChunks<'a> {
 
     /// An error if the file changed since it was opened.
     pub(crate) fn check_unchanged(&self) -> Result<()> {
-        self.source.check_unchanged().map_err(|e| self.failed(e))
+        self.source.check_unchanged().map_err(|e| Error::io("reading", &self.name, e))
     }
 
     /// Whether the chunks must be taken one after another.
@@ -217,7 +226,7 @@ impl<'a> TextChunks<'a> {
     fn read(&self, text: &mut Text, origin: u64, base: usize, have: usize, wanted: usize) -> Result<usize> {
         text.grow(base + wanted + self.padding)?;
         let out = &mut text.bytes[base + have..base + wanted];
-        let count = self.source.read_at(origin + have as u64, out).map_err(|e| self.failed(e))?;
+        let count = self.source.read_at(origin + have as u64, out).map_err(|e| failed(&self.source, e))?;
         Ok(have + count)
     }
 
@@ -231,27 +240,19 @@ impl<'a> TextChunks<'a> {
         let mut unseen = 0;
         let end = loop {
             if stream.ended {
-                break have;
+                break 0;
             }
             text.grow(base + have + self.chunk_bytes + self.padding)?;
-            let out = &mut text.bytes[base + have..base + have + self.chunk_bytes];
-            let count = self.read_stream(out)?;
-            stream.ended = count < out.len();
-            have += count;
+            have += self.read_stream(&mut text.bytes[base + have..][..self.chunk_bytes], &mut stream);
             if let Some(end) = last_line(&text.bytes[base..base + have], unseen) {
                 break end;
             }
             if have as u64 > self.line_bytes + LINE_END {
-                text.too_long = true;
-                stream.ended = true;
                 break 0;
             }
             unseen = have.saturating_sub(1);
         };
-        let end = if stream.ended && !text.too_long { have } else { end };
-        let rest = if text.too_long { &[] } else { &text.bytes[base + end..base + have] };
-        stream.carry.try_reserve(rest.len()).map_err(|_| Error::memory("a line"))?;
-        stream.carry.extend_from_slice(rest);
+        let end = self.settle(&mut stream, text, end, have)?;
         (text.start, text.end, text.offset) = (base, base + end, stream.offset);
         stream.offset += end as u64;
         drop(stream);
@@ -260,6 +261,31 @@ impl<'a> TextChunks<'a> {
         }
         self.finish(text)?;
         Ok(true)
+    }
+
+    /// Decides what becomes of `have` bytes that a stream gave, of which the last line begins at `last`; returns how
+    /// many are the text of this chunk.
+    fn settle(&self, stream: &mut Stream, text: &mut Text, last: usize, have: usize) -> Result<usize> {
+        let is_whole = stream.ended && stream.failed.is_none();
+        text.too_long = (have - last) as u64 > self.line_bytes + LINE_END && !is_whole;
+        if text.too_long {
+            // Nobody asks for what comes behind it.
+            (stream.ended, stream.failed) = (true, None);
+            return Ok(last);
+        }
+        if is_whole {
+            return Ok(have);
+        }
+        match stream.failed.take_if(|_| last == 0) {
+            Some(error) => return Err(error),
+            // A line that is cut off is none.
+            None if stream.failed.is_some() => return Ok(last),
+            None => {}
+        }
+        let rest = &text.bytes[self.padding + last..self.padding + have];
+        stream.carry.try_reserve(rest.len()).map_err(|_| Error::memory("a line"))?;
+        stream.carry.extend_from_slice(rest);
+        Ok(last)
     }
 
     /// Skips a byte order mark, refuses UTF-16, and ends the text with a newline that is not its own.
@@ -303,19 +329,23 @@ impl<'a> TextChunks<'a> {
         Diagnostic { place, ..Diagnostic::new(message) }.into_error(kind)
     }
 
-    /// Reads on from a stream, which may be a host's code: a broken contract or a panic is its fault.
-    fn read_stream(&self, out: &mut [u8]) -> Result<usize> {
-        let host = |what: String| Err(Error::new(ErrorKind::Host, format!("{}: {what}", self.name)));
-        match catch_unwind(AssertUnwindSafe(|| self.source.read_next(out))) {
-            Ok(Ok(count)) => Ok(count),
-            Ok(Err(error)) if error.kind() == std::io::ErrorKind::InvalidData => host(error.to_string()),
-            Ok(Err(error)) => Err(self.failed(error)),
-            Err(_) => host("the reader panicked".to_owned()),
+    /// Reads on from a stream until `out` is full. Where it fails, what came before comes back first.
+    fn read_stream(&self, out: &mut [u8], stream: &mut Stream) -> usize {
+        let mut filled = 0;
+        while filled < out.len() {
+            match read_part(&self.source, self.garbage.as_ref(), &mut out[filled..]) {
+                Ok(0) => {
+                    stream.ended = true;
+                    break;
+                }
+                Ok(count) => filled += count,
+                Err(error) => {
+                    (stream.ended, stream.failed) = (true, Some(error));
+                    break;
+                }
+            }
         }
-    }
-
-    fn failed(&self, error: std::io::Error) -> Error {
-        Error::io("reading", &self.name, error)
+        filled
     }
 }
 

@@ -3,13 +3,18 @@
 //! A report is plain data. The command renders it (`crates/cli`).
 
 use crate::warnings::Warnings;
+use polyhaul_bytes::Codec;
 use std::time::{Duration, Instant};
 
 /// What a job did.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Bytes read from sources, referenced files included.
+    /// Bytes read from sources, referenced files included: compressed ones where they are compressed.
     pub bytes_in: u64,
+    /// What these bytes came to when they were decompressed; `bytes_in` where nothing was.
+    pub plain_bytes_in: u64,
+    /// How the scene's source was compressed.
+    pub codec: Option<Codec>,
     /// Bytes written to sinks.
     pub bytes_out: u64,
     /// Time by phase, in order; `read` and `write` are among the names.
@@ -43,9 +48,10 @@ impl Report {
         result
     }
 
-    /// Appends what another job did.
+    /// Appends what another job did; `codec` stays that of the first.
     pub fn extend(&mut self, other: Report) {
         self.bytes_in += other.bytes_in;
+        self.plain_bytes_in += other.plain_bytes_in;
         self.bytes_out += other.bytes_out;
         self.phases.extend(other.phases);
         self.threads = self.threads.max(other.threads);

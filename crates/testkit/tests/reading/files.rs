@@ -1,8 +1,9 @@
 //! Files that change while they are read, files larger than 4 GiB, and the locale.
 
 use crate::{options, outcome, read};
-use polyhaul::options::Progress;
+use polyhaul::options::{Codec, Progress};
 use polyhaul::{ErrorKind, Input};
+use polyhaul_bytes::Encoder;
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::generate;
 use std::fs::{self, File, OpenOptions};
@@ -46,6 +47,27 @@ fn a_file_that_is_written_anew() {
         fs::write(path, bytes).unwrap();
     };
     assert_eq!(changed(2, rewrite), Err(ErrorKind::Io));
+}
+
+/// The same behind compression: a file that was changed only looks damaged.
+#[test]
+fn a_compressed_file_that_changes() {
+    let folder = Folder::new("files").unwrap();
+    for (member_bytes, is_cut) in [(1 << 20, true), (1 << 20, false), (usize::MAX, true), (usize::MAX, false)] {
+        let (mut text, mut packed) = (Vec::new(), Vec::new());
+        generate::grid(12_000_000, &mut text).unwrap();
+        let mut encoder = Encoder::new(Codec::Gzip, None).unwrap();
+        text.chunks(member_bytes).for_each(|member| encoder.encode(member, &mut packed).unwrap());
+        let path = folder.file("x.obj.gz", &packed).unwrap();
+        let mut options = options(2, None);
+        let same = path.clone();
+        options.run.progress = Some(Progress(Arc::new(move |_, _| match is_cut {
+            true => open(&same).set_len(1000).unwrap(),
+            false => fs::write(&same, vec![7; packed.len()]).unwrap(),
+        })));
+        let error = read(Input::Path(path), &options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io, "{member_bytes} {is_cut}: {error}");
+    }
 }
 
 #[test]

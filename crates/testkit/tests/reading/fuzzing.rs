@@ -93,6 +93,13 @@ fn mtl() {
 }
 
 #[test]
+fn packed() {
+    let files = ["gz", "zst", "lz4"].into_iter().flat_map(|codec| samples(codec, codec));
+    let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
+    run(fuzz::packed, shaken(small.map(|file| file.bytes()).collect(), 1500));
+}
+
+#[test]
 fn numbers() {
     let mut random = Random::new(22);
     let mut seeds = seeds("obj");

@@ -2,9 +2,10 @@
 //! limit, and how to raise it.
 
 use crate::{lenient, options, read, read_text};
-use polyhaul::options::Limits;
+use polyhaul::options::{Codec, Limits};
 use polyhaul::{Error, ErrorKind, Input, Loaded, ReadOptions};
-use polyhaul_testkit::corpus::Folder;
+use polyhaul_bytes::Encoder;
+use polyhaul_testkit::corpus::{self, Folder};
 
 /// Reads `text` with a limit around `needed`: one less must fail and say why.
 fn check(name: &str, text: &str, needed: u64, set: fn(&mut Limits) -> &mut u64) {
@@ -138,6 +139,68 @@ fn referenced_file_bytes() {
     let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
     let set: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.referenced_file_bytes;
     check_reading("referenced_file_bytes", 18, set, &options(1, None), read);
+}
+
+/// Of a compressed file the plain bytes count.
+#[test]
+fn referenced_file_bytes_of_compressed_files() {
+    let folder = Folder::new("limits").unwrap();
+    let scene = folder.file("x.obj", "mtllib a.mtl\n").unwrap();
+    let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
+    let set: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.referenced_file_bytes;
+    for members in [1, 50] {
+        let member = packed(b"newmtl a\nKd 1 1 1\n");
+        folder.file("a.mtl", member.repeat(members)).unwrap();
+        check_reading("referenced_file_bytes", 18 * members as u64, set, &options(1, None), read);
+    }
+}
+
+fn packed(plain: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    Encoder::new(Codec::Gzip, None).unwrap().encode(plain, &mut packed).unwrap();
+    packed
+}
+
+#[test]
+fn decompressed_bytes() {
+    let text = "v 0 0 0\n".repeat(1000);
+    let packed = packed(text.as_bytes());
+    for members in [1, 300] {
+        for base in [options(1, None), options(2, 100), lenient()] {
+            let bytes = packed.repeat(members);
+            let set: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.decompressed_bytes;
+            let read = |options: &ReadOptions| read_text(&bytes, options);
+            check_reading("decompressed_bytes", 8000 * members as u64, set, &base, read);
+        }
+    }
+}
+
+/// The ratio is looked at once 64 MiB came out; what comes before is the same on any threads.
+#[test]
+fn decompressed_ratio() {
+    let line = "# ".to_owned() + &"x".repeat(997) + "\n";
+    let member = packed(line.repeat(1024).as_bytes());
+    let bytes = member.repeat(70);
+    let ratio = 1_024_000 / member.len() as u64;
+    let set: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.decompressed_ratio;
+    let read = |options: &ReadOptions| read_text(&bytes, options);
+    for base in [options(1, None), options(3, 1 << 20)] {
+        check_reading("decompressed_ratio", ratio, set, &base, read);
+    }
+    let short = member.repeat(60);
+    let mut options = options(1, None);
+    options.limits.decompressed_ratio = 1;
+    assert!(read_text(short, &options).is_ok());
+}
+
+#[test]
+fn memory_for_windows() {
+    let packed = std::fs::read(corpus::root().join("lz4/good/scene.obj.legacy.lz4")).unwrap();
+    let mut options = options(1, None);
+    options.run.memory_limit = 1 << 20;
+    let error = read_text(packed, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains("memory_limit") && error.diagnostic().hint.is_some(), "{error}");
 }
 
 /// Options that are extreme and not wrong.

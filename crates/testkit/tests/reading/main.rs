@@ -2,6 +2,7 @@
 //!
 //! The files of `testdata` are taken up by themselves. Whatever is random comes from a fixed seed.
 
+mod compressed;
 mod damage;
 mod differential;
 mod expected;
@@ -12,6 +13,7 @@ mod libraries;
 mod limits;
 mod matrix;
 mod repair;
+mod resolver;
 
 use polyhaul::options::OnError;
 use polyhaul::{Error, Input, Loaded, ReadOptions, load};

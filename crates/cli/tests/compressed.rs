@@ -1,0 +1,130 @@
+//! Compressed scenes through the command: files, pipes, sizes, levels.
+
+mod common;
+
+use common::{BROKEN, Folder, SOUND, command, run, run_with};
+use serde_json::json;
+use std::io::Write;
+use std::process::Stdio;
+
+const CODECS: [(&str, &str); 3] = [("gz", "gzip"), ("zst", "zstd"), ("lz4", "lz4")];
+
+/// Writes a compressed scene and returns its path.
+fn packed(folder: &Folder, extension: &str, text: &str) -> String {
+    let path = folder.path(&format!("scene.obj.{extension}"));
+    run_with(&["convert", "-q", "-", &path], text.as_bytes()).expect(0);
+    path
+}
+
+/// Runs with bytes on standard input that are no text.
+fn run_piped(args: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
+    let mut command = command();
+    let mut child =
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn info_tells_codec_and_both_sizes() {
+    let folder = Folder::new("compressed-info");
+    let plain = run_with(&["convert", "-q", "-", "-"], SOUND.as_bytes()).expect(0).stdout;
+    for (extension, codec) in CODECS {
+        let path = packed(&folder, extension, SOUND);
+        let size = std::fs::metadata(&path).unwrap().len();
+        let value = run(&["info", "--json", &path]).expect(0).json();
+        assert_eq!((&value["codec"], &value["faces"]), (&json!(codec), &json!(2)));
+        assert_eq!((&value["bytes_in"], &value["plain_bytes_in"]), (&json!(size), &json!(plain.len())));
+        let table = run(&["info", &path]).expect(0).stdout;
+        assert!(table.contains(&format!("({size} B of {codec}, {} B of text)", plain.len())), "{table}");
+    }
+    let value = run_with(&["info", "--json", "-"], SOUND.as_bytes()).expect(0).json();
+    assert_eq!((&value["codec"], &value["plain_bytes_in"]), (&json!(null), &json!(SOUND.len())));
+    let (one, two) = (packed(&folder, "gz", SOUND), packed(&folder, "zst", SOUND));
+    let value = run(&["info", "--json", &one, &two]).expect(0).json();
+    let codecs = [&value["files"][0]["codec"], &value["files"][1]["codec"]];
+    assert!(codecs == [&json!("gzip"), &json!("zstd")] && value.get("codec").is_none(), "{value}");
+    assert_eq!(value["plain_bytes_in"], 2 * plain.len());
+}
+
+#[test]
+fn pipes_are_recognised_too() {
+    let plain = run_with(&["convert", "-q", "-", "-"], SOUND.as_bytes()).expect(0).stdout;
+    for (_, codec) in CODECS {
+        let (code, packed, _) = run_piped(&["convert", "-q", "-", "-", "--compress", codec], SOUND.as_bytes());
+        assert!(code == Some(0) && !packed.starts_with(b"#"));
+        let (code, again, _) = run_piped(&["convert", "-q", "-", "-"], &packed);
+        assert_eq!((code, String::from_utf8(again).unwrap()), (Some(0), plain.clone()), "{codec}");
+        let (code, verdict, said) = run_piped(&["validate", "-"], &packed);
+        assert_eq!((code, verdict, said), (Some(0), b"-: valid\n".to_vec(), String::new()), "{codec}");
+        let (code, _, said) = run_piped(&["info", "-"], &packed[..packed.len() - 1]);
+        assert!(code == Some(1) && said.contains(&format!("the {codec} data ends too early")), "{said}");
+    }
+}
+
+#[test]
+fn places_are_those_of_the_text() {
+    let folder = Folder::new("compressed-places");
+    let path = folder.path("broken.obj.gz");
+    let (_, packed, _) = run_piped(&["convert", "-q", "-", "-", "--compress", "gzip"], SOUND.as_bytes());
+    std::fs::write(&path, &packed).unwrap();
+    run(&["validate", &path]).expect(0);
+    let text = format!("{SOUND}{}", BROKEN.replace("f 1 2 9", "f 1 2 x"));
+    // Stored blocks need no compressor: a gzip file by hand.
+    let mut packed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    packed.extend((text.len() as u16).to_le_bytes());
+    packed.extend((!(text.len() as u16)).to_le_bytes());
+    packed.extend(text.as_bytes());
+    std::fs::write(&path, &packed).unwrap();
+    let ran = run(&["info", &path]).expect(1);
+    assert!(ran.stderr.contains(&format!("--> {path}:13:")) && ran.stderr.contains("f 1 2 x"), "{ran:?}");
+}
+
+#[test]
+fn levels_and_codecs_that_make_no_sense() {
+    let folder = Folder::new("compressed-levels");
+    let scene = folder.file("a.obj", SOUND);
+    let refused = |name: &str, flags: &[&str], words: &[&str]| {
+        let ran = run(&[&["convert", &scene, &folder.path(name)], flags].concat()).expect(2);
+        assert!(words.iter().all(|word| ran.stderr.contains(word)), "{ran:?}");
+    };
+    refused("b.obj.gz", &["--level", "40"], &["gzip has no level 40", "from 1 (fast) to 12 (small)"]);
+    refused("b.obj.zst", &["--level", "-3"], &["zstd has no level -3", "to 22 (small)"]);
+    refused("b.obj", &["--compress", "lz4", "--level", "9"], &["lz4 has no level 9", "leave --level out"]);
+    refused("b.obj", &["--level", "3"], &["not compressed", "--compress gzip, zstd or lz4"]);
+    refused("b.obj", &["--compress", "rar"], &["rar", "gzip", "zstd", "lz4"]);
+    assert_eq!(folder.names(), ["a.obj"]);
+    run(&["convert", "-q", &scene, &folder.path("b.obj.zst"), "--level", "19"]).expect(0);
+    run(&["convert", "-q", &scene, &folder.path("c.obj"), "--compress", "gz", "--level", "12"]).expect(0);
+    run(&["validate", &folder.path("b.obj.zst"), &folder.path("c.obj")]).expect(0);
+}
+
+#[test]
+fn a_name_that_promises_too_much_is_a_warning() {
+    let folder = Folder::new("compressed-names");
+    let path = folder.file("a.obj.gz", SOUND);
+    let ran = run(&["info", &path]).expect(0);
+    assert!(ran.stderr.starts_with("warning[not-compressed]") && ran.stdout.contains("faces"), "{ran:?}");
+    run(&["info", "--strict", &path]).expect(1);
+}
+
+#[test]
+fn limits_name_the_option() {
+    let folder = Folder::new("compressed-limits");
+    let path = packed(&folder, "zst", SOUND);
+    let ran = run(&["info", &path, "--limit", "decompressed_bytes=10"]).expect(1);
+    assert!(ran.stderr.contains("--limit decompressed_bytes=N"), "{ran:?}");
+    run(&["info", &path, "--limit", "decompressed_bytes=1MB", "--limit", "decompressed_ratio=1"]).expect(0);
+}
+
+#[test]
+fn the_demo_may_be_compressed() {
+    let folder = Folder::new("compressed-demo");
+    let kept = folder.path("kept");
+    let args = ["demo", "--json", "--size", "200KB", "--compress", "zstd", "--keep", &kept];
+    let value = run(&args).expect(0).json();
+    assert_eq!(value["same"], true);
+    let value = run(&["info", "--json", &format!("{kept}/demo.obj.zst")]).expect(0).json();
+    assert_eq!((&value["codec"], &value["warnings"]["total"]), (&json!("zstd"), &json!(0)));
+}

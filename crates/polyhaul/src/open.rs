@@ -1,0 +1,190 @@
+//! Opening an input: its bytes as they are outside, and as plain bytes.
+//!
+//! Whether bytes are compressed is told by the bytes alone; a name that promises it and is wrong is noted. Nothing
+//! here knows formats of scenes.
+
+use crate::Input;
+use crate::error::{Diagnostic, Error, Place, Result};
+use crate::options::{Cancel, Codec, Progress, ReadOptions};
+use crate::pipeline::read::{Garbage, ask, read_part};
+use crate::warnings::Warnings;
+use polyhaul_bytes::{BLOCK_BYTES, Buffer, DecompressLimits, Source, decompressed};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes per step where a stream is taken into memory.
+const STEP_BYTES: usize = 16 * BLOCK_BYTES;
+
+/// An input that was opened.
+pub(crate) struct Opened {
+    source: Source<'static>,
+    /// Where it is a file.
+    path: Option<PathBuf>,
+}
+
+impl Opened {
+    /// Opens an input.
+    pub(crate) fn new(input: Input) -> Result<Opened> {
+        let (source, path) = match input {
+            Input::Path(path) => {
+                let source = Source::open(&path).map_err(|e| Error::io("opening", &path.display().to_string(), e))?;
+                (source, Some(path))
+            }
+            Input::Stdin => (Source::stdin().map_err(|e| Error::io("opening", "standard input", e))?, None),
+            Input::Memory(bytes, name) => (Source::named_memory(bytes, name), None),
+            Input::Reader(reader, name) => (Source::reader(reader, name), None),
+        };
+        Ok(Opened { source, path })
+    }
+
+    /// A source that is open already.
+    pub(crate) fn of(source: Source<'static>) -> Opened {
+        Opened { source, path: None }
+    }
+
+    /// The name that messages use.
+    pub(crate) fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// The path, where the input is a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The same input, such that it can be read more than once: all bytes of a stream are taken into memory, compressed
+    /// if they are.
+    pub(crate) fn kept(self, cancel: &Cancel) -> Result<Opened> {
+        if self.source.is_positioned() {
+            return Ok(self);
+        }
+        let bytes = read_all(&self.source, None, u64::MAX, cancel, "a stream that is read twice")?;
+        Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), path: self.path })
+    }
+
+    /// The same input as a stream, of which nobody sees more than one who gets it through a pipe; `None` where it is
+    /// one already.
+    pub(crate) fn streamed(&self) -> Option<Opened> {
+        let source = || Source::reader(Box::new(Buffer::new(self.source.clone())), self.name());
+        self.source.is_positioned().then(|| Opened { source: source(), path: self.path.clone() })
+    }
+
+    /// The plain bytes.
+    pub(crate) fn plain(&self, options: &ReadOptions) -> Result<Plain> {
+        let limits = DecompressLimits::default()
+            .with_bytes(options.limits.decompressed_bytes)
+            .with_ratio(options.limits.decompressed_ratio)
+            .with_memory_bytes(options.run.memory_limit);
+        let source = ask(&self.source, || decompressed(self.source.clone(), &limits))?;
+        let name = self.path().map_or(self.name().into(), |path| path.to_string_lossy());
+        let promised = Codec::of_name(&name).map(|(codec, _)| codec).filter(|&codec| source.codec() != Some(codec));
+        let garbage = (!options.raises()).then(Garbage::default);
+        Ok(Plain { source, promised, garbage })
+    }
+}
+
+/// The plain bytes of an input.
+pub(crate) struct Plain {
+    source: Source<'static>,
+    /// What the name promises and the content is not.
+    promised: Option<Codec>,
+    /// What follows the compressed data, where that is no error.
+    garbage: Option<Garbage>,
+}
+
+impl Plain {
+    /// The source of the plain bytes.
+    pub(crate) fn source(&self) -> &Source<'static> {
+        &self.source
+    }
+
+    /// What becomes of garbage behind the compressed data, where that is no error.
+    pub(crate) fn garbage(&self) -> Option<&Garbage> {
+        self.garbage.as_ref()
+    }
+
+    /// How many bytes were read outside, and how many plain bytes they came to.
+    pub(crate) fn bytes_read(&self) -> (u64, u64) {
+        // Places where shares of a file meet are read twice, which is nobody's interest.
+        let read = |source: &Source<'_>| source.counters().snapshot().bytes.min(source.len().unwrap_or(u64::MAX));
+        (read(self.source.compressed().unwrap_or(&self.source)), read(&self.source))
+    }
+
+    /// Notes that the content is not what the name promises.
+    pub(crate) fn note_name(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+        let Some(promised) = self.promised else { return Ok(()) };
+        let found = match self.source.codec() {
+            Some(codec) => format!("it is read as {codec}"),
+            None => "it is read as it is".to_owned(),
+        };
+        let message = format!("the name promises {promised}, but this is no {promised} data; {found}");
+        let place = Place { file: self.source.name().into(), ..Place::default() };
+        warnings.note(options, "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
+    }
+
+    /// Notes what follows the compressed data. Called when all was read.
+    pub(crate) fn note_garbage(&self, warnings: &mut Warnings) {
+        if let Some(diagnostic) = self.garbage.as_ref().and_then(Garbage::found) {
+            warnings.push("trailing-garbage", diagnostic.clone());
+        }
+    }
+
+    /// The options for reading these bytes: progress counts what is read outside, and the memory is shared with
+    /// members that are decoded ahead.
+    pub(crate) fn options(&self, options: &ReadOptions) -> ReadOptions {
+        let mut options = options.clone();
+        let Some(compressed) = self.source.compressed() else { return options };
+        if self.source.is_positioned() {
+            // For each thread two members are in memory beside its own chunk, all of about the same size.
+            options.run.memory_limit /= 3;
+        }
+        if let Some(progress) = options.run.progress.take() {
+            let (counters, size) = (compressed.counters().clone(), compressed.len());
+            let done = move || counters.snapshot().bytes.min(size.unwrap_or(u64::MAX));
+            options.run.progress = Some(Progress(Arc::new(move |_, _| (progress.0)(done(), size))));
+        }
+        options
+    }
+
+    /// All bytes, for `what`; `None` where there are more than `most_bytes`.
+    pub(crate) fn read_all(&self, most_bytes: u64, cancel: &Cancel, what: &str) -> Result<Option<Vec<u8>>> {
+        if self.source.len().is_some_and(|len| len > most_bytes) {
+            return Ok(None);
+        }
+        let bytes = read_all(&self.source, self.garbage(), most_bytes, cancel, what)?;
+        ask(&self.source, || self.source.check_unchanged())?;
+        Ok(bytes)
+    }
+}
+
+fn read_all(
+    source: &Source<'_>,
+    garbage: Option<&Garbage>,
+    most_bytes: u64,
+    cancel: &Cancel,
+    what: &str,
+) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut end = 0;
+    // What is known to be small takes no more than it has.
+    let step_bytes =
+        source.len().map_or(STEP_BYTES, |len| usize::try_from(len + 1).map_or(STEP_BYTES, |len| len.min(STEP_BYTES)));
+    loop {
+        if cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        if bytes.len() == end {
+            bytes.try_reserve(step_bytes).map_err(|_| Error::memory(what))?;
+            bytes.resize(end + step_bytes, 0);
+        }
+        let count = read_part(source, garbage, &mut bytes[end..])?;
+        end += count;
+        if count == 0 {
+            bytes.truncate(end);
+            return Ok(Some(bytes));
+        }
+        if end as u64 > most_bytes {
+            return Ok(None);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Reading on from a source: what goes wrong becomes an error that says who is at fault, and where.
+//!
+//! A source may be a host's code, which may panic or claim what is not so, and its bytes may be compressed, and
+//! damaged. Nothing here looks at the bytes.
+
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, Source};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+
+/// What follows compressed data, where that is noted and no error.
+#[derive(Clone, Default)]
+pub(crate) struct Garbage(Arc<OnceLock<Diagnostic>>);
+
+impl Garbage {
+    /// What was found.
+    pub(crate) fn found(&self) -> Option<&Diagnostic> {
+        self.0.get()
+    }
+}
+
+/// Reads on, at least one byte unless the source ended. Bytes that came before an error are not lost: the call after
+/// them has the error.
+pub(crate) fn read_part(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
+    let result = ask(source, || source.read_part(out));
+    match (result, garbage) {
+        (Err(error), Some(garbage)) if is(&error, DecompressErrorKind::TrailingGarbage) => {
+            garbage.0.get_or_init(|| error.diagnostic().clone());
+            Ok(0)
+        }
+        (result, _) => result,
+    }
+}
+
+/// Calls what may be a host's code: a broken contract or a panic is its fault.
+pub(crate) fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result.map_err(|error| failed(source, error)),
+        Err(_) => Err(Error::new(ErrorKind::Host, format!("{}: the reader panicked", source.name()))),
+    }
+}
+
+/// What a source said when it was read.
+pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
+    let name = source.name();
+    if let Some(damage) = damage(&error) {
+        // A file that was changed while it was read only looks damaged.
+        return match source.check_unchanged() {
+            Ok(()) => damaged(name, damage).caused_by(error),
+            Err(change) => Error::io("reading", name, change),
+        };
+    }
+    let is_stream = !source.compressed().unwrap_or(source).is_positioned();
+    if is_stream && error.kind() == io::ErrorKind::InvalidData {
+        return Error::new(ErrorKind::Host, format!("{name}: {error}")).caused_by(error);
+    }
+    Error::io("reading", name, error)
+}
+
+/// Whether an error is about compressed data, a limit for it included.
+pub(crate) fn is_damage(error: &Error) -> bool {
+    error.io_error().is_some_and(|error| damage(error).is_some())
+}
+
+fn is(error: &Error, kind: DecompressErrorKind) -> bool {
+    error.io_error().and_then(damage).is_some_and(|damage| damage.kind == kind)
+}
+
+fn damage(error: &io::Error) -> Option<&DecompressError> {
+    error.get_ref()?.downcast_ref()
+}
+
+fn damaged(file: &str, damage: &DecompressError) -> Error {
+    let DecompressError { codec, offset, plain_offset, kind, message, .. } = damage;
+    let (error_kind, what) = match kind {
+        DecompressErrorKind::Truncated => (ErrorKind::Malformed, format!("the {codec} data ends too early")),
+        DecompressErrorKind::TrailingGarbage => {
+            (ErrorKind::Malformed, format!("after the {codec} data comes something else"))
+        }
+        DecompressErrorKind::Unsupported => {
+            (ErrorKind::Unsupported, format!("this {codec} data cannot be read: {message}"))
+        }
+        DecompressErrorKind::Limit(_) => (ErrorKind::Limit, format!("the {codec} data is too large: {message}")),
+        _ => (ErrorKind::Malformed, format!("the {codec} data is damaged: {message}")),
+    };
+    let (limit, hint) = match kind {
+        DecompressErrorKind::Limit(limit) => {
+            let (name, hint) = limit_of(*limit);
+            (format!(" ({name})"), Some(hint.to_owned()))
+        }
+        _ => (String::new(), None),
+    };
+    let place = Place { file: file.into(), offset: Some(*offset), ..Place::default() };
+    let message = format!("{what}{limit}; {plain_offset} plain bytes came before");
+    Diagnostic { place, hint, ..Diagnostic::new(message) }.into_error(error_kind)
+}
+
+/// The caller's name of a limit, and how to raise it.
+fn limit_of(limit: DecompressLimit) -> (&'static str, &'static str) {
+    match limit {
+        DecompressLimit::Bytes => {
+            ("decompressed_bytes", "raise Limits::decompressed_bytes (--limit decompressed_bytes=N) to read it")
+        }
+        DecompressLimit::Ratio => {
+            ("decompressed_ratio", "raise Limits::decompressed_ratio (--limit decompressed_ratio=N) to read it")
+        }
+        DecompressLimit::Memory => ("memory_limit", "raise RunOptions::memory_limit (--memory-limit SIZE) to read it"),
+    }
+}

@@ -1,0 +1,338 @@
+//! Compressed input: the same scene, warnings and errors as the plain text, however the bytes come and whoever works on them.
+
+use crate::{lenient, options, read};
+use polyhaul::options::{Codec, OnError, Progress};
+use polyhaul::{Error, ErrorKind, Format, Input, Loaded, ReadOptions};
+use polyhaul_bytes::Encoder;
+use polyhaul_testkit::corpus::{Folder, Sample, samples};
+use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
+use polyhaul_testkit::random::Random;
+use polyhaul_testkit::{generate, mutate, summary};
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+const CODECS: [(&str, Codec); 3] = [("gz", Codec::Gzip), ("zst", Codec::Zstd), ("lz4", Codec::Lz4)];
+
+/// The scenes among the samples of a codec.
+fn scenes(extension: &str, part: &str) -> Vec<Sample> {
+    let mut files = samples(&format!("{extension}/{part}"), extension);
+    files.retain(|file| file.name.contains("/scene.obj."));
+    assert!(files.len() >= 7, "{extension} {part}");
+    files
+}
+
+/// Options for OBJ, whatever the name says. Libraries are found beside files only.
+fn obj(base: ReadOptions) -> ReadOptions {
+    ReadOptions { format: Some(Format::Obj), load_materials: false, ..base }
+}
+
+/// Members of `member_bytes` plain bytes each.
+fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
+    let (mut packed, mut encoder) = (Vec::new(), Encoder::new(codec, None).unwrap());
+    plain.chunks(member_bytes).for_each(|member| encoder.encode(member, &mut packed).unwrap());
+    packed
+}
+
+/// The ways in which bytes come.
+const SOURCES: [&str; 4] = ["memory", "stream", "stream byte by byte", "stream in bits"];
+
+fn input(source: &str, bytes: &[u8], name: &str) -> Input {
+    let hostile = |sizes| Input::Reader(Box::new(Hostile::new(bytes, sizes).with(Fault::Interrupted)), name.into());
+    match source {
+        "memory" => Input::Memory(bytes.to_vec(), name.into()),
+        "stream" => hostile(Sizes::All),
+        "stream byte by byte" => hostile(Sizes::One),
+        _ => hostile(Sizes::Random(Random::new(bytes.len() as u64))),
+    }
+}
+
+/// Reads in many ways, which must all come to `expected`, or else to the first.
+fn same(bytes: &[u8], name: &str, base: &ReadOptions, expected: Option<String>) -> Vec<String> {
+    let mut expected = expected;
+    let mut wrong = Vec::new();
+    for (t, threads) in [1, 2, 3, 7, 64].into_iter().enumerate() {
+        for (c, chunk_bytes) in [Some(1), Some(7), Some(100), Some(1000), None].into_iter().enumerate() {
+            for (s, source) in SOURCES.into_iter().enumerate() {
+                let crowded = chunk_bytes == Some(1) && threads > 3;
+                if crowded || !(t + c + s).is_multiple_of(3) {
+                    continue;
+                }
+                let mut options = base.clone();
+                (options.run.threads, options.run.chunk_bytes) = (Some(threads), chunk_bytes);
+                let found = summary::outcome(&read(input(source, bytes, name), &options));
+                let expected = expected.get_or_insert_with(|| found.clone());
+                if *expected != found && wrong.len() < 2 {
+                    let place = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+                    wrong.push(format!("{name}, {threads} threads, chunks of {chunk_bytes:?}, {source}: {place:?}"));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn good_files_are_their_plain_text() {
+    let mut wrong = Vec::new();
+    for (extension, codec) in CODECS {
+        for file in scenes(extension, "good") {
+            let plain = fs::read(file.path.with_file_name("scene.obj")).unwrap();
+            let base = obj(options(1, None));
+            let expected = summary::outcome(&read(input("memory", &plain, "x"), &base));
+            wrong.extend(same(&file.bytes(), "x", &base, Some(expected)));
+            let report = read(Input::Path(file.path.clone()), &base).unwrap().report;
+            assert_eq!((report.codec, report.bytes_in), (Some(codec), file.size), "{}", file.name);
+            assert_eq!((report.plain_bytes_in, report.warnings.total()), (plain.len() as u64, 0), "{}", file.name);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn bad_files_end_alike_however_they_are_read() {
+    let mut wrong = Vec::new();
+    for (extension, _) in CODECS {
+        for file in scenes(extension, "bad") {
+            for base in [options(1, None), lenient()] {
+                let base = obj(base);
+                let result = read(Input::Path(file.path.clone()), &base);
+                let name = file.path.display().to_string();
+                let is_plain = file.name.contains("bad_magic");
+                let is_noted = base.on_error == OnError::Warn && file.name.contains("trailing_garbage");
+                assert_eq!(
+                    result.is_ok(),
+                    is_noted || is_plain && base.on_error == OnError::Warn,
+                    "{name}: {result:?}"
+                );
+                wrong.extend(same(&file.bytes(), &name, &base, Some(summary::outcome(&result))));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn garbage_behind_the_data_may_be_a_warning() {
+    for (extension, _) in CODECS {
+        let file = scenes(extension, "bad").into_iter().find(|file| file.name.contains("trailing_garbage")).unwrap();
+        let error = read(Input::Path(file.path.clone()), &obj(options(1, None))).unwrap_err();
+        assert_eq!((error.kind(), error.place().offset.is_some()), (ErrorKind::Malformed, true), "{error}");
+        let loaded = read(Input::Path(file.path.clone()), &obj(lenient())).unwrap();
+        assert_eq!(loaded.report.warnings.counts().get("trailing-garbage"), Some(&1));
+        assert_eq!(&loaded.report.warnings.kept()[0].diagnostic.place, error.place());
+        assert!(loaded.scene.totals()[0] > 100);
+    }
+}
+
+/// Errors say the codec, what is wrong, where in the file, and how much text came before.
+#[test]
+fn damage_is_told_in_plain_words() {
+    for (file, kind, words) in [
+        ("gz/bad/scene.obj.truncated_trailer.gz", ErrorKind::Malformed, "the gzip data ends too early; 11571 plain"),
+        ("gz/bad/scene.obj.bad_crc.gz", ErrorKind::Malformed, "the gzip data is damaged: the checksum"),
+        ("lz4/bad/scene.obj.bad_header_checksum.lz4", ErrorKind::Malformed, "the lz4 data is damaged: the checksum"),
+        ("zst/bad/scene.obj.needs_dictionary.zst", ErrorKind::Unsupported, "this zstd data cannot be read"),
+        ("gz/bad/scene.obj.bad_method.gz", ErrorKind::Unsupported, "this gzip data cannot be read"),
+    ] {
+        let path = polyhaul_testkit::corpus::root().join(file);
+        let error = read(Input::Path(path), &obj(options(2, None))).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.place().offset.is_some() && error.to_string().contains(words), "{error}");
+        assert!(error.io_error().is_some());
+    }
+}
+
+/// Text of some megabytes with a fault in it, where one is wanted.
+fn text(bytes: u64, fault_at: Option<usize>) -> Vec<u8> {
+    let mut text = Vec::new();
+    generate::grid(bytes, &mut text).unwrap();
+    if let Some(at) = fault_at {
+        let at = at + text[at..].iter().position(|&byte| byte == b'\n').unwrap();
+        text.splice(at + 1..at + 1, *b"v 1 what\n");
+    }
+    text
+}
+
+/// A fault of the text and damage of a member: the first by position is the error, on any threads, in chunks of any size,
+/// for a file and for a pipe.
+#[test]
+fn the_first_by_position_is_the_error() {
+    const MEMBER_BYTES: usize = 100_000;
+    let mut wrong = Vec::new();
+    for (_, codec) in CODECS {
+        for (fault_at, damaged, is_text) in
+            [(Some(150_000), 9, true), (Some(1_250_000), 13, true), (Some(1_500_000), 3, false), (None, 7, false)]
+        {
+            let plain = text(1_600_000, fault_at);
+            let mut packed = pack(codec, &plain[..damaged * MEMBER_BYTES], MEMBER_BYTES);
+            let begin = packed.len();
+            packed.extend(pack(codec, &plain[damaged * MEMBER_BYTES..], MEMBER_BYTES));
+            // In the middle of the first member of the second part; the heads stay, so that members are found.
+            packed[begin + 10_000] ^= 0x55;
+            let mut expected = None;
+            for threads in [1, 2, 3, 7, 64] {
+                for chunk_bytes in [Some(30_000), Some(1 << 20), None, Some(10 << 20)] {
+                    for source in ["memory", "stream", "stream in bits"] {
+                        let base = obj(options(threads, chunk_bytes));
+                        let found = summary::outcome(&read(input(source, &packed, "x.obj"), &base));
+                        let expected = expected.get_or_insert_with(|| found.clone());
+                        if *expected != found {
+                            wrong.push(format!(
+                                "{codec} {fault_at:?} {damaged} {threads} {chunk_bytes:?} {source}\n{expected}{found}"
+                            ));
+                        }
+                    }
+                }
+            }
+            let expected = expected.unwrap();
+            // Damage may turn up as text that means nothing, but never before its member.
+            assert!(!is_text || expected.contains("what"), "{codec} {fault_at:?}: {expected}");
+            assert!(expected.starts_with("error"), "{codec}: {expected}");
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong[..wrong.len().min(3)].join("\n"));
+}
+
+/// Cut off anywhere: an error, and never a part of the scene.
+#[test]
+fn cuts_are_errors() {
+    for (_, codec) in CODECS {
+        let plain = fs::read(polyhaul_testkit::corpus::root().join("gz/good/scene.obj")).unwrap();
+        let packed = pack(codec, &plain, 4000);
+        let whole = packed.len();
+        for cut in mutate::cuts(whole, 0, 300).into_iter().filter(|&cut| cut > 8) {
+            for base in [options(1, None), lenient()] {
+                let result = read(input("memory", &packed[..cut], "x"), &obj(base));
+                // Between members and frames a file is whole: no format says how many there are.
+                let is_border =
+                    pack(codec, &plain[..4000], 4000).len() == cut || pack(codec, &plain[..8000], 4000).len() == cut;
+                assert_eq!(result.is_ok(), is_border, "{codec} cut at {cut}: {result:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_content_decides_and_the_name_is_noted() {
+    let plain = b"v 0 0 0\np 1\n".to_vec();
+    let noted = |bytes: &[u8], name: &str| {
+        let loaded = read(input("memory", bytes, name), &options(1, None)).unwrap();
+        assert_eq!(loaded.scene.totals()[0], 1, "{name}");
+        (loaded.report.codec, loaded.report.warnings.counts().get("not-compressed").copied())
+    };
+    for (extension, codec) in CODECS {
+        let packed = pack(codec, &plain, 100);
+        assert_eq!(noted(&packed, &format!("x.obj.{extension}")), (Some(codec), None));
+        assert_eq!(noted(&packed, "x.obj"), (Some(codec), None));
+        assert_eq!(noted(&packed, "x"), (Some(codec), None));
+        assert_eq!(noted(&plain, &format!("x.obj.{extension}")), (None, Some(1)));
+        let other = if codec == Codec::Gzip { "zst" } else { "GZ" };
+        assert_eq!(noted(&packed, &format!("x.obj.{other}")), (Some(codec), Some(1)));
+    }
+    let strict = ReadOptions { strict: true, ..options(1, None) };
+    let error = read(input("memory", &plain, "x.obj.gz"), &strict).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert!(read(input("memory", b"", "x.obj.gz"), &options(1, None)).is_ok());
+}
+
+#[test]
+fn the_extension_before_that_of_the_codec_is_the_format() {
+    let folder = Folder::new("compressed").unwrap();
+    let packed = pack(Codec::Zstd, b"v 0 0 0\n", 100);
+    for name in ["x.obj.zst", "x.OBJ.Zst", "x.zst", "x.obj.gz", "x.obj"] {
+        let result = read(Input::Path(folder.file(name, &packed).unwrap()), &options(1, None));
+        assert_eq!(result.unwrap().scene.totals()[0], 1, "{name}");
+    }
+    let error = read(Input::Path(folder.file("x.fbx.gz", &packed).unwrap()), &options(1, None)).unwrap_err();
+    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("`fbx`"), "{error}");
+}
+
+/// Libraries may be compressed: by their content, under any name.
+#[test]
+fn libraries_may_be_compressed() {
+    let folder = Folder::new("compressed").unwrap();
+    let library = b"newmtl paint\nKd 1 0 0\n";
+    let text = "mtllib a.mtl b.mtl.gz c.mtl\nusemtl paint\n";
+    let scene = folder.file("x.obj", text).unwrap();
+    folder.file("a.mtl", pack(Codec::Lz4, library, 100)).unwrap();
+    folder.file("b.mtl.gz", pack(Codec::Gzip, b"newmtl b\n", 100)).unwrap();
+    let mut cut = pack(Codec::Gzip, b"newmtl c\n", 100);
+    cut.truncate(30);
+    folder.file("c.mtl", cut).unwrap();
+    let Loaded { scene: found, report } = read(Input::Path(scene), &options(1, None)).unwrap();
+    let names: Vec<_> = found.materials.iter().map(|material| (material.name.as_str(), material.missing)).collect();
+    assert_eq!(names, [("paint", false), ("b", false)]);
+    assert_eq!(found.material_libraries, ["a.mtl", "b.mtl.gz", "c.mtl"]);
+    assert_eq!(report.warnings.counts().get("missing-library"), Some(&1));
+    let message = &report.warnings.kept()[0].diagnostic.message;
+    assert!(message.contains("the gzip data ends too early"), "{message}");
+    assert_eq!((report.codec, report.plain_bytes_in), (None, text.len() as u64 + 22 + 9));
+}
+
+/// Progress counts the compressed bytes.
+#[test]
+fn progress_is_of_the_file() {
+    let plain = text(12_000_000, None);
+    for member_bytes in [1 << 20, usize::MAX] {
+        let packed = pack(Codec::Gzip, &plain, member_bytes);
+        let size = packed.len() as u64;
+        for source in ["memory", "stream"] {
+            let calls = Arc::new(Mutex::new(Vec::new()));
+            let seen = calls.clone();
+            let mut options = obj(options(2, None));
+            options.run.progress =
+                Some(Progress(Arc::new(move |done, total| seen.lock().unwrap().push((done, total)))));
+            let loaded = read(input(source, &packed, "x.obj"), &options).unwrap();
+            assert_eq!((loaded.report.bytes_in, loaded.report.plain_bytes_in), (size, plain.len() as u64));
+            let calls = calls.lock().unwrap();
+            assert!(calls.len() >= 2 && calls.is_sorted(), "{calls:?}");
+            let total = (source == "memory").then_some(size);
+            assert!(calls.iter().all(|&(done, all)| done <= size && all == total), "{calls:?} of {size}");
+        }
+    }
+}
+
+/// Whatever a host's reader fails with comes out as itself, whatever was decoded before.
+#[test]
+fn errors_of_readers_come_out_as_they_are() {
+    struct Failing(std::io::Cursor<Vec<u8>>);
+    #[derive(Debug)]
+    struct Mine;
+    impl std::fmt::Display for Mine {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("mine")
+        }
+    }
+    impl std::error::Error for Mine {}
+    impl std::io::Read for Failing {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.read(out)? {
+                0 => Err(std::io::Error::other(Mine)),
+                count => Ok(count),
+            }
+        }
+    }
+    let plain = text(300_000, None);
+    for (_, codec) in CODECS {
+        let packed = pack(codec, &plain, 70_000);
+        for cut in [0, 3, 20, packed.len() / 2, packed.len()] {
+            let reader = Failing(std::io::Cursor::new(packed[..cut].to_vec()));
+            let input = Input::Reader(Box::new(reader), "host.obj".into());
+            let error: Error = read(input, &obj(options(2, None))).unwrap_err();
+            let inner = error.io_error().and_then(|error| error.get_ref()).is_some_and(|inner| inner.is::<Mine>());
+            assert!(error.kind() == ErrorKind::Io && inner, "{codec} {cut}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_panics_or_lies_is_the_hosts_fault() {
+    let packed = pack(Codec::Gzip, &text(300_000, None), 70_000);
+    for at in [0, 3, 1000, packed.len() - 1] {
+        for fault in [Fault::PanicsAt(at), Fault::ClaimsTooMuchAt(at)] {
+            let reader = Hostile::new(packed.clone(), Sizes::All).with(fault);
+            let error = read(Input::Reader(Box::new(reader), "host.obj".into()), &obj(options(2, None))).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Host, "{fault:?}: {error}");
+        }
+    }
+}
