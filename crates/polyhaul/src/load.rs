@@ -43,9 +43,14 @@ fn read(plain: &Plain, format: Format, path: Option<&Path>, options: &ReadOption
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
     let scene = match format {
-        Format::Obj => read_obj(plain, path, options, &mut report)?,
+        Format::Obj => read_obj(plain, path, options, &mut report),
     };
-    Ok(Loaded { scene, report })
+    match scene {
+        Ok(scene) => Ok(Loaded { scene, report }),
+        // What somebody writes while it is read need not make sense.
+        Err(error) if error.kind() == ErrorKind::Malformed => Err(plain.changed().unwrap_or(error)),
+        Err(error) => Err(error),
+    }
 }
 
 fn read_obj(plain: &Plain, path: Option<&Path>, options: &ReadOptions, report: &mut Report) -> Result<Scene> {

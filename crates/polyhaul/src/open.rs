@@ -110,6 +110,12 @@ impl Plain {
         (read(self.source.compressed().unwrap_or(&self.source)), read(&self.source))
     }
 
+    /// The error where the file changed since it was opened.
+    pub(crate) fn changed(&self) -> Option<Error> {
+        let change = self.source.check_unchanged().err()?;
+        Some(Error::io("reading", self.source.name(), change))
+    }
+
     /// Notes that the content is not what the name promises.
     pub(crate) fn note_name(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
         let Some(promised) = self.promised else { return Ok(()) };

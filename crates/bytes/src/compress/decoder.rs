@@ -61,8 +61,28 @@ pub(super) fn next_member(
         [] => Ok(Next::End),
         _ if begins(pending) => Ok(Next::Member),
         _ if is_first => Err(corrupt("it does not begin as its format does")),
+        _ if is_cut(pending, begins) => Err(truncated()),
         _ => padding(input),
     }
+}
+
+/// Whether all that is left are the first bytes of what tells a format.
+fn is_cut(pending: &[u8], begins: impl Fn(&[u8]) -> bool) -> bool {
+    const HEADS: [[u8; 4]; 5] = [
+        [0x1f, 0x8b, 0, 0],
+        [0x28, 0xb5, 0x2f, 0xfd],
+        [0x04, 0x22, 0x4d, 0x18],
+        [0x02, 0x21, 0x4c, 0x18],
+        [0x50, 0x2a, 0x4d, 0x18],
+    ];
+    HEADS.iter().any(|head| {
+        let mut whole = [0; 8];
+        whole[..4].copy_from_slice(head);
+        pending.len() < 4 && {
+            whole[..pending.len()].copy_from_slice(pending);
+            begins(&whole)
+        }
+    })
 }
 
 fn padding(input: &mut Buffer<'_>) -> Result<Next, Stop> {

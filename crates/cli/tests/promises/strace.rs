@@ -141,7 +141,7 @@ fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str)
     let in_place = !hit.contains(".tmp") && !hit.contains(".mtl") && matches!(name, "fsync" | "close");
     let (names, litter) = run.names();
     let library = run.content("mtl");
-    let mut wrong = Vec::new(setting);
+    let mut wrong = Vec::new();
     if run.output.status.code() != Some(if in_place && name == "close" { 0 } else { 1 }) {
         wrong.push(format!("exit code {:?}", run.output.status.code()));
     }

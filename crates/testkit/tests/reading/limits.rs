@@ -182,10 +182,16 @@ fn decompressed_ratio() {
     let member = packed(line.repeat(1024).as_bytes());
     let bytes = member.repeat(70);
     let ratio = 1_024_000 / member.len() as u64;
-    let set: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.decompressed_ratio;
-    let read = |options: &ReadOptions| read_text(&bytes, options);
-    for base in [options(1, None), options(3, 1 << 20)] {
-        check_reading("decompressed_ratio", ratio, set, &base, read);
+    for (limit, threads, is_enough) in [(ratio / 2, 1, false), (ratio / 2, 3, false), (2 * ratio, 2, true)] {
+        let mut options = options(threads, None);
+        options.limits.decompressed_ratio = limit;
+        let result = read_text(&bytes, &options);
+        assert_eq!(result.is_ok(), is_enough, "{limit}");
+        let Err(error) = result else { continue };
+        let message = error.to_string();
+        assert!(error.kind() == ErrorKind::Limit && message.contains("decompressed_ratio"), "{message}");
+        assert!(message.contains(&limit.to_string()) && message.contains("; 67108864 plain bytes"), "{message}");
+        assert!(error.diagnostic().hint.as_ref().is_some_and(|hint| hint.contains("raise")));
     }
     let short = member.repeat(60);
     let mut options = options(1, None);

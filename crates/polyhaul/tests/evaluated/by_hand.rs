@@ -1,0 +1,430 @@
+//! What random scenes do not have: runs, curves, points, names that would inject lines, digits.
+
+use super::differential::compare;
+use super::reference;
+use super::scenes::{self, IDENTITY, Numbers};
+use super::support::*;
+use polyhaul::model::{
+    Axes, Axis, Counts, Curve, Domain, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, VertexGroup,
+};
+use polyhaul::options::{Digits, ObjOptions, RunOptions, Smoothing};
+use polyhaul::{ErrorKind, Input, ReadOptions};
+
+/// Four triangles in a row.
+pub fn strip() -> Mesh {
+    Mesh {
+        positions: (0..6).map(|i| [i as f32, (i % 2) as f32, 0.0]).collect(),
+        faces: Elements {
+            offsets: vec![0, 3, 6, 9, 12].into(),
+            corner_positions: vec![0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5].into(),
+            ..Elements::default()
+        },
+        ..Mesh::default()
+    }
+}
+
+pub fn named(name: &str, mesh: usize, scene: &Scene) -> Object {
+    Object { name: name.into(), mesh, end: scene.meshes[mesh].counts(), ..Object::default() }
+}
+
+/// The mesh as an evaluated object with these slots.
+pub fn single(mesh: Mesh, materials: Option<Vec<Option<usize>>>) -> Scene {
+    let looks = ["red", "blue"].map(|name| Material { name: name.into(), ..Material::default() });
+    let mut scene = Scene { meshes: vec![mesh], materials: looks.to_vec(), ..Scene::default() };
+    let transform = Some(IDENTITY);
+    scene.objects = vec![Object { transform, materials, ..named("one", 0, &scene) }];
+    scene
+}
+
+fn at(faces: u32, value: u32) -> Run {
+    Run { at: Counts { positions: 6, faces, ..Counts::default() }, value }
+}
+
+/// All lines but those of positions.
+fn rest(scene: &Scene, obj: &ObjOptions) -> Vec<String> {
+    let text = text(scene, &with(obj));
+    text.lines().filter(|line| !line.starts_with("v ") && !line.starts_with("o ")).map(String::from).collect()
+}
+
+#[test]
+fn material_runs_hold_where_there_are_no_slots() {
+    let mesh = Mesh { material_runs: vec![at(1, 1), at(2, 0), at(3, NONE)], ..strip() };
+    let obj = ObjOptions::default();
+    let found = rest(&single(mesh.clone(), None), &obj);
+    assert_eq!(found, ["f 1 2 3", "usemtl blue", "f 2 3 4", "usemtl red", "f 3 4 5", "usemtl ", "f 4 5 6"]);
+    let none = ["f 1 2 3", "f 2 3 4", "f 3 4 5", "f 4 5 6"];
+    assert_eq!(rest(&single(mesh.clone(), Some(vec![])), &obj), none);
+    let off = ObjOptions { export_materials: false, ..ObjOptions::default() };
+    assert_eq!(rest(&single(mesh.clone(), None), &off), none);
+    assert_eq!(rest(&single(mesh, Some(vec![Some(0)])), &obj)[0], "usemtl red");
+}
+
+#[test]
+fn smoothing_runs_hold_where_there_are_no_flags() {
+    let mesh = Mesh { smoothing_runs: vec![at(1, 7), at(3, 0)], ..strip() };
+    let obj = ObjOptions::default();
+    let found = rest(&single(mesh.clone(), None), &obj);
+    assert_eq!(found, ["f 1 2 3", "s 7", "f 2 3 4", "f 3 4 5", "s 0", "f 4 5 6"]);
+    let flags = Mesh { face_smooth: vec![0, 0, 9, 0].into(), ..mesh };
+    let found = rest(&single(flags, None), &obj);
+    assert_eq!(found, ["s 0", "f 1 2 3", "f 2 3 4", "s 1", "f 3 4 5", "s 0", "f 4 5 6"]);
+}
+
+#[test]
+fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
+    let weights = vec![1.0, 1.0, 1.0, f32::NAN, f32::NAN, f32::NAN].into();
+    let vertex_groups = vec![VertexGroup { name: "the bone".into(), weights }];
+    let groups = vec!["left arm".into()];
+    let mesh = Mesh { group_runs: vec![at(1, 0), at(2, NONE)], groups, ..strip() };
+    let obj = ObjOptions::default();
+    let found = rest(&single(mesh, None), &obj);
+    assert_eq!(found[..3], ["f 1 2 3", "g left arm", "f 2 3 4"]);
+    assert!(found[3].starts_with('g') && !found[3].contains("left"), "{found:?}");
+    let mesh = Mesh { vertex_groups, ..strip() };
+    let obj = ObjOptions { export_vertex_groups: true, ..ObjOptions::default() };
+    let found = rest(&single(mesh, None), &obj);
+    assert_eq!(found, ["g the bone", "f 1 2 3", "f 2 3 4", "f 3 4 5", "g off", "f 4 5 6"]);
+}
+
+/// Smoothing groups as files of 3ds Max have them: each side of a sharp edge its own.
+#[test]
+fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
+    let mesh = Mesh { face_smooth: vec![1; 4].into(), sharp_edges: vec![[3, 2]].into(), ..strip() };
+    let groups = |mesh: &Mesh, smoothing| {
+        let obj = ObjOptions { smoothing, ..ObjOptions::default() };
+        let found = rest(&single(mesh.clone(), None), &obj);
+        found.into_iter().filter(|line| line.starts_with('s')).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(&mesh, Smoothing::Groups), ["s 1", "s 2"]);
+    assert_eq!(groups(&mesh, Smoothing::BitFlags), ["s 1", "s 2"]);
+    let all = Mesh { sharp_edges: vec![[1, 2], [2, 3], [3, 4]].into(), ..mesh.clone() };
+    assert_eq!(groups(&all, Smoothing::Groups), ["s 1", "s 2", "s 3", "s 4"]);
+    // The fourth triangle shares positions with the second and the third only.
+    assert_eq!(groups(&all, Smoothing::BitFlags), ["s 1", "s 2", "s 4", "s 1"]);
+    let flat = Mesh { face_smooth: vec![1, 0, 1, 1].into(), ..mesh };
+    assert_eq!(groups(&flat, Smoothing::Groups), ["s 1", "s 0", "s 2"]);
+}
+
+/// Forty triangles around a position, each a group of its own: more than there are bits.
+#[test]
+fn groups_beyond_the_last_bit_have_none() {
+    let corners: Vec<u32> = (0..40).flat_map(|i| [0, 1 + 2 * i, 2 + 2 * i]).collect();
+    let mesh = Mesh {
+        positions: vec![[1.0; 3]; 81].into(),
+        faces: Elements {
+            offsets: (0..=40).map(|i| 3 * i).collect(),
+            corner_positions: corners.into(),
+            ..Elements::default()
+        },
+        face_smooth: vec![1; 40].into(),
+        ..Mesh::default()
+    };
+    let obj = ObjOptions { smoothing: Smoothing::BitFlags, ..ObjOptions::default() };
+    let found = text(&single(mesh, None), &with(&obj));
+    let mut expected: Vec<_> = (0..32).map(|bit| format!("s {}", 1u32 << bit)).collect();
+    expected.push("s 0".into());
+    assert_eq!(lines(&found, "s"), expected);
+}
+
+#[test]
+fn loose_edges_and_points_follow_the_faces() {
+    let mut mesh = strip();
+    mesh.lines.offsets = vec![0, 2, 5].into();
+    mesh.lines.corner_positions = vec![0, 5, 1, 2, 3].into();
+    mesh.points = vec![5, 0].into();
+    let mut scene = single(mesh, None);
+    scene.objects.push(Object { name: "two".into(), ..scene.objects[0].clone() });
+    let found = rest(&scene, &ObjOptions::default());
+    assert_eq!(found[4..8], ["l 1 6", "l 2 3 4", "p 6", "p 1"]);
+    assert_eq!(found[8..], ["f 7 8 9", "f 8 9 10", "f 9 10 11", "f 10 11 12", "l 7 12", "l 8 9 10", "p 12", "p 7"]);
+}
+
+#[test]
+fn a_curve_is_moved_and_named_by_counting_backwards() {
+    let curve = Curve {
+        degree: 1,
+        control_points: vec![0, 1, 2, 0],
+        knots: vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        range: [1.0, 4.0],
+        at: Counts::default(),
+        ..Curve::default()
+    };
+    let positions = vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into();
+    let mesh = Mesh { positions, curves: vec![curve], ..Mesh::default() };
+    let mut scene = Scene { meshes: vec![strip(), mesh], axes: Axes::BLENDER, ..Scene::default() };
+    let mut moved = IDENTITY;
+    moved[2][3] = 2.0;
+    let curve = named("the curve", 1, &scene);
+    scene.objects = vec![
+        Object { transform: Some(IDENTITY), ..named("mesh", 0, &scene) },
+        Object { transform: Some(moved), kind: ObjectKind::Group, ..curve },
+        Object { transform: Some(IDENTITY), ..named("mesh", 0, &scene) },
+    ];
+    let found = text(&scene, &plain());
+    let begin = found.find("g the curve").unwrap();
+    let expected = "g the curve\ncstype bspline\ndeg 1\nv 1.000000 2.000000 0.000000\nv 0.000000 2.000000 -1.000000\n\
+        v 0.000000 3.000000 0.000000\ncurv 1.000000 4.000000 -3 -2 -1 -3\n\
+        parm u 0.000000 1.000000 2.000000 3.000000 4.000000 5.000000\nend\no mesh\n";
+    assert!(found[begin..].starts_with(expected), "{}", &found[begin..]);
+    assert!(found.ends_with("f 13 14 15\n"), "{found}");
+}
+
+/// A triangle, a curve over three positions, a triangle.
+fn around_a_curve() -> Scene {
+    let curve = Curve { degree: 1, control_points: vec![0, 1, 2], knots: vec![0.0; 5], ..Curve::default() };
+    let mesh = Mesh { positions: vec![[1.0, 0.0, 0.0]; 3].into(), curves: vec![curve], ..Mesh::default() };
+    let mut scene = Scene { meshes: vec![strip(), mesh], ..Scene::default() };
+    let object = |mesh, scene: &Scene| Object { transform: Some(IDENTITY), ..named("o", mesh, scene) };
+    scene.objects = vec![object(0, &scene), object(1, &scene), object(0, &scene)];
+    scene
+}
+
+/// Whatever is left out, indices name what is there.
+#[test]
+fn indices_stay_right_where_curves_are_left_out() {
+    for export_curves in [true, false] {
+        let obj = ObjOptions { export_curves, ..ObjOptions::default() };
+        let found = text(&around_a_curve(), &with(&obj));
+        let count = lines(&found, "v").len();
+        let last = format!("f {} {} {}", count - 2, count - 1, count);
+        assert_eq!(lines(&found, "f").last(), Some(&last.as_str()), "export_curves: {export_curves}\n{found}");
+    }
+}
+
+/// A mesh may have more positions than its curves use, and faces on them.
+#[test]
+fn positions_beside_curves_are_written() {
+    for begin in [0, 3] {
+        let mut scene = around_a_curve();
+        let mut mesh = strip();
+        let at = Counts { positions: begin, ..Counts::default() };
+        let control_points = (begin..begin + 3).collect();
+        mesh.curves = vec![Curve { degree: 1, control_points, knots: vec![0.0; 5], at, ..Curve::default() }];
+        scene.meshes[1] = mesh;
+        scene.objects[1].end = scene.meshes[1].counts();
+        let found = text(&scene, &plain());
+        assert_eq!((lines(&found, "v").len(), lines(&found, "f").len()), (18, 12), "{begin}:\n{found}");
+    }
+}
+
+/// A mesh that no object shows is written as if one did: turned once, its values merged.
+#[test]
+fn a_mesh_without_an_object_is_turned_once() {
+    let mut mesh = strip();
+    (mesh.normals, mesh.normal_domain) = (vec![[0.0, 1.0, 0.0]; 12].into(), Domain::Corner);
+    let scene = Scene { meshes: vec![mesh], axes: Axes::BLENDER, ..Scene::default() };
+    let obj = ObjOptions { global_scale: 10.0, ..ObjOptions::default() };
+    let found = text(&scene, &with(&obj));
+    assert_eq!(lines(&found, "v")[1], "v 10.000000 0.000000 -10.000000");
+    assert_eq!(lines(&found, "vn"), ["vn -0.0000 -0.0000 -1.0000"]);
+    assert_eq!(lines(&found, "f")[0], "f 1//1 2//1 3//1");
+}
+
+/// Objects of both kinds on one mesh: turning and scaling must reach both.
+#[test]
+fn an_instance_as_read_is_turned_beside_an_evaluated_one() {
+    let mut scene = Scene { meshes: vec![strip()], axes: Axes::BLENDER, ..Scene::default() };
+    let plainly = named("as read", 0, &scene);
+    scene.objects = vec![Object { transform: Some(IDENTITY), ..named("moved", 0, &scene) }, plainly];
+    let obj = ObjOptions { global_scale: 10.0, ..ObjOptions::default() };
+    let found = text(&scene, &with(&obj));
+    let positions = lines(&found, "v");
+    assert_eq!(positions[1], "v 10.000000 0.000000 -10.000000");
+    assert_eq!(positions[7], "v 10.000000 0.000000 -10.000000", "the second object has other positions");
+}
+
+/// Each of these, written as it is, would be something else than a name.
+const NASTY: [&str; 10] = [
+    "two\nv 9 9 9",
+    "two\rv 9 9 9",
+    "two\r\nv 9 9 9",
+    "\nf 1 2 3",
+    "end\n",
+    "nul\0nul",
+    "tail\\",
+    "",
+    "   ",
+    "\u{85}\u{2028}",
+];
+
+#[track_caller]
+fn check_names(what: &str, obj: &ObjOptions, place: impl Fn(&mut Scene, &str)) {
+    for name in NASTY {
+        let weights = vec![1.0; 6].into();
+        let mesh = Mesh { vertex_groups: vec![VertexGroup { name: "bone".into(), weights }], ..strip() };
+        let mut scene = single(mesh, Some(vec![Some(0)]));
+        scene.objects.push(Object { name: "two".into(), ..scene.objects[0].clone() });
+        place(&mut scene, name);
+        let written = match try_bytes(&scene, &with(obj)) {
+            Ok(written) => String::from_utf8(written).unwrap(),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Usage, "{what} {name:?}");
+                continue;
+            }
+        };
+        let input = Input::Memory(written.clone().into_bytes(), "memory.obj".into());
+        let again = polyhaul::load(input, &ReadOptions::default());
+        let again = again.unwrap_or_else(|error| panic!("{what} {name:?}: {error}\n{written}")).scene;
+        assert_eq!((again.meshes.len(), again.objects.len()), (1, 2), "{what} {name:?}:\n{written}");
+        let counts = again.meshes[0].counts();
+        assert_eq!((counts.positions, counts.faces), (12, 8), "{what} {name:?}:\n{written}");
+        assert_eq!(lines(&written, "usemtl").len(), 2, "{what} {name:?}:\n{written}");
+    }
+}
+
+#[test]
+fn names_inject_nothing() {
+    let all = ObjOptions { export_vertex_groups: true, ..ObjOptions::default() };
+    let groups = ObjOptions { export_object_groups: true, export_material_groups: true, ..ObjOptions::default() };
+    for obj in [&all, &groups] {
+        check_names("object", obj, |scene, name| scene.objects[0].name = name.into());
+        check_names("mesh", obj, |scene, name| scene.objects[0].mesh_name = name.into());
+        check_names("material", obj, |scene, name| scene.materials[0].name = name.into());
+        check_names("bone", obj, |scene, name| scene.meshes[0].vertex_groups[0].name = name.into());
+    }
+}
+
+#[test]
+fn digits_are_those_asked_for() {
+    for seed in 0..200 {
+        let scene = scenes::scene(&mut Random::new(seed), Numbers::Tame);
+        let digits = |digits| ObjOptions {
+            position_digits: Digits::Fixed(digits),
+            uv_digits: Digits::Fixed(digits),
+            color_digits: Digits::Fixed(digits),
+            ..ObjOptions::default()
+        };
+        for obj in [digits(0), digits(3), digits(12)] {
+            let found = text(&scene, &with(&obj));
+            compare(&format!("seed {seed}"), &found, &reference::write(&scene, &obj, None));
+        }
+    }
+}
+
+/// Shortest digits lose nothing: positions and uvs read back as the same bits.
+#[test]
+fn shortest_digits_read_back() {
+    let mut random = Random::new(7);
+    let mut mesh = strip();
+    mesh.positions = (0..6).map(|_| [random.unit(), random.unit() * 1e9, random.unit() * 1e-9]).collect();
+    mesh.uvs = (0..12).map(|_| [random.unit(), random.unit()]).collect();
+    mesh.normals = (0..12).map(|_| [random.unit(), random.unit(), random.unit()]).collect();
+    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Corner);
+    let shortest = Digits::Shortest;
+    let obj =
+        ObjOptions { position_digits: shortest, uv_digits: shortest, normal_digits: shortest, ..ObjOptions::default() };
+    let written = bytes(&single(mesh.clone(), None), &with(&obj));
+    let again = polyhaul::load(Input::Memory(written, "a.obj".into()), &ReadOptions::default()).unwrap().scene;
+    let again = &again.meshes[0];
+    assert_eq!((&again.positions[..], &again.uvs[..]), (&mesh.positions[..], &mesh.uvs[..]));
+    assert_eq!(again.normals.len(), 12);
+    for (normal, given) in again.normals.iter().zip(&mesh.normals) {
+        let square: f32 = normal.iter().map(|c| c * c).sum();
+        assert!((square - 1.0).abs() < 1e-5, "{normal:?}");
+        assert!(normal.iter().zip(given).all(|(a, b)| a * b >= 0.0), "{normal:?} {given:?}");
+    }
+}
+
+#[test]
+fn triangles_are_cut_before_anything_else() {
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let (mut scene, obj) = (scenes::scene(&mut random, Numbers::Tame), scenes::options(&mut random));
+        let kinds: Vec<bool> = scene.objects.iter().map(|object| scene.is_evaluated(object)).collect();
+        for (object, is_evaluated) in scene.objects.iter_mut().zip(kinds) {
+            // The same object, evaluated whatever becomes of its mesh.
+            object.transform = object.transform.or(is_evaluated.then_some(IDENTITY));
+        }
+        let mut cut = scene.clone();
+        polyhaul::ops::triangulate_scene(&mut cut, &RunOptions::default()).unwrap();
+        for (mesh, cut) in scene.meshes.iter().zip(&mut cut.meshes) {
+            // Cutting moves no position, so what goes by position still does.
+            if mesh.uv_domain == Domain::Vertex {
+                (cut.uvs, cut.uv_domain) = (mesh.uvs.clone(), Domain::Vertex);
+            }
+            if mesh.normal_domain == Domain::Vertex {
+                (cut.normals, cut.normal_domain) = (mesh.normals.clone(), Domain::Vertex);
+            }
+        }
+        let with_triangles = ObjOptions { export_triangulated_mesh: true, ..obj.clone() };
+        let found = text(&scene, &with(&with_triangles));
+        assert!(lines(&found, "f").iter().all(|face| face.split(' ').count() == 4));
+        compare(&format!("seed {seed}"), &found, &reference::write(&cut, &obj, None));
+    }
+}
+
+/// Triangles have the slot, the flag, and the values of the face that they were cut from.
+#[test]
+fn triangles_keep_what_faces_have() {
+    let mut mesh = Mesh {
+        positions: [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [1.0, 0.5], [0.0, 2.0]].map(|[x, y]| [x, y, 0.0]).into(),
+        ..Mesh::default()
+    };
+    mesh.faces.offsets = vec![0, 5, 8].into();
+    mesh.faces.corner_positions = vec![0, 1, 2, 3, 4, 4, 2, 1].into();
+    (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Face);
+    mesh.uvs = (0..8).map(|i| [i as f32, 0.5]).collect();
+    mesh.normals = vec![[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]].into();
+    mesh.face_materials = vec![1, 0].into();
+    mesh.face_smooth = vec![1, 0].into();
+    let obj = ObjOptions { export_triangulated_mesh: true, ..ObjOptions::default() };
+    let found = rest(&single(mesh, Some(vec![Some(0), Some(1)])), &obj);
+    let state: Vec<_> = found.iter().filter(|line| !line.starts_with('f') && !line.starts_with('v')).collect();
+    assert_eq!(state, ["s 0", "usemtl red", "s 1", "usemtl blue"]);
+    let faces: Vec<_> = found.iter().filter(|line| line.starts_with('f')).collect();
+    assert_eq!(faces.len(), 4);
+    let uvs: Vec<_> = found.iter().filter(|line| line.starts_with("vt")).collect();
+    let corner = |corner: &str| {
+        let [position, uv, normal] = corner.split('/').map(|n| n.parse::<usize>().unwrap()).collect::<Vec<_>>()[..]
+        else {
+            panic!("{corner}")
+        };
+        (position, uvs[uv - 1].as_str(), normal)
+    };
+    let corners: Vec<_> = faces.iter().flat_map(|face| face.split(' ').skip(1).map(corner)).collect();
+    for (position, uv, normal) in &corners[3..] {
+        assert_eq!((*uv, *normal), (format!("vt {}.000000 0.500000", position - 1).as_str(), 1), "{faces:?}");
+    }
+    let last = [(5, "vt 5.000000 0.500000", 2), (3, "vt 6.000000 0.500000", 2), (2, "vt 7.000000 0.500000", 2)];
+    assert_eq!(corners[..3], last);
+}
+
+/// An object that is evaluated for its domains alone stays one when its faces are cut.
+#[test]
+fn triangles_of_domains_are_still_merged() {
+    let mut mesh = strip();
+    (mesh.normals, mesh.normal_domain) = (vec![[0.0, 0.0, 2.0]; 12].into(), Domain::Corner);
+    (mesh.uvs, mesh.uv_domain) = (vec![[0.5, 0.5]; 12].into(), Domain::Corner);
+    let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
+    scene.objects = vec![named("one", 0, &scene)];
+    let obj = ObjOptions::default();
+    let expected = rest(&scene, &obj);
+    assert_eq!(expected[..2], ["vn -0.0000 -0.0000 1.0000", "vt 0.500000 0.500000"]);
+    let obj = ObjOptions { export_triangulated_mesh: true, ..obj };
+    assert_eq!(rest(&scene, &obj), expected);
+}
+
+/// Every pair of axes, against a frame of arrows.
+#[test]
+fn axes_turn_right() {
+    let all = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
+    let mut mesh = strip();
+    mesh.normals = vec![[0.1, 0.7, -0.3]; 4].into();
+    mesh.normal_domain = Domain::Face;
+    for (forward, up) in all.into_iter().flat_map(|forward| all.map(|up| (forward, up))) {
+        let mut scene = single(mesh.clone(), None);
+        for to in [Axes::BLENDER, Axes::OBJ, Axes { forward: Axis::NegativeX, up: Axis::Y }] {
+            let obj = ObjOptions { forward_axis: to.forward, up_axis: to.up, ..ObjOptions::default() };
+            scene.axes = Axes { forward, up };
+            let found = try_bytes(&scene, &with(&obj));
+            if all.iter().position(|axis| *axis == forward).unwrap() % 3
+                == all.iter().position(|axis| *axis == up).unwrap() % 3
+            {
+                assert_eq!(found.unwrap_err().kind(), ErrorKind::Usage);
+                continue;
+            }
+            let found = without_comments(&String::from_utf8(found.unwrap()).unwrap());
+            compare(&format!("{forward:?} {up:?}"), &found, &reference::write(&scene, &obj, None));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Compressed output: the same text, and the same bytes for any threads and chunks.
+
+use super::scenes::{self, Numbers};
+use super::support::*;
+use polyhaul::model::Scene;
+use polyhaul::options::{Codec, ObjOptions, RunOptions};
+use polyhaul::{ErrorKind, Output, WriteOptions};
+use polyhaul_bytes::{DecompressLimits, MEMBER_BYTES, Source, decompressed};
+use std::fs;
+
+const CODECS: [(Codec, &str); 3] = [(Codec::Gzip, "gz"), (Codec::Zstd, "zst"), (Codec::Lz4, "lz4")];
+
+fn plain_of(bytes: Vec<u8>) -> Vec<u8> {
+    assert!(Codec::of_content(&bytes).is_some());
+    let source = Source::memory(bytes);
+    let source = decompressed(source, &DecompressLimits::default()).unwrap();
+    let (mut plain, mut block) = (Vec::new(), vec![0; 1 << 16]);
+    loop {
+        match source.read_next(&mut block).unwrap() {
+            0 => return plain,
+            count => plain.extend_from_slice(&block[..count]),
+        }
+    }
+}
+
+/// Several members' worth of objects.
+fn scene() -> Scene {
+    let mut scene = scenes::scene(&mut Random::new(11), Numbers::Wild);
+    let objects = scene.objects.clone();
+    (0..300).for_each(|_| scene.objects.extend_from_slice(&objects));
+    scene
+}
+
+fn options(codec: Option<Codec>, run: RunOptions) -> WriteOptions {
+    WriteOptions { compression: codec, ..with_run(&ObjOptions::default(), run) }
+}
+
+#[test]
+fn by_name_and_by_option_it_is_the_same_text() {
+    let scene = scene();
+    let text = bytes(&scene, &plain());
+    assert!(text.len() > MEMBER_BYTES, "{}", text.len());
+    for (codec, extension) in CODECS {
+        let by_option = try_named(&scene, "memory", &options(Some(codec), run(1, None, LIMITS[0]))).unwrap();
+        assert_eq!(Codec::of_content(&by_option), Some(codec));
+        let by_name = try_named(&scene, &format!("a.obj.{extension}"), &plain()).unwrap();
+        assert!(by_name == by_option, "{extension}");
+        assert!(plain_of(by_option) == text, "{extension}");
+        let folder = Folder::new();
+        let path = folder.join(&format!("a.obj.{extension}"));
+        polyhaul::save(&scene, Output::Path(path.clone()), &plain()).unwrap();
+        let with_library = plain_of(fs::read(path).unwrap());
+        let with_library = without_comments(std::str::from_utf8(&with_library).unwrap());
+        let rest: String = with_library.split_inclusive('\n').filter(|line| !line.starts_with("mtllib")).collect();
+        assert!(rest == without_comments(std::str::from_utf8(&text).unwrap()), "{extension}");
+    }
+}
+
+#[test]
+fn threads_chunks_and_memory_change_nothing() {
+    let scene = scene();
+    for (codec, extension) in CODECS {
+        let expected = try_bytes(&scene, &options(Some(codec), run(1, None, LIMITS[0]))).unwrap();
+        for (threads, chunk_bytes, limit) in
+            [(2, None, LIMITS[0]), (3, Some(100), LIMITS[0]), (7, Some(1), 1), (64, Some(1 << 20), 1)]
+        {
+            let found = try_bytes(&scene, &options(Some(codec), run(threads, chunk_bytes, limit))).unwrap();
+            assert!(found == expected, "{extension}: {threads} threads, {chunk_bytes:?}, {limit}");
+        }
+    }
+}
+
+#[test]
+fn levels_change_the_size_alone() {
+    let scene = scene();
+    let text = bytes(&scene, &plain());
+    for (codec, levels) in [(Codec::Gzip, [1, 9]), (Codec::Zstd, [1, 10])] {
+        let written = levels.map(|level| {
+            let options =
+                WriteOptions { compression_level: Some(level), ..options(Some(codec), run(2, None, LIMITS[0])) };
+            try_bytes(&scene, &options).unwrap()
+        });
+        assert!(written[0].len() > written[1].len(), "{codec:?}");
+        written.into_iter().for_each(|bytes| assert!(plain_of(bytes) == text, "{codec:?}"));
+    }
+    for (codec, level) in [(Codec::Gzip, 99), (Codec::Zstd, 99), (Codec::Gzip, -99)] {
+        let options = WriteOptions { compression_level: Some(level), ..options(Some(codec), RunOptions::default()) };
+        let error = try_bytes(&scene, &options).err().unwrap_or_else(|| panic!("{codec:?} {level}: no error"));
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    }
+}
+
+#[test]
+fn nothing_is_a_file_too() {
+    for (codec, _) in CODECS {
+        let found = try_bytes(&Scene::default(), &options(Some(codec), RunOptions::default())).unwrap();
+        assert_eq!(plain_of(found), bytes(&Scene::default(), &plain()));
+    }
+}

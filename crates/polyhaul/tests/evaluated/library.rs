@@ -1,0 +1,144 @@
+//! The material library: which materials appear, under which names, in which order.
+
+use super::by_hand::{named, single, strip};
+use super::scenes::IDENTITY;
+use super::support::*;
+use polyhaul::model::{Array, Color, Material, Object, Run, Scene};
+use polyhaul::options::ObjOptions;
+use polyhaul::{Output, WriteOptions};
+
+fn material(name: &str, red: f32) -> Material {
+    Material { name: name.into(), diffuse: Some(Color::Rgb([red, 0.0, 0.0])), ..Material::default() }
+}
+
+/// Objects with these slots, each of the strip with the slots 0, 1, 2, 7 for its faces.
+fn scene(materials: &[&str], slots: &[Option<Vec<Option<usize>>>]) -> Scene {
+    let mut mesh = strip();
+    mesh.face_materials = vec![0, 1, 2, 7].into();
+    let mut scene = Scene { meshes: vec![mesh], ..Scene::default() };
+    scene.materials = materials.iter().map(|name| material(name, 0.5)).collect();
+    for slots in slots {
+        let object = Object { transform: Some(IDENTITY), materials: slots.clone(), ..named("one", 0, &scene) };
+        scene.objects.push(object);
+    }
+    scene
+}
+
+/// The `mtllib` line and the names in the library; `None` where there is no library.
+fn written(scene: &Scene, obj: &ObjOptions) -> (Vec<String>, Option<Vec<String>>) {
+    let folder = Folder::new();
+    polyhaul::save(scene, Output::Path(folder.join("a.obj")), &with(obj)).unwrap();
+    let words = |name: &str, keyword: &str| {
+        let text = folder.text(name);
+        lines(&text, keyword).into_iter().map(|line| line[keyword.len()..].trim_start().to_owned()).collect()
+    };
+    let has_library = folder.names().contains(&"a.mtl".into());
+    (words("a.obj", "mtllib"), has_library.then(|| words("a.mtl", "newmtl")))
+}
+
+#[track_caller]
+fn check(scene: &Scene, expected: &[&str]) {
+    let (line, library) = written(scene, &ObjOptions::default());
+    assert_eq!(line, ["a.mtl"]);
+    assert_eq!(library.unwrap(), expected);
+}
+
+#[test]
+fn materials_in_use_by_name() {
+    let names = ["zinc", "Alum", "not used", "\u{e9}tain", "brass"];
+    check(&scene(&names, &[Some(vec![Some(0), Some(1)])]), &["Alum", "zinc"]);
+    check(&scene(&names, &[Some(vec![Some(3), Some(1), Some(4)])]), &["Alum", "brass", "\u{e9}tain"]);
+    // The fourth slot is not the eighth, so nothing uses it.
+    check(&scene(&names, &[Some(vec![Some(3), None, None, Some(2)])]), &["\u{e9}tain"]);
+    check(&scene(&names, &[Some(vec![Some(0)]), None, Some(vec![None, Some(4)])]), &["brass", "zinc"]);
+    // One material in two slots, and in two objects.
+    check(&scene(&names, &[Some(vec![Some(0), Some(0)]), Some(vec![Some(0)])]), &["zinc"]);
+}
+
+#[test]
+fn names_are_those_of_usemtl() {
+    let names = ["two words", "a\tb", "tail "];
+    let scene = scene(&names, &[Some(vec![Some(0), Some(1), Some(2)])]);
+    check(&scene, &["a\tb", "tail_", "two_words"]);
+    let found = text(&scene, &plain());
+    assert_eq!(lines(&found, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl "]);
+}
+
+/// Names sort as they are written: `a_b` after `aab`, though a blank sorts before everything.
+#[test]
+fn renamed_materials_sort_by_their_new_name() {
+    check(&scene(&["a b", "aZb", "aab"], &[Some(vec![Some(0), Some(1), Some(2)])]), &["aZb", "a_b", "aab"]);
+}
+
+#[test]
+fn without_slots_there_is_an_empty_library() {
+    check(&scene(&["red"], &[Some(vec![])]), &[]);
+    check(&scene(&[], &[Some(vec![None])]), &[]);
+    check(&scene(&["red"], &[None, Some(vec![])]), &[]);
+}
+
+#[test]
+fn where_nobody_speaks_of_materials_there_is_no_library() {
+    let (line, library) = written(&scene(&[], &[None, None]), &ObjOptions::default());
+    assert_eq!((line.len(), library), (0, None));
+    // Materials that nothing refers to are nobody's.
+    let (line, library) = written(&scene(&["red"], &[None]), &ObjOptions::default());
+    assert_eq!((line.len(), library), (0, None));
+    let off = ObjOptions { export_materials: false, ..ObjOptions::default() };
+    let (line, library) = written(&scene(&["red"], &[Some(vec![Some(0)])]), &off);
+    assert_eq!((line.len(), library), (0, None));
+}
+
+#[test]
+fn faces_without_slots_use_the_first() {
+    let mut one = scene(&["red", "blue"], &[Some(vec![Some(1), Some(0)])]);
+    one.meshes[0].face_materials = Array::default();
+    check(&one, &["blue"]);
+    // Nothing that is not there has a material.
+    let mut none = one.clone();
+    none.meshes[0].faces = Default::default();
+    none.objects[0].end = none.meshes[0].counts();
+    check(&none, &[]);
+}
+
+#[test]
+fn runs_and_objects_as_read_bring_their_materials() {
+    let mut runs = single(strip(), None);
+    runs.meshes[0].material_runs = vec![Run { value: 1, ..Run::default() }];
+    check(&runs, &["blue"]);
+    // A file keeps all that its library has.
+    let mut mixed = scene(&["two words", "unused"], &[Some(vec![Some(0)])]);
+    mixed.meshes.push(strip());
+    let as_read = named("as read", 1, &mixed);
+    mixed.objects.push(as_read);
+    let (_, library) = written(&mixed, &ObjOptions::default());
+    let library = library.unwrap();
+    assert!(library.contains(&"two_words".into()) && library.contains(&"unused".into()), "{library:?}");
+}
+
+/// Two materials may have one name once blanks are gone. Both looks cannot be had; it must not
+/// depend on chance which one is.
+#[test]
+fn one_definition_for_each_name() {
+    let mut scene = scene(&["a b", "a_b"], &[Some(vec![Some(0), Some(1)])]);
+    scene.materials[1].diffuse = Some(Color::Rgb([1.0, 1.0, 1.0]));
+    check(&scene, &["a_b"]);
+}
+
+/// A stream has no place for a library; what it is called is said only where the scene knows.
+#[test]
+fn a_stream_names_the_library_that_the_scene_names() {
+    let mut scene = scene(&["red"], &[Some(vec![Some(0)])]);
+    assert_eq!(lines(&text(&scene, &plain()), "mtllib").len(), 0);
+    scene.material_libraries = vec!["all.mtl".into()];
+    assert_eq!(lines(&text(&scene, &plain()), "mtllib"), ["mtllib all.mtl"]);
+}
+
+#[test]
+fn a_compressed_scene_has_a_plain_library() {
+    let scene = scene(&["red"], &[Some(vec![Some(0)])]);
+    let folder = Folder::new();
+    polyhaul::save(&scene, Output::Path(folder.join("a.obj.gz")), &WriteOptions::default()).unwrap();
+    assert_eq!(folder.names(), ["a.mtl", "a.obj.gz"]);
+    assert!(folder.text("a.mtl").contains("newmtl red\nKd 0.500000 0.000000 0.000000\n"), "{}", folder.text("a.mtl"));
+}

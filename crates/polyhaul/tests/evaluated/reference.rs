@@ -1,0 +1,531 @@
+//! A slow writer of scenes, from the rules alone: the oracle of these tests.
+
+use polyhaul::model::{Axes, Axis, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene};
+use polyhaul::options::{Digits, ObjOptions, Smoothing};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+type Matrix = [[f32; 3]; 3];
+
+/// The text of a scene, comments apart.
+pub fn write(scene: &Scene, obj: &ObjOptions, library: Option<&str>) -> String {
+    let mut out = String::new();
+    if let Some(library) = library {
+        writeln!(out, "mtllib {library}").unwrap();
+    }
+    let mut writer = Reference { scene, obj, out, before: [0; 3], is_unknown: false };
+    for object in &scene.objects {
+        match scene.is_evaluated(object) {
+            true => {
+                writer.evaluated(object);
+                writer.is_unknown = true;
+            }
+            false => writer.as_read(object),
+        }
+    }
+    writer.out
+}
+
+struct Reference<'a> {
+    scene: &'a Scene,
+    obj: &'a ObjOptions,
+    out: String,
+    /// How many positions, uvs and normals were written before this object.
+    before: [usize; 3],
+    /// Whether an evaluated object may have left state lines.
+    is_unknown: bool,
+}
+
+/// The distinct values of an attribute as texts, and the index of each corner.
+struct Values {
+    lines: Vec<String>,
+    corners: Vec<Option<usize>>,
+}
+
+impl Reference<'_> {
+    fn line(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    fn evaluated(&mut self, object: &Object) {
+        let mesh = &self.scene.meshes[object.mesh];
+        let frame = Frame::of(self.scene.axes, object, self.obj);
+        self.declare(object);
+        for (number, &position) in mesh.positions.iter().enumerate() {
+            let mut line = format!("v {}", joined(&frame.position(position), self.obj.position_digits));
+            if let (true, Some(color)) = (self.obj.export_colors, mesh.colors.get(number)) {
+                if !color.iter().all(|c| c.is_nan()) {
+                    // As given: an alpha of 1 is what three numbers say.
+                    let count = if color[3] == 1.0 { 3 } else { 4 };
+                    write!(line, " {}", joined(&color[..count], self.obj.color_digits)).unwrap();
+                }
+            }
+            self.line(&line);
+        }
+        let normals = self.normals(mesh, &frame);
+        normals.lines.iter().for_each(|line| self.line(line));
+        let uvs = self.uvs(mesh);
+        uvs.lines.iter().for_each(|line| self.line(line));
+        self.faces(object, mesh, &frame, &uvs, &normals);
+        for element in 0..mesh.lines.len() {
+            let corners = &mesh.lines.corner_positions[mesh.lines.corners(element)];
+            let line: String = corners.iter().map(|&c| format!(" {}", self.before[0] + c as usize + 1)).collect();
+            self.line(&format!("l{line}"));
+        }
+        let counts = [mesh.positions.len(), uvs.lines.len(), normals.lines.len()];
+        self.before = [0, 1, 2].map(|i| self.before[i] + counts[i]);
+    }
+
+    fn declare(&mut self, object: &Object) {
+        let name = match self.obj.export_object_groups {
+            true => format!("{}_{}", object.name, object.mesh_name),
+            false => object.name.clone(),
+        };
+        let keyword = if self.obj.export_object_groups || object.kind == ObjectKind::Group { "g" } else { "o" };
+        self.line(&format!("{keyword} {}", blanks(&name)));
+    }
+
+    fn normals(&self, mesh: &Mesh, frame: &Frame) -> Values {
+        let mut values = Values { lines: vec![], corners: vec![None; mesh.faces.corner_positions.len()] };
+        if !self.obj.export_normals {
+            return values;
+        }
+        let mut known = HashMap::new();
+        let mut number = |value: u32| {
+            let normal = frame.normal(mesh.normals[value as usize]);
+            let text = || format!("vn {}", joined(&normal, self.obj.normal_digits));
+            place(&mut values.lines, &mut known, &normal, text)
+        };
+        // Vertices are numbered by their index, those that no face uses left out.
+        let mut of_vertex = HashMap::new();
+        if mesh.normal_domain == Domain::Vertex && !mesh.normals.is_empty() {
+            let mut used = mesh.faces.corner_positions.to_vec();
+            used.sort_unstable();
+            used.dedup();
+            of_vertex.extend(used.into_iter().map(|vertex| (vertex, number(vertex))));
+        }
+        for face in 0..mesh.faces.len() {
+            let mut of_face = None;
+            for corner in mesh.faces.corners(face) {
+                let Some(value) = value_of(mesh, mesh.normal_domain, &mesh.faces.corner_normals, face, corner) else {
+                    continue;
+                };
+                if mesh.normals.is_empty() {
+                    continue;
+                }
+                values.corners[corner] = Some(match mesh.normal_domain {
+                    Domain::Vertex => of_vertex[&value],
+                    Domain::Face => *of_face.get_or_insert_with(|| number(value)),
+                    Domain::Corner | Domain::Indexed => number(value),
+                });
+            }
+        }
+        values
+    }
+
+    fn uvs(&self, mesh: &Mesh) -> Values {
+        let mut values = Values { lines: vec![], corners: vec![None; mesh.faces.corner_positions.len()] };
+        if !self.obj.export_uv || mesh.uvs.is_empty() {
+            return values;
+        }
+        let mut known = HashMap::new();
+        if mesh.uv_domain == Domain::Vertex {
+            return self.vertex_uvs(mesh, values);
+        }
+        for face in 0..mesh.faces.len() {
+            let mut of_face = None;
+            for corner in mesh.faces.corners(face) {
+                let Some(value) = value_of(mesh, mesh.uv_domain, &mesh.faces.corner_uvs, face, corner) else {
+                    continue;
+                };
+                let uv = mesh.uvs[value as usize];
+                let text = || format!("vt {}", joined(&uv, self.obj.uv_digits));
+                let mut number = || place(&mut values.lines, &mut known, &uv, text);
+                values.corners[corner] = Some(match mesh.uv_domain {
+                    Domain::Face => *of_face.get_or_insert_with(number),
+                    _ => number(),
+                });
+            }
+        }
+        values
+    }
+
+    fn vertex_uvs(&self, mesh: &Mesh, mut values: Values) -> Values {
+        let mut known = HashMap::new();
+        let mut used = mesh.faces.corner_positions.to_vec();
+        used.sort_unstable();
+        used.dedup();
+        let mut number = |vertex: u32| {
+            let uv = mesh.uvs[vertex as usize];
+            place(&mut values.lines, &mut known, &uv, || format!("vt {}", joined(&uv, self.obj.uv_digits)))
+        };
+        let of_vertex: HashMap<u32, usize> = used.into_iter().map(|vertex| (vertex, number(vertex))).collect();
+        values.corners = mesh.faces.corner_positions.iter().map(|vertex| Some(of_vertex[vertex])).collect();
+        values
+    }
+
+    fn faces(&mut self, object: &Object, mesh: &Mesh, frame: &Frame, uvs: &Values, normals: &Values) {
+        let slot = |face: usize| mesh.face_materials.get(face).copied().unwrap_or(0);
+        let mut order: Vec<usize> = (0..mesh.faces.len()).collect();
+        if self.obj.export_materials || self.obj.export_material_groups {
+            order.sort_by_key(|&face| slot(face));
+        }
+        let smooth = smoothing(mesh, self.obj);
+        let (mut last_smooth, mut last_group, mut last_slot) = (None, None, None);
+        for face in order {
+            if let Some(&smooth) = smooth.get(face) {
+                if last_smooth != Some(smooth) {
+                    self.line(&format!("s {smooth}"));
+                }
+                last_smooth = Some(smooth);
+            }
+            if self.obj.export_vertex_groups {
+                let group = vertex_group(mesh, face).map_or("off", |group| &mesh.vertex_groups[group].name);
+                if last_group.as_deref() != Some(group) {
+                    self.line(&format!("g {group}"));
+                }
+                last_group = Some(group.to_owned());
+            }
+            if last_slot != Some(slot(face)) {
+                self.material(object, slot(face));
+            }
+            last_slot = Some(slot(face));
+            let mut corners: Vec<usize> = mesh.faces.corners(face).collect();
+            if frame.is_mirrored() {
+                corners[1..].reverse();
+            }
+            let corner = |&corner: &usize| {
+                let position = self.before[0] + mesh.faces.corner_positions[corner] as usize + 1;
+                let uv = uvs.corners[corner].map(|uv| self.before[1] + uv + 1);
+                let normal = normals.corners[corner].map(|normal| self.before[2] + normal + 1);
+                form(position, uv, normal)
+            };
+            let line: String = corners.iter().map(corner).collect();
+            self.line(&format!("f{line}"));
+        }
+    }
+
+    fn material(&mut self, object: &Object, slot: i32) {
+        let Some(slots) = object.materials.as_ref().filter(|slots| !slots.is_empty()) else { return };
+        let material = usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
+        let name = blanks(material.map_or("", |material| &self.scene.materials[material].name));
+        if self.obj.export_material_groups {
+            self.line(&format!("g {}_{name}", blanks(&object.name)));
+        }
+        if self.obj.export_materials {
+            self.line(&format!("usemtl {name}"));
+        }
+    }
+
+    /// What ends the state of objects before, which as-read objects must not inherit.
+    fn reset(&mut self, object: &Object) {
+        if self.obj.export_smooth_groups {
+            self.line("s 0");
+        }
+        if self.obj.export_groups && !self.obj.export_object_groups {
+            self.line("g");
+        }
+        if self.obj.export_material_groups {
+            self.line(&format!("g {}_", object.name));
+        }
+        if self.obj.export_materials {
+            self.line("usemtl ");
+        }
+    }
+
+    /// An object as a file states it: without runs, the whole of a mesh, each corner with all or none.
+    fn as_read(&mut self, object: &Object) {
+        let mesh = &self.scene.meshes[object.mesh];
+        let keyword = if self.obj.export_object_groups { "g" } else { "o" };
+        self.line(&format!("{keyword} {}", object.name));
+        let turn = axes_matrix(self.scene.axes, self.obj);
+        for position in &mesh.positions {
+            let position = turned(&turn, *position).map(|c| c * self.obj.global_scale);
+            self.line(&format!("v {}", joined(&position, self.obj.position_digits)));
+        }
+        let (has_uvs, has_normals) = (self.obj.export_uv, self.obj.export_normals);
+        for normal in mesh.normals.iter().filter(|_| has_normals) {
+            self.line(&format!("vn {}", joined(&turned(&turn, *normal), self.obj.normal_digits)));
+        }
+        for uv in mesh.uvs.iter().filter(|_| has_uvs) {
+            self.line(&format!("vt {}", joined(uv, self.obj.uv_digits)));
+        }
+        let index = |on: bool, stream: &[u32], corner: usize, before: usize| {
+            stream.get(corner).filter(|_| on).map(|&index| before + index as usize + 1)
+        };
+        if !mesh.faces.is_empty() && std::mem::take(&mut self.is_unknown) {
+            self.reset(object);
+        }
+        for face in 0..mesh.faces.len() {
+            let Elements { corner_positions, corner_uvs, corner_normals, .. } = &mesh.faces;
+            let corner = |corner: usize| {
+                let uv = index(has_uvs, corner_uvs, corner, self.before[1]);
+                let normal = index(has_normals, corner_normals, corner, self.before[2]);
+                form(self.before[0] + corner_positions[corner] as usize + 1, uv, normal)
+            };
+            let line: String = mesh.faces.corners(face).map(corner).collect();
+            self.line(&format!("f{line}"));
+        }
+        let counts = [
+            mesh.positions.len(),
+            if has_uvs { mesh.uvs.len() } else { 0 },
+            if has_normals { mesh.normals.len() } else { 0 },
+        ];
+        self.before = [0, 1, 2].map(|i| self.before[i] + counts[i]);
+    }
+}
+
+fn form(position: usize, uv: Option<usize>, normal: Option<usize>) -> String {
+    match (uv, normal) {
+        (Some(uv), Some(normal)) => format!(" {position}/{uv}/{normal}"),
+        (Some(uv), None) => format!(" {position}/{uv}"),
+        (None, Some(normal)) => format!(" {position}//{normal}"),
+        (None, None) => format!(" {position}"),
+    }
+}
+
+/// The index of a corner's value among an attribute's values.
+fn value_of(mesh: &Mesh, domain: Domain, stream: &[u32], face: usize, corner: usize) -> Option<u32> {
+    match domain {
+        Domain::Indexed => stream.get(corner).copied().filter(|&index| index != NONE),
+        Domain::Corner => Some(corner as u32),
+        Domain::Vertex => Some(mesh.faces.corner_positions[corner]),
+        Domain::Face => Some(face as u32),
+    }
+}
+
+/// The line of a value: the first that is equal, so that -0 is 0 and not a number is nothing else.
+fn place(
+    lines: &mut Vec<String>,
+    known: &mut HashMap<Vec<u32>, usize>,
+    value: &[f32],
+    text: impl Fn() -> String,
+) -> usize {
+    let key: Vec<u32> = value.iter().map(|c| (c + 0.0).to_bits()).collect();
+    let is_number = value.iter().all(|c| !c.is_nan());
+    if let Some(&line) = known.get(&key).filter(|_| is_number) {
+        return line;
+    }
+    lines.push(text());
+    known.insert(key, lines.len() - 1);
+    lines.len() - 1
+}
+
+/// What `s` says of each face; flat where nothing is known.
+fn smoothing(mesh: &Mesh, obj: &ObjOptions) -> Vec<u32> {
+    if !obj.export_smooth_groups {
+        return vec![];
+    }
+    let is_smooth = |face: usize| mesh.face_smooth.get(face).is_some_and(|&flag| flag != 0);
+    let smooth: Vec<bool> = (0..mesh.faces.len()).map(is_smooth).collect();
+    if obj.smoothing == Smoothing::Flags {
+        let smooth = if mesh.face_smooth.is_empty() { vec![] } else { smooth };
+        return smooth.into_iter().map(u32::from).collect();
+    }
+    let groups = smoothing_groups(mesh, &smooth);
+    match obj.smoothing {
+        Smoothing::BitFlags => bits(mesh, &groups),
+        _ => groups,
+    }
+}
+
+/// Faces that hang together, counted from 1 in the order of their first face; 0 for flat ones.
+fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
+    let key = |a: u32, b: u32| (a.min(b), a.max(b));
+    let sharp: HashSet<_> = mesh.sharp_edges.iter().map(|&[a, b]| key(a, b)).collect();
+    let mut users: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
+    for face in 0..smooth.len() {
+        let corners = &mesh.faces.corner_positions[mesh.faces.corners(face)];
+        for (i, &a) in corners.iter().enumerate() {
+            users.entry(key(a, corners[(i + 1) % corners.len()])).or_default().push(face);
+        }
+    }
+    let joins: Vec<_> = users.iter().filter(|(edge, faces)| faces.len() >= 2 && !sharp.contains(edge)).collect();
+    let (mut groups, mut count) = (vec![0; smooth.len()], 0);
+    for first in 0..smooth.len() {
+        if !smooth[first] || groups[first] != 0 {
+            continue;
+        }
+        count += 1;
+        groups[first] = count;
+        let mut grows = true;
+        while std::mem::take(&mut grows) {
+            for (_, faces) in &joins {
+                if faces.iter().any(|&face| groups[face] == count) {
+                    for &face in faces.iter().filter(|face| smooth[**face]) {
+                        grows |= groups[face] == 0;
+                        groups[face] = count;
+                    }
+                }
+            }
+        }
+    }
+    groups
+}
+
+/// Per face the lowest bit that no group before its own has at one of its own's positions.
+fn bits(mesh: &Mesh, groups: &[u32]) -> Vec<u32> {
+    let count = groups.iter().max().copied().unwrap_or(0);
+    let positions = |group: u32| {
+        let faces = (0..groups.len()).filter(move |&face| groups[face] == group);
+        faces.flat_map(|face| mesh.faces.corner_positions[mesh.faces.corners(face)].to_vec())
+    };
+    let mut taken: HashMap<u32, u32> = HashMap::new();
+    let mut bit_of = vec![0; count as usize + 1];
+    for group in 1..=count {
+        let mask = positions(group).fold(0, |mask, position| mask | taken.get(&position).copied().unwrap_or(0));
+        let bit = (0..32).map(|bit| 1 << bit).find(|bit| mask & bit == 0).unwrap_or(0);
+        bit_of[group as usize] = bit;
+        positions(group).for_each(|position| *taken.entry(position).or_default() |= bit);
+    }
+    groups.iter().map(|&group| bit_of[group as usize]).collect()
+}
+
+/// The group with the most weight on the corners of a face.
+fn vertex_group(mesh: &Mesh, face: usize) -> Option<usize> {
+    let mut best: Option<(usize, f32)> = None;
+    for (number, group) in mesh.vertex_groups.iter().enumerate() {
+        let (mut sum, mut is_member) = (0.0, false);
+        for corner in mesh.faces.corners(face) {
+            let weight = group.weights[mesh.faces.corner_positions[corner] as usize];
+            if !weight.is_nan() {
+                sum += weight;
+                is_member = true;
+            }
+        }
+        if is_member && best.is_none_or(|(_, most)| sum > most) {
+            best = Some((number, sum));
+        }
+    }
+    best.map(|(number, _)| number)
+}
+
+/// How an object stands in the file.
+struct Frame {
+    rows: Matrix,
+    at: [f32; 3],
+    normals: Matrix,
+    determinant: f32,
+    scale: f32,
+}
+
+impl Frame {
+    fn of(axes: Axes, object: &Object, obj: &ObjOptions) -> Frame {
+        let turn = axes_matrix(axes, obj);
+        let one = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        let m = object.transform.unwrap_or(one);
+        let entry = |a: [f32; 3], j: usize| a[0] * m[0][j] + a[1] * m[1][j] + a[2] * m[2][j];
+        let r = turn.map(|a| [entry(a, 0), entry(a, 1), entry(a, 2)]);
+        let at = turn.map(|a| entry(a, 3));
+        let cofactor = |i: usize, j: usize| {
+            let (i1, i2, j1, j2) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
+            r[i1][j1] * r[i2][j2] - r[i1][j2] * r[i2][j1]
+        };
+        let determinant = cofactor(0, 0) * r[0][0] + (cofactor(1, 0) * r[1][0] + cofactor(2, 0) * r[2][0]);
+        let inverse = 1.0 / determinant;
+        let normals = [0, 1, 2].map(|i| [0, 1, 2].map(|j| cofactor(i, j) * inverse));
+        Frame { rows: r, at, normals, determinant, scale: obj.global_scale }
+    }
+
+    fn is_mirrored(&self) -> bool {
+        self.determinant < 0.0
+    }
+
+    fn position(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
+        [0, 1, 2].map(|i| (x * self.rows[i][0] + y * self.rows[i][1] + z * self.rows[i][2] + self.at[i]) * self.scale)
+    }
+
+    /// Turned, of length 1 and rounded.
+    fn normal(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
+        let turned = self.normals.map(|row| x * row[0] + y * row[1] + z * row[2]);
+        let square = turned[0] * turned[0] + turned[1] * turned[1] + turned[2] * turned[2];
+        let unit = if square > 1e-35 { turned.map(|c| c / square.sqrt()) } else { [0.0; 3] };
+        unit.map(|c| (1e4 * c - 0.5).ceil() / 1e4)
+    }
+}
+
+fn vector(axis: Axis) -> [f32; 3] {
+    match axis {
+        Axis::X => [1.0, 0.0, 0.0],
+        Axis::Y => [0.0, 1.0, 0.0],
+        Axis::Z => [0.0, 0.0, 1.0],
+        Axis::NegativeX => [-1.0, 0.0, 0.0],
+        Axis::NegativeY => [0.0, -1.0, 0.0],
+        Axis::NegativeZ => [0.0, 0.0, -1.0],
+    }
+}
+
+/// Forward, up, and forward x up.
+fn basis(forward: Axis, up: Axis) -> Matrix {
+    let (f, u) = (vector(forward), vector(up));
+    [f, u, [f[1] * u[2] - f[2] * u[1], f[2] * u[0] - f[0] * u[2], f[0] * u[1] - f[1] * u[0]]]
+}
+
+/// The rotation that takes the basis of the scene to that of the file.
+fn axes_matrix(axes: Axes, obj: &ObjOptions) -> Matrix {
+    let (from, to) = (basis(axes.forward, axes.up), basis(obj.forward_axis, obj.up_axis));
+    let entry = |i: usize, j: usize| (0..3).map(|k| to[k][i] * from[k][j]).sum::<f32>() + 0.0;
+    [0, 1, 2].map(|i| [0, 1, 2].map(|j| entry(i, j)))
+}
+
+/// A turn that moves components and flips signs.
+fn turned(turn: &Matrix, vector: [f32; 3]) -> [f32; 3] {
+    turn.map(|row| {
+        let from = row.iter().position(|&entry| entry != 0.0).unwrap();
+        if row[from] < 0.0 { -vector[from] } else { vector[from] }
+    })
+}
+
+fn blanks(name: &str) -> String {
+    name.replace(' ', "_")
+}
+
+fn joined(values: &[f32], digits: Digits) -> String {
+    let texts: Vec<_> = values.iter().map(|&value| number(value, digits)).collect();
+    texts.join(" ")
+}
+
+/// C's `%.Nf`.
+pub fn number(value: f32, digits: Digits) -> String {
+    let Digits::Fixed(digits) = digits else { panic!("not in these tests") };
+    if value.is_nan() {
+        return "nan".into();
+    }
+    let scaled = f64::from(value) * 10f64.powi(i32::from(digits));
+    // Far from a tie any rounding is the same.
+    if value.is_infinite() || (scaled.fract().abs() - 0.5).abs() > 1e-3 {
+        return format!("{value:.*}", usize::from(digits));
+    }
+    ties_to_even(value, usize::from(digits))
+}
+
+/// From all digits of the exact value, of which a float has at most 149 after the point.
+fn ties_to_even(value: f32, digits: usize) -> String {
+    let all = format!("{:.160}", value.abs());
+    let (kept, rest) = all.split_at(all.find('.').unwrap() + 1 + digits);
+    let mut kept: Vec<u8> = kept.bytes().collect();
+    let half = format!("5{}", "0".repeat(rest.len() - 1));
+    let is_odd = kept.iter().rfind(|c| **c != b'.').is_some_and(|c| c % 2 == 1);
+    if rest > half.as_str() || rest == half && is_odd {
+        let mut place = kept.len();
+        loop {
+            if place == 0 {
+                kept.insert(0, b'1');
+                break;
+            }
+            place -= 1;
+            match kept[place] {
+                b'.' => {}
+                b'9' => kept[place] = b'0',
+                _ => {
+                    kept[place] += 1;
+                    break;
+                }
+            }
+        }
+    }
+    let text = String::from_utf8(kept).unwrap();
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    format!("{sign}{}", text.trim_end_matches('.'))
+}
