@@ -24,7 +24,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let mut report = Report::default();
     let format = format_of(&output, options)?;
     let (scene, looks) = Looks::split(scene);
-    let scene = match changes_model(&scene, &options.obj) {
+    let scene = match changes_model(&scene, &options.obj)? {
         true => report.phase("prepare", || prepare(scene, options))?,
         false => scene,
     };
@@ -75,9 +75,10 @@ fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
 
 /// Whether the options ask for other arrays than the caller's. Those of evaluated objects are turned
 /// while they are written.
-fn changes_model(scene: &Scene, obj: &ObjOptions) -> bool {
-    let as_read = || scene.objects.is_empty() || !scene.objects.iter().all(|object| scene.is_evaluated(object));
-    obj.export_triangulated_mesh || (scene.axes != axes_of(obj) || obj.global_scale != 1.0) && as_read()
+fn changes_model(scene: &Scene, obj: &ObjOptions) -> Result<bool> {
+    let turns = scene.axes != axes_of(obj) || obj.global_scale != 1.0;
+    let as_read = || Ok::<_, Error>(obj::evaluated_meshes(scene, &scene.objects)?.contains(&false));
+    Ok(obj.export_triangulated_mesh || turns && as_read()?)
 }
 
 /// The axes that the file is to have.
@@ -92,22 +93,26 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
         Cow::Borrowed(scene) => copy::scene(scene)?,
     };
     let obj = &options.obj;
+    scene.objects = obj::objects(&scene)?.into_owned();
+    let flags = obj::evaluated_meshes(&scene, &scene.objects)?;
+    for object in &mut scene.objects {
+        if flags[object.mesh] {
+            // Triangles have no domains any more; this keeps the object what it is.
+            object.transform.get_or_insert(ops::UNMOVED);
+        }
+    }
     if obj.export_triangulated_mesh {
         ops::triangulate_scene(&mut scene, &options.run)?;
     }
-    let mut evaluated = Vec::new();
-    for number in 0..scene.objects.len() {
-        let mesh = scene.objects[number].mesh;
-        if scene.is_evaluated(&scene.objects[number]) && mesh < scene.meshes.len() {
-            try_push(&mut evaluated, (mesh, std::mem::take(&mut scene.meshes[mesh])), "the scene")?;
-        }
+    let mut kept = Vec::new();
+    for (number, _) in flags.iter().enumerate().filter(|(_, is_evaluated)| **is_evaluated) {
+        try_push(&mut kept, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
     }
     let axes = scene.axes;
     ops::transform_axes(&mut scene, axes_of(obj), obj.global_scale, &options.run)?;
     scene.axes = axes;
-    // A mesh that several objects show was taken out once; later it is empty.
-    for (mesh, arrays) in evaluated.into_iter().rev() {
-        scene.meshes[mesh] = arrays;
+    for (number, mesh) in kept {
+        scene.meshes[number] = mesh;
     }
     Ok(Cow::Owned(scene))
 }
@@ -234,10 +239,12 @@ impl Library {
 /// in use name, under the names that evaluated objects give them, and all others where objects are as
 /// they were read.
 fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
-    let is_evaluated = |object: &Object| scene.is_evaluated(object);
-    let as_read = scene.objects.is_empty() || !scene.objects.iter().all(is_evaluated);
-    let mut in_slots = vec![false; materials.len()];
-    for object in scene.objects.iter().filter(|object| is_evaluated(object)) {
+    let flags = obj::evaluated_meshes(scene, &scene.objects)?;
+    let as_read = scene.objects.is_empty() || !scene.objects.iter().all(|object| flags[object.mesh]);
+    let mut in_slots = Vec::new();
+    in_slots.try_reserve_exact(materials.len())?;
+    in_slots.resize(materials.len(), false);
+    for object in scene.objects.iter().filter(|object| flags[object.mesh]) {
         mark_used(scene, object, &mut in_slots);
     }
     let mut defined: Vec<Cow<'a, Material>> = Vec::new();

@@ -200,6 +200,16 @@ impl Mesh {
         }
     }
 
+    /// Whether it has what files do not state: attributes of a domain, or values per face or by vertex
+    /// group.
+    pub fn is_evaluated(&self) -> bool {
+        let domains = [self.uv_domain, self.normal_domain];
+        domains.into_iter().any(|domain| domain != Domain::Indexed)
+            || !self.face_materials.is_empty()
+            || !self.face_smooth.is_empty()
+            || !self.vertex_groups.is_empty()
+    }
+
     /// The box around all finite positions; `None` where there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         let finite = self.positions.iter().filter(|p| p.iter().all(|c| c.is_finite()));

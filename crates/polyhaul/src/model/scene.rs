@@ -1,6 +1,6 @@
 //! Scenes: meshes, the named objects that cut them into sections, and materials.
 
-use super::{Counts, Domain, Material, Mesh};
+use super::{Counts, Material, Mesh};
 
 /// Everything that one file, or one program, hands over.
 ///
@@ -123,13 +123,7 @@ impl Scene {
     /// a transform, material slots, or attributes of a domain. It is written as Blender writes an
     /// evaluated mesh.
     pub fn is_evaluated(&self, object: &Object) -> bool {
-        let of_mesh = self.meshes.get(object.mesh).is_some_and(|mesh| {
-            let domains = [mesh.uv_domain, mesh.normal_domain];
-            domains.into_iter().any(|domain| domain != Domain::Indexed)
-                || !mesh.face_materials.is_empty()
-                || !mesh.face_smooth.is_empty()
-                || !mesh.vertex_groups.is_empty()
-        });
+        let of_mesh = self.meshes.get(object.mesh).is_some_and(Mesh::is_evaluated);
         of_mesh || object.transform.is_some() || object.materials.is_some()
     }
 

@@ -29,14 +29,29 @@ use crate::model::{Array, Domain, Elements, Mesh};
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn index_attributes(mesh: &mut Mesh) -> Result<()> {
+    index_unless(mesh, |_| false)
+}
+
+/// As [`index_attributes`], of the attributes whose domain counts corners or faces: those are cut when
+/// faces are.
+pub(super) fn index_cut_attributes(mesh: &mut Mesh) -> Result<()> {
+    index_unless(mesh, |domain| domain == Domain::Vertex)
+}
+
+fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool) -> Result<()> {
     let positions = mesh.positions.len();
-    if let Some(stream) = stream(&mesh.faces, mesh.uv_domain, "uv", mesh.uvs.len(), positions)? {
-        mesh.faces.corner_uvs = stream;
+    if !stays(mesh.uv_domain) {
+        if let Some(stream) = stream(&mesh.faces, mesh.uv_domain, "uv", mesh.uvs.len(), positions)? {
+            mesh.faces.corner_uvs = stream;
+        }
+        mesh.uv_domain = Domain::Indexed;
     }
-    if let Some(stream) = stream(&mesh.faces, mesh.normal_domain, "normal", mesh.normals.len(), positions)? {
-        mesh.faces.corner_normals = stream;
+    if !stays(mesh.normal_domain) {
+        if let Some(stream) = stream(&mesh.faces, mesh.normal_domain, "normal", mesh.normals.len(), positions)? {
+            mesh.faces.corner_normals = stream;
+        }
+        mesh.normal_domain = Domain::Indexed;
     }
-    (mesh.uv_domain, mesh.normal_domain) = (Domain::Indexed, Domain::Indexed);
     Ok(())
 }
 

@@ -18,7 +18,7 @@ mod triangulate;
 mod weld;
 
 pub use domains::index_attributes;
-pub(crate) use transform::axes_matrix;
 pub use transform::transform_axes;
+pub(crate) use transform::{UNMOVED, axes_matrix, check_scale};
 pub use triangulate::{TriangleMap, triangulate, triangulate_scene};
 pub use weld::{Welded, weld};

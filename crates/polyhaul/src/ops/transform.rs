@@ -36,10 +36,7 @@ use crate::pipeline::parallel::for_each_item;
 /// ```
 pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOptions) -> Result<()> {
     let turn = Turn::new(frame(scene.axes)?, frame(to)?);
-    if !(scale > 0.0 && scale.is_finite()) {
-        let message = format!("the scale is {scale}; it must be a positive finite number");
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
+    check_scale(scale)?;
     let (turns, scales) = (!turn.is_nothing(), scale != 1.0);
     let mut arrays = Vec::new();
     for mesh in &mut scene.meshes {
@@ -63,6 +60,23 @@ pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f32, options: &RunOpti
     );
     scene.axes = to;
     Ok(())
+}
+
+/// The transform that moves nothing.
+pub(crate) const UNMOVED: [[f32; 4]; 4] =
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
+/// Fails unless positions can be multiplied by `scale`.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`] unless it is a positive finite number.
+pub(crate) fn check_scale(scale: f32) -> Result<()> {
+    if scale > 0.0 && scale.is_finite() {
+        return Ok(());
+    }
+    let message = format!("the scale is {scale}; it must be a positive finite number");
+    Err(Error::new(ErrorKind::Usage, message))
 }
 
 /// The matrix (rows) that turns vectors between axes: entries are 0, 1 and -1.

@@ -233,18 +233,14 @@ fn a_cancelled_write_leaves_the_old_file() {
     }
 }
 
-/// More positions than indices can name: an error, not a wrong index. Nothing so large is written.
+/// Memory of somebody else is checked and written as our own is.
 #[test]
-fn an_array_too_large_is_an_error() {
-    struct Huge;
-    impl AsRef<[u32]> for Huge {
-        fn as_ref(&self) -> &[u32] {
-            &[0; 3]
-        }
-    }
-    // Shared memory is checked as owned memory is.
+fn shared_arrays_are_as_good_as_owned_ones() {
     let mut scene = good();
-    scene.meshes[1].points = Array::shared(Arc::new(Huge));
-    scene.objects[1].end = scene.meshes[1].counts();
-    assert_eq!(lines(&text(&scene, &plain()), "p").len(), 4);
+    let before = bytes(&scene, &plain());
+    scene.meshes[1].points = Array::shared(Arc::new(scene.meshes[1].points.to_vec()));
+    scene.meshes[1].positions.share();
+    assert!(bytes(&scene, &plain()) == before);
+    scene.meshes[1].points = Array::shared(Arc::new(vec![6]));
+    assert_eq!(try_bytes(&scene, &plain()).unwrap_err().kind(), ErrorKind::Usage);
 }

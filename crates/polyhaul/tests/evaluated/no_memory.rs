@@ -4,7 +4,7 @@
 
 use super::scenes::{self, IDENTITY, Numbers};
 use super::support::*;
-use polyhaul::model::{Domain, Object, Scene};
+use polyhaul::model::{Domain, Mesh, Object, Scene};
 use polyhaul::options::{Codec, ObjOptions, RunOptions, Smoothing};
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -83,8 +83,8 @@ fn scene(has_large: bool) -> Scene {
     let objects = scene.objects.clone();
     (0..4).for_each(|_| scene.objects.extend_from_slice(&objects));
     let size: usize = if has_large { 50_000 } else { 600 };
-    let mut mesh = polyhaul::model::Mesh::default();
-    mesh.positions = (0..size).map(|i| [i as f32, (i * i % 97) as f32, 1.0]).collect();
+    let positions = (0..size).map(|i| [i as f32, (i * i % 97) as f32, 1.0]).collect();
+    let mut mesh = Mesh { positions, ..Mesh::default() };
     mesh.faces.offsets = (0..=size as u32 - 2).map(|face| 3 * face).collect();
     mesh.faces.corner_positions = (0..size as u32 - 2).flat_map(|face| [face, face + 1, face + 2]).collect();
     (mesh.uv_domain, mesh.normal_domain) = (Domain::Corner, Domain::Vertex);

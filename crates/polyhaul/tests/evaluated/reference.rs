@@ -54,12 +54,11 @@ impl Reference<'_> {
         self.declare(object);
         for (number, &position) in mesh.positions.iter().enumerate() {
             let mut line = format!("v {}", joined(&frame.position(position), self.obj.position_digits));
-            if let (true, Some(color)) = (self.obj.export_colors, mesh.colors.get(number)) {
-                if !color.iter().all(|c| c.is_nan()) {
-                    // As given: an alpha of 1 is what three numbers say.
-                    let count = if color[3] == 1.0 { 3 } else { 4 };
-                    write!(line, " {}", joined(&color[..count], self.obj.color_digits)).unwrap();
-                }
+            let is_color = |color: &&[f32; 4]| self.obj.export_colors && !color.iter().all(|c| c.is_nan());
+            if let Some(color) = mesh.colors.get(number).filter(is_color) {
+                // As given: an alpha of 1 is what three numbers say.
+                let count = if color[3] == 1.0 { 3 } else { 4 };
+                write!(line, " {}", joined(&color[..count], self.obj.color_digits)).unwrap();
             }
             self.line(&line);
         }

@@ -34,5 +34,7 @@ mod suspects;
 mod tokens;
 mod writer;
 
+pub(crate) use evaluated::evaluated_meshes;
+pub(crate) use plan::objects;
 pub(crate) use reader::{Reference, read};
 pub(crate) use writer::write;

@@ -398,7 +398,7 @@ fn bytes_per_corner(elements: &Elements) -> u32 {
 }
 
 /// The objects of a scene; where it has none, each mesh is one.
-pub(super) fn objects(scene: &Scene) -> Result<Cow<'_, [Object]>> {
+pub(crate) fn objects(scene: &Scene) -> Result<Cow<'_, [Object]>> {
     if !scene.objects.is_empty() {
         return Ok(Cow::Borrowed(&scene.objects));
     }

@@ -75,7 +75,8 @@ pub(crate) fn write(
     let text = Text { materials, options };
     let mut written = Written::default();
     // Blender's way and as it was read: neighbours of a kind go together.
-    let evaluated = |object: &Object| scene.is_evaluated(object);
+    let flags = evaluated::evaluated_meshes(scene, &objects)?;
+    let evaluated = |object: &Object| flags[object.mesh];
     for batch in objects.chunk_by(|a, b| evaluated(a) == evaluated(b)) {
         written = match batch.first().is_some_and(evaluated) {
             true => evaluated::write(scene, batch, &text, run_options, written, writing)?,

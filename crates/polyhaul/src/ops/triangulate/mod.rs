@@ -8,7 +8,7 @@ mod ears;
 mod nearby;
 
 use super::arrays::{PIECE, check_streams, out_of_range, split, zeroed};
-use super::domains::index_attributes;
+use super::domains::index_cut_attributes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Array, Counts, Elements, Mesh, Scene};
 use crate::options::RunOptions;
@@ -114,7 +114,7 @@ impl TriangleMap {
 pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap> {
     let threads = options.worker_threads();
     check(mesh, threads, options)?;
-    index_attributes(mesh)?;
+    index_cut_attributes(mesh)?;
     let triangles = triangle_count(&mesh.faces)?;
     if triangles > mesh.faces.len() {
         let cut = cut_faces(mesh, triangles, threads, options)?;

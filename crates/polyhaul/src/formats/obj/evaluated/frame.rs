@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::model::{Axes, Object};
-use crate::ops::axes_matrix;
+use crate::ops::{UNMOVED, axes_matrix};
 use crate::options::ObjOptions;
 
 type Matrix = [[f32; 3]; 3];
@@ -22,8 +22,6 @@ pub(super) struct Frame {
     /// Whether the corners of a face must be turned around.
     pub(super) is_mirrored: bool,
 }
-
-const UNMOVED: [[f32; 4]; 4] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
 
 impl Frame {
     pub(super) fn new(object: &Object, axes: Axes, options: &ObjOptions) -> Result<Frame> {

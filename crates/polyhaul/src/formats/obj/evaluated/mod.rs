@@ -21,6 +21,7 @@ use super::plan::Held;
 use super::writer::{Text, Written, chunk_bytes, slot_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Mesh, Object, Scene};
+use crate::ops::check_scale;
 use crate::ops::dedup::Dedup;
 use crate::options::RunOptions;
 use crate::pipeline::write::Writing;
@@ -35,6 +36,23 @@ const PAGE: usize = 1 << 13;
 /// What a page takes in memory for each unit of weight: text and numbers.
 const UNIT_BYTES: usize = 96;
 
+/// For each mesh, whether it is written as evaluated ones are: all objects that show it are then.
+pub(crate) fn evaluated_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
+    let mut flags = Vec::new();
+    flags.try_reserve_exact(scene.meshes.len())?;
+    flags.extend(scene.meshes.iter().map(Mesh::is_evaluated));
+    for object in objects {
+        let flag = flags.get_mut(object.mesh).ok_or_else(|| no_such_mesh(object))?;
+        *flag |= scene.is_evaluated(object);
+    }
+    Ok(flags)
+}
+
+fn no_such_mesh(object: &Object) -> Error {
+    let message = format!("object `{}` refers to mesh {}, which the scene does not have", object.name, object.mesh);
+    Error::new(ErrorKind::Usage, message)
+}
+
 /// Writes objects after what is `written` already.
 pub(super) fn write(
     scene: &Scene,
@@ -44,6 +62,7 @@ pub(super) fn write(
     mut written: Written,
     writing: &mut Writing<'_, '_>,
 ) -> Result<Written> {
+    check_scale(text.options.global_scale)?;
     objects.iter().try_for_each(|object| check_whole(scene, object))?;
     let preparing = Preparing { scene, text, cancel: &run.cancel };
     let is_large = |object: &Object| weight(&scene.meshes[object.mesh]) >= LARGE;
@@ -86,8 +105,10 @@ fn write_large(
 
 /// An evaluated object is the whole of its mesh: its values are merged, so sections would not fit.
 fn check_whole(scene: &Scene, object: &Object) -> Result<()> {
-    let counts = scene.meshes[object.mesh].counts();
-    if object.start == Default::default() && object.end == counts {
+    let Some(mesh) = scene.meshes.get(object.mesh) else {
+        return Err(no_such_mesh(object));
+    };
+    if object.start == Default::default() && object.end == mesh.counts() {
         return Ok(());
     }
     let message = format!("object `{}` has a transform, material slots or attributes of a domain", object.name);

@@ -45,7 +45,7 @@ impl ObjectText<'_> {
         let [positions, uvs, normals] = self.prepared.counts();
         let is_named = object.kind != ObjectKind::Unnamed;
         let name_bytes = (object.name.len() + object.mesh_name.len()) as u64 + 8;
-        let has_curves = !mesh.curves.is_empty();
+        // The positions of a curve are written inside of it.
         let curves = if options.export_curves { mesh.curves.len() } else { 0 };
         let corner = 8 * (1 + u64::from(uvs > 0) + u64::from(normals > 0));
         let faces = mesh.faces.len();
@@ -57,7 +57,7 @@ impl ObjectText<'_> {
         [
             (Kind::Header, usize::from(is_named), name_bytes),
             (Kind::Curves, curves, 4096),
-            (Kind::Positions, if has_curves { 0 } else { positions }, 32),
+            (Kind::Positions, if curves > 0 { 0 } else { positions }, 32),
             (Kind::Normals, normals, 24),
             (Kind::Uvs, uvs, 24),
             (Kind::Faces, faces, face),
