@@ -11,7 +11,7 @@ from polyhaul._material import Vector
 from polyhaul._options import FormatName, Limits
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, Warnings, report_from_plain
-from polyhaul._sources import Source, opened_source
+from polyhaul._sources import Resolver, Source, opened_resolver, opened_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ def info(
     memory_limit: int | str | None = None,
     limits: Limits | None = None,
     allow_outside: bool = False,
+    resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
 ) -> Info:
     """Tells what a file holds, without making arrays of it for Python.
@@ -101,8 +102,12 @@ def info(
     The arguments and the exceptions are those of :func:`polyhaul.read`.
     """
     options = _options_of(format, threads, memory_limit, False, limits, allow_outside)
-    with opened_source(source) as plain, reporter(progress, "reading") as report_progress:
-        found, done = _polyhaul.info(plain, options, report_progress)
+    with (
+        opened_source(source) as plain,
+        opened_resolver(resolver, source) as answer,
+        reporter(progress, "reading") as report_progress,
+    ):
+        found, done = _polyhaul.info(plain, options | {"resolver": answer}, report_progress)
     bounds = found.pop("bounds")
     lists: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
     return Info(**lists, bounds=bounds and (tuple(bounds[0]), tuple(bounds[1])), report=report_from_plain(done))
@@ -117,12 +122,13 @@ def validate(
     strict: bool = False,
     limits: Limits | None = None,
     allow_outside: bool = False,
+    resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
 ) -> Validation:
     """Reads a file to its end and lists everything that is wrong with it.
 
     Besides what reading complains about these are ``degenerate-face`` (a face uses a position twice), and for files
-    ``missing-texture`` and ``outside-texture``. A source with complaints is read twice.
+    and with a ``resolver`` ``missing-texture`` and ``outside-texture``. A source with complaints is read twice.
 
     Args:
         strict: take a file with complaints as not valid, even where it can be read.
@@ -136,8 +142,12 @@ def validate(
         polyhaul.IoError: the source cannot be opened or read. What is wrong with its data is no exception here.
     """
     options = _options_of(format, threads, memory_limit, strict, limits, allow_outside)
-    with opened_source(source) as plain, reporter(progress, "validating") as report_progress:
-        valid, error, done = _polyhaul.validate(plain, options, report_progress)
+    with (
+        opened_source(source) as plain,
+        opened_resolver(resolver, source) as answer,
+        reporter(progress, "validating") as report_progress,
+    ):
+        valid, error, done = _polyhaul.validate(plain, options | {"resolver": answer}, report_progress)
     return Validation(valid, error, report_from_plain(done))
 
 

@@ -11,7 +11,7 @@ from polyhaul._options import CompressionName, FormatName, Limits, ObjOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import PolyhaulWarning, Report, report_from_plain
 from polyhaul._scene import Scene, scene_from_plain
-from polyhaul._sources import Source, Target, opened_source, opened_target
+from polyhaul._sources import Resolver, Source, Target, opened_resolver, opened_source, opened_target
 
 #: What to do with data that breaks its format's rules.
 OnError = Literal["raise", "warn"]
@@ -28,6 +28,7 @@ def read(
     limits: Limits | None = None,
     load_materials: bool = True,
     allow_outside: bool = False,
+    resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
 ) -> Scene:
     """Reads a scene. Its arrays are read-only views of the memory that the file was parsed into.
@@ -35,8 +36,9 @@ def read(
     Other Python threads run meanwhile, and Ctrl-C works.
 
     Args:
-        source: a path, a URL (with fsspec), bytes, or a file object in binary mode, which is read from where it stands
-            in calls of 64 KiB and more, on this thread. Compressed data (gzip, zstd, lz4) is recognised.
+        source: a path, a URL (with fsspec), bytes (anything with a buffer: it is not copied, and must not change
+            meanwhile), or a file object in binary mode, which is read from where it stands in calls of 64 KiB and
+            more, on this thread. Compressed data (gzip, zstd, lz4) is recognised.
         format: ``"obj"``; ``None`` takes it from the name.
         threads: worker threads; ``None`` for all cores that the process may use. No result depends on it.
         memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB). The arrays
@@ -47,6 +49,10 @@ def read(
         limits: what the data may ask for.
         load_materials: whether to read the material libraries that the file names.
         allow_outside: whether files that it names may lie outside of its folder.
+        resolver: called as ``resolver(name)``, on this thread, for each file that the scene names, as it names it; what
+            it returns (bytes, a path, a file object in binary mode) is read in place of a file beside the scene.
+            ``None`` means that it has none; then the file is looked for beside the scene, as it is without a
+            resolver. ``dict.get`` will do. Beware: names come from the file, and may be hostile.
         progress: called as ``progress(done, total)`` with bytes, ``total`` ``None`` where it is not known, on this
             thread, at most 20 times a second and once at the end; ``True`` shows a bar (with tqdm).
 
@@ -71,8 +77,12 @@ def read(
         load_materials=load_materials,
         allow_outside=allow_outside,
     )
-    with opened_source(source) as plain, reporter(progress, "reading") as report_progress:
-        scene, done = _polyhaul.read(plain, options, report_progress)
+    with (
+        opened_source(source) as plain,
+        opened_resolver(resolver, source) as answer,
+        reporter(progress, "reading") as report_progress,
+    ):
+        scene, done = _polyhaul.read(plain, options | {"resolver": answer}, report_progress)
     report = report_from_plain(done)
     _warn(report, on_error, plain["name"])
     return scene_from_plain(scene, report)
@@ -153,6 +163,7 @@ def convert(
     strict: bool = False,
     limits: Limits | None = None,
     allow_outside: bool = False,
+    resolver: Resolver | None = None,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -187,9 +198,11 @@ def convert(
     )
     with (
         opened_source(source) as plain_source,
+        opened_resolver(resolver, source) as answer,
         opened_target(target, compression) as plain_target,
         reporter(progress, "converting") as report_progress,
     ):
+        reading["resolver"] = answer
         done = _polyhaul.convert(plain_source, plain_target, reading, writing, report_progress)
     report = report_from_plain(done)
     _warn(report, on_error, plain_source["name"])

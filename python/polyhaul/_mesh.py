@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -26,20 +27,56 @@ Streams: TypeAlias = tuple[Indices | None, Indices | None, Indices | None, Indic
 Counts: TypeAlias = tuple[int, int, int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Curve:
-    """A B-spline curve over positions of a mesh (NURBS where ``rational``)."""
+    """A B-spline curve over positions of a mesh (NURBS where ``rational``).
 
-    #: The polynomial degree.
+    The arguments are the attributes; any integers and numbers are taken.
+
+    Raises:
+        ValueError, TypeError: a value makes no sense.
+
+    Example:
+        >>> import polyhaul
+        >>> positions = [[0, 0, 0], [1, 2, 0], [2, 0, 0]]
+        >>> curve = polyhaul.Curve(2, (0, 1), control_points=[0, 1, 2], knots=[0, 0, 0, 1, 1, 1])
+        >>> mesh = polyhaul.Mesh(positions, curves=[curve])
+        >>> mesh.curves[0].degree
+        2
+    """
+
+    #: The polynomial degree, 1 or more.
     degree: int
-    #: Whether the position weights count.
-    rational: bool
     #: The first and the last parameter value.
     range: tuple[float, float]
     #: (k,) uint32, indices of positions.
     control_points: Indices
-    #: (m,) float32, the knot vector.
+    #: (m,) float32, the knot vector; m is k + degree + 1 for a B-spline.
     knots: Floats
+    #: Whether the position weights count.
+    rational: bool
+
+    def __init__(
+        self,
+        degree: int,
+        range: tuple[float, float],
+        *,
+        control_points: npt.ArrayLike,
+        knots: npt.ArrayLike,
+        rational: bool = False,
+    ) -> None:
+        first, last = range
+        fields = {
+            "degree": operator.index(degree),
+            "range": (float(first), float(last)),
+            "control_points": _arrays.indices("control_points", control_points, NONE).reshape(-1),
+            "knots": _arrays.floats("knots", knots, 1).reshape(-1),
+            "rational": bool(rational),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        if not 1 <= self.degree < 2**31:
+            raise ValueError(f"degree is {degree}; expected 1 or more")
 
 
 class Mesh:
@@ -76,6 +113,8 @@ class Mesh:
         line_positions: (c,) integers, or (k, m) for lines of ``m`` corners each (loose edges: m = 2).
         line_offsets: (k + 1,) integers, as ``face_offsets``; each line has at least 2 corners.
         points: (p,) integers: positions that are elements by themselves.
+        position_weights: (n,) numbers, taken as float32: the weight of each position in rational curves.
+        curves: free-form curves. A curve is written after the positions that it uses.
 
     Raises:
         ValueError: an array has a shape, an index or a size that does not fit. The message names the argument,
@@ -114,6 +153,8 @@ class Mesh:
         line_positions: npt.ArrayLike | None = None,
         line_offsets: npt.ArrayLike | None = None,
         points: npt.ArrayLike | None = None,
+        position_weights: npt.ArrayLike | None = None,
+        curves: Sequence[Curve] = (),
     ) -> None:
         self._of_file, self._materials, self._own = False, (), None
         self._data = _NOTHING.copy()
@@ -135,6 +176,10 @@ class Mesh:
             self._data["sharp_edges"] = _or_none(_pairs("sharp_edges", sharp_edges, len(rows)))
         if vertex_groups is not None:
             self._data["vertex_groups"] = _vertex_groups(vertex_groups, len(rows))
+        if position_weights is not None:
+            weights = _arrays.values("position_weights", position_weights, len(rows), "position")
+            self._data["position_weights"] = _or_none(weights)
+        self._data["curves"] = _curves_to_plain(curves, len(rows))
 
     @property
     def positions(self) -> Floats:
@@ -246,7 +291,7 @@ class Mesh:
 
     @property
     def position_weights(self) -> Floats | None:
-        """(n,) float32: rational weights, where a file has them."""
+        """(n,) float32: the weights of positions in rational curves, where there are any."""
         return self._data.get("position_weights")
 
     @property
@@ -324,9 +369,9 @@ class Mesh:
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """The free-form curves of a file."""
-        names = ("degree", "rational", "range", "control_points", "knots")
-        return tuple(Curve(*(curve[name] for name in names)) for curve in self._data["curves"])
+        """The free-form curves."""
+        names = ("degree", "range", "control_points", "knots", "rational")
+        return tuple(Curve(**{name: curve[name] for name in names}) for curve in self._data["curves"])
 
     @property
     def position_count(self) -> int:
@@ -509,6 +554,21 @@ def _curve_from_plain(plain: dict[str, Any]) -> dict[str, Any]:
     control_points = _arrays.view(plain["control_points"], np.uint32)
     knots = _arrays.view(plain["knots"], np.float32)
     return plain | {"range": tuple(plain["range"]), "control_points": control_points, "knots": knots}
+
+
+def _curves_to_plain(curves: Sequence[Curve], count: int) -> list[dict[str, Any]]:
+    """Curves of a mesh with ``count`` positions, each with the counts of what comes before it in a file."""
+    plain = []
+    before = 0
+    for number, curve in enumerate(curves):
+        if not isinstance(curve, Curve):
+            raise TypeError(f"curves[{number}] is of type {type(curve).__name__}; expected polyhaul.Curve")
+        points = _arrays.indices(f"curves[{number}].control_points", curve.control_points, count)
+        fields = {name: getattr(curve, name) for name in ("degree", "rational", "range", "knots")}
+        plain.append(fields | {"control_points": points, "at": (before, 0, 0, 0, 0, 0, number)})
+        # Its positions are written with it, those that come before them too.
+        before = max(before, int(points.max(initial=0)) + 1) if points.size else before
+    return plain
 
 
 #: A mesh without anything, as native code takes it. ``None`` stands for no elements.

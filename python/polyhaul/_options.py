@@ -83,8 +83,12 @@ class Limits:
     elements: int = 2**32 - 2
     #: The most files that one scene may refer to (10,000).
     files: int = 10_000
-    #: The largest file that a scene refers to, in bytes (64 MiB).
+    #: The largest file that a scene refers to, in bytes, plain where it is compressed (64 MiB).
     referenced_file_bytes: int = 64 << 20
+    #: The most plain bytes that a compressed source may come to (no limit).
+    decompressed_bytes: int = 2**64 - 1
+    #: The most plain bytes per compressed byte, looked at once 64 MiB came out (2,000).
+    decompressed_ratio: int = 2000
 
 
 def read_options(

@@ -213,7 +213,8 @@ class Scene:
         """Adds an object that shows ``mesh``. A mesh that is added more than once is stored once.
 
         The mesh of a file is added as one object, with the materials and the smoothing that the file gives to its
-        faces, without its object names and groups. Its arrays are shared, not copied.
+        faces, without its object names and groups. Its arrays are shared, not copied. An object of curves alone is
+        a ``g`` in the file, and not an ``o``.
 
         Args:
             mesh: what it shows. It is not copied.
@@ -235,6 +236,8 @@ class Scene:
         added = Object(name or f"Object{len(self._objects) + 1}", mesh)
         added.mesh_name = mesh_name or ""
         added.transform = transform
+        if mesh._data["curves"] and not mesh.face_count:
+            added.kind = "group"  # what Blender writes for curves
         if materials is not None:
             added.materials = [self._known(it) for it in materials]
             self._take(added.materials or ())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol, TypeAlias
+from urllib.parse import unquote
 
 
 class BinaryReader(Protocol):
@@ -25,6 +26,12 @@ class BinaryWriter(Protocol):
 #: What :func:`polyhaul.read` takes.
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryReader
 
+#: Gives the files that a scene refers to, by their names in the scene; ``None`` for what it does not have.
+Resolver: TypeAlias = Callable[[str], Source | None]
+
+#: What native code calls for such files.
+_Answer: TypeAlias = Callable[[str], dict[str, Any] | None]
+
 #: What :func:`polyhaul.write` takes.
 Target: TypeAlias = str | os.PathLike[str] | BinaryWriter
 
@@ -32,19 +39,73 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 @contextmanager
-def opened_source(source: Source) -> Iterator[dict[str, Any]]:
-    """The source as native code takes it, while it is open."""
-    if isinstance(source, str) and _URL.match(source):
+def opened_source(source: Source, argument: str = "source") -> Iterator[dict[str, Any]]:
+    """The source as native code takes it, while it is open. ``argument`` is what messages call it."""
+    if (path := _path(source)) is not None:
+        yield _plain_source(path=path, name=_shown(path))
+    elif isinstance(source, str):
         with _open_url(source, "rb") as file:
             yield _plain_source(read=file.read, name=source)
-    elif isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        yield _plain_source(path=path, name=_shown(path))
     elif callable(read := getattr(source, "read", None)):
-        _refuse_text("source", source, "rb")
+        _refuse_text(argument, source, "rb")
         yield _plain_source(read=read, name=_name(source))
     else:
-        yield _plain_source(memory=_bytes(source), name="memory")
+        yield _plain_source(memory=_bytes(source, argument), name="memory")
+
+
+@contextmanager
+def opened_resolver(resolver: Resolver | None, source: Source) -> Iterator[_Answer | None]:
+    """Who native code asks for the files that ``source`` refers to: ``resolver``, then the folder of a URL.
+
+    What is opened for an answer stays open until the next question.
+    """
+    if resolver is not None and not callable(resolver):
+        raise TypeError(f"resolver is of type {type(resolver).__name__}; expected a function, such as get of a dict")
+    url = source if isinstance(source, str) and _path(source) is None else None
+    with ExitStack() as opened:
+
+        def answer(name: str) -> dict[str, Any] | None:
+            opened.close()
+            given = None if resolver is None else resolver(name)
+            if given is not None:
+                plain = opened.enter_context(opened_source(given, f"what resolver({name!r}) returned"))
+            elif url is not None and (sibling := _sibling(url, name)) is not None:
+                try:
+                    plain = opened.enter_context(opened_source(sibling))
+                except OSError:  # as a library that is missing beside a path
+                    return None
+            else:
+                return None
+            # What has no path goes by the name that was asked for.
+            return plain if plain["path"] is not None else plain | {"name": ""}
+
+        yield None if resolver is None and url is None else answer
+
+
+def _sibling(url: str, name: str) -> str | None:
+    """The URL of what lies below the folder of another one.
+
+    Names come from files that may be hostile: they must not lead out of the folder, or mean something to fsspec.
+    """
+    first, chain, others = url.partition("::")
+    folder = re.split(r"[?#]", first)[0].rpartition("/")[0]
+    # Behind a scheme comes a host, unless it is that of an archive.
+    has_folder = not folder.endswith(":/") or chain or first.startswith("memory://")
+    parts = [part for part in name.replace("\\", "/").split("/") if part != "."]
+    if not has_folder or "" in parts or ".." in parts or re.search(r"[\x00-\x1f:?#%*{}\[\]]", name):
+        return None
+    return f"{folder}/{'/'.join(parts)}{chain}{others}"
+
+
+def _path(place: Any) -> str | bytes | None:
+    """The path that is meant, where one is: URLs of files are paths too."""
+    if not isinstance(place, str):
+        return os.fspath(place) if isinstance(place, os.PathLike) else None
+    if not _URL.match(place):
+        return place
+    match = re.match(r"file://(?:localhost)?(/.*)", place, re.IGNORECASE | re.DOTALL)
+    path = unquote(match[1]) if match and "::" not in place else None
+    return path[1:] if path and os.name == "nt" else path
 
 
 @contextmanager
@@ -52,12 +113,11 @@ def opened_target(target: Target, compression: str | None = None) -> Iterator[di
     """The target as native code takes it, while it is open."""
     if compression == "none" and _is_compressed_by_name(target):
         raise ValueError(f'compression is "none", and the name {target} says otherwise; give it another name')
-    if isinstance(target, str) and _URL.match(target):
+    if (path := _path(target)) is not None:
+        yield _plain_target(path=path, name=_shown(path))
+    elif isinstance(target, str):
         with _open_url(target, "wb") as file:
             yield _plain_target(write=file.write, name=target)
-    elif isinstance(target, str | os.PathLike):
-        path = os.fspath(target)
-        yield _plain_target(path=path, name=_shown(path))
     elif callable(write := getattr(target, "write", None)):
         _refuse_text("target", target, "wb")
         yield _plain_target(write=write, flush=getattr(target, "flush", None), name=_name(target))
@@ -79,12 +139,12 @@ def _plain_target(**given: Any) -> dict[str, Any]:
     return {"path": None, "write": None, "flush": None} | given
 
 
-def _bytes(source: Any) -> memoryview:
+def _bytes(source: Any, argument: str) -> memoryview:
     try:
         return memoryview(source).cast("B")
     except TypeError:
         expected = "a path, a URL, bytes or a binary file object"
-        raise TypeError(f"source is of type {type(source).__name__}; expected {expected}") from None
+        raise TypeError(f"{argument} is of type {type(source).__name__}; expected {expected}") from None
 
 
 def _refuse_text(argument: str, file: Any, mode: str) -> None:

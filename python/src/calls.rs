@@ -7,12 +7,12 @@ use crate::options::{Read, Write};
 use crate::report;
 use crate::scene::{SceneIn, scene_to_python};
 use crate::streams::{Callback, HostReader, HostWriter};
-use polyhaul::options::Codec;
-use polyhaul::{Input, Output};
+use polyhaul::options::Resolve;
+use polyhaul::{Input, Output, ReadOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::io::Cursor;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Where to read: what `python/polyhaul/_sources.py` made of the argument. One of the first three is there.
 #[derive(FromPyObject)]
@@ -42,10 +42,10 @@ pub(crate) fn read<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let mut options = options.options()?;
+    let reading = Reading::new(source, options)?;
     let loaded = job::run(py, progress, move |job| {
-        job.rule(&mut options.run, source.size());
-        let loaded = polyhaul::load(source.input(&job.caller), &options)?;
+        let (input, options) = reading.start(job);
+        let loaded = polyhaul::load(input, &options)?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;
@@ -64,7 +64,7 @@ pub(crate) fn write<'py>(
     let mut options = options.options()?;
     let scene = scene.scene()?;
     let done = job::run(py, progress, move |job| {
-        job.rule(&mut options.run, None);
+        job.rule(&mut options.run);
         let report = polyhaul::save(&scene, target.output(job)?, &options)?;
         job.complete(report.bytes_out);
         Ok(report)
@@ -83,11 +83,11 @@ pub(crate) fn convert<'py>(
     write: Write,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (mut read, mut write) = (read.options()?, write.options()?);
+    let (reading, mut write) = (Reading::new(source, read)?, write.options()?);
     let done = job::run(py, progress, move |job| {
-        job.rule(&mut read.run, source.size());
-        job.rule(&mut write.run, None);
-        let polyhaul::Loaded { scene, mut report } = polyhaul::load(source.input(&job.caller), &read)?;
+        let (input, read) = reading.start(job);
+        job.rule(&mut write.run);
+        let polyhaul::Loaded { scene, mut report } = polyhaul::load(input, &read)?;
         let output = target.output(job)?;
         report.extend(polyhaul::save(&scene, output, &write)?);
         job.complete(report.bytes_out);
@@ -104,10 +104,10 @@ pub(crate) fn info<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let mut options = options.options()?;
+    let reading = Reading::new(source, options)?;
     let (inventory, done) = job::run(py, progress, move |job| {
-        job.rule(&mut options.run, source.size());
-        let (inventory, report) = polyhaul::inspect::info(source.input(&job.caller), &options)?;
+        let (input, options) = reading.start(job);
+        let (inventory, report) = polyhaul::inspect::info(input, &options)?;
         job.complete(report.bytes_in);
         Ok((inventory, report))
     })?;
@@ -122,29 +122,53 @@ pub(crate) fn validate<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
-    let mut options = options.options()?;
+    let reading = Reading::new(source, options)?;
     let found = job::run(py, progress, move |job| {
-        job.rule(&mut options.run, source.size());
-        polyhaul::inspect::validate(source.input(&job.caller), &options)
+        let (input, options) = reading.start(job);
+        polyhaul::inspect::validate(input, &options)
     })?;
     let error = found.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
     Ok((found.valid, error, report::report(py, &found.report)?))
 }
 
-impl Source {
-    /// The bytes that will be read, where the library cannot know it: of memory that is not compressed.
-    fn size(&self) -> Option<u64> {
-        let bytes = self.memory.as_ref()?.as_ref();
-        Codec::of_content(bytes).is_none().then_some(bytes.len() as u64)
+/// What to read and how, before there is a job.
+struct Reading {
+    source: Source,
+    options: ReadOptions,
+    resolver: Option<Py<PyAny>>,
+}
+
+impl Reading {
+    fn new(source: Source, read: Read) -> PyResult<Reading> {
+        Ok(Reading { source, options: read.options()?, resolver: read.resolver })
     }
 
+    /// What the library takes, bound to a job.
+    fn start(self, job: &Job) -> (Input, ReadOptions) {
+        let Reading { source, mut options, resolver } = self;
+        job.rule(&mut options.run);
+        options.resolver = resolver.map(|function| resolve(&job.caller, function));
+        (source.input(&job.caller), options)
+    }
+}
+
+/// Asks `function(name)` for files: it returns a source, as a dict, or nothing.
+fn resolve(caller: &Caller, function: Py<PyAny>) -> Resolve {
+    let (caller, callback) = (caller.clone(), Callback::new(caller, function));
+    Resolve(Arc::new(move |name| {
+        let name = name.to_owned();
+        let source = callback.ask(move |function| function.call1((name,))?.extract::<Option<Source>>())?;
+        Ok(source.map(|source| source.input(&caller)))
+    }))
+}
+
+impl Source {
     /// What the library reads.
     fn input(self, caller: &Caller) -> Input {
         let Source { path, memory, read, name } = self;
         match (path, memory, read) {
             (Some(path), ..) => Input::Path(path),
-            // Read block by block, so that there is no second copy of it all.
-            (_, Some(bytes), _) => Input::Reader(Box::new(Cursor::new(bytes)), name),
+            (_, Some(bytes), _) => Input::Shared(Arc::new(bytes), name),
             (.., Some(read)) => Input::Reader(Box::new(HostReader(Callback::new(caller, read))), name),
             _ => Input::Memory(Vec::new(), name),
         }

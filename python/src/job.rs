@@ -60,12 +60,11 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Makes the library's options obey this job, of which the size in bytes may be known.
-    pub(crate) fn rule(&self, options: &mut RunOptions, size: Option<u64>) {
+    /// Makes the library's options obey this job.
+    pub(crate) fn rule(&self, options: &mut RunOptions) {
         options.cancel = self.cancel.clone();
         let meter = self.meter.clone();
-        meter.total.store(size.unwrap_or(Meter::UNKNOWN), Ordering::Relaxed);
-        options.progress = Some(Progress(Arc::new(move |done, total| meter.set(done, total.or(size)))));
+        options.progress = Some(Progress(Arc::new(move |done, total| meter.set(done, total))));
     }
 
     /// Says that all is done: `bytes` of them, where no total was known.

@@ -23,7 +23,9 @@ pub(crate) struct Read {
     strict: bool,
     allow_outside: bool,
     load_materials: bool,
-    limits: [u64; 5],
+    limits: [u64; 7],
+    /// Asked by name for the files that the scene refers to, where there is one.
+    pub(crate) resolver: Option<Py<PyAny>>,
 }
 
 /// How to write.
@@ -78,17 +80,27 @@ impl Run {
 }
 
 impl Read {
-    /// As the library takes them.
+    /// As the library takes them, without the resolver: that needs a job.
     pub(crate) fn options(&self) -> PyResult<ReadOptions> {
-        let [line_bytes, name_bytes, elements, files, referenced_file_bytes] = self.limits;
+        let [line_bytes, name_bytes, elements, files, referenced_file_bytes, decompressed_bytes, decompressed_ratio] =
+            self.limits;
         Ok(ReadOptions {
             format: self.run.format()?,
             run: self.run.options(),
             on_error: if self.warn { OnError::Warn } else { OnError::Raise },
             strict: self.strict,
-            limits: Limits { line_bytes, name_bytes, elements, files, referenced_file_bytes },
+            limits: Limits {
+                line_bytes,
+                name_bytes,
+                elements,
+                files,
+                referenced_file_bytes,
+                decompressed_bytes,
+                decompressed_ratio,
+            },
             allow_outside: self.allow_outside,
             load_materials: self.load_materials,
+            resolver: None,
         })
     }
 }

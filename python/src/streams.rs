@@ -27,7 +27,7 @@ impl Callback {
     }
 
     /// Calls `task` with the function, on the caller's thread.
-    fn ask<T: Send + 'static>(
+    pub(crate) fn ask<T: Send + 'static>(
         &self,
         task: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T> + Send + 'static,
     ) -> io::Result<T> {

@@ -161,6 +161,31 @@ def test_the_bytes_are_those_of_blender(name: str) -> None:
         assert difference(written(scene, threads, OPTIONS[name]), expected) is None, threads
 
 
+def splines(path: Path) -> polyhaul.Scene:
+    """The curves of a file, each spline as an object."""
+    with np.load(path) as file:
+        data = {name: file[name] for name in file.files}
+    scene = polyhaul.Scene()
+    starts = np.concatenate([[0], np.cumsum(data["curve_splines"][:, 1])])
+    for start, (owner, count, order, cyclic, endpoint) in zip(starts, data["curve_splines"].tolist(), strict=False):
+        degree = order - 1
+        points = [*range(count), *range(degree if cyclic else 0)]
+        last = len(points) - order + 1
+        clamped = [0] * order + list(range(1, last)) + [last] * order
+        knots = clamped if endpoint else list(range(len(points) + order))
+        curve = polyhaul.Curve(degree, (knots[degree], knots[len(points)]), control_points=points, knots=knots)
+        mesh = polyhaul.Mesh(data["curve_points"][start : start + count, :3], curves=[curve])
+        scene.add(mesh, name=str(data["curve_object_name"][owner]), transform=data["curve_matrix_world"][owner])
+    return scene
+
+
+def test_curves_are_those_of_blender() -> None:
+    scene = splines(FOLDER / "opt_curves_as_nurbs.npz")
+    expected = without_header(golden("opt_curves_as_nurbs"))
+    for threads in (1, 2, 7):
+        assert difference(written(scene, threads, {}), expected) is None
+
+
 def test_every_file_of_the_folder_is_tested() -> None:
     tested = set(OPTIONS) | {"opt_colors", "opt_curves_as_nurbs", "opt_curves_as_mesh", "opt_triangulated"}
     assert {path.name.split(".")[0] for path in FOLDER.glob("*.obj*")} == tested

@@ -13,7 +13,8 @@ import polyhaul
 import pytest
 from conftest import CUBE, LIBRARY, REPOSITORY
 
-PAGES = [REPOSITORY / "python" / "README.md", *sorted((REPOSITORY / "docs" / "guide").glob("*.md"))]
+GUIDE = REPOSITORY / "docs" / "guide"
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "python" / "README.md", *sorted(GUIDE.glob("*.md"))]
 
 
 def blocks(page: Path) -> list[tuple[int, str]]:
@@ -23,7 +24,7 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     return [(text[: it.start(1)].count("\n"), it[1]) for it in found]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_examples_of_pages_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("scene", "in"):

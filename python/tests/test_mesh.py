@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import re
 from typing import Any
@@ -121,6 +122,32 @@ def test_smooth_may_be_one_for_all() -> None:
     np.testing.assert_array_equal(mesh(smooth=True).smooth, [True, True])
     np.testing.assert_array_equal(mesh(smooth=[1, 0]).smooth, [True, False])
     np.testing.assert_array_equal(mesh(smooth=np.array([1, 0], np.uint8)).smooth, [True, False])
+
+
+def test_curves_are_written_and_read_again() -> None:
+    positions = [[0, 0, 0], [1, 2, 0], [2, 0, 0], [3, 1, 0]]
+    first = polyhaul.Curve(2, (0, 1), control_points=[0, 1, 2], knots=[0, 0, 0, 1, 1, 1])
+    second = polyhaul.Curve(1, (0, 1), control_points=[3, 0], knots=[0, 0, 1, 1], rational=True)
+    target = io.BytesIO()
+    polyhaul.write(polyhaul.Mesh(positions, curves=[first, second], position_weights=[1, 2, 3, 4]), target)
+    mesh = polyhaul.read(target.getvalue()).meshes[0]
+    assert [(curve.degree, curve.rational, curve.range) for curve in mesh.curves] == [
+        (2, False, (0.0, 1.0)),
+        (1, True, (0.0, 1.0)),
+    ]
+    assert [curve.control_points.tolist() for curve in mesh.curves] == [[0, 1, 2], [3, 0]]
+    assert mesh.curves[0].knots.tolist() == [0, 0, 0, 1, 1, 1]
+    assert mesh.position_weights is not None and mesh.position_weights.tolist() == [1, 2, 3, 4]
+
+
+def test_curves_that_make_no_sense() -> None:
+    curve = polyhaul.Curve(1, (0, 1), control_points=[0, 9], knots=[0, 1])
+    with pytest.raises(ValueError, match=r"curves\[0\].control_points\[1\] is 9; expected an index from 0 to 1"):
+        polyhaul.Mesh([[0, 0, 0], [1, 0, 0]], curves=[curve])
+    with pytest.raises(TypeError, match=r"curves\[0\] is of type int"):
+        polyhaul.Mesh([[0, 0, 0]], curves=[7])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="degree is 0"):
+        polyhaul.Curve(0, (0, 1), control_points=[0], knots=[0])
 
 
 def test_vertex_groups_as_a_dict_or_as_columns() -> None:

@@ -224,7 +224,7 @@ def test_a_name_says_the_format(tmp_path: Path) -> None:
 
 def test_urls_go_through_fsspec(cube: Path) -> None:
     pytest.importorskip("fsspec")
-    scene = polyhaul.read(f"file://{cube}")
+    scene = polyhaul.read(cube.as_uri())
     assert len(scene.objects) == 2
     polyhaul.write(scene, "memory://folder/x.obj")
     assert polyhaul.read("memory://folder/x.obj").meshes[0].face_count == 3

@@ -53,6 +53,7 @@ use model::Scene;
 use open::Opened;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where a scene is read from.
 #[non_exhaustive]
@@ -63,6 +64,9 @@ pub enum Input {
     Stdin,
     /// Bytes in memory, and the name that messages use.
     Memory(Vec<u8>, String),
+    /// Bytes in the memory of somebody else, which are not copied, and the name that messages use. They must not change
+    /// meanwhile.
+    Shared(Arc<dyn AsRef<[u8]> + Send + Sync>, String),
     /// Any reader, and the name that messages use.
     Reader(Box<dyn std::io::Read + Send>, String),
 }

@@ -5,6 +5,7 @@
 
 use crate::Input;
 use crate::error::{Diagnostic, Error, Place, Result};
+use crate::model::Array;
 use crate::options::{Cancel, Codec, Progress, ReadOptions};
 use crate::pipeline::read::{Garbage, ask, read_part};
 use crate::warnings::Warnings;
@@ -32,6 +33,7 @@ impl Opened {
             }
             Input::Stdin => (Source::stdin().map_err(|e| Error::io("opening", "standard input", e))?, None),
             Input::Memory(bytes, name) => (Source::named_memory(bytes, name), None),
+            Input::Shared(owner, name) => (Source::named_memory(Array::shared(owner), name), None),
             Input::Reader(reader, name) => (Source::reader(reader, name), None),
         };
         Ok(Opened { source, path })
@@ -192,5 +194,23 @@ fn read_all(
         if end as u64 > most_bytes {
             return Ok(None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_read_where_it_is_and_given_back() {
+        let bytes = Arc::new(b"v 0 0 0\n".to_vec());
+        let opened = Opened::new(Input::Shared(bytes.clone(), "x.obj".into())).unwrap();
+        assert!(opened.source.is_positioned());
+        assert_eq!((opened.name(), opened.path(), Arc::strong_count(&bytes)), ("x.obj", None, 2));
+        let opened = opened.kept(&Cancel::default()).unwrap();
+        let plain = opened.plain(&ReadOptions::default()).unwrap();
+        assert_eq!(plain.read_all(100, &Cancel::default(), "a test").unwrap().as_deref(), Some(&bytes[..]));
+        drop((opened, plain));
+        assert_eq!(Arc::strong_count(&bytes), 1);
     }
 }

@@ -21,8 +21,9 @@ impl Format {
     /// The format that a file name's extension names; that of a codec (`.gz`, `.zst`, `.lz4`) may
     /// follow it.
     pub fn of_path(path: &Path) -> Option<Format> {
-        let name = path.file_name()?.to_str()?;
-        let plain = Codec::of_name(name).map_or(name, |(_, plain)| plain);
+        // Only the end counts: what is no UTF-8 may stand before it.
+        let name = path.file_name()?.to_string_lossy();
+        let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
         match Path::new(plain).extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "obj" => Some(Format::Obj),
             _ => None,
@@ -33,10 +34,8 @@ impl Format {
     /// one is taken for OBJ, the only text format there is.
     pub(crate) fn of_source(path: Option<&Path>, name: &str) -> Result<Format> {
         let by_name = path.unwrap_or(Path::new(name));
-        let plain = path.map(|path| match path.to_str().and_then(Codec::of_name) {
-            Some((_, plain)) => Path::new(plain),
-            None => path,
-        });
+        let shown = path.map(Path::to_string_lossy);
+        let plain = shown.as_ref().map(|shown| Path::new(Codec::of_name(shown).map_or(&**shown, |(_, plain)| plain)));
         match (Format::of_path(by_name), plain.and_then(Path::extension)) {
             (Some(format), _) => Ok(format),
             (None, None) => Ok(Format::Obj),
@@ -47,5 +46,23 @@ impl Format {
                     .with_hint("say the format with --from obj, or rename the file; .obj is read"))
             }
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn names_need_not_be_text() {
+        let path = |name: &'static [u8]| Path::new(OsStr::from_bytes(name));
+        for name in [&b"a\xff.obj"[..], b"\xff.OBJ.gz", b"\xff/a.obj"] {
+            assert_eq!(Format::of_path(path(name)), Some(Format::Obj));
+            assert_eq!(Format::of_source(Some(path(name)), "").ok(), Some(Format::Obj));
+        }
+        assert_eq!(Format::of_path(path(b"a.ob\xff")), None);
+        assert!(Format::of_source(Some(path(b"a.ob\xff")), "").is_err());
     }
 }
