@@ -50,7 +50,10 @@ pub struct ReadOptions {
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Resolve(pub Arc<dyn Fn(&str) -> std::io::Result<Option<crate::Input>> + Send + Sync>);
+pub struct Resolve(pub Arc<dyn Fn(&str) -> Resolved + Send + Sync>);
+
+/// What a [`Resolve`] answers: what is to be read for a name, or `None` for a name that is not its business.
+pub type Resolved = std::io::Result<Option<crate::Input>>;
 
 /// What reading does when data breaks the rules of its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
