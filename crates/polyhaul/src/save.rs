@@ -93,7 +93,10 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
         Cow::Borrowed(scene) => copy::scene(scene)?,
     };
     let obj = &options.obj;
-    scene.objects = obj::objects(&scene)?.into_owned();
+    // Each mesh of a scene without objects is one.
+    if let Cow::Owned(objects) = obj::objects(&scene)? {
+        scene.objects = objects;
+    }
     let flags = obj::evaluated_meshes(&scene, &scene.objects)?;
     for object in &mut scene.objects {
         if flags[object.mesh] {
