@@ -274,7 +274,7 @@ impl<'p> IndexLine<'p> {
 }
 
 /// See [`Page::index_line`].
-#[inline]
+#[inline(always)]
 pub(super) fn index_line<const K: usize>(
     page: &mut Page<'_>,
     line: &IndexLine<'_>,
@@ -282,7 +282,7 @@ pub(super) fn index_line<const K: usize>(
 ) {
     let count = corners.len();
     if line.max_bytes(count, K).saturating_add(SLACK) > page.room() {
-        let written = index_line_if_it_fits(page.rest(), line, corners);
+        let written = index_line_if_it_fits(page.rest(), line, &mut corners.take(count));
         return page.accept(written);
     }
     // SAFETY: the room was counted above; `take` holds the iterator to the length it gave.
@@ -295,17 +295,17 @@ pub(super) fn index_line<const K: usize>(
     }
 }
 
-/// One line near the end of the page, index by index.
+/// One line near the end of the page, index by index. The iterator is a `dyn` one so that the one
+/// place which is left that calls `next` has it inline.
 #[cold]
 #[inline(never)]
 fn index_line_if_it_fits<const K: usize>(
     mut page: Page<'_>,
     line: &IndexLine<'_>,
-    corners: impl ExactSizeIterator<Item = [u32; K]>,
+    corners: &mut dyn Iterator<Item = [u32; K]>,
 ) -> Option<usize> {
-    let count = corners.len();
     page.bytes(line.prefix.text);
-    for indices in corners.take(count) {
+    for indices in corners {
         page.byte(b' ');
         for (place, index) in indices.into_iter().enumerate() {
             if place > 0 {

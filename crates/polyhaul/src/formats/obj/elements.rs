@@ -178,32 +178,33 @@ impl<'a> CornerForms<'a> {
         CornerForms { add, joined, position_normal, keyword }
     }
 
-    /// Writes the line of an element whose corners all have the indices that are asked for: position,
-    /// uv, normal. `false` where it does not fit.
+    /// Writes the line of an element of `count` corners, which all have a position, a uv and a normal,
+    /// or none has. `false` where it does not fit.
     #[inline]
     pub(super) fn complete(
         &self,
         page: &mut Page<'_>,
-        has_uvs: bool,
-        has_normals: bool,
-        corners: impl ExactSizeIterator<Item = [u32; 3]>,
+        count: usize,
+        position: impl Fn(usize) -> u32,
+        uv: Option<impl Fn(usize) -> u32>,
+        normal: Option<impl Fn(usize) -> u32>,
     ) -> bool {
         let [add, add_uv, add_normal] = self.add;
         let before = page.len();
-        match (has_uvs, has_normals) {
-            (false, false) => page.index_line(&self.joined, corners.map(|[i, ..]| [i.wrapping_add(add)])),
-            (true, false) => {
-                let corner = |[i, u, _]: [u32; 3]| [i.wrapping_add(add), u.wrapping_add(add_uv)];
-                page.index_line(&self.joined, corners.map(corner));
+        let position = |at| position(at).wrapping_add(add);
+        let (joined, corners) = (&self.joined, 0..count);
+        match (uv, normal) {
+            (None, None) => page.index_line(joined, corners.map(|at| [position(at)])),
+            (Some(uv), None) => {
+                page.index_line(joined, corners.map(|at| [position(at), uv(at).wrapping_add(add_uv)]));
             }
-            (false, true) => {
-                let corner = |[i, _, n]: [u32; 3]| [i.wrapping_add(add), n.wrapping_add(add_normal)];
+            (None, Some(normal)) => {
+                let corner = |at| [position(at), normal(at).wrapping_add(add_normal)];
                 page.index_line(&self.position_normal, corners.map(corner));
             }
-            (true, true) => {
-                let corner =
-                    |[i, u, n]: [u32; 3]| [i.wrapping_add(add), u.wrapping_add(add_uv), n.wrapping_add(add_normal)];
-                page.index_line(&self.joined, corners.map(corner));
+            (Some(uv), Some(normal)) => {
+                let corner = |at| [position(at), uv(at).wrapping_add(add_uv), normal(at).wrapping_add(add_normal)];
+                page.index_line(joined, corners.map(corner));
             }
         }
         fitted(page, before)
@@ -216,10 +217,8 @@ impl<'a> CornerForms<'a> {
         let (Some(has_uvs), Some(has_normals)) = (present(uvs), present(normals)) else {
             return page.whole(|page| self.mixed(page, positions, uvs, normals));
         };
-        let of = |stream: &[u32], corner: usize| stream.get(corner).copied().unwrap_or(NONE);
-        let corners = positions.iter().enumerate();
-        let corners = corners.map(|(corner, &position)| [position, of(uvs, corner), of(normals, corner)]);
-        self.complete(page, has_uvs, has_normals, corners)
+        let (uvs, normals) = (has_uvs.then_some(of(uvs)), has_normals.then_some(of(normals)));
+        self.complete(page, positions.len(), of(positions), uvs, normals)
     }
 
     /// Corners that do not all have the same indices.
@@ -243,6 +242,12 @@ impl<'a> CornerForms<'a> {
         }
         page.byte(b'\n');
     }
+}
+
+/// What corners have in a stream.
+#[inline]
+fn of(stream: &[u32]) -> impl Fn(usize) -> u32 {
+    |corner| stream.get(corner).copied().unwrap_or(NONE)
 }
 
 /// Whether a line was written since `before`; what did not fit is forgotten.

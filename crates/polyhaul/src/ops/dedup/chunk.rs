@@ -2,7 +2,7 @@
 //!
 //! Nothing here looks beyond its chunk. What becomes of the keys is in `super::part`.
 
-use super::{AHEAD, Items, Key, prefetch};
+use super::{AHEAD, BATCH, Items, Key, prefetch};
 use crate::error::{Error, Result};
 use crate::model::NONE;
 
@@ -32,8 +32,8 @@ pub(super) struct Finder {
     new: Vec<u16>,
     /// By hash: a key and the first item that has it.
     seen: Vec<(u64, u32)>,
-    keys: Vec<u64>,
-    offsets: Vec<u16>,
+    pub(super) keys: Vec<u64>,
+    pub(super) offsets: Vec<u16>,
 }
 
 impl Finder {
@@ -85,23 +85,26 @@ impl Finder {
         self.seen.fill((0, NONE));
         resize(&mut self.keys, self.new.len())?;
         resize(&mut self.offsets, self.new.len())?;
-        let mut count = 0;
-        for &offset in &self.new {
-            let place = usize::from(offset);
-            let item = (start + place) as u32;
-            match items.key(start + place) {
-                Key::Skip => of_item[place] = NONE,
-                Key::Alone => {}
-                Key::Value(key) => {
-                    let key = mix(key);
-                    let seen = &mut self.seen[key as usize % SEEN];
-                    if seen.0 == key && seen.1 != NONE {
-                        of_item[place] = seen.1;
-                    } else {
-                        *seen = (key, item);
-                        self.keys[count] = key;
-                        self.offsets[count] = offset;
-                        count += 1;
+        let (mut count, mut batch) = (0, [Key::Skip; BATCH]);
+        for offsets in self.new.chunks(BATCH) {
+            items.keys(start, offsets, &mut batch);
+            for (&offset, &key) in offsets.iter().zip(&batch) {
+                let place = usize::from(offset);
+                let item = (start + place) as u32;
+                match key {
+                    Key::Skip => of_item[place] = NONE,
+                    Key::Alone => {}
+                    Key::Value(key) => {
+                        let key = mix(key);
+                        let seen = &mut self.seen[key as usize % SEEN];
+                        if seen.0 == key && seen.1 != NONE {
+                            of_item[place] = seen.1;
+                        } else {
+                            *seen = (key, item);
+                            self.keys[count] = key;
+                            self.offsets[count] = offset;
+                            count += 1;
+                        }
                     }
                 }
             }

@@ -23,6 +23,8 @@ use part::Part;
 
 /// Items per word of marks.
 const WORD: usize = u32::BITS as usize;
+/// Items whose keys are asked for at a time, so that they are made with vectors.
+pub(crate) const BATCH: usize = 64;
 const MAX_ITEMS: usize = (1 << 31) - 1;
 /// How many items ahead memory is asked for: with it, finding recent uvs takes 2.2 ns each in place of 3.4.
 const AHEAD: usize = 128;
@@ -42,8 +44,8 @@ pub(crate) enum Key {
 pub(crate) trait Items: Sync {
     /// How many items there are.
     fn len(&self) -> usize;
-    /// The value of an item.
-    fn key(&self, item: usize) -> Key;
+    /// The values of the items `start + offsets[i]`, as many as there are offsets, at most [`BATCH`].
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]);
     /// A place whose items are often equal, as the vertex of a corner.
     fn hint(&self, item: usize) -> usize;
     /// How many places there are; 0 for no hints.
@@ -63,15 +65,17 @@ pub(crate) struct Unique {
     pub of_item: Vec<u32>,
 }
 
-/// Finds equal values; keeps the memory of small runs for the next one.
+/// Finds equal values. What a run of one chunk takes, up to 2.6 MiB, is kept for the next one.
 ///
 /// A run takes, beyond the result, a quarter of a byte per item and 10 bytes per key that is not found
 /// among recent ones, and up to 1.2 MiB per thread. Keys made to fall into one part take up to 44 bytes more.
 /// Time is linear, whatever the values are.
 #[derive(Default)]
 pub(crate) struct Dedup {
-    chunks: Vec<Chunk>,
     marks: Marks,
+    /// For values of a single chunk.
+    finder: Finder,
+    part: Part,
 }
 
 /// Which items are the first with their value.
@@ -102,9 +106,13 @@ impl Dedup {
                 format!("at most {MAX_ITEMS} values can be compared, not {count}"),
             ));
         }
-        let found = self.find(items, threads, cancel, out);
-        // Before more memory is asked for.
-        self.chunks.truncate(usize::from(count <= CHUNK));
+        room(&mut out.of_item, count, "numbers of values")?;
+        room(&mut self.marks.words, count.div_ceil(WORD), "marks of values")?;
+        room(&mut self.marks.before, count.div_ceil(WORD), "marks of values")?;
+        let found = match count <= CHUNK {
+            true => self.find_in_one(items, cancel, out),
+            false => self.find(items, threads, cancel, out),
+        };
         let result = found.and_then(|()| self.number(threads, cancel, out));
         if count > CHUNK {
             *self = Dedup::default();
@@ -112,28 +120,41 @@ impl Dedup {
         result
     }
 
+    /// As [`Dedup::find`], of a single chunk: on this thread, in memory that is kept.
+    fn find_in_one(&mut self, items: &impl Items, cancel: &Cancel, out: &mut Unique) -> Result<()> {
+        if cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        if out.of_item.is_empty() {
+            return Ok(());
+        }
+        self.finder.find(items, 0, &mut out.of_item)?;
+        self.part.take(&mut self.finder)?;
+        self.part.merge(1, as_atomics(&mut out.of_item))?;
+        mark(&mut self.marks.words, 0, &out.of_item);
+        Ok(())
+    }
+
     /// Marks the first item of each value. The others get an item like them: one earlier in their
     /// chunk, or the first of all.
     fn find(&mut self, items: &impl Items, threads: usize, cancel: &Cancel, out: &mut Unique) -> Result<()> {
-        let count = items.len();
-        room(&mut out.of_item, count, "numbers of values")?;
-        room(&mut self.marks.words, count.div_ceil(WORD), "marks of values")?;
-        room(&mut self.marks.before, count.div_ceil(WORD), "marks of values")?;
-        let chunks = count.div_ceil(CHUNK);
-        self.chunks.try_reserve(chunks).map_err(|_| Error::memory("chunks of values"))?;
-        self.chunks.resize_with(chunks, Chunk::default);
+        let mut chunks = Vec::new();
+        let count = items.len().div_ceil(CHUNK);
+        chunks.try_reserve_exact(count).map_err(|_| Error::memory("chunks of values"))?;
+        chunks.resize_with(count, Chunk::default);
 
         let parts = parts(items);
-        let places = self.chunks.iter_mut().zip(out.of_item.chunks_mut(CHUNK)).enumerate();
+        let places = chunks.iter_mut().zip(out.of_item.chunks_mut(CHUNK)).enumerate();
         try_for_each_item(threads, cancel, places, Finder::default, |finder, (index, (chunk, of_item))| {
             finder.find(items, index * CHUNK, of_item)?;
             finder.sort_into(chunk, parts)
         })?;
         let of_item = as_atomics(&mut out.of_item);
         try_for_each_item(threads, cancel, 0..parts, Part::default, |part, index| {
-            part.gather(&self.chunks, index)?;
+            part.gather(&chunks, index)?;
             part.merge(parts, of_item)
         })?;
+        drop(chunks);
         let places = self.marks.words.chunks_mut(CHUNK / WORD).zip(out.of_item.chunks(CHUNK)).enumerate();
         try_for_each_item(
             threads,

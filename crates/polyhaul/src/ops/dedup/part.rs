@@ -1,6 +1,6 @@
 //! The keys of all chunks whose hashes begin alike: equal ones are found with a table.
 
-use super::chunk::{CHUNK, Chunk};
+use super::chunk::{CHUNK, Chunk, Finder};
 use super::prefetch;
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -36,6 +36,15 @@ impl Part {
             self.keys.extend_from_slice(&chunk.keys[range(chunk)]);
             self.items.extend(chunk.offsets[range(chunk)].iter().map(|&offset| start + u32::from(offset)));
         }
+        Ok(())
+    }
+
+    /// Takes all keys that were found in the only chunk.
+    pub(super) fn take(&mut self, finder: &mut Finder) -> Result<()> {
+        std::mem::swap(&mut self.keys, &mut finder.keys);
+        self.items.clear();
+        self.items.try_reserve_exact(finder.offsets.len()).map_err(memory)?;
+        self.items.extend(finder.offsets.iter().map(|&offset| u32::from(offset)));
         Ok(())
     }
 

@@ -105,16 +105,14 @@ impl<'a> FaceWriter<'a> {
             return self.face_with_gaps(page, face, corners);
         }
         let Numbers { uvs, normals, .. } = &self.prepared.numbers;
-        let (has_uvs, has_normals) = (!uvs.first.is_empty(), !normals.first.is_empty());
         let Range { start, end } = self.corners(face);
-        let corner = |at: usize| {
-            // The first corner of a mirrored face stays the first.
-            let corner = if self.prepared.frame.is_mirrored && at > 0 { end - at } else { start + at };
-            let uv = if has_uvs { self.uvs.number(&uvs.of_item, face, corner) } else { NONE };
-            let normal = if has_normals { self.normals.number(&normals.of_item, face, corner) } else { NONE };
-            [self.corner_positions[corner], uv, normal]
-        };
-        self.forms.complete(page, has_uvs, has_normals, (0..end - start).map(corner))
+        // The first corner of a mirrored face stays the first.
+        let corner = |at: usize| if self.prepared.frame.is_mirrored && at > 0 { end - at } else { start + at };
+        let position = |at| self.corner_positions[corner(at)];
+        let uv = |at| self.uvs.number(&uvs.of_item, face, corner(at));
+        let normal = |at| self.normals.number(&normals.of_item, face, corner(at));
+        let (has_uvs, has_normals) = (!uvs.first.is_empty(), !normals.first.is_empty());
+        self.forms.complete(page, end - start, position, has_uvs.then_some(uv), has_normals.then_some(normal))
     }
 
     /// As [`FaceWriter::face`], of corners that need not all have a uv and a normal.

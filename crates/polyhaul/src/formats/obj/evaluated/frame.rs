@@ -6,10 +6,14 @@
 
 use crate::error::Result;
 use crate::model::{Axes, Object};
+use crate::ops::dedup::BATCH;
 use crate::ops::{UNMOVED, axes_matrix};
 use crate::options::ObjOptions;
 
 type Matrix = [[f32; 3]; 3];
+
+/// Vectors that are worked on side by side: all x, all y, all z.
+pub(super) type Lanes = [[f32; BATCH]; 3];
 
 /// An object's transform, the file's axes and the scale in one.
 #[derive(Clone, Copy, Debug)]
@@ -47,17 +51,19 @@ impl Frame {
         self.normal_rows.as_flattened().iter().all(|entry| entry.abs() < limit)
     }
 
-    /// A normal of the object in the file, before it is rounded: of unit length or zero.
+    /// Normals of the object in the file, before they are rounded: of unit length or zero.
     #[inline]
-    pub(super) fn normal(&self, normal: [f32; 3]) -> [f32; 3] {
-        let turned = times(&self.normal_rows, normal);
-        let [x, y, z] = turned;
-        let square = x * x + y * y + z * z;
-        if square > 1e-35 {
+    pub(super) fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut Lanes) {
+        let [xs, ys, zs] = lanes;
+        for item in 0..BATCH {
+            [xs[item], ys[item], zs[item]] = normals[item];
+        }
+        for item in 0..BATCH {
+            let [x, y, z] = times(&self.normal_rows, [xs[item], ys[item], zs[item]]);
+            let square = x * x + y * y + z * z;
             let length = square.sqrt();
-            turned.map(|part| part / length)
-        } else {
-            [0.0; 3]
+            let unit = |part: f32| if square > 1e-35 { part / length } else { 0.0 };
+            (xs[item], ys[item], zs[item]) = (unit(x), unit(y), unit(z));
         }
     }
 }
@@ -78,4 +84,29 @@ fn inverse_transposed(rows: &Matrix) -> (Matrix, f32) {
     let determinant = rows[0][0] * cofactors[0][0] + (rows[1][0] * cofactors[1][0] + rows[2][0] * cofactors[2][0]);
     let factor = 1.0 / determinant;
     (cofactors.map(|row| row.map(|cofactor| cofactor * factor)), determinant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normals_are_turned_each_for_itself() {
+        let transform = [[2.0, 1.0, 0.0, 5.0], [0.0, -1.0, 0.5, 6.0], [1.0, 0.0, 3.0, 7.0], [0.0, 0.0, 0.0, 1.0]];
+        let object = Object { transform: Some(transform), ..Object::default() };
+        let frame = Frame::new(&object, Axes::BLENDER, &ObjOptions::default()).unwrap();
+        let odd = [0.0, -0.0, 1.0, -0.3, 1e-20, 3e30, f32::INFINITY, f32::NAN];
+        let normals: [[f32; 3]; BATCH] = std::array::from_fn(|i| [odd[i % 8], odd[i / 8], odd[(i + 3) % 7]]);
+        let mut lanes = [[0.0; BATCH]; 3];
+        frame.normals(&normals, &mut lanes);
+        for (item, normal) in normals.iter().enumerate() {
+            let turned = times(&frame.normal_rows, *normal);
+            let [x, y, z] = turned;
+            let square = x * x + y * y + z * z;
+            let wanted = if square > 1e-35 { turned.map(|part| part / square.sqrt()) } else { [0.0; 3] };
+            let [xs, ys, zs] = &lanes;
+            let bits = |part: f32| if part.is_nan() { u32::MAX } else { part.to_bits() };
+            assert_eq!([xs[item], ys[item], zs[item]].map(bits), wanted.map(bits), "{normal:?}");
+        }
+    }
 }

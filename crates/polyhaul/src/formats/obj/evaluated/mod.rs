@@ -8,7 +8,8 @@
 //! bytes of memory per corner for uvs and normals each.
 //!
 //! `frame`: where an object stands. `values`: uvs and normals. `prepare`: numbers and orders.
-//! `smoothing`: smoothing groups. `pages`: the plan of a window. `faces`: faces and their state lines.
+//! `smoothing`: smoothing groups. `pages`: which text stands in which page. `faces`: faces and their
+//! state lines.
 
 mod faces;
 mod frame;
@@ -33,8 +34,8 @@ use prepare::{Numbers, Prepared, Preparing};
 const LARGE: usize = 1 << 17;
 /// The weight of a page of small objects: about as much text as other pages have.
 const PAGE: usize = 1 << 13;
-/// What a page takes in memory for each unit of weight: text and numbers.
-const UNIT_BYTES: usize = 96;
+/// What a page takes in memory for each unit of weight: text, numbers, and what finds equal values.
+const UNIT_BYTES: usize = 128;
 
 /// For each mesh, whether it is written as evaluated ones are: all objects that show it are then.
 pub(crate) fn evaluated_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {

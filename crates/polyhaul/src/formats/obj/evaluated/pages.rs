@@ -110,7 +110,7 @@ impl ObjectText<'_> {
         if mesh.position_weights.is_empty() && !self.text.has_colors(mesh) {
             let digits = self.text.options.position_digits;
             let positions = mesh.positions.as_slice();
-            return in_batches(out, b"v ", digits, range, |index| frame.position(positions[index]));
+            return in_batches(out, b"v ", digits, range, |index| frame.position(positions[index]), |_| {});
         }
         range
             .into_iter()
@@ -119,33 +119,34 @@ impl ObjectText<'_> {
 
     fn normals(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
         let normals = self.prepared.normal_values(self.text);
-        let value = |item: u32| normals.attribute.value(item as usize).unwrap_or_default();
+        let first = self.prepared.numbers.normals.first.as_slice();
+        let value = |index: usize| normals.attribute.value(first[index] as usize).unwrap_or_default();
         let digits = self.text.options.normal_digits;
-        in_batches(out, b"vn ", digits, range, |index| {
-            normals.written(value(self.prepared.numbers.normals.first[index]))
-        })
+        in_batches(out, b"vn ", digits, range, value, |batch| normals.write(batch))
     }
 
     fn uvs(&self, range: Range<usize>, out: &mut Out) -> Result<()> {
         let uvs = self.prepared.uv_values();
         let value = |index: usize| uvs.value(self.prepared.numbers.uvs.first[index] as usize).unwrap_or_default();
-        in_batches(out, b"vt ", self.text.options.uv_digits, range, value)
+        in_batches(out, b"vt ", self.text.options.uv_digits, range, value, |_| {})
     }
 }
 
-/// A line for each row that `row` makes.
+/// A line for each row that `row` makes and `finish` finishes, some at a time.
 fn in_batches<const N: usize>(
     out: &mut Out,
     prefix: &[u8],
     digits: Digits,
     range: Range<usize>,
     row: impl Fn(usize) -> [f32; N],
+    finish: impl Fn(&mut [[f32; N]]),
 ) -> Result<()> {
     let mut batch = [[0.0; N]; ROWS];
     for start in range.clone().step_by(ROWS) {
         let indices = start..range.end.min(start + ROWS);
         let count = indices.len();
         batch.iter_mut().zip(indices).for_each(|(place, index)| *place = row(index));
+        finish(&mut batch[..count]);
         rows(out, prefix, digits, &batch[..count])?;
     }
     Ok(())

@@ -7,7 +7,7 @@
 use super::frame::Frame;
 use crate::error::Result;
 use crate::model::{Domain, Elements, Mesh, NONE};
-use crate::ops::dedup::{Dedup, Items, Key, Unique, prefetch};
+use crate::ops::dedup::{BATCH, Dedup, Items, Key, Unique, prefetch};
 use crate::options::{Cancel, Digits};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -137,6 +137,11 @@ impl Place for ByOther {
     const DOMAIN: Option<Domain> = None;
 }
 
+/// Makes the keys of values.
+trait KeyBatch<const N: usize>: Fn(&[[f32; N]; BATCH], &mut [Key; BATCH]) + Sync {}
+
+impl<const N: usize, F: Fn(&[[f32; N]; BATCH], &mut [Key; BATCH]) + Sync> KeyBatch<N> for F {}
+
 /// Values whose keys are made by a function, in a domain that the compiler knows.
 struct Keyed<'a, const N: usize, P, F> {
     attribute: Attribute<'a, N>,
@@ -153,16 +158,22 @@ impl<const N: usize, P: Place, F> Keyed<'_, N, P, F> {
     }
 }
 
-impl<const N: usize, P: Place, F: Fn([f32; N]) -> Key + Sync> Items for Keyed<'_, N, P, F> {
+impl<const N: usize, P: Place, F: KeyBatch<N>> Items for Keyed<'_, N, P, F> {
     fn len(&self) -> usize {
         self.attribute.len()
     }
 
     #[inline]
-    fn key(&self, item: usize) -> Key {
-        match self.attribute.value_in(self.domain(), item) {
-            Some(value) => (self.key)(value),
-            None => Key::Skip,
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]) {
+        let value = |offset: u16| self.attribute.value_in(self.domain(), start + usize::from(offset));
+        let mut values = [[0.0; N]; BATCH];
+        for (place, &offset) in values.iter_mut().zip(offsets) {
+            *place = value(offset).unwrap_or([0.0; N]);
+        }
+        (self.key)(&values, keys);
+        if matches!(self.domain(), Domain::Indexed | Domain::Vertex) {
+            let without = keys.iter_mut().zip(offsets).filter(|(_, offset)| value(**offset).is_none());
+            without.for_each(|(key, _)| *key = Key::Skip);
         }
     }
 
@@ -196,12 +207,7 @@ pub(super) struct Numbering<'a> {
 }
 
 impl Numbering<'_> {
-    fn run<const N: usize>(
-        self,
-        attribute: Attribute<'_, N>,
-        bits_decide: bool,
-        key: impl Fn([f32; N]) -> Key + Sync,
-    ) -> Result<()> {
+    fn run<const N: usize>(self, attribute: Attribute<'_, N>, bits_decide: bool, key: impl KeyBatch<N>) -> Result<()> {
         match attribute.domain {
             Domain::Corner => self.run_in::<N, ByCorner>(attribute, bits_decide, key),
             Domain::Vertex => self.run_in::<N, ByVertex>(attribute, bits_decide, key),
@@ -213,7 +219,7 @@ impl Numbering<'_> {
         self,
         attribute: Attribute<'_, N>,
         bits_decide: bool,
-        key: impl Fn([f32; N]) -> Key + Sync,
+        key: impl KeyBatch<N>,
     ) -> Result<()> {
         let items = Keyed { attribute, key, bits_decide, place: PhantomData::<P> };
         self.dedup.run(&items, self.threads, self.cancel, self.out)
@@ -222,13 +228,12 @@ impl Numbering<'_> {
 
 /// Numbers uvs: those with the same bits are one.
 pub(super) fn number_uvs(uvs: Attribute<'_, 2>, numbering: Numbering<'_>) -> Result<()> {
-    numbering.run(uvs, true, |[u, v]| {
-        if u.is_nan() || v.is_nan() {
-            return Key::Alone;
+    numbering.run(uvs, true, |uvs, keys| {
+        for ([u, v], key) in uvs.iter().zip(keys) {
+            // Adding 0 makes minus zero zero.
+            let [high, low] = [u + 0.0, v + 0.0].map(|part| u64::from(part.to_bits()));
+            *key = if u.is_nan() || v.is_nan() { Key::Alone } else { Key::Value(high << 32 | low) };
         }
-        // Adding 0 makes minus zero zero.
-        let [u, v] = [u + 0.0, v + 0.0].map(|part| u64::from(part.to_bits()));
-        Key::Value(u << 32 | v)
     })
 }
 
@@ -255,21 +260,27 @@ impl Rounding {
 }
 
 impl Normals<'_> {
-    /// A normal as it is written.
-    #[inline]
-    pub(super) fn written(&self, normal: [f32; 3]) -> [f32; 3] {
-        let normal = self.frame.normal(normal);
-        match self.rounding.0 {
-            Some(scale) => steps(normal, scale).map(|step| step / scale),
-            None => normal,
+    /// Makes normals what is written.
+    pub(super) fn write(&self, normals: &mut [[f32; 3]]) {
+        let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+        for normals in normals.chunks_mut(BATCH) {
+            batch[..normals.len()].copy_from_slice(normals);
+            self.frame.normals(&batch, &mut lanes);
+            if let Some(scale) = self.rounding.0 {
+                lanes.as_flattened_mut().iter_mut().for_each(|part| *part = step(*part, scale) / scale);
+            }
+            let [xs, ys, zs] = &lanes;
+            for (((normal, x), y), z) in normals.iter_mut().zip(xs).zip(ys).zip(zs) {
+                *normal = [*x, *y, *z];
+            }
         }
     }
 }
 
-/// Whole multiples of `1 / scale`, rounded as Blender does it.
+/// How many times `1 / scale`, rounded as Blender does it.
 #[inline]
-fn steps(normal: [f32; 3], scale: f32) -> [f32; 3] {
-    normal.map(|part| ceil(scale * part - 0.5))
+fn step(part: f32, scale: f32) -> f32 {
+    ceil(scale * part - 0.5)
 }
 
 /// The next whole number, of values that fit an `i32` or are NaN, with the sign of `value`. Without
@@ -284,16 +295,19 @@ fn ceil(value: f32) -> f32 {
 /// Numbers normals: those with the same digits are one.
 pub(super) fn number_normals(normals: &Normals<'_>, numbering: Numbering<'_>) -> Result<()> {
     let Some(scale) = normals.rounding.0 else {
-        return numbering.run(normals.attribute, false, |_| Key::Alone);
+        return numbering.run(normals.attribute, false, |_, keys| keys.fill(Key::Alone));
     };
     let frame = normals.frame;
-    numbering.run(normals.attribute, frame.is_within(MODEST), |normal| {
-        let steps = steps(frame.normal(normal), scale);
-        if steps.iter().any(|step| step.is_nan()) {
-            return Key::Alone;
+    numbering.run(normals.attribute, frame.is_within(MODEST), |normals, keys| {
+        let mut lanes = [[0.0; BATCH]; 3];
+        frame.normals(normals, &mut lanes);
+        lanes.as_flattened_mut().iter_mut().for_each(|part| *part = step(*part, scale));
+        let [xs, ys, zs] = &lanes;
+        for (((key, x), y), z) in keys.iter_mut().zip(xs).zip(ys).zip(zs) {
+            // Each is within a million and one: 21 bits with the sign.
+            let bits = |step: f32| (step as i32 as u64) & 0x1f_ffff;
+            let value = Key::Value(bits(*x) << 42 | bits(*y) << 21 | bits(*z));
+            *key = if x.is_nan() || y.is_nan() || z.is_nan() { Key::Alone } else { value };
         }
-        // Each is within a million and one: 21 bits with the sign.
-        let [x, y, z] = steps.map(|step| (step as i32 as u64) & 0x1f_ffff);
-        Key::Value(x << 42 | y << 21 | z)
     })
 }
