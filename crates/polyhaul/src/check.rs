@@ -3,7 +3,7 @@
 //! What a reader of ours made is right by construction and is not checked. Nothing is repaired.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Counts, Domain, Elements, Mesh, NONE, Run, Scene};
+use crate::model::{Column, Counts, Domain, Elements, Mesh, NONE, Run, Scene};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::try_for_each_item;
 
@@ -39,6 +39,12 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
         in_range(&mesh.points, mesh.positions.len(), false, options)
             .or_else(|error| unless_cancelled(error, &wrong, what))?;
     }
+    for table in &scene.tables {
+        if let Some(column) = table.columns.iter().find(|column| !is_whole(column, table.row_count)) {
+            let message = format!("the column `{}` of the table `{}` has not one row per row", column.name, table.name);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
     let slots = scene.objects.iter().filter_map(|object| Some((object, object.materials.as_ref()?)));
     for (object, slots) in slots {
         if slots.iter().flatten().any(|&material| material >= scene.materials.len()) {
@@ -73,8 +79,24 @@ fn domains(mesh: &Mesh) -> Option<String> {
     if mesh.vertex_groups.iter().any(|group| group.weights.len() != positions) {
         return Some("a vertex group has not one weight per position".into());
     }
+    let columns = [("vertex", &mesh.vertex_columns, positions), ("face", &mesh.face_columns, faces)];
+    for (what, columns, count) in columns {
+        if let Some(column) = columns.iter().find(|column| !is_whole(column, count)) {
+            return Some(format!("the {what} column `{}` has not one row per {what}", column.name));
+        }
+    }
     let is_right = |edge: &[u32; 2]| edge.iter().all(|&position| (position as usize) < positions);
     (!mesh.sharp_edges.iter().all(is_right)).then(|| "a sharp edge names a position that does not exist".into())
+}
+
+/// Whether a column has `count` rows, and its lists are all of its values, in order.
+fn is_whole(column: &Column, count: usize) -> bool {
+    let lists = column.offsets.as_ref().is_none_or(|offsets| {
+        let ends =
+            offsets.first() == Some(&0) && offsets.last().is_some_and(|&end| end as usize == column.values.len());
+        ends && offsets.is_sorted()
+    });
+    lists && column.row_count() == count
 }
 
 fn domain_name(domain: Domain) -> &'static str {

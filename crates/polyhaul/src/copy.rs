@@ -3,12 +3,13 @@
 //! `Clone` would end the process. Small strings are cloned all the same.
 
 use crate::error::{Error, Result};
-use crate::model::{Curve, Elements, Mesh, Scene};
+use crate::model::{Array, Column, Curve, Elements, Mesh, Scene, Table};
 
 /// A copy of a scene without its materials and libraries, which only the caller changes.
 pub(crate) fn scene(scene: &Scene) -> Result<Scene> {
     let (meshes, objects) = (each(&scene.meshes, mesh)?, array(&scene.objects)?);
-    Ok(Scene { meshes, objects, axes: scene.axes, ..Scene::default() })
+    let (tables, comments, infos) = (each(&scene.tables, table)?, array(&scene.comments)?, array(&scene.infos)?);
+    Ok(Scene { meshes, objects, axes: scene.axes, tables, comments, infos, ..Scene::default() })
 }
 
 fn mesh(mesh: &Mesh) -> Result<Mesh> {
@@ -33,7 +34,18 @@ fn mesh(mesh: &Mesh) -> Result<Mesh> {
         face_smooth: mesh.face_smooth.try_clone()?,
         sharp_edges: mesh.sharp_edges.try_clone()?,
         vertex_groups: array(&mesh.vertex_groups)?,
+        vertex_columns: each(&mesh.vertex_columns, column)?,
+        face_columns: each(&mesh.face_columns, column)?,
     })
+}
+
+fn table(table: &Table) -> Result<Table> {
+    Ok(Table { name: table.name.clone(), row_count: table.row_count, columns: each(&table.columns, column)? })
+}
+
+fn column(column: &Column) -> Result<Column> {
+    let offsets = column.offsets.as_ref().map(Array::try_clone).transpose()?;
+    Ok(Column { name: column.name.clone(), values: column.values.try_clone()?, offsets })
 }
 
 fn curve(curve: &Curve) -> Result<Curve> {

@@ -1,6 +1,6 @@
 //! Meshes: positions, uvs and normals with an index stream each, and the elements that use them.
 
-use super::{Array, Bounds};
+use super::{Array, Bounds, Column};
 
 /// The arrays of a mesh.
 ///
@@ -51,6 +51,10 @@ pub struct Mesh {
     pub sharp_edges: Array<[u32; 2]>,
     /// Weights of positions, by name.
     pub vertex_groups: Vec<VertexGroup>,
+    /// What else is known of positions: columns of one row per position.
+    pub vertex_columns: Vec<Column>,
+    /// What else is known of faces: columns of one row per face.
+    pub face_columns: Vec<Column>,
 }
 
 /// How a corner finds its value of an attribute.
@@ -231,7 +235,8 @@ impl Mesh {
             + floats.into_iter().map(Array::heap_bytes).sum::<u64>();
         let faces = self.face_materials.heap_bytes() + self.face_smooth.heap_bytes() + self.sharp_edges.heap_bytes();
         let groups: u64 = self.vertex_groups.iter().map(|group| group.weights.heap_bytes()).sum();
+        let columns: u64 = self.vertex_columns.iter().chain(&self.face_columns).map(Column::heap_bytes).sum();
         let others = self.points.heap_bytes() + (runs * size_of::<Run>()) as u64;
-        values + faces + groups + others + elements(&self.faces) + elements(&self.lines)
+        values + faces + groups + columns + others + elements(&self.faces) + elements(&self.lines)
     }
 }

@@ -1,6 +1,7 @@
 //! The data that polyhaul moves: plain arrays and small structs, no methods that do work.
 //!
-//! A [`Scene`] owns [`Mesh`]es (arrays), [`Object`]s (named sections of a mesh) and [`Material`]s.
+//! A [`Scene`] owns [`Mesh`]es (arrays), [`Object`]s (named sections of a mesh), [`Material`]s and
+//! [`Table`]s (columns of numbers that no mesh has a place for).
 //! This module reads no files, starts no threads and imports nothing of the crate.
 //! To fill a scene see [`crate::read()`]; to change one see [`crate::ops`].
 
@@ -8,11 +9,13 @@ mod array;
 mod material;
 mod mesh;
 mod scene;
+mod table;
 
 pub use array::Array;
 pub use material::{Color, Illumination, MapKind, Material, TextureMap};
 pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
 pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};
+pub use table::{Column, Scalar, Table, Values};
 
 /// The index that means "none": a corner without a uv, a face without a group.
 pub const NONE: u32 = u32::MAX;

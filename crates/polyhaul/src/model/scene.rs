@@ -1,6 +1,6 @@
 //! Scenes: meshes, the named objects that cut them into sections, and materials.
 
-use super::{Counts, Material, Mesh};
+use super::{Counts, Material, Mesh, Table};
 
 /// Everything that one file, or one program, hands over.
 ///
@@ -18,6 +18,12 @@ pub struct Scene {
     pub material_libraries: Vec<String>,
     /// What the axes of the coordinates mean.
     pub axes: Axes,
+    /// What is no part of a mesh: elements of a PLY file that are neither vertices, faces nor edges.
+    pub tables: Vec<Table>,
+    /// Comments of the file, without what makes them one (`comment` in PLY).
+    pub comments: Vec<String>,
+    /// Remarks about the object (`obj_info` in PLY).
+    pub infos: Vec<String>,
 }
 
 /// A direction of an axis, as in Blender's menus.

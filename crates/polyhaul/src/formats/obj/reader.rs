@@ -318,6 +318,7 @@ fn finish(job: ObjJob<'_, '_>, state: State, threads: usize) -> Result<Obj> {
     for library in &libraries {
         try_push(&mut material_libraries, try_string(&library.name)?, "names")?;
     }
-    let scene = Scene { meshes: vec![mesh], objects, materials, material_libraries, axes: Axes::OBJ };
+    let meshes = vec![mesh];
+    let scene = Scene { meshes, objects, materials, material_libraries, axes: Axes::OBJ, ..Scene::default() };
     Ok(Obj { scene, libraries, uses, warnings, threads })
 }
