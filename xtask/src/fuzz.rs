@@ -76,7 +76,7 @@ fn run(target: &str, seeds: &str, seconds: u64) -> bool {
     command.arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-max_len={LARGEST_INPUT_BYTES}"));
     command.arg(format!("-dict=fuzz/dictionaries/{target}.dict"));
-    command.status().is_ok_and(|status| status.success())
+    root::runs(&mut command)
 }
 
 #[cfg(test)]

@@ -4,12 +4,11 @@
 //! Everything lies under `target/python` and is used again by the next run. What has to be installed
 //! is named, with versions, in `python/requirements-test.txt`.
 
-use crate::test::{Outcome, Tally, Totals, status};
+use crate::test::{Outcome, Tally, Totals, each_line};
 use crate::{root, term};
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::{env, fs};
 
 /// What Python may be called, the best first.
@@ -55,7 +54,7 @@ impl Place {
         if !root::succeeds(root::cargo().args(["fmt", "--version"])) {
             return true;
         }
-        ok(root::cargo().current_dir(&self.source).args(["fmt", "--check"]))
+        root::runs(root::cargo().current_dir(&self.source).args(["fmt", "--check"]))
     }
 
     /// No lint speaks up in the bindings.
@@ -67,7 +66,7 @@ impl Place {
         // The profile of the wheel, so that what both need is built once.
         command.current_dir(&self.source).args(["clippy", "--quiet", "--profile", "quick", "--target-dir"]);
         command.arg(self.folder.join("build"));
-        ok(command.args(["--", "-D", "warnings"]))
+        root::runs(command.args(["--", "-D", "warnings"]))
     }
 
     /// An environment with all that is required. One that has it already is kept.
@@ -79,8 +78,8 @@ impl Place {
             return true;
         }
         term::out("making an environment in target/python\n");
-        let made = ok(Command::new(python).args(["-m", "venv", "--clear"]).arg(self.venv()))
-            && ok(self.pip().arg("-r").arg(&required))
+        let made = root::runs(Command::new(python).args(["-m", "venv", "--clear"]).arg(self.venv()))
+            && root::runs(self.pip().arg("-r").arg(&required))
             && fs::write(&stamp, wanted).is_ok();
         if !made {
             term::out("the environment could not be made: Python's venv, pip and a package index are needed\n");
@@ -96,43 +95,37 @@ impl Place {
         let mut build = self.module("maturin");
         build.args(["build", "--quiet", "--profile", "quick", "--compatibility", "linux", "--out"]).arg(&wheels);
         build.env("CARGO_TARGET_DIR", self.folder.join("build"));
-        if !ok(&mut build) {
+        if !root::runs(&mut build) {
             return false;
         }
         let found = fs::read_dir(&wheels).into_iter().flatten().flatten().map(|entry| entry.path());
         let Some(wheel) = found.into_iter().find(|path| path.extension() == Some(OsStr::new("whl"))) else {
             return false;
         };
-        ok(self.pip().args(["--force-reinstall", "--no-deps"]).arg(wheel))
+        root::runs(self.pip().args(["--force-reinstall", "--no-deps"]).arg(wheel))
     }
 
     /// The package passes the type checker, and its stubs say what the module has.
     fn types(&self) -> bool {
         let config = self.source.join("pyproject.toml");
-        ok(self.module("mypy").args(["--no-error-summary", "--config-file"]).arg(&config))
-            && ok(self
-                .module("mypy.stubtest")
-                .args(["polyhaul._polyhaul", "--concise", "--mypy-config-file"])
-                .arg(&config))
+        root::runs(self.module("mypy").args(["--no-error-summary", "--config-file"]).arg(&config))
+            && root::runs(
+                self.module("mypy.stubtest")
+                    .args(["polyhaul._polyhaul", "--concise", "--mypy-config-file"])
+                    .arg(&config),
+            )
     }
 
     /// Runs the tests, passes their output on and adds up what they report.
     fn tests(&self, failures: &mut Vec<String>) -> Totals {
         let mut command = self.module("pytest");
-        command.args(["-r", "fEs", "--color", "no"]).stdout(Stdio::piped());
+        command.args(["-r", "fEs", "--color", "no"]);
         let mut sum = Totals::default();
-        if let Ok(mut child) = command.spawn() {
-            if let Some(output) = child.stdout.take() {
-                for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-                    let line = String::from_utf8_lossy(&line);
-                    term::out(format!("{line}\n"));
-                    sum = parse_summary(&line).unwrap_or(sum);
-                    failures.extend(parse_failure(&line));
-                }
-            }
-            let passed = child.wait().is_ok_and(|status| status.success());
-            sum.failed = sum.failed.max(u64::from(!passed));
-        }
+        let passed = each_line(&mut command, |line| {
+            sum = parse_summary(line).unwrap_or(sum);
+            failures.extend(parse_failure(line));
+        });
+        sum.failed = sum.failed.max(u64::from(!passed));
         sum
     }
 
@@ -161,11 +154,6 @@ impl Place {
         command.args(["install", "--quiet", "--disable-pip-version-check"]);
         command
     }
-}
-
-/// Whether a command ended well.
-fn ok(command: &mut Command) -> bool {
-    matches!(status(command), Outcome::Ok)
 }
 
 /// The name in a line `FAILED tests/test_a.py::test_b - AssertionError`.

@@ -21,6 +21,11 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// Whether `command` starts and succeeds, with its output on the terminal.
+pub(crate) fn runs(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
+
 /// Whether `command` starts and succeeds; its output is dropped.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())

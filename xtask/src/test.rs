@@ -165,32 +165,38 @@ fn sysroot() -> Option<PathBuf> {
 }
 
 /// Runs `command` with its output on the terminal.
-pub(crate) fn status(command: &mut Command) -> Outcome {
-    Outcome::of(command.status().is_ok_and(|status| status.success()))
+fn status(command: &mut Command) -> Outcome {
+    Outcome::of(root::runs(command))
 }
 
-/// Runs `cargo test` over the workspace, passes its output on and adds up what its test binaries
-/// report.
+/// Runs `cargo test` over the workspace and adds up what its test binaries report.
 fn tests(selection: &[&str], tally: &mut Tally) -> Outcome {
     let mut command = root::cargo();
-    command.args(["test", "--workspace", "--no-fail-fast"]).args(selection).stdout(Stdio::piped());
-    let Ok(mut child) = command.spawn() else {
-        return Outcome::Failed;
-    };
+    command.args(["test", "--workspace", "--no-fail-fast"]).args(selection);
     let mut sum = Totals::default();
-    if let Some(output) = child.stdout.take() {
-        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-            let line = String::from_utf8_lossy(&line);
-            term::out(format!("{line}\n"));
-            sum.add(parse_result(&line).unwrap_or_default());
-            tally.failures.extend(parse_failure(&line));
-        }
-    }
-    let ok = child.wait().is_ok_and(|status| status.success());
+    let ok = each_line(&mut command, |line| {
+        sum.add(parse_result(line).unwrap_or_default());
+        tally.failures.extend(parse_failure(line));
+    });
     // A binary that did not build, or was killed, reports no result: it counts as one failure.
     sum.failed = sum.failed.max(u64::from(!ok));
     tally.totals.add(sum);
     Outcome::of(ok)
+}
+
+/// Runs `command`, passes its output on and shows each line of it; whether it succeeded.
+pub(crate) fn each_line(command: &mut Command, mut show: impl FnMut(&str)) -> bool {
+    let Ok(mut child) = command.stdout(Stdio::piped()).spawn() else {
+        return false;
+    };
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            term::out(format!("{line}\n"));
+            show(&line);
+        }
+    }
+    child.wait().is_ok_and(|status| status.success())
 }
 
 impl Totals {

@@ -118,8 +118,8 @@ pub struct ReadArgs {
     /// Let a scene refer to files outside of its folder
     #[arg(long)]
     pub allow_outside: bool,
-    /// Raise or lower a limit: line_bytes, name_bytes, elements, files, referenced_file_bytes, decompressed_bytes, decompressed_ratio
-    #[arg(long, value_name = "NAME=N", value_parser = values::limit)]
+    /// Raise or lower a limit
+    #[arg(long, value_name = "NAME=N", value_parser = values::limit, help = values::limit_help())]
     pub limit: Vec<values::Limit>,
 }
 
@@ -129,10 +129,10 @@ pub enum CodecName {
     /// Members of gzip, read by everything.
     #[value(alias = "gz")]
     Gzip,
-    /// Frames of zstd, smaller and faster.
+    /// Frames of zstd, smaller than gzip's.
     #[value(alias = "zst")]
     Zstd,
-    /// Frames of lz4, the fastest.
+    /// Frames of lz4, the fastest to write.
     Lz4,
 }
 
@@ -141,7 +141,8 @@ impl ConvertArgs {
     pub fn compression(&self) -> Result<(Option<Codec>, Option<i32>)> {
         let asked = self.compress.map(CodecName::codec);
         let Some(level) = self.level else { return Ok((asked, None)) };
-        let by_name = || self.output.file_name()?.to_str().and_then(Codec::of_name).map(|(codec, _)| codec);
+        // Only the end of the name counts: what is no UTF-8 may stand before it.
+        let by_name = || Codec::of_name(&self.output.file_name()?.to_string_lossy()).map(|(codec, _)| codec);
         let Some(codec) = asked.or_else(by_name) else {
             let error = Error::new(ErrorKind::Usage, "--level is given, and the output is not compressed");
             return Err(error.with_hint("give --compress gzip, zstd or lz4, or end the name in .gz, .zst or .lz4"));

@@ -3,7 +3,7 @@
 use crate::args::ConvertArgs;
 use crate::contents;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, console, format, human};
+use crate::{DONE, console, format, human, json};
 use polyhaul::inspect::Contents;
 use polyhaul::{Report, Result, WriteOptions};
 use serde::Serialize;
@@ -39,7 +39,7 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
     session.show_warnings(&loaded.report);
     let contents = Contents::of(&loaded.scene);
     let mut report = loaded.report;
-    let codec = report.codec.map(|codec| codec.to_string());
+    let codec = json::codec(&report);
     report.extend(session.save(&loaded.scene, &args.output, &write)?);
     let (input, output) = (args.input.display().to_string(), args.output.display().to_string());
     Ok((Details { input, output, codec, contents }, report))

@@ -2,7 +2,7 @@
 
 use crate::args::InfoArgs;
 use crate::contents::{Listed, table};
-use crate::json::{Failure, Warnings};
+use crate::json::{Failure, Warnings, codec};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many};
 use polyhaul::inspect::{self, Inventory};
@@ -117,11 +117,6 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
         }),
     };
     session.finish("info", details, &report, (code, error), JsonTo::Stdout)
-}
-
-/// How an input was compressed, `null` where it was not.
-fn codec(report: &Report) -> Option<String> {
-    report.codec.map(|codec| codec.to_string())
 }
 
 /// One input's place in the array `files`.

@@ -99,6 +99,11 @@ pub fn usage(message: &str) -> String {
     line(&serde_json::json!({ "error": error }))
 }
 
+/// How an input was compressed, `null` where it was not.
+pub fn codec(report: &Report) -> Option<String> {
+    report.codec.map(|codec| codec.to_string())
+}
+
 fn line(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
     text.push('\n');

@@ -3,7 +3,7 @@
 //! What is looked at is the library's, `polyhaul::inspect`; here are the verdicts for people and as JSON.
 
 use crate::args::ValidateArgs;
-use crate::json::{Failure, Warnings};
+use crate::json::{Failure, Warnings, codec};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many, render};
 use polyhaul::inspect::{self, Validation};
@@ -108,13 +108,14 @@ fn finish(session: &Session, all: &[Checked<'_>]) -> u8 {
 
 /// One input's place in the array `files`.
 fn entry<'a>(checked: &'a Checked<'_>) -> File<'a> {
+    let Validation { report, error, valid } = &checked.found;
     File {
         file: checked.path.display().to_string(),
-        valid: checked.found.valid,
-        codec: checked.found.report.codec.map(|codec| codec.to_string()),
-        bytes_in: checked.found.report.bytes_in,
-        plain_bytes_in: checked.found.report.plain_bytes_in,
-        warnings: Warnings::new(&checked.found.report.warnings),
-        error: checked.found.error.as_ref().map(Failure::new),
+        valid: *valid,
+        codec: codec(report),
+        bytes_in: report.bytes_in,
+        plain_bytes_in: report.plain_bytes_in,
+        warnings: Warnings::new(&report.warnings),
+        error: error.as_ref().map(Failure::new),
     }
 }

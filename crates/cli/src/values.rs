@@ -117,10 +117,24 @@ impl FromStr for Places {
     }
 }
 
+/// Where a limit is among all of them.
+type Field = fn(&mut Limits) -> &mut u64;
+
+/// The limits by name.
+const LIMITS: [(&str, Field); 7] = [
+    ("line_bytes", |limits| &mut limits.line_bytes),
+    ("name_bytes", |limits| &mut limits.name_bytes),
+    ("elements", |limits| &mut limits.elements),
+    ("files", |limits| &mut limits.files),
+    ("referenced_file_bytes", |limits| &mut limits.referenced_file_bytes),
+    ("decompressed_bytes", |limits| &mut limits.decompressed_bytes),
+    ("decompressed_ratio", |limits| &mut limits.decompressed_ratio),
+];
+
 /// A change of one of the library's limits.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    field: fn(&mut Limits) -> &mut u64,
+    field: Field,
     value: u64,
 }
 
@@ -131,24 +145,23 @@ impl Limit {
     }
 }
 
-/// The names of the limits, for messages.
-const LIMITS: &str =
-    "line_bytes, name_bytes, elements, files, referenced_file_bytes, decompressed_bytes, decompressed_ratio";
-
 /// A limit as `NAME=N`, where N may have a unit.
 pub fn limit(text: &str) -> Result<Limit, String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=N")?;
-    let field: fn(&mut Limits) -> &mut u64 = match name.replace('-', "_").as_str() {
-        "line_bytes" => |limits| &mut limits.line_bytes,
-        "name_bytes" => |limits| &mut limits.name_bytes,
-        "elements" => |limits| &mut limits.elements,
-        "files" => |limits| &mut limits.files,
-        "referenced_file_bytes" => |limits| &mut limits.referenced_file_bytes,
-        "decompressed_bytes" => |limits| &mut limits.decompressed_bytes,
-        "decompressed_ratio" => |limits| &mut limits.decompressed_ratio,
-        _ => return Err(format!("the limits are {LIMITS}")),
-    };
-    Ok(Limit { field, value: size(value)? })
+    let name = name.replace('-', "_");
+    match LIMITS.iter().find(|(known, _)| *known == name) {
+        Some(&(_, field)) => Ok(Limit { field, value: size(value)? }),
+        None => Err(format!("the limits are {}", limit_names())),
+    }
+}
+
+/// What the help says of `--limit`.
+pub fn limit_help() -> String {
+    format!("Raise or lower a limit: {}", limit_names())
+}
+
+fn limit_names() -> String {
+    LIMITS.map(|(name, _)| name).join(", ")
 }
 
 #[cfg(test)]

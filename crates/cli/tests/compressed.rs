@@ -2,10 +2,8 @@
 
 mod common;
 
-use common::{BROKEN, Folder, SOUND, command, run, run_with};
+use common::{BROKEN, Folder, SOUND, command, run, run_piped, run_with};
 use serde_json::json;
-use std::io::Write;
-use std::process::Stdio;
 
 const CODECS: [(&str, &str); 3] = [("gz", "gzip"), ("zst", "zstd"), ("lz4", "lz4")];
 
@@ -16,14 +14,11 @@ fn packed(folder: &Folder, extension: &str, text: &str) -> String {
     path
 }
 
-/// Runs with bytes on standard input that are no text.
-fn run_piped(args: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
-    let mut command = command();
-    let mut child =
-        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
-    (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
+/// The scene as the command compresses it.
+fn piped(codec: &str) -> Vec<u8> {
+    let output = run_piped(&["convert", "-q", "-", "-", "--compress", codec], SOUND.as_bytes());
+    assert!(output.status.success(), "{output:?}");
+    output.stdout
 }
 
 #[test]
@@ -52,14 +47,13 @@ fn info_tells_codec_and_both_sizes() {
 fn pipes_are_recognised_too() {
     let plain = run_with(&["convert", "-q", "-", "-"], SOUND.as_bytes()).expect(0).stdout;
     for (_, codec) in CODECS {
-        let (code, packed, _) = run_piped(&["convert", "-q", "-", "-", "--compress", codec], SOUND.as_bytes());
-        assert!(code == Some(0) && !packed.starts_with(b"#"));
-        let (code, again, _) = run_piped(&["convert", "-q", "-", "-"], &packed);
-        assert_eq!((code, String::from_utf8(again).unwrap()), (Some(0), plain.clone()), "{codec}");
-        let (code, verdict, said) = run_piped(&["validate", "-"], &packed);
-        assert_eq!((code, verdict, said), (Some(0), b"-: valid\n".to_vec(), String::new()), "{codec}");
-        let (code, _, said) = run_piped(&["info", "-"], &packed[..packed.len() - 1]);
-        assert!(code == Some(1) && said.contains(&format!("the {codec} data ends too early")), "{said}");
+        let packed = piped(codec);
+        assert!(!packed.starts_with(b"#"));
+        assert_eq!(run_with(&["convert", "-q", "-", "-"], &packed).expect(0).stdout, plain, "{codec}");
+        let ran = run_with(&["validate", "-"], &packed).expect(0);
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("-: valid\n", ""), "{codec}");
+        let said = run_with(&["info", "-"], &packed[..packed.len() - 1]).expect(1).stderr;
+        assert!(said.contains(&format!("the {codec} data ends too early")), "{said}");
     }
 }
 
@@ -67,8 +61,7 @@ fn pipes_are_recognised_too() {
 fn places_are_those_of_the_text() {
     let folder = Folder::new("compressed-places");
     let path = folder.path("broken.obj.gz");
-    let (_, packed, _) = run_piped(&["convert", "-q", "-", "-", "--compress", "gzip"], SOUND.as_bytes());
-    std::fs::write(&path, &packed).unwrap();
+    std::fs::write(&path, piped("gzip")).unwrap();
     run(&["validate", &path]).expect(0);
     let text = format!("{SOUND}{}", BROKEN.replace("f 1 2 9", "f 1 2 x"));
     // Stored blocks need no compressor: a gzip file by hand.
@@ -98,6 +91,24 @@ fn levels_and_codecs_that_make_no_sense() {
     run(&["convert", "-q", &scene, &folder.path("b.obj.zst"), "--level", "19"]).expect(0);
     run(&["convert", "-q", &scene, &folder.path("c.obj"), "--compress", "gz", "--level", "12"]).expect(0);
     run(&["validate", &folder.path("b.obj.zst"), &folder.path("c.obj")]).expect(0);
+}
+
+/// Only the end of a name tells the codec: what is no UTF-8 may stand before it.
+#[test]
+#[cfg(target_os = "linux")]
+fn names_need_not_be_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new("compressed-bytes");
+    let scene = folder.file("a.obj", &format!("mtllib a.mtl\nusemtl red\n{SOUND}"));
+    folder.file("a.mtl", "newmtl red\n");
+    let out = std::path::Path::new(&folder.path("")).join(OsStr::from_bytes(b"\xff.obj.gz"));
+    let convert = |level: &str| command().args(["convert", "-q", &scene, "--level", level]).arg(&out).output().unwrap();
+    let output = convert("12");
+    assert!(output.status.success(), "{output:?}");
+    assert!(std::fs::read(&out).unwrap().starts_with(&[0x1f, 0x8b]));
+    let output = convert("13");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("gzip has no level 13"), "{output:?}");
 }
 
 #[test]

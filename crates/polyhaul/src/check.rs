@@ -6,6 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Column, Counts, Domain, Elements, Mesh, NONE, Run, Scene};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::try_for_each_item;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Indices per parallel step.
 const PIECE: usize = 1 << 16;
@@ -31,13 +32,14 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
                 ("normals", &elements.corner_normals, mesh.normals.len(), true),
             ];
             for (stream, indices, count, may_miss) in streams {
-                let what = || format!("a {kind} has an index past the {count} {stream}");
-                in_range(indices, count, may_miss, options).or_else(|error| unless_cancelled(error, &wrong, what))?;
+                if !in_range(indices, count, may_miss, options)? {
+                    return wrong(format!("a {kind} has an index past the {count} {stream}"));
+                }
             }
         }
-        let what = || "a point has an index past the positions".to_owned();
-        in_range(&mesh.points, mesh.positions.len(), false, options)
-            .or_else(|error| unless_cancelled(error, &wrong, what))?;
+        if !in_range(&mesh.points, mesh.positions.len(), false, options)? {
+            return wrong("a point has an index past the positions".into());
+        }
     }
     for table in &scene.tables {
         if let Some(column) = table.columns.iter().find(|column| !is_whole(column, table.row_count)) {
@@ -108,10 +110,6 @@ fn domain_name(domain: Domain) -> &'static str {
     }
 }
 
-fn unless_cancelled(error: Error, wrong: &dyn Fn(String) -> Result<()>, what: impl Fn() -> String) -> Result<()> {
-    if error.kind() == ErrorKind::Cancelled { Err(error) } else { wrong(what()) }
-}
-
 /// The arrays that go with each other have the same size, and none is too large.
 fn sizes(mesh: &Mesh) -> Option<String> {
     let counts = [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len(), mesh.points.len()];
@@ -146,13 +144,18 @@ fn offsets(kind: &str, elements: &Elements, least: u32) -> Option<String> {
     (!fits).then(|| format!("there is not one uv or normal index per corner of the {kind}s"))
 }
 
-fn in_range(indices: &[u32], count: usize, may_miss: bool, options: &RunOptions) -> Result<()> {
+/// Whether all indices are below `count`, or [`NONE`] where they may be.
+fn in_range(indices: &[u32], count: usize, may_miss: bool, options: &RunOptions) -> Result<bool> {
     let right = |&index: &u32| (index as usize) < count || may_miss && index == NONE;
-    let check = |_: &mut (), piece: &[u32]| match piece.iter().fold(true, |all, index| all & right(index)) {
-        true => Ok(()),
-        false => Err(Error::new(ErrorKind::Usage, "out of range")),
+    let all_right = AtomicBool::new(true);
+    let check = |_: &mut (), piece: &[u32]| {
+        if !piece.iter().fold(true, |all, index| all & right(index)) {
+            all_right.store(false, Ordering::Relaxed);
+        }
+        Ok(())
     };
-    try_for_each_item(options.worker_threads(), &options.cancel, indices.chunks(PIECE), || (), check)
+    try_for_each_item(options.worker_threads(), &options.cancel, indices.chunks(PIECE), || (), check)?;
+    Ok(all_right.into_inner())
 }
 
 /// Runs go up, lie in the mesh, and name what there is.

@@ -155,8 +155,8 @@ impl Error {
 
     /// What the operating system or a reader or callback of the host failed with, where there was such a thing.
     ///
-    /// What a host put into its `io::Error` is still inside: [`std::io::Error::get_ref`] has it. Of compressed data that is
-    /// damaged it is a `polyhaul_bytes::DecompressError`.
+    /// What a host put into its `io::Error` is still inside: [`std::io::Error::get_ref`] has it. Of compressed
+    /// data that is damaged it is a `polyhaul_bytes::DecompressError`.
     pub fn io_error(&self) -> Option<&std::io::Error> {
         self.0.source.as_deref()
     }

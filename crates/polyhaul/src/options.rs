@@ -30,9 +30,9 @@ pub struct ReadOptions {
 /// beside the scene. `None` means that the name is not its business: then the file is looked for beside the scene,
 /// where that is a file.
 ///
-/// The name is as the scene has it, and may be hostile. An error ends the reading with [`crate::ErrorKind::Host`], and is in
-/// [`crate::Error::io_error`] as it came; so are the errors of a reader that it gives. A path that it gives must be that of a regular
-/// file, but may lie anywhere.
+/// The name is as the scene has it, and may be hostile. An error ends the reading with
+/// [`crate::ErrorKind::Host`], and is in [`crate::Error::io_error`] as it came; so are the errors of a reader that
+/// it gives. A path that it gives must be that of a regular file, but may lie anywhere.
 ///
 /// ```
 /// use polyhaul::options::Resolve;
@@ -80,8 +80,8 @@ pub struct Limits {
     pub referenced_file_bytes: u64,
     /// The most plain bytes that a compressed input may unpack to (default: no limit).
     pub decompressed_bytes: u64,
-    /// The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000, which no gzip and no lz4 can
-    /// reach).
+    /// The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000, which no gzip and
+    /// no lz4 can reach).
     pub decompressed_ratio: u64,
 }
 
@@ -90,8 +90,8 @@ pub struct Limits {
 pub struct RunOptions {
     /// Worker threads; all cores that the process may use when `None`.
     pub threads: Option<usize>,
-    /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input that needs a
-    /// window of more than this is refused.
+    /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
+    /// that needs a window of more than this is refused.
     pub memory_limit: u64,
     /// About how many bytes of text a chunk has; chosen by measurement when `None`. No result depends
     /// on it.

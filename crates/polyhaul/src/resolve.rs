@@ -1,8 +1,9 @@
 //! Files that a scene refers to: who has them, which path a name means, and whether it may be opened.
 //!
-//! A name comes out of a file that may be hostile. Who the caller appointed is asked first. A file beside the scene must stay
-//! under the scene's folder (after symlinks are followed) unless the caller allows more, and it must be a regular file: a FIFO
-//! or a device would block or never end. A source without a folder (a stream, memory) has no such files.
+//! A name comes out of a file that may be hostile. Who the caller appointed is asked first. A file beside the
+//! scene must stay under the scene's folder (after symlinks are followed) unless the caller allows more, and it
+//! must be a regular file: a FIFO or a device would block or never end. A source without a folder (a stream,
+//! memory) has no such files.
 
 use crate::Input;
 use crate::error::{Error, ErrorKind, Result, try_string};

@@ -123,11 +123,11 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
 /// How the output is to be compressed.
 fn compression_of(output: &Output, options: &WriteOptions) -> Option<Compression> {
     let name = match output {
-        Output::Path(path) => path.file_name()?.to_str()?,
-        Output::Writer(_, name) => name,
-        Output::Stdout => "",
+        Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+        Output::Writer(_, name) => name.into(),
+        Output::Stdout => "".into(),
     };
-    let codec = options.compression.or_else(|| Codec::of_name(name).map(|(codec, _)| codec))?;
+    let codec = options.compression.or_else(|| Codec::of_name(&name).map(|(codec, _)| codec))?;
     Some(Compression { codec, level: options.compression_level })
 }
 
@@ -289,9 +289,9 @@ fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
 
 /// The library of a file: the same name with the extension `.mtl`, and without that of a codec.
 fn library_beside(path: &Path) -> PathBuf {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if let Some((_, plain)) = Codec::of_name(name) {
-        return library_beside(&path.with_file_name(plain));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if Codec::of_name(&name).is_some() && path.extension().is_some() {
+        return library_beside(&path.with_extension(""));
     }
     let own = path.with_extension("mtl");
     if own != path {

@@ -1,31 +1,15 @@
-//! Plain to compressed and back: the same bytes for any number of threads and any pages, and files that other tools read.
+//! Plain to compressed and back: the same bytes for any number of threads and any pages, and files that
+//! other tools read.
 
-use polyhaul::model::Scene;
+use polyhaul::model::{Material, Scene};
 use polyhaul::options::{Codec, RunOptions};
-use polyhaul::{Input, Output, ReadOptions, WriteOptions, convert, load, save};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, convert, load, save};
+use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::output::Shared;
+use polyhaul_testkit::packed::CODECS;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-
-const CODECS: [(&str, Codec, &str); 3] =
-    [("gz", Codec::Gzip, "gzip"), ("zst", Codec::Zstd, "zstd"), ("lz4", Codec::Lz4, "lz4")];
-
-/// A writer whose bytes can be had afterwards.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
     RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() }
@@ -38,7 +22,7 @@ fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
     let write = WriteOptions { run, compression: codec, ..WriteOptions::default() };
     let input = Input::Memory(bytes.to_vec(), "x.obj".into());
     convert(input, Output::Writer(Box::new(out.clone()), "x.obj".into()), &read, &write).unwrap();
-    std::mem::take(&mut *out.0.lock().unwrap())
+    out.take()
 }
 
 /// A text of a few members, as the library writes it.
@@ -58,7 +42,7 @@ fn text() -> Vec<u8> {
 fn there_and_back_is_the_same_for_any_threads_and_chunks() {
     let plain = text();
     assert!(plain.len() > 3 << 20, "{}", plain.len());
-    for (_, codec, _) in CODECS {
+    for (codec, _) in CODECS {
         let packed = converted(&plain, Some(codec), run(1, None));
         assert!(packed.len() < plain.len() / 2);
         for (threads, chunk_bytes) in [(1, 100_000), (2, 300_000), (7, 1 << 20), (64, 5000), (2, 64 << 20)] {
@@ -66,38 +50,21 @@ fn there_and_back_is_the_same_for_any_threads_and_chunks() {
             assert!(converted(&plain, Some(codec), way.clone()) == packed, "{codec} {way:?}");
             assert!(converted(&packed, None, way.clone()) == plain, "{codec} {way:?}");
         }
-        for other in CODECS {
-            let again = converted(&packed, Some(other.1), run(3, None));
-            assert!(again == converted(&plain, Some(other.1), run(1, None)), "{codec} to {}", other.1);
+        for (other, _) in CODECS {
+            let again = converted(&packed, Some(other), run(3, None));
+            assert!(again == converted(&plain, Some(other), run(1, None)), "{codec} to {other}");
         }
     }
 }
 
 #[test]
 fn an_empty_scene_is_a_member_too() {
-    for (_, codec, _) in CODECS {
+    for (codec, _) in CODECS {
         let out = Shared::default();
         let write = WriteOptions { compression: Some(codec), ..WriteOptions::default() };
         save(&Scene::default(), Output::Writer(Box::new(out.clone()), "x".into()), &write).unwrap();
-        let packed = out.0.lock().unwrap().clone();
-        let loaded = load(Input::Memory(packed, "x".into()), &ReadOptions::default()).unwrap();
+        let loaded = load(Input::Memory(out.take(), "x".into()), &ReadOptions::default()).unwrap();
         assert_eq!((loaded.report.codec, loaded.scene.totals()), (Some(codec), [0; 7]));
-    }
-}
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -117,8 +84,10 @@ fn tool(name: &str, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
 #[test]
 fn other_tools_read_it_and_theirs_is_read() {
     let plain = text();
-    let folder = Folder::new("compressed-tools");
-    for (extension, codec, name) in CODECS {
+    let folder = Folder::new("compressed-tools").unwrap();
+    for (codec, extension) in CODECS {
+        // The tools are called as their formats are.
+        let name = &codec.to_string();
         let packed = converted(&plain, Some(codec), run(2, None));
         let Some(found) = tool(name, &["-d", "-c", "-q"], &packed) else {
             let _ = writeln!(std::io::stderr(), "SKIPPED: {name} is not installed");
@@ -128,11 +97,29 @@ fn other_tools_read_it_and_theirs_is_read() {
         for level in ["-1", "-9"] {
             let theirs = tool(name, &["-c", "-q", level], &plain).unwrap();
             assert!(converted(&theirs, None, run(2, None)) == plain, "{name} {level}");
-            let path = folder.0.join(format!("x.obj.{extension}"));
-            fs::write(&path, &theirs).unwrap();
+            let path = folder.file(&format!("x.obj.{extension}"), &theirs).unwrap();
             let loaded = load(Input::Path(path), &ReadOptions::default()).unwrap();
             let report = loaded.report;
             assert_eq!((report.bytes_in, report.plain_bytes_in), (theirs.len() as u64, plain.len() as u64));
         }
     }
+}
+
+/// Only the end of a name tells the codec: what is no UTF-8 may stand before it, for the library beside too.
+#[test]
+#[cfg(target_os = "linux")]
+fn names_need_not_be_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new("compressed-names").unwrap();
+    let material = Material { name: "red".into(), ..Material::default() };
+    let scene = Scene { materials: vec![material], ..Scene::default() };
+    for name in [&b"\xff.obj.gz"[..], b"b\xff.OBJ.Zst", b".obj.gz"] {
+        let path = folder.path().join(OsStr::from_bytes(name));
+        let options = WriteOptions { format: Some(Format::Obj), ..WriteOptions::default() };
+        save(&scene, Output::Path(path.clone()), &options).unwrap();
+        assert!(Codec::of_content(&fs::read(&path).unwrap()).is_some());
+    }
+    let names = [".obj.gz", ".obj.mtl", "b\u{fffd}.OBJ.Zst", "b\u{fffd}.mtl", "\u{fffd}.mtl", "\u{fffd}.obj.gz"];
+    assert_eq!(folder.names(), names);
 }

@@ -5,57 +5,13 @@
 use polyhaul::model::{Counts, Elements, Material, Mesh, Object, Run, Scene};
 use polyhaul::options::{ObjOptions, RunOptions};
 use polyhaul::{Output, WriteOptions};
-use std::alloc::{GlobalAlloc, Layout, System};
+use polyhaul_testkit::alloc::{self, Counting, Use};
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-
-static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
-static PEAK_BYTES: AtomicI64 = AtomicI64::new(0);
-static COUNT: AtomicU64 = AtomicU64::new(0);
-
-/// The system's allocator, with counters.
-struct Counting;
-
-fn note(bytes: i64) {
-    let live = LIVE_BYTES.fetch_add(bytes, Relaxed) + bytes;
-    if bytes > 0 {
-        COUNT.fetch_add(1, Relaxed);
-        PEAK_BYTES.fetch_max(live, Relaxed);
-    }
-}
-
-// SAFETY: every call goes to the system's allocator as it came; counting changes nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size() as i64);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        note(-(layout.size() as i64));
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(block, layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(size as i64 - layout.size() as i64);
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(block, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// What a write took.
-#[derive(Debug)]
-struct Used {
-    written_bytes: u64,
-    peak_bytes: i64,
-    count: u64,
-}
 
 /// Counts what it is given.
 struct Length(&'static AtomicU64);
@@ -71,16 +27,16 @@ impl Write for Length {
     }
 }
 
-fn measure(scene: &Scene, threads: usize, memory_limit: u64, obj: &ObjOptions) -> Used {
+/// What a write takes, and how many bytes it writes.
+fn measure(scene: &Scene, threads: usize, memory_limit: u64, obj: &ObjOptions) -> (Use, u64) {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
     let options = WriteOptions { run, obj: obj.clone(), ..WriteOptions::default() };
     WRITTEN.store(0, Relaxed);
-    let (live, count) = (LIVE_BYTES.load(Relaxed), COUNT.load(Relaxed));
-    PEAK_BYTES.store(live, Relaxed);
-    polyhaul::save(scene, Output::Writer(Box::new(Length(&WRITTEN)), "counter".into()), &options).unwrap();
-    let (peak_bytes, count) = (PEAK_BYTES.load(Relaxed) - live, COUNT.load(Relaxed) - count);
-    Used { written_bytes: WRITTEN.load(Relaxed), peak_bytes, count }
+    let output = Output::Writer(Box::new(Length(&WRITTEN)), "counter".into());
+    let (result, used) = alloc::measure(|| polyhaul::save(scene, output, &options));
+    result.unwrap();
+    (used, WRITTEN.load(Relaxed))
 }
 
 const MIB: u64 = 1 << 20;
@@ -92,15 +48,15 @@ const EXTRA_BYTES: u64 = 16 * MIB;
 struct Complaints(Vec<String>);
 
 impl Complaints {
-    fn check(&mut self, what: &str, scene: &Scene, threads: usize, memory_limit: u64, obj: &ObjOptions) -> Used {
-        let used = measure(scene, threads, memory_limit, obj);
-        if used.peak_bytes as u64 > memory_limit + EXTRA_BYTES {
-            let (peak, limit, written) = (used.peak_bytes as u64 / MIB, memory_limit / MIB, used.written_bytes / MIB);
+    fn check(&mut self, what: &str, scene: &Scene, threads: usize, memory_limit: u64, obj: &ObjOptions) -> (Use, u64) {
+        let (used, written_bytes) = measure(scene, threads, memory_limit, obj);
+        if used.peak_bytes > memory_limit + EXTRA_BYTES {
+            let (peak, limit, written) = (used.peak_bytes / MIB, memory_limit / MIB, written_bytes / MIB);
             self.0.push(format!(
                 "{what}, {threads} threads: {peak} MiB with a limit of {limit} MiB, {written} MiB written"
             ));
         }
-        used
+        (used, written_bytes)
     }
 }
 
@@ -185,9 +141,11 @@ fn even_scenes_stay_within_the_limit() {
         let (small, large) = (quads(210_000), quads(420_000));
         for threads in [1, 2, 7] {
             for memory_limit in [64 * MIB, 8 * MIB, MIB, 1] {
-                let one = complaints.check("quads", &small, threads, memory_limit, &ObjOptions::default());
-                let two = complaints.check("quads", &large, threads, memory_limit, &ObjOptions::default());
-                assert!(one.written_bytes > 25_000_000 && two.written_bytes > 50_000_000, "{one:?} {two:?}");
+                let (one, small_bytes) =
+                    complaints.check("quads", &small, threads, memory_limit, &ObjOptions::default());
+                let (two, large_bytes) =
+                    complaints.check("quads", &large, threads, memory_limit, &ObjOptions::default());
+                assert!(small_bytes > 25_000_000 && large_bytes > 50_000_000, "{small_bytes} {large_bytes}");
                 if two.count.abs_diff(one.count) > 20 {
                     complaints.0.push(format!("{threads} threads, {memory_limit} bytes: {one:?}, {two:?}"));
                 }

@@ -79,6 +79,24 @@ impl Folder {
         fs::write(&path, bytes)?;
         Ok(path)
     }
+
+    /// The path of what may be in it under this name.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The text of a file, or why there is none.
+    pub fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.join(name)).unwrap_or_else(|error| format!("{name}: {error}"))
+    }
+
+    /// The names of all that is in it, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
 }
 
 impl Drop for Folder {
@@ -105,6 +123,8 @@ mod tests {
         let folder = Folder::new("corpus").unwrap();
         let path = folder.file("a/b.txt", "c").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"c");
+        assert_eq!((folder.names(), folder.text("a/b.txt")), (vec!["a".into()], "c".into()));
+        assert!(folder.text("b.txt").starts_with("b.txt: "));
         drop(folder);
         assert!(!path.exists());
     }

@@ -5,20 +5,20 @@
 use crate::corpus::Folder;
 use crate::hostile::{Fault, Hostile, Sizes};
 use crate::naive;
+use crate::output::try_named;
+use crate::packed::unpack;
 use crate::random::Random;
 use crate::scene::broken_rule;
 use crate::summary::{self, outcome};
 use polyhaul::model::Scene;
 use polyhaul::options::{Digits, Limits, ObjOptions, OnError};
-use polyhaul::{ErrorKind, Input, Output, ReadOptions, WriteOptions, load, save};
-use polyhaul_bytes::{DecompressLimits, Source, decompressed};
+use polyhaul::{ErrorKind, Input, ReadOptions, WriteOptions, load};
+use polyhaul_bytes::{DecompressLimits, Source};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::format::Page;
 use polyhaul_text::parse::number::{self, IntegerError};
 use polyhaul_text::parse::rows::{VALUE_SLACK, Window, face_rows, float_rows};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES, PADDING, is_space};
-use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads OBJ text in many ways, which must all come to the same; what was read must be sound, and
 /// come back when it is written.
@@ -113,10 +113,8 @@ fn written(scene: &Scene) -> Option<Vec<u8>> {
         },
         ..WriteOptions::default()
     };
-    let out = Shared::default();
-    let output = Output::Writer(Box::new(out.clone()), NAME.into());
-    match save(scene, output, &options) {
-        Ok(_) => Some(std::mem::take(&mut *out.0.lock().unwrap_or_else(PoisonError::into_inner))),
+    match try_named(scene, NAME, &options) {
+        Ok(text) => Some(text),
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
             None
@@ -149,22 +147,6 @@ fn values(scene: &Scene) -> String {
     scene.materials.clear();
     scene.material_libraries.clear();
     summary::scene(&scene)
-}
-
-/// A writer whose bytes can be had afterwards.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        out.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 thread_local! {
@@ -204,8 +186,8 @@ pub fn mtl(data: &[u8]) {
     }
 }
 
-/// Reads compressed bytes in many ways, which must all come to the same: plain bytes and damage, and the scene. What is not compressed
-/// is taken for text.
+/// Reads compressed bytes in many ways, which must all come to the same: plain bytes and damage, and the
+/// scene. What is not compressed is taken for text.
 pub fn packed(data: &[u8]) {
     let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
     let limits = DecompressLimits::default().with_bytes(1 << 22).with_memory_bytes(16 << 20);
@@ -237,22 +219,6 @@ pub fn packed(data: &[u8]) {
     }
     if let Err(error) = result {
         assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{error}");
-    }
-}
-
-/// All plain bytes, and what is wrong behind them.
-fn unpack(source: Source<'_>, limits: &DecompressLimits, block_bytes: usize) -> (Vec<u8>, Option<String>) {
-    let source = match decompressed(source, limits) {
-        Ok(source) => source,
-        Err(error) => return (Vec::new(), Some(error.to_string())),
-    };
-    let (mut plain, mut block) = (Vec::new(), vec![0; block_bytes]);
-    loop {
-        match source.read_part(&mut block) {
-            Ok(0) => return (plain, None),
-            Ok(count) => plain.extend_from_slice(&block[..count]),
-            Err(error) => return (plain, Some(error.to_string())),
-        }
     }
 }
 

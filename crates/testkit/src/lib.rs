@@ -5,7 +5,8 @@
 //! - [`summary`]: a scene, a warning, an error as text that is the same on every machine
 //! - [`hostile`]: readers that do what a host may do, and what it must not do
 //! - [`mutate`]: damaged text; [`fuzz`]: what must hold for any bytes
-//! - [`alloc`]: allocators that count, and that fail
+//! - [`alloc`]: allocators that count, and that fail; [`starve`]: work whose allocations fail one by one
+//! - [`output`]: what writing gives, in memory; [`packed`]: compressed bytes
 //! - [`corpus`]: the files under `testdata`, and folders that remove themselves
 //! - [`random`]: numbers that look random and are the same every time
 
@@ -16,6 +17,9 @@ pub mod generate;
 pub mod hostile;
 pub mod mutate;
 pub mod naive;
+pub mod output;
+pub mod packed;
 pub mod random;
 pub mod scene;
+pub mod starve;
 pub mod summary;

@@ -33,6 +33,11 @@ impl Random {
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
+
+    /// A number from -1 up to 1, which is left out.
+    pub fn unit(&mut self) -> f32 {
+        (self.bits() >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
 }
 
 #[cfg(test)]

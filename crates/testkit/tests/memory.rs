@@ -5,10 +5,10 @@
 
 use polyhaul::options::{Codec, OnError};
 use polyhaul::{Error, Input, Loaded, ReadOptions, load};
-use polyhaul_bytes::Encoder;
 use polyhaul_testkit::alloc::{self, Counting, Use, measure};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::generate::{self, Shape};
+use polyhaul_testkit::packed::{CODECS, pack};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
@@ -84,9 +84,7 @@ fn peak_while_reading_a_large_file() {
 
 /// Packs the file at `path` into members of `member_bytes` plain bytes, beside it.
 fn packed_file(path: &Path, codec: Codec, member_bytes: usize) -> std::path::PathBuf {
-    let (plain, mut packed) = (std::fs::read(path).unwrap(), Vec::new());
-    let mut encoder = Encoder::new(codec, None).unwrap();
-    plain.chunks(member_bytes).for_each(|member| encoder.encode(member, &mut packed).unwrap());
+    let packed = pack(codec, &std::fs::read(path).unwrap(), member_bytes);
     let path = path.with_extension(format!("{codec}.{member_bytes}.obj"));
     std::fs::write(&path, packed).unwrap();
     path
@@ -98,9 +96,8 @@ fn peak_while_reading_compressed_files() {
     let _alone = alone();
     let folder = Folder::new("memory").unwrap();
     let path = grid_file(&folder, 20_000_000);
-    let codecs = [Codec::Gzip, Codec::Zstd, Codec::Lz4].into_iter();
-    let packed: Vec<_> =
-        codecs.flat_map(|codec| [1 << 20, usize::MAX].map(|size| packed_file(&path, codec, size))).collect();
+    let pack = |(codec, _)| [1 << 20, usize::MAX].map(|size| packed_file(&path, codec, size));
+    let packed: Vec<_> = CODECS.into_iter().flat_map(pack).collect();
     for threads in [1, 2, 64] {
         let (result, plain) = read_measured(Input::Path(path.clone()), &options(threads));
         let model = heap_bytes(&result.unwrap());
@@ -119,8 +116,8 @@ fn peak_while_reading_compressed_files() {
 #[test]
 fn peak_of_bad_compressed_files() {
     let _alone = alone();
-    for codec in ["gz", "zst", "lz4"] {
-        for file in samples(&format!("{codec}/bad"), codec) {
+    for (_, extension) in CODECS {
+        for file in samples(&format!("{extension}/bad"), extension) {
             for on_error in [OnError::Raise, OnError::Warn] {
                 let options = ReadOptions { on_error, format: Some(polyhaul::Format::Obj), ..options(4) };
                 let (_, used) = read_measured(Input::Path(file.path.clone()), &options);

@@ -59,8 +59,8 @@ fn environment(
     let versions = || versions(&python, &names);
     let installed = versions().or_else(|| {
         term::out(format!("setting up {name}: {}\n", packages.join(", ")));
-        let made = status(Command::new(base).args(["-m", "venv"]).arg(&folder));
-        (made && status(pip(&python).args(packages))).then(versions).flatten()
+        let made = root::runs(Command::new(base).args(["-m", "venv"]).arg(&folder));
+        (made && root::runs(pip(&python).args(packages))).then(versions).flatten()
     });
     match installed {
         Some(versions) => {
@@ -88,7 +88,7 @@ fn with_polyhaul(python: &Path, notes: &mut Vec<String>) -> bool {
     let mut install = pip(python);
     install.args(["--force-reinstall", "--no-deps"]).arg(root::root().join("python"));
     install.env("CARGO_TARGET_DIR", root::root().join("target"));
-    let built = status(&mut install);
+    let built = root::runs(&mut install);
     if !built {
         notes.push("polyhaul's Python package: it did not build".into());
     }
@@ -99,8 +99,4 @@ fn pip(python: &Path) -> Command {
     let mut command = Command::new(python);
     command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     command
-}
-
-fn status(command: &mut Command) -> bool {
-    command.status().is_ok_and(|status| status.success())
 }

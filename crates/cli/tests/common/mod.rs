@@ -32,12 +32,17 @@ pub fn run_confined(args: &[&str]) -> Ran {
 
 /// Runs the command with something on standard input.
 pub fn run_with(args: &[&str], input: &[u8]) -> Ran {
+    Ran::new(run_piped(args, input))
+}
+
+/// The same where the output need not be text.
+pub fn run_piped(args: &[&str], input: &[u8]) -> Output {
     let mut command = command();
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // A command that needs no input may be gone already.
     let _ = child.stdin.take().unwrap().write_all(input);
-    Ran::new(child.wait_with_output().unwrap())
+    child.wait_with_output().unwrap()
 }
 
 /// What a run did.

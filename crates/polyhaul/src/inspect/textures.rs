@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 /// Complains about each texture that does not exist, or that lies outside of the scene's folder.
 ///
-/// `scene_path` is the file of the scene, `file` the name for messages. The resolver is asked first; where there is neither, there is
-/// nothing to look into. At most [`crate::options::Limits::files`]
-/// names are looked up: a hostile scene could have as many as there are textures, times folders.
+/// `scene_path` is the file of the scene, `file` the name for messages. The resolver is asked first; where
+/// there is neither, there is nothing to look into. At most [`crate::options::Limits::files`] names are looked
+/// up: a hostile scene could have as many as there are textures, times folders.
 pub(super) fn check(
     scene: &Scene,
     scene_path: Option<&Path>,

@@ -25,10 +25,10 @@ pub struct Validation {
 
 /// Reads a scene to its end and lists every complaint with its place.
 ///
-/// Besides what reading complains about these are `degenerate-face` (a face uses a position twice) and, where the input
-/// is a file or there is a resolver, `missing-texture` and `outside-texture` (a texture does not exist beside the scene or its material
-/// libraries, or lies outside of the scene's folder), or `unchecked-texture` where there are more than
-/// [`crate::options::Limits::files`] to look for.
+/// Besides what reading complains about these are `degenerate-face` (a face uses a position twice) and, where
+/// the input is a file or there is a resolver, `missing-texture` and `outside-texture` (a texture does not exist
+/// beside the scene or its material libraries, or lies outside of the scene's folder), or `unchecked-texture`
+/// where there are more than [`crate::options::Limits::files`] to look for.
 ///
 /// An input with complaints is read twice; one that can be read only once (standard input, a pipe, [`Input::Reader`])
 /// is held in memory for that, compressed if it is. `options.on_error` does not matter.

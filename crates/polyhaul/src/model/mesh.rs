@@ -5,8 +5,8 @@ use super::{Array, Bounds, Column};
 /// The arrays of a mesh.
 ///
 /// Positions, uvs and normals keep the order and the count that the source gave them. A corner
-/// points at each through a stream of its own; nothing is duplicated to make the streams agree
-/// ([`crate::ops::weld`] does that on request).
+/// points at its position by an index, and finds its uv and its normal as their [`Domain`] says; nothing
+/// is duplicated to make them agree ([`crate::ops::weld`] does that on request).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// x, y, z in the source's units.

@@ -86,7 +86,7 @@ fn materials_come_back_defined() {
         let mut scene = scenes::scene(&mut Random::new(seed), Numbers::Tame);
         // Without slots a face has the material before it, in Blender's files too.
         scene.objects.retain(|object| object.materials.as_ref().is_some_and(|slots| !slots.is_empty()));
-        let folder = Folder::new();
+        let folder = new_folder();
         polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &plain()).unwrap();
         let again = polyhaul::read(folder.join("a.obj")).unwrap();
         let mut expected = Vec::new();

@@ -5,22 +5,15 @@ use super::support::*;
 use polyhaul::model::Scene;
 use polyhaul::options::{Codec, ObjOptions, RunOptions};
 use polyhaul::{ErrorKind, Output, WriteOptions};
-use polyhaul_bytes::{DecompressLimits, MEMBER_BYTES, Source, decompressed};
+use polyhaul_bytes::{DecompressLimits, MEMBER_BYTES, Source};
+use polyhaul_testkit::packed::unpack;
 use std::fs;
-
-const CODECS: [(Codec, &str); 3] = [(Codec::Gzip, "gz"), (Codec::Zstd, "zst"), (Codec::Lz4, "lz4")];
 
 fn plain_of(bytes: Vec<u8>) -> Vec<u8> {
     assert!(Codec::of_content(&bytes).is_some());
-    let source = Source::memory(bytes);
-    let source = decompressed(source, &DecompressLimits::default()).unwrap();
-    let (mut plain, mut block) = (Vec::new(), vec![0; 1 << 16]);
-    loop {
-        match source.read_next(&mut block).unwrap() {
-            0 => return plain,
-            count => plain.extend_from_slice(&block[..count]),
-        }
-    }
+    let (plain, damage) = unpack(Source::memory(bytes), &DecompressLimits::default(), 1 << 16);
+    assert_eq!(damage, None);
+    plain
 }
 
 /// Several members' worth of objects.
@@ -46,7 +39,7 @@ fn by_name_and_by_option_it_is_the_same_text() {
         let by_name = try_named(&scene, &format!("a.obj.{extension}"), &plain()).unwrap();
         assert!(by_name == by_option, "{extension}");
         assert!(plain_of(by_option) == text, "{extension}");
-        let folder = Folder::new();
+        let folder = new_folder();
         let path = folder.join(&format!("a.obj.{extension}"));
         polyhaul::save(&scene, Output::Path(path.clone()), &plain()).unwrap();
         let with_library = plain_of(fs::read(path).unwrap());

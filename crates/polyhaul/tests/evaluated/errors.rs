@@ -115,7 +115,7 @@ fn a_broken_mesh_is_an_error_that_names_it() {
 
 #[test]
 fn a_broken_mesh_touches_no_file() {
-    let (folder, mut scene) = (Folder::new(), good());
+    let (folder, mut scene) = (new_folder(), good());
     fs::write(folder.join("a.obj"), "old").unwrap();
     scene.meshes[1].uvs = vec![[0.0; 2]; 5].into();
     polyhaul::write(&scene, folder.join("a.obj")).unwrap_err();
@@ -211,7 +211,7 @@ fn a_cancelled_write_leaves_the_old_file() {
     let mut scene = good();
     let objects = scene.objects.clone();
     (0..3000).for_each(|_| scene.objects.extend_from_slice(&objects));
-    let folder = Folder::new();
+    let folder = new_folder();
     fs::write(folder.join("a.obj"), "old").unwrap();
     for (threads, at) in [(1, 0), (3, 0), (1, 1), (3, 1), (3, 300_000)] {
         let cancel = Cancel::default();

@@ -36,7 +36,7 @@ fn mesh(random: &mut Random, corners: usize, uv_domain: Domain, normal_domain: D
     };
     // Few values far apart, and many that occur once.
     let pool = [-0.0, 0.0, 1.0, f32::NAN, f32::INFINITY, 0.25];
-    let value = |random: &mut Random| if random.once_in(3) { random.unit() } else { random.pick(&pool) };
+    let value = |random: &mut Random| if random.once_in(3) { random.unit() } else { *random.pick(&pool) };
     mesh.uvs = (0..count(uv_domain)).map(|_| [value(random), value(random)]).collect();
     mesh.normals = (0..count(normal_domain)).map(|_| [value(random), random.unit(), 0.5]).collect();
     mesh.faces = Elements { offsets: offsets.into(), corner_positions: stream.into(), ..Elements::default() };

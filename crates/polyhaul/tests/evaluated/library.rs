@@ -26,7 +26,7 @@ fn scene(materials: &[&str], slots: &[Option<Vec<Option<usize>>>]) -> Scene {
 
 /// The `mtllib` line and the names in the library; `None` where there is no library.
 fn written(scene: &Scene, obj: &ObjOptions) -> (Vec<String>, Option<Vec<String>>) {
-    let folder = Folder::new();
+    let folder = new_folder();
     polyhaul::save(scene, Output::Path(folder.join("a.obj")), &with(obj)).unwrap();
     let words = |name: &str, keyword: &str| {
         let text = folder.text(name);
@@ -137,7 +137,7 @@ fn a_stream_names_the_library_that_the_scene_names() {
 #[test]
 fn a_compressed_scene_has_a_plain_library() {
     let scene = scene(&["red"], &[Some(vec![Some(0)])]);
-    let folder = Folder::new();
+    let folder = new_folder();
     polyhaul::save(&scene, Output::Path(folder.join("a.obj.gz")), &WriteOptions::default()).unwrap();
     assert_eq!(folder.names(), ["a.mtl", "a.obj.gz"]);
     assert!(folder.text("a.mtl").contains("newmtl red\nKd 0.500000 0.000000 0.000000\n"), "{}", folder.text("a.mtl"));

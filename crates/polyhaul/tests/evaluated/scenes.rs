@@ -94,21 +94,21 @@ pub fn options(random: &mut Random) -> ObjOptions {
     ] {
         *flag ^= random.once_in(4);
     }
-    obj.smoothing = random.pick(&[Smoothing::Flags, Smoothing::Groups, Smoothing::BitFlags]);
+    obj.smoothing = *random.pick(&[Smoothing::Flags, Smoothing::Groups, Smoothing::BitFlags]);
     if random.once_in(3) {
         (obj.forward_axis, obj.up_axis) = two_axes(random);
     }
     if random.once_in(3) {
-        obj.global_scale = random.pick(&[0.01, 2.5, 1e20, 1e-30]);
+        obj.global_scale = *random.pick(&[0.01, 2.5, 1e20, 1e-30]);
     }
     obj
 }
 
 fn value(random: &mut Random, numbers: Numbers) -> f32 {
     match numbers {
-        Numbers::Wild if random.once_in(5) => random.pick(&SPECIAL),
+        Numbers::Wild if random.once_in(5) => *random.pick(&SPECIAL),
         _ if random.once_in(3) => random.below(5) as f32 * 0.5 - 1.0,
-        _ => random.unit() * random.pick(&[1.0, 10.0, 1000.0]),
+        _ => random.unit() * *random.pick(&[1.0, 10.0, 1000.0]),
     }
 }
 
@@ -126,7 +126,7 @@ fn normals(random: &mut Random, numbers: Numbers, count: usize) -> Array<[f32; 3
     };
     let one = |random: &mut Random| match random.below(4) {
         0 => near_border(random),
-        1 => [0.0, 0.0, random.pick(&[1.0, -1.0, -0.0])],
+        1 => [0.0, 0.0, *random.pick(&[1.0, -1.0, -0.0])],
         _ => [value(random, numbers), value(random, numbers), value(random, numbers)],
     };
     (0..count).map(|_| one(random)).collect()
@@ -139,7 +139,7 @@ fn faces(random: &mut Random, positions: usize) -> Elements {
     }
     let (mut offsets, mut corners) = (vec![0], vec![]);
     for _ in 0..1 + random.below(12) {
-        let most = random.pick(&[1, 2, 2, 7]);
+        let most = *random.pick(&[1, 2, 2, 7]);
         let (first, size) = (random.below(positions), 3 + random.below(most));
         match random.once_in(3) {
             true => corners.extend((0..size).map(|_| random.below(positions) as u32)),
@@ -153,11 +153,11 @@ fn faces(random: &mut Random, positions: usize) -> Elements {
 
 /// A mesh with attributes of any domain.
 fn mesh(random: &mut Random, numbers: Numbers) -> Mesh {
-    let most = random.pick(&[1, 5, 20, 20]);
+    let most = *random.pick(&[1, 5, 20, 20]);
     let positions = random.below(most);
     let faces = faces(random, positions);
     let mut mesh = Mesh { positions: values(random, numbers, positions), faces, ..Mesh::default() };
-    (mesh.uv_domain, mesh.normal_domain) = (random.pick(&DOMAINS), random.pick(&DOMAINS));
+    (mesh.uv_domain, mesh.normal_domain) = (*random.pick(&DOMAINS), *random.pick(&DOMAINS));
     let (uvs, normals_of_mesh) = (count_of(random, &mesh, mesh.uv_domain), count_of(random, &mesh, mesh.normal_domain));
     mesh.uvs = values(random, numbers, uvs);
     mesh.normals = normals(random, numbers, normals_of_mesh);
@@ -184,7 +184,7 @@ fn mesh(random: &mut Random, numbers: Numbers) -> Mesh {
 }
 
 fn weights(random: &mut Random, positions: usize) -> Array<f32> {
-    let one = |_| if random.once_in(2) { f32::NAN } else { random.pick(&[0.25, 0.5, 1.0, 0.1]) };
+    let one = |_| if random.once_in(2) { f32::NAN } else { *random.pick(&[0.25, 0.5, 1.0, 0.1]) };
     (0..positions).map(one).collect()
 }
 
@@ -192,10 +192,10 @@ fn weights(random: &mut Random, positions: usize) -> Array<f32> {
 fn of_faces(random: &mut Random, mesh: &mut Mesh) {
     let faces = mesh.faces.len();
     if random.once_in(2) {
-        mesh.face_materials = (0..faces).map(|_| random.below(4) as i32 + random.pick(&[0, 0, 0, -2, 9])).collect();
+        mesh.face_materials = (0..faces).map(|_| random.below(4) as i32 + *random.pick(&[0, 0, 0, -2, 9])).collect();
     }
     if random.once_in(2) {
-        mesh.face_smooth = (0..faces).map(|_| random.pick(&[0, 1, 1, 255])).collect();
+        mesh.face_smooth = (0..faces).map(|_| *random.pick(&[0, 1, 1, 255])).collect();
     }
     let corners = &mesh.faces.corner_positions;
     if random.once_in(2) && !corners.is_empty() {
@@ -215,14 +215,14 @@ fn count_of(random: &mut Random, mesh: &Mesh, domain: Domain) -> usize {
 
 /// An index per corner; some have none.
 fn stream(random: &mut Random, mesh: &Mesh, count: usize) -> Array<u32> {
-    let missing = random.pick(&[usize::MAX, 4]);
+    let missing = *random.pick(&[usize::MAX, 4]);
     let one = |_: &u32| if random.once_in(missing) { NONE } else { random.below(count) as u32 };
     mesh.faces.corner_positions.iter().map(one).collect()
 }
 
 fn object(random: &mut Random, scene: &Scene, mesh: usize, numbers: Numbers) -> Object {
-    let name = random.pick(&["a", "two words", " around ", "tab\tbed", "gr\u{f6}\u{df}er \u{6f22}", "_", "a"]);
-    let mesh_name = random.pick(&["", "Mesh", "my mesh"]);
+    let name = *random.pick(&["a", "two words", " around ", "tab\tbed", "gr\u{f6}\u{df}er \u{6f22}", "_", "a"]);
+    let mesh_name = *random.pick(&["", "Mesh", "my mesh"]);
     let transform = (!random.once_in(4)).then(|| transform(random, numbers));
     let slot = |random: &mut Random| (!random.once_in(4)).then(|| random.below(scene.materials.len()));
     let materials = match random.below(4) {
@@ -254,8 +254,8 @@ fn transform(random: &mut Random, numbers: Numbers) -> [[f32; 4]; 4] {
     let mut matrix = IDENTITY;
     match random.below(5) {
         0 => {}
-        1 => (0..3).for_each(|i| matrix[i][i] = random.pick(&[-1.0, 1.0, 2.0])),
-        2 if numbers == Numbers::Wild => matrix[random.below(3)][random.below(3)] = random.pick(&SPECIAL),
+        1 => (0..3).for_each(|i| matrix[i][i] = *random.pick(&[-1.0, 1.0, 2.0])),
+        2 if numbers == Numbers::Wild => matrix[random.below(3)][random.below(3)] = *random.pick(&SPECIAL),
         2 => matrix[random.below(3)] = [0.0; 4],
         _ => (0..3).for_each(|i| (0..4).for_each(|j| matrix[i][j] = value(random, numbers))),
     }

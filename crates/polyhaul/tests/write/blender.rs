@@ -19,7 +19,7 @@ fn base_with(options: ObjOptions) -> String {
 
 #[test]
 fn files_come_back_byte_for_byte() {
-    let folder = Folder::new();
+    let folder = new_folder();
     for path in samples("blender") {
         let name = path.file_name().unwrap().to_str().unwrap();
         let scene = polyhaul::read(&path).unwrap();
@@ -58,7 +58,7 @@ fn threads_and_chunks_make_no_difference() {
 fn a_library_is_the_same_for_any_threads() {
     let scene = polyhaul::read(data("blender/splash60.obj")).unwrap();
     let written = THREADS.map(|threads| {
-        let folder = Folder::new();
+        let folder = new_folder();
         let options = WriteOptions { run: run(threads, None), ..WriteOptions::default() };
         polyhaul::save(&scene, Output::Path(folder.join("splash60.obj")), &options).unwrap();
         assert_eq!(folder.names(), ["splash60.mtl", "splash60.obj"]);
@@ -172,7 +172,7 @@ fn triangles_are_as_many_as_blenders() {
 fn without_pbr_extensions_their_statements_are_gone() {
     let scene = polyhaul::read(data("blender/opt_pbr_extensions.obj")).unwrap();
     let written = |export_pbr_extensions| {
-        let folder = Folder::new();
+        let folder = new_folder();
         let options = with(ObjOptions { export_pbr_extensions, ..ObjOptions::default() });
         polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &options).unwrap();
         folder.text(&folder.names().into_iter().find(|name| name.ends_with(".mtl")).unwrap())

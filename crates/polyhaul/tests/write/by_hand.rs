@@ -277,7 +277,7 @@ fn materials_inject_nothing() {
             let mut scene = halves();
             scene.materials[0].maps = vec![TextureMap { file: "wood.png".into(), ..TextureMap::default() }];
             place(&mut scene.materials[0], text.clone());
-            let folder = Folder::new();
+            let folder = new_folder();
             if let Err(error) = polyhaul::save(&scene, Output::Path(folder.join("a.obj")), &plain()) {
                 assert_eq!((error.kind(), folder.names()), (ErrorKind::Usage, vec![]), "{what} {text:?}");
                 continue;

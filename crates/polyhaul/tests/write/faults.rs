@@ -188,9 +188,9 @@ fn cancelling(threads: usize, chunk_bytes: Option<usize>, after: u64) -> (WriteO
 
 #[test]
 fn a_cancelled_write_leaves_the_old_file_alone() {
-    let folder = Folder::new();
-    let path = folder.file("a.obj", "old");
-    folder.file("a.mtl", "old library");
+    let folder = new_folder();
+    let path = folder.file("a.obj", "old").unwrap();
+    folder.file("a.mtl", "old library").unwrap();
     for threads in [1, 2, 7] {
         for (chunk_bytes, after) in [(None, 0), (Some(1000), 0), (Some(1000), 500_000), (Some(1000), 1_000_000)] {
             let (options, _) = cancelling(threads, chunk_bytes, after);
@@ -207,7 +207,7 @@ fn a_cancelled_write_leaves_the_old_file_alone() {
 #[test]
 fn what_is_cancelled_before_it_begins_does_nothing() {
     for triangulate in [false, true] {
-        let folder = Folder::new();
+        let folder = new_folder();
         let (mut options, cancel) = cancelling(2, None, u64::MAX);
         options.obj.export_triangulated_mesh = triangulate;
         cancel.cancel();
@@ -219,11 +219,11 @@ fn what_is_cancelled_before_it_begins_does_nothing() {
 /// Cancelling at some moment: the old file or the whole new one, and the result says which.
 #[test]
 fn a_cancel_at_any_moment_leaves_a_whole_file() {
-    let folder = Folder::new();
+    let folder = new_folder();
     let new = bytes(scene(), &plain());
     for threads in [1, 2, 7] {
         for delay_us in [0, 50, 200, 500, 1000, 2000, 4000, 8000] {
-            let path = folder.file("monkey2.obj", "old");
+            let path = folder.file("monkey2.obj", "old").unwrap();
             let (options, cancel) = cancelling(threads, Some(5000), u64::MAX);
             let canceller = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_micros(delay_us));
@@ -260,7 +260,7 @@ fn progress_grows_to_the_end() {
 /// A report says what was written.
 #[test]
 fn the_report_counts_all_bytes() {
-    let folder = Folder::new();
+    let folder = new_folder();
     let report = polyhaul::save(scene(), Output::Path(folder.join("a.obj")), &options(2, None)).unwrap();
     let size: usize = folder.names().iter().map(|name| folder.text(name).len()).sum();
     assert_eq!((report.bytes_out, folder.names().len()), (size as u64, 2));
@@ -271,8 +271,8 @@ fn the_report_counts_all_bytes() {
 #[cfg(unix)]
 #[test]
 fn a_library_that_cannot_be_written_leaves_both_old_files() {
-    let folder = Folder::new();
-    folder.file("a.obj", "old");
+    let folder = new_folder();
+    folder.file("a.obj", "old").unwrap();
     std::fs::create_dir(folder.join("a.mtl")).unwrap();
     let mut scene = scene().clone();
     scene.material_libraries.clear();

@@ -167,10 +167,10 @@ impl Maker {
             self.mesh.colors = (0..positions).map(|_| color()).collect();
         }
         if random.once_in(2) {
-            self.mesh.position_weights = (0..positions).map(|_| random.pick(&[1.0, 0.5, 2.25])).collect();
+            self.mesh.position_weights = (0..positions).map(|_| *random.pick(&[1.0, 0.5, 2.25])).collect();
         }
         if random.once_in(2) {
-            self.mesh.uv_depths = (0..uvs).map(|_| random.pick(&[0.0, 0.5, -1.25])).collect();
+            self.mesh.uv_depths = (0..uvs).map(|_| *random.pick(&[0.0, 0.5, -1.25])).collect();
         }
     }
 

@@ -40,7 +40,7 @@ fn a_pass_through_a_file_keeps_the_model() {
     for path in samples("good") {
         let name = path.file_name().unwrap().to_str().unwrap();
         let scene = polyhaul::read(&path).unwrap();
-        let folder = Folder::new();
+        let folder = new_folder();
         let again = pass(&scene, &folder, name, &shortest());
         let (found, expected) = (meaning(&again), meaning(&scene));
         assert!(found == expected, "{name}: {}\n{}", difference(&found, &expected), folder.text(name));
@@ -57,7 +57,7 @@ fn a_second_pass_changes_nothing() {
             if path.metadata().unwrap().len() > 100_000 {
                 continue;
             }
-            let folder = Folder::new();
+            let folder = new_folder();
             let once = pass(&polyhaul::read(&path).unwrap(), &folder, name, &options);
             let (files, first) = (folder.names(), folder.names().map_text(&folder));
             let twice = pass(&once, &folder, name, &options);
@@ -101,7 +101,7 @@ fn what_was_read_of_bad_files_can_be_written() {
     for path in samples("bad") {
         let Ok(loaded) = polyhaul::load(polyhaul::Input::Path(path.clone()), &options) else { continue };
         count += 1;
-        let folder = Folder::new();
+        let folder = new_folder();
         let name = path.file_name().unwrap().to_str().unwrap();
         let again = pass(&loaded.scene, &folder, name, &shortest());
         let (found, expected) = (meaning(&again), meaning(&loaded.scene));

@@ -5,46 +5,16 @@ use super::support::*;
 use polyhaul::model::{Counts, Elements, NONE, Run, Scene};
 use polyhaul::options::ObjOptions;
 use polyhaul::{ErrorKind, WriteOptions};
-use std::alloc::{GlobalAlloc, Layout, System};
+use polyhaul_testkit::alloc::{self, Counting};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-/// The system's allocator, which gives no block over 256 MiB: a loop that never ends fails early.
-struct Capped;
-
-const LARGEST_BYTES: usize = 256 << 20;
-
-// SAFETY: every request goes to the system's allocator as it came, or is answered with null.
-unsafe impl GlobalAlloc for Capped {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match layout.size() {
-            0..LARGEST_BYTES => {
-                // SAFETY: the caller's promise.
-                unsafe { System.alloc(layout) }
-            }
-            _ => std::ptr::null_mut(),
-        }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise; the block came from the system's allocator.
-        unsafe { System.dealloc(block, layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        match size {
-            0..LARGEST_BYTES => {
-                // SAFETY: the caller's promise; the block came from the system's allocator.
-                unsafe { System.realloc(block, layout, size) }
-            }
-            _ => std::ptr::null_mut(),
-        }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Capped = Capped;
+static ALLOCATOR: Counting = Counting;
+
+/// A loop that never ends fails early.
+const MOST_BYTES: u64 = 1 << 30;
 
 const TEXT: &str = "o a\nv 0 0 0 1 1 1\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0 1\nvt 1 1\nvn 0 0 1\nusemtl red\ng left\ns 1
 f 1/1/1 2/2/1 3/1/1 4/2/1\nusemtl blue\ng right\ns 0\nf 1 2/2/1 3//1\nl 1/1 2/2\np 3 4\nusemtl red\nf 4 3 2
@@ -171,6 +141,7 @@ type Faults = BTreeMap<String, (usize, String)>;
 fn faults() -> &'static [Faults; 2] {
     static FAULTS: OnceLock<[Faults; 2]> = OnceLock::new();
     FAULTS.get_or_init(|| {
+        alloc::cap(MOST_BYTES);
         let mut faults = [Faults::new(), Faults::new()];
         for (what, scene) in broken() {
             for options in variants() {

@@ -43,8 +43,8 @@ fn expect(found: (Vec<String>, String), names: &[&str], line: &str) {
 
 #[test]
 fn without_materials_there_is_none() {
-    expect(written(&Folder::new(), &scene(&[], &[])), &["out.obj"], "");
-    let folder = Folder::new();
+    expect(written(&new_folder(), &scene(&[], &[])), &["out.obj"], "");
+    let folder = new_folder();
     let options = with(ObjOptions { export_materials: false, ..ObjOptions::default() });
     polyhaul::save(&scene(&["all.mtl"], &["red"]), Output::Path(folder.join("out.obj")), &options).unwrap();
     assert_eq!(folder.names(), ["out.obj"]);
@@ -52,17 +52,17 @@ fn without_materials_there_is_none() {
 
 #[test]
 fn without_a_name_it_takes_the_scenes() {
-    let folder = Folder::new();
+    let folder = new_folder();
     expect(written(&folder, &scene(&[], &["red"])), &["out.mtl", "out.obj"], "mtllib out.mtl");
     assert_eq!(folder.text("out.mtl"), RED);
-    let folder = Folder::new();
+    let folder = new_folder();
     polyhaul::write(&scene(&[], &["red"]), folder.join("scene.v1.obj")).unwrap();
     assert_eq!(folder.names(), ["scene.v1.mtl", "scene.v1.obj"]);
 }
 
 #[test]
 fn it_keeps_its_name() {
-    let folder = Folder::new();
+    let folder = new_folder();
     for _ in 0..2 {
         expect(written(&folder, &scene(&["all.mtl"], &["red"])), &["all.mtl", "out.obj"], "mtllib all.mtl");
         assert_eq!(folder.text("all.mtl"), RED);
@@ -71,8 +71,8 @@ fn it_keeps_its_name() {
 
 #[test]
 fn another_file_of_its_name_is_left_alone() {
-    let folder = Folder::new();
-    folder.file("all.mtl", "newmtl other\n");
+    let folder = new_folder();
+    folder.file("all.mtl", "newmtl other\n").unwrap();
     let found = written(&folder, &scene(&["all.mtl"], &["red"]));
     expect(found, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
     assert_eq!((folder.text("all.mtl").as_str(), folder.text("out.mtl").as_str()), ("newmtl other\n", RED));
@@ -80,7 +80,7 @@ fn another_file_of_its_name_is_left_alone() {
 
 #[test]
 fn a_folder_or_a_link_of_its_name_is_left_alone() {
-    let folder = Folder::new();
+    let folder = new_folder();
     fs::create_dir(folder.join("all.mtl")).unwrap();
     let found = written(&folder, &scene(&["all.mtl"], &["red"]));
     expect(found, &["all.mtl", "out.mtl", "out.obj"], "mtllib out.mtl");
@@ -90,7 +90,7 @@ fn a_folder_or_a_link_of_its_name_is_left_alone() {
 #[cfg(unix)]
 #[test]
 fn a_link_that_leads_outside_is_not_followed() {
-    let (folder, outside) = (Folder::new(), Folder::new());
+    let (folder, outside) = (new_folder(), new_folder());
     std::os::unix::fs::symlink(outside.join("made"), folder.join("all.mtl")).unwrap();
     polyhaul::write(&scene(&["all.mtl"], &["red"]), folder.join("out.obj")).unwrap();
     assert_eq!(outside.names(), Vec::<String>::new());
@@ -98,7 +98,7 @@ fn a_link_that_leads_outside_is_not_followed() {
 
 #[test]
 fn several_libraries_become_one() {
-    let folder = Folder::new();
+    let folder = new_folder();
     let found = written(&folder, &scene(&["one.mtl", "two.mtl"], &["red"]));
     expect(found, &["out.mtl", "out.obj"], "mtllib out.mtl");
 }
@@ -136,7 +136,7 @@ fn it_never_leaves_the_folder() {
 
 /// What is wrong with a scene that says this name, once it is written.
 fn wrong_place(name: &str) -> Option<String> {
-    let parent = Folder::new();
+    let parent = new_folder();
     fs::create_dir(parent.join("inner")).unwrap();
     let out = parent.join("inner/out.obj");
     if let Err(error) = polyhaul::write(&scene(&[name], &["red"]), &out) {
@@ -160,7 +160,7 @@ fn wrong_place(name: &str) -> Option<String> {
 
 #[test]
 fn a_name_that_is_too_long_is_not_kept() {
-    let folder = Folder::new();
+    let folder = new_folder();
     let name = format!("{}.mtl", "x".repeat(300));
     expect(written(&folder, &scene(&[&name], &["red"])), &["out.mtl", "out.obj"], "mtllib out.mtl");
 }
@@ -168,7 +168,7 @@ fn a_name_that_is_too_long_is_not_kept() {
 /// The library must not take the place of the scene that names it.
 #[test]
 fn a_library_that_is_called_like_the_scene_gets_another_name() {
-    let folder = Folder::new();
+    let folder = new_folder();
     let out = folder.join("out.obj");
     polyhaul::write(&scene(&["out.obj"], &["red"]), &out).unwrap();
     let again = polyhaul::read(&out).unwrap();
@@ -178,7 +178,7 @@ fn a_library_that_is_called_like_the_scene_gets_another_name() {
 
 #[test]
 fn a_scene_that_is_called_like_a_library_keeps_both() {
-    let folder = Folder::new();
+    let folder = new_folder();
     let out = folder.join("out.mtl");
     let options = WriteOptions { format: Some(polyhaul::Format::Obj), ..WriteOptions::default() };
     match polyhaul::save(&scene(&[], &["red"]), Output::Path(out.clone()), &options) {
@@ -195,23 +195,23 @@ fn a_scene_that_is_called_like_a_library_keeps_both() {
 
 #[test]
 fn a_library_that_was_not_found_is_named_and_not_made() {
-    expect(written(&Folder::new(), &scene(&["gone.mtl"], &["?red"])), &["out.obj"], "mtllib gone.mtl");
-    let found = written(&Folder::new(), &scene(&["../gone.mtl"], &["?red"]));
+    expect(written(&new_folder(), &scene(&["gone.mtl"], &["?red"])), &["out.obj"], "mtllib gone.mtl");
+    let found = written(&new_folder(), &scene(&["../gone.mtl"], &["?red"]));
     expect(found, &["out.obj"], "mtllib ../gone.mtl");
-    let folder = Folder::new();
-    folder.file("gone.mtl", "newmtl red\nKd 1 0 0\n");
+    let folder = new_folder();
+    folder.file("gone.mtl", "newmtl red\nKd 1 0 0\n").unwrap();
     expect(written(&folder, &scene(&["gone.mtl"], &["?red"])), &["gone.mtl", "out.obj"], "mtllib gone.mtl");
     assert_eq!(folder.text("gone.mtl"), "newmtl red\nKd 1 0 0\n");
 }
 
 #[test]
 fn missing_materials_without_a_library_make_none() {
-    expect(written(&Folder::new(), &scene(&[], &["?red"])), &["out.obj"], "");
+    expect(written(&new_folder(), &scene(&[], &["?red"])), &["out.obj"], "");
 }
 
 #[test]
 fn missing_materials_are_not_made_up() {
-    let folder = Folder::new();
+    let folder = new_folder();
     expect(written(&folder, &scene(&["all.mtl"], &["?blue", "red"])), &["all.mtl", "out.obj"], "mtllib all.mtl");
     assert_eq!(folder.text("all.mtl"), RED);
 }
@@ -225,8 +225,8 @@ fn streams_name_it_and_write_none() {
 /// Nothing is known of what a stream refers to; the file that is written still refers to it.
 #[test]
 fn a_scene_from_a_stream_keeps_its_reference() {
-    let folder = Folder::new();
-    folder.file("all.mtl", "newmtl red\nKd 1 0 0\n");
+    let folder = new_folder();
+    folder.file("all.mtl", "newmtl red\nKd 1 0 0\n").unwrap();
     let scene = read("mtllib all.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl red\nf 1 2 3\n");
     expect(written(&folder, &scene), &["all.mtl", "out.obj"], "mtllib all.mtl");
 }
@@ -234,10 +234,10 @@ fn a_scene_from_a_stream_keeps_its_reference() {
 /// Converting a scene in its own folder under another name does not harm the first.
 #[test]
 fn a_copy_beside_the_scene_leaves_its_library_alone() {
-    let folder = Folder::new();
+    let folder = new_folder();
     let library = "# mine\nnewmtl red\nKd 1 0 0\nunknown statement\n";
-    folder.file("a.mtl", library);
-    let scene = folder.file("a.obj", "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl red\nf 1 2 3\n");
+    folder.file("a.mtl", library).unwrap();
+    let scene = folder.file("a.obj", "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl red\nf 1 2 3\n").unwrap();
     polyhaul::write(&polyhaul::read(&scene).unwrap(), folder.join("b.obj")).unwrap();
     assert_eq!(folder.text("a.mtl"), library);
     assert_eq!(folder.names(), ["a.mtl", "a.obj", "b.mtl", "b.obj"]);
@@ -249,12 +249,12 @@ fn a_copy_beside_the_scene_leaves_its_library_alone() {
 #[test]
 fn a_name_with_spaces_leads_to_the_materials() {
     for name in ["my scene.mtl", "a.mtl b.mtl", "a.mtl copy"] {
-        let folder = Folder::new();
+        let folder = new_folder();
         polyhaul::write(&scene(&[name], &["red"]), folder.join("out.obj")).unwrap();
         let again = polyhaul::read(folder.join("out.obj")).unwrap();
         assert!(!again.materials[0].missing, "{name}: {:?}", folder.names());
     }
-    let folder = Folder::new();
+    let folder = new_folder();
     polyhaul::write(&scene(&[], &["red"]), folder.join("my own scene.obj")).unwrap();
     assert!(!polyhaul::read(folder.join("my own scene.obj")).unwrap().materials[0].missing);
 }

@@ -223,8 +223,8 @@ fn axes_are_turned_and_positions_scaled() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let folder = Folder::new();
-    let old = folder.file("a.obj", "old");
+    let folder = new_folder();
+    let old = folder.file("a.obj", "old").unwrap();
     let axes = ObjOptions { forward_axis: Axis::Y, ..ObjOptions::default() };
     let mut refused = vec![axes];
     for global_scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {

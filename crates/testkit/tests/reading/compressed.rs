@@ -1,17 +1,16 @@
-//! Compressed input: the same scene, warnings and errors as the plain text, however the bytes come and whoever works on them.
+//! Compressed input: the same scene, warnings and errors as the plain text, however the bytes come and
+//! whoever works on them.
 
 use crate::{lenient, options, read};
 use polyhaul::options::{Codec, OnError, Progress};
 use polyhaul::{Error, ErrorKind, Format, Input, Loaded, ReadOptions};
-use polyhaul_bytes::Encoder;
 use polyhaul_testkit::corpus::{Folder, Sample, samples};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
+use polyhaul_testkit::packed::{CODECS, pack};
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::{generate, mutate, summary};
 use std::fs;
 use std::sync::{Arc, Mutex};
-
-const CODECS: [(&str, Codec); 3] = [("gz", Codec::Gzip), ("zst", Codec::Zstd), ("lz4", Codec::Lz4)];
 
 /// The scenes among the samples of a codec.
 fn scenes(extension: &str, part: &str) -> Vec<Sample> {
@@ -24,13 +23,6 @@ fn scenes(extension: &str, part: &str) -> Vec<Sample> {
 /// Options for OBJ, whatever the name says. Libraries are found beside files only.
 fn obj(base: ReadOptions) -> ReadOptions {
     ReadOptions { format: Some(Format::Obj), load_materials: false, ..base }
-}
-
-/// Members of `member_bytes` plain bytes each.
-fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
-    let (mut packed, mut encoder) = (Vec::new(), Encoder::new(codec, None).unwrap());
-    plain.chunks(member_bytes).for_each(|member| encoder.encode(member, &mut packed).unwrap());
-    packed
 }
 
 /// The ways in which bytes come.
@@ -74,7 +66,7 @@ fn same(bytes: &[u8], name: &str, base: &ReadOptions, expected: Option<String>) 
 #[test]
 fn good_files_are_their_plain_text() {
     let mut wrong = Vec::new();
-    for (extension, codec) in CODECS {
+    for (codec, extension) in CODECS {
         for file in scenes(extension, "good") {
             let plain = fs::read(file.path.with_file_name("scene.obj")).unwrap();
             let base = obj(options(1, None));
@@ -91,7 +83,7 @@ fn good_files_are_their_plain_text() {
 #[test]
 fn bad_files_end_alike_however_they_are_read() {
     let mut wrong = Vec::new();
-    for (extension, _) in CODECS {
+    for (_, extension) in CODECS {
         for file in scenes(extension, "bad") {
             for base in [options(1, None), lenient()] {
                 let base = obj(base);
@@ -113,7 +105,7 @@ fn bad_files_end_alike_however_they_are_read() {
 
 #[test]
 fn garbage_behind_the_data_may_be_a_warning() {
-    for (extension, _) in CODECS {
+    for (_, extension) in CODECS {
         let file = scenes(extension, "bad").into_iter().find(|file| file.name.contains("trailing_garbage")).unwrap();
         let error = read(Input::Path(file.path.clone()), &obj(options(1, None))).unwrap_err();
         assert_eq!((error.kind(), error.place().offset.is_some()), (ErrorKind::Malformed, true), "{error}");
@@ -153,13 +145,13 @@ fn text(bytes: u64, fault_at: Option<usize>) -> Vec<u8> {
     text
 }
 
-/// A fault of the text and damage of a member: the first by position is the error, on any threads, in chunks of any size,
-/// for a file and for a pipe.
+/// A fault of the text and damage of a member: the first by position is the error, on any threads, in
+/// chunks of any size, for a file and for a pipe.
 #[test]
 fn the_first_by_position_is_the_error() {
     const MEMBER_BYTES: usize = 100_000;
     let mut wrong = Vec::new();
-    for (_, codec) in CODECS {
+    for (codec, _) in CODECS {
         for (fault_at, damaged, is_text) in
             [(Some(150_000), 9, true), (Some(1_250_000), 13, true), (Some(1_500_000), 3, false), (None, 7, false)]
         {
@@ -196,7 +188,7 @@ fn the_first_by_position_is_the_error() {
 /// Cut off anywhere: an error, and never a part of the scene.
 #[test]
 fn cuts_are_errors() {
-    for (_, codec) in CODECS {
+    for (codec, _) in CODECS {
         let plain = fs::read(polyhaul_testkit::corpus::root().join("gz/good/scene.obj")).unwrap();
         let packed = pack(codec, &plain, 4000);
         let whole = packed.len();
@@ -220,7 +212,7 @@ fn the_content_decides_and_the_name_is_noted() {
         assert_eq!(loaded.scene.totals()[0], 1, "{name}");
         (loaded.report.codec, loaded.report.warnings.counts().get("not-compressed").copied())
     };
-    for (extension, codec) in CODECS {
+    for (codec, extension) in CODECS {
         let packed = pack(codec, &plain, 100);
         assert_eq!(noted(&packed, &format!("x.obj.{extension}")), (Some(codec), None));
         assert_eq!(noted(&packed, "x.obj"), (Some(codec), None));
@@ -313,7 +305,7 @@ fn errors_of_readers_come_out_as_they_are() {
         }
     }
     let plain = text(300_000, None);
-    for (_, codec) in CODECS {
+    for (codec, _) in CODECS {
         let packed = pack(codec, &plain, 70_000);
         for cut in [0, 3, 20, packed.len() / 2, packed.len()] {
             let reader = Failing(std::io::Cursor::new(packed[..cut].to_vec()));

@@ -6,6 +6,7 @@
 use crate::{lenient, options, read};
 use polyhaul::{Input, ReadOptions};
 use polyhaul_testkit::corpus::{Sample, root, samples};
+use polyhaul_testkit::output::difference;
 use polyhaul_testkit::summary;
 use std::fs;
 
@@ -25,7 +26,7 @@ fn check(folder: &str, ways: &[(&str, ReadOptions)]) {
         }
         let expected = fs::read_to_string(&path).unwrap_or_default();
         if found != expected {
-            wrong.push(format!("{}\n{}", file.name, difference(&expected, &found)));
+            wrong.push(format!("{}\n{}", file.name, difference(&found, &expected)));
         }
     }
     assert!(wrong.is_empty(), "{} files:\n{}", wrong.len(), wrong.join("\n"));
@@ -46,12 +47,6 @@ fn text(file: &Sample, ways: &[(&str, ReadOptions)]) -> String {
 
 /// The system's number for a file that does not exist: ENOENT, ERROR_FILE_NOT_FOUND.
 const NOT_FOUND: i32 = 2;
-
-fn difference(expected: &str, found: &str) -> String {
-    let same = expected.lines().zip(found.lines()).take_while(|(a, b)| a == b).count();
-    let show = |text: &str| text.lines().skip(same).take(4).collect::<Vec<_>>().join("\n    ");
-    format!("  line {}, expected\n    {}\n  found\n    {}", same + 1, show(expected), show(found))
-}
 
 #[test]
 fn good_files() {

@@ -3,9 +3,9 @@
 use crate::{options, outcome, read};
 use polyhaul::options::{Codec, Progress};
 use polyhaul::{ErrorKind, Input};
-use polyhaul_bytes::Encoder;
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::generate;
+use polyhaul_testkit::packed::pack;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -54,10 +54,9 @@ fn a_file_that_is_written_anew() {
 fn a_compressed_file_that_changes() {
     let folder = Folder::new("files").unwrap();
     for (member_bytes, is_cut) in [(1 << 20, true), (1 << 20, false), (usize::MAX, true), (usize::MAX, false)] {
-        let (mut text, mut packed) = (Vec::new(), Vec::new());
+        let mut text = Vec::new();
         generate::grid(12_000_000, &mut text).unwrap();
-        let mut encoder = Encoder::new(Codec::Gzip, None).unwrap();
-        text.chunks(member_bytes).for_each(|member| encoder.encode(member, &mut packed).unwrap());
+        let packed = pack(Codec::Gzip, &text, member_bytes);
         let path = folder.file("x.obj.gz", &packed).unwrap();
         let mut options = options(2, None);
         let same = path.clone();

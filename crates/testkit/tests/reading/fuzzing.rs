@@ -2,6 +2,7 @@
 //! fixed seed, so that a failure comes back.
 
 use polyhaul_testkit::corpus::samples;
+use polyhaul_testkit::packed::CODECS;
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::{fuzz, generate, mutate};
 use std::cell::Cell;
@@ -94,7 +95,7 @@ fn mtl() {
 
 #[test]
 fn packed() {
-    let files = ["gz", "zst", "lz4"].into_iter().flat_map(|codec| samples(codec, codec));
+    let files = CODECS.into_iter().flat_map(|(_, extension)| samples(extension, extension));
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     run(fuzz::packed, shaken(small.map(|file| file.bytes()).collect(), 1500));
 }

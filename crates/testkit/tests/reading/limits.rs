@@ -4,8 +4,8 @@
 use crate::{lenient, options, read, read_text};
 use polyhaul::options::{Codec, Limits};
 use polyhaul::{Error, ErrorKind, Input, Loaded, ReadOptions};
-use polyhaul_bytes::Encoder;
 use polyhaul_testkit::corpus::{self, Folder};
+use polyhaul_testkit::packed::pack;
 
 /// Reads `text` with a limit around `needed`: one less must fail and say why.
 fn check(name: &str, text: &str, needed: u64, set: fn(&mut Limits) -> &mut u64) {
@@ -149,22 +149,16 @@ fn referenced_file_bytes_of_compressed_files() {
     let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
     let set: fn(&mut Limits) -> &mut u64 = |limits| &mut limits.referenced_file_bytes;
     for members in [1, 50] {
-        let member = packed(b"newmtl a\nKd 1 1 1\n");
+        let member = pack(Codec::Gzip, b"newmtl a\nKd 1 1 1\n", usize::MAX);
         folder.file("a.mtl", member.repeat(members)).unwrap();
         check_reading("referenced_file_bytes", 18 * members as u64, set, &options(1, None), read);
     }
 }
 
-fn packed(plain: &[u8]) -> Vec<u8> {
-    let mut packed = Vec::new();
-    Encoder::new(Codec::Gzip, None).unwrap().encode(plain, &mut packed).unwrap();
-    packed
-}
-
 #[test]
 fn decompressed_bytes() {
     let text = "v 0 0 0\n".repeat(1000);
-    let packed = packed(text.as_bytes());
+    let packed = pack(Codec::Gzip, text.as_bytes(), usize::MAX);
     for members in [1, 300] {
         for base in [options(1, None), options(2, 100), lenient()] {
             let bytes = packed.repeat(members);
@@ -179,7 +173,7 @@ fn decompressed_bytes() {
 #[test]
 fn decompressed_ratio() {
     let line = "# ".to_owned() + &"x".repeat(997) + "\n";
-    let member = packed(line.repeat(1024).as_bytes());
+    let member = pack(Codec::Gzip, line.repeat(1024).as_bytes(), usize::MAX);
     let bytes = member.repeat(70);
     let ratio = 1_024_000 / member.len() as u64;
     for (limit, threads, is_enough) in [(ratio / 2, 1, false), (ratio / 2, 3, false), (2 * ratio, 2, true)] {

@@ -1,0 +1,186 @@
+//! Every large allocation of a piece of work is made to fail once: a lack of memory must be an error.
+//!
+//! Only allocations of at least 1 KiB are: below that are those of the standard library's own
+//! bookkeeping (starting a thread, for one), which ends the process where one fails, and which no
+//! program can catch with stable Rust. What fails there would fail the program's host as well.
+//!
+//! A process that ends is what this looks for, so the work is done in child processes; a child goes from
+//! one allocation to the next until it ends, and the next child goes on behind it.
+//!
+//! The test binary must have [`Failing`](crate::alloc::Failing) as its allocator.
+
+use crate::alloc::{self, fail_at, tell};
+use crate::corpus::Folder;
+use crate::output::Shared;
+use polyhaul::model::Scene;
+use polyhaul::{ErrorKind, Output, Result, WriteOptions, save};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// Smaller blocks are always given.
+const LEAST_BYTES: usize = 1024;
+/// A fault that eats all memory must not take the machine with it.
+const MOST_BYTES: u64 = 1 << 30;
+/// So many children may die before the test has seen enough.
+const MOST_DEATHS: usize = 60;
+
+const CHILD: &str = "POLYHAUL_TEST_STARVED_IN";
+const FIRST: &str = "POLYHAUL_TEST_STARVED_FIRST";
+const TELL: &str = "POLYHAUL_TEST_STARVED_TELL";
+
+/// What is tried.
+#[derive(Clone, Copy)]
+pub struct Plan<'a> {
+    /// The name of the test, with its modules: a child runs it and no other.
+    pub test: &'a str,
+    /// Which allocation comes after one.
+    pub next: fn(u64) -> u64,
+    /// Work with fewer errors than this was not starved.
+    pub least_errors: u64,
+}
+
+impl<'a> Plan<'a> {
+    /// All allocations.
+    pub fn of(test: &'a str) -> Plan<'a> {
+        Plan { test, next: |number| number + 1, least_errors: 5 }
+    }
+}
+
+/// Runs work once for each of its allocations, which fails: the work must end well or with
+/// [`ErrorKind::Memory`]. This is a whole test.
+///
+/// `start` prepares the work in a child, may use the folder that it gets, and gives the work and a check, which
+/// is told after each run whether that ended well.
+pub fn every_allocation<W, C>(plan: Plan<'_>, start: impl FnOnce(&Path) -> (W, C))
+where
+    W: FnMut() -> Result<()>,
+    C: FnMut(bool),
+{
+    match std::env::var_os(CHILD) {
+        Some(folder) => child(plan, || start(Path::new(&folder))),
+        None => parent(plan.test),
+    }
+}
+
+/// Whether this process is such a child.
+pub fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// The same for writing a scene, with an output in memory or a file: what is written must be the same each time, a
+/// file that could not be replaced stays as it is, and nothing else is left behind.
+pub fn every_allocation_of_writing(plan: Plan<'_>, to_file: bool, start: impl FnOnce() -> (Scene, WriteOptions)) {
+    every_allocation(plan, |folder| {
+        let (scene, options) = start();
+        // Memory for what is written is there before.
+        let (shared, out) = (Shared::with_room(32 << 20), folder.join("out.obj"));
+        let (written, path, place) = (shared.clone(), out.clone(), folder.to_path_buf());
+        let write = move || {
+            shared.lock().clear();
+            let output = match to_file {
+                true => Output::Path(out.clone()),
+                false => Output::Writer(Box::new(shared.clone()), "memory".into()),
+            };
+            save(&scene, output, &options).map(drop)
+        };
+        write().unwrap();
+        let written = move || if to_file { std::fs::read(&path).unwrap() } else { written.lock().clone() };
+        let count = move || std::fs::read_dir(&place).unwrap().count();
+        let (expected, files) = (written(), count());
+        let check = move |is_well: bool| {
+            assert!(!is_well && !to_file || written() == expected, "other bytes");
+            assert_eq!(count(), files, "files left behind");
+        };
+        (write, check)
+    });
+}
+
+/// Lets one allocation after the other fail, and says before each which it is.
+fn child<W, C>(plan: Plan<'_>, start: impl FnOnce() -> (W, C))
+where
+    W: FnMut() -> Result<()>,
+    C: FnMut(bool),
+{
+    alloc::cap(MOST_BYTES);
+    if std::env::var_os(TELL).is_some() {
+        tell();
+    }
+    let (mut work, mut check) = start();
+    let mut number = std::env::var(FIRST).ok().and_then(|first| first.parse().ok()).unwrap_or(0);
+    // Those before the first were other children's.
+    let mut errors = number;
+    loop {
+        say(&format!("allocation {number}"));
+        let (result, was_hit) = fail_at(number, LEAST_BYTES, &mut work);
+        check(result.is_ok());
+        match result {
+            Ok(()) if !was_hit => break,
+            Err(error) if !was_hit || error.kind() != ErrorKind::Memory => panic!("{error:?}"),
+            Ok(()) => {}
+            Err(_) => errors += 1,
+        }
+        number = (plan.next)(number);
+    }
+    assert!(errors >= plan.least_errors, "only {errors} errors");
+    say("done");
+}
+
+/// Tells the parent.
+fn say(line: &str) {
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+/// Starts children until one comes to the end.
+fn parent(test: &str) {
+    let folder = Folder::new("starved").unwrap();
+    let (mut first, mut count) = (0, 0);
+    let mut deaths = BTreeMap::new();
+    while count < MOST_DEATHS {
+        let (is_well, said) = run(test, folder.path(), first, false);
+        let (number, words) = last(&said);
+        if is_well {
+            assert_eq!(words, "done", "{said}");
+            break;
+        }
+        let number = number.unwrap_or_else(|| panic!("the work did not begin: {said}"));
+        let culprit = culprit(test, folder.path(), number);
+        deaths.entry(culprit).or_insert_with(|| format!("allocation {number}: {words}"));
+        count += 1;
+        first = number + 1;
+    }
+    assert!(deaths.is_empty(), "{count} times the process ended, first at these allocations: {deaths:#?}");
+}
+
+/// Runs a child; whether it ended well, and what it said.
+fn run(test: &str, folder: &Path, first: u64, tells: bool) -> (bool, String) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+    command.env(CHILD, folder).env(FIRST, first.to_string()).env("RUST_BACKTRACE", "0");
+    if tells {
+        command.env(TELL, "1");
+    }
+    let output = command.output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The last allocation that a child spoke of, and what was said after it.
+fn last(said: &str) -> (Option<u64>, String) {
+    let lines: Vec<&str> = said.lines().collect();
+    let place = lines.iter().rposition(|line| line.starts_with("allocation "));
+    let number = place.and_then(|place| lines[place].strip_prefix("allocation ")?.parse().ok());
+    (number, lines[place.map_or(0, |place| place + 1)..].join("\n"))
+}
+
+/// Who asked for the allocation that ends the process; with many threads allocations come in another
+/// order each time, so those before it are told as well, and the last is the one.
+fn culprit(test: &str, folder: &Path, number: u64) -> String {
+    let (is_well, said) = run(test, folder, number, true);
+    if is_well {
+        return "somebody who was not there again".to_owned();
+    }
+    let (_, words) = last(&said);
+    let culprit = words.lines().rev().find_map(|line| line.strip_prefix("asked for by "));
+    culprit.unwrap_or("somebody else").to_owned()
+}
