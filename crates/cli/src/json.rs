@@ -5,7 +5,7 @@
 
 use crate::peak;
 use polyhaul::error::{Diagnostic, Place};
-use polyhaul::{Error, ErrorKind, Report, warnings};
+use polyhaul::{Error, Report, warnings};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ impl At {
 impl Failure {
     /// What an error says.
     pub fn new(error: &Error) -> Failure {
-        Failure::of(kind(error.kind()), error.diagnostic())
+        Failure::of(error.kind().name(), error.diagnostic())
     }
 
     fn of(kind: &'static str, diagnostic: &Diagnostic) -> Failure {
@@ -145,23 +145,10 @@ impl Failure {
     }
 }
 
-fn kind(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Malformed => "malformed",
-        ErrorKind::Limit => "limit",
-        ErrorKind::Unsupported => "unsupported",
-        ErrorKind::Io => "io",
-        ErrorKind::Usage => "usage",
-        ErrorKind::Host => "host",
-        ErrorKind::Memory => "memory",
-        ErrorKind::Cancelled => "cancelled",
-        _ => "internal",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use polyhaul::ErrorKind;
     use serde_json::{Value, json};
 
     fn parsed(text: &str) -> Value {

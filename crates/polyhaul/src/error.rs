@@ -34,6 +34,23 @@ pub enum ErrorKind {
     Internal,
 }
 
+impl ErrorKind {
+    /// A short name that stays as it is: for machines that read errors.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Malformed => "malformed",
+            ErrorKind::Limit => "limit",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Io => "io",
+            ErrorKind::Usage => "usage",
+            ErrorKind::Host => "host",
+            ErrorKind::Memory => "memory",
+            ErrorKind::Cancelled => "cancelled",
+            ErrorKind::Internal => "internal",
+        }
+    }
+}
+
 /// Where in a source something is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {

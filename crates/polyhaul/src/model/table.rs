@@ -115,7 +115,6 @@ macro_rules! with_values {
     };
 }
 
-
 impl Values {
     /// The type of the numbers.
     pub fn scalar(&self) -> Scalar {
