@@ -14,6 +14,11 @@ from typing import BinaryIO, Generic, TypeVar
 
 CHUNK_BYTES = 1 << 20
 
+# How long to wait at a time for threads to come to rest, at most in all, and what counts as none.
+REST_SECONDS = 0.02
+MOST_REST_SECONDS = 1.0
+IDLE_SECONDS = 0.001
+
 Result = TypeVar("Result")
 
 
@@ -32,6 +37,7 @@ class Timed(Generic[Result]):
 def timed(work: Callable[[], Result]) -> Timed[Result]:
     """Runs `work` once; the peak of memory is its own where the system lets it begin anew (Linux)."""
     before = _begin_peak()
+    _come_to_rest()
     cpu, start = time.process_time(), time.perf_counter()
     result = work()
     seconds, used = time.perf_counter() - start, time.process_time() - cpu
@@ -87,6 +93,19 @@ def _body(file: BinaryIO) -> Iterator[bytes]:
     while block := file.read(CHUNK_BYTES):
         yield block
     yield b""
+
+
+def _come_to_rest() -> None:
+    """Waits until no thread of this process computes any more, one second at most.
+
+    Importing numpy starts threads of its linear algebra, which spin for some 30 ms before they sleep. That
+    belongs to the import, and would take a part of the cores from the work.
+    """
+    deadline = time.perf_counter() + MOST_REST_SECONDS
+    used = -1.0
+    while time.process_time() - used > IDLE_SECONDS and time.perf_counter() < deadline:
+        used = time.process_time()
+        time.sleep(REST_SECONDS)
 
 
 def _begin_peak() -> int | None:

@@ -120,11 +120,6 @@ def check_count(name: str, count: int) -> None:
         raise ValueError(f"{name}: {count} elements; at most {MOST} (2**32 - 2) are possible")
 
 
-def empty(dtype: npt.DTypeLike, columns: int = 0) -> npt.NDArray[Any]:
-    """An array without elements, which stands for what a mesh does not have."""
-    return np.empty((0, columns) if columns else 0, dtype)
-
-
 def _asarray(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     if value is None:
         raise TypeError(f"{name} is None; expected an array")

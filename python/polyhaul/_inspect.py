@@ -7,11 +7,12 @@ from typing import Any
 
 from polyhaul import _options, _polyhaul
 from polyhaul._errors import Error
+from polyhaul._io import opened_reading
 from polyhaul._material import Vector
 from polyhaul._options import FormatName, Limits
-from polyhaul._progress import Progress, reporter
+from polyhaul._progress import Progress
 from polyhaul._report import Report, Warnings, report_from_plain
-from polyhaul._sources import Resolver, Source, opened_resolver, opened_source
+from polyhaul._sources import Resolver, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +102,11 @@ def info(
 
     The arguments and the exceptions are those of :func:`polyhaul.read`.
     """
-    options = _options_of(format, threads, memory_limit, False, limits, allow_outside)
-    with (
-        opened_source(source) as plain,
-        opened_resolver(resolver, source) as answer,
-        reporter(progress, "reading") as report_progress,
-    ):
-        found, done = _polyhaul.info(plain, options | {"resolver": answer}, report_progress)
+    options = _options.read_options(
+        format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside
+    )
+    with opened_reading(source, options, resolver, progress, "reading") as reading:
+        found, done = _polyhaul.info(*reading)
     bounds = found.pop("bounds")
     lists: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
     return Info(**lists, bounds=bounds and (tuple(bounds[0]), tuple(bounds[1])), report=report_from_plain(done))
@@ -141,31 +140,14 @@ def validate(
     Raises:
         polyhaul.IoError: the source cannot be opened or read. What is wrong with its data is no exception here.
     """
-    options = _options_of(format, threads, memory_limit, strict, limits, allow_outside)
-    with (
-        opened_source(source) as plain,
-        opened_resolver(resolver, source) as answer,
-        reporter(progress, "validating") as report_progress,
-    ):
-        valid, error, done = _polyhaul.validate(plain, options | {"resolver": answer}, report_progress)
-    return Validation(valid, error, report_from_plain(done))
-
-
-def _options_of(
-    format: str | None,
-    threads: int | None,
-    memory_limit: int | str | None,
-    strict: bool,
-    limits: Limits | None,
-    allow_outside: bool,
-) -> dict[str, Any]:
-    return _options.read_options(
+    options = _options.read_options(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
-        on_error="raise",
-        strict=strict,
         limits=limits,
-        load_materials=True,
         allow_outside=allow_outside,
+        strict=strict,
     )
+    with opened_reading(source, options, resolver, progress, "validating") as reading:
+        valid, error, done = _polyhaul.validate(*reading)
+    return Validation(valid, error, report_from_plain(done))

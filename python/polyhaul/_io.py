@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal, Unpack
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, NamedTuple, Unpack
 
 from polyhaul import _options, _polyhaul
 from polyhaul._mesh import Mesh
@@ -15,6 +17,27 @@ from polyhaul._sources import Resolver, Source, Target, opened_resolver, opened_
 
 #: What to do with data that breaks its format's rules.
 OnError = Literal["raise", "warn"]
+
+
+class Reading(NamedTuple):
+    """A source that is open and how to read it, as native code takes them."""
+
+    source: dict[str, Any]
+    options: dict[str, Any]
+    progress: Progress | None
+
+
+@contextmanager
+def opened_reading(
+    source: Source, options: dict[str, Any], resolver: Resolver | None, progress: Progress | bool | None, label: str
+) -> Iterator[Reading]:
+    """What calls that read are made with, while all of it is open."""
+    with (
+        opened_source(source) as plain,
+        opened_resolver(resolver, source) as answer,
+        reporter(progress, label) as report_progress,
+    ):
+        yield Reading(plain, options | {"resolver": answer}, report_progress)
 
 
 def read(
@@ -71,20 +94,16 @@ def read(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        limits=limits,
+        allow_outside=allow_outside,
         on_error=on_error,
         strict=strict,
-        limits=limits,
         load_materials=load_materials,
-        allow_outside=allow_outside,
     )
-    with (
-        opened_source(source) as plain,
-        opened_resolver(resolver, source) as answer,
-        reporter(progress, "reading") as report_progress,
-    ):
-        scene, done = _polyhaul.read(plain, options | {"resolver": answer}, report_progress)
+    with opened_reading(source, options, resolver, progress, "reading") as reading:
+        scene, done = _polyhaul.read(*reading)
     report = report_from_plain(done)
-    _warn(report, on_error, plain["name"])
+    _warn(report, on_error, reading)
     return scene_from_plain(scene, report)
 
 
@@ -177,15 +196,14 @@ def convert(
     Returns:
         What both did, with the warnings of reading.
     """
-    reading = _options.read_options(
+    options = _options.read_options(
         format=from_format,
         threads=threads,
         memory_limit=memory_limit,
+        limits=limits,
+        allow_outside=allow_outside,
         on_error=on_error,
         strict=strict,
-        limits=limits,
-        load_materials=True,
-        allow_outside=allow_outside,
     )
     writing = _options.write_options(
         format=to_format,
@@ -197,15 +215,12 @@ def convert(
         obj=obj,
     )
     with (
-        opened_source(source) as plain_source,
-        opened_resolver(resolver, source) as answer,
-        opened_target(target, compression) as plain_target,
-        reporter(progress, "converting") as report_progress,
+        opened_reading(source, options, resolver, progress, "converting") as reading,
+        opened_target(target, compression) as plain,
     ):
-        reading["resolver"] = answer
-        done = _polyhaul.convert(plain_source, plain_target, reading, writing, report_progress)
+        done = _polyhaul.convert(*reading, plain, writing)
     report = report_from_plain(done)
-    _warn(report, on_error, plain_source["name"])
+    _warn(report, on_error, reading)
     return report
 
 
@@ -216,7 +231,7 @@ def _scene_of(mesh: Mesh, obj: ObjOptions) -> Scene:
     return scene
 
 
-def _warn(report: Report, on_error: OnError, name: str) -> None:
+def _warn(report: Report, on_error: OnError, reading: Reading) -> None:
     if on_error == "warn" and report.warnings.total:
         first = f"; the first: {report.warnings[0]}" if report.warnings else ""
-        warnings.warn(f"{name}: {report.warnings}{first}", PolyhaulWarning, stacklevel=3)
+        warnings.warn(f"{reading.source['name']}: {report.warnings}{first}", PolyhaulWarning, stacklevel=3)

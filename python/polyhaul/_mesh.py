@@ -2,81 +2,24 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from polyhaul import _arrays
-from polyhaul._arrays import NONE, Flags, Floats, Indices, Slots
+from polyhaul import _arrays, _given
+from polyhaul._arrays import Flags, Floats, Indices, Slots
+from polyhaul._curve import Curve, curve_from_plain, curve_of, curves_to_plain
+from polyhaul._given import Streams, VertexGroups
 from polyhaul._material import Material
+from polyhaul._polyhaul import NativeMesh
 
 #: How a corner finds its value of an attribute. ``"point"`` is another name for ``"vertex"``.
 Domain: TypeAlias = Literal["corner", "vertex", "point", "face", "indexed"]
 
-#: Weights by the name of a vertex group; NaN where a position is not a member.
-VertexGroups: TypeAlias = Mapping[str, npt.ArrayLike] | tuple[Sequence[str], npt.ArrayLike]
-
-#: Faces or lines: offsets, then per corner the index of its position, its uv and its normal.
-Streams: TypeAlias = tuple[Indices | None, Indices | None, Indices | None, Indices | None]
-
 #: Seven numbers: positions, uvs, normals, faces, lines, points, curves.
 Counts: TypeAlias = tuple[int, int, int, int, int, int, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False, init=False)
-class Curve:
-    """A B-spline curve over positions of a mesh (NURBS where ``rational``).
-
-    The arguments are the attributes; any integers and numbers are taken.
-
-    Raises:
-        ValueError, TypeError: a value makes no sense.
-
-    Example:
-        >>> import polyhaul
-        >>> positions = [[0, 0, 0], [1, 2, 0], [2, 0, 0]]
-        >>> curve = polyhaul.Curve(2, (0, 1), control_points=[0, 1, 2], knots=[0, 0, 0, 1, 1, 1])
-        >>> mesh = polyhaul.Mesh(positions, curves=[curve])
-        >>> mesh.curves[0].degree
-        2
-    """
-
-    #: The polynomial degree, 1 or more.
-    degree: int
-    #: The first and the last parameter value.
-    range: tuple[float, float]
-    #: (k,) uint32, indices of positions.
-    control_points: Indices
-    #: (m,) float32, the knot vector; m is k + degree + 1 for a B-spline.
-    knots: Floats
-    #: Whether the position weights count.
-    rational: bool
-
-    def __init__(
-        self,
-        degree: int,
-        range: tuple[float, float],
-        *,
-        control_points: npt.ArrayLike,
-        knots: npt.ArrayLike,
-        rational: bool = False,
-    ) -> None:
-        first, last = range
-        fields = {
-            "degree": operator.index(degree),
-            "range": (float(first), float(last)),
-            "control_points": _arrays.indices("control_points", control_points, NONE).reshape(-1),
-            "knots": _arrays.floats("knots", knots, 1).reshape(-1),
-            "rational": bool(rational),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-        if not 1 <= self.degree < 2**31:
-            raise ValueError(f"degree is {degree}; expected 1 or more")
 
 
 class Mesh:
@@ -86,8 +29,9 @@ class Mesh:
     at the position ``corner_positions[j]``. All arrays that the attributes give are read-only.
 
     Arrays are taken as they are where type and layout fit (C order; float32; int32 or uint32 for indices;
-    int32 for slots; bool) and copied otherwise, once, here. Arrays that are not copied must not change while
-    :func:`polyhaul.write` runs.
+    int32 for slots; bool) and copied otherwise, once, here. Arrays that are not copied are held as long as the mesh
+    lives; what is changed in them is changed in the mesh, and :func:`polyhaul.write` checks it again. They must not
+    change while it runs.
 
     Args:
         positions: (n, 3) or flat (n * 3,) numbers, taken as float32: x, y, z.
@@ -122,10 +66,12 @@ class Mesh:
         TypeError: an array has a type that does not fit, such as floats for indices.
     """
 
-    __slots__ = ("__weakref__", "_data", "_materials", "_of_file", "_own")
+    __slots__ = ("__weakref__", "_materials", "_native", "_of_file", "_own", "_plain")
 
-    #: What native code takes, by the names of the library's fields.
-    _data: dict[str, Any]
+    #: The mesh as native code has it; ``None`` until it is needed, and after a change.
+    _native: NativeMesh | None
+    #: Its arrays by the names of the library's fields; ``None`` until somebody asks. One of the two is there.
+    _plain: dict[str, Any] | None
     #: Whether it was read, so that its statements say where materials and groups begin.
     _of_file: bool
     #: The materials that the statements of a file count in.
@@ -156,30 +102,31 @@ class Mesh:
         position_weights: npt.ArrayLike | None = None,
         curves: Sequence[Curve] = (),
     ) -> None:
+        given = {
+            "positions": positions,
+            "corner_positions": corner_positions,
+            "face_offsets": face_offsets,
+            "normals": normals,
+            "normal_domain": normal_domain,
+            "corner_normals": corner_normals,
+            "uvs": uvs,
+            "uv_domain": uv_domain,
+            "corner_uvs": corner_uvs,
+            "colors": colors,
+            "material_slots": material_slots,
+            "smooth": smooth,
+            "sharp_edges": sharp_edges,
+            "vertex_groups": vertex_groups,
+            "line_positions": line_positions,
+            "line_offsets": line_offsets,
+            "points": points,
+            "position_weights": position_weights,
+            "curves": curves,
+        }
         self._of_file, self._materials, self._own = False, (), None
-        self._data = _NOTHING.copy()
-        rows = _arrays.floats("positions", positions, 3)
-        self._data["positions"] = rows
-        self._data["faces"] = _elements("face", corner_positions, face_offsets, len(rows), 3)
-        self._data["lines"] = _elements("line", line_positions, line_offsets, len(rows), 2)
-        if points is not None:
-            self._data["points"] = _or_none(_arrays.indices("points", points, len(rows)).reshape(-1))
-        self.set_normals(normals, normal_domain, corner_normals)
-        self.set_uvs(uvs, uv_domain, corner_uvs)
-        if colors is not None:
-            self.colors = colors
-        if material_slots is not None:
-            self.material_slots = material_slots
-        if smooth is not None:
-            self.smooth = smooth
-        if sharp_edges is not None:
-            self._data["sharp_edges"] = _or_none(_pairs("sharp_edges", sharp_edges, len(rows)))
-        if vertex_groups is not None:
-            self._data["vertex_groups"] = _vertex_groups(vertex_groups, len(rows))
-        if position_weights is not None:
-            weights = _arrays.values("position_weights", position_weights, len(rows), "position")
-            self._data["position_weights"] = _or_none(weights)
-        self._data["curves"] = _curves_to_plain(curves, len(rows))
+        self._native, self._plain = NativeMesh.fitting(given), None
+        if self._native is None:
+            self._convert(**given)
 
     @property
     def positions(self) -> Floats:
@@ -191,7 +138,7 @@ class Mesh:
     def positions(self, value: npt.ArrayLike) -> None:
         rows = _arrays.floats("positions", value, 3)
         self._check_rows("positions", rows, self.position_count)
-        self._data["positions"] = rows
+        self._set(positions=rows)
 
     @property
     def corner_positions(self) -> Indices:
@@ -280,14 +227,14 @@ class Mesh:
     @colors.setter
     def colors(self, value: npt.ArrayLike | None) -> None:
         if value is None:
-            self._data["colors"] = None
+            self._set(colors=None)
             return
         array = np.asarray(value)
         if array.ndim == 2 and array.shape[1] == 3:
             array = np.column_stack([array.astype(np.float32), np.ones(len(array), np.float32)])
         rows = _arrays.floats("colors", array, 4)
         self._check_rows("colors", rows, self.position_count)
-        self._data["colors"] = rows
+        self._set(colors=rows)
 
     @property
     def position_weights(self) -> Floats | None:
@@ -309,7 +256,7 @@ class Mesh:
     def material_slots(self, value: npt.ArrayLike | None) -> None:
         self._check_own("material_slots", value)
         slots = None if value is None else _arrays.slots("material_slots", value, self.face_count)
-        self._data["face_materials"] = slots
+        self._set(face_materials=slots)
 
     @property
     def smooth(self) -> Flags | None:
@@ -324,7 +271,7 @@ class Mesh:
     def smooth(self, value: npt.ArrayLike | None) -> None:
         self._check_own("smooth", value)
         flags = None if value is None else _arrays.flags("smooth", value, self.face_count, "face")
-        self._data["face_smooth"] = None if flags is None else flags.view(np.uint8)
+        self._set(face_smooth=None if flags is None else flags.view(np.uint8))
 
     @property
     def sharp_edges(self) -> Indices | None:
@@ -370,8 +317,7 @@ class Mesh:
     @property
     def curves(self) -> tuple[Curve, ...]:
         """The free-form curves."""
-        names = ("degree", "range", "control_points", "knots", "rational")
-        return tuple(Curve(**{name: curve[name] for name in names}) for curve in self._data["curves"])
+        return tuple(curve_of(plain) for plain in self._data["curves"])
 
     @property
     def position_count(self) -> int:
@@ -407,12 +353,61 @@ class Mesh:
             return self
         if self._own is None:
             own = Mesh.__new__(Mesh)
-            own._of_file, own._materials, own._own = False, (), None
-            own._data = dict(self._data)
-            own._data |= {"material_runs": None, "group_runs": None, "smoothing_runs": None, "groups": []}
+            own._of_file, own._materials, own._own, own._native = False, (), None, None
+            runs = ("material_runs", "group_runs", "smoothing_runs")
+            own._plain = self._data | dict.fromkeys(runs) | {"groups": ()}
             own.material_slots, own.smooth = self.material_slots, self.smooth
             self._own = own
         return self._own
+
+    def _convert(
+        self, *, positions: Any, line_positions: Any, line_offsets: Any, points: Any, sharp_edges: Any, **given: Any
+    ) -> None:
+        """Takes the arguments of the class that are not taken as they are."""
+        self._plain = _NOTHING.copy()
+        rows = _arrays.floats("positions", positions, 3)
+        self._set(positions=rows)
+        faces = _given.elements("face", given["corner_positions"], given["face_offsets"], len(rows), 3)
+        self._set(faces=faces, lines=_given.elements("line", line_positions, line_offsets, len(rows), 2))
+        if points is not None:
+            self._set(points=_or_none(_arrays.indices("points", points, len(rows)).reshape(-1)))
+        self.set_normals(given["normals"], given["normal_domain"], given["corner_normals"])
+        self.set_uvs(given["uvs"], given["uv_domain"], given["corner_uvs"])
+        for name in ("colors", "material_slots", "smooth"):
+            if given[name] is not None:
+                setattr(self, name, given[name])
+        if sharp_edges is not None:
+            self._set(sharp_edges=_or_none(_given.pairs("sharp_edges", sharp_edges, len(rows))))
+        if given["vertex_groups"] is not None:
+            self._set(vertex_groups=_given.vertex_groups(given["vertex_groups"], len(rows)))
+        if given["position_weights"] is not None:
+            weights = _arrays.values("position_weights", given["position_weights"], len(rows), "position")
+            self._set(position_weights=_or_none(weights))
+        self._set(curves=curves_to_plain(given["curves"], len(rows)))
+
+    @property
+    def _data(self) -> dict[str, Any]:
+        """All that it has, by the names of the library's fields; changed by ``_set`` alone."""
+        if self._plain is None:
+            self._plain = _plain_of(self._to_native())
+        return self._plain
+
+    def _set(self, **fields: Any) -> None:
+        self._data.update(fields)
+        self._native, self._own = None, None
+
+    def _to_native(self) -> NativeMesh:
+        """The mesh as native code takes it."""
+        if self._native is None:
+            self._native = NativeMesh(self._data)
+        return self._native
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._data, self._of_file, self._materials, self._own
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        plain, self._of_file, self._materials, self._own = state
+        self._native, self._plain = None, dict(plain)  # a shallow copy shares its arrays, and changes by itself
 
     @property
     def _faces(self) -> Streams:
@@ -422,10 +417,7 @@ class Mesh:
     @property
     def _counts(self) -> Counts:
         """How many elements of each kind, in the order of the library."""
-        data = self._data
-        attributes = len(data["positions"]), _size(data["uvs"]), _size(data["normals"])
-        elements = _element_count(data["faces"]), _element_count(data["lines"])
-        return *attributes, *elements, _size(data["points"]), len(data["curves"])
+        return self._to_native().counts
 
     def _domain(self, name: str, key: str) -> Any:
         return None if self._data[name] is None else self._data[key]
@@ -457,16 +449,15 @@ class Mesh:
             raise ValueError(f"the mesh has no {name} yet; give them a domain with set_{name}()")
         rows = _arrays.floats(name, value, columns)
         self._check_rows(name, rows, len(before))
-        self._data[name] = rows
+        self._set(**{name: rows})
 
     def _clear(self, name: str) -> None:
         if self._data[name] is None:
             return
         if self._of_file:
             raise ValueError(f"the mesh was read, and its objects are sections of its {name}; {_INSTEAD[name]}")
-        self._data[name] = None
-        self._data["uv_domain" if name == "uvs" else "normal_domain"] = "indexed"
-        self._set_stream(name, None)
+        domain_name = "uv_domain" if name == "uvs" else "normal_domain"
+        self._set(**{name: None, domain_name: "indexed", "faces": self._faces_with(name, None)})
 
     def _set_attribute(
         self,
@@ -486,7 +477,7 @@ class Mesh:
         if self._of_file:
             raise ValueError(f"the mesh was read, and its objects are sections of its {name}; make a new Mesh")
         rows = _arrays.floats(name, value, columns)
-        chosen = _chosen_domain(domain_name, domain, stream_name, stream)
+        chosen = _given.chosen_domain(domain_name, domain, stream_name, stream)
         counts = {"corner": self.corner_count, "vertex": self.position_count, "face": self.face_count}
         if len(rows) != counts.get(chosen, len(rows)):
             expected = f"{counts[chosen]} rows, one per {chosen} ({domain_name}={chosen!r})"
@@ -497,15 +488,13 @@ class Mesh:
             if len(indices) != self.corner_count:
                 expected = f"{self.corner_count}, one per corner"
                 raise ValueError(f"{stream_name} has {len(indices)} values; expected {expected}")
-        self._data[name] = _or_none(rows)
-        self._data[domain_name] = chosen if rows.size else "indexed"
-        self._set_stream(name, indices)
+        stored = chosen if rows.size else "indexed"
+        self._set(**{name: _or_none(rows), domain_name: stored, "faces": self._faces_with(name, indices)})
 
-    def _set_stream(self, name: str, indices: Indices | None) -> None:
+    def _faces_with(self, name: str, indices: Indices | None) -> Streams:
+        """The faces with these indices of uvs or normals."""
         offsets, positions, uvs, normals = self._faces
-        self._data["faces"] = (
-            (offsets, positions, indices, normals) if name == "uvs" else (offsets, positions, uvs, indices)
-        )
+        return (offsets, positions, indices, normals) if name == "uvs" else (offsets, positions, uvs, indices)
 
 
 _INSTEAD = {"uvs": "write it with export_uv=False", "normals": "write it with export_normals=False"}
@@ -516,21 +505,27 @@ _FACES, _VALUE = 3, 7
 _HOW = {"corner": "per corner", "vertex": "per vertex", "face": "per face", "indexed": "by index"}
 
 
-def mesh_from_plain(plain: dict[str, Any], materials: Sequence[Material]) -> Mesh:
-    """The mesh that native code returned, of a scene with these materials; its arrays are views of that memory."""
-    view = _arrays.view
-    data = dict(plain)
-    for name, (dtype, columns) in _TYPES.items():
-        data[name] = _or_none(view(plain[name], dtype, columns))
-    data["positions"] = view(plain["positions"], np.float32, 3)
-    for name in ("faces", "lines"):
-        data[name] = tuple(_or_none(view(stream, np.uint32)) for stream in plain[name])
-    data["vertex_groups"] = [(name, view(weights, np.float32)) for name, weights in plain["vertex_groups"]]
-    data["curves"] = [_curve_from_plain(curve) for curve in plain["curves"]]
+def mesh_from_native(native: NativeMesh, materials: Sequence[Material]) -> Mesh:
+    """The mesh that native code read, of a scene with these materials."""
     mesh = Mesh.__new__(Mesh)
-    mesh._data = data
+    mesh._native, mesh._plain = native, None
     mesh._of_file, mesh._materials, mesh._own = True, materials, None
     return mesh
+
+
+def _plain_of(native: NativeMesh) -> dict[str, Any]:
+    """All that a mesh has; its arrays are views of that memory."""
+    view = _arrays.view
+    data = native.arrays()
+    positions = view(data["positions"], np.float32, 3)
+    for name, (dtype, columns) in _TYPES.items():
+        data[name] = _or_none(view(data[name], dtype, columns))
+    data["positions"] = positions  # an array even where there are none
+    for name in ("faces", "lines"):
+        data[name] = tuple(_or_none(view(stream, np.uint32)) for stream in data[name])
+    data["vertex_groups"] = [(name, view(weights, np.float32)) for name, weights in data["vertex_groups"]]
+    data["curves"] = [curve_from_plain(curve) for curve in data["curves"]]
+    return data
 
 
 _TYPES: dict[str, tuple[Any, int]] = {
@@ -550,27 +545,6 @@ _TYPES: dict[str, tuple[Any, int]] = {
 }
 
 
-def _curve_from_plain(plain: dict[str, Any]) -> dict[str, Any]:
-    control_points = _arrays.view(plain["control_points"], np.uint32)
-    knots = _arrays.view(plain["knots"], np.float32)
-    return plain | {"range": tuple(plain["range"]), "control_points": control_points, "knots": knots}
-
-
-def _curves_to_plain(curves: Sequence[Curve], count: int) -> list[dict[str, Any]]:
-    """Curves of a mesh with ``count`` positions, each with the counts of what comes before it in a file."""
-    plain = []
-    before = 0
-    for number, curve in enumerate(curves):
-        if not isinstance(curve, Curve):
-            raise TypeError(f"curves[{number}] is of type {type(curve).__name__}; expected polyhaul.Curve")
-        points = _arrays.indices(f"curves[{number}].control_points", curve.control_points, count)
-        fields = {name: getattr(curve, name) for name in ("degree", "rational", "range", "knots")}
-        plain.append(fields | {"control_points": points, "at": (before, 0, 0, 0, 0, 0, number)})
-        # Its positions are written with it, those that come before them too.
-        before = max(before, int(points.max(initial=0)) + 1) if points.size else before
-    return plain
-
-
 #: A mesh without anything, as native code takes it. ``None`` stands for no elements.
 _NOTHING: dict[str, Any] = dict.fromkeys(_TYPES) | {
     "faces": (None,) * 4,
@@ -581,57 +555,6 @@ _NOTHING: dict[str, Any] = dict.fromkeys(_TYPES) | {
     "groups": (),
     "vertex_groups": (),
 }
-
-
-def _elements(
-    what: str, positions: npt.ArrayLike | None, offsets: npt.ArrayLike | None, count: int, least: int
-) -> Streams:
-    """Faces or lines from the index of each corner's position, and where each element begins."""
-    name = "corner_positions" if what == "face" else "line_positions"
-    if positions is None:
-        if offsets is not None:
-            raise ValueError(f"{what}_offsets say nothing without {name}")
-        return None, None, None, None
-    corners = _arrays.indices(name, positions, count)
-    if offsets is None:
-        if corners.size and (corners.ndim != 2 or corners.shape[1] < least):
-            expected = f"({what}s, corners of each), at least {least} of them"
-            raise ValueError(f"{name} has shape {corners.shape}; expected {expected}, or {what}_offsets with it")
-        starts = _arrays.even_offsets(*corners.shape) if corners.size else corners
-    else:
-        if corners.ndim != 1:
-            raise ValueError(f"{name} has shape {corners.shape}; expected (corners,), as there are {what}_offsets")
-        _arrays.check_count(name, corners.size)
-        starts = _arrays.offsets(f"{what}_offsets", offsets, corners.size, least, what)
-    return (starts, corners.reshape(-1), None, None) if corners.size else (None, None, None, None)
-
-
-def _pairs(name: str, value: npt.ArrayLike, count: int) -> Indices:
-    pairs = _arrays.indices(name, value, count)
-    if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
-        raise ValueError(f"{name} has shape {pairs.shape}; expected (k, 2), the two positions of each edge")
-    return pairs.reshape(-1, 2)
-
-
-def _vertex_groups(groups: VertexGroups, count: int) -> list[tuple[str, Floats]]:
-    if isinstance(groups, Mapping):
-        items = list(groups.items())
-    else:
-        names, weights = groups
-        array = np.asarray(weights)
-        if array.shape != (count, len(names)):
-            raise ValueError(f"vertex_groups has weights of shape {array.shape}; expected ({count}, {len(names)})")
-        items = [(name, array[:, column]) for column, name in enumerate(names)]
-    return [(str(name), _arrays.values(f"vertex_groups[{name!r}]", it, count, "position")) for name, it in items]
-
-
-def _chosen_domain(domain_name: str, domain: str | None, stream_name: str, stream: Any) -> str:
-    chosen = {"point": "vertex", None: "corner" if stream is None else "indexed"}.get(domain, domain)
-    if chosen not in ("corner", "vertex", "face", "indexed"):
-        raise ValueError(f'{domain_name} is {domain!r}; expected "corner", "vertex", "face" or "indexed"')
-    if (chosen == "indexed") != (stream is not None):
-        raise ValueError(f"{domain_name} is {chosen!r}; {stream_name} go with \"indexed\", and with nothing else")
-    return chosen
 
 
 def _or_none(array: Any) -> Any:

@@ -96,11 +96,11 @@ def read_options(
     format: str | None,
     threads: int | None,
     memory_limit: int | str | None,
-    on_error: str,
-    strict: bool,
     limits: Limits | None,
-    load_materials: bool,
     allow_outside: bool,
+    on_error: str = "raise",
+    strict: bool = False,
+    load_materials: bool = True,
 ) -> dict[str, Any]:
     """The options of reading as native code takes them."""
     if on_error not in ("raise", "warn"):

@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Self, final
 
 from polyhaul._errors import Error
 
-__all__ = ["Array", "__version__", "convert", "info", "read", "validate", "write"]
+__all__ = ["Array", "NativeMesh", "__version__", "convert", "info", "read", "validate", "write"]
 
 __version__: str
 
@@ -15,6 +15,15 @@ class Array:
     def __len__(self) -> int: ...
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class NativeMesh:
+    def __new__(cls, arrays: dict[str, Any]) -> Self: ...
+    @staticmethod
+    def fitting(given: dict[str, Any]) -> NativeMesh | None: ...
+    def arrays(self) -> dict[str, Any]: ...
+    @property
+    def counts(self) -> tuple[int, int, int, int, int, int, int]: ...
 
 def read(
     source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
@@ -27,10 +36,10 @@ def write(
 ) -> dict[str, Any]: ...
 def convert(
     source: dict[str, Any],
-    target: dict[str, Any],
-    read: dict[str, Any],
-    write: dict[str, Any],
+    options: dict[str, Any],
     progress: Callable[[int, int | None], Any] | None,
+    target: dict[str, Any],
+    writing: dict[str, Any],
 ) -> dict[str, Any]: ...
 def info(
     source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None

@@ -76,8 +76,12 @@ class Warnings(Sequence[Warning]):
 class Report:
     """What a job did."""
 
-    #: Bytes read, those of referenced files included.
+    #: Bytes read, those of referenced files included; compressed ones where they are compressed.
     bytes_in: int
+    #: What these bytes came to when they were decompressed; ``bytes_in`` where nothing was compressed.
+    plain_bytes_in: int
+    #: How the scene's source was compressed: ``"gzip"``, ``"zstd"``, ``"lz4"``, or ``None``.
+    codec: str | None
     #: Bytes written.
     bytes_out: int
     #: Worker threads.
@@ -102,6 +106,8 @@ def report_from_plain(plain: Mapping[str, Any]) -> Report:
     kept = tuple(_warning(fields) for fields in plain["warnings"])
     return Report(
         bytes_in=plain["bytes_in"],
+        plain_bytes_in=plain["plain_bytes_in"],
+        codec=plain["codec"],
         bytes_out=plain["bytes_out"],
         threads=plain["threads"],
         phases=plain["phases"],

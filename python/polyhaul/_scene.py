@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polyhaul import _options
 from polyhaul._arrays import Floats
 from polyhaul._material import Material, material_from_plain, material_to_plain
-from polyhaul._mesh import Counts, Mesh, mesh_from_plain
+from polyhaul._mesh import Counts, Mesh, mesh_from_native
 from polyhaul._options import AxisName
 from polyhaul._report import Report
 
@@ -236,7 +236,9 @@ class Scene:
         added = Object(name or f"Object{len(self._objects) + 1}", mesh)
         added.mesh_name = mesh_name or ""
         added.transform = transform
-        if mesh._data["curves"] and not mesh.face_count:
+        counts = mesh._counts
+        faces, curves = counts[3], counts[6]
+        if curves and not faces:
             added.kind = "group"  # what Blender writes for curves
         if materials is not None:
             added.materials = [self._known(it) for it in materials]
@@ -277,13 +279,12 @@ class Scene:
     def _to_plain(self) -> dict[str, Any]:
         """The scene as native code takes it."""
         for it in self._objects:
-            self._add_mesh(it.mesh)
-            self._take(it.materials or ())
+            self._take(it._materials or ())
         materials, numbers = self._numbered()
-        objects = [it._to_plain(self._mesh_at[id(it.mesh)], numbers) for it in self._objects]
+        objects = [it._to_plain(self._add_mesh(it.mesh), numbers) for it in self._objects]
         _options.check_axes(self.forward_axis, self.up_axis)
         return {
-            "meshes": [mesh._data for mesh in self._meshes],
+            "meshes": [mesh._to_native() for mesh in self._meshes],
             "objects": objects,
             "materials": [material_to_plain(it) for it in materials],
             "material_libraries": self._libraries,
@@ -313,7 +314,7 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
     scene._libraries = plain["material_libraries"]
     scene._take(material_from_plain(it) for it in plain["materials"])
     for mesh in plain["meshes"]:
-        scene._add_mesh(mesh_from_plain(mesh, scene._materials))
+        scene._add_mesh(mesh_from_native(mesh, scene._materials))
     for name, mesh_name, kind, at, start, end, transform, materials in plain["objects"]:
         new = Object(name, scene._meshes[at])
         new.mesh_name, new.kind = mesh_name, kind

@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[pyo3(from_item_all)]
 pub(crate) struct Source {
     path: Option<PathBuf>,
-    memory: Option<Held<u8, u8>>,
+    memory: Option<Held<u8>>,
     read: Option<Py<PyAny>>,
     name: String,
 }
@@ -42,10 +42,8 @@ pub(crate) fn read<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let reading = Reading::new(source, options)?;
-    let loaded = job::run(py, progress, move |job| {
-        let (input, options) = reading.start(job);
-        let loaded = polyhaul::load(input, &options)?;
+    let loaded = reading(py, source, options, progress, |job, input, options| {
+        let loaded = polyhaul::load(input, options)?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;
@@ -74,22 +72,20 @@ pub(crate) fn write<'py>(
 
 /// Reads a scene and writes it: the report, as a dict.
 #[pyfunction]
-#[pyo3(signature = (source, target, read, write, progress))]
+#[pyo3(signature = (source, options, progress, target, writing))]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
     source: Source,
-    target: Target,
-    read: Read,
-    write: Write,
+    options: Read,
     progress: Option<Bound<'py, PyAny>>,
+    target: Target,
+    writing: Write,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (reading, mut write) = (Reading::new(source, read)?, write.options()?);
-    let done = job::run(py, progress, move |job| {
-        let (input, read) = reading.start(job);
-        job.rule(&mut write.run);
-        let polyhaul::Loaded { scene, mut report } = polyhaul::load(input, &read)?;
-        let output = target.output(job)?;
-        report.extend(polyhaul::save(&scene, output, &write)?);
+    let mut writing = writing.options()?;
+    let done = reading(py, source, options, progress, move |job, input, options| {
+        job.rule(&mut writing.run);
+        let polyhaul::Loaded { scene, mut report } = polyhaul::load(input, options)?;
+        report.extend(polyhaul::save(&scene, target.output(job)?, &writing)?);
         job.complete(report.bytes_out);
         Ok(report)
     })?;
@@ -104,10 +100,8 @@ pub(crate) fn info<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let reading = Reading::new(source, options)?;
-    let (inventory, done) = job::run(py, progress, move |job| {
-        let (input, options) = reading.start(job);
-        let (inventory, report) = polyhaul::inspect::info(input, &options)?;
+    let (inventory, done) = reading(py, source, options, progress, |job, input, options| {
+        let (inventory, report) = polyhaul::inspect::info(input, options)?;
         job.complete(report.bytes_in);
         Ok((inventory, report))
     })?;
@@ -122,34 +116,26 @@ pub(crate) fn validate<'py>(
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(bool, Option<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
-    let reading = Reading::new(source, options)?;
-    let found = job::run(py, progress, move |job| {
-        let (input, options) = reading.start(job);
-        polyhaul::inspect::validate(input, &options)
-    })?;
+    let found =
+        reading(py, source, options, progress, |_, input, options| polyhaul::inspect::validate(input, options))?;
     let error = found.error.map(|error| errors::exception(py, &error).into_value(py).into_bound(py).into_any());
     Ok((found.valid, error, report::report(py, &found.report)?))
 }
 
-/// What to read and how, before there is a job.
-struct Reading {
+/// Runs `work` as a job that reads `source`.
+fn reading<T: Send + 'static>(
+    py: Python<'_>,
     source: Source,
-    options: ReadOptions,
-    resolver: Option<Py<PyAny>>,
-}
-
-impl Reading {
-    fn new(source: Source, read: Read) -> PyResult<Reading> {
-        Ok(Reading { source, options: read.options()?, resolver: read.resolver })
-    }
-
-    /// What the library takes, bound to a job.
-    fn start(self, job: &Job) -> (Input, ReadOptions) {
-        let Reading { source, mut options, resolver } = self;
+    read: Read,
+    progress: Option<Bound<'_, PyAny>>,
+    work: impl FnOnce(&Job, Input, &ReadOptions) -> polyhaul::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let mut options = read.options()?;
+    job::run(py, progress, move |job| {
         job.rule(&mut options.run);
-        options.resolver = resolver.map(|function| resolve(&job.caller, function));
-        (source.input(&job.caller), options)
-    }
+        options.resolver = read.resolver.map(|function| resolve(&job.caller, function));
+        work(job, source.input(&job.caller), &options)
+    })
 }
 
 /// Asks `function(name)` for files: it returns a source, as a dict, or nothing.

@@ -3,11 +3,13 @@
 //! It takes and gives plain things (buffers, dicts, tuples) and checks only what safety needs: the
 //! classes that users see, their messages and their documentation are in `python/polyhaul`.
 //! Work runs in [`job`], on a thread that never touches Python. Buffers of numpy arrays go in and out
-//! without a copy ([`arrays`]); callbacks and file objects are called on the caller's thread ([`streams`]).
+//! without a copy ([`arrays`], [`fitting`]); callbacks and file objects are called on the caller's
+//! thread ([`streams`]).
 
 mod arrays;
 mod calls;
 mod errors;
+mod fitting;
 mod job;
 mod material;
 mod mesh;
@@ -27,6 +29,8 @@ mod _polyhaul {
     use super::arrays::Array;
     #[pymodule_export]
     use super::calls::{convert, info, read, validate, write};
+    #[pymodule_export]
+    use super::mesh::NativeMesh;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,14 +1,80 @@
-//! Meshes as dicts of buffers and back. The class is in `python/polyhaul/_mesh.py`.
+//! Meshes of the library in Python, as dicts of buffers and back. The class that users see is in
+//! `python/polyhaul/_mesh.py`; `fitting` makes meshes of their arrays without a dict.
 
-use crate::arrays::{Array, Held};
+use crate::arrays::{Array, Held, Row};
+use crate::fitting::{Given, fitting};
 use polyhaul::model::{self, Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
-use pyo3::buffer::Element;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-/// How a corner finds its value of an attribute, and what Python calls it.
-const DOMAINS: [(Domain, &str); 4] =
-    [(Domain::Indexed, "indexed"), (Domain::Corner, "corner"), (Domain::Vertex, "vertex"), (Domain::Face, "face")];
+/// A mesh of the library, which never changes. Its arrays have more owners: views of them may outlive it.
+#[pyclass(frozen, module = "polyhaul._polyhaul")]
+pub(crate) struct NativeMesh(Mesh);
+
+#[pymethods]
+impl NativeMesh {
+    /// The mesh of these arrays, as [`NativeMesh::arrays`] gives them.
+    #[new]
+    fn from_arrays(arrays: MeshIn) -> PyResult<NativeMesh> {
+        arrays.mesh().map(NativeMesh)
+    }
+
+    /// The mesh of what a user gave, where all of it can be taken as it is.
+    #[staticmethod]
+    fn fitting(given: Given<'_>) -> Option<NativeMesh> {
+        fitting(&given).map(NativeMesh)
+    }
+
+    /// All that it has, by the names of the library's fields.
+    fn arrays(&self) -> MeshOut {
+        MeshOut::from(&self.0)
+    }
+
+    /// How many elements of each kind.
+    #[getter]
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.counts().to_array())
+    }
+}
+
+impl NativeMesh {
+    /// A mesh of the library. Its arrays do not move.
+    pub(crate) fn new(mut mesh: Mesh) -> NativeMesh {
+        mesh.positions.share();
+        mesh.position_weights.share();
+        mesh.colors.share();
+        mesh.uvs.share();
+        mesh.uv_depths.share();
+        mesh.normals.share();
+        for elements in [&mut mesh.faces, &mut mesh.lines] {
+            elements.offsets.share();
+            elements.corner_positions.share();
+            elements.corner_uvs.share();
+            elements.corner_normals.share();
+        }
+        mesh.points.share();
+        mesh.face_materials.share();
+        mesh.face_smooth.share();
+        mesh.sharp_edges.share();
+        mesh.vertex_groups.iter_mut().for_each(|group| group.weights.share());
+        NativeMesh(mesh)
+    }
+
+    /// The same mesh for the library; the arrays are shared.
+    pub(crate) fn mesh(&self) -> Mesh {
+        self.0.clone()
+    }
+}
+
+/// How a corner finds its value of an attribute, and what Python calls it, the usual name first.
+const DOMAINS: [(Domain, &str); 5] = [
+    (Domain::Indexed, "indexed"),
+    (Domain::Corner, "corner"),
+    (Domain::Vertex, "vertex"),
+    (Domain::Vertex, "point"),
+    (Domain::Face, "face"),
+];
 
 /// A mesh of the library on its way to Python.
 #[derive(IntoPyObject)]
@@ -52,29 +118,29 @@ struct CurveOut {
 /// A run as Python sees it: the counts, then the value.
 type RunRow = [u32; Counts::KINDS + 1];
 
-impl From<Mesh> for MeshOut {
-    fn from(mesh: Mesh) -> MeshOut {
+impl From<&Mesh> for MeshOut {
+    fn from(mesh: &Mesh) -> MeshOut {
         MeshOut {
-            positions: Array::new(mesh.positions),
-            position_weights: Array::new(mesh.position_weights),
-            colors: Array::new(mesh.colors),
-            uvs: Array::new(mesh.uvs),
+            positions: Array::of(&mesh.positions),
+            position_weights: Array::of(&mesh.position_weights),
+            colors: Array::of(&mesh.colors),
+            uvs: Array::of(&mesh.uvs),
             uv_domain: domain_name(mesh.uv_domain),
-            uv_depths: Array::new(mesh.uv_depths),
-            normals: Array::new(mesh.normals),
+            uv_depths: Array::of(&mesh.uv_depths),
+            normals: Array::of(&mesh.normals),
             normal_domain: domain_name(mesh.normal_domain),
-            faces: mesh.faces.into(),
-            lines: mesh.lines.into(),
-            points: Array::new(mesh.points),
-            curves: mesh.curves.into_iter().map(CurveOut::from).collect(),
+            faces: (&mesh.faces).into(),
+            lines: (&mesh.lines).into(),
+            points: Array::of(&mesh.points),
+            curves: mesh.curves.iter().map(CurveOut::from).collect(),
             material_runs: runs_out(&mesh.material_runs),
             group_runs: runs_out(&mesh.group_runs),
             smoothing_runs: runs_out(&mesh.smoothing_runs),
-            groups: mesh.groups,
-            face_materials: Array::new(mesh.face_materials),
-            face_smooth: Array::new(mesh.face_smooth),
-            sharp_edges: Array::new(mesh.sharp_edges),
-            vertex_groups: mesh.vertex_groups.into_iter().map(|it| (it.name, Array::new(it.weights))).collect(),
+            groups: mesh.groups.clone(),
+            face_materials: Array::of(&mesh.face_materials),
+            face_smooth: Array::of(&mesh.face_smooth),
+            sharp_edges: Array::of(&mesh.sharp_edges),
+            vertex_groups: mesh.vertex_groups.iter().map(|it| (it.name.clone(), Array::of(&it.weights))).collect(),
         }
     }
 }
@@ -83,18 +149,18 @@ fn domain_name(domain: Domain) -> Option<&'static str> {
     DOMAINS.iter().find(|(known, _)| *known == domain).map(|(_, name)| *name)
 }
 
-impl From<Elements> for ElementsOut {
-    fn from(elements: Elements) -> ElementsOut {
+impl From<&Elements> for ElementsOut {
+    fn from(elements: &Elements) -> ElementsOut {
         let Elements { offsets, corner_positions, corner_uvs, corner_normals } = elements;
-        let [corner_uvs, corner_normals] = [corner_uvs, corner_normals].map(Array::new);
-        ElementsOut(Array::new(offsets), Array::new(corner_positions), corner_uvs, corner_normals)
+        let [offsets, positions, uvs, normals] = [offsets, corner_positions, corner_uvs, corner_normals].map(Array::of);
+        ElementsOut(offsets, positions, uvs, normals)
     }
 }
 
-impl From<Curve> for CurveOut {
-    fn from(curve: Curve) -> CurveOut {
-        let (control_points, knots) = (Array::new(curve.control_points), Array::new(curve.knots));
-        let Curve { degree, rational, range, at, .. } = curve;
+impl From<&Curve> for CurveOut {
+    fn from(curve: &Curve) -> CurveOut {
+        let &Curve { degree, rational, range, at, .. } = curve;
+        let (control_points, knots) = (Array::new(curve.control_points.clone()), Array::new(curve.knots.clone()));
         CurveOut { degree, rational, range, control_points, knots, at: at.to_array() }
     }
 }
@@ -111,30 +177,30 @@ fn runs_out(runs: &[Run]) -> Array {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct MeshIn {
-    positions: Floats<[f32; 3]>,
-    position_weights: Floats<f32>,
-    colors: Floats<[f32; 4]>,
-    uvs: Floats<[f32; 2]>,
+    positions: Rows<[f32; 3]>,
+    position_weights: Rows<f32>,
+    colors: Rows<[f32; 4]>,
+    uvs: Rows<[f32; 2]>,
     uv_domain: String,
-    uv_depths: Floats<f32>,
-    normals: Floats<[f32; 3]>,
+    uv_depths: Rows<f32>,
+    normals: Rows<[f32; 3]>,
     normal_domain: String,
     faces: ElementsIn,
     lines: ElementsIn,
     points: Indices,
     curves: Vec<CurveIn>,
-    material_runs: Option<Held<u32, RunRow>>,
-    group_runs: Option<Held<u32, RunRow>>,
-    smoothing_runs: Option<Held<u32, RunRow>>,
+    material_runs: Option<Held<RunRow>>,
+    group_runs: Option<Held<RunRow>>,
+    smoothing_runs: Option<Held<RunRow>>,
     groups: Vec<String>,
-    face_materials: Option<Held<i32, i32>>,
-    face_smooth: Option<Held<u8, u8>>,
-    sharp_edges: Option<Held<u32, [u32; 2]>>,
-    vertex_groups: Vec<(String, Held<f32, f32>)>,
+    face_materials: Option<Held<i32>>,
+    face_smooth: Option<Held<u8>>,
+    sharp_edges: Option<Held<[u32; 2]>>,
+    vertex_groups: Vec<(String, Held<f32>)>,
 }
 
-type Floats<T> = Option<Held<f32, T>>;
-type Indices = Option<Held<u32, u32>>;
+type Rows<T> = Option<Held<T>>;
+type Indices = Option<Held<u32>>;
 
 #[derive(FromPyObject)]
 struct ElementsIn(Indices, Indices, Indices, Indices);
@@ -145,15 +211,15 @@ struct CurveIn {
     degree: u32,
     rational: bool,
     range: [f32; 2],
-    control_points: Held<u32, u32>,
-    knots: Held<f32, f32>,
+    control_points: Held<u32>,
+    knots: Held<f32>,
     at: [u32; Counts::KINDS],
 }
 
 impl MeshIn {
     /// The library's mesh.
     pub(crate) fn mesh(self) -> PyResult<Mesh> {
-        let group = |(name, weights): (String, Held<f32, f32>)| VertexGroup { name, weights: weights.into() };
+        let group = |(name, weights): (String, Held<f32>)| VertexGroup { name, weights: weights.into() };
         Ok(Mesh {
             positions: array(self.positions),
             position_weights: array(self.position_weights),
@@ -180,17 +246,17 @@ impl MeshIn {
 }
 
 /// The elements of a buffer; none where there is no buffer.
-fn array<E, T>(held: Option<Held<E, T>>) -> model::Array<T>
-where
-    E: Element,
-    model::Array<T>: From<Held<E, T>>,
-{
+fn array<T: Row>(held: Option<Held<T>>) -> model::Array<T> {
     held.map(Into::into).unwrap_or_default()
 }
 
+/// The domain that Python calls by this name.
+pub(crate) fn domain_of(name: &str) -> Option<Domain> {
+    DOMAINS.iter().find(|(_, known)| *known == name).map(|(domain, _)| *domain)
+}
+
 fn domain(name: &str) -> PyResult<Domain> {
-    let known = DOMAINS.iter().find(|(_, known)| *known == name).map(|(domain, _)| *domain);
-    known.ok_or_else(|| PyValueError::new_err(format!("there is no domain {name:?}")))
+    domain_of(name).ok_or_else(|| PyValueError::new_err(format!("there is no domain {name:?}")))
 }
 
 impl From<ElementsIn> for Elements {
@@ -208,7 +274,7 @@ impl CurveIn {
     }
 }
 
-fn runs_in(runs: Option<&Held<u32, RunRow>>) -> Vec<Run> {
+fn runs_in(runs: Option<&Held<RunRow>>) -> Vec<Run> {
     let run = |&[a, b, c, d, e, f, g, value]: &RunRow| Run { at: Counts::from_array([a, b, c, d, e, f, g]), value };
     runs.map_or(&[][..], AsRef::as_ref).iter().map(run).collect()
 }

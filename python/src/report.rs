@@ -17,6 +17,8 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     }
     let fields = PyDict::new(py);
     fields.set_item("bytes_in", report.bytes_in)?;
+    fields.set_item("plain_bytes_in", report.plain_bytes_in)?;
+    fields.set_item("codec", report.codec.map(|codec| codec.to_string()))?;
     fields.set_item("bytes_out", report.bytes_out)?;
     fields.set_item("threads", report.threads)?;
     fields.set_item("phases", phases)?;

@@ -2,7 +2,7 @@
 
 use crate::arrays::Held;
 use crate::material::{material_from_python, material_to_python};
-use crate::mesh::{MeshIn, MeshOut};
+use crate::mesh::NativeMesh;
 use crate::options;
 use polyhaul::model::{Axes, Counts, Mesh, Object, ObjectKind, Scene};
 use pyo3::exceptions::PyValueError;
@@ -38,7 +38,7 @@ struct ObjectIn(
     usize,
     Option<CountRow>,
     Option<CountRow>,
-    Option<Held<f32, [[f32; 4]; 4]>>,
+    Option<Held<[[f32; 4]; 4]>>,
     Option<Vec<Option<usize>>>,
 );
 
@@ -46,7 +46,7 @@ struct ObjectIn(
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct SceneIn<'py> {
-    meshes: Vec<MeshIn>,
+    meshes: Vec<Py<NativeMesh>>,
     objects: Vec<ObjectIn>,
     materials: Vec<Bound<'py, PyDict>>,
     material_libraries: Vec<String>,
@@ -57,7 +57,7 @@ pub(crate) struct SceneIn<'py> {
 /// A scene as a dict; its arrays move.
 pub(crate) fn scene_to_python(py: Python<'_>, scene: Scene) -> PyResult<Bound<'_, PyDict>> {
     let fields = PyDict::new(py);
-    fields.set_item("meshes", scene.meshes.into_iter().map(MeshOut::from).collect::<Vec<_>>())?;
+    fields.set_item("meshes", scene.meshes.into_iter().map(NativeMesh::new).collect::<Vec<_>>())?;
     fields.set_item("objects", scene.objects.into_iter().map(ObjectOut::from).collect::<Vec<_>>())?;
     let materials: PyResult<Vec<_>> = scene.materials.iter().map(|it| material_to_python(py, it)).collect();
     fields.set_item("materials", materials?)?;
@@ -70,7 +70,7 @@ pub(crate) fn scene_to_python(py: Python<'_>, scene: Scene) -> PyResult<Bound<'_
 impl SceneIn<'_> {
     /// The library's scene.
     pub(crate) fn scene(self) -> PyResult<Scene> {
-        let meshes = self.meshes.into_iter().map(MeshIn::mesh).collect::<PyResult<Vec<_>>>()?;
+        let meshes: Vec<_> = self.meshes.iter().map(|mesh| mesh.get().mesh()).collect();
         let objects: PyResult<_> = self.objects.into_iter().map(|object| object.object(&meshes)).collect();
         let materials: PyResult<_> = self.materials.iter().map(material_from_python).collect();
         Ok(Scene {

@@ -41,6 +41,16 @@ def test_what_is_written_is_read_again(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
+def test_the_report_says_what_was_decompressed(codec: Any) -> None:
+    packed, plain = io.BytesIO(), io.BytesIO()
+    polyhaul.write(scene := polyhaul.read(BIG), packed, compression=codec)
+    polyhaul.write(scene, plain)
+    for report in (polyhaul.read(packed.getvalue()).report, polyhaul.convert(packed.getvalue(), io.BytesIO())):
+        assert report is not None and report.codec == codec
+        assert report.bytes_in == len(packed.getvalue()) < len(plain.getvalue()) == report.plain_bytes_in
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
 def test_the_bytes_do_not_depend_on_threads(codec: Any) -> None:
     scene = polyhaul.read(BIG)
 

@@ -146,6 +146,7 @@ def test_the_report_says_what_was_done(cube: Path) -> None:
     report = polyhaul.read(cube, threads=2).report
     assert report is not None
     assert report.bytes_in == cube.stat().st_size + (cube.parent / "cube.mtl").stat().st_size
+    assert (report.plain_bytes_in, report.codec) == (report.bytes_in, None)
     assert report.seconds > 0 and "read" in report.phases and report.threads >= 1
     assert not report.warnings and report.warnings.total == 0
 

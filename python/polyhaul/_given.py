@@ -1,0 +1,72 @@
+"""Arguments of meshes that are not taken as they are: what fits is converted, and the rest is an exception.
+
+Native code (``src/fitting.rs``) recognises meshes that need none of this. It knows no messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _arrays
+from polyhaul._arrays import Floats, Indices
+
+#: Weights by the name of a vertex group; NaN where a position is not a member.
+VertexGroups: TypeAlias = Mapping[str, npt.ArrayLike] | tuple[Sequence[str], npt.ArrayLike]
+
+#: Faces or lines: offsets, then per corner the index of its position, its uv and its normal.
+Streams: TypeAlias = tuple[Indices | None, Indices | None, Indices | None, Indices | None]
+
+
+def elements(
+    what: str, positions: npt.ArrayLike | None, offsets: npt.ArrayLike | None, count: int, least: int
+) -> Streams:
+    """Faces or lines from the index of each corner's position, and where each element begins."""
+    name = "corner_positions" if what == "face" else "line_positions"
+    if positions is None:
+        if offsets is not None:
+            raise ValueError(f"{what}_offsets say nothing without {name}")
+        return None, None, None, None
+    corners = _arrays.indices(name, positions, count)
+    if offsets is None:
+        if corners.size and (corners.ndim != 2 or corners.shape[1] < least):
+            expected = f"({what}s, corners of each), at least {least} of them"
+            raise ValueError(f"{name} has shape {corners.shape}; expected {expected}, or {what}_offsets with it")
+        starts = _arrays.even_offsets(*corners.shape) if corners.size else corners
+    else:
+        if corners.ndim != 1:
+            raise ValueError(f"{name} has shape {corners.shape}; expected (corners,), as there are {what}_offsets")
+        _arrays.check_count(name, corners.size)
+        starts = _arrays.offsets(f"{what}_offsets", offsets, corners.size, least, what)
+    return (starts, corners.reshape(-1), None, None) if corners.size else (None, None, None, None)
+
+
+def pairs(name: str, value: npt.ArrayLike, count: int) -> Indices:
+    pairs = _arrays.indices(name, value, count)
+    if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
+        raise ValueError(f"{name} has shape {pairs.shape}; expected (k, 2), the two positions of each edge")
+    return pairs.reshape(-1, 2)
+
+
+def vertex_groups(groups: VertexGroups, count: int) -> list[tuple[str, Floats]]:
+    if isinstance(groups, Mapping):
+        items = list(groups.items())
+    else:
+        names, weights = groups
+        array = np.asarray(weights)
+        if array.shape != (count, len(names)):
+            raise ValueError(f"vertex_groups has weights of shape {array.shape}; expected ({count}, {len(names)})")
+        items = [(name, array[:, column]) for column, name in enumerate(names)]
+    return [(str(name), _arrays.values(f"vertex_groups[{name!r}]", it, count, "position")) for name, it in items]
+
+
+def chosen_domain(domain_name: str, domain: str | None, stream_name: str, stream: Any) -> str:
+    chosen = {"point": "vertex", None: "corner" if stream is None else "indexed"}.get(domain, domain)
+    if chosen not in ("corner", "vertex", "face", "indexed"):
+        raise ValueError(f'{domain_name} is {domain!r}; expected "corner", "vertex", "face" or "indexed"')
+    if (chosen == "indexed") != (stream is not None):
+        raise ValueError(f"{domain_name} is {chosen!r}; {stream_name} go with \"indexed\", and with nothing else")
+    return chosen
