@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions. The classes are in `python/polyhaul/_errors.py`.
 
 use polyhaul::error::Diagnostic;
-use polyhaul::{Error, ErrorKind};
+use polyhaul::Error;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,7 +11,7 @@ use std::io;
 /// The exception that says what `error` says.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let cause = error.io_error().map(system_error);
-    make(py, kind_name(error.kind()), error.diagnostic(), cause)
+    make(py, error.kind().name(), error.diagnostic(), cause)
 }
 
 /// A fault of polyhaul itself.
@@ -22,21 +22,6 @@ pub(crate) fn internal(py: Python<'_>, message: &str) -> PyErr {
 /// A callback that broke its contract.
 pub(crate) fn host(py: Python<'_>, message: &str) -> PyErr {
     make(py, "host", &Diagnostic::new(message), None)
-}
-
-/// What kind of error, as a short fixed name.
-fn kind_name(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Malformed => "malformed",
-        ErrorKind::Limit => "limit",
-        ErrorKind::Unsupported => "unsupported",
-        ErrorKind::Io => "io",
-        ErrorKind::Usage => "usage",
-        ErrorKind::Host => "host",
-        ErrorKind::Memory => "memory",
-        ErrorKind::Cancelled => "cancelled",
-        _ => "internal",
-    }
 }
 
 /// The system's number of an error, where it has one, and the name of its kind.

@@ -241,6 +241,7 @@ impl MeshIn {
             face_smooth: array(self.face_smooth),
             sharp_edges: array(self.sharp_edges),
             vertex_groups: self.vertex_groups.into_iter().map(group).collect(),
+            ..Mesh::default()
         })
     }
 }

@@ -79,6 +79,7 @@ impl SceneIn<'_> {
             materials: materials?,
             material_libraries: self.material_libraries,
             axes: Axes { forward: options::axis(&self.forward_axis)?, up: options::axis(&self.up_axis)? },
+            ..Scene::default()
         })
     }
 }

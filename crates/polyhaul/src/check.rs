@@ -4,7 +4,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Column, Counts, Domain, Elements, Mesh, NONE, Run, Scene};
-use crate::options::RunOptions;
+use crate::options::{Cancel, RunOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,34 +13,23 @@ const PIECE: usize = 1 << 16;
 
 /// Checks all that writing relies on.
 pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
-    for (number, mesh) in scene.meshes.iter().enumerate() {
-        let wrong = |what: String| -> Result<()> {
-            let message = format!("mesh {number} breaks a rule of the model: {what}");
-            Err(Error::new(ErrorKind::Usage, message))
-        };
-        let what = sizes(mesh).or_else(|| domains(mesh)).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh));
-        if let Some(what) = what {
-            return wrong(what);
-        }
-        for (kind, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
-            if let Some(what) = offsets(kind, elements, least) {
-                return wrong(what);
+    // Many meshes side by side, or one mesh in pieces.
+    let threads = options.worker_threads();
+    let inner_threads = if scene.meshes.len() > 1 { 1 } else { threads };
+    let meshes = scene.meshes.iter().enumerate();
+    try_for_each_item(
+        threads,
+        &options.cancel,
+        meshes,
+        || (),
+        |(), (number, mesh)| match broken_rule(mesh, scene, inner_threads, options)? {
+            Some(what) => {
+                let message = format!("mesh {number} breaks a rule of the model: {what}");
+                Err(Error::new(ErrorKind::Usage, message))
             }
-            let streams = [
-                ("positions", &elements.corner_positions, mesh.positions.len(), false),
-                ("uvs", &elements.corner_uvs, mesh.uvs.len(), true),
-                ("normals", &elements.corner_normals, mesh.normals.len(), true),
-            ];
-            for (stream, indices, count, may_miss) in streams {
-                if !in_range(indices, count, may_miss, options)? {
-                    return wrong(format!("a {kind} has an index past the {count} {stream}"));
-                }
-            }
-        }
-        if !in_range(&mesh.points, mesh.positions.len(), false, options)? {
-            return wrong("a point has an index past the positions".into());
-        }
-    }
+            None => Ok(()),
+        },
+    )?;
     for table in &scene.tables {
         if let Some(column) = table.columns.iter().find(|column| !is_whole(column, table.row_count)) {
             let message = format!("the column `{}` of the table `{}` has not one row per row", column.name, table.name);
@@ -55,6 +44,31 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is wrong with a mesh.
+fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions) -> Result<Option<String>> {
+    let what = sizes(mesh).or_else(|| domains(mesh)).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh));
+    if what.is_some() {
+        return Ok(what);
+    }
+    for (kind, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
+        if let Some(what) = offsets(kind, elements, least) {
+            return Ok(Some(what));
+        }
+        let streams = [
+            ("positions", &elements.corner_positions, mesh.positions.len(), false),
+            ("uvs", &elements.corner_uvs, mesh.uvs.len(), true),
+            ("normals", &elements.corner_normals, mesh.normals.len(), true),
+        ];
+        for (stream, indices, count, may_miss) in streams {
+            if !in_range(indices, count, may_miss, threads, &options.cancel)? {
+                return Ok(Some(format!("a {kind} has an index past the {count} {stream}")));
+            }
+        }
+    }
+    let points = in_range(&mesh.points, mesh.positions.len(), false, threads, &options.cancel)?;
+    Ok((!points).then(|| "a point has an index past the positions".into()))
 }
 
 /// The arrays that go by domain, face or edge fit the mesh.
@@ -145,8 +159,10 @@ fn offsets(kind: &str, elements: &Elements, least: u32) -> Option<String> {
 }
 
 /// Whether all indices are below `count`, or [`NONE`] where they may be.
-fn in_range(indices: &[u32], count: usize, may_miss: bool, options: &RunOptions) -> Result<bool> {
-    let right = |&index: &u32| (index as usize) < count || may_miss && index == NONE;
+fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cancel: &Cancel) -> Result<bool> {
+    // No count is above it: `sizes`. Comparing 32 bits takes half as many steps as 64.
+    let count = u32::try_from(count).unwrap_or(NONE);
+    let right = |&index: &u32| index < count || may_miss && index == NONE;
     let all_right = AtomicBool::new(true);
     let check = |_: &mut (), piece: &[u32]| {
         if !piece.iter().fold(true, |all, index| all & right(index)) {
@@ -154,7 +170,7 @@ fn in_range(indices: &[u32], count: usize, may_miss: bool, options: &RunOptions)
         }
         Ok(())
     };
-    try_for_each_item(options.worker_threads(), &options.cancel, indices.chunks(PIECE), || (), check)?;
+    try_for_each_item(threads, cancel, indices.chunks(PIECE), || (), check)?;
     Ok(all_right.into_inner())
 }
 
