@@ -121,18 +121,15 @@ fn stream(packed: &[u8]) {
     while source.read_next(black_box(&mut block)).unwrap() == block.len() {}
 }
 
+/// Threads take one piece after the other.
 fn sweep(packed: &[u8], threads: usize) {
     let source = decompressed(Source::memory(packed), &DecompressLimits::default()).unwrap();
-    let len = source.len().unwrap();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut block = vec![0; (1 << 20) + 4099];
-        loop {
-            let begin = (next.fetch_add(1, Relaxed) as u64) << 20;
-            if begin >= len {
-                break;
-            }
-            source.read_at(begin.saturating_sub(3), black_box(&mut block)).unwrap();
+        let mut block = vec![0; source.piece_bytes().unwrap()];
+        while let Some(piece) = source.piece(next.fetch_add(1, Relaxed) as u64) {
+            let len = (piece.end - piece.start) as usize;
+            source.read_at(piece.start, black_box(&mut block[..len])).unwrap();
         }
     };
     std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));

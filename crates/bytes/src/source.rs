@@ -11,6 +11,7 @@ use crate::error::{grow, repeat, retry};
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
@@ -167,6 +168,23 @@ impl<'a> Source<'a> {
             Kind::Memory(memory) => Some((**memory).as_ref().len() as u64),
             Kind::Members(members) => Some(members.len()),
             Kind::Stream(_) => None,
+        }
+    }
+
+    /// Where piece `number` lies, in bytes, if this source has pieces: parts that cover it and of which each is best read as a whole.
+    /// The members of compressed data are such: what is read of a piece is decoded from its beginning.
+    pub fn piece(&self, number: u64) -> Option<Range<u64>> {
+        match &self.shared.kind {
+            Kind::Members(members) => members.piece(number),
+            _ => None,
+        }
+    }
+
+    /// How large the largest piece is, in bytes, if this source has [pieces](Source::piece).
+    pub fn piece_bytes(&self) -> Option<usize> {
+        match &self.shared.kind {
+            Kind::Members(members) => Some(members.piece_bytes()),
+            _ => None,
         }
     }
 

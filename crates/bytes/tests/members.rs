@@ -101,8 +101,28 @@ fn sweep(source: &Source<'_>, plain: &[u8], threads: usize) {
     });
 }
 
+/// Threads read whole pieces in order, each once.
+fn by_pieces(source: &Source<'_>, plain: &[u8], threads: usize) {
+    let (next, sum) = (AtomicU64::new(0), AtomicU64::new(0));
+    let read = || {
+        let mut block = vec![0; source.piece_bytes().unwrap()];
+        while let Some(piece) = source.piece(next.fetch_add(1, Ordering::Relaxed)) {
+            let expected = &plain[piece.start as usize..piece.end as usize];
+            assert_eq!(source.read_at(piece.start, &mut block[..expected.len()]).unwrap(), expected.len());
+            assert!(block[..expected.len()] == *expected, "{piece:?}");
+            sum.fetch_add(expected.len() as u64, Ordering::Relaxed);
+        }
+    };
+    std::thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(read)));
+    assert_eq!(sum.into_inner(), plain.len() as u64);
+}
+
+fn compressed_bytes_read(source: &Source<'_>) -> u64 {
+    source.compressed_counters().unwrap().snapshot().bytes
+}
+
 #[test]
-fn members_are_read_in_parallel_and_decoded_once() {
+fn pieces_are_read_in_parallel_and_decoded_once() {
     let plain = text(9 << 20, 1);
     let mut files: Vec<_> = CODECS.map(|codec| pack(codec, &plain, MEMBER_BYTES)).into();
     files.push(bgzf(&plain));
@@ -111,9 +131,10 @@ fn members_are_read_in_parallel_and_decoded_once() {
         for threads in [1, 2, 3, 7, 64] {
             let source = decompressed(Source::memory(packed), &limits()).unwrap();
             assert!(source.is_positioned() && source.len() == Some(plain.len() as u64), "file {i}");
+            let before = compressed_bytes_read(&source);
+            by_pieces(&source, &plain, threads);
+            assert_eq!(compressed_bytes_read(&source) - before, packed.len() as u64, "file {i}");
             sweep(&source, &plain, threads);
-            let read = source.compressed_counters().unwrap().snapshot().bytes;
-            assert!(read < packed.len() as u64 + packed.len() as u64 / 20 + 100_000, "file {i}: {read}");
             assert_eq!(source.read_at(plain.len() as u64, &mut [0; 9]).unwrap(), 0);
         }
         assert!(unpack(stream(packed)).unwrap() == plain, "file {i}");
@@ -121,16 +142,31 @@ fn members_are_read_in_parallel_and_decoded_once() {
 }
 
 #[test]
-fn little_memory_means_more_work_but_the_same_bytes() {
+fn reading_on_in_small_parts_decodes_once_too() {
+    let plain = text(3 << 20, 13);
+    for packed in CODECS.map(|codec| pack(codec, &plain, MEMBER_BYTES)).into_iter().chain([bgzf(&plain)]) {
+        let source = decompressed(Source::memory(&packed), &limits()).unwrap();
+        let before = compressed_bytes_read(&source);
+        let (mut all, mut part) = (Vec::new(), [0; 1000]);
+        while let count @ 1.. = source.read_next(&mut part).unwrap() {
+            all.extend_from_slice(&part[..count]);
+        }
+        assert!(all == plain);
+        assert_eq!(compressed_bytes_read(&source) - before, packed.len() as u64);
+    }
+}
+
+#[test]
+fn where_memory_holds_few_pieces_members_are_a_stream() {
     let plain = text(5 << 20, 2);
     for codec in CODECS {
         let packed = pack(codec, &plain, 300_000);
-        for memory_bytes in [20 << 20, 3 << 20] {
+        for (memory_bytes, has_pieces) in [(20 << 20, true), (3 << 20, false)] {
             let limits = limits().with_memory_bytes(memory_bytes);
             let source = decompressed(Source::memory(&packed), &limits).unwrap();
-            sweep(&source, &plain, 5);
+            assert_eq!((source.is_positioned(), source.piece(0).is_some()), (has_pieces, has_pieces));
             let whole = &mut vec![0; plain.len()][..];
-            assert_eq!(source.read_at(0, whole).unwrap(), plain.len());
+            assert_eq!(source.read_next(whole).unwrap(), plain.len());
             assert!(*whole == plain);
         }
     }

@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Bytes per step where a stream is taken into memory.
 const STEP_BYTES: usize = 16 * BLOCK_BYTES;
 
+/// Plain bytes per chunk where one thread decompresses and hands on to others. Each handing on costs it a little time.
+const CHUNK_BYTES: usize = 8 * BLOCK_BYTES;
+
 /// An input that was opened.
 pub(crate) struct Opened {
     source: Source<'static>,
@@ -137,19 +140,21 @@ impl Plain {
         }
     }
 
-    /// The options for reading these bytes: progress counts what is read outside, and the memory is shared with
-    /// members that are decoded ahead.
+    /// The options for reading these bytes: chunks are the pieces that the source has, and progress counts what is read outside.
     pub(crate) fn options(&self, options: &ReadOptions) -> ReadOptions {
         let mut options = options.clone();
         let Some(compressed) = self.source.compressed() else { return options };
-        if self.source.is_positioned() {
-            // For each thread two members are in memory beside its own chunk, all of about the same size.
-            options.run.memory_limit /= 3;
-        }
+        options.run.chunk_bytes = self.source.piece_bytes().or(options.run.chunk_bytes).or(Some(CHUNK_BYTES));
         if let Some(progress) = options.run.progress.take() {
-            let (counters, size) = (compressed.counters().clone(), compressed.len());
-            let done = move || counters.snapshot().bytes.min(size.unwrap_or(u64::MAX));
-            options.run.progress = Some(Progress(Arc::new(move |_, _| (progress.0)(done(), size))));
+            let (counters, size, plain_size) = (compressed.counters().clone(), compressed.len(), self.source.len());
+            let outside = move |done: u64| match (size, plain_size) {
+                // The begin of a piece is read more than once: who cuts lines there looks a little further.
+                (Some(size), Some(plain_size)) => {
+                    (u128::from(size) * u128::from(done) / u128::from(plain_size.max(1))) as u64
+                }
+                _ => counters.snapshot().bytes.min(size.unwrap_or(u64::MAX)),
+            };
+            options.run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(outside(done), size))));
         }
         options
     }

@@ -1,10 +1,10 @@
 //! What reading has in common whatever the format: limits, places of errors, data before errors, and the borders of members.
 //!
-//! A [`Format`] turns pending bytes of a [`Buffer`] into plain bytes of the caller's buffer, for as long as there is room. It keeps
+//! A format is what its [`Member`]s are like; they come one after the other. It turns pending bytes of a [`Buffer`] into plain bytes of the caller's buffer, for as long as there is room. It keeps
 //! its own history, so that the caller may come with another buffer each time.
 
 use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated};
-use super::{Codec, DecompressLimits, gzip, lz4, zstd};
+use super::{Codec, DecompressLimits, gzip, lz4, skippable_len, zstd};
 use crate::error::repeat;
 use crate::{Buffer, Source};
 use std::io::{self, Read};
@@ -35,26 +35,96 @@ impl Output<'_> {
 }
 
 /// A format being read.
-pub(super) trait Format: Send {
+trait Format: Send {
     /// Decodes until `out` is full, or to the end of the last member: then there is room left in `out`.
     fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop>;
     /// Forgets all that was read.
     fn restart(&mut self);
 }
 
+/// What the members of a format are like.
+pub(super) trait Member: Send {
+    /// Whether skippable frames may stand between members.
+    const MAY_SKIP: bool;
+
+    /// Whether bytes begin as a member does.
+    fn begins(bytes: &[u8]) -> bool;
+    /// Begins with the member that comes next.
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop>;
+    /// Decodes some of its data into `out`, which has room; says whether the member ended, all that is behind its data included.
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop>;
+    /// Forgets all that was read.
+    fn restart(&mut self);
+}
+
+/// Members one after the other.
+struct Sequence<M> {
+    member: M,
+    state: State,
+    is_first: bool,
+}
+
+enum State {
+    Head,
+    Data,
+    End,
+}
+
+impl<M: Member + 'static> Sequence<M> {
+    fn boxed(member: M) -> Box<dyn Format> {
+        Box::new(Sequence { member, state: State::Head, is_first: true })
+    }
+}
+
+impl<M: Member> Sequence<M> {
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+        let skippable_len = |bytes: &[u8]| skippable_len(bytes).filter(|_| M::MAY_SKIP);
+        let begins = |bytes: &[u8]| M::begins(bytes) || skippable_len(bytes).is_some();
+        if next_member(input, self.is_first, begins)? == Next::End {
+            return Ok(State::End);
+        }
+        self.is_first = false;
+        if let Some(len) = skippable_len(input.pending()) {
+            skip(input, len)?;
+            return Ok(State::Head);
+        }
+        self.member.read_head(input)?;
+        Ok(State::Data)
+    }
+}
+
+impl<M: Member> Format for Sequence<M> {
+    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+        loop {
+            match self.state {
+                State::Head => self.state = self.read_head(input)?,
+                State::End => return Ok(()),
+                State::Data if out.is_full() => return Ok(()),
+                State::Data => {
+                    if self.member.read_data(input, out)? {
+                        self.state = State::Head;
+                    }
+                }
+            }
+        }
+    }
+
+    fn restart(&mut self) {
+        self.state = State::Head;
+        self.is_first = true;
+        self.member.restart();
+    }
+}
+
 /// What follows a member.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+enum Next {
     Member,
     End,
 }
 
 /// Looks at what comes where a member may begin. Zeros up to the end are an end, but not in place of the first member.
-pub(super) fn next_member(
-    input: &mut Buffer<'_>,
-    is_first: bool,
-    begins: impl Fn(&[u8]) -> bool,
-) -> Result<Next, Stop> {
+fn next_member(input: &mut Buffer<'_>, is_first: bool, begins: impl Fn(&[u8]) -> bool) -> Result<Next, Stop> {
     let pending = input.ensure(8)?;
     match pending {
         [] if is_first => Err(truncated()),
@@ -128,37 +198,47 @@ pub(crate) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     pub(super) fn new(codec: Codec, source: Source<'a>, limits: &DecompressLimits) -> Self {
-        let format: Box<dyn Format> = match codec {
-            Codec::Gzip => Box::new(gzip::Gzip::new()),
-            Codec::Zstd => Box::new(zstd::Zstd::new(limits.memory_bytes)),
-            Codec::Lz4 => Box::new(lz4::Lz4::new(limits.memory_bytes)),
+        let format = match codec {
+            Codec::Gzip => Sequence::boxed(gzip::Gzip::new()),
+            Codec::Zstd => Sequence::boxed(zstd::Zstd::new(limits.memory_bytes)),
+            Codec::Lz4 => Sequence::boxed(lz4::Lz4::new(limits.memory_bytes)),
         };
         let input = Buffer::new(source);
         Decoder { codec, input, format, limits: limits.clone(), plain_offset: 0, failed: None }
     }
 
-    /// Fills `out` from the members in `range`, which must hold just that many bytes.
-    pub(super) fn decode_members(&mut self, range: Range<u64>, plain_offset: u64, out: &mut [u8]) -> io::Result<()> {
+    /// How many plain bytes came before the next one.
+    pub(super) fn plain_offset(&self) -> u64 {
+        self.plain_offset
+    }
+
+    /// Goes on with the members in `range`, whose first plain byte is `plain_offset`.
+    pub(super) fn restart(&mut self, range: Range<u64>, plain_offset: u64) {
         self.input.restart(range);
         self.format.restart();
         self.failed = None;
         self.plain_offset = plain_offset;
-        let count = self.read_full(out)?;
-        if count == out.len() && self.read_full(&mut [0])? == 0 {
-            return Ok(());
-        }
-        Err(self.place(corrupt("its members are not as large as they say")))
     }
 
-    fn read_full(&mut self, out: &mut [u8]) -> io::Result<usize> {
+    /// Fills `out` from members that hold at least as much.
+    pub(super) fn fill(&mut self, out: &mut [u8]) -> io::Result<()> {
         let mut filled = 0;
         while filled < out.len() {
             match self.read(&mut out[filled..])? {
-                0 => break,
+                0 => return Err(self.wrong_size()),
                 count => filled += count,
             }
         }
-        Ok(filled)
+        Ok(())
+    }
+
+    /// Sees to it that the members end here.
+    pub(super) fn check_end(&mut self) -> io::Result<()> {
+        if self.read(&mut [0])? == 0 { Ok(()) } else { Err(self.wrong_size()) }
+    }
+
+    fn wrong_size(&self) -> io::Error {
+        self.place(corrupt("its members are not as large as they say"))
     }
 
     fn place(&self, stop: Stop) -> io::Error {

@@ -3,7 +3,7 @@
 //! A head may say how large its member is: BGZF does (subfield `BC`, as the SAM specification has it), and so does our encoder
 //! (subfield `PH`). What a head says is checked, since readers in parallel rely on it.
 
-use super::decoder::{Format, Next, Output, next_member, skip};
+use super::decoder::{Member, Output, skip};
 use super::error::{Stop, checksum, corrupt, truncated, unsupported};
 use super::inflate::Inflate;
 use crate::Buffer;
@@ -65,11 +65,9 @@ fn told_bytes(mut extra: &[u8]) -> Option<u64> {
     None
 }
 
-/// Reads members one after the other.
+/// A member being read.
 pub(super) struct Gzip {
-    state: State,
     inflate: Inflate,
-    is_first: bool,
     crc: Crc,
     /// Plain bytes of this member so far, modulo 2^32.
     size: u32,
@@ -77,40 +75,9 @@ pub(super) struct Gzip {
     told_end: Option<u64>,
 }
 
-enum State {
-    Head,
-    Data,
-    End,
-}
-
 impl Gzip {
     pub(super) fn new() -> Self {
-        Gzip { state: State::Head, inflate: Inflate::new(), is_first: true, crc: Crc::new(), size: 0, told_end: None }
-    }
-
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
-        if next_member(input, self.is_first, is_magic)? == Next::End {
-            return Ok(State::End);
-        }
-        let begin = input.offset();
-        let told = read_head(input)?;
-        self.told_end = told.map(|bytes| begin + bytes);
-        self.is_first = false;
-        self.inflate.restart()?;
-        self.crc = Crc::new();
-        self.size = 0;
-        Ok(State::Data)
-    }
-
-    /// Says whether the member's data ended.
-    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
-        let mut rest = Output { bytes: out.rest(), filled: 0 };
-        let result = self.inflate.decode(input, &mut rest);
-        let count = rest.filled;
-        self.crc.update(&rest.bytes[..count]);
-        self.size = self.size.wrapping_add(count as u32);
-        out.filled += count;
-        result
+        Gzip { inflate: Inflate::new(), crc: Crc::new(), size: 0, told_end: None }
     }
 
     fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
@@ -132,27 +99,37 @@ impl Gzip {
     }
 }
 
-impl Format for Gzip {
-    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
-        loop {
-            match self.state {
-                State::Head => self.state = self.read_head(input)?,
-                State::End => return Ok(()),
-                State::Data if out.is_full() => return Ok(()),
-                State::Data => {
-                    if self.read_data(input, out)? {
-                        self.read_tail(input)?;
-                        self.state = State::Head;
-                    }
-                }
-            }
-        }
+impl Member for Gzip {
+    const MAY_SKIP: bool = false;
+
+    fn begins(bytes: &[u8]) -> bool {
+        is_magic(bytes)
     }
 
-    fn restart(&mut self) {
-        self.state = State::Head;
-        self.is_first = true;
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+        let begin = input.offset();
+        self.told_end = read_head(input)?.map(|bytes| begin + bytes);
+        self.crc = Crc::new();
+        self.size = 0;
+        self.inflate.restart();
+        Ok(())
     }
+
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+        let mut rest = Output { bytes: out.rest(), filled: 0 };
+        let result = self.inflate.decode(input, &mut rest);
+        let count = rest.filled;
+        self.crc.update(&rest.bytes[..count]);
+        self.size = self.size.wrapping_add(count as u32);
+        out.filled += count;
+        let is_end = result?;
+        if is_end {
+            self.read_tail(input)?;
+        }
+        Ok(is_end)
+    }
+
+    fn restart(&mut self) {}
 }
 
 /// Reads a head and gives what it says about the size of its member.

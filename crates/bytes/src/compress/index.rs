@@ -13,10 +13,13 @@ use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 
-/// Members are gathered into groups of at most this many bytes, plain or packed, unless one member is larger: 1 MiB.
-const GROUP_BYTES: u64 = 1 << 20;
+/// Members are gathered into groups of at most this many bytes, plain or packed, unless one member is larger: 512 KiB.
+const GROUP_BYTES: u64 = 512 << 10;
 /// The largest member that is decoded as a whole: 4 MiB.
 const MEMBER_LIMIT_BYTES: u64 = 4 << 20;
+
+/// Where the memory does not hold this many groups, a stream makes more of it: readers hold some whole groups each.
+const GROUPS_IN_MEMORY: u64 = 16;
 
 /// A file of many tiny members or blocks is not worth the walk, which stops after so many reads, and one per so many bytes.
 const FREE_LOOKS: u64 = 1000;
@@ -86,6 +89,9 @@ pub(super) fn find(codec: Codec, source: &Source<'_>, limits: &DecompressLimits)
     let Some(groups) = walk.groups.finish().filter(|groups| is_known && groups.count() > 1) else {
         return Ok(None);
     };
+    if groups.largest_bytes() as u64 > limits.memory_bytes / GROUPS_IN_MEMORY {
+        return Ok(None);
+    }
     match limits.check(end, groups.plain_bytes()) {
         Err(Stop::Io(error)) => Err(error),
         Err(Stop::Data(kind, message)) => {
@@ -203,44 +209,44 @@ impl Walk<'_, '_> {
         let Some(head) = zstd::Head::parse(head).filter(|_| zstd::is_magic(head)) else {
             return Ok(None);
         };
-        let Some(plain) = head.content_bytes.filter(|&plain| plain <= MEMBER_LIMIT_BYTES) else {
-            return Ok(None);
-        };
-        let mut packed = head.bytes as u64;
-        loop {
-            let mut word = [0; 3];
-            if self.look(self.at + packed, &mut word)?.len() < word.len() {
-                return Ok(None);
-            }
-            let (is_last, len) = zstd::block_bytes(word);
-            packed += 3 + len;
-            if is_last {
-                break;
-            }
-        }
-        Ok(Some((packed + 4 * u64::from(head.has_checksum), plain)))
+        let tail = 4 * u64::from(head.has_checksum);
+        self.blocks(head.bytes, head.content_bytes, tail, zstd::block_bytes)
     }
 
     fn lz4_frame(&self, head: &[u8]) -> io::Result<Option<Sizes>> {
         let Some(Ok(head)) = lz4::is_magic(head).then(|| lz4::Head::parse(head)) else {
             return Ok(None);
         };
-        let Some(plain) = head.content_bytes.filter(|&plain| plain <= MEMBER_LIMIT_BYTES) else {
+        let tail = 4 * u64::from(head.has_checksum);
+        self.blocks(head.bytes, head.content_bytes, tail, |word| match lz4::block_size(word) {
+            _ if word == [0; 4] => (true, 0),
+            (len, _) => (false, len as u64 + 4 * u64::from(head.has_block_checksum)),
+        })
+    }
+
+    /// Passes over the blocks of a frame: `block` says of the `N` bytes that one begins with whether it is the last, and how many
+    /// more it has.
+    fn blocks<const N: usize>(
+        &self,
+        head_bytes: usize,
+        content_bytes: Option<u64>,
+        tail_bytes: u64,
+        block: impl Fn([u8; N]) -> (bool, u64),
+    ) -> io::Result<Option<Sizes>> {
+        let Some(plain) = content_bytes.filter(|&plain| plain <= MEMBER_LIMIT_BYTES) else {
             return Ok(None);
         };
-        let mut packed = head.bytes as u64;
+        let mut packed = head_bytes as u64;
         loop {
-            let mut word = [0; 4];
-            if self.look(self.at + packed, &mut word)?.len() < word.len() {
+            let mut word = [0; N];
+            if self.look(self.at + packed, &mut word)?.len() < N {
                 return Ok(None);
             }
-            packed += 4;
-            let (len, _) = lz4::block_size(word);
-            if word == [0; 4] {
-                break;
+            let (is_last, len) = block(word);
+            packed += N as u64 + len;
+            if is_last {
+                return Ok(Some((packed + tail_bytes, plain)));
             }
-            packed += len as u64 + 4 * u64::from(head.has_block_checksum);
         }
-        Ok(Some((packed + 4 * u64::from(head.has_checksum), plain)))
     }
 }

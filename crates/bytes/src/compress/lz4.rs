@@ -3,7 +3,7 @@
 //!
 //! A block is decoded as a whole into a window that keeps the 64 KiB before it, then handed out.
 
-use super::decoder::{Format, Next, Output, next_member, skip};
+use super::decoder::{Member, Output};
 use super::error::{DecompressLimit, Stop, checksum, corrupt, limit, truncated, unsupported};
 use super::skippable_len;
 use super::xxh32::Xxh32;
@@ -101,10 +101,8 @@ pub(super) fn block_size(word: [u8; 4]) -> (usize, bool) {
     ((word & !IS_STORED) as usize, word & IS_STORED != 0)
 }
 
-/// Reads frames one after the other.
+/// A frame being read.
 pub(super) struct Lz4 {
-    state: State,
-    is_first: bool,
     memory_bytes: u64,
     head: Head,
     hash: Xxh32,
@@ -117,53 +115,13 @@ pub(super) struct Lz4 {
     end: usize,
 }
 
-enum State {
-    Head,
-    Blocks,
-    End,
-}
-
 impl Lz4 {
     pub(super) fn new(memory_bytes: u64) -> Self {
-        Lz4 {
-            state: State::Head,
-            is_first: true,
-            memory_bytes,
-            head: Head::legacy(),
-            hash: Xxh32::new(),
-            size: 0,
-            window: Vec::new(),
-            start: 0,
-            end: 0,
-        }
+        Lz4 { memory_bytes, head: Head::legacy(), hash: Xxh32::new(), size: 0, window: Vec::new(), start: 0, end: 0 }
     }
 
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
-        let begins = |bytes: &[u8]| is_magic(bytes) || skippable_len(bytes).is_some();
-        if next_member(input, self.is_first, begins)? == Next::End {
-            return Ok(State::End);
-        }
-        self.is_first = false;
-        let pending = input.ensure(HEAD_BYTES)?;
-        if let Some(len) = skippable_len(pending) {
-            skip(input, len)?;
-            return Ok(State::Head);
-        }
-        let head = Head::parse(pending)?;
-        let needed = (HISTORY_BYTES + 2 * head.block_bytes) as u64;
-        if needed > self.memory_bytes {
-            let message =
-                format!("its blocks need {needed} bytes, over the memory limit of {} bytes", self.memory_bytes);
-            return Err(limit(DecompressLimit::Memory, message));
-        }
-        input.consume(head.bytes);
-        (self.start, self.end, self.size) = (0, 0, 0);
-        self.hash = Xxh32::new();
-        self.head = head;
-        Ok(State::Blocks)
-    }
-
-    fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+    /// Says whether the frame ended instead.
+    fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<bool, Stop> {
         let pending = input.ensure(8)?;
         let is_next = pending.is_empty() || is_magic(pending) || skippable_len(pending).is_some();
         let word = pending.first_chunk::<4>().copied().unwrap_or_default();
@@ -172,11 +130,12 @@ impl Lz4 {
         }
         let (len, is_stored) = block_size(word);
         if self.head.is_legacy && (is_next || len == 0) {
-            return Ok(State::Head);
+            return Ok(true);
         }
         if len == 0 && !is_stored {
             input.consume(4);
-            return self.read_tail(input);
+            self.read_tail(input)?;
+            return Ok(true);
         }
         if len > self.head.packed_limit() {
             return Err(corrupt("a block is larger than its frame allows"));
@@ -191,7 +150,7 @@ impl Lz4 {
         }
         self.decode(block, is_stored && !self.head.is_legacy)?;
         input.consume(whole);
-        Ok(State::Blocks)
+        Ok(false)
     }
 
     fn decode(&mut self, block: &[u8], is_stored: bool) -> Result<(), Stop> {
@@ -218,7 +177,7 @@ impl Lz4 {
         Ok(())
     }
 
-    fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
+    fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
         if self.head.content_bytes.is_some_and(|bytes| bytes != self.size) {
             return Err(corrupt("a frame is not as large as its head says"));
         }
@@ -231,26 +190,39 @@ impl Lz4 {
             }
             input.consume(4);
         }
-        Ok(State::Head)
+        Ok(())
     }
 }
 
-impl Format for Lz4 {
-    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
-        loop {
-            self.start += out.take_from(&self.window[self.start..self.end]);
-            match self.state {
-                _ if self.start < self.end => return Ok(()),
-                State::Head => self.state = self.read_head(input)?,
-                State::Blocks => self.state = self.read_block(input)?,
-                State::End => return Ok(()),
-            }
+impl Member for Lz4 {
+    const MAY_SKIP: bool = true;
+
+    fn begins(bytes: &[u8]) -> bool {
+        is_magic(bytes)
+    }
+
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+        let head = Head::parse(input.ensure(HEAD_BYTES)?)?;
+        let needed = (HISTORY_BYTES + 2 * head.block_bytes) as u64;
+        if needed > self.memory_bytes {
+            let message =
+                format!("its blocks need {needed} bytes, over the memory limit of {} bytes", self.memory_bytes);
+            return Err(limit(DecompressLimit::Memory, message));
         }
+        input.consume(head.bytes);
+        (self.start, self.end, self.size) = (0, 0, 0);
+        self.hash = Xxh32::new();
+        self.head = head;
+        Ok(())
+    }
+
+    fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
+        let is_end = self.start == self.end && self.read_block(input)?;
+        self.start += out.take_from(&self.window[self.start..self.end]);
+        Ok(is_end)
     }
 
     fn restart(&mut self) {
-        self.state = State::Head;
-        self.is_first = true;
         (self.start, self.end) = (0, 0);
     }
 }

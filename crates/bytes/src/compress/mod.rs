@@ -5,32 +5,16 @@
 //! - [`Encoder`] turns a block of plain bytes into one member that can be read on its own.
 //!
 //! It starts no threads, takes no sizes on trust and never hands out a partial result as a whole one. `decoder.rs` has what
-//! all formats share, `index.rs` and `members.rs` the reading of members in parallel, `encoder.rs` the writing.
+//! all formats share, `index.rs` and `members.rs` the reading of members by many threads, `encoder.rs` the writing.
 //!
-//! # What was measured
+//! # Whose code
 //!
-//! OBJ text of 300 MB as exporters write it (positions, normals, uvs, quads), packed by `gzip -6` 5.2 to 1. Intel Xeon (Sapphire Rapids
-//! class), 2 cores, 2026-11-21; MB of plain bytes per second on one core, checksums included:
+//! Reading gzip is our own (`inflate`): ISA-L is faster, but assembly, which takes more than a C compiler to build; libdeflate does not
+//! stream; zlib-rs streams, and is slower. gzip is written by libdeflate; zstd is the C library, lz4 a crate.
+//! Level 1 is the default of all formats: at any level compressing takes many times as long as formatting text.
 //!
-//! | reading gzip | MB/s | of ISA-L |
-//! |---|---|---|
-//! | ISA-L 2.31 (assembly; needs nasm and autotools to build) | 1320 | 1.00 |
-//! | `inflate`, through blocks of 1 MiB | 1170 | 0.88 |
-//! | libdeflate, the file as a whole in memory | 1010 | 0.77 |
-//! | zlib-rs, through blocks of 1 MiB | 920 | 0.70 |
-//! | Python's zlib; gzip | 540; 400 | 0.41; 0.31 |
-//!
-//! ISA-L cannot be built with a C compiler alone, libdeflate does not stream, zlib-rs is too slow: hence our own `inflate`.
-//!
-//! | writing members of 1 MiB | MB/s | ratio |
-//! |---|---|---|
-//! | gzip: libdeflate 1, 3, 6 | 362, 190, 96 | 4.2, 4.8, 5.0 |
-//! | gzip: zlib-rs 1, 3, 6 | 298, 206, 59 | 2.5, 4.7, 4.9 |
-//! | zstd 1, 3, 9 | 363, 278, 64 | 5.3, 5.7, 5.4 |
-//! | lz4 | 566 | 2.2 |
-//!
-//! Level 1 is the default of all: next to the formatting of text (3 GB/s) any of them is slow. zstd reads at 1030 MB/s with the
-//! zstd library and at 250 with ruzstd, hence the C library. `benches/compress.rs` measures all but ISA-L and Python again.
+//! `benches/compress.rs` shows the speed of each format and level beside zlib-rs and libdeflate, `cargo xtask bench gzip` that of whole
+//! files beside ISA-L and Python's gzip; bench/record has what they said.
 
 mod decoder;
 mod encoder;
@@ -152,7 +136,8 @@ pub struct DecompressLimits {
     /// Most plain bytes per compressed byte, looked at once 64 MiB came out: less than that harms nobody, and short files of one
     /// repeated line are harmless at any ratio. Default: 2000, which no gzip (1032) and no lz4 (255) can reach.
     pub ratio: u64,
-    /// Most memory for windows and for members that are decoded ahead, in bytes. Default: 128 MiB, the window that the zstd tool takes.
+    /// Most memory for windows, in bytes; members of which it does not hold 16 are read as a stream. Default: 128 MiB, the window that
+    /// the zstd tool takes.
     pub memory_bytes: u64,
 }
 

@@ -1,8 +1,7 @@
 //! zstd frames (RFC 8878): heads are looked at here, so that limits and sizes are known; the data is the zstd library's.
 
-use super::decoder::{Format, Next, Output, next_member, skip};
+use super::decoder::{Member, Output};
 use super::error::{DecompressLimit, Stop, checksum, corrupt, limit, truncated, unsupported};
-use super::skippable_len;
 use crate::Buffer;
 use std::io;
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
@@ -68,11 +67,9 @@ fn number(rest: &mut &[u8], len: usize) -> Option<u64> {
     Some(head.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
 
-/// Reads frames one after the other.
+/// A frame being read.
 pub(super) struct Zstd {
-    state: State,
     context: Option<DCtx<'static>>,
-    is_first: bool,
     memory_bytes: u64,
     /// `None` where members are decoded whole.
     steps: Option<Steps>,
@@ -122,40 +119,9 @@ impl Steps {
     }
 }
 
-enum State {
-    Head,
-    Data,
-    End,
-}
-
 impl Zstd {
     pub(super) fn new(memory_bytes: u64) -> Self {
-        Zstd { state: State::Head, context: None, is_first: true, memory_bytes, steps: Some(Steps::of_frame(0)) }
-    }
-
-    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
-        let begins = |bytes: &[u8]| is_magic(bytes) || skippable_len(bytes).is_some();
-        if next_member(input, self.is_first, begins)? == Next::End {
-            return Ok(State::End);
-        }
-        self.is_first = false;
-        let pending = input.ensure(HEAD_BYTES)?;
-        if let Some(len) = skippable_len(pending) {
-            skip(input, len)?;
-            return Ok(State::Head);
-        }
-        let head = Head::parse(pending).ok_or_else(truncated)?;
-        if head.has_dictionary {
-            return Err(unsupported("it needs a dictionary, and dictionaries are not read"));
-        }
-        if head.window_bytes > self.memory_bytes {
-            let (window, memory) = (head.window_bytes, self.memory_bytes);
-            let message = format!("it needs a window of {window} bytes, over the memory limit of {memory} bytes");
-            return Err(limit(DecompressLimit::Memory, message));
-        }
-        self.reset_context()?;
-        self.steps = self.steps.take().map(|_| Steps::of_frame(head.bytes));
-        Ok(State::Data)
+        Zstd { context: None, memory_bytes, steps: Some(Steps::of_frame(0)) }
     }
 
     fn reset_context(&mut self) -> Result<(), Stop> {
@@ -169,8 +135,30 @@ impl Zstd {
         self.context = Some(context);
         Ok(())
     }
+}
 
-    /// Says whether the frame ended.
+impl Member for Zstd {
+    const MAY_SKIP: bool = true;
+
+    fn begins(bytes: &[u8]) -> bool {
+        is_magic(bytes)
+    }
+
+    fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
+        let head = Head::parse(input.ensure(HEAD_BYTES)?).ok_or_else(truncated)?;
+        if head.has_dictionary {
+            return Err(unsupported("it needs a dictionary, and dictionaries are not read"));
+        }
+        if head.window_bytes > self.memory_bytes {
+            let (window, memory) = (head.window_bytes, self.memory_bytes);
+            let message = format!("it needs a window of {window} bytes, over the memory limit of {memory} bytes");
+            return Err(limit(DecompressLimit::Memory, message));
+        }
+        self.reset_context()?;
+        self.steps = self.steps.take().map(|_| Steps::of_frame(head.bytes));
+        Ok(())
+    }
+
     fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
         let Some(context) = &mut self.context else {
             return Ok(true);
@@ -197,27 +185,8 @@ impl Zstd {
             Ok(_) => Ok(false),
         }
     }
-}
-
-impl Format for Zstd {
-    fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
-        loop {
-            match self.state {
-                State::Head => self.state = self.read_head(input)?,
-                State::End => return Ok(()),
-                State::Data if out.is_full() => return Ok(()),
-                State::Data => {
-                    if self.read_data(input, out)? {
-                        self.state = State::Head;
-                    }
-                }
-            }
-        }
-    }
 
     fn restart(&mut self) {
-        self.state = State::Head;
-        self.is_first = true;
         self.steps = None;
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! A chunk owns the logical lines that *begin* in its share of the bytes. Where a line begins is
 //! decided by the few bytes before it alone (a newline that no backslash escapes), so any worker
-//! finds the borders of its own share of a file, and there is no serial stage. A stream is cut at
-//! the last line that is complete. This module does not know what a line means.
+//! finds the borders of its own share of a file, and there is no serial stage. Where a source has pieces
+//! (members of compressed data), the shares are these, since whoever reads a piece decodes it. A stream is
+//! cut at the last line that is complete. This module does not know what a line means.
 
 use super::read::{Garbage, failed, read_part};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_bytes::Source;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a source is cut.
@@ -179,14 +181,27 @@ impl<'a> TextChunks<'a> {
         }
     }
 
+    /// The bytes whose lines are those of chunk `number`; `None` where there is no such chunk.
+    fn share(&self, number: u64, size: u64) -> Option<Range<u64>> {
+        if self.source.piece_bytes().is_none() {
+            let from = number.saturating_mul(self.chunk_bytes as u64);
+            return (from < size).then(|| from..from.saturating_add(self.chunk_bytes as u64).min(size));
+        }
+        // Moved such that what decides whether a line begins there lies in the same piece.
+        let moved = |at: u64| if at == 0 { 0 } else { at.saturating_add(LOOK_BACK as u64).min(size) };
+        self.source.piece(number).map(|piece| moved(piece.start)..moved(piece.end))
+    }
+
     fn take_share(&self, number: u64, size: u64, text: &mut Text) -> Result<bool> {
-        let from = number.saturating_mul(self.chunk_bytes as u64);
-        if from >= size {
+        let Some(Range { start: from, end: to }) = self.share(number, size) else {
             return Ok(false);
+        };
+        if from == to {
+            return self.nothing(from, text);
         }
         let back = from.min(LOOK_BACK as u64);
         let origin = from - back;
-        let share = (size - from).min(self.chunk_bytes as u64) as usize + back as usize;
+        let share = (to - origin) as usize;
         let base = self.padding;
         let mut have = self.read(text, origin, base, 0, share + TAIL_BYTES)?;
         let all = |have: usize| origin + have as u64 >= size;
@@ -194,10 +209,7 @@ impl<'a> TextChunks<'a> {
             0 => 0,
             _ => match next_line(&text.bytes[base..base + have], back as usize, share.min(have)) {
                 Some(begin) if begin < share => begin,
-                _ => {
-                    (text.start, text.end, text.offset) = (base, base, from);
-                    return Ok(true);
-                }
+                _ => return self.nothing(from, text),
             },
         };
         // The line that may pass the end of the share begins here.
@@ -219,6 +231,13 @@ impl<'a> TextChunks<'a> {
         };
         (text.start, text.end, text.offset) = (base + begin, base + end, origin + begin as u64);
         self.finish(text)?;
+        Ok(true)
+    }
+
+    /// A chunk in whose share no line begins.
+    fn nothing(&self, from: u64, text: &mut Text) -> Result<bool> {
+        text.grow(2 * self.padding)?;
+        (text.start, text.end, text.offset) = (self.padding, self.padding, from);
         Ok(true)
     }
 
@@ -410,6 +429,46 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// Compressed members of these lengths, behind a frame that says nothing and has a piece of its own.
+    fn members(text: &[u8], lens: &[usize]) -> Vec<u8> {
+        let mut packed = [&[0x50, 0x2a, 0x4d, 0x18][..], &(3u32 << 19).to_le_bytes(), &[0; 3 << 19]].concat();
+        let mut encoder = polyhaul_bytes::Encoder::new(polyhaul_bytes::Codec::Zstd, None).unwrap();
+        let mut rest = text;
+        for &len in lens {
+            let (member, after) = rest.split_at(len.min(rest.len()));
+            encoder.encode(member, &mut packed).unwrap();
+            rest = after;
+        }
+        packed
+    }
+
+    #[test]
+    fn members_are_cut_wherever_their_borders_lie() {
+        const LEN: usize = 600_000;
+        let line_end = |i: usize| ["\n", "\r\n", "\r", "\\\n", "\\\r\n"][i % 5];
+        let text: String = (0..400_000).map(|i| format!("v {i}{}", line_end(i))).collect();
+        let text = text.as_bytes();
+        for shift in 0..12 {
+            // All but the last are too large to share a piece.
+            let lens = [LEN + shift, LEN + 2 * shift, LEN, 1, 1, 1, LEN, LEN + 5 * shift, text.len()];
+            let packed = members(text, &lens);
+            let source = polyhaul_bytes::decompressed(Source::memory(&packed), &Default::default()).unwrap();
+            assert!(source.piece(4).is_some());
+            let chunks = TextChunks::new(source).cut(1000, 1 << 20, 64);
+            let (mut out, mut at) = (Text::default(), 0);
+            for number in 0.. {
+                if !chunks.take(number, &mut out).unwrap() {
+                    break;
+                }
+                assert!(out.offset == at as u64 || out.len() == 0, "{number}");
+                assert!(at == 0 || line_begins(text, at) == Some(true), "{shift}: {at}");
+                assert!(text[at..].starts_with(out.bytes()), "{shift}: {at}");
+                at += out.len();
+            }
+            assert_eq!(at, text.len());
         }
     }
 

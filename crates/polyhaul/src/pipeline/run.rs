@@ -36,6 +36,11 @@ pub(crate) trait Job: Sync {
     /// The ordered part of a stage: called once per chunk, in the order of the numbers, and never while
     /// another ordered part runs.
     fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
+    /// Whether a chunk is done when the ordered part of a stage that is not the last one was: then the
+    /// slot is free for another.
+    fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
+        false
+    }
 }
 
 /// Who works on a job.
@@ -60,22 +65,28 @@ impl Crew {
 
 /// A chunk whose parallel part is done and that waits for its turn.
 struct Waiting<S> {
+    number: u64,
     slot: S,
     result: Result<()>,
 }
 
 /// The ordered part of a stage.
 struct Turn<S> {
-    /// The chunk whose turn it is.
+    /// How many chunks came to this stage; not for the first stage, to which all come. Each has its place: their
+    /// numbers would have gaps, since some chunks are done before.
+    came: u64,
+    /// The place whose turn it is.
     next: u64,
-    /// Chunks that wait: chunk `number` at `number % slots`. From the next one to the last one
-    /// all have a slot, so no two share a place.
+    /// Chunks that wait: the one at `place` is at `place % slots`. From the next one to the last one all
+    /// have a slot, so no two are at the same.
     waiting: Vec<Option<Waiting<S>>>,
 }
 
-/// A chunk that may be worked on in a stage.
+/// A chunk that is in a stage.
 struct Ready<S> {
     stage: usize,
+    /// Its place among the chunks of the stage.
+    place: u64,
     number: u64,
     slot: S,
 }
@@ -84,6 +95,7 @@ struct Line<S> {
     next_take: u64,
     /// One past the last chunk, once that is known.
     end: u64,
+    /// Whether a chunk is being taken that the next one has to wait for.
     taking: bool,
     /// Whether an ordered part is being done.
     committing: bool,
@@ -91,8 +103,10 @@ struct Line<S> {
     ready: Vec<Ready<S>>,
     free: Vec<S>,
     slots_made: usize,
-    /// Workers that are not waiting.
+    /// Workers that are at work.
     busy: usize,
+    /// Workers that wait for something to do.
+    waiting: usize,
     /// The error of the lowest chunk.
     failed: Option<(u64, Error)>,
 }
@@ -109,7 +123,7 @@ struct Shared<'a, J: Job> {
 /// What a worker does next.
 enum Step<S> {
     Work(Ready<S>),
-    Commit(Ready<S>, Result<()>),
+    Commit(usize, Waiting<S>),
     Take(u64, S),
     Leave,
 }
@@ -165,15 +179,14 @@ impl<J: Job> Shared<'_, J> {
         loop {
             match self.next_step() {
                 Step::Work(ready) => self.work(ready),
-                Step::Commit(ready, result) => self.commit(ready, result),
+                Step::Commit(stage, waiting) => self.commit(stage, waiting),
                 Step::Take(number, slot) => self.take(number, slot),
                 Step::Leave => return,
             }
-            self.changed.notify_all();
         }
     }
 
-    fn work(&self, Ready { stage, number, mut slot }: Ready<J::Slot>) {
+    fn work(&self, Ready { stage, place, number, mut slot }: Ready<J::Slot>) {
         let result = self.job.work(stage, &mut slot);
         let mut line = self.lock();
         line.busy -= 1;
@@ -183,11 +196,11 @@ impl<J: Job> Shared<'_, J> {
                 line.fail(number, error);
             }
         } else {
-            line.turns[stage].wait(number, Waiting { slot, result });
+            line.turns[stage].wait(place, Waiting { number, slot, result });
         }
     }
 
-    fn commit(&self, Ready { stage, number, mut slot }: Ready<J::Slot>, result: Result<()>) {
+    fn commit(&self, stage: usize, Waiting { number, mut slot, result }: Waiting<J::Slot>) {
         let result = result.and_then(|()| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             self.job.commit(stage, &mut state, &mut slot)
@@ -198,40 +211,36 @@ impl<J: Job> Shared<'_, J> {
         line.turns[stage].next += 1;
         match result {
             Err(error) => line.fail(number, error),
-            Ok(()) if stage + 1 == line.turns.len() => line.free.push(slot),
-            Ok(()) => line.ready.push(Ready { stage: stage + 1, number, slot }),
+            Ok(()) if stage + 1 == line.turns.len() || self.job.is_done(stage, &slot) => line.free.push(slot),
+            Ok(()) => line.come(stage + 1, number, slot),
         }
     }
 
     fn take(&self, number: u64, mut slot: J::Slot) {
         let taken = self.job.take(number, &mut slot);
+        if !self.hands_on() && matches!(taken, Ok(true)) {
+            return self.work(Ready { stage: 0, place: number, number, slot });
+        }
         let mut line = self.lock();
         line.taking = false;
+        line.busy -= 1;
         match taken {
-            // Who takes from a stream goes on taking while others work: what decompresses stays on its
-            // core. A gzip of 300 MB is read in 0.48 s in place of 0.55 s by 2 threads.
-            Ok(true) if self.hands_on() => {
-                line.busy -= 1;
-                line.ready.push(Ready { stage: 0, number, slot });
-            }
-            Ok(true) => {
-                drop(line);
-                self.work(Ready { stage: 0, number, slot });
-            }
+            Ok(true) => line.ready.push(Ready { stage: 0, place: number, number, slot }),
             Ok(false) => {
-                line.busy -= 1;
                 line.end = line.end.min(number);
                 line.free.push(slot);
             }
             Err(error) => {
-                line.busy -= 1;
                 line.end = line.end.min(number + 1);
-                line.turns[0].wait(number, Waiting { slot, result: Err(error) });
+                line.turns[0].wait(number, Waiting { number, slot, result: Err(error) });
             }
         }
     }
 
     /// The most useful thing that can be done now; waits where there is none.
+    ///
+    /// Whoever finds more than one thing to do wakes one that waits, which does the same: so nobody is woken for nothing,
+    /// and what one step makes possible is begun by whoever made the step.
     fn next_step(&self) -> Step<J::Slot> {
         let mut line = self.lock();
         loop {
@@ -240,24 +249,33 @@ impl<J: Job> Shared<'_, J> {
             }
             if let Some(step) = self.try_step(&mut line) {
                 line.busy += 1;
+                if line.waiting > 0 && self.has_step(&line) {
+                    self.changed.notify_one();
+                }
                 return step;
             }
             if line.busy == 0 {
                 // Nobody is at work and nothing can be begun: that stays so.
+                self.changed.notify_all();
                 return Step::Leave;
             }
+            line.waiting += 1;
             line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
+            line.waiting -= 1;
         }
     }
 
+    /// What comes first is what others wait for: taking from a stream, which only one can do at a time, then ordered parts.
     fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
-        if let Some((ready, result)) = line.next_commit() {
-            return Some(Step::Commit(ready, result));
-        }
-        if self.hands_on() {
-            return self.try_take(line).or_else(|| line.next_ready().map(Step::Work));
-        }
-        line.next_ready().map(Step::Work).or_else(|| self.try_take(line))
+        let take = if self.hands_on() { self.try_take(line) } else { None };
+        take.or_else(|| line.next_commit().map(|(stage, waiting)| Step::Commit(stage, waiting)))
+            .or_else(|| line.next_ready().map(Step::Work))
+            .or_else(|| if self.hands_on() { None } else { self.try_take(line) })
+    }
+
+    /// Whether [`Shared::try_step`] would find something.
+    fn has_step(&self, line: &Line<J::Slot>) -> bool {
+        self.can_take(line) || line.committable().is_some() || line.workable().is_some()
     }
 
     /// Whether chunks are taken by one worker and worked on by others.
@@ -265,22 +283,25 @@ impl<J: Job> Shared<'_, J> {
         self.job.takes_in_order() && self.crew.threads > 1
     }
 
+    fn can_take(&self, line: &Line<J::Slot>) -> bool {
+        let is_room = !line.free.is_empty() || line.slots_made < self.crew.slots;
+        line.failed.is_none() && line.next_take < line.end && !line.taking && is_room
+    }
+
     fn try_take(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
-        let in_order = self.job.takes_in_order();
-        if line.failed.is_some() || line.next_take >= line.end || in_order && line.taking {
+        if !self.can_take(line) {
             return None;
         }
         let slot = match line.free.pop() {
             Some(slot) => slot,
-            None if line.slots_made < self.crew.slots => {
+            None => {
                 // Where memory is short the slots there are must do.
                 let slot = self.job.slot().ok()?;
                 line.slots_made += 1;
                 slot
             }
-            None => return None,
         };
-        line.taking = in_order;
+        line.taking = self.hands_on();
         line.next_take += 1;
         Some(Step::Take(line.next_take - 1, slot))
     }
@@ -290,19 +311,29 @@ impl<S> Turn<S> {
     fn new(slots: usize) -> Result<Turn<S>> {
         let mut waiting = with_room(slots)?;
         waiting.resize_with(slots, || None);
-        Ok(Turn { next: 0, waiting })
+        Ok(Turn { came: 0, next: 0, waiting })
     }
 
-    /// Chunk `number` waits for its turn.
-    fn wait(&mut self, number: u64, waiting: Waiting<S>) {
-        let place = (number % self.waiting.len() as u64) as usize;
-        self.waiting[place] = Some(waiting);
+    /// Where the chunk at `place` waits.
+    fn index(&self, place: u64) -> usize {
+        (place % self.waiting.len() as u64) as usize
+    }
+
+    /// The chunk at `place` waits for its turn.
+    fn wait(&mut self, place: u64, waiting: Waiting<S>) {
+        let index = self.index(place);
+        self.waiting[index] = Some(waiting);
+    }
+
+    /// The number of the chunk whose turn it is, if it is there.
+    fn due(&self) -> Option<u64> {
+        self.waiting[self.index(self.next)].as_ref().map(|waiting| waiting.number)
     }
 
     /// The chunk whose turn it is, if it is there.
     fn take(&mut self) -> Option<Waiting<S>> {
-        let place = (self.next % self.waiting.len() as u64) as usize;
-        self.waiting[place].take()
+        let index = self.index(self.next);
+        self.waiting[index].take()
     }
 }
 
@@ -324,6 +355,7 @@ impl<S> Line<S> {
             free,
             slots_made: 1,
             busy: 0,
+            waiting: 0,
             failed: None,
         })
     }
@@ -334,28 +366,35 @@ impl<S> Line<S> {
         self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest)
     }
 
-    /// The next ordered part, of the latest stage that has one.
-    fn next_commit(&mut self) -> Option<(Ready<S>, Result<()>)> {
-        if self.committing {
-            return None;
-        }
-        for stage in (0..self.turns.len()).rev() {
-            let number = self.turns[stage].next;
-            if self.counts(number)
-                && let Some(Waiting { slot, result }) = self.turns[stage].take()
-            {
-                self.committing = true;
-                return Some((Ready { stage, number, slot }, result));
-            }
-        }
-        None
+    /// A chunk comes to a stage that is not the first.
+    fn come(&mut self, stage: usize, number: u64, slot: S) {
+        let place = self.turns[stage].came;
+        self.turns[stage].came += 1;
+        self.ready.push(Ready { stage, place, number, slot });
     }
 
-    /// The lowest chunk that may be worked on. After a failure what comes behind it is dropped.
-    fn next_ready(&mut self) -> Option<Ready<S>> {
+    /// The latest stage whose next ordered part can be done.
+    fn committable(&self) -> Option<usize> {
+        let is_due = |&stage: &usize| self.turns[stage].due().is_some_and(|number| self.counts(number));
+        (0..self.turns.len()).rev().find(is_due).filter(|_| !self.committing)
+    }
+
+    /// The next ordered part.
+    fn next_commit(&mut self) -> Option<(usize, Waiting<S>)> {
+        let stage = self.committable()?;
+        let waiting = self.turns[stage].take()?;
+        self.committing = true;
+        Some((stage, waiting))
+    }
+
+    /// Where the lowest chunk is that may be worked on. After a failure what comes behind it is dropped.
+    fn workable(&self) -> Option<usize> {
         let lowest = (0..self.ready.len()).min_by_key(|&place| self.ready[place].number)?;
-        let is_due = self.counts(self.ready[lowest].number);
-        is_due.then(|| self.ready.swap_remove(lowest))
+        self.counts(self.ready[lowest].number).then_some(lowest)
+    }
+
+    fn next_ready(&mut self) -> Option<Ready<S>> {
+        self.workable().map(|place| self.ready.swap_remove(place))
     }
 
     /// Keeps the error of the lowest chunk.
@@ -435,6 +474,58 @@ mod tests {
         fn commit(&self, stage: usize, state: &mut [Vec<u64>; 2], slot: &mut u64) -> Result<()> {
             state[stage].push(*slot);
             Ok(())
+        }
+    }
+
+    /// Of every three chunks one passes all three stages; the others are done after the first or the second.
+    struct Sieve;
+
+    impl Job for Sieve {
+        type Slot = (u64, usize);
+        type State = [Vec<u64>; 3];
+
+        fn stages(&self) -> usize {
+            3
+        }
+        fn ends_in_order(&self) -> bool {
+            true
+        }
+        fn takes_in_order(&self) -> bool {
+            false
+        }
+        fn slot(&self) -> Result<(u64, usize)> {
+            Ok((0, 0))
+        }
+        fn take(&self, number: u64, slot: &mut (u64, usize)) -> Result<bool> {
+            *slot = (number, 0);
+            Ok(number < 1000)
+        }
+        fn work(&self, stage: usize, (number, passed): &mut (u64, usize)) -> Result<()> {
+            assert_eq!(*passed, stage);
+            (0..(*number % 5) * 2000).for_each(|n| _ = std::hint::black_box(n));
+            if *number == 998 && stage == 1 { failure(998) } else { Ok(()) }
+        }
+        fn commit(&self, stage: usize, state: &mut [Vec<u64>; 3], (number, passed): &mut (u64, usize)) -> Result<()> {
+            *passed += 1;
+            state[stage].push(*number);
+            Ok(())
+        }
+        fn is_done(&self, stage: usize, (number, _): &(u64, usize)) -> bool {
+            stage as u64 == *number % 3
+        }
+    }
+
+    #[test]
+    fn chunks_that_are_done_before_the_last_stage_do_not_hold_up_the_others() {
+        for crew in crews() {
+            let mut state: [Vec<u64>; 3] = Default::default();
+            let error = run(&Sieve, &mut state, crew, &Cancel::default()).unwrap_err();
+            assert_eq!(error.diagnostic().message, "chunk 998");
+            for (stage, found) in state.iter().enumerate() {
+                let counts = |&number: &u64| number % 3 >= stage as u64;
+                let settled = &found[..found.len().min(if stage == 0 { 998 } else { usize::MAX })];
+                assert!(settled.iter().copied().eq((0..998).filter(counts)), "{crew:?} {stage}");
+            }
         }
     }
 

@@ -207,32 +207,35 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
         }
     }
 
+    /// A page in which no member ends is done when it was cut: who compresses must not hold up the pages.
+    fn is_done(&self, stage: usize, slot: &Self::Slot) -> bool {
+        self.compression.is_some() && stage + 1 == self.pages.stages() && slot.used == 0
+    }
+
     fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()> {
         if stage + 1 < self.pages.stages() {
             return self.pages.settle(stage, state, &mut slot.page);
         }
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
+        if stage == self.pages.stages() {
+            return write_to(&mut front.sink, &slot.packed);
+        }
         let mut head = std::mem::take(&mut front.head);
-        let head_bytes = head.len();
         let plain = self.pages.bytes(&slot.page);
-        let bytes = match &mut front.cutter {
-            Some(cutter) if stage < self.pages.stages() => {
+        front.done += (head.len() + plain.len()) as u64;
+        match &mut front.cutter {
+            Some(cutter) => {
                 slot.used = 0;
                 cutter.cut(&head, &mut slot.members, &mut slot.used)?;
-                return cutter.cut(plain, &mut slot.members, &mut slot.used);
+                cutter.cut(plain, &mut slot.members, &mut slot.used)?;
             }
-            Some(_) => slot.packed.as_slice(),
-            None if head.is_empty() => plain,
+            None if head.is_empty() => write_to(&mut front.sink, plain)?,
             None => {
                 head.try_reserve_exact(plain.len())?;
                 head.extend_from_slice(plain);
-                &head
+                write_to(&mut front.sink, &head)?;
             }
-        };
-        if !bytes.is_empty() {
-            write_to(&mut front.sink, bytes)?;
         }
-        front.done += (head_bytes + plain.len()) as u64;
         if let Some(progress) = &self.options.progress {
             (progress.0)(front.done, Some(self.expected.max(front.done)));
         }

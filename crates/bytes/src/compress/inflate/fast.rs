@@ -2,8 +2,8 @@
 //!
 //! Its margins make bounds a matter of one check per round; that is why it may use pointers. Everything else is `mod.rs`'s.
 
-use super::table::{Distances, Entry, Kind, Symbols};
-use super::{Bits, State};
+use super::table::{Entry, Kind, Symbols};
+use super::{Bits, Codes, State};
 use crate::compress::decoder::Output;
 
 /// A round loads 8 bytes up to twice, 7 bytes apart at most.
@@ -14,45 +14,27 @@ const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
 /// Decodes what it can. Gives the number of input bytes that are used up, and
 /// [`State::Symbols`] if a margin is met, [`State::End`] at the end of the block, [`State::Match`] for a match from an earlier
 /// buffer, or [`State::Invalid`].
-pub(super) fn decode(
-    input: &[u8],
-    out: &mut Output<'_>,
-    bits: &mut Bits,
-    symbols: &Symbols,
-    distances: &Distances,
-) -> (usize, State) {
+pub(super) fn decode(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
     if input.len() < IN_MARGIN || out.bytes.len() - out.filled < OUT_MARGIN {
         return (0, State::Symbols);
     }
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("bmi2") {
         // SAFETY: the CPU has the instructions that the function may use.
-        return unsafe { run_bmi2(input, out, bits, symbols, distances) };
+        return unsafe { run_bmi2(input, out, bits, codes) };
     }
-    run(input, out, bits, symbols, distances)
+    run(input, out, bits, codes)
 }
 
 /// [`run`] with shifts that leave the flags alone.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt")]
-fn run_bmi2(
-    input: &[u8],
-    out: &mut Output<'_>,
-    bits: &mut Bits,
-    symbols: &Symbols,
-    distances: &Distances,
-) -> (usize, State) {
-    run(input, out, bits, symbols, distances)
+fn run_bmi2(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
+    run(input, out, bits, codes)
 }
 
 #[inline(always)]
-fn run(
-    input: &[u8],
-    out: &mut Output<'_>,
-    bits: &mut Bits,
-    symbols: &Symbols,
-    distances: &Distances,
-) -> (usize, State) {
+fn run(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
     let mut cursor = Cursor {
         source: input.as_ptr(),
         at: 0,
@@ -63,7 +45,7 @@ fn run(
     };
     let (in_last, out_last) = (input.len() - IN_MARGIN, out.bytes.len() - OUT_MARGIN);
     // SAFETY: the caller has seen to it that input and output are longer than their margins, and the rounds go on as long as they are.
-    let state = unsafe { rounds(&mut cursor, in_last, out_last, symbols, distances) };
+    let state = unsafe { rounds(&mut cursor, in_last, out_last, codes) };
     out.filled = cursor.to;
     // Whole bytes go back to the input.
     let count = cursor.count & 63;
@@ -76,13 +58,8 @@ fn run(
 /// # Safety
 /// Behind `in_last` are [`IN_MARGIN`] readable bytes, behind `out_last` [`OUT_MARGIN`] writable ones, and all before is valid too.
 #[inline(always)]
-unsafe fn rounds(
-    cursor: &mut Cursor,
-    in_last: usize,
-    out_last: usize,
-    symbols: &Symbols,
-    distances: &Distances,
-) -> State {
+unsafe fn rounds(cursor: &mut Cursor, in_last: usize, out_last: usize, codes: &Codes) -> State {
+    let Codes { symbols, distances } = codes;
     // SAFETY: a round loads at most twice and moves `at` by at most 7 each time; it writes at most three pairs of literals and a match,
     // which reads what is written already: one that reaches further back ends the rounds.
     unsafe {

@@ -1,6 +1,6 @@
 //! Deflate (RFC 1951), decoded from pending bytes straight into the caller's buffer.
 //!
-//! Our own, because no crate is near ISA-L on the text of meshes; see `compress/mod.rs` for the numbers. What makes it fast: tables that
+//! Our own, because no crate is near ISA-L on the text of meshes; see `compress/mod.rs`. What makes it fast: tables that
 //! give several literals at a look (`table.rs`), 64 bits of input at a time, and copies of 16 bytes (`fast.rs`). The careful steps
 //! here do the rest: heads of blocks, the ends of input and output, and matches that reach back into an earlier buffer.
 
@@ -25,11 +25,16 @@ pub(super) struct Inflate {
     state: State,
     is_last_block: bool,
     bits: Bits,
-    symbols: Symbols,
-    distances: Distances,
+    codes: Codes,
     numbers: Numbers,
     /// The last bytes of the buffers before this one, at most [`WINDOW_BYTES`].
     history: Vec<u8>,
+}
+
+/// What the bits of a block mean.
+struct Codes {
+    symbols: Symbols,
+    distances: Distances,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,20 +66,18 @@ impl Inflate {
             state: State::End,
             is_last_block: false,
             bits: Bits::default(),
-            symbols: Symbols::new(),
-            distances: Distances::new(),
+            codes: Codes { symbols: Symbols::new(), distances: Distances::new() },
             numbers: Numbers::new(),
             history: Vec::new(),
         }
     }
 
     /// Begins new data, with nothing to refer back to.
-    pub(super) fn restart(&mut self) -> Result<(), Stop> {
+    pub(super) fn restart(&mut self) {
         self.state = State::Head;
         self.is_last_block = false;
         self.bits = Bits::default();
         self.history.clear();
-        Ok(())
     }
 
     /// Decodes until `out` is full or the data ends, and says whether it ended. Input is used up to the last byte of the data, and no more.
@@ -92,7 +95,7 @@ impl Inflate {
                 State::Match { length, distance } => self.copy_match(length, distance, out)?,
                 State::Symbols => {
                     let pending = input.ensure(SYMBOL_BYTES)?;
-                    let (count, state) = fast::decode(pending, out, &mut self.bits, &self.symbols, &self.distances);
+                    let (count, state) = fast::decode(pending, out, &mut self.bits, &self.codes);
                     input.consume(count);
                     self.state = state;
                     if state == State::Symbols && !out.is_full() {
@@ -137,8 +140,8 @@ impl Inflate {
         let mut lengths = [8; SYMBOL_COUNT];
         lengths[144..256].fill(9);
         lengths[256..280].fill(7);
-        self.symbols.build(&lengths)?;
-        self.distances.build(&[5; DISTANCE_COUNT])
+        self.codes.symbols.build(&lengths)?;
+        self.codes.distances.build(&[5; DISTANCE_COUNT])
     }
 
     fn build_dynamic(&mut self, reader: &mut BitReader<'_>) -> Result<(), Stop> {
@@ -157,8 +160,8 @@ impl Inflate {
         let mut lengths = [0; SYMBOL_COUNT + DISTANCE_COUNT];
         let lengths = &mut lengths[..symbol_count + distance_count];
         self.read_lengths(reader, lengths)?;
-        self.symbols.build(&lengths[..symbol_count])?;
-        self.distances.build(&lengths[symbol_count..])
+        self.codes.symbols.build(&lengths[..symbol_count])?;
+        self.codes.distances.build(&lengths[symbol_count..])
     }
 
     fn read_lengths(&mut self, reader: &mut BitReader<'_>, lengths: &mut [u8]) -> Result<(), Stop> {
@@ -199,15 +202,15 @@ impl Inflate {
     /// One symbol, or all its literals as far as there is room.
     fn read_symbol(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
         let mut reader = BitReader::new(self.bits, input.ensure(SYMBOL_BYTES)?);
-        let mut entry = self.symbols.first(reader.peek());
+        let mut entry = self.codes.symbols.first(reader.peek());
         if entry.kind() == Kind::SECOND {
             reader.take(entry.bits())?;
-            entry = self.symbols.second(entry, reader.peek());
+            entry = self.codes.symbols.second(entry, reader.peek());
         }
         if entry.is_literal() {
             // Of several literals only the first: the others may be past the end of input or output.
             let byte = entry.literals() as u8;
-            reader.take(self.symbols.literal_bits(entry, byte))?;
+            reader.take(self.codes.symbols.literal_bits(entry, byte))?;
             out.take_from(&[byte]);
         } else {
             self.state = self.read_match(entry, &mut reader)?;
@@ -232,10 +235,10 @@ impl Inflate {
         }
         let length = entry.value_in(reader.peek());
         reader.take(entry.bits())?;
-        let mut entry = self.distances.first(reader.peek());
+        let mut entry = self.codes.distances.first(reader.peek());
         if entry.kind() == Kind::SECOND {
             reader.take(entry.bits())?;
-            entry = self.distances.second(entry, reader.peek());
+            entry = self.codes.distances.second(entry, reader.peek());
         }
         if entry.kind() != Kind::VALUE {
             return Err(reader.fault("a distance of the data means nothing"));
