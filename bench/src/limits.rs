@@ -11,8 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Blocks of this size measured fastest in both directions: they stay in the second-level cache.
 const BLOCK_BYTES: usize = 256 << 10;
-/// What a thread inflates at a time where threads share the work.
-const PIECE_BYTES: usize = 1 << 20;
 
 /// Reads `file` once: `limit-lines` counts its lines in a reused block, `limit-memory` puts it into
 /// fresh memory.
@@ -69,15 +67,13 @@ fn inflate_stream(source: &Source<'_>) -> std::io::Result<u64> {
 fn inflate_pieces(source: &Source<'_>, threads: usize) -> std::io::Result<u64> {
     let next = AtomicU64::new(0);
     let work = || -> std::io::Result<u64> {
-        let mut piece = vec![0; PIECE_BYTES];
+        let mut block = vec![0; source.piece_bytes().unwrap_or(BLOCK_BYTES)];
         let mut bytes = 0;
-        loop {
-            let offset = next.fetch_add(PIECE_BYTES as u64, Ordering::Relaxed);
-            match source.read_at(offset, &mut piece)? {
-                0 => return Ok(bytes),
-                count => bytes += black_box(&piece[..count]).len() as u64,
-            }
+        while let Some(piece) = source.piece(next.fetch_add(1, Ordering::Relaxed)) {
+            let room = &mut block[..(piece.end - piece.start) as usize];
+            bytes += black_box(source.read_at(piece.start, room)?) as u64;
         }
+        Ok(bytes)
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();

@@ -94,7 +94,7 @@ pub struct RunOptions {
     /// that needs a window of more than this is refused.
     pub memory_limit: u64,
     /// About how many bytes of text a chunk has; chosen by measurement when `None`. No result depends
-    /// on it.
+    /// on it. Of compressed files with many members each member is a chunk.
     pub chunk_bytes: Option<usize>,
     /// Ask for a stop.
     pub cancel: Cancel,
