@@ -35,6 +35,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     panics::panics,
     panics::prints,
     panics::unsafe_reasons,
+    size::comments,
     size::files,
     size::rust_functions,
     size::python_functions,

@@ -1,7 +1,7 @@
 //! MB/s of plain bytes, reading and writing, for each format, one thread and two; zlib-rs and libdeflate beside it.
 //!
-//! Run with `cargo bench -p polyhaul-bytes --bench compress`, with the path of an OBJ file behind `--` or else on text that is made up.
-//! Fastest and middle of several rounds that take turns, so that a busy moment hits all alike.
+//! Run with `cargo bench -p polyhaul-bytes --bench compress`, with the path of an OBJ file behind `--` or else on text
+//! that is made up. Fastest and middle of several rounds that take turns, so that a busy moment hits all alike.
 #![allow(clippy::print_stdout, reason = "what it measures goes to the terminal")]
 
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};

@@ -1,6 +1,7 @@
 //! The one buffer for sequential reading: it owns refill, partial tail and cap.
 //!
-//! Whatever a consumer asks for, the source is asked for at least 64 KiB at a time, so that a file of `n` bytes takes at most
+//! Whatever a consumer asks for, the source is asked for at least 64 KiB at a time, so that a file of `n` bytes takes
+//! at most
 //! `n / 64 KiB` calls and a few. It never interprets the bytes, and holds no more than one record and two blocks.
 //! Parallel readers do not come through here: they use `Source::read_at`.
 
@@ -45,7 +46,8 @@ pub struct Buffer<'a> {
     ended: bool,
 }
 
-/// A record, or a run of bytes asked for in one piece, is longer than the buffer may hold. Found inside the `io::Error` by downcasting.
+/// A record, or a run of bytes asked for in one piece, is longer than the buffer may hold. Found inside the `io::Error`
+/// by downcasting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordTooLong {
     /// Where the record begins, in bytes from the beginning of the source.
@@ -84,7 +86,8 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Forgets what is pending and goes on with `range` of a positioned source, in bytes from its beginning, as if it ended there.
+    /// Forgets what is pending and goes on with `range` of a positioned source, in bytes from its beginning, as if it
+    /// ended there.
     pub(crate) fn restart(&mut self, range: std::ops::Range<u64>) {
         (self.start, self.end) = (0, 0);
         self.offset = range.start;
@@ -183,7 +186,8 @@ impl<'a> Buffer<'a> {
     /// The next `count` bytes in one piece, without a copy.
     ///
     /// # Errors
-    /// `UnexpectedEof` if there are fewer, then nothing is consumed; [`RecordTooLong`] if `count` is over the limit; else as for [`Buffer::fill_more`].
+    /// `UnexpectedEof` if there are fewer, then nothing is consumed; [`RecordTooLong`] if `count` is over the limit;
+    /// else as for [`Buffer::fill_more`].
     #[inline]
     pub fn take_exact(&mut self, count: usize) -> io::Result<&[u8]> {
         self.check_record(count)?;
@@ -262,7 +266,8 @@ impl<'a> Buffer<'a> {
         self.end + usize::try_from(left_count).map_or(free_count, |left| left.min(free_count))
     }
 
-    /// Makes room for `wanted` bytes behind `end`. Full blocks get half of the space, so that moving the tail stays linear in the data.
+    /// Makes room for `wanted` bytes behind `end`. Full blocks get half of the space, so that moving the tail stays
+    /// linear in the data.
     fn make_room(&mut self, wanted: usize) -> io::Result<()> {
         if self.data.len() - self.end >= wanted {
             return Ok(());
@@ -279,7 +284,8 @@ impl<'a> Buffer<'a> {
         grow(&mut self.data, len)
     }
 
-    /// With nothing pending: reads a block or more straight into `out` and says how much that was, or refills the buffer.
+    /// With nothing pending: reads a block or more straight into `out` and says how much that was, or refills the
+    /// buffer.
     #[inline(never)]
     fn refill_for(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
         if out.len() >= BLOCK_BYTES && self.wanted_bytes() > 0 {

@@ -1,7 +1,8 @@
 //! Counters of one source or sink: how many bytes, in how many calls of what size, and how long the calls took.
 //!
 //! Always on: one pair of clock readings and a few relaxed atomic additions per call of at least 64 KiB.
-//! They count calls to the system or the host, not requests of the consumer, and never influence what is read or written.
+//! They count calls to the system or the host, not requests of the consumer, and never influence what is read or
+//! written.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -9,7 +9,8 @@ use std::os::fd::{FromRawFd, IntoRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Closes `file` and reports what the system says: on network file systems and with quotas, the last error may come here.
+/// Closes `file` and reports what the system says: on network file systems and with quotas, the last error may come
+/// here.
 ///
 /// An interrupted close is an error too, since the descriptor is gone and the state of the data unknown.
 pub(crate) fn close(file: File) -> io::Result<()> {
@@ -18,14 +19,16 @@ pub(crate) fn close(file: File) -> io::Result<()> {
     check(unsafe { libc::close(descriptor) }).map(drop)
 }
 
-/// Whether this process may write to `path`, as an error if not. Opening it instead would tell watchers of the file that it was written.
+/// Whether this process may write to `path`, as an error if not. Opening it instead would tell watchers of the file
+/// that it was written.
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a string that ends with NUL and lives until the call returns.
     check(unsafe { libc::access(path.as_ptr(), libc::W_OK) }).map(drop)
 }
 
-/// A duplicate of the descriptor that `path` names (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`), `None` for any other path.
+/// A duplicate of the descriptor that `path` names (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`), `None` for any
+/// other path.
 ///
 /// Opening such a path anew would lose the position that is shared with whoever handed the descriptor over.
 pub(crate) fn duplicate(path: &Path) -> io::Result<Option<File>> {

@@ -1,4 +1,5 @@
-//! Helpers that build `io::Error`s: a context in front of a cause, an error once more, and a growth of memory that may fail.
+//! Helpers that build `io::Error`s: a context in front of a cause, an error once more, and a growth of memory that may
+//! fail.
 //!
 //! The kind of the cause is kept, and the cause itself is the `source()` of the error.
 
@@ -30,7 +31,8 @@ pub(crate) fn context(cause: io::Error, what: impl Into<String>) -> io::Error {
     io::Error::new(cause.kind(), Context { what, cause })
 }
 
-/// The same error once more, for whoever asks again: a system's number and a damage's place are kept, of the rest kind and message.
+/// The same error once more, for whoever asks again: a system's number and a damage's place are kept, of the rest kind
+/// and message.
 pub(crate) fn repeat(error: &io::Error) -> io::Error {
     if let Some(number) = error.raw_os_error() {
         return io::Error::from_raw_os_error(number);

@@ -1,14 +1,15 @@
 //! The file operations that a file sink needs, as a trait, so that tests can make each of them fail.
 //!
-//! [`Disk`] is the real thing: each method is one operation of the system and decides nothing; the order of the operations
-//! is `sink/file.rs`. [`FaultyLayer`] is the real thing with one planted failure.
+//! [`Disk`] is the real thing: each method is one operation of the system and decides nothing; the order of the
+//! operations is `sink/file.rs`. [`FaultyLayer`] is the real thing with one planted failure.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// File operations under a [`Sink`](crate::Sink). Interrupted calls may be reported as such where it says so; else they are repeated.
+/// File operations under a [`Sink`](crate::Sink). Interrupted calls may be reported as such where it says so; else they
+/// are repeated.
 pub trait Layer: Send + Sync {
     /// Metadata of `path` itself: a symlink is not followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
@@ -180,7 +181,8 @@ mod system {
 
 /// [`Disk`] with one operation that fails, for tests of all that writes files.
 ///
-/// Operations are counted from 0 in the order in which they are called; the one that fails does nothing but close what it should close.
+/// Operations are counted from 0 in the order in which they are called; the one that fails does nothing but close what
+/// it should close.
 ///
 /// ```
 /// use polyhaul_bytes::{FaultyLayer, FileOptions, Sink};

@@ -7,8 +7,9 @@
 //! - [`Counters`]: bytes, calls, sizes and waiting time of every source and sink, always on.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
-//! Compression apart, it never looks at what the bytes mean. It starts no threads and handles no signals. It keeps one process-wide
-//! list, of the temporary files in flight, so that a program that is interrupted can call [`remove_temporaries`].
+//! Compression apart, it never looks at what the bytes mean. It starts no threads and handles no signals. It keeps one
+//! process-wide list, of the temporary files in flight, so that a program that is interrupted can call
+//! [`remove_temporaries`].
 //!
 //! Messages of errors do not repeat the name of the source or sink: put [`Source::name`] or [`Sink::name`] before them.
 //!

@@ -1,7 +1,7 @@
 //! Where bytes go: a file that is replaced in one step, standard output, memory, or a writer that a host brings along.
 //!
-//! A sink hands every block to the system at once: it buffers nothing, so nothing can be lost when it is dropped, and callers
-//! should bring large blocks. Success is what [`Sink::finish`] says, and nothing else.
+//! A sink hands every block to the system at once: it buffers nothing, so nothing can be lost when it is dropped, and
+//! callers should bring large blocks. Success is what [`Sink::finish`] says, and nothing else.
 //! See `sink/file.rs` for the order of operations on files and `sink/temporary.rs` for the files in flight.
 
 mod file;
@@ -24,7 +24,8 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub struct FileOptions {
     /// After [`Sink::finish`] the new file survives a power failure: syncs the file, renames it, syncs the folder.
-    /// Without it (the default), a power failure soon after may leave the old or the new file. Windows has no sync of folders.
+    /// Without it (the default), a power failure soon after may leave the old or the new file. Windows has no sync of
+    /// folders.
     pub durable: bool,
 }
 
@@ -47,7 +48,8 @@ pub struct Finished {
     pub bytes: Option<Vec<u8>>,
 }
 
-/// A place to write to, from front to back. Dropping it without [`Sink::finish`] abandons the output: a file keeps its old content.
+/// A place to write to, from front to back. Dropping it without [`Sink::finish`] abandons the output: a file keeps its
+/// old content.
 ///
 /// ```
 /// use polyhaul_bytes::Sink;
@@ -75,16 +77,19 @@ enum Kind<'a> {
 impl<'a> Sink<'a> {
     /// Replaces or creates the file `path`, in one step, when the sink is finished.
     ///
-    /// The bytes go into a temporary file in the same folder, whose name begins with a dot. A symlink stays, and the file that it
-    /// points at is replaced. The new file has the mode of the old one (and its owner, where the system allows that),
-    /// or 0666 less the umask. Other hard links to the old file keep the old content; access lists and extended attributes are not carried over.
+    /// The bytes go into a temporary file in the same folder, whose name begins with a dot. A symlink stays, and the
+    /// file that it points at is replaced. The new file has the mode of the old one (and its owner, where the system
+    /// allows that), or 0666 less the umask. Other hard links to the old file keep the old content; access lists and
+    /// extended attributes are not carried over.
     ///
     /// What is not a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written straight into.
     ///
-    /// After SIGKILL or a power failure the temporary file may be left behind; for other signals see [`remove_temporaries`].
+    /// After SIGKILL or a power failure the temporary file may be left behind; for other signals see
+    /// [`remove_temporaries`].
     ///
     /// # Errors
-    /// What the system says, with what was tried, such as that the folder must be writable; `IsADirectory` for a folder.
+    /// What the system says, with what was tried, such as that the folder must be writable; `IsADirectory` for a
+    /// folder.
     pub fn file(path: impl AsRef<Path>, options: FileOptions) -> io::Result<Self> {
         Self::file_with(Arc::new(Disk), path, options)
     }
@@ -116,7 +121,8 @@ impl<'a> Sink<'a> {
 
     /// A writer, called with the blocks as they come, and flushed at the end. `name` stands before error messages.
     ///
-    /// Short writes and `Interrupted` are fine; a writer that takes nothing, or claims more than it was given, is an error.
+    /// Short writes and `Interrupted` are fine; a writer that takes nothing, or claims more than it was given, is an
+    /// error.
     pub fn writer(writer: Box<dyn Write + Send + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), Kind::Writer(writer))
     }
@@ -169,8 +175,9 @@ impl<'a> Sink<'a> {
     /// Makes the output final: every write is checked, the file closed and put into its place.
     ///
     /// # Errors
-    /// If anything failed, an earlier write included. A file then has its old content and the temporary file is gone, with two
-    /// exceptions that the message tells: the sync of the folder failed (the new file is whole and in place), or the temporary file could not be removed.
+    /// If anything failed, an earlier write included. A file then has its old content and the temporary file is gone,
+    /// with two exceptions that the message tells: the sync of the folder failed (the new file is whole and in place),
+    /// or the temporary file could not be removed.
     pub fn finish(self) -> io::Result<Finished> {
         self.check_sound()?;
         let mut bytes = None;

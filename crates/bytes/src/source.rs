@@ -1,8 +1,8 @@
 //! Where bytes come from: a file, standard input, memory, or a reader that a host brings along.
 //!
-//! A regular file is *positioned*: any thread reads any range. Everything else is a *stream*, read in order under a lock.
-//! A source never hands out fewer bytes than asked for except at the end, never asks a stream for less than 64 KiB, and
-//! never keeps data beyond one block. For small sequential reads see `buffer`.
+//! A regular file is *positioned*: any thread reads any range. Everything else is a *stream*, read in order under a
+//! lock. A source never hands out fewer bytes than asked for except at the end, never asks a stream for less than 64
+//! KiB, and never keeps data beyond one block. For small sequential reads see `buffer`.
 
 use crate::BLOCK_BYTES;
 use crate::compress::{Codec, Members};
@@ -54,7 +54,8 @@ enum Kind<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Opens what the user named: a regular file is positioned; a FIFO or device is a stream (opening a FIFO waits for its writer).
+    /// Opens what the user named: a regular file is positioned; a FIFO or device is a stream (opening a FIFO waits for
+    /// its writer).
     ///
     /// `/dev/stdin` and `/dev/fd/N` go on where that descriptor stands.
     /// Files of length 0 are streams, since the files of `/proc` say 0 whatever they hold.
@@ -90,7 +91,8 @@ impl<'a> Source<'a> {
         Ok(Self::new(display(path), Kind::File(regular)))
     }
 
-    /// Standard input, from where it stands; positioned if it is a regular file. Bytes that `std::io::stdin` has buffered are not seen.
+    /// Standard input, from where it stands; positioned if it is a regular file. Bytes that `std::io::stdin` has
+    /// buffered are not seen.
     ///
     /// # Errors
     /// If there is no standard input.
@@ -110,8 +112,9 @@ impl<'a> Source<'a> {
 
     /// A stream that is read from `reader`, in calls of at least 64 KiB.
     ///
-    /// `name` stands before error messages. Short reads and `Interrupted` are fine; 0 is the end, and the reader is not called after it;
-    /// after an error it is not called either, and the error stays. A reader that claims more than it was asked for is an error.
+    /// `name` stands before error messages. Short reads and `Interrupted` are fine; 0 is the end, and the reader is not
+    /// called after it; after an error it is not called either, and the error stays. A reader that claims more than it
+    /// was asked for is an error.
     pub fn reader(reader: Box<dyn Read + Send + 'a>, name: impl Into<String>) -> Self {
         Self::new(name.into(), Kind::Stream(Mutex::new(Stream::new(reader))))
     }
@@ -171,8 +174,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Where piece `number` lies, in bytes, if this source has pieces: parts that cover it and of which each is best read as a whole.
-    /// The members of compressed data are such: what is read of a piece is decoded from its beginning.
+    /// Where piece `number` lies, in bytes, if this source has pieces: parts that cover it and of which each is best
+    /// read as a whole. The members of compressed data are such: what is read of a piece is decoded from its beginning.
     pub fn piece(&self, number: u64) -> Option<Range<u64>> {
         match &self.shared.kind {
             Kind::Members(members) => members.piece(number),
@@ -201,10 +204,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads at `offset` (bytes from the beginning) until `out` is full or the end is met. Fewer bytes than asked for, 0 included, mean the end.
+    /// Reads at `offset` (bytes from the beginning) until `out` is full or the end is met. Fewer bytes than asked for,
+    /// 0 included, mean the end.
     ///
     /// # Errors
-    /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; what the system says.
+    /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; what the
+    /// system says.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             Kind::File(file) => file.read_at(offset, out, &self.shared.counters),
@@ -214,10 +219,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads on where the last call ended, until `out` is full or the end is met. Fewer bytes than asked for, 0 included, mean the end.
+    /// Reads on where the last call ended, until `out` is full or the end is met. Fewer bytes than asked for, 0
+    /// included, mean the end.
     ///
-    /// All handles of a source share the place where it goes on. A stream is asked in blocks of at least 64 KiB whatever the length of
-    /// `out` is; lengths that are multiples of 64 KiB save a copy. For a file, prefer [`Source::read_at`] or a [`Buffer`](crate::Buffer).
+    /// All handles of a source share the place where it goes on. A stream is asked in blocks of at least 64 KiB
+    /// whatever the length of
+    /// `out` is; lengths that are multiples of 64 KiB save a copy. For a file, prefer [`Source::read_at`] or a
+    /// [`Buffer`](crate::Buffer).
     ///
     /// # Errors
     /// What the reader or the system says, what [`Source::read_at`] says; then the bytes of this call are lost.
@@ -231,8 +239,8 @@ impl<'a> Source<'a> {
         Ok(count)
     }
 
-    /// As [`Source::read_next`], but a stream gives what one call of its reader gives, at least one byte unless it ended: so what came before
-    /// an error is not lost.
+    /// As [`Source::read_next`], but a stream gives what one call of its reader gives, at least one byte unless it
+    /// ended: so what came before an error is not lost.
     ///
     /// # Errors
     /// As [`Source::read_next`].
@@ -254,7 +262,8 @@ impl<'a> Source<'a> {
     /// Call after the last read: a file whose size or time of modification changed since it was opened is an error.
     ///
     /// # Errors
-    /// `InvalidData` if it changed; what the system says. Streams and memory never fail. Decompressed bytes ask the file that they come from.
+    /// `InvalidData` if it changed; what the system says. Streams and memory never fail. Decompressed bytes ask the
+    /// file that they come from.
     pub fn check_unchanged(&self) -> io::Result<()> {
         match (&self.shared.kind, &self.shared.compressed) {
             (_, Some((_, compressed))) => compressed.check_unchanged(),
@@ -263,7 +272,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Copies the first bytes into `out` and says how many, without taking them out of a stream. Fewer than asked for mean the end.
+    /// Copies the first bytes into `out` and says how many, without taking them out of a stream. Fewer than asked for
+    /// mean the end.
     ///
     /// Of a stream they are the next bytes that are not read yet.
     pub(crate) fn peek(&self, out: &mut [u8]) -> io::Result<usize> {
@@ -278,7 +288,8 @@ impl<'a> Source<'a> {
         self.shared.compressed.as_ref().map(|(codec, _)| *codec)
     }
 
-    /// The compressed bytes under this source, if it decompresses: to ask for their [`len`](Source::len). Do not read from it.
+    /// The compressed bytes under this source, if it decompresses: to ask for their [`len`](Source::len). Do not read
+    /// from it.
     pub fn compressed(&self) -> Option<&Source<'a>> {
         self.shared.compressed.as_ref().map(|(_, source)| source)
     }
@@ -407,7 +418,8 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Copies the next bytes without handing them out. More than a block is held only if the reader gives less at a time than `out` has.
+    /// Copies the next bytes without handing them out. More than a block is held only if the reader gives less at a
+    /// time than `out` has.
     fn peek(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         while self.spill_end - self.spill_start < out.len() && !self.ended {
             let mut spill = std::mem::take(&mut self.spill);
@@ -502,7 +514,8 @@ fn kind_of(_: &Metadata) -> &'static str {
 #[cfg(unix)]
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // std adds O_CLOEXEC. Between the look at the file and here, somebody may have put a FIFO or a terminal in its place.
+    // std adds O_CLOEXEC. Between the look at the file and here, somebody may have put a FIFO or a terminal in its
+    // place.
     fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 

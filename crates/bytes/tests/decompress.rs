@@ -357,7 +357,8 @@ fn damaged_deflate_data_is_judged_as_zlib_does() {
     assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
 }
 
-/// Text with codes of all lengths: byte `b` is half as frequent as byte `b - 1`, and pieces of it come again from anywhere before.
+/// Text with codes of all lengths: byte `b` is half as frequent as byte `b - 1`, and pieces of it come again from
+/// anywhere before.
 fn uneven(random: &mut Random, len: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(len + 300);
     while text.len() < len {

@@ -140,7 +140,8 @@ impl Plain {
         }
     }
 
-    /// The options for reading these bytes: chunks are the pieces that the source has, and progress counts what is read outside.
+    /// The options for reading these bytes: chunks are the pieces that the source has, and progress counts what is read
+    /// outside.
     pub(crate) fn options(&self, options: &ReadOptions) -> ReadOptions {
         let mut options = options.clone();
         let Some(compressed) = self.source.compressed() else { return options };

@@ -223,7 +223,8 @@ pub fn packed(data: &[u8]) {
 }
 
 /// Parses every token as every kind of number beside the standard library, and the text as rows
-/// with every set of instructions, which may differ in what they leave to the slow path; formats every number, which must come back.
+/// with every set of instructions, which may differ in what they leave to the slow path; formats every number, which
+/// must come back.
 pub fn numbers(data: &[u8]) {
     for token in data.split(|&byte| is_space(byte)) {
         floats(token);

@@ -1,5 +1,5 @@
-//! Nothing too long to read at once: functions of 70 lines and files of 800 at most, tests
-//! included.
+//! Nothing too long to read at once: functions of 70 lines, files of 800 and comments of 120 columns
+//! at most, tests included.
 
 use super::Finding;
 use super::tree::{File, Tree};
@@ -8,6 +8,21 @@ use super::tree::{File, Tree};
 const FUNCTION_LINES: usize = 70;
 /// Lines of a source file, comments and tests included.
 const FILE_LINES: usize = 800;
+
+/// Columns of a comment; code is the formatter's.
+const COMMENT_COLUMNS: usize = 120;
+
+/// No line of a Rust comment is too wide.
+pub(super) fn comments(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.files.iter().filter(|file| file.path.ends_with(".rs")) {
+        let comments = (1..).zip(file.text.lines()).filter(|(_, line)| line.trim_start().starts_with("//"));
+        let wide = comments.filter(|(_, line)| line.chars().count() > COMMENT_COLUMNS);
+        let message = format!("more than {COMMENT_COLUMNS} columns");
+        findings.extend(wide.map(|(at, _)| Finding::new(&file.path, at, "comment-width", message.clone())));
+    }
+    findings
+}
 
 /// No source file is too long.
 pub(super) fn files(tree: &Tree) -> Vec<Finding> {
@@ -105,6 +120,13 @@ mod tests {
         assert_eq!(found(files, "crates/text/tests/a.rs", &"//\n".repeat(800)), [""; 0]);
         let planted = found(files, "python/tests/a.py", &"#\n".repeat(801));
         assert_eq!(planted, ["801: 801 lines, 800 are allowed: split it by purpose"]);
+    }
+
+    #[test]
+    fn a_wide_comment_is_found() {
+        let code = |columns: usize| format!("fn f() {{}}\n    // {}\n", "\u{e9}".repeat(columns - 7));
+        assert_eq!(found(comments, "crates/text/src/a.rs", &code(120)), [""; 0]);
+        assert_eq!(found(comments, "crates/text/src/a.rs", &code(121)), ["2: more than 120 columns"]);
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! What reading has in common whatever the format: limits, places of errors, data before errors, and the borders of members.
+//! What reading has in common whatever the format: limits, places of errors, data before errors, and the borders of
+//! members.
 //!
-//! A format is what its [`Member`]s are like; they come one after the other. It turns pending bytes of a [`Buffer`] into plain bytes of the caller's buffer, for as long as there is room. It keeps
-//! its own history, so that the caller may come with another buffer each time.
+//! A format is what its [`Member`]s are like; they come one after the other. It turns pending bytes of a [`Buffer`]
+//! into plain bytes of the caller's buffer, for as long as there is room. It keeps its own history, so that the caller
+//! may come with another buffer each time.
 
 use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated};
 use super::{Codec, DecompressLimits, gzip, lz4, skippable_len, zstd};
@@ -51,7 +53,8 @@ pub(super) trait Member: Send {
     fn begins(bytes: &[u8]) -> bool;
     /// Begins with the member that comes next.
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop>;
-    /// Decodes some of its data into `out`, which has room; says whether the member ended, all that is behind its data included.
+    /// Decodes some of its data into `out`, which has room; says whether the member ended, all that is behind its data
+    /// included.
     fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop>;
     /// Forgets all that was read.
     fn restart(&mut self);
@@ -256,7 +259,8 @@ impl<'a> Decoder<'a> {
 const STEP_BYTES: u64 = 1 << 20;
 
 impl Decoder<'_> {
-    /// How many bytes may be decoded before a limit is looked at: it must not depend on the caller's buffers where that is.
+    /// How many bytes may be decoded before a limit is looked at: it must not depend on the caller's buffers where that
+    /// is.
     fn room(&self) -> u64 {
         let to_limit = self.limits.bytes.saturating_sub(self.plain_offset);
         to_limit.min(STEP_BYTES - self.plain_offset % STEP_BYTES)

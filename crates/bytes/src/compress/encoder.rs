@@ -1,5 +1,5 @@
-//! Plain bytes into members that can be read on their own. What a member is depends on its bytes and the level alone, so that members
-//! made by any number of threads make the same file.
+//! Plain bytes into members that can be read on their own. What a member is depends on its bytes and the level alone,
+//! so that members made by any number of threads make the same file.
 
 use super::Codec;
 use super::gzip;

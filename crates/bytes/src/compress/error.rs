@@ -1,5 +1,5 @@
-//! What can be wrong with compressed bytes, and where: the error that users of the crate find by downcasting, and the short
-//! form in which decoders report it before the place is known. It decides nothing.
+//! What can be wrong with compressed bytes, and where: the error that users of the crate find by downcasting, and the
+//! short form in which decoders report it before the place is known. It decides nothing.
 
 use super::Codec;
 use std::fmt;

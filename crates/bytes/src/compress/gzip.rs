@@ -1,7 +1,8 @@
-//! gzip members (RFC 1952): heads, checksums, and the sizes that some writers leave in the head. The data itself is `inflate`'s.
+//! gzip members (RFC 1952): heads, checksums, and the sizes that some writers leave in the head. The data itself is
+//! `inflate`'s.
 //!
-//! A head may say how large its member is: BGZF does (subfield `BC`, as the SAM specification has it), and so does our encoder
-//! (subfield `PH`). What a head says is checked, since readers in parallel rely on it.
+//! A head may say how large its member is: BGZF does (subfield `BC`, as the SAM specification has it), and so does our
+//! encoder (subfield `PH`). What a head says is checked, since readers in parallel rely on it.
 
 use super::decoder::{Member, Output, skip};
 use super::error::{Stop, checksum, corrupt, truncated, unsupported};

@@ -1,8 +1,9 @@
-//! Where the members of a file lie, found without decoding them, so that threads can decode different ones at the same time.
+//! Where the members of a file lie, found without decoding them, so that threads can decode different ones at the same
+//! time.
 //!
-//! Members count only if their heads say how large they are, packed and plain: BGZF and our own gzip members, zstd and lz4 frames with
-//! content sizes. Anything else, damage included, means no index: then the file is read as a stream, which has the better
-//! messages. What the heads say is checked when the members are decoded.
+//! Members count only if their heads say how large they are, packed and plain: BGZF and our own gzip members, zstd and
+//! lz4 frames with content sizes. Anything else, damage included, means no index: then the file is read as a stream,
+//! which has the better messages. What the heads say is checked when the members are decoded.
 //!
 //! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data.
 
@@ -21,7 +22,8 @@ const MEMBER_LIMIT_BYTES: u64 = 4 << 20;
 /// Where the memory does not hold this many groups, a stream makes more of it: readers hold some whole groups each.
 const GROUPS_IN_MEMORY: u64 = 16;
 
-/// A file of many tiny members or blocks is not worth the walk, which stops after so many reads, and one per so many bytes.
+/// A file of many tiny members or blocks is not worth the walk, which stops after so many reads, and one per so many
+/// bytes.
 const FREE_LOOKS: u64 = 1000;
 const BYTES_PER_LOOK: u64 = 1024;
 
@@ -224,8 +226,8 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// Passes over the blocks of a frame: `block` says of the `N` bytes that one begins with whether it is the last, and how many
-    /// more it has.
+    /// Passes over the blocks of a frame: `block` says of the `N` bytes that one begins with whether it is the last,
+    /// and how many more it has.
     fn blocks<const N: usize>(
         &self,
         head_bytes: usize,

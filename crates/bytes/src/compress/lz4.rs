@@ -1,5 +1,5 @@
-//! lz4 frames and the older format (as the lz4 project's frame description has them): heads, block sizes, checksums. Blocks are the
-//! lz4 library's.
+//! lz4 frames and the older format (as the lz4 project's frame description has them): heads, block sizes, checksums.
+//! Blocks are the lz4 library's.
 //!
 //! A block is decoded as a whole into a window that keeps the 64 KiB before it, then handed out.
 

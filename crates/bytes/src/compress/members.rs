@@ -1,8 +1,8 @@
 //! The plain bytes of an indexed source, from any place, by any number of threads.
 //!
-//! A thread decodes what it reads itself, straight into its own buffer: nobody waits for anybody, and nothing is kept but
-//! decoders. Whole groups of members are each decoded once. Who reads a part of one has it decoded from its beginning, unless a
-//! decoder is left where the part begins: so reading on in small parts is no more work either.
+//! A thread decodes what it reads itself, straight into its own buffer: nobody waits for anybody, and nothing is kept
+//! but decoders. Whole groups of members are each decoded once. Who reads a part of one has it decoded from its
+//! beginning, unless a decoder is left where the part begins: so reading on in small parts is no more work either.
 
 use super::decoder::Decoder;
 use super::index::{Group, Groups};

@@ -1,20 +1,23 @@
 //! Compression: gzip, zstd and lz4 recognised by content, read through a reused window, written in independent members.
 //!
-//! - [`decompressed`] turns a source of compressed bytes into one of plain bytes: positioned, so that threads decode members at
+//! - [`decompressed`] turns a source of compressed bytes into one of plain bytes: positioned, so that threads decode
+//! members at
 //!   the same time, where the data says how large its members are; else a stream.
 //! - [`Encoder`] turns a block of plain bytes into one member that can be read on its own.
 //!
-//! It starts no threads, takes no sizes on trust and never hands out a partial result as a whole one. `decoder.rs` has what
-//! all formats share, `index.rs` and `members.rs` the reading of members by many threads, `encoder.rs` the writing.
+//! It starts no threads, takes no sizes on trust and never hands out a partial result as a whole one. `decoder.rs` has
+//! what all formats share, `index.rs` and `members.rs` the reading of members by many threads, `encoder.rs` the
+//! writing.
 //!
 //! # Whose code
 //!
-//! Reading gzip is our own (`inflate`): ISA-L is faster, but assembly, which takes more than a C compiler to build; libdeflate does not
-//! stream; zlib-rs streams, and is slower. gzip is written by libdeflate; zstd is the C library, lz4 a crate.
-//! Level 1 is the default of all formats: at any level compressing takes many times as long as formatting text.
+//! Reading gzip is our own (`inflate`): ISA-L is faster, but assembly, which takes more than a C compiler to build;
+//! libdeflate does not stream; zlib-rs streams, and is slower. gzip is written by libdeflate; zstd is the C library,
+//! lz4 a crate. Level 1 is the default of all formats: at any level compressing takes many times as long as formatting
+//! text.
 //!
-//! `benches/compress.rs` shows the speed of each format and level beside zlib-rs and libdeflate, `cargo xtask bench gzip` that of whole
-//! files beside ISA-L and Python's gzip; bench/record has what they said.
+//! `benches/compress.rs` shows the speed of each format and level beside zlib-rs and libdeflate, `cargo xtask bench
+//! gzip` that of whole files beside ISA-L and Python's gzip; bench/record has what they said.
 
 mod decoder;
 mod encoder;
@@ -48,7 +51,8 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The format that a file name promises, and the name without that extension: `.gz`, `.bgz`, `.zst`, `.lz4` in any case.
+    /// The format that a file name promises, and the name without that extension: `.gz`, `.bgz`, `.zst`, `.lz4` in any
+    /// case.
     ///
     /// ```
     /// use polyhaul_bytes::Codec;
@@ -76,8 +80,9 @@ impl Codec {
         }
     }
 
-    /// The format that the first bytes show; `None` if they are not compressed. 4 bytes are enough, unless a skippable frame
-    /// comes first: zstd and lz4 share those, so that what follows them decides, and zstd if that is not among `bytes`.
+    /// The format that the first bytes show; `None` if they are not compressed. 4 bytes are enough, unless a skippable
+    /// frame comes first: zstd and lz4 share those, so that what follows them decides, and zstd if that is not among
+    /// `bytes`.
     pub fn of_content(bytes: &[u8]) -> Option<Codec> {
         if gzip::is_magic(bytes) {
             return Some(Codec::Gzip);
@@ -133,11 +138,12 @@ fn skippable_len(bytes: &[u8]) -> Option<u64> {
 pub struct DecompressLimits {
     /// Most plain bytes. Default: no limit.
     pub bytes: u64,
-    /// Most plain bytes per compressed byte, looked at once 64 MiB came out: less than that harms nobody, and short files of one
-    /// repeated line are harmless at any ratio. Default: 2000, which no gzip (1032) and no lz4 (255) can reach.
+    /// Most plain bytes per compressed byte, looked at once 64 MiB came out: less than that harms nobody, and short
+    /// files of one repeated line are harmless at any ratio. Default: 2000, which no gzip (1032) and no lz4 (255) can
+    /// reach.
     pub ratio: u64,
-    /// Most memory for windows, in bytes; members of which it does not hold 16 are read as a stream. Default: 128 MiB, the window that
-    /// the zstd tool takes.
+    /// Most memory for windows, in bytes; members of which it does not hold 16 are read as a stream. Default: 128 MiB,
+    /// the window that the zstd tool takes.
     pub memory_bytes: u64,
 }
 
@@ -191,9 +197,9 @@ impl DecompressLimits {
 
 /// The plain bytes of `source` if it is compressed, or `source` itself, of which nothing is lost.
 ///
-/// Where a file or memory consists of several members whose sizes can be found without decoding them (BGZF, zstd and lz4
-/// frames with content sizes, all that [`Encoder`] writes), the result is positioned and threads decode different members at the
-/// same time. Else it is a stream, decoded by whoever reads.
+/// Where a file or memory consists of several members whose sizes can be found without decoding them (BGZF, zstd and
+/// lz4 frames with content sizes, all that [`Encoder`] writes), the result is positioned and threads decode different
+/// members at the same time. Else it is a stream, decoded by whoever reads.
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed};
@@ -210,7 +216,8 @@ impl DecompressLimits {
 /// ```
 ///
 /// # Errors
-/// What the source says; a [`DecompressError`] if the sizes of the members already exceed a limit. All other damage is found by reading.
+/// What the source says; a [`DecompressError`] if the sizes of the members already exceed a limit. All other damage is
+/// found by reading.
 pub fn decompressed<'a>(source: Source<'a>, limits: &DecompressLimits) -> io::Result<Source<'a>> {
     let Some(codec) = Codec::of_source(&source)? else {
         return Ok(source);

@@ -1,4 +1,5 @@
-//! zstd frames (RFC 8878): heads are looked at here, so that limits and sizes are known; the data is the zstd library's.
+//! zstd frames (RFC 8878): heads are looked at here, so that limits and sizes are known; the data is the zstd
+//! library's.
 
 use super::decoder::{Member, Output};
 use super::error::{DecompressLimit, Stop, checksum, corrupt, limit, truncated, unsupported};
@@ -75,8 +76,8 @@ pub(super) struct Zstd {
     steps: Option<Steps>,
 }
 
-/// What a call of the library gave before it failed is lost. So that the bytes before an error do not depend on the caller's
-/// buffers, a call gets one part of a frame, or only hands out what is left of the part before.
+/// What a call of the library gave before it failed is lost. So that the bytes before an error do not depend on the
+/// caller's buffers, a call gets one part of a frame, or only hands out what is left of the part before.
 struct Steps {
     /// What is left of this part, in bytes.
     left: usize,

@@ -1,7 +1,7 @@
 //! Temporary files in flight: their names, and the promise that none is left behind.
 //!
-//! The list of them belongs to the process, since the one who needs it is whoever ends the process. Creation, rename and removal
-//! happen under its lock, so that there is no moment in which a file exists and is not listed.
+//! The list of them belongs to the process, since the one who needs it is whoever ends the process. Creation, rename
+//! and removal happen under its lock, so that there is no moment in which a file exists and is not listed.
 
 use crate::error::context;
 use crate::layer::Layer;
@@ -37,8 +37,8 @@ fn in_flight() -> MutexGuard<'static, InFlight> {
     IN_FLIGHT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files of all sinks that are not finished, and lets no new ones appear: for a program that is about to exit
-/// because of a signal. Says how many it removed. Sinks fail from then on.
+/// Removes the temporary files of all sinks that are not finished, and lets no new ones appear: for a program that is
+/// about to exit because of a signal. Says how many it removed. Sinks fail from then on.
 ///
 /// Call it from an ordinary thread that waits for signals, not from a signal handler: it takes a lock.
 pub fn remove_temporaries() -> usize {

@@ -211,8 +211,8 @@ fn check_failure(name: &str, n: usize, error: &str) {
     let hit = run.injected.as_deref().unwrap_or("no call");
     assert!(hit.starts_with(name), "{name} {n}: {hit}");
     assert_eq!(run.folder.names(), ["target"], "{hit}");
-    // All calls on the temporary file come before the rename. After it the folder is synced, which fails with the new file in its
-    // place, and closed, which says nothing about the file.
+    // All calls on the temporary file come before the rename. After it the folder is synced, which fails with the new
+    // file in its place, and closed, which says nothing about the file.
     let is_after_rename = !hit.contains(".tmp") && matches!(name, "fsync" | "close");
     let expected = if is_after_rename { new_content() } else { OLD.to_vec() };
     assert!(run.content() == expected, "{hit}");
@@ -317,7 +317,8 @@ fn a_full_disk_leaves_the_old_file() {
 fn a_file_size_limit_is_an_error() {
     let folder = Folder::new();
     let target = folder.file("target", OLD);
-    // Programs must ignore the signal themselves to get the error. The unit is 512 or 1024 bytes: either way less than three blocks.
+    // Programs must ignore the signal themselves to get the error. The unit is 512 or 1024 bytes: either way less than
+    // three blocks.
     let done = child_in_shell("trap '' XFSZ; ulimit -f 100; exec \"$0\"", &target).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
     assert_eq!(fs::read(&target).unwrap(), OLD);

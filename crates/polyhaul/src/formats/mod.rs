@@ -30,8 +30,8 @@ impl Format {
         }
     }
 
-    /// The format of a source: by its name where there is a known extension, that of a codec apart; a stream or memory without
-    /// one is taken for OBJ, the only text format there is.
+    /// The format of a source: by its name where there is a known extension, that of a codec apart; a stream or memory
+    /// without one is taken for OBJ, the only text format there is.
     pub(crate) fn of_source(path: Option<&Path>, name: &str) -> Result<Format> {
         let by_name = path.unwrap_or(Path::new(name));
         let shown = path.map(Path::to_string_lossy);

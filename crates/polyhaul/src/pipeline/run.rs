@@ -239,8 +239,8 @@ impl<J: Job> Shared<'_, J> {
 
     /// The most useful thing that can be done now; waits where there is none.
     ///
-    /// Whoever finds more than one thing to do wakes one that waits, which does the same: so nobody is woken for nothing,
-    /// and what one step makes possible is begun by whoever made the step.
+    /// Whoever finds more than one thing to do wakes one that waits, which does the same: so nobody is woken for
+    /// nothing, and what one step makes possible is begun by whoever made the step.
     fn next_step(&self) -> Step<J::Slot> {
         let mut line = self.lock();
         loop {
@@ -265,7 +265,8 @@ impl<J: Job> Shared<'_, J> {
         }
     }
 
-    /// What comes first is what others wait for: taking from a stream, which only one can do at a time, then ordered parts.
+    /// What comes first is what others wait for: taking from a stream, which only one can do at a time, then ordered
+    /// parts.
     fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
         let take = if self.hands_on() { self.try_take(line) } else { None };
         take.or_else(|| line.next_commit().map(|(stage, waiting)| Step::Commit(stage, waiting)))

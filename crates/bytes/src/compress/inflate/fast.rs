@@ -1,6 +1,7 @@
 //! The inner loop of inflate: symbols for as long as neither input nor output are near their ends.
 //!
-//! Its margins make bounds a matter of one check per round; that is why it may use pointers. Everything else is `mod.rs`'s.
+//! Its margins make bounds a matter of one check per round; that is why it may use pointers. Everything else is
+//! `mod.rs`'s.
 
 use super::table::{Entry, Kind, Symbols};
 use super::{Bits, Codes, State};
@@ -12,8 +13,8 @@ const IN_MARGIN: usize = 16;
 const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
 
 /// Decodes what it can. Gives the number of input bytes that are used up, and
-/// [`State::Symbols`] if a margin is met, [`State::End`] at the end of the block, [`State::Match`] for a match from an earlier
-/// buffer, or [`State::Invalid`].
+/// [`State::Symbols`] if a margin is met, [`State::End`] at the end of the block, [`State::Match`] for a match from an
+/// earlier buffer, or [`State::Invalid`].
 pub(super) fn decode(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (usize, State) {
     if input.len() < IN_MARGIN || out.bytes.len() - out.filled < OUT_MARGIN {
         return (0, State::Symbols);
@@ -44,7 +45,8 @@ fn run(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (u
         count: bits.count,
     };
     let (in_last, out_last) = (input.len() - IN_MARGIN, out.bytes.len() - OUT_MARGIN);
-    // SAFETY: the caller has seen to it that input and output are longer than their margins, and the rounds go on as long as they are.
+    // SAFETY: the caller has seen to it that input and output are longer than their margins, and the rounds go on as
+    // long as they are.
     let state = unsafe { rounds(&mut cursor, in_last, out_last, codes) };
     out.filled = cursor.to;
     // Whole bytes go back to the input.
@@ -56,12 +58,13 @@ fn run(input: &[u8], out: &mut Output<'_>, bits: &mut Bits, codes: &Codes) -> (u
 /// Decodes until `cursor` is past `in_last` or `out_last`, or something else than a symbol is met.
 ///
 /// # Safety
-/// Behind `in_last` are [`IN_MARGIN`] readable bytes, behind `out_last` [`OUT_MARGIN`] writable ones, and all before is valid too.
+/// Behind `in_last` are [`IN_MARGIN`] readable bytes, behind `out_last` [`OUT_MARGIN`] writable ones, and all before is
+/// valid too.
 #[inline(always)]
 unsafe fn rounds(cursor: &mut Cursor, in_last: usize, out_last: usize, codes: &Codes) -> State {
     let Codes { symbols, distances } = codes;
-    // SAFETY: a round loads at most twice and moves `at` by at most 7 each time; it writes at most three pairs of literals and a match,
-    // which reads what is written already: one that reaches further back ends the rounds.
+    // SAFETY: a round loads at most twice and moves `at` by at most 7 each time; it writes at most three pairs of
+    // literals and a match, which reads what is written already: one that reaches further back ends the rounds.
     unsafe {
         cursor.refill();
         let mut entry = symbols.first(cursor.value);
@@ -121,8 +124,8 @@ struct Cursor {
     target: *mut u8,
     to: usize,
     value: u64,
-    /// How many bits of `value` are counted as loaded, in the lowest 6 bits; the others mean nothing. What lies above them in `value` are the bits
-    /// that will be loaded next, if not 0.
+    /// How many bits of `value` are counted as loaded, in the lowest 6 bits; the others mean nothing. What lies above
+    /// them in `value` are the bits that will be loaded next, if not 0.
     count: u32,
 }
 
@@ -196,8 +199,8 @@ impl Cursor {
 /// The `distance` bytes before `to` are readable, and `length + 15` bytes from `to` on writable, in one allocation.
 #[inline(always)]
 unsafe fn copy_match(to: *mut u8, distance: usize, length: usize) {
-    // SAFETY: reads begin before `to + length` and end, as writes do, at most 15 bytes behind it. What a copy reads was written before
-    // it, or lies behind the match and does not matter.
+    // SAFETY: reads begin before `to + length` and end, as writes do, at most 15 bytes behind it. What a copy reads was
+    // written before it, or lies behind the match and does not matter.
     unsafe {
         let from = to.sub(distance);
         if distance >= length.min(16) {

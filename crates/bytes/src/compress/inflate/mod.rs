@@ -1,8 +1,9 @@
 //! Deflate (RFC 1951), decoded from pending bytes straight into the caller's buffer.
 //!
-//! Our own, because no crate is near ISA-L on the text of meshes; see `compress/mod.rs`. What makes it fast: tables that
-//! give several literals at a look (`table.rs`), 64 bits of input at a time, and copies of 16 bytes (`fast.rs`). The careful steps
-//! here do the rest: heads of blocks, the ends of input and output, and matches that reach back into an earlier buffer.
+//! Our own, because no crate is near ISA-L on the text of meshes; see `compress/mod.rs`. What makes it fast: tables
+//! that give several literals at a look (`table.rs`), 64 bits of input at a time, and copies of 16 bytes (`fast.rs`).
+//! The careful steps here do the rest: heads of blocks, the ends of input and output, and matches that reach back into
+//! an earlier buffer.
 
 mod fast;
 mod table;
@@ -80,7 +81,8 @@ impl Inflate {
         self.history.clear();
     }
 
-    /// Decodes until `out` is full or the data ends, and says whether it ended. Input is used up to the last byte of the data, and no more.
+    /// Decodes until `out` is full or the data ends, and says whether it ended. Input is used up to the last byte of
+    /// the data, and no more.
     pub(super) fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<bool, Stop> {
         loop {
             match self.state {

@@ -1,7 +1,7 @@
 //! Decoding tables for the Huffman codes of deflate (RFC 1951).
 //!
-//! A main table is looked up with the next bits of the data; codes that are longer lead to a second table behind it. An entry holds all
-//! that decoding needs, and two literals where both fit into one look.
+//! A main table is looked up with the next bits of the data; codes that are longer lead to a second table behind it. An
+//! entry holds all that decoding needs, and two literals where both fit into one look.
 //!
 //! Entries of 32 bits, low bits first. The low byte is what to take from the data, so that it can be used as it is:
 //!
@@ -182,8 +182,8 @@ pub(super) type Distances = Table<DISTANCE_BITS, { 512 + SECOND_ENTRIES }>;
 /// The code of the code lengths, of at most 7 bits.
 pub(super) type Numbers = Table<7, 128>;
 
-/// More than any complete code needs: in the worst case 294 entries for 288 symbols behind 11 bits, and fewer for distances
-/// (counted by zlib's program `enough`). It is checked all the same.
+/// More than any complete code needs: in the worst case 294 entries for 288 symbols behind 11 bits, and fewer for
+/// distances (counted by zlib's program `enough`). It is checked all the same.
 const SECOND_ENTRIES: usize = 1024;
 
 impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
@@ -191,7 +191,8 @@ impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
         Table { entries: Box::new([Entry::INVALID; LEN]), literal_bits: [0; 256] }
     }
 
-    /// The entry for the next bits of the data. Entries of second tables count their code bits from the second table on.
+    /// The entry for the next bits of the data. Entries of second tables count their code bits from the second table
+    /// on.
     #[inline(always)]
     pub(super) fn first(&self, bits: u64) -> Entry {
         self.entries[bits as usize & ((1 << BITS) - 1)]
@@ -323,7 +324,8 @@ impl Code {
     }
 }
 
-/// Codes must be used up, neither more nor less. As in zlib, one code of one bit may stand alone where `may_lack`, or none at all.
+/// Codes must be used up, neither more nor less. As in zlib, one code of one bit may stand alone where `may_lack`, or
+/// none at all.
 fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), Stop> {
     let mut left = 1isize;
     for &count in &counts[1..] {
