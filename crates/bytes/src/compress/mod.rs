@@ -1,8 +1,7 @@
 //! Compression: gzip, zstd and lz4 recognised by content, read through a reused window, written in independent members.
 //!
 //! - [`decompressed`] turns a source of compressed bytes into one of plain bytes: positioned, so that threads decode
-//! members at
-//!   the same time, where the data says how large its members are; else a stream.
+//!   members at the same time, where the data says how large its members are; else a stream.
 //! - [`Encoder`] turns a block of plain bytes into one member that can be read on its own.
 //!
 //! It starts no threads, takes no sizes on trust and never hands out a partial result as a whole one. `decoder.rs` has
