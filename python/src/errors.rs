@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions. The classes are in `python/polyhaul/_errors.py`.
 
-use polyhaul::error::Diagnostic;
 use polyhaul::Error;
+use polyhaul::error::Diagnostic;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
