@@ -66,11 +66,11 @@ pub(super) mod sealed {
     }
 }
 
-/// 10^0 to 10^12.
-pub(super) const POWERS: [u64; MAX_DIGITS + 1] = {
-    let mut powers = [1; MAX_DIGITS + 1];
+/// 10^0 to 10^19.
+pub(super) const POWERS: [u64; 20] = {
+    let mut powers = [1; 20];
     let mut n = 1;
-    while n <= MAX_DIGITS {
+    while n < powers.len() {
         powers[n] = powers[n - 1] * 10;
         n += 1;
     }

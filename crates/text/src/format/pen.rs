@@ -61,6 +61,31 @@ impl Pen {
         }
     }
 
+    /// Stores a slice that is rarely longer than 32 bytes: without a call.
+    ///
+    /// # Safety
+    /// `bytes.len()` bytes from here must be inside the buffer.
+    #[inline(always)]
+    pub(super) unsafe fn copy_short(self, bytes: &[u8]) -> Self {
+        // SAFETY: the caller vouches for the room; both ends are stored, which overlap or meet.
+        unsafe {
+            let count = bytes.len();
+            if let (Some(&first), Some(&last), 16..=32) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>(), count) {
+                self.put(first, count - 16).put(last, 16)
+            } else if let (Some(&first), Some(&last), 8..=16) =
+                (bytes.first_chunk::<8>(), bytes.last_chunk::<8>(), count)
+            {
+                self.put(first, count - 8).put(last, 8)
+            } else if let (Some(&first), Some(&last), 4..=8) =
+                (bytes.first_chunk::<4>(), bytes.last_chunk::<4>(), count)
+            {
+                self.put(first, count - 4).put(last, 4)
+            } else {
+                self.copy(bytes)
+            }
+        }
+    }
+
     /// Stores the one byte before here again.
     ///
     /// # Safety
@@ -92,6 +117,31 @@ impl Pen {
     pub(super) unsafe fn group(self, group: usize, advance: usize) -> Self {
         // SAFETY: `group` is an index of the table, the caller vouches for it and for the room.
         unsafe { self.put(GROUPS.get_unchecked(group).to_le_bytes(), advance) }
+    }
+
+    /// Stores `group` (< 1000) as its last two digits.
+    ///
+    /// # Safety
+    /// 4 bytes from here must be inside the buffer, and `group` below 1000.
+    #[inline(always)]
+    pub(super) unsafe fn pair(self, group: usize) -> Self {
+        // SAFETY: `group` is an index of the table, the caller vouches for it and for the room.
+        unsafe { self.put((GROUPS.get_unchecked(group) >> 8).to_le_bytes(), 2) }
+    }
+
+    /// Moves the `count` bytes in front of here on by `gap`, and fills what they leave.
+    ///
+    /// # Safety
+    /// They must have been stored by this pen, and `gap` bytes from here must be inside the buffer.
+    #[inline]
+    pub(super) unsafe fn open_gap(self, count: usize, gap: usize, fill: u8) -> Self {
+        // SAFETY: the caller vouches for both ends.
+        unsafe {
+            let start = self.0.sub(count);
+            start.copy_to(start.add(gap), count);
+            start.write_bytes(fill, gap);
+            Self(self.0.add(gap))
+        }
     }
 }
 

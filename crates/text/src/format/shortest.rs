@@ -4,6 +4,7 @@
 //! is ours: no trailing `.0`, no `+` in exponents, `nan` and `inf` as the fixed digits have them.
 
 use super::Page;
+use super::pen::Pen;
 
 /// Appends an f32.
 #[inline]
@@ -27,16 +28,78 @@ pub(super) fn shortest_f64(page: &mut Page<'_>, value: f64) {
 
 #[inline(always)]
 fn finite(page: &mut Page<'_>, text: &[u8]) {
-    match text {
-        [whole @ .., b'.', b'0'] => page.bytes(whole),
-        [digits @ .., b'+', _, _] | [digits @ .., b'+', _, _, _] => {
-            let exponent = &text[digits.len() + 1..];
+    match pieces(text) {
+        (digits, []) => page.bytes(digits),
+        (digits, exponent) => {
             page.whole(|page| {
                 page.bytes(digits);
                 page.bytes(exponent);
             });
         }
-        _ => page.bytes(text),
+    }
+}
+
+/// Stores an f32.
+///
+/// # Safety
+/// `MAX_SHORTEST_F32` bytes of room.
+#[inline]
+pub(super) unsafe fn put_f32(pen: Pen, value: f32) -> Pen {
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        match value.is_finite() {
+            true => digits_of_f32(value, |text| put(pen, text)),
+            false => pen.copy(nonfinite(value.is_nan(), value.is_sign_negative())),
+        }
+    }
+}
+
+/// Stores an f64.
+///
+/// # Safety
+/// `MAX_SHORTEST_F64` bytes of room.
+#[inline]
+pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        match value.is_finite() {
+            true => digits_of_f64(value, |text| put(pen, text)),
+            false => pen.copy(nonfinite(value.is_nan(), value.is_sign_negative())),
+        }
+    }
+}
+
+/// Hands on the shortest digits of a finite f32: plain with `.0` from 1e-6 to below 1e13, otherwise with an exponent.
+#[inline(always)]
+pub(super) fn digits_of_f32<T>(value: f32, then: impl FnOnce(&[u8]) -> T) -> T {
+    then(zmij::Buffer::new().format_finite(value).as_bytes())
+}
+
+/// The same of a finite f64: plain from 1e-5 to below 1e16.
+#[inline(always)]
+pub(super) fn digits_of_f64<T>(value: f64, then: impl FnOnce(&[u8]) -> T) -> T {
+    then(zmij::Buffer::new().format_finite(value).as_bytes())
+}
+
+/// # Safety
+/// As many bytes of room as `text` has.
+#[inline(always)]
+unsafe fn put(pen: Pen, text: &[u8]) -> Pen {
+    let (digits, exponent) = pieces(text);
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        let pen = pen.copy_short(digits);
+        if exponent.is_empty() { pen } else { pen.copy(exponent) }
+    }
+}
+
+/// The two parts of the text that are ours: what is in front of `.0` or `+`, and the exponent behind `+`.
+#[inline(always)]
+fn pieces(text: &[u8]) -> (&[u8], &[u8]) {
+    match text {
+        [whole @ .., b'.', b'0'] => (whole, &[]),
+        [digits @ .., b'+', _, _] | [digits @ .., b'+', _, _, _] => (digits, &text[digits.len() + 1..]),
+        _ => (text, &[]),
     }
 }
 

@@ -77,7 +77,8 @@ impl Plan {
     fn new(scale: &Scale, separator: u8) -> Self {
         let mut plan =
             Self { order: Bytes([0; 64]), template: Bytes([0; 64]), tens: 0, ones: 0, always: 0, power: scale.power };
-        let point = DIGITS + 1 - scale.digits;
+        // Without a point the digits move up to the separator.
+        let point = if scale.digits == 0 { 1 } else { DIGITS + 1 - scale.digits };
         for at in 0..64 {
             let (value, place) = (at / 16, at % 16);
             plan.template.0[at] = match place {
@@ -93,9 +94,8 @@ impl Plan {
                 }
             };
         }
-        // Without digits the point sits in front of the separator, and is dropped.
-        let dropped = if scale.digits == 0 { 1 << point } else { 0 };
-        plan.always = FIRST_BYTES * (((0xFFFF << (point - 1)) & 0xFFFF) & !dropped);
+        let last_whole = if scale.digits == 0 { DIGITS + 1 } else { point - 1 };
+        plan.always = FIRST_BYTES * ((0xFFFF << last_whole) & 0xFFFF);
         plan
     }
 
@@ -136,15 +136,15 @@ impl Plan {
         unsafe { line.portable_rows(pen, groups.remainder()) }
     }
 
-    /// The text of quads of four values, or nothing if a value is too large or close to a tie.
+    /// The digits of quads of four values, or nothing if a value is too large or close to a tie.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
-    fn texts<R: Real>(&self, values: [__m256d; QUADS]) -> Option<[Text; QUADS]> {
+    fn digits<R: Real>(&self, values: [__m256d; QUADS]) -> Option<[__m512i; QUADS]> {
         // Each value twice: one lane for its lower eight digits, one for the rest.
         let twice = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
         let mut parts = [_mm512_setzero_si512(); QUADS];
-        let mut fine = 0xFF;
+        let (mut fine, mut no_ties) = (0xFF, 0xFF);
         for (part, values) in parts.iter_mut().zip(values) {
             let magnitude = _mm512_abs_pd(_mm512_permutexvar_pd(twice, _mm512_castpd256_pd512(values)));
             let scaled = _mm512_mul_pd(magnitude, _mm512_set1_pd(self.power));
@@ -153,14 +153,43 @@ impl Plan {
             fine &= _mm512_cmp_pd_mask::<_CMP_LE_OQ>(scaled, _mm512_set1_pd(1e13 - 1.0));
             if R::PRODUCT_IS_ROUNDED {
                 let rest = _mm512_abs_pd(_mm512_sub_pd(_mm512_cvtepu64_pd(*part), scaled));
-                fine &= _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(rest, _mm512_set1_pd(0.5));
+                no_ties &= _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(rest, _mm512_set1_pd(0.5));
             }
         }
-        if fine != 0xFF {
+        if fine != 0xFF || (no_ties != 0xFF && !self.ties_are_exact(values)) {
             return None;
         }
         split_into_pairs(&mut parts);
         self.place(&mut parts);
+        Some(parts)
+    }
+
+    /// Whether all products that end in exactly one half are not rounded, so that they are the ties they seem.
+    #[cold]
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    fn ties_are_exact(&self, quads: [__m256d; QUADS]) -> bool {
+        quads.into_iter().all(|values| {
+            let scaled = _mm256_mul_pd(values, _mm256_set1_pd(self.power));
+            let whole = _mm256_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(scaled);
+            let rest = _mm256_mul_pd(_mm256_sub_pd(whole, scaled), _mm256_set1_pd(2.0));
+            let ties = _mm256_cmp_pd_mask::<_CMP_EQ_OQ>(_mm256_mul_pd(rest, rest), _mm256_set1_pd(1.0));
+            // What the multiplication has lost: a fused one knows.
+            let lost = _mm512_fmsub_pd(
+                _mm512_castpd256_pd512(values),
+                _mm512_set1_pd(self.power),
+                _mm512_castpd256_pd512(scaled),
+            );
+            ties & _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(lost, _mm512_setzero_pd()) == 0
+        })
+    }
+
+    /// The text of quads of four values: [`digits`](Self::digits) with the bytes that belong.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
+    #[target_feature(enable = "bmi2,popcnt")]
+    fn texts<R: Real>(&self, values: [__m256d; QUADS]) -> Option<[Text; QUADS]> {
+        let parts = self.digits::<R>(values)?;
         let mut texts = [Text { bytes: _mm512_setzero_si512(), kept: 0 }; QUADS];
         for ((text, bytes), values) in texts.iter_mut().zip(parts).zip(values) {
             *text = Text { bytes, kept: self.kept(bytes, values) };
@@ -188,12 +217,43 @@ impl Plan {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
     fn kept(&self, bytes: __m512i, values: __m256d) -> u64 {
+        let negative = _mm256_movemask_pd(values) as u64;
+        let text = self.tens | self.ones | self.always;
+        self.belonging(bytes) & text | _pdep_u64(negative, FIRST_BYTES)
+    }
+
+    /// In each 16 bits: the one of the first digit that belongs, and all above it.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn belonging(&self, bytes: __m512i) -> u64 {
         let digits = self.tens | self.ones;
         let seen = _mm512_mask_cmpneq_epi8_mask(digits, bytes, _mm512_set1_epi8(b'0' as i8)) | self.always;
-        // In each 16 bits: the lowest bit set, and all above it.
-        let from_first = seen | (!seen).wrapping_add(FIRST_BYTES);
-        let negative = _mm256_movemask_pd(values) as u64;
-        from_first & (digits | self.always) | _pdep_u64(negative, FIRST_BYTES)
+        seen | (!seen).wrapping_add(FIRST_BYTES)
+    }
+}
+
+impl Plan {
+    /// Right-aligned texts of values of any size below 10^13: see [`super::row`].
+    ///
+    /// Each text ends in front of the last of its 16 bytes, and `-` fills what is free in front of it. Returns the
+    /// place of each first digit, a bit in 16 for each quad, or nothing if a value is too large or close to a tie.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
+    #[target_feature(enable = "bmi2,popcnt")]
+    pub(super) fn right_aligned<R: Real>(
+        &self,
+        values: &[R; QUAD * QUADS],
+        texts: &mut [[u8; 64]; QUADS],
+    ) -> Option<[u64; QUADS]> {
+        let parts = self.digits::<R>(quads(values.as_chunks::<QUAD>().0, 1))?;
+        let mut firsts = [0; QUADS];
+        for ((bytes, text), first) in parts.into_iter().zip(texts).zip(&mut firsts) {
+            *first = self.belonging(bytes);
+            let filled = _mm512_mask_mov_epi8(bytes, !*first, _mm512_set1_epi8(b'-' as i8));
+            // SAFETY: both are 64 bytes without invalid values.
+            *text = unsafe { std::mem::transmute::<__m512i, [u8; 64]>(filled) };
+        }
+        Some(firsts)
     }
 }
 

@@ -1,0 +1,49 @@
+//! Integers as digits at the start of an array: no leading zeros are dropped, zeros follow.
+
+use super::fixed::POWERS;
+
+/// Eight digits, one to a byte, the first one lowest.
+#[inline(always)]
+pub(super) fn eight(number: u32) -> u64 {
+    const HUNDREDS: u64 = 0x0000_007F_0000_007F;
+    const TENS: u64 = 0x000F_000F_000F_000F;
+    let upper = u64::from(number / 10_000);
+    let fours = upper + ((u64::from(number) - 10_000 * upper) << 32);
+    // (n · 10486) >> 20 = n / 100 below 10^4, in both halves.
+    let upper = ((fours * 10_486) >> 20) & HUNDREDS;
+    let pairs = upper + ((fours - 100 * upper) << 16);
+    // (n · 103) >> 10 = n / 10 below 100, in all quarters.
+    let upper = ((pairs * 103) >> 10) & TENS;
+    upper + ((pairs - 10 * upper) << 8)
+}
+
+/// [`eight`] as text.
+#[inline(always)]
+pub(super) fn ascii(digits: u64) -> u64 {
+    digits | 0x3030_3030_3030_3030
+}
+
+/// An integer of `digits` (up to 16) digits, the first one lowest, and zeros after them.
+#[inline(always)]
+pub(super) fn sixteen(integer: u64, digits: usize) -> [u64; 2] {
+    let filled = integer * POWERS[16 - digits];
+    [eight((filled / 100_000_000) as u32), eight((filled % 100_000_000) as u32)]
+}
+
+/// The text of an integer of `digits` (1 to 19) digits, and zeros after them.
+#[inline(always)]
+pub(super) fn left_aligned(integer: u64, digits: usize) -> [u8; 24] {
+    let words = if digits <= 16 {
+        let [first, second] = sixteen(integer, digits);
+        [first, second, 0]
+    } else {
+        let filled = integer * POWERS[19 - digits];
+        let (first, rest) = (filled / 100_000_000_000, filled % 100_000_000_000);
+        [eight(first as u32), eight((rest / 1000) as u32), eight((rest % 1000) as u32 * 100_000)]
+    };
+    let mut text = [0; 24];
+    for (place, word) in text.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *place = ascii(word).to_le_bytes();
+    }
+    text
+}

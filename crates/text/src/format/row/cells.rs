@@ -1,0 +1,130 @@
+//! Texts of one column in 32 rows: 16 bytes each, from which a row takes what belongs.
+//!
+//! Where all parts of a row are such cells, a row is put together by one copy of 16 bytes per cell, without a branch.
+//! Numbers lie right-aligned in their cell with `-` in front of them, so that a negative one starts one byte earlier;
+//! behind them is the byte that follows in the row.
+
+use super::super::pen::Pen;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use super::x86::Filler;
+
+/// Rows that are filled together.
+pub(super) const ROWS: usize = 32;
+/// The longest text in a cell.
+pub(super) const CELL_BYTES: usize = 16;
+
+/// The texts of a column in [`ROWS`] rows.
+#[repr(C, align(64))]
+pub(super) struct Cells {
+    /// Four to an array; the last one is there so that 16 bytes can be read from any start.
+    pub(super) texts: [[u8; 64]; ROWS / 4 + 1],
+    /// Where each text starts in its cell: below 16.
+    pub(super) starts: [u8; ROWS],
+    /// At most 16.
+    pub(super) lengths: [u8; ROWS],
+}
+
+impl Cells {
+    pub(super) const EMPTY: Self = Self { texts: [[0; 64]; ROWS / 4 + 1], starts: [0; ROWS], lengths: [0; ROWS] };
+
+    /// Puts one of two texts into each cell.
+    pub(super) fn choose(&mut self, texts: &[Short; 2], second: &[bool; ROWS]) {
+        let cells = self.texts.as_flattened_mut().as_chunks_mut::<CELL_BYTES>().0;
+        for ((cell, length), &second) in cells.iter_mut().zip(&mut self.lengths).zip(second) {
+            let text = &texts[usize::from(second)];
+            (*cell, *length) = (text.bytes, text.length);
+        }
+        self.starts = [0; ROWS];
+    }
+
+    /// Widens texts to `width` with spaces in front of them or, to the left, behind; `next` follows. None of it is
+    /// longer than a cell.
+    pub(super) fn widen(&mut self, width: u8, left: bool, next: Option<u8>) {
+        let numbers = std::mem::replace(self, Self::EMPTY);
+        for row in 0..ROWS {
+            let (start, length) = (usize::from(numbers.starts[row]), usize::from(numbers.lengths[row]));
+            let text = numbers.texts.as_flattened().get(CELL_BYTES * row + start..).unwrap_or_default();
+            let gap = usize::from(width).saturating_sub(length);
+            // The text may reach into the next cell, which is filled after this one.
+            let Some(cell) = self.texts.as_flattened_mut().get_mut(CELL_BYTES * row..) else { continue };
+            let mut store = |at: usize, bytes: &[u8; CELL_BYTES]| {
+                if let Some(place) = cell.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+                    *place = *bytes;
+                }
+            };
+            let spaces = [b' '; CELL_BYTES];
+            let text = text.first_chunk().unwrap_or(&spaces);
+            match left {
+                true => (store(0, text), store(length, &spaces)),
+                false => (store(0, &spaces), store(gap, text)),
+            };
+            if let Some(next) = next {
+                store(gap + length, &[next; CELL_BYTES]);
+            }
+            self.lengths[row] = (gap + length) as u8 + u8::from(next.is_some());
+        }
+    }
+
+    /// Stores the text of a row (below [`ROWS`]).
+    ///
+    /// # Safety
+    /// 16 bytes from `pen` must be inside its buffer.
+    #[inline(always)]
+    pub(super) unsafe fn put(&self, pen: Pen, row: usize) -> Pen {
+        let start = usize::from(self.starts[row % ROWS]);
+        let length = usize::from(self.lengths[row % ROWS]);
+        let text = self.texts.as_flattened().get(CELL_BYTES * (row % ROWS) + start..).and_then(<[u8]>::first_chunk);
+        // SAFETY: the caller vouches for the room, and no length is above 16.
+        text.map_or(pen, |&text: &[u8; CELL_BYTES]| unsafe { pen.put(text, length) })
+    }
+}
+
+/// A text of up to 16 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Short {
+    bytes: [u8; CELL_BYTES],
+    length: u8,
+}
+
+impl Short {
+    /// Nothing if the text is longer.
+    pub(super) fn new(text: &[u8]) -> Option<Self> {
+        let mut bytes = [0; CELL_BYTES];
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        Some(Self { bytes, length: text.len() as u8 })
+    }
+
+    /// This text and one more, if both together are short.
+    pub(super) fn joined(&self, text: &[u8]) -> Option<Self> {
+        let mut joined = *self;
+        let (start, end) = (usize::from(self.length), usize::from(self.length) + text.len());
+        joined.bytes.get_mut(start..end)?.copy_from_slice(text);
+        joined.length = end as u8;
+        Some(joined)
+    }
+
+    /// # Safety
+    /// 16 bytes from `pen` must be inside its buffer.
+    #[inline(always)]
+    pub(super) unsafe fn put(&self, pen: Pen) -> Pen {
+        // SAFETY: the caller vouches for the room.
+        unsafe { pen.put(self.bytes, usize::from(self.length)) }
+    }
+}
+
+/// Cells of numbers are filled by AVX-512 alone.
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Filler {}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Filler {
+    pub(super) fn if_possible(_: &super::super::fixed::Scale, _: Option<u8>) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn fill<R: super::super::fixed::Real>(&self, _: &[R; ROWS], _: &mut Cells) -> bool {
+        match *self {}
+    }
+}

@@ -1,0 +1,194 @@
+//! A number by a whole conversion: flags, width, precision, any letter.
+
+use super::super::fixed::{self, MAX_DIGITS, Scale};
+use super::super::pen::Pen;
+use super::super::scientific::{self, Style};
+use super::super::shortest;
+use super::super::{exact, integer};
+use super::column::{Column, Kind};
+use super::python;
+use super::spec::{Conversion, Dialect, Spec};
+
+/// A conversion of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number {
+    pub(super) spec: Spec,
+    pub(super) dialect: Dialect,
+}
+
+impl Number {
+    /// Stores a value; notes in `refused` if it has no text.
+    ///
+    /// # Safety
+    /// `spec.max_bytes(column.kind())` and `SLACK` bytes of room.
+    pub(super) unsafe fn put(&self, pen: Pen, column: &Column<'_>, row: usize, refused: &mut bool) -> Pen {
+        // SAFETY: the caller vouches for the room.
+        unsafe {
+            match (self.spec.conversion, column.kind()) {
+                (Conversion::Text, Kind::F32 | Kind::F64) => self.text(pen, column, row),
+                (Conversion::Text, _) => {
+                    let (negative, magnitude) = column.integer(row);
+                    self.pad(pen, 0, integer::u64(pen.put([b'-'], usize::from(negative)), magnitude), false)
+                }
+                (Conversion::Integer, Kind::F32 | Kind::F64) => self.truncated(pen, column.real(row), refused),
+                (Conversion::Integer, _) => {
+                    let (negative, magnitude) = column.integer(row);
+                    self.integer(pen, negative, |pen| integer::u64(pen, magnitude), magnitude == 0)
+                }
+                _ => self.real(pen, column.real(row)),
+            }
+        }
+    }
+
+    /// Whether a value has a text.
+    pub(super) fn accepts(&self, column: &Column<'_>, row: usize) -> bool {
+        self.spec.conversion != Conversion::Integer || column.real(row).is_finite()
+    }
+
+    /// `%d` of a floating-point number.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[inline(never)]
+    unsafe fn truncated(&self, pen: Pen, value: f64, refused: &mut bool) -> Pen {
+        if !value.is_finite() {
+            *refused = true;
+            return pen;
+        }
+        let value = value.trunc();
+        // SAFETY: the caller vouches for the room.
+        unsafe { self.integer(pen, value < 0.0, |pen| exact::magnitude(pen, value.abs(), 0), value == 0.0) }
+    }
+
+    /// Sign, zeros up to the precision, digits, padding.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put); `digits` stores no more than that.
+    #[inline(always)]
+    unsafe fn integer(&self, start: Pen, negative: bool, digits: impl FnOnce(Pen) -> Pen, zero: bool) -> Pen {
+        // SAFETY: the caller vouches for the room.
+        unsafe {
+            let first = self.sign(start, negative);
+            let mut pen = digits(first);
+            if let Some(precision) = self.spec.precision {
+                let count = pen.since(first);
+                if precision == 0 && zero && self.dialect == Dialect::C {
+                    pen = first;
+                } else if precision > count {
+                    pen = pen.open_gap(count, precision - count, b'0');
+                }
+            }
+            let zeros = self.spec.zero && (self.dialect != Dialect::C || self.spec.precision.is_none());
+            self.pad(start, first.since(start), pen, zeros)
+        }
+    }
+
+    /// `%f`, `%e`, `%g`.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[inline]
+    unsafe fn real(&self, start: Pen, value: f64) -> Pen {
+        // SAFETY: the caller vouches for the room.
+        unsafe {
+            if !value.is_finite() {
+                return self.word(start, value);
+            }
+            let first = self.sign(start, value.is_sign_negative());
+            let magnitude = value.abs();
+            let precision = self.spec.digits();
+            let style = Style { precision, upper: self.spec.upper, alternate: self.spec.alternate };
+            let pen = match self.spec.conversion {
+                Conversion::Scientific => scientific::scientific(first, magnitude, style),
+                Conversion::General => scientific::general(first, magnitude, style),
+                _ => {
+                    let pen = match precision {
+                        0..=MAX_DIGITS => fixed::fixed(first, magnitude, Scale::new(precision)),
+                        _ => exact::magnitude(first, magnitude, precision),
+                    };
+                    pen.put([b'.'], usize::from(precision == 0 && self.spec.alternate))
+                }
+            };
+            self.pad(start, first.since(start), pen, self.spec.zero)
+        }
+    }
+
+    /// Infinities and NaN.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[cold]
+    unsafe fn word(&self, start: Pen, value: f64) -> Pen {
+        let of_c = self.dialect == Dialect::C;
+        let negative = value.is_sign_negative() && (of_c || !value.is_nan());
+        let word = match (value.is_nan(), self.spec.upper) {
+            (true, false) => b"nan",
+            (true, true) => b"NAN",
+            (false, false) => b"inf",
+            (false, true) => b"INF",
+        };
+        // SAFETY: the caller vouches for the room.
+        unsafe {
+            let first = self.sign(start, negative);
+            self.pad(start, first.since(start), first.copy(word), self.spec.zero && !of_c)
+        }
+    }
+
+    /// A floating-point number as text.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[inline(never)]
+    unsafe fn text(&self, start: Pen, column: &Column<'_>, row: usize) -> Pen {
+        // SAFETY: the caller vouches for the room; no text has more than 24 bytes.
+        unsafe {
+            let pen = match (self.dialect, column.kind()) {
+                (Dialect::C, Kind::F32) => shortest::put_f32(start, f32::from_ne_bytes(column.get(row))),
+                (Dialect::C, _) => shortest::put_f64(start, column.real(row)),
+                (dialect, Kind::F32) => {
+                    python::put_f32(start, f32::from_ne_bytes(column.get(row)), dialect == Dialect::OlderNumpy)
+                }
+                _ => python::put_f64(start, column.real(row)),
+            };
+            self.pad(start, 0, pen, false)
+        }
+    }
+
+    /// # Safety
+    /// One byte of room.
+    #[inline(always)]
+    unsafe fn sign(&self, pen: Pen, negative: bool) -> Pen {
+        // Signs are anything but predictable: no branches.
+        let sign = if negative { b'-' } else { self.spec.plus.unwrap_or(b'-') };
+        let count = usize::from(negative | self.spec.plus.is_some());
+        // SAFETY: the caller vouches for the room.
+        unsafe { pen.put([sign], count) }
+    }
+
+    /// Fills up to the width what has been stored since `start`, the first `sign_bytes` of which are a sign. Text is
+    /// cut to the precision first.
+    ///
+    /// # Safety
+    /// `spec.width` bytes of room from `start`.
+    #[inline(always)]
+    unsafe fn pad(&self, start: Pen, sign_bytes: usize, pen: Pen, zeros: bool) -> Pen {
+        let mut count = pen.since(start);
+        let mut pen = pen;
+        // SAFETY: the caller vouches for the room; what is moved was stored since `start`.
+        unsafe {
+            if let (Conversion::Text, Some(precision)) = (self.spec.conversion, self.spec.precision) {
+                count = count.min(precision);
+                pen = start.advance(count);
+            }
+            if count >= self.spec.width {
+                return pen;
+            }
+            let gap = self.spec.width - count;
+            match (self.spec.left, zeros) {
+                (true, _) => pen.open_gap(0, gap, b' '),
+                (false, true) => pen.open_gap(count - sign_bytes, gap, b'0'),
+                (false, false) => pen.open_gap(count, gap, b' '),
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Text as Python has it: `str` of floating-point scalars and of bytes.
+
+use super::super::pen::Pen;
+use super::super::scientific::put_exponent;
+use super::super::shortest;
+
+/// Stores an f64 as `str(np.float64(value))`.
+///
+/// # Safety
+/// 24 bytes of room.
+pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
+    if !value.is_finite() {
+        // SAFETY: the caller vouches for the room.
+        return unsafe { pen.copy(word(value)) };
+    }
+    // SAFETY: the same.
+    shortest::digits_of_f64(value, |text| unsafe { put(pen, value, [1e16; 2], text) })
+}
+
+/// Stores an f32 as `str(np.float32(value))`, which leaves plain notation at 10^6, or as that of NumPy before 2.4,
+/// which leaves it at 10^16.
+///
+/// # Safety
+/// 24 bytes of room.
+pub(super) unsafe fn put_f32(pen: Pen, value: f32, older: bool) -> Pen {
+    if !value.is_finite() {
+        // SAFETY: the caller vouches for the room.
+        return unsafe { pen.copy(word(value.into())) };
+    }
+    let plain_below = if older { [1e16, 1e12] } else { [1e6; 2] };
+    // SAFETY: the same.
+    shortest::digits_of_f32(value, |text| unsafe { put(pen, value.into(), plain_below, text) })
+}
+
+fn word(value: f64) -> &'static [u8] {
+    match (value.is_nan(), value < 0.0) {
+        (true, _) => b"nan",
+        (false, false) => b"inf",
+        (false, true) => b"-inf",
+    }
+}
+
+/// Plain notation ends below the first of the two limits; below the second, `text` has it already.
+///
+/// # Safety
+/// 24 bytes of room, and `text` the shortest digits of `value`.
+#[inline(always)]
+unsafe fn put(pen: Pen, value: f64, plain_below: [f64; 2], text: &[u8]) -> Pen {
+    let magnitude = value.abs();
+    if magnitude == 0.0 || (1e-4..plain_below[1]).contains(&magnitude) {
+        // SAFETY: the caller vouches for the room.
+        return unsafe { pen.copy_short(text) };
+    }
+    // SAFETY: the same.
+    unsafe { put_anew(pen, value, magnitude >= 1e-4 && magnitude < plain_below[0], text) }
+}
+
+/// # Safety
+/// 24 bytes of room, and `text` the shortest digits of `value`, which is not zero.
+unsafe fn put_anew(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen {
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        let digits = Digits::read(text);
+        let (first, rest) = digits.text().split_at(1);
+        let pen = pen.put([b'-'], usize::from(value < 0.0));
+        if plain {
+            // Integers from 10^12 on: all others are plain already.
+            let whole = (digits.exponent.max(0) as usize + 1).max(digits.count);
+            return pen.copy(digits.text()).open_gap(0, whole - digits.count, b'0').copy(b".0");
+        }
+        let pen = pen.copy(first);
+        let pen = if rest.is_empty() { pen } else { pen.put([b'.'], 1).copy(rest) };
+        put_exponent(pen, digits.exponent, false)
+    }
+}
+
+/// Significant digits, and the exponent of the first.
+struct Digits {
+    digits: [u8; 20],
+    count: usize,
+    exponent: i32,
+}
+
+impl Digits {
+    fn text(&self) -> &[u8] {
+        &self.digits[..self.count]
+    }
+
+    /// Reads a decimal number with or without a point and an exponent; of zero it keeps one digit.
+    fn read(text: &[u8]) -> Self {
+        let mut digits = Self { digits: [b'0'; 20], count: 0, exponent: -1 };
+        let mut bytes = text.iter();
+        let mut behind_point = false;
+        for &byte in bytes.by_ref() {
+            match byte {
+                b'.' => behind_point = true,
+                b'0'..=b'9' if digits.count > 0 || byte != b'0' => {
+                    digits.exponent += i32::from(!behind_point);
+                    if let Some(place) = digits.digits.get_mut(digits.count) {
+                        *place = byte;
+                        digits.count += 1;
+                    }
+                }
+                b'0' if behind_point => digits.exponent -= 1,
+                b'e' => break,
+                _ => {}
+            }
+        }
+        let negative = bytes.as_slice().first() == Some(&b'-');
+        let exponent =
+            bytes.filter(|byte| byte.is_ascii_digit()).fold(0, |sum, digit| 10 * sum + i32::from(digit - b'0'));
+        digits.exponent += if negative { -exponent } else { exponent };
+        let zeros = digits.text().iter().rev().take_while(|&&digit| digit == b'0').count();
+        digits.count = (digits.count - zeros).max(1);
+        digits
+    }
+}
+
+/// Hands on the text of `str(np.bytes_(bytes))` in pieces, one for each character.
+pub(super) fn quoted(bytes: &[u8], mut piece: impl FnMut(&[u8])) {
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { b'"' } else { b'\'' };
+    let mut text = |characters: &[u8]| characters.iter().for_each(|&character| piece(&[character]));
+    text(&[b'b', quote]);
+    for &byte in bytes {
+        let hex = |digit: u8| b"0123456789abcdef"[usize::from(digit & 15)];
+        match byte {
+            b'\n' => text(b"\\n"),
+            b'\r' => text(b"\\r"),
+            b'\t' => text(b"\\t"),
+            b'\\' => text(b"\\\\"),
+            _ if byte == quote => text(&[b'\\', quote]),
+            b' '..=b'~' => text(&[byte]),
+            _ => text(&[b'\\', b'x', hex(byte >> 4), hex(byte)]),
+        }
+    }
+    text(&[quote]);
+}

@@ -1,0 +1,163 @@
+//! One conversion of a template: flags, width, precision, letter.
+
+use super::column::Kind;
+use super::error::{Problem, TemplateError};
+
+/// The most digits after the point of `%f` and `%e`, significant digits of `%g`, and digits of `%d` asked for.
+pub const MAX_PRECISION: usize = 60;
+/// The widest field.
+pub const MAX_WIDTH: usize = 400;
+
+/// Whose `printf` a row format follows where they differ.
+///
+/// C keeps the sign of NaN (`-nan`), pads infinities and NaN with spaces under `0`, lets a precision switch `0` off
+/// for integers, and writes nothing for 0 under `%.0d`. Python writes `nan`, pads with zeros throughout and writes
+/// `0`. For text, C stands for this crate's own notation (shortest digits as [`super::super::Page::shortest_f64`]
+/// has them, `true` and `false`, bytes up to the first NUL), Python for `str` of a NumPy scalar (`1.0`, `1e-05`,
+/// `True`, `b'text'`, bytes without the NULs at the end).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// As C's `printf` (glibc).
+    C,
+    /// As Python's `%` with NumPy scalars, of which `np.savetxt` is made.
+    Python,
+    /// The same with a NumPy whose `str(np.float32(1e6))` is `1000000.0` and not `1e+06`: before 2.4, or thereabouts.
+    OlderNumpy,
+}
+
+/// What the letter asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conversion {
+    Integer,
+    Fixed,
+    Scientific,
+    General,
+    Text,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spec {
+    pub(super) conversion: Conversion,
+    pub(super) upper: bool,
+    /// `u`: C writes no `+`.
+    pub(super) unsigned: bool,
+    pub(super) left: bool,
+    pub(super) zero: bool,
+    pub(super) alternate: bool,
+    /// What stands in front of a number that is not negative.
+    pub(super) plus: Option<u8>,
+    pub(super) width: usize,
+    pub(super) precision: Option<usize>,
+}
+
+impl Spec {
+    /// A value as it is.
+    pub(super) const AS_IS: Self = Self {
+        conversion: Conversion::Text,
+        upper: false,
+        unsigned: false,
+        left: false,
+        zero: false,
+        alternate: false,
+        plus: None,
+        width: 0,
+        precision: None,
+    };
+
+    /// A number with nothing around it.
+    pub(super) const PLAIN_INTEGER: Self = Self { conversion: Conversion::Integer, ..Self::AS_IS };
+    /// The same with fixed digits.
+    pub(super) const PLAIN_FIXED: Self = Self { conversion: Conversion::Fixed, ..Self::AS_IS };
+
+    /// Reads flags, width, precision and letter at `start`; returns where the rest begins.
+    pub(super) fn parse(template: &[u8], start: usize) -> Result<(Self, usize), TemplateError> {
+        let mut spec = Self::AS_IS;
+        let mut at = start;
+        loop {
+            match template.get(at) {
+                Some(b'-') => spec.left = true,
+                Some(b'0') => spec.zero = true,
+                Some(b'#') => spec.alternate = true,
+                Some(b'+') => spec.plus = Some(b'+'),
+                Some(b' ') => spec.plus = spec.plus.or(Some(b' ')),
+                _ => break,
+            }
+            at += 1;
+        }
+        let (width, after) = number(template, at);
+        spec.width = width.unwrap_or(0);
+        if spec.width > MAX_WIDTH {
+            return Err(TemplateError { offset: at, length: after - at, problem: Problem::TooWide });
+        }
+        at = after;
+        if template.get(at) == Some(&b'.') {
+            let (precision, after) = number(template, at + 1);
+            spec.precision = Some(precision.unwrap_or(0));
+            at = after;
+        }
+        let digits = at;
+        spec.letter(template, at)?;
+        if spec.conversion != Conversion::Text && spec.precision.is_some_and(|precision| precision > MAX_PRECISION) {
+            return Err(TemplateError { offset: start, length: digits - start, problem: Problem::TooPrecise });
+        }
+        Ok((spec, at + 1))
+    }
+
+    fn letter(&mut self, template: &[u8], at: usize) -> Result<(), TemplateError> {
+        let Some(letter) = template.get(at) else {
+            return Err(TemplateError { offset: at, length: 0, problem: Problem::Unfinished });
+        };
+        self.conversion = match letter {
+            b'd' | b'i' | b'u' => Conversion::Integer,
+            b'f' | b'F' => Conversion::Fixed,
+            b'e' | b'E' => Conversion::Scientific,
+            b'g' | b'G' => Conversion::General,
+            b's' => Conversion::Text,
+            _ => return Err(TemplateError { offset: at, length: 1, problem: Problem::UnknownConversion }),
+        };
+        self.unsigned = *letter == b'u';
+        self.upper = letter.is_ascii_uppercase();
+        Ok(())
+    }
+
+    /// Digits after the point, or significant ones.
+    pub(super) fn digits(&self) -> usize {
+        self.precision.unwrap_or(6)
+    }
+
+    /// Whether nothing is added around the value.
+    pub(super) fn is_plain(&self) -> bool {
+        self.width == 0 && self.plus.is_none() && !self.alternate && !self.upper
+    }
+
+    /// The longest text of a value of type `kind`.
+    pub(super) fn max_bytes(&self, kind: Kind) -> usize {
+        let whole = match kind {
+            Kind::F32 => 39,
+            Kind::F64 => 309,
+            Kind::Bool => 1,
+            _ => 20,
+        };
+        let bytes = match (self.conversion, kind) {
+            (Conversion::Text, Kind::Bytes(count)) => {
+                let quoted = count.saturating_mul(4).saturating_add(3);
+                self.precision.map_or(quoted, |precision| quoted.min(precision))
+            }
+            (Conversion::Text, _) => 24,
+            (Conversion::Integer, _) => 1 + whole.max(self.precision.unwrap_or(0)),
+            (Conversion::Fixed, _) => 1 + whole + 1 + self.digits(),
+            (Conversion::Scientific | Conversion::General, _) => 1 + self.digits() + 8,
+        };
+        bytes.max(self.width)
+    }
+}
+
+/// Decimal digits at `at`, if any, and where they end. Numbers beyond all limits count as the largest.
+fn number(template: &[u8], at: usize) -> (Option<usize>, usize) {
+    let digits = template.get(at..).unwrap_or_default();
+    let count = digits.iter().take_while(|digit| digit.is_ascii_digit()).count();
+    let value = digits[..count]
+        .iter()
+        .fold(0usize, |sum, digit| sum.saturating_mul(10).saturating_add(usize::from(digit - b'0')));
+    ((count > 0).then_some(value), at + count)
+}

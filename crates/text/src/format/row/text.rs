@@ -1,0 +1,61 @@
+//! A column of bytes as text, cut and padded.
+
+use super::column::Column;
+use super::python;
+use super::spec::{Dialect, Spec};
+
+/// A conversion of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text {
+    pub(super) spec: Spec,
+    pub(super) dialect: Dialect,
+}
+
+impl Text {
+    /// Hands on the text of a value in pieces, which together are no longer than `spec.max_bytes`.
+    pub(super) fn pieces(&self, column: &Column<'_>, row: usize, mut piece: impl FnMut(&[u8])) {
+        let bytes = column.text(row);
+        if self.dialect == Dialect::C {
+            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+            let text = &bytes[..end.min(self.limit())];
+            return self.padded(text.len(), |piece| piece(text), &mut piece);
+        }
+        let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let mut count = 0;
+        python::quoted(&bytes[..end], |_| count += 1);
+        let limit = self.limit();
+        let write = |piece: &mut dyn FnMut(&[u8])| {
+            let mut left = limit;
+            python::quoted(&bytes[..end], |character| {
+                if left > 0 {
+                    left -= 1;
+                    piece(character);
+                }
+            });
+        };
+        self.padded(count.min(limit), write, &mut piece);
+    }
+
+    fn limit(&self) -> usize {
+        self.spec.precision.unwrap_or(usize::MAX)
+    }
+
+    fn padded(&self, count: usize, text: impl Fn(&mut dyn FnMut(&[u8])), piece: &mut impl FnMut(&[u8])) {
+        let gap = self.spec.width.saturating_sub(count);
+        if !self.spec.left {
+            spaces(gap, piece);
+        }
+        text(piece);
+        if self.spec.left {
+            spaces(gap, piece);
+        }
+    }
+}
+
+fn spaces(mut count: usize, piece: &mut impl FnMut(&[u8])) {
+    while count > 0 {
+        let step = count.min(64);
+        piece(&[b' '; 64][..step]);
+        count -= step;
+    }
+}

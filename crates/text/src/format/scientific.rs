@@ -1,0 +1,195 @@
+//! `%e` and `%g` of values of zero and above.
+
+use super::big::Digits;
+use super::digits::{ascii, eight, left_aligned, sixteen};
+use super::fixed::POWERS;
+use super::pen::Pen;
+use super::significant::{self, Significant, significant};
+
+/// How `%e` and `%g` are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    /// Digits after the point for `%e`, significant digits for `%g`: at most 61 significant ones.
+    pub(super) precision: usize,
+    /// `E` in place of `e`.
+    pub(super) upper: bool,
+    /// `#`: a point even where no digit follows, and no zero left out.
+    pub(super) alternate: bool,
+}
+
+/// One digit before the point, and an exponent: as `%e`.
+///
+/// # Safety
+/// `precision` + 7 bytes of room and 24 more; the value finite and not negative.
+#[inline]
+pub(super) unsafe fn scientific(pen: Pen, magnitude: f64, style: Style) -> Pen {
+    let digits = style.precision + 1;
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        if digits > significant::MAX {
+            return long_scientific(pen, magnitude, style);
+        }
+        let Significant { integer, exponent } = significant(magnitude, digits);
+        let after = pen.advance(1);
+        let first = if digits <= 8 {
+            let word = ascii(eight((integer * POWERS[8 - digits]) as u32)).to_le_bytes();
+            after.put(word, 0);
+            word[0]
+        } else {
+            let text = left_aligned(integer, digits);
+            after.put(text, 0);
+            text[0]
+        };
+        pen.put([first, b'.'], 0);
+        let point = usize::from(digits > 1 || style.alternate);
+        put_exponent(pen.advance(digits + point), exponent, style.upper)
+    }
+}
+
+/// The shorter of fixed and scientific notation, without zeros at the end: as `%g`.
+///
+/// # Safety
+/// `precision` + 8 bytes of room and 32 more; the value finite and not negative.
+#[inline]
+pub(super) unsafe fn general(pen: Pen, magnitude: f64, style: Style) -> Pen {
+    let digits = style.precision.max(1);
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        match digits {
+            ..=8 => {
+                let Significant { integer, exponent } = significant(magnitude, digits);
+                general_in_8(pen, eight((integer * POWERS[8 - digits]) as u32), digits, exponent, style)
+            }
+            9..=16 => {
+                let Significant { integer, exponent } = significant(magnitude, digits);
+                let [low, high] = sixteen(integer, digits);
+                general_in_16(pen, u128::from(low) | u128::from(high) << 64, digits, exponent, style)
+            }
+            17..=significant::MAX => {
+                let Significant { integer, exponent } = significant(magnitude, digits);
+                lay_out(pen, &left_aligned(integer, digits)[..digits], exponent, style)
+            }
+            _ => long_general(pen, magnitude, style),
+        }
+    }
+}
+
+/// [`scientific`] with more digits than a [`Significant`] holds.
+///
+/// # Safety
+/// As for [`scientific`].
+#[inline(never)]
+unsafe fn long_scientific(pen: Pen, magnitude: f64, style: Style) -> Pen {
+    let (text, exponent) = long(magnitude, style.precision + 1);
+    // SAFETY: the caller vouches for the room.
+    unsafe { put_exponent(with_point(pen, text.all(), style.alternate), exponent, style.upper) }
+}
+
+/// The same of [`general`].
+///
+/// # Safety
+/// As for [`general`].
+#[inline(never)]
+unsafe fn long_general(pen: Pen, magnitude: f64, style: Style) -> Pen {
+    let (text, exponent) = long(magnitude, style.precision);
+    // SAFETY: the caller vouches for the room.
+    unsafe { lay_out(pen, text.all(), exponent, style) }
+}
+
+/// [`general`] for digits that fit a register, of which the first `count` belong: one to a byte, the first one lowest.
+macro_rules! general_in {
+    ($name:ident, $word:ty) => {
+        /// # Safety
+        /// As for [`general`].
+        #[inline(always)]
+        unsafe fn $name(pen: Pen, digits: $word, count: usize, exponent: i32, style: Style) -> Pen {
+            const BYTES: usize = size_of::<$word>();
+            const ZEROS: $word = <$word>::from_le_bytes([b'0'; BYTES]);
+            let needed =
+                if style.alternate { count } else { BYTES - (digits.leading_zeros() as usize / 8).min(BYTES - 1) };
+            let text = digits | ZEROS;
+            // SAFETY: the caller vouches for the room.
+            unsafe {
+                if exponent < -4 || exponent >= count as i32 {
+                    pen.advance(1).put(text.to_le_bytes(), 0);
+                    pen.put([text as u8, b'.'], 0);
+                    let point = usize::from(needed > 1 || style.alternate);
+                    return put_exponent(pen.advance(needed + point), exponent, style.upper);
+                }
+                if exponent < 0 {
+                    let pen = pen.put(*b"0.000\0\0\0", 1 + exponent.unsigned_abs() as usize);
+                    return pen.put(text.to_le_bytes(), needed);
+                }
+                let whole = exponent as usize + 1;
+                let pen = pen.put(text.to_le_bytes(), whole);
+                if needed <= whole {
+                    return pen.put([b'.'], usize::from(style.alternate));
+                }
+                let fraction = text >> (8 * whole);
+                pen.put([b'.'], 1).put(fraction.to_le_bytes(), needed - whole)
+            }
+        }
+    };
+}
+
+general_in!(general_in_8, u64);
+general_in!(general_in_16, u128);
+
+/// [`general`] from its digits, of which there are `style.precision`.
+///
+/// # Safety
+/// As for [`general`].
+unsafe fn lay_out(pen: Pen, digits: &[u8], exponent: i32, style: Style) -> Pen {
+    let plain = exponent >= -4 && exponent < digits.len() as i32;
+    let whole = if plain { exponent.max(-1) + 1 } else { 1 } as usize;
+    let zeros = digits.iter().rev().take_while(|&&digit| digit == b'0').count();
+    let needed = if style.alternate { digits.len() } else { (digits.len() - zeros).max(whole) };
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        if !plain {
+            return put_exponent(with_point(pen, &digits[..needed], style.alternate), exponent, style.upper);
+        }
+        if exponent < 0 {
+            let pen = pen.put(*b"0.000\0\0\0", 1 + exponent.unsigned_abs() as usize);
+            return pen.copy(&digits[..needed.max(1)]);
+        }
+        let (before, after) = digits[..needed].split_at(whole);
+        let pen = pen.copy(before);
+        if after.is_empty() { pen.put([b'.'], usize::from(style.alternate)) } else { pen.put([b'.'], 1).copy(after) }
+    }
+}
+
+/// More digits than a [`Significant`] holds.
+fn long(magnitude: f64, digits: usize) -> (Digits, i32) {
+    let exponent = if magnitude == 0.0 { 0 } else { significant::exponent(magnitude) };
+    Digits::significant(magnitude, exponent, digits)
+}
+
+/// Digits with a point after the first.
+///
+/// # Safety
+/// One byte more of room than there are digits, of which there is at least one.
+unsafe fn with_point(pen: Pen, digits: &[u8], always: bool) -> Pen {
+    let (first, rest) = digits.split_at(1.min(digits.len()));
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        let pen = pen.copy(first);
+        if rest.is_empty() && !always { pen } else { pen.put([b'.'], 1).copy(rest) }
+    }
+}
+
+/// `e`, the sign, and two digits or three.
+///
+/// # Safety
+/// 7 bytes of room; the exponent between -999 and 999.
+#[inline(always)]
+pub(super) unsafe fn put_exponent(pen: Pen, exponent: i32, upper: bool) -> Pen {
+    let letter = if upper { b'E' } else { b'e' };
+    let sign = if exponent < 0 { b'-' } else { b'+' };
+    // SAFETY: the caller vouches for the room and the exponent.
+    unsafe {
+        let pen = pen.put([letter, sign], 2);
+        let exponent = exponent.unsigned_abs() as usize;
+        if exponent >= 100 { pen.group(exponent, 3) } else { pen.pair(exponent) }
+    }
+}

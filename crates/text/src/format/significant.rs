@@ -1,0 +1,90 @@
+//! A given number of significant digits: what `%e` and `%g` are made of.
+//!
+//! The value times a power of ten, in 192 bits, cut to an integer of so many digits. The power is known to 128 bits,
+//! so the product is too small by less than 2 in its bit 64 (3 in its bit 63), and only a value that seems as close as that to a tie is
+//! left to [`super::big`]: no other value can be rounded the wrong way.
+
+use super::big;
+use super::fixed::POWERS;
+use super::power::{is_exact, power};
+
+/// The most digits that fit here.
+pub(super) const MAX: usize = 19;
+
+/// One half in units of 2^-64.
+const HALF: u64 = 1 << 63;
+
+/// Significant digits of a number, and the exponent of the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Significant {
+    /// From 10^(digits-1) to below 10^digits; 0 for zero.
+    pub(super) integer: u64,
+    pub(super) exponent: i32,
+}
+
+/// The first `digits` (1 to [`MAX`]) significant digits of a finite value, rounded to nearest, ties to even.
+#[inline]
+pub(super) fn significant(magnitude: f64, digits: usize) -> Significant {
+    if magnitude == 0.0 {
+        return Significant { integer: 0, exponent: 0 };
+    }
+    let (bits, first_bit) = normalized(magnitude);
+    let exponent = first_digit(bits, first_bit);
+    let scale = digits as i32 - 1 - exponent;
+    let (power, highest_bit) = power(scale);
+    let lower = u128::from(bits) * u128::from(power.low);
+    let mut product = u128::from(bits) * u128::from(power.high) + (lower >> 64);
+    // The value is `product` · 2^-(64 + shift). Its integer part has at most 64 bits, and `product` 127 or 128.
+    let mut shift = 62 - first_bit - highest_bit;
+    if shift < 0 {
+        product = product << 1 | lower >> 63 & 1;
+        shift += 1;
+    }
+    let shift = shift as u32 & 63;
+    let integer = ((product >> 64) as u64) >> shift;
+    let fraction = (product >> shift) as u64;
+    if (HALF - 2..HALF).contains(&fraction) && !is_exact(scale) {
+        return big::significant(magnitude, exponent, digits);
+    }
+    // Without branches on what is rounded: they would be mispredicted half of the time.
+    let more = (product as u64 & ((1 << shift) - 1)) | lower as u64 | u64::from(!is_exact(scale));
+    let up = (fraction > HALF) | (fraction == HALF) & ((more != 0) | (integer & 1 == 1));
+    carried(integer + u64::from(up), exponent, digits)
+}
+
+/// After rounding up, ten digits of 9 are eleven digits.
+#[inline(always)]
+pub(super) fn carried(integer: u64, exponent: i32, digits: usize) -> Significant {
+    match POWERS.get(digits) {
+        Some(&power) if integer == power => Significant { integer: power / 10, exponent: exponent + 1 },
+        _ => Significant { integer, exponent },
+    }
+}
+
+/// The exponent of ten of the first digit.
+pub(super) fn exponent(magnitude: f64) -> i32 {
+    let (bits, first_bit) = normalized(magnitude);
+    first_digit(bits, first_bit)
+}
+
+/// The bits of the significand, the highest one set, and its exponent of two.
+#[inline(always)]
+fn normalized(magnitude: f64) -> (u64, i32) {
+    let bits = magnitude.to_bits();
+    if bits >> 52 == 0 {
+        return ((bits << (bits.leading_zeros() & 63)), -1011 - bits.leading_zeros() as i32);
+    }
+    (bits << 11 | 1 << 63, (bits >> 52) as i32 - 1023)
+}
+
+/// The exponent of ten of `bits` · 2^(first_bit - 63).
+///
+/// 2^first_bit has it, or the next one if the value has reached the next power of ten. That power has more than 64
+/// bits from 10^28 on, so there it is greater than any value with the same upper 64.
+#[inline(always)]
+fn first_digit(bits: u64, first_bit: i32) -> i32 {
+    let exponent = (first_bit * 1_262_611) >> 22;
+    let (next, highest_bit) = power(exponent + 1);
+    let reached = (first_bit == highest_bit) & ((bits > next.high) | (bits == next.high) & (next.low == 0));
+    exponent + i32::from(reached)
+}

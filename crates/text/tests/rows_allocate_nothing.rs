@@ -1,0 +1,77 @@
+//! A compiled row format runs without a single allocation: counted by the allocator, on every path.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use polyhaul_text::format::{Column, Dialect, Kind, Page, RowFormat};
+
+struct Counting;
+
+thread_local! {
+    /// Of this thread alone: the test harness has threads of its own.
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    CALLS.with(|calls| calls.set(calls.get() + 1));
+}
+
+// SAFETY: all calls go on to the system's allocator as they are.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's demand.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: the caller's demand.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn nothing_is_allocated() {
+    let mut data = Vec::new();
+    for index in 0..5000 {
+        let value = f64::from(index * 7 - 9000) / 64.0;
+        let odd = [1e300, f64::NAN, 1e-310][index as usize % 3];
+        data.extend((if index % 500 == 3 { odd } else { value }).to_ne_bytes());
+        data.extend(*b"a name\0\0");
+    }
+    let kinds = [Kind::F64, Kind::Bool, Kind::I32, Kind::F32, Kind::Bytes(8), Kind::F64, Kind::F64];
+    let columns = kinds.map(|kind| {
+        let offset = if matches!(kind, Kind::Bytes(_)) { 8 } else { 0 };
+        Column::new(&data, offset, 16, 5000, kind).unwrap()
+    });
+    let templates = [
+        "%.6f,%d,%d,%.2f,%s,%.18e,%g\n",
+        "%12.3f %s %u %e %-20s a text of more than sixteen bytes%.40f %.33g\n",
+        "%s %5s %09d %s %.3s %.25e %.0f\n",
+    ];
+    let mut buffer = vec![0; 10_000];
+    for dialect in [Dialect::C, Dialect::Python] {
+        for template in templates {
+            let format = RowFormat::printf(template, &kinds, dialect).unwrap();
+            let (mut row, mut bytes) = (0, 0);
+            let before = CALLS.get();
+            let rows = format.over(&columns).unwrap();
+            while row < rows.count() {
+                let mut page = Page::new(&mut buffer);
+                row += rows.write(&mut page, row..rows.count()).unwrap().max(1);
+                bytes += page.len();
+            }
+            let calls = CALLS.get() - before;
+            assert_eq!(calls, 0, "{template}");
+            assert!(bytes > 100_000);
+        }
+    }
+    // The counter counts.
+    let before = CALLS.get();
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(CALLS.get() - before, 2);
+}
