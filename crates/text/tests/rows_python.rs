@@ -55,8 +55,8 @@ fn values(kind: Kind) -> &'static [u64] {
     }
 }
 
-/// What Python 3.11 with NumPy 2.4.6 makes of `template % value`, for the values of the kind above; `!` where that is an
-/// exception, `~` where the text is too long to stand here.
+/// What Python 3.11 with NumPy 2.4.6 makes of `template % value`, for the values of the kind above; `!` where that is
+/// an exception, `~` where the text is too long to stand here.
 #[rustfmt::skip]
 const CASES: &[(Kind, &str, &[&str])] = &[
     (Kind::F64, "%s", &["0.0", "-0.0", "1.0", "-1.5", "2.5", "0.1", "0.0001", "9.999e-05", "1e-05", "123456.789", "999999.5", "1000000000000000.0", "1e+16", "1.5e+300", "5e-324", "0.30000000000000004", "nan", "nan", "inf", "-inf"]),

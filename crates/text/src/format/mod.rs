@@ -7,8 +7,8 @@
 //! [`RowFormat`] is a template (`"{flag:y/n} {value:.2f}\n"`, or `printf`'s) compiled once and run over rows of typed
 //! columns.
 //!
-//! It never allocates (compiling a template apart), never panics on any value, never asks the locale, and writes the same bytes
-//! on every machine. What does not fit is not written at all, and [`Page::overflowed`] says so.
+//! It never allocates (compiling a template apart), never panics on any value, never asks the locale, and writes the
+//! same bytes on every machine. What does not fit is not written at all, and [`Page::overflowed`] says so.
 //!
 //! Where to look next: `fixed` (how `%.6f` is done in 3 ns), `exact` and `big` (what is left over), `significant`
 //! and `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `integer`, `line` (whole lines), `x86`
