@@ -101,6 +101,7 @@ impl Read {
             allow_outside: self.allow_outside,
             load_materials: self.load_materials,
             resolver: None,
+            ..ReadOptions::default()
         })
     }
 }
@@ -115,6 +116,7 @@ impl Write {
             compression_level: self.level,
             durable: self.durable,
             obj: self.obj.options()?,
+            ..WriteOptions::default()
         })
     }
 }

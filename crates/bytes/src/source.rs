@@ -276,7 +276,7 @@ impl<'a> Source<'a> {
     /// mean the end.
     ///
     /// Of a stream they are the next bytes that are not read yet.
-    pub(crate) fn peek(&self, out: &mut [u8]) -> io::Result<usize> {
+    pub fn peek(&self, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             Kind::Stream(stream) => lock(stream)?.peek(out, &self.shared.counters),
             _ => self.read_at(0, out),

@@ -5,7 +5,9 @@
 use crate::format;
 use crate::values::{self, Direction, Places};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
-use polyhaul::options::{Axis, Codec, Digits, Limits, ObjOptions, OnError};
+use polyhaul::options::{
+    Axes, Codec, Digits, Limits, ObjOptions, OnError, Placement, PlyEncoding, PlyOptions, StlOptions, StlReadOptions,
+};
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::path::PathBuf;
 
@@ -115,6 +117,9 @@ pub struct ReadArgs {
     /// The format of the input [default: by name and content; obj for standard input]
     #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = format::parser())]
     pub from: Option<Format>,
+    /// Make positions with the same coordinates one (STL)
+    #[arg(long)]
+    pub weld: bool,
     /// Let a scene refer to files outside of its folder
     #[arg(long)]
     pub allow_outside: bool,
@@ -202,21 +207,28 @@ pub struct ConvertArgs {
     /// How to read.
     #[command(flatten)]
     pub read: ReadArgs,
+    /// How any format is written.
+    #[command(flatten)]
+    pub scene: SceneArgs,
     /// How OBJ is written.
     #[command(flatten)]
     pub obj: ObjArgs,
+    /// How PLY and STL are written.
+    #[command(flatten)]
+    pub bytes: ByteArgs,
 }
 
-/// How OBJ is written: the names are Blender's.
+/// How scenes are written, whatever the format: the names are Blender's.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Writing OBJ")]
-pub struct ObjArgs {
-    /// The axis that faces forward: X, Y, Z, -X, -Y or -Z (NEGATIVE_X works too)
-    #[arg(long, value_name = "AXIS", default_value = "-Z", allow_hyphen_values = true)]
-    pub forward_axis: Direction,
-    /// The axis that points up
-    #[arg(long, value_name = "AXIS", default_value = "Y", allow_hyphen_values = true)]
-    pub up_axis: Direction,
+#[command(next_help_heading = "Writing")]
+pub struct SceneArgs {
+    /// The axis that faces forward: X, Y, Z, -X, -Y or -Z (NEGATIVE_X works too) [default: -Z; as it is for PLY and
+    /// STL]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+    pub forward_axis: Option<Direction>,
+    /// The axis that points up [default: Y; as it is for PLY and STL]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+    pub up_axis: Option<Direction>,
     /// Multiply positions by this
     #[arg(long, value_name = "FACTOR", default_value = "1", allow_hyphen_values = true,
           value_parser = values::scale)]
@@ -230,6 +242,34 @@ pub struct ObjArgs {
     /// Leave vertex colours out
     #[arg(long)]
     pub no_colors: bool,
+    /// Cut faces into triangles, as STL always does
+    #[arg(long)]
+    pub triangulate: bool,
+    /// Digits after the point, 0 to 12, or `shortest` that reads back the same [default: 6 for positions and uvs of
+    /// OBJ, shortest for PLY and STL]
+    #[arg(long, value_name = "N")]
+    pub digits: Option<Places>,
+}
+
+/// How PLY and STL are written.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Writing PLY and STL")]
+pub struct ByteArgs {
+    /// Write text and not bytes
+    #[arg(long)]
+    pub ascii: bool,
+    /// Write the highest byte of numbers first (PLY)
+    #[arg(long, conflicts_with = "ascii")]
+    pub big_endian: bool,
+    /// Write colours as floats and not as bytes (PLY)
+    #[arg(long)]
+    pub float_colors: bool,
+}
+
+/// How OBJ is written: the names are Blender's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Writing OBJ")]
+pub struct ObjArgs {
     /// Leave materials out, and write no material library
     #[arg(long)]
     pub no_materials: bool,
@@ -245,18 +285,12 @@ pub struct ObjArgs {
     /// Leave free-form curves out
     #[arg(long)]
     pub no_curves: bool,
-    /// Cut faces into triangles
-    #[arg(long)]
-    pub triangulate: bool,
     /// Write `g NAME` in place of `o NAME`
     #[arg(long)]
     pub object_groups: bool,
     /// Write `g OBJECT_MATERIAL` before each `usemtl`
     #[arg(long)]
     pub material_groups: bool,
-    /// Digits after the point of positions and uvs, 0 to 12, or `shortest` that reads back the same
-    #[arg(long, value_name = "N")]
-    pub digits: Option<Places>,
     /// Digits of positions [default: 6]
     #[arg(long, value_name = "N")]
     pub position_digits: Option<Places>,
@@ -360,6 +394,11 @@ impl Everywhere {
 }
 
 impl ReadArgs {
+    /// How STL is read.
+    pub fn stl(&self) -> StlReadOptions {
+        StlReadOptions { weld: self.weld }
+    }
+
     /// The default limits with the changes that were asked for.
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::default();
@@ -368,27 +407,78 @@ impl ReadArgs {
     }
 }
 
+impl ByteArgs {
+    /// The library's options for PLY.
+    pub fn ply(&self, scene: &SceneArgs) -> Result<PlyOptions> {
+        let encoding = match (self.ascii, self.big_endian) {
+            (true, _) => PlyEncoding::Ascii,
+            (false, true) => PlyEncoding::BigEndian,
+            (false, false) => PlyEncoding::LittleEndian,
+        };
+        Ok(PlyOptions {
+            placement: scene.placement()?,
+            encoding,
+            digits: scene.digits.map_or(Digits::Shortest, |places| places.0),
+            export_uv: !scene.no_uv,
+            export_normals: !scene.no_normals,
+            export_colors: !scene.no_colors,
+            float_colors: self.float_colors,
+        })
+    }
+
+    /// The library's options for STL.
+    pub fn stl(&self, scene: &SceneArgs) -> Result<StlOptions> {
+        let digits = scene.digits.map_or(Digits::Shortest, |places| places.0);
+        Ok(StlOptions { placement: scene.placement()?, ascii: self.ascii, digits })
+    }
+}
+
+impl SceneArgs {
+    /// The axes: those that are not given are OBJ's.
+    fn axes(&self) -> Result<Axes> {
+        let forward = self.forward_axis.unwrap_or(Direction(Axes::OBJ.forward));
+        let up = self.up_axis.unwrap_or(Direction(Axes::OBJ.up));
+        if forward.line() != up.line() {
+            return Ok(Axes { forward: forward.0, up: up.0 });
+        }
+        let message = format!("--forward-axis {forward} and --up-axis {up} lie on one line");
+        let hint = format!("with --up-axis {up}, choose for example --forward-axis {}", up.another());
+        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
+    }
+
+    /// What is done to a scene whose coordinates stay unless axes are given.
+    fn placement(&self) -> Result<Placement> {
+        let is_given = self.forward_axis.is_some() || self.up_axis.is_some();
+        Ok(Placement {
+            axes: if is_given { Some(self.axes()?) } else { None },
+            global_scale: self.global_scale,
+            export_triangulated_mesh: self.triangulate,
+        })
+    }
+}
+
 impl ObjArgs {
     /// The library's options.
-    pub fn options(&self) -> Result<ObjOptions> {
+    pub fn options(&self, scene: &SceneArgs) -> Result<ObjOptions> {
         let defaults = ObjOptions::default();
+        let Axes { forward: forward_axis, up: up_axis } = scene.axes()?;
         let pick = |own: Option<Places>, shared: Option<Places>, default: Digits| {
             own.or(shared).map_or(default, |places| places.0)
         };
         Ok(ObjOptions {
-            position_digits: pick(self.position_digits, self.digits, defaults.position_digits),
-            uv_digits: pick(self.uv_digits, self.digits, defaults.uv_digits),
+            position_digits: pick(self.position_digits, scene.digits, defaults.position_digits),
+            uv_digits: pick(self.uv_digits, scene.digits, defaults.uv_digits),
             normal_digits: pick(self.normal_digits, None, defaults.normal_digits),
             color_digits: pick(self.color_digits, None, defaults.color_digits),
-            forward_axis: self.forward_axis.0,
-            up_axis: self.checked_up_axis()?,
-            global_scale: self.global_scale,
-            export_uv: !self.no_uv,
-            export_normals: !self.no_normals,
-            export_colors: !self.no_colors,
+            forward_axis,
+            up_axis,
+            global_scale: scene.global_scale,
+            export_uv: !scene.no_uv,
+            export_normals: !scene.no_normals,
+            export_colors: !scene.no_colors,
             export_materials: !self.no_materials,
             export_pbr_extensions: !self.no_pbr_extensions,
-            export_triangulated_mesh: self.triangulate,
+            export_triangulated_mesh: scene.triangulate,
             export_object_groups: self.object_groups,
             export_material_groups: self.material_groups,
             export_groups: !self.no_groups,
@@ -397,15 +487,5 @@ impl ObjArgs {
             // Scenes out of files have neither vertex groups nor smooth flags.
             ..defaults
         })
-    }
-
-    fn checked_up_axis(&self) -> Result<Axis> {
-        let (forward, up) = (self.forward_axis, self.up_axis);
-        if forward.line() != up.line() {
-            return Ok(up.0);
-        }
-        let message = format!("--forward-axis {forward} and --up-axis {up} lie on one line");
-        let hint = format!("with --up-axis {up}, choose for example --forward-axis {}", up.another());
-        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
     }
 }

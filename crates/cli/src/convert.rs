@@ -40,7 +40,9 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
     let contents = Contents::of(&loaded.scene);
     let mut report = loaded.report;
     let codec = json::codec(&report);
-    report.extend(session.save(&loaded.scene, &args.output, &write)?);
+    let written = session.save(&loaded.scene, &args.output, &write)?;
+    session.show_warnings(&written);
+    report.extend(written);
     let (input, output) = (args.input.display().to_string(), args.output.display().to_string());
     Ok((Details { input, output, codec, contents }, report))
 }
@@ -53,7 +55,9 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
         compression,
         compression_level,
         durable: args.durable,
-        obj: args.obj.options()?,
+        obj: args.obj.options(&args.scene)?,
+        ply: args.bytes.ply(&args.scene)?,
+        stl: args.bytes.stl(&args.scene)?,
     })
 }
 

@@ -54,6 +54,7 @@ impl Session {
             strict: self.everywhere.strict,
             limits: args.limits(),
             allow_outside: args.allow_outside,
+            stl: args.stl(),
             ..ReadOptions::default()
         })
     }
@@ -61,8 +62,8 @@ impl Session {
     /// The options for validating, where `--on-error` does not matter.
     pub fn validate_options(&self, args: &ReadArgs) -> ReadOptions {
         let (run, limits, strict) = (self.run_options(), args.limits(), self.everywhere.strict);
-        let (format, allow_outside) = (args.from, args.allow_outside);
-        ReadOptions { format, run, limits, allow_outside, strict, ..ReadOptions::default() }
+        let (format, allow_outside, stl) = (args.from, args.allow_outside, args.stl());
+        ReadOptions { format, run, limits, allow_outside, strict, stl, ..ReadOptions::default() }
     }
 
     /// The options for running anything.

@@ -38,6 +38,26 @@ fn info_talks_to_people() {
 }
 
 #[test]
+fn stl_and_ply_are_formats_too() {
+    let folder = Folder::new("scenes-formats");
+    let cube = data("../stl/good/cube_binary.stl");
+    let welded = run(&["convert", &cube, "-", "--to", "ply", "--ascii", "--weld"]).expect(0);
+    assert!(welded.stdout.contains("element vertex 8\n") && welded.stdout.contains("element face 12\n"), "{welded:?}");
+    assert!(welded.stdout.contains("\n3 0 1 2 0 0 -1\n"), "{welded:?}");
+    let (text, back) = (folder.path("cube.stl"), folder.path("back.stl.gz"));
+    run(&["convert", &cube, &text, "--ascii", "--digits", "1", "--global-scale", "2"]).expect(0);
+    assert!(fs::read_to_string(&text).unwrap().contains("    vertex 2.0 2.0 0.0\n"));
+    run(&["convert", &text, &back]).expect(0);
+    let value = run(&["info", "--json", &back]).expect(0).json();
+    assert_eq!((&value["triangles"], &value["bounds"]["max"]), (&json!(12), &json!([2.0, 2.0, 2.0])));
+    // What is left out is said.
+    let scene = folder.file("a.obj", SOUND);
+    let ran = run(&["convert", &scene, &folder.path("a.ply"), "--big-endian"]).expect(0);
+    assert!(ran.stderr.contains("PLY has no place for names of objects: 1 left out"), "{ran:?}");
+    assert!(fs::read(folder.path("a.ply")).unwrap().starts_with(b"ply\nformat binary_big_endian 1.0\n"));
+}
+
+#[test]
 fn an_empty_scene_has_no_bounds() {
     let value = run_with(&["info", "--json", "-"], b"").expect(0).json();
     assert_eq!((&value["bounds"], &value["objects"]), (&Value::Null, &json!(0)));

@@ -3,7 +3,7 @@
 //! What a reader of ours made is right by construction and is not checked. Nothing is repaired.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Column, Counts, Domain, Elements, Mesh, NONE, Run, Scene};
+use crate::model::{Column, Counts, Domain, Elements, Mesh, NONE, Run, Scene, Table};
 use crate::options::{Cancel, RunOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,12 +30,7 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
             None => Ok(()),
         },
     )?;
-    for table in &scene.tables {
-        if let Some(column) = table.columns.iter().find(|column| !is_whole(column, table.row_count)) {
-            let message = format!("the column `{}` of the table `{}` has not one row per row", column.name, table.name);
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
-    }
+    tables(&scene.tables)?;
     let slots = scene.objects.iter().filter_map(|object| Some((object, object.materials.as_ref()?)));
     for (object, slots) in slots {
         if slots.iter().flatten().any(|&material| material >= scene.materials.len()) {
@@ -53,7 +48,7 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
         return Ok(what);
     }
     for (kind, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
-        if let Some(what) = offsets(kind, elements, least) {
+        if let Some(what) = offsets(kind, elements, least, threads, &options.cancel)? {
             return Ok(Some(what));
         }
         let streams = [
@@ -69,6 +64,17 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
     }
     let points = in_range(&mesh.points, mesh.positions.len(), false, threads, &options.cancel)?;
     Ok((!points).then(|| "a point has an index past the positions".into()))
+}
+
+/// Checks that each column of a table has its rows.
+pub(crate) fn tables(tables: &[Table]) -> Result<()> {
+    for table in tables {
+        if let Some(column) = table.columns.iter().find(|column| !is_whole(column, table.row_count)) {
+            let message = format!("the column `{}` of the table `{}` has not one row per row", column.name, table.name);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
+    Ok(())
 }
 
 /// The arrays that go by domain, face or edge fit the mesh.
@@ -139,7 +145,7 @@ fn sizes(mesh: &Mesh) -> Option<String> {
 }
 
 /// Offsets go up from 0 to the number of corners, and the streams are as long.
-fn offsets(kind: &str, elements: &Elements, least: u32) -> Option<String> {
+fn offsets(kind: &str, elements: &Elements, least: u32, threads: usize, cancel: &Cancel) -> Result<Option<String>> {
     let corners = elements.corner_positions.len();
     let whole = match elements.offsets.as_slice() {
         [] => corners == 0,
@@ -147,15 +153,21 @@ fn offsets(kind: &str, elements: &Elements, least: u32) -> Option<String> {
         [only] => *only == 0 && corners == 0,
     };
     if !whole {
-        return Some(format!("the {kind} offsets do not go from 0 to the number of corners"));
+        return Ok(Some(format!("the {kind} offsets do not go from 0 to the number of corners")));
     }
     // Subtraction wraps where offsets go down, and is too large then.
-    if elements.offsets.windows(2).any(|pair| pair[0] > pair[1] || pair[1] - pair[0] < least) {
-        return Some(format!("a {kind} has fewer than {least} corners, or its offsets go down"));
+    let right = |pair: (&u32, &u32)| (pair.0 <= pair.1) & (pair.1.wrapping_sub(*pair.0) >= least);
+    let pieces = elements.offsets.chunks(PIECE).zip((0..).step_by(PIECE));
+    let sorted = all(pieces, threads, cancel, |(piece, start): (&[u32], usize)| {
+        let next = elements.offsets.get(start + 1..).unwrap_or_default();
+        piece.iter().zip(next).fold(true, |all, pair| all & right(pair))
+    })?;
+    if !sorted {
+        return Ok(Some(format!("a {kind} has fewer than {least} corners, or its offsets go down")));
     }
     let streams = [elements.corner_uvs.len(), elements.corner_normals.len()];
     let fits = streams.iter().all(|&size| size == 0 || size == corners);
-    (!fits).then(|| format!("there is not one uv or normal index per corner of the {kind}s"))
+    Ok((!fits).then(|| format!("there is not one uv or normal index per corner of the {kind}s")))
 }
 
 /// Whether all indices are below `count`, or [`NONE`] where they may be.
@@ -163,15 +175,25 @@ fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cance
     // No count is above it: `sizes`. Comparing 32 bits takes half as many steps as 64.
     let count = u32::try_from(count).unwrap_or(NONE);
     let right = |&index: &u32| index < count || may_miss && index == NONE;
-    let all_right = AtomicBool::new(true);
-    let check = |_: &mut (), piece: &[u32]| {
-        if !piece.iter().fold(true, |all, index| all & right(index)) {
-            all_right.store(false, Ordering::Relaxed);
+    all(indices.chunks(PIECE), threads, cancel, |piece| piece.iter().fold(true, |all, index| all & right(index)))
+}
+
+/// Whether something holds for all pieces, which are looked at side by side.
+fn all<P>(
+    pieces: impl Iterator<Item = P> + Send,
+    threads: usize,
+    cancel: &Cancel,
+    holds: impl Fn(P) -> bool + Sync,
+) -> Result<bool> {
+    let all = AtomicBool::new(true);
+    let check = |_: &mut (), piece: P| {
+        if !holds(piece) {
+            all.store(false, Ordering::Relaxed);
         }
         Ok(())
     };
-    try_for_each_item(threads, cancel, indices.chunks(PIECE), || (), check)?;
-    Ok(all_right.into_inner())
+    try_for_each_item(threads, cancel, pieces, || (), check)?;
+    Ok(all.into_inner())
 }
 
 /// Runs go up, lie in the mesh, and name what there is.

@@ -49,7 +49,7 @@ pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
 pub use report::Report;
 
-use model::Scene;
+use model::{Scene, Table};
 use open::Opened;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -109,6 +109,35 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
 /// Writes a scene.
 pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Report> {
     save::save(Cow::Borrowed(scene), output, options)
+}
+
+/// Writes tables: each becomes an element of a PLY file, and its columns keep their names, types and order.
+///
+/// `comments` and `infos` (remarks about the object) stand before them.
+///
+/// ```
+/// use polyhaul::model::{Column, Table, Values};
+/// use polyhaul::{Format, Output, WriteOptions, save_tables};
+///
+/// let column = Column { name: "energy".into(), values: Values::F32(vec![0.5, 2.0].into()), offsets: None };
+/// let table = Table { name: "hit".into(), row_count: 2, columns: vec![column] };
+/// let options = WriteOptions { format: Some(Format::Ply), ..WriteOptions::default() };
+/// let report = save_tables(&[table], &[], &[], Output::Writer(Box::new(Vec::new()), "hits".into()), &options)?;
+/// assert_eq!(report.bytes_out, 83 + 2 * 4);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where a column does not have a row for each of its table's, where integers take more than 32
+/// bits, or where the format is another one than PLY; those of [`save`].
+pub fn save_tables(
+    tables: &[Table],
+    comments: &[String],
+    infos: &[String],
+    output: Output,
+    options: &WriteOptions,
+) -> Result<Report> {
+    save::save_tables(tables, [comments, infos], output, options)
 }
 
 /// Reads a scene and writes it.

@@ -5,7 +5,7 @@
 
 use crate::Loaded;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
-use crate::formats::{Format, mtl, names, obj};
+use crate::formats::{Format, mtl, names, obj, stl};
 use crate::model::{Material, Scene};
 use crate::open::{Opened, Plain};
 use crate::options::{Codec, ReadOptions};
@@ -44,6 +44,8 @@ fn read(plain: &Plain, format: Format, path: Option<&Path>, options: &ReadOption
     plain.note_name(options, &mut report.warnings)?;
     let scene = match format {
         Format::Obj => read_obj(plain, path, options, &mut report),
+        Format::Ply => Err(Error::new(ErrorKind::Unsupported, "PLY is not read yet")),
+        Format::Stl => read_stl(plain, options, &mut report),
     };
     match scene {
         Ok(scene) => Ok(Loaded { scene, report }),
@@ -51,6 +53,15 @@ fn read(plain: &Plain, format: Format, path: Option<&Path>, options: &ReadOption
         Err(error) if error.kind() == ErrorKind::Malformed => Err(plain.changed().unwrap_or(error)),
         Err(error) => Err(error),
     }
+}
+
+fn read_stl(plain: &Plain, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
+    let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options))?;
+    report.threads = found.threads;
+    report.warnings.extend(found.warnings);
+    plain.note_garbage(&mut report.warnings);
+    (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
+    Ok(found.scene)
 }
 
 fn read_obj(plain: &Plain, path: Option<&Path>, options: &ReadOptions, report: &mut Report) -> Result<Scene> {

@@ -1,6 +1,6 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
-pub use crate::model::Axis;
+pub use crate::model::{Axes, Axis};
 pub use polyhaul_bytes::Codec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,6 +24,15 @@ pub struct ReadOptions {
     pub load_materials: bool,
     /// Who is asked for the files that a scene refers to, before the file system is.
     pub resolver: Option<Resolve>,
+    /// How STL is read.
+    pub stl: StlReadOptions,
+}
+
+/// How STL is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StlReadOptions {
+    /// Make positions with the same coordinates one. Otherwise each triangle has three of its own, as in the file.
+    pub weld: bool,
 }
 
 /// A callback that is asked by name for every file that a scene refers to: what it gives is read in place of a file
@@ -126,6 +135,63 @@ pub struct WriteOptions {
     pub durable: bool,
     /// How OBJ is written.
     pub obj: ObjOptions,
+    /// How PLY is written.
+    pub ply: PlyOptions,
+    /// How STL is written.
+    pub stl: StlOptions,
+}
+
+/// What is done to a scene on its way into a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// The axes that the file is to have; `None` (the default) leaves coordinates as they are.
+    pub axes: Option<Axes>,
+    /// Multiplies positions (1).
+    pub global_scale: f32,
+    /// Cut faces into triangles.
+    pub export_triangulated_mesh: bool,
+}
+
+/// How PLY is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlyOptions {
+    /// Axes, scale, triangles.
+    pub placement: Placement,
+    /// How numbers are stored (little-endian).
+    pub encoding: PlyEncoding,
+    /// Digits of floats in text (the fewest that read back as the same number).
+    pub digits: Digits,
+    /// Write uvs, as `s` and `t`.
+    pub export_uv: bool,
+    /// Write normals, as `nx`, `ny` and `nz`.
+    pub export_normals: bool,
+    /// Write vertex colours where there are any, as `red`, `green`, `blue` and, where it is not 1 for all, `alpha`.
+    pub export_colors: bool,
+    /// Write colours as floats from 0 to 1 and not as bytes.
+    pub float_colors: bool,
+}
+
+/// How numbers are stored in a PLY file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlyEncoding {
+    /// As text.
+    Ascii,
+    /// As bytes, the lowest first.
+    #[default]
+    LittleEndian,
+    /// As bytes, the highest first.
+    BigEndian,
+}
+
+/// How STL is written. Faces always become triangles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StlOptions {
+    /// Axes and scale.
+    pub placement: Placement,
+    /// Write text and not 50 bytes per triangle.
+    pub ascii: bool,
+    /// Digits of numbers in text (the fewest that read back as the same number).
+    pub digits: Digits,
 }
 
 /// How numbers become text.
@@ -206,6 +272,7 @@ impl Default for ReadOptions {
             allow_outside: false,
             load_materials: true,
             resolver: None,
+            stl: StlReadOptions::default(),
         }
     }
 }
@@ -239,6 +306,43 @@ impl Default for RunOptions {
             chunk_bytes: None,
             cancel: Cancel::default(),
             progress: None,
+        }
+    }
+}
+
+impl Default for Placement {
+    fn default() -> Self {
+        Placement { axes: None, global_scale: 1.0, export_triangulated_mesh: false }
+    }
+}
+
+impl Default for PlyOptions {
+    fn default() -> Self {
+        PlyOptions {
+            placement: Placement::default(),
+            encoding: PlyEncoding::default(),
+            digits: Digits::Shortest,
+            export_uv: true,
+            export_normals: true,
+            export_colors: true,
+            float_colors: false,
+        }
+    }
+}
+
+impl Default for StlOptions {
+    fn default() -> Self {
+        StlOptions { placement: Placement::default(), ascii: false, digits: Digits::Shortest }
+    }
+}
+
+impl ObjOptions {
+    /// Axes, scale, triangles.
+    pub fn placement(&self) -> Placement {
+        Placement {
+            axes: Some(Axes { forward: self.forward_axis, up: self.up_axis }),
+            global_scale: self.global_scale,
+            export_triangulated_mesh: self.export_triangulated_mesh,
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::Output;
 use crate::error::{Error, ErrorKind, Result, try_push};
-use crate::formats::{Format, mtl, names, obj};
-use crate::model::{Axes, Material, Object, Scene};
+use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
+use crate::model::{Material, Mesh, Object, Scene, Table};
 use crate::ops;
-use crate::options::{Codec, ObjOptions, WriteOptions};
+use crate::options::{Codec, Placement, WriteOptions};
 use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Phase, Report};
+use crate::warnings::Warnings;
 use crate::{check, copy};
 use polyhaul_bytes::{FileOptions, Sink};
 use std::borrow::Cow;
@@ -24,16 +25,55 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let mut report = Report::default();
     let format = format_of(&output, options)?;
     let (scene, looks) = Looks::split(scene);
-    let scene = match changes_model(&scene, &options.obj)? {
-        true => report.phase("prepare", || prepare(scene, options))?,
+    let placement = placement(format, &scene, options);
+    let scene = match changes_model(&scene, &placement)? {
+        true => report.phase("prepare", || prepare(scene, &placement, options))?,
         false => scene,
     };
     let start = Instant::now();
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
+        Format::Ply => write_ply(&scene, looks.materials.len(), &placement, output, options, &mut report)?,
+        Format::Stl => write_stl(&scene, looks.materials.len(), &placement, output, options, &mut report)?,
     }
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)
+}
+
+/// Writes tables, with what stands before them: comments and remarks about the object.
+pub(crate) fn save_tables(
+    tables: &[Table],
+    [comments, infos]: [&[String]; 2],
+    output: Output,
+    options: &WriteOptions,
+) -> Result<Report> {
+    check::tables(tables)?;
+    let format = format_of(&output, options)?;
+    if format != Format::Ply {
+        let error = Error::new(ErrorKind::Usage, "tables are written as PLY only");
+        return Err(error.with_hint("end the name in .ply, or say the format with --to ply"));
+    }
+    let mut report = Report::default();
+    let start = Instant::now();
+    write_to(output, options, &mut report, |writing, _, _| {
+        ply::write_tables(tables, [comments, infos], &options.ply, &options.run, writing)
+    })?;
+    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    Ok(report)
+}
+
+/// What is done to a scene before it is written. Faces that are triangles already need no cutting.
+fn placement(format: Format, scene: &Scene, options: &WriteOptions) -> Placement {
+    let is_cut = |mesh: &Mesh| mesh.faces.offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == 3);
+    let has_polygons = || !scene.meshes.iter().all(is_cut);
+    match format {
+        Format::Obj => options.obj.placement(),
+        Format::Ply => {
+            let wanted = options.ply.placement.export_triangulated_mesh;
+            Placement { export_triangulated_mesh: wanted && has_polygons(), ..options.ply.placement }
+        }
+        Format::Stl => Placement { export_triangulated_mesh: has_polygons(), ..options.stl.placement },
+    }
 }
 
 /// The part of a scene that nothing here changes, so that it is never copied.
@@ -67,7 +107,7 @@ fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
             let message = format!("{}: this name says no format that polyhaul writes", path.display());
             Error::new(ErrorKind::Usage, message)
-                .with_hint("give it the extension .obj, or say the format with --to obj")
+                .with_hint("give it the extension .obj, .ply or .stl, or say the format with --to obj")
         }),
         (None, _) => Ok(Format::Obj),
     }
@@ -75,24 +115,18 @@ fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
 
 /// Whether the options ask for other arrays than the caller's. Those of evaluated objects are turned
 /// while they are written.
-fn changes_model(scene: &Scene, obj: &ObjOptions) -> Result<bool> {
-    let turns = scene.axes != axes_of(obj) || obj.global_scale != 1.0;
+fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
+    let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.global_scale != 1.0;
     let as_read = || Ok::<_, Error>(obj::evaluated_meshes(scene, &scene.objects)?.contains(&false));
-    Ok(obj.export_triangulated_mesh || turns && as_read()?)
-}
-
-/// The axes that the file is to have.
-fn axes_of(obj: &ObjOptions) -> Axes {
-    Axes { forward: obj.forward_axis, up: obj.up_axis }
+    Ok(placement.export_triangulated_mesh || turns && as_read()?)
 }
 
 /// Applies what changes the model before it is written, to a copy where the caller keeps the scene.
-fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, Scene>> {
+fn prepare<'a>(scene: Cow<'a, Scene>, placement: &Placement, options: &WriteOptions) -> Result<Cow<'a, Scene>> {
     let mut scene = match scene {
         Cow::Owned(scene) => scene,
         Cow::Borrowed(scene) => copy::scene(scene)?,
     };
-    let obj = &options.obj;
     // Each mesh of a scene without objects is one.
     if let Cow::Owned(objects) = obj::objects(&scene)? {
         scene.objects = objects;
@@ -104,7 +138,7 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
             object.transform.get_or_insert(ops::UNMOVED);
         }
     }
-    if obj.export_triangulated_mesh {
+    if placement.export_triangulated_mesh {
         ops::triangulate_scene(&mut scene, &options.run)?;
     }
     let mut kept = Vec::new();
@@ -112,7 +146,7 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
         try_push(&mut kept, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
     }
     let axes = scene.axes;
-    ops::transform_axes(&mut scene, axes_of(obj), obj.global_scale, &options.run)?;
+    ops::transform_axes(&mut scene, placement.axes.unwrap_or(axes), placement.global_scale, &options.run)?;
     scene.axes = axes;
     for (number, mesh) in kept {
         scene.meshes[number] = mesh;
@@ -131,6 +165,83 @@ fn compression_of(output: &Output, options: &WriteOptions) -> Option<Compression
     Some(Compression { codec, level: options.compression_level })
 }
 
+/// Where an output's bytes go, and what messages call it.
+fn open(output: Output, options: FileOptions) -> Result<(Sink<'static>, String)> {
+    Ok(match output {
+        Output::Path(path) => {
+            let name = path.display().to_string();
+            (Sink::file(&path, options).map_err(|e| Error::io("creating", &name, e))?, name)
+        }
+        Output::Stdout => {
+            (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
+        }
+        Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
+    })
+}
+
+/// Writes what is one file; `write` gets the name of the output.
+fn write_to(
+    output: Output,
+    options: &WriteOptions,
+    report: &mut Report,
+    write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
+) -> Result<()> {
+    let compression = compression_of(&output, options);
+    let (sink, name) = open(output, FileOptions::default().with_durable(options.durable))?;
+    let mut writing = Writing::new(sink, compression, &options.run)?;
+    write(&mut writing, &name, &mut report.warnings)?;
+    report.threads = writing.threads();
+    let finished = writing.finish()?.finish().map_err(|e| Error::io("writing", &name, e))?;
+    report.bytes_out += finished.counters.bytes;
+    Ok(())
+}
+
+fn write_ply(
+    scene: &Scene,
+    materials: usize,
+    placement: &Placement,
+    output: Output,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<()> {
+    let objects = obj::objects(scene)?;
+    let evaluated = obj::evaluated_meshes(scene, &objects)?;
+    let parts = parts::parts(scene, &objects, &evaluated, placement)?;
+    let (options, run) = (&options, &options.run);
+    write_to(output, options, report, |writing, output, warnings| {
+        let job = ply::Job { scene, parts: &parts, materials, output, options: &options.ply, run };
+        ply::write_scene(&job, writing, warnings)
+    })
+}
+
+fn write_stl(
+    scene: &Scene,
+    materials: usize,
+    placement: &Placement,
+    output: Output,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<()> {
+    let objects = obj::objects(scene)?;
+    let evaluated = obj::evaluated_meshes(scene, &objects)?;
+    let parts = parts::parts(scene, &objects, &evaluated, placement)?;
+    let (options, run) = (&options, &options.run);
+    write_to(output, options, report, |writing, output, warnings| {
+        let job = stl::Job { scene, parts: &parts, materials, output, options: &options.stl, run };
+        stl::write(&job, writing, warnings)
+    })
+}
+
+/// What OBJ has no place for.
+fn note_left_out_of_obj(scene: &Scene, output: &str, report: &mut Report) {
+    let columns = |mesh: &Mesh| (mesh.vertex_columns.len() + mesh.face_columns.len()) as u64;
+    let kinds = [
+        ("left-out-columns", "columns of vertices and faces", scene.meshes.iter().map(columns).sum()),
+        ("left-out-tables", "tables", scene.tables.len() as u64),
+    ];
+    parts::note_left_out("OBJ", kinds, output, &mut report.warnings);
+}
+
 fn write_obj(
     scene: &Scene,
     looks: &Looks<'_>,
@@ -141,16 +252,8 @@ fn write_obj(
     let library = Library::of(scene, looks, &output, options)?;
     let compression = compression_of(&output, options);
     let file_options = FileOptions::default().with_durable(options.durable);
-    let (sink, name) = match output {
-        Output::Path(path) => {
-            let name = path.display().to_string();
-            (Sink::file(&path, file_options).map_err(|e| Error::io("creating", &name, e))?, name)
-        }
-        Output::Stdout => {
-            (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
-        }
-        Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
-    };
+    let (sink, name) = open(output, file_options)?;
+    note_left_out_of_obj(scene, &name, report);
     let failed = |e| Error::io("writing", &name, e);
     let line = library.as_ref().map(|library| library.name.as_str());
     let mut writing = Writing::new(sink, compression, &options.run)?;

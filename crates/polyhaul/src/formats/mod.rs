@@ -1,9 +1,14 @@
 //! The formats that polyhaul reads and writes, and how to tell them apart.
 
+pub(crate) mod frame;
 pub(crate) mod mtl;
 pub(crate) mod names;
 pub(crate) mod obj;
 pub(crate) mod out;
+pub(crate) mod parts;
+pub(crate) mod place;
+pub(crate) mod ply;
+pub(crate) mod stl;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Codec;
@@ -15,6 +20,10 @@ use std::path::Path;
 pub enum Format {
     /// Wavefront OBJ with its material library, MTL.
     Obj,
+    /// PLY, the Stanford polygon format.
+    Ply,
+    /// STL, triangles for printers.
+    Stl,
 }
 
 impl Format {
@@ -26,6 +35,8 @@ impl Format {
         let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
         match Path::new(plain).extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "obj" => Some(Format::Obj),
+            "ply" => Some(Format::Ply),
+            "stl" => Some(Format::Stl),
             _ => None,
         }
     }

@@ -16,6 +16,7 @@ pub use material::{Color, Illumination, MapKind, Material, TextureMap};
 pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
 pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};
 pub use table::{Column, Scalar, Table, Values};
+pub(crate) use table::{map_values, with_values};
 
 /// The index that means "none": a corner without a uv, a face without a group.
 pub const NONE: u32 = u32::MAX;

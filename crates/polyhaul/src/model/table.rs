@@ -114,6 +114,26 @@ macro_rules! with_values {
         }
     };
 }
+pub(crate) use with_values;
+
+/// `$values` with `$body` in place of its `$array`, of the same type.
+macro_rules! map_values {
+    ($values:expr, $array:pat => $body:expr) => {
+        match $values {
+            $crate::model::Values::I8($array) => $crate::model::Values::I8($body),
+            $crate::model::Values::U8($array) => $crate::model::Values::U8($body),
+            $crate::model::Values::I16($array) => $crate::model::Values::I16($body),
+            $crate::model::Values::U16($array) => $crate::model::Values::U16($body),
+            $crate::model::Values::I32($array) => $crate::model::Values::I32($body),
+            $crate::model::Values::U32($array) => $crate::model::Values::U32($body),
+            $crate::model::Values::I64($array) => $crate::model::Values::I64($body),
+            $crate::model::Values::U64($array) => $crate::model::Values::U64($body),
+            $crate::model::Values::F32($array) => $crate::model::Values::F32($body),
+            $crate::model::Values::F64($array) => $crate::model::Values::F64($body),
+        }
+    };
+}
+pub(crate) use map_values;
 
 impl Values {
     /// The type of the numbers.
@@ -152,18 +172,7 @@ impl Values {
     /// # Errors
     /// If there is no memory for it.
     pub fn try_clone(&self) -> Result<Values, TryReserveError> {
-        Ok(match self {
-            Values::I8(array) => Values::I8(array.try_clone()?),
-            Values::U8(array) => Values::U8(array.try_clone()?),
-            Values::I16(array) => Values::I16(array.try_clone()?),
-            Values::U16(array) => Values::U16(array.try_clone()?),
-            Values::I32(array) => Values::I32(array.try_clone()?),
-            Values::U32(array) => Values::U32(array.try_clone()?),
-            Values::I64(array) => Values::I64(array.try_clone()?),
-            Values::U64(array) => Values::U64(array.try_clone()?),
-            Values::F32(array) => Values::F32(array.try_clone()?),
-            Values::F64(array) => Values::F64(array.try_clone()?),
-        })
+        Ok(map_values!(self, array => array.try_clone()?))
     }
 }
 

@@ -21,4 +21,5 @@ pub use domains::index_attributes;
 pub use transform::transform_axes;
 pub(crate) use transform::{UNMOVED, axes_matrix, check_scale};
 pub use triangulate::{TriangleMap, triangulate, triangulate_scene};
+pub(crate) use weld::weld_streams;
 pub use weld::{Welded, weld};

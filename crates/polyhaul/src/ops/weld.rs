@@ -10,7 +10,7 @@
 
 use super::arrays::{as_atomics, check_streams, gather, out_of_range, split, zeroed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Mesh, NONE};
+use crate::model::{Elements, Mesh, NONE};
 use crate::options::{Cancel, RunOptions};
 use crate::pipeline::parallel::{for_each_item, try_for_each_item};
 use std::collections::HashMap;
@@ -82,8 +82,17 @@ pub struct Welded {
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn weld(mesh: &Mesh, options: &RunOptions) -> Result<Welded> {
-    let corners = Corners::new(mesh)?;
-    let cut = Cut::new(corners.count(), mesh.positions.len(), options);
+    check_streams(&mesh.faces)?;
+    let counts = [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len()];
+    let Elements { corner_positions, corner_uvs, corner_normals, .. } = &mesh.faces;
+    weld_streams([corner_positions, corner_uvs, corner_normals], counts, options)
+}
+
+/// As [`weld`], of streams of positions, uvs and normals that need not be a mesh's own: as long as the first, or
+/// empty. `counts` is how far the indices of each may go.
+pub(crate) fn weld_streams(streams: [&[u32]; 3], counts: [usize; 3], options: &RunOptions) -> Result<Welded> {
+    let corners = Corners::new(streams, counts)?;
+    let cut = Cut::new(corners.count(), counts[0], options);
     let mut firsts = zeroed(corners.count(), "corner vertices")?;
     let sorted = Sorted::new(&corners, &cut, &mut firsts)?;
     find_first_corners(&corners, &cut, &sorted, as_atomics(&mut firsts))?;
@@ -139,20 +148,18 @@ impl Welded {
 
 /// The index streams, and how far their indices may go.
 struct Corners<'a> {
-    mesh: &'a Mesh,
+    counts: [usize; 3],
     positions: &'a [u32],
     uvs: &'a [u32],
     normals: &'a [u32],
 }
 
 impl<'a> Corners<'a> {
-    fn new(mesh: &'a Mesh) -> Result<Self> {
-        let faces = &mesh.faces;
-        check_streams(faces)?;
-        if faces.corner_positions.len() >= NONE as usize {
+    fn new([positions, uvs, normals]: [&'a [u32]; 3], counts: [usize; 3]) -> Result<Self> {
+        if positions.len() >= NONE as usize {
             return Err(Error::new(ErrorKind::Limit, "a mesh may hold at most 2^32 - 2 corners"));
         }
-        Ok(Corners { mesh, positions: &faces.corner_positions, uvs: &faces.corner_uvs, normals: &faces.corner_normals })
+        Ok(Corners { counts, positions, uvs, normals })
     }
 
     fn count(&self) -> usize {
@@ -167,12 +174,9 @@ impl<'a> Corners<'a> {
 
     /// Fails at the first corner of a chunk with an index out of range.
     fn check(&self, chunk: std::ops::Range<usize>) -> Result<()> {
-        let streams = [
-            (self.positions, self.mesh.positions.len(), "position"),
-            (self.uvs, self.mesh.uvs.len(), "uv"),
-            (self.normals, self.mesh.normals.len(), "normal"),
-        ];
-        for (stream, count, what) in streams {
+        let streams = [self.positions, self.uvs, self.normals];
+        let named = streams.into_iter().zip(self.counts).zip(["position", "uv", "normal"]);
+        for ((stream, count), what) in named {
             let part = stream.get(chunk.clone()).unwrap_or(&[]);
             // NONE, where it is allowed, becomes 0 and all others one more. No branch: vectorized.
             let shift = u32::from(what != "position");
@@ -241,11 +245,15 @@ impl Sorted {
         let mut ends = zeroed(count.div_ceil(cut.chunk_corners()) * cut.shards, "shard borders")?;
         let chunks = offsets.chunks_mut(cut.chunk_corners()).zip(ends.chunks_mut(cut.shards));
         let chunks = chunks.zip(firsts.chunks_mut(cut.chunk_corners())).enumerate();
-        let recent = || (vec![0; RECENT], Vec::with_capacity(cut.chunk_corners()));
-        try_for_each_item(cut.threads, cut.cancel, chunks, recent, |scratch, (index, ((offsets, ends), firsts))| {
+        let scratch = || (Vec::new(), Vec::new());
+        try_for_each_item(cut.threads, cut.cancel, chunks, scratch, |scratch, (index, ((offsets, ends), firsts))| {
             let chunk = cut.chunk(index, count);
             corners.check(chunk.clone())?;
             let (recent, new) = scratch;
+            recent.try_reserve_exact(RECENT - recent.len())?;
+            recent.resize(RECENT, 0);
+            new.clear();
+            new.try_reserve_exact(cut.chunk_corners())?;
             find_recent(corners, chunk.start, firsts, recent, new);
             sort_chunk(&corners.positions[chunk], new, cut.shard_shift, offsets, ends);
             Ok(())
@@ -312,7 +320,7 @@ fn sort_chunk(positions: &[u32], new: &[u16], shard_shift: u32, sorted: &mut [u1
 fn find_first_corners(corners: &Corners, cut: &Cut, sorted: &Sorted, firsts: &[AtomicU32]) -> Result<()> {
     try_for_each_item(cut.threads, cut.cancel, 0..cut.shards, Shard::default, |seen, shard| {
         let start = shard << cut.shard_shift;
-        let positions = (corners.mesh.positions.len() - start).min(1 << cut.shard_shift);
+        let positions = (corners.counts[0] - start).min(1 << cut.shard_shift);
         seen.clear(positions, sorted.shard_corners(shard, cut))?;
         for corner in sorted.shard(shard, cut) {
             let position = corners.positions[corner] as usize - start;
@@ -464,7 +472,6 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Elements;
 
     /// A generator of numbers that looks random enough.
     fn random(state: &mut u64) -> u64 {

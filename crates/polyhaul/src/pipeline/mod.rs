@@ -1,10 +1,11 @@
 //! The scheduler: chunks, slots, order. The only place in the library with threads.
 //!
 //! [`run`] moves numbered chunks through workers and commits them in order; [`chunk`] cuts text
-//! that is read into chunks at line borders; [`column`] is what many workers fill at once;
-//! [`read`] reads on and says who is at fault where that fails; [`write`] puts pages into a sink, compressed or not;
-//! [`parallel`] is a plain loop for work without order.
+//! that is read into chunks at line borders; [`blocks`] cuts bytes where nobody has to look; [`column`]
+//! is what many workers fill at once; [`read`] reads on and says who is at fault where that fails;
+//! [`write`] puts pages into a sink, compressed or not; [`parallel`] is a plain loop for work without order.
 
+pub(crate) mod blocks;
 pub(crate) mod chunk;
 pub(crate) mod column;
 pub(crate) mod parallel;

@@ -9,8 +9,8 @@ mod nearby;
 
 use super::arrays::{PIECE, check_streams, out_of_range, split, zeroed};
 use super::domains::index_cut_attributes;
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Array, Counts, Elements, Mesh, Scene};
+use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::model::{Array, Column, Counts, Elements, Mesh, Scene, map_values};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::{for_each_item, try_for_each_item};
 use ears::Clipper;
@@ -64,6 +64,55 @@ impl TriangleMap {
             }
         }
         Ok(result.into())
+    }
+
+    /// Gives each triangle the row of its face.
+    fn repeat_rows(&self, columns: &mut Vec<Column>, triangles: usize) -> Result<()> {
+        let mut repeated = Vec::new();
+        for column in columns.iter() {
+            let column = match &column.offsets {
+                None => {
+                    let values = map_values!(&column.values, array => self.per_triangle(array, triangles)?);
+                    Column { name: column.name.clone(), values, offsets: None }
+                }
+                Some(offsets) => self.repeat_lists(column, offsets, triangles)?,
+            };
+            try_push(&mut repeated, column, "columns of faces")?;
+        }
+        *columns = repeated;
+        Ok(())
+    }
+
+    fn repeat_lists(&self, column: &Column, offsets: &[u32], triangles: usize) -> Result<Column> {
+        if offsets.len() != self.face_offsets.len() {
+            let message = format!("the face column `{}` has not one row per face", column.name);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        let rows = || self.face_offsets.windows(2).zip(offsets.windows(2));
+        let times = |face: &[u32]| (face[1] - face[0] - 2) as usize;
+        let (mut ends, mut end) = (Vec::new(), 0);
+        ends.try_reserve_exact(triangles + 1)?;
+        ends.push(0);
+        for (face, row) in rows() {
+            for _ in 0..times(face) {
+                end += u64::from(row[1].saturating_sub(row[0]));
+                ends.push(end as u32);
+            }
+        }
+        if end >= u64::from(u32::MAX) {
+            let message = format!("the lists of the face column `{}` are too long for triangles", column.name);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let values = map_values!(&column.values, array => {
+            let mut all = Vec::new();
+            all.try_reserve_exact(end as usize)?;
+            for (face, row) in rows() {
+                let list = array.get(row[0] as usize..row[1] as usize).unwrap_or_default();
+                (0..times(face)).for_each(|_| all.extend_from_slice(list));
+            }
+            all.into()
+        });
+        Ok(Column { name: column.name.clone(), values, offsets: Some(ends.into()) })
     }
 
     fn remap(&self, counts: &mut Counts) {
@@ -158,6 +207,7 @@ pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap>
         let map = TriangleMap { face_offsets: mesh.faces.offsets.try_clone()?.into_vec()? };
         let (face_materials, face_smooth) =
             (map.per_triangle(&mesh.face_materials, triangles)?, map.per_triangle(&mesh.face_smooth, triangles)?);
+        map.repeat_rows(&mut mesh.face_columns, triangles)?;
         (mesh.face_materials, mesh.face_smooth) = (face_materials, face_smooth);
         let (corner_uvs, corner_normals) = (corner_uvs.into(), corner_normals.into());
         let corner_positions = corner_positions.into();

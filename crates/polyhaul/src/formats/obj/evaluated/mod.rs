@@ -7,12 +7,11 @@
 //! written side by side. A large one is prepared by all threads, then written in pages; it takes 4
 //! bytes of memory per corner for uvs and normals each.
 //!
-//! `frame`: where an object stands. `values`: uvs and normals. `prepare`: numbers and orders.
+//! `formats::frame`: where an object stands. `values`: uvs and normals. `prepare`: numbers and orders.
 //! `smoothing`: smoothing groups. `pages`: which text stands in which page. `faces`: faces and their
 //! state lines.
 
 mod faces;
-mod frame;
 mod pages;
 mod prepare;
 mod smoothing;

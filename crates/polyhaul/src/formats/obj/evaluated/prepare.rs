@@ -1,10 +1,10 @@
 //! What must be known of an object before any of its text can be made: the numbers of its uvs and
 //! normals, the order of its faces, their smoothing groups.
 
-use super::frame::Frame;
 use super::smoothing;
 use super::values::{Attribute, Normals, Numbering, Rounding, normals, number_normals, number_uvs, uvs};
 use crate::error::Result;
+use crate::formats::frame::Frame;
 use crate::formats::obj::writer::Text;
 use crate::model::{Mesh, Object, Scene};
 use crate::ops::dedup::{Dedup, Unique};
@@ -60,7 +60,7 @@ impl<'a> Prepared<'a> {
     ) -> Result<Prepared<'a>> {
         let (Preparing { scene, text, cancel }, options) = (preparing, preparing.text.options);
         let mesh = &scene.meshes[object.mesh];
-        let frame = Frame::new(object, scene.axes, options)?;
+        let frame = Frame::new(object, scene.axes, &options.placement())?;
         let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3] };
         let (mut uvs, mut normals) = (emptied(&mut prepared.numbers.uvs), emptied(&mut prepared.numbers.normals));
         if prepared.uv_values().wants_used() || prepared.normal_values(text).attribute.wants_used() {

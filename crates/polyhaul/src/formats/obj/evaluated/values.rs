@@ -4,8 +4,8 @@
 //! bits, normals by what their digits will be. Zero and minus zero are one value, whose sign is the
 //! first's.
 
-use super::frame::Frame;
 use crate::error::Result;
+use crate::formats::frame::Frame;
 use crate::model::{Domain, Elements, Mesh, NONE};
 use crate::ops::dedup::{BATCH, Dedup, Items, Key, Unique, prefetch};
 use crate::options::{Cancel, Digits};

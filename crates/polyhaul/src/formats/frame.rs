@@ -8,52 +8,53 @@ use crate::error::Result;
 use crate::model::{Axes, Object};
 use crate::ops::dedup::BATCH;
 use crate::ops::{UNMOVED, axes_matrix};
-use crate::options::ObjOptions;
+use crate::options::Placement;
 
 type Matrix = [[f32; 3]; 3];
 
 /// Vectors that are worked on side by side: all x, all y, all z.
-pub(super) type Lanes = [[f32; BATCH]; 3];
+pub(crate) type Lanes = [[f32; BATCH]; 3];
 
 /// An object's transform, the file's axes and the scale in one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     rows: Matrix,
     shift: [f32; 3],
     scale: f32,
     /// The transposed inverse of `rows`.
     normal_rows: Matrix,
     /// Whether the corners of a face must be turned around.
-    pub(super) is_mirrored: bool,
+    pub(crate) is_mirrored: bool,
 }
 
 impl Frame {
-    pub(super) fn new(object: &Object, axes: Axes, options: &ObjOptions) -> Result<Frame> {
-        let turn = axes_matrix(axes, Axes { forward: options.forward_axis, up: options.up_axis })?;
+    /// From `object`, in a scene with these axes, to a file.
+    pub(crate) fn new(object: &Object, axes: Axes, placement: &Placement) -> Result<Frame> {
+        let turn = axes_matrix(axes, placement.axes.unwrap_or(axes))?;
         let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
         let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
         let shift = times(&turn, [x[3], y[3], z[3]]);
         let (normal_rows, determinant) = inverse_transposed(&rows);
-        let scale = options.global_scale;
+        let scale = placement.global_scale;
         Ok(Frame { rows, shift, scale, normal_rows, is_mirrored: determinant < 0.0 })
     }
 
     /// A position of the object in the file.
     #[inline]
-    pub(super) fn position(&self, position: [f32; 3]) -> [f32; 3] {
+    pub(crate) fn position(&self, position: [f32; 3]) -> [f32; 3] {
         let turned = times(&self.rows, position);
         [0, 1, 2].map(|i| (turned[i] + self.shift[i]) * self.scale)
     }
 
     /// Whether no entry that normals meet is larger.
     #[inline]
-    pub(super) fn is_within(&self, limit: f32) -> bool {
+    pub(crate) fn is_within(&self, limit: f32) -> bool {
         self.normal_rows.as_flattened().iter().all(|entry| entry.abs() < limit)
     }
 
     /// Normals of the object in the file, before they are rounded: of unit length or zero.
     #[inline]
-    pub(super) fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut Lanes) {
+    pub(crate) fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut Lanes) {
         let [xs, ys, zs] = lanes;
         for item in 0..BATCH {
             [xs[item], ys[item], zs[item]] = normals[item];
@@ -89,12 +90,13 @@ fn inverse_transposed(rows: &Matrix) -> (Matrix, f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::ObjOptions;
 
     #[test]
     fn normals_are_turned_each_for_itself() {
         let transform = [[2.0, 1.0, 0.0, 5.0], [0.0, -1.0, 0.5, 6.0], [1.0, 0.0, 3.0, 7.0], [0.0, 0.0, 0.0, 1.0]];
         let object = Object { transform: Some(transform), ..Object::default() };
-        let frame = Frame::new(&object, Axes::BLENDER, &ObjOptions::default()).unwrap();
+        let frame = Frame::new(&object, Axes::BLENDER, &ObjOptions::default().placement()).unwrap();
         let odd = [0.0, -0.0, 1.0, -0.3, 1e-20, 3e30, f32::INFINITY, f32::NAN];
         let normals: [[f32; 3]; BATCH] = std::array::from_fn(|i| [odd[i % 8], odd[i / 8], odd[(i + 3) % 7]]);
         let mut lanes = [[0.0; BATCH]; 3];

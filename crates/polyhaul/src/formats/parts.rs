@@ -1,0 +1,119 @@
+//! What a scene is for formats that have no objects: parts of meshes, one after another.
+//!
+//! Objects that are as they were read are sections of a mesh, whose positions come once, with the first of
+//! them. An object out of a program brings its mesh along, wherever it stands in the scene. Nothing is copied.
+
+use super::frame::Frame;
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use crate::model::{Mesh, Object, Scene};
+use crate::ops::{UNMOVED, check_scale};
+use crate::options::Placement;
+use crate::warnings::Warnings;
+use std::ops::Range;
+
+/// Faces and lines of a mesh, and where they stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) mesh: &'a Mesh,
+    /// Which mesh of the scene it is.
+    pub(crate) number: usize,
+    pub(crate) object: &'a Object,
+    /// Where it stands; `None` where that changes nothing.
+    pub(crate) frame: Option<Frame>,
+    pub(crate) faces: Range<usize>,
+    pub(crate) lines: Range<usize>,
+    /// The part that has its positions: itself, or an earlier one.
+    pub(crate) home: usize,
+}
+
+/// The parts of a scene that was prepared for writing; `evaluated` says of each mesh whether its objects have frames.
+pub(crate) fn parts<'a>(
+    scene: &'a Scene,
+    objects: &'a [Object],
+    evaluated: &[bool],
+    placement: &Placement,
+) -> Result<Vec<Part<'a>>> {
+    check_scale(placement.global_scale)?;
+    let mut homes: Vec<Option<usize>> = Vec::new();
+    homes.try_reserve_exact(scene.meshes.len())?;
+    homes.resize(scene.meshes.len(), None);
+    let mut parts = Vec::new();
+    for object in objects {
+        let (Some(mesh), Some(home)) = (scene.meshes.get(object.mesh), homes.get_mut(object.mesh)) else {
+            return Err(wrong(object, "refers to a mesh that the scene does not have"));
+        };
+        let counts = mesh.counts().to_array();
+        let (start, end) = (object.start.to_array(), object.end.to_array());
+        if start.iter().zip(end).zip(counts).any(|((&start, end), count)| start > end || end > count) {
+            return Err(wrong(object, "is a section that its mesh does not have"));
+        }
+        let has_frame = evaluated.get(object.mesh).copied().unwrap_or(false);
+        let home = match has_frame {
+            true => parts.len(),
+            false => *home.get_or_insert(parts.len()),
+        };
+        let part = Part {
+            mesh,
+            number: object.mesh,
+            object,
+            frame: if has_frame { frame(object, scene, placement)? } else { None },
+            faces: object.start.faces as usize..object.end.faces as usize,
+            lines: object.start.lines as usize..object.end.lines as usize,
+            home,
+        };
+        try_push(&mut parts, part, "the plan")?;
+    }
+    Ok(parts)
+}
+
+/// Where an object stands, if that changes anything: what is not moved keeps its bits.
+fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
+    let stays = object.transform.is_none_or(|transform| transform == UNMOVED);
+    if stays && placement.global_scale == 1.0 && placement.axes.is_none_or(|axes| axes == scene.axes) {
+        return Ok(None);
+    }
+    Frame::new(object, scene.axes, placement).map(Some)
+}
+
+fn wrong(object: &Object, what: &str) -> Error {
+    Error::new(ErrorKind::Usage, format!("object `{}` {what}", object.name))
+}
+
+/// Notes in the log what a format has no place for: a code, what it is, and how many there are.
+pub(crate) fn note_left_out(
+    format: &str,
+    kinds: impl IntoIterator<Item = (&'static str, &'static str, u64)>,
+    output: &str,
+    warnings: &mut Warnings,
+) {
+    for (code, what, count) in kinds {
+        let message = format!("{format} has no place for {what}: {count} left out");
+        let place = Place { file: output.into(), ..Place::default() };
+        warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
+    }
+}
+
+/// What neither PLY nor STL has a place for.
+pub(crate) fn homeless(parts: &[Part<'_>], materials: usize) -> [(&'static str, &'static str, u64); 8] {
+    let sum = |count: fn(&Mesh) -> usize| -> u64 { homes(parts).map(|part| count(part.mesh) as u64).sum() };
+    [
+        ("left-out-materials", "materials", materials as u64),
+        ("left-out-groups", "groups of faces", sum(|mesh| mesh.groups.len())),
+        ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
+        ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
+        ("left-out-vertex-groups", "vertex groups", sum(|mesh| mesh.vertex_groups.len())),
+        ("left-out-points", "point elements (their vertices stay)", sum(|mesh| mesh.points.len())),
+        ("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
+        ("left-out-weights", "weights of positions", sum(|mesh| mesh.position_weights.len())),
+    ]
+}
+
+/// How many objects have names.
+pub(crate) fn named(parts: &[Part<'_>]) -> u64 {
+    parts.iter().filter(|part| !part.object.name.is_empty()).count() as u64
+}
+
+/// The parts that have positions of their own.
+pub(crate) fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> {
+    parts.iter().enumerate().filter(|(place, part)| part.home == *place).map(|(_, part)| part)
+}

@@ -1,0 +1,188 @@
+//! Words of STL text to statements: one keyword with what belongs to it, which stands on the same line.
+
+use polyhaul_text::parse::number;
+use std::ops::Range;
+
+/// What a statement says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Word {
+    /// A solid begins; where its name stands in the text.
+    Solid(Range<u32>),
+    /// A triangle begins, with its normal.
+    Facet([f32; 3]),
+    Loop,
+    Vertex([f32; 3]),
+    EndLoop,
+    EndFacet,
+    EndSolid,
+    /// No statement of STL; what was expected at the token.
+    Broken(&'static str),
+}
+
+impl Word {
+    /// Whether what follows does not depend on what came before.
+    pub(super) fn begins_anew(&self) -> bool {
+        matches!(self, Word::Solid(_) | Word::Facet(_) | Word::EndSolid)
+    }
+}
+
+/// A statement, and the token that says where it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Statement {
+    pub(super) word: Word,
+    /// Where the token begins, and how long it is.
+    pub(super) token: (u32, u32),
+}
+
+/// The statements of a text.
+pub(super) struct Statements<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Statements<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Statements { text, at: 0 }
+    }
+
+    fn is_blank(byte: u8) -> bool {
+        matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// The next token on this line; empty where there is none.
+    #[inline]
+    fn token(&mut self) -> &'a [u8] {
+        while self.byte().is_some_and(Self::is_blank) {
+            self.at += 1;
+        }
+        let start = self.at;
+        while self.byte().is_some_and(|byte| byte > b' ' || !Self::is_blank(byte) && !matches!(byte, b'\n' | b'\r')) {
+            self.at += 1;
+        }
+        &self.text[start..self.at]
+    }
+
+    /// Where a token stands.
+    fn span(&self, token: &[u8]) -> (u32, u32) {
+        ((self.at - token.len()) as u32, token.len() as u32)
+    }
+
+    /// The rest of the line, without what is blank around it.
+    fn rest_of_line(&mut self) -> Range<u32> {
+        let start = self.at;
+        let rest = &self.text[start..];
+        let size = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        self.at += size;
+        let line = &rest[..size];
+        let blank = size - line.trim_ascii_start().len();
+        (start + blank) as u32..(start + blank + line.trim_ascii().len()) as u32
+    }
+
+    /// Three numbers, or what is there in place of one.
+    fn numbers(&mut self) -> Result<[f32; 3], (u32, u32)> {
+        let mut values = [0.0; 3];
+        for value in &mut values {
+            let token = self.token();
+            *value = number::f32(token).ok_or_else(|| self.span(token))?;
+        }
+        Ok(values)
+    }
+
+    /// A statement whose numbers follow.
+    fn with_numbers(&mut self, token: (u32, u32), word: fn([f32; 3]) -> Word) -> Statement {
+        match self.numbers() {
+            Ok(values) => Statement { word: word(values), token },
+            Err(token) => self.broken(token, "three numbers"),
+        }
+    }
+
+    fn broken(&mut self, token: (u32, u32), expected: &'static str) -> Statement {
+        self.rest_of_line();
+        Statement { word: Word::Broken(expected), token }
+    }
+
+    /// A word that must follow on the line.
+    fn follows(&mut self, word: &[u8]) -> Result<(), (u32, u32)> {
+        let token = self.token();
+        if token.eq_ignore_ascii_case(word) { Ok(()) } else { Err(self.span(token)) }
+    }
+}
+
+impl Iterator for Statements<'_> {
+    type Item = Statement;
+
+    #[inline]
+    fn next(&mut self) -> Option<Statement> {
+        while self.byte().is_some_and(|byte| Self::is_blank(byte) || matches!(byte, b'\n' | b'\r')) {
+            self.at += 1;
+        }
+        let word = self.token();
+        if word.is_empty() {
+            return None;
+        }
+        let token = self.span(word);
+        let is = |wanted: &[u8]| word.eq_ignore_ascii_case(wanted);
+        Some(if is(b"vertex") {
+            self.with_numbers(token, Word::Vertex)
+        } else if is(b"facet") {
+            match self.follows(b"normal") {
+                Ok(()) => self.with_numbers(token, Word::Facet),
+                Err(token) => self.broken(token, "`normal`"),
+            }
+        } else if is(b"outer") {
+            match self.follows(b"loop") {
+                Ok(()) => Statement { word: Word::Loop, token },
+                Err(token) => self.broken(token, "`loop`"),
+            }
+        } else if is(b"endloop") {
+            Statement { word: Word::EndLoop, token }
+        } else if is(b"endfacet") {
+            Statement { word: Word::EndFacet, token }
+        } else if is(b"solid") {
+            Statement { word: Word::Solid(self.rest_of_line()), token }
+        } else if is(b"endsolid") {
+            self.rest_of_line();
+            Statement { word: Word::EndSolid, token }
+        } else {
+            self.broken(token, "a statement of STL")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Word> {
+        Statements::new(text.as_bytes()).map(|statement| statement.word).collect()
+    }
+
+    #[test]
+    fn case_blanks_and_lines_do_not_matter() {
+        let text =
+            " SOLID  a b \r\n\tFacet NORMAL 0 -1 1e3 outer  loop\n\n vertex\t1 2 NaN endloop ENDFACET\rendsolid a b";
+        let found = words(text);
+        assert_eq!(found[0], Word::Solid(8..11));
+        assert_eq!(found[1..3], [Word::Facet([0.0, -1.0, 1000.0]), Word::Loop]);
+        assert!(matches!(found[3], Word::Vertex([1.0, 2.0, nan]) if nan.is_nan()));
+        assert_eq!(found[4..], [Word::EndLoop, Word::EndFacet, Word::EndSolid]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_found_at_its_token() {
+        let at = |text: &str| Statements::new(text.as_bytes()).next().map(|s| (s.word, s.token)).unwrap();
+        assert_eq!(at("vertex 1 x 3"), (Word::Broken("three numbers"), (9, 1)));
+        assert_eq!(at("vertex 1 2\n3"), (Word::Broken("three numbers"), (10, 0)));
+        assert_eq!(at("facet 0 0 1"), (Word::Broken("`normal`"), (6, 1)));
+        assert_eq!(at(" bogus 1 2"), (Word::Broken("a statement of STL"), (1, 5)));
+        assert_eq!(
+            words("bogus 1 2 3\nendloop\nouter"),
+            [Word::Broken("a statement of STL"), Word::EndLoop, Word::Broken("`loop`")]
+        );
+        assert!(words("").is_empty() && words(" \r\n").is_empty());
+    }
+}

@@ -1,0 +1,70 @@
+//! PLY and STL: no memory for a block is an error, never an abort. A binary of its own, for its allocator.
+
+use polyhaul::options::{PlyEncoding, PlyOptions, RunOptions, StlOptions, StlReadOptions};
+use polyhaul::{Format, Input, ReadOptions, WriteOptions};
+use polyhaul_testkit::alloc::Failing;
+use polyhaul_testkit::corpus;
+use polyhaul_testkit::starve::{Plan, every_allocation, every_allocation_of_writing};
+
+#[global_allocator]
+static ALLOCATOR: Failing = Failing;
+
+fn check(test: &str, threads: usize, to_file: bool, format: Format, is_text: bool) {
+    every_allocation_of_writing(Plan::of(test), to_file, || {
+        let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
+        let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let encoding = if is_text { PlyEncoding::Ascii } else { PlyEncoding::LittleEndian };
+        let ply = PlyOptions { encoding, ..PlyOptions::default() };
+        let stl = StlOptions { ascii: is_text, ..StlOptions::default() };
+        (scene, WriteOptions { format: Some(format), run, ply, stl, ..WriteOptions::default() })
+    });
+}
+
+#[test]
+fn ply_as_bytes() {
+    check("ply_as_bytes", 1, false, Format::Ply, false);
+}
+
+#[test]
+fn ply_as_text_on_two_threads() {
+    check("ply_as_text_on_two_threads", 2, false, Format::Ply, true);
+}
+
+#[test]
+fn ply_into_a_file() {
+    check("ply_into_a_file", 2, true, Format::Ply, false);
+}
+
+#[test]
+fn stl_as_bytes() {
+    check("stl_as_bytes", 2, false, Format::Stl, false);
+}
+
+#[test]
+fn stl_as_text() {
+    check("stl_as_text", 1, true, Format::Stl, true);
+}
+
+/// Reads STL, welded, of a scene that fills several chunks.
+fn check_reading(test: &str, threads: usize, ascii: bool) {
+    every_allocation(Plan::of(test), |folder| {
+        let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
+        let path = folder.join("a.stl");
+        let stl = StlOptions { ascii, ..StlOptions::default() };
+        let options = WriteOptions { stl, ..WriteOptions::default() };
+        polyhaul::save(&scene, polyhaul::Output::Path(path.clone()), &options).unwrap();
+        let run = RunOptions { threads: Some(threads), chunk_bytes: Some(20_000), ..RunOptions::default() };
+        let options = ReadOptions { run, stl: StlReadOptions { weld: true }, ..ReadOptions::default() };
+        (move || polyhaul::load(Input::Path(path.clone()), &options).map(drop), |_| {})
+    });
+}
+
+#[test]
+fn reading_bytes() {
+    check_reading("reading_bytes", 1, false);
+}
+
+#[test]
+fn reading_text_on_two_threads() {
+    check_reading("reading_text_on_two_threads", 2, true);
+}

@@ -1,0 +1,78 @@
+//! What these tests share.
+
+use polyhaul::model::{Column, Elements, Mesh, Scene, Table, Values};
+use polyhaul::options::{Digits, PlyEncoding, PlyOptions};
+use polyhaul::{Format, Output, Report, Result, WriteOptions};
+use polyhaul_testkit::output::Shared;
+
+pub const ENCODINGS: [PlyEncoding; 3] = [PlyEncoding::Ascii, PlyEncoding::LittleEndian, PlyEncoding::BigEndian];
+
+pub fn options(ply: PlyOptions) -> WriteOptions {
+    WriteOptions { format: Some(Format::Ply), ply, ..WriteOptions::default() }
+}
+
+pub fn encoded(encoding: PlyEncoding) -> WriteOptions {
+    options(PlyOptions { encoding, ..PlyOptions::default() })
+}
+
+pub fn fixed(digits: u8) -> WriteOptions {
+    let digits = Digits::Fixed(digits);
+    options(PlyOptions { encoding: PlyEncoding::Ascii, digits, ..PlyOptions::default() })
+}
+
+pub fn write(scene: &Scene, options: &WriteOptions) -> Result<(Vec<u8>, Report)> {
+    let shared = Shared::default();
+    let report = polyhaul::save(scene, Output::Writer(Box::new(shared.clone()), "out".into()), options)?;
+    Ok((shared.take(), report))
+}
+
+pub fn write_tables(tables: &[Table], options: &WriteOptions) -> Result<Vec<u8>> {
+    let shared = Shared::default();
+    let output = Output::Writer(Box::new(shared.clone()), "out".into());
+    polyhaul::save_tables(tables, &["a table".into()], &["from a test".into()], output, options)?;
+    Ok(shared.take())
+}
+
+/// The text without its header, and the header.
+#[track_caller]
+pub fn parts(bytes: &[u8]) -> (String, &[u8]) {
+    let end = b"end_header\n";
+    let at = bytes.windows(end.len()).position(|window| window == end).unwrap() + end.len();
+    (String::from_utf8(bytes[..at].into()).unwrap(), &bytes[at..])
+}
+
+/// The lines of a file in text.
+#[track_caller]
+pub fn text(scene: &Scene, options: &WriteOptions) -> String {
+    String::from_utf8(write(scene, options).unwrap().0).unwrap()
+}
+
+/// A warning's count.
+pub fn count(report: &Report, code: &str) -> u64 {
+    report.warnings.counts().get(code).copied().unwrap_or(0)
+}
+
+pub fn column(name: &str, values: Values) -> Column {
+    Column { name: name.into(), values, offsets: None }
+}
+
+pub fn elements(faces: &[&[u32]]) -> Elements {
+    let mut elements = Elements { offsets: vec![0].into(), ..Elements::default() };
+    let mut corners = Vec::new();
+    for face in faces {
+        corners.extend_from_slice(face);
+        elements.offsets.to_mut().unwrap().push(corners.len() as u32);
+    }
+    elements.corner_positions = corners.into();
+    if faces.is_empty() { Elements::default() } else { elements }
+}
+
+pub fn scene(mesh: Mesh) -> Scene {
+    Scene { meshes: vec![mesh], ..Scene::default() }
+}
+
+/// Four corners of a square.
+pub fn square() -> Mesh {
+    let positions = [[0.0, 0.0, 0.5], [1.0, 0.0, 0.5], [1.0, 1.0, 0.5], [0.0, 1.0, 0.5]];
+    Mesh { positions: positions.into(), ..Mesh::default() }
+}
