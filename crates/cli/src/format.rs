@@ -5,7 +5,7 @@ use polyhaul::{Error, ErrorKind, Format, Result};
 use std::path::Path;
 
 /// Each format with its name, which is its extension too.
-const FORMATS: [(&str, Format); 1] = [("obj", Format::Obj)];
+const FORMATS: [(&str, Format); 2] = [("obj", Format::Obj), ("ply", Format::Ply)];
 
 /// Parses the value of `--from` and `--to`.
 pub fn parser() -> impl TypedValueParser<Value = Format> {
@@ -49,7 +49,9 @@ mod tests {
     fn names_tell_formats() {
         assert_eq!(of_output(Path::new("a/b.OBJ"), None).ok(), Some(Format::Obj));
         assert!(of_output(Path::new("obj"), None).is_err());
-        assert_eq!(Format::of_path(Path::new(&format!("x{}", known()))), Some(Format::Obj));
+        for extension in known().split(", ") {
+            assert!(Format::of_path(Path::new(&format!("x{extension}"))).is_some());
+        }
         assert_eq!(of_output(Path::new("-"), None).ok(), Some(Format::Obj));
         assert_eq!(of_output(Path::new("x.bin"), Some(Format::Obj)).ok(), Some(Format::Obj));
         let error = of_output(Path::new("x.bin"), None).unwrap_err();

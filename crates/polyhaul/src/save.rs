@@ -31,6 +31,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let start = Instant::now();
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
+        Format::Ply => return Err(Error::new(ErrorKind::Unsupported, "PLY is not written yet")),
     }
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)

@@ -4,6 +4,8 @@ pub(crate) mod mtl;
 pub(crate) mod names;
 pub(crate) mod obj;
 pub(crate) mod out;
+pub(crate) mod place;
+pub(crate) mod ply;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Codec;
@@ -15,6 +17,8 @@ use std::path::Path;
 pub enum Format {
     /// Wavefront OBJ with its material library, MTL.
     Obj,
+    /// PLY, ascii or binary.
+    Ply,
 }
 
 impl Format {
@@ -26,12 +30,13 @@ impl Format {
         let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
         match Path::new(plain).extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "obj" => Some(Format::Obj),
+            "ply" => Some(Format::Ply),
             _ => None,
         }
     }
 
     /// The format of a source: by its name where there is a known extension, that of a codec apart; a stream or memory without
-    /// one is taken for OBJ, the only text format there is.
+    /// one is taken for OBJ.
     pub(crate) fn of_source(path: Option<&Path>, name: &str) -> Result<Format> {
         let by_name = path.unwrap_or(Path::new(name));
         let shown = path.map(Path::to_string_lossy);
@@ -42,8 +47,9 @@ impl Format {
             (None, Some(extension)) => {
                 let message =
                     format!("{name}: the extension `{}` names no format that polyhaul reads", extension.display());
-                Err(Error::new(ErrorKind::Usage, message)
-                    .with_hint("say the format with --from obj, or rename the file; .obj is read"))
+                Err(Error::new(ErrorKind::Usage, message).with_hint(
+                    "say the format with --from obj or --from ply, or rename the file; .obj and .ply are read",
+                ))
             }
         }
     }

@@ -5,6 +5,8 @@
 //! finds the borders of its own share of a file, and there is no serial stage. A stream is cut at
 //! the last line that is complete. This module does not know what a line means.
 
+mod head;
+
 use super::read::{Garbage, failed, read_part};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_bytes::Source;

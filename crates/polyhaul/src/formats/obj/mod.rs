@@ -24,7 +24,6 @@ mod elements;
 mod evaluated;
 mod parse;
 mod parsed;
-mod place;
 mod plan;
 mod publish;
 mod reader;
@@ -33,6 +32,8 @@ mod statement;
 mod suspects;
 mod tokens;
 mod writer;
+
+use super::place;
 
 pub(crate) use evaluated::evaluated_meshes;
 pub(crate) use plan::objects;
