@@ -1,8 +1,8 @@
 //! What a scene holds, as a table and as JSON.
 
 use crate::human;
-use polyhaul::inspect::{Contents, Inventory};
-use polyhaul::model::Bounds;
+use polyhaul::inspect::{Contents, Declared, DeclaredProperty, Inventory};
+use polyhaul::model::{Bounds, Scalar};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 
@@ -19,6 +19,34 @@ pub struct Listed<'a> {
     material_names: &'a [String],
     material_libraries: &'a [String],
     texture_files: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header: Option<Header<'a>>,
+}
+
+/// What a PLY file says of itself.
+#[derive(Serialize)]
+struct Header<'a> {
+    format: &'a str,
+    elements: Vec<Element<'a>>,
+    comments: &'a [String],
+    obj_infos: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Element<'a> {
+    name: &'a str,
+    count: u64,
+    properties: Vec<Property<'a>>,
+}
+
+#[derive(Serialize)]
+struct Property<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    scalar: &'static str,
+    /// The type of a list's count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    list: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -37,7 +65,41 @@ impl<'a> Listed<'a> {
             material_names: &inventory.material_names,
             material_libraries: &inventory.material_libraries,
             texture_files: &inventory.texture_files,
+            header: inventory.declared.as_ref().map(Header::new),
         }
+    }
+}
+
+impl<'a> Header<'a> {
+    fn new(declared: &'a Declared) -> Self {
+        let property = |property: &'a DeclaredProperty| Property {
+            name: &property.name,
+            scalar: type_name(property.scalar),
+            list: property.count.map(type_name),
+        };
+        let elements = declared.elements.iter().map(|element| Element {
+            name: &element.name,
+            count: element.count,
+            properties: element.properties.iter().map(property).collect(),
+        });
+        let Declared { format, comments, infos, .. } = declared;
+        Header { format, elements: elements.collect(), comments, obj_infos: infos }
+    }
+}
+
+/// The name of a type in PLY files.
+fn type_name(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::I8 => "char",
+        Scalar::U8 => "uchar",
+        Scalar::I16 => "short",
+        Scalar::U16 => "ushort",
+        Scalar::I32 => "int",
+        Scalar::U32 => "uint",
+        Scalar::I64 => "int64",
+        Scalar::U64 => "uint64",
+        Scalar::F32 => "float",
+        Scalar::F64 => "double",
     }
 }
 
@@ -49,7 +111,7 @@ pub fn counts<S: Serializer>(contents: &Contents, to: S) -> Result<S::Ok, S::Err
 /// The table for people.
 pub fn table(inventory: &Inventory) -> String {
     let c = &inventory.contents;
-    let mut text = String::new();
+    let mut text = inventory.declared.as_ref().map(header_rows).unwrap_or_default();
     let mut row = |name: &str, count: u64, note: String| {
         let note = if note.is_empty() { note } else { format!("  {note}") };
         let _ = writeln!(text, "  {name:<10}{:>14}{note}", human::count(count));
@@ -73,6 +135,24 @@ pub fn table(inventory: &Inventory) -> String {
         row("textures", c.textures, named(&inventory.texture_files));
     }
     text.push_str(&bounds_row(inventory.bounds));
+    text
+}
+
+/// The format, and each element with its properties: those of one type stand together.
+fn header_rows(declared: &Declared) -> String {
+    let mut text = format!("  {:<10}{:>14}  {}\n", "format", "", declared.format);
+    for element in &declared.elements {
+        let runs = element.properties.chunk_by(|a, b| (a.scalar, a.count) == (b.scalar, b.count));
+        let shown = runs.take(NAMES).map(|run| {
+            let kind = match run[0].count {
+                Some(count) => format!("list {} {}", type_name(count), type_name(run[0].scalar)),
+                None => type_name(run[0].scalar).to_owned(),
+            };
+            format!("{kind} {}", human::names(run.iter().map(|property| property.name.as_str()), NAMES))
+        });
+        let (name, properties) = (human::safe(&element.name), shown.collect::<Vec<_>>().join("; "));
+        let _ = writeln!(text, "  {name:<10}{:>14}  {properties}", human::count(element.count));
+    }
     text
 }
 
@@ -117,6 +197,24 @@ mod tests {
         assert_eq!((&value["bounds"]["min"][2], &value["material_names"][0]), (&(-2.0).into(), &"paint".into()));
         let value = serde_json::to_value(Listed::new(&Inventory::default())).unwrap();
         assert!(value["bounds"].is_null());
+    }
+
+    #[test]
+    fn headers_are_shown() {
+        let property = |name: &str, scalar, count| DeclaredProperty { name: name.into(), scalar, count };
+        let properties = vec![
+            property("x", Scalar::F32, None),
+            property("y", Scalar::F32, None),
+            property("tags", Scalar::I16, Some(Scalar::U8)),
+        ];
+        let elements = vec![polyhaul::inspect::DeclaredElement { name: "vertex".into(), count: 3, properties }];
+        let declared = Some(Declared { format: "PLY ascii", elements, ..Declared::default() });
+        let inventory = Inventory { declared, ..inventory() };
+        let lines = table(&inventory);
+        assert!(lines.contains("  format                    PLY ascii\n"), "{lines}");
+        assert!(lines.contains("  vertex                 3  float x, y; list uchar short tags\n"), "{lines}");
+        let value = serde_json::to_value(Listed::new(&inventory)).unwrap();
+        assert_eq!(value["header"]["elements"][0]["properties"][2]["list"], "uchar");
     }
 
     #[test]

@@ -49,9 +49,8 @@ mod tests {
     fn names_tell_formats() {
         assert_eq!(of_output(Path::new("a/b.OBJ"), None).ok(), Some(Format::Obj));
         assert!(of_output(Path::new("obj"), None).is_err());
-        for (name, format) in FORMATS {
-            assert_eq!(Format::of_path(Path::new(&format!("x.{name}"))), Some(format));
-            assert!(known().contains(&format!(".{name}")));
+        for extension in known().split(", ") {
+            assert!(Format::of_path(Path::new(&format!("x{extension}"))).is_some());
         }
         assert_eq!(of_output(Path::new("-"), None).ok(), Some(Format::Obj));
         assert_eq!(of_output(Path::new("x.bin"), Some(Format::Obj)).ok(), Some(Format::Obj));

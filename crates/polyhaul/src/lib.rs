@@ -91,6 +91,19 @@ pub struct Loaded {
     pub report: Report,
 }
 
+/// The tables of a file that was read, and what reading did.
+#[derive(Debug)]
+pub struct LoadedTables {
+    /// A table for each element of the file, in its order.
+    pub tables: Vec<Table>,
+    /// Comments of the file, without what makes them one (`comment` in PLY).
+    pub comments: Vec<String>,
+    /// Remarks about the object (`obj_info` in PLY).
+    pub infos: Vec<String>,
+    /// What reading did; the warnings are here.
+    pub report: Report,
+}
+
 /// Reads a scene from a file with the default options.
 pub fn read(path: impl AsRef<Path>) -> Result<Scene> {
     Ok(load(Input::Path(path.as_ref().into()), &ReadOptions::default())?.scene)
@@ -104,6 +117,23 @@ pub fn write(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
 /// Reads a scene.
 pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
     load::load(&Opened::new(input)?, options)
+}
+
+/// Reads a PLY file as it is: every element as a table, with its columns in the file's order and types. [`load`] reads
+/// the same file as a scene.
+///
+/// ```
+/// use polyhaul::model::Values;
+/// use polyhaul::{Input, ReadOptions, load_tables};
+///
+/// let text = b"ply\nformat ascii 1.0\nelement reading 2\nproperty ushort level\nend_header\n7\n300\n".to_vec();
+/// let loaded = load_tables(Input::Memory(text, "levels.ply".into()), &ReadOptions::default())?;
+/// let level = loaded.tables[0].column("level").unwrap();
+/// assert_eq!(level.values, Values::U16([7, 300].into()));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+pub fn load_tables(input: Input, options: &ReadOptions) -> Result<LoadedTables> {
+    load::load_tables(&Opened::new(input)?, options)
 }
 
 /// Writes a scene.

@@ -3,74 +3,114 @@
 //! A reading never goes back in its source. Who needs to read twice opens the input, keeps it
 //! ([`Opened::kept`]) and loads it twice, as `inspect` does.
 
-use crate::Loaded;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
-use crate::formats::{Format, mtl, names, obj, stl};
+use crate::formats::ply::Header;
+use crate::formats::{Format, mtl, names, obj, ply, stl};
 use crate::model::{Material, Scene};
 use crate::open::{Opened, Plain};
 use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
+use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
 use crate::report::{Phase, Report};
 use crate::resolve::{Found, Resolver};
 use crate::warnings::Warnings;
+use crate::{Loaded, LoadedTables};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Reads the scene of an input.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded> {
-    let start = Instant::now();
+    Ok(load_described(input, options)?.0)
+}
+
+/// Reads the scene of an input; and the header, where its format has one.
+pub(crate) fn load_described(input: &Opened, options: &ReadOptions) -> Result<(Loaded, Option<Header>)> {
     let format = match options.format {
         Some(format) => format,
         None => Format::of_source(input.path(), input.name())?,
     };
+    let ((scene, header), report) = timed(input, options, |plain, report| match format {
+        Format::Obj => Ok((read_obj(plain, input.path(), options, report)?, None)),
+        Format::Ply => {
+            let read = ply::scene(feed(plain), &plain.options(options))?;
+            note_reading(plain, report, read.threads, read.warnings);
+            Ok((read.content, Some(read.header)))
+        }
+        Format::Stl => {
+            let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options))?;
+            note_reading(plain, report, found.threads, found.warnings);
+            Ok((found.scene, None))
+        }
+    })?;
+    Ok((Loaded { scene, report }, header))
+}
+
+/// Reads the tables of an input.
+pub(crate) fn load_tables(input: &Opened, options: &ReadOptions) -> Result<LoadedTables> {
+    let (read, report) = timed(input, options, |plain, report| {
+        let read = ply::tables(feed(plain), &plain.options(options))?;
+        note_reading(plain, report, read.threads, read.warnings);
+        Ok((read.content, read.header))
+    })?;
+    let (tables, Header { comments, infos, .. }) = read;
+    Ok(LoadedTables { tables, comments, infos, report })
+}
+
+/// The plain bytes in order.
+fn feed(plain: &Plain) -> Feed<'static> {
+    Feed::new(plain.source().clone(), plain.garbage().cloned())
+}
+
+/// Opens the plain bytes, has them read, and reports on it.
+fn timed<T>(
+    input: &Opened,
+    options: &ReadOptions,
+    read: impl Fn(&Plain, &mut Report) -> Result<T>,
+) -> Result<(T, Report)> {
+    let start = Instant::now();
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
-    let read = |plain: Plain| read(&plain, format, input.path(), options);
+    let read = |plain: Plain| read_plain(&plain, options, &read);
     let result = match (plain.and_then(read), input.streamed()) {
         // Members that are decoded side by side are whole or not there. What comes before the damage, and whether
         // something in it is wrong too, the stream tells, as it does to who reads from a pipe.
         (Err(error), Some(streamed)) if by_members && is_damage(&error) => read(streamed.plain(options)?),
         (result, _) => result,
     };
-    let mut loaded = result?;
-    loaded.report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
-    Ok(loaded)
+    let (content, mut report) = result?;
+    report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
+    Ok((content, report))
 }
 
-fn read(plain: &Plain, format: Format, path: Option<&Path>, options: &ReadOptions) -> Result<Loaded> {
+fn read_plain<T>(
+    plain: &Plain,
+    options: &ReadOptions,
+    read: impl Fn(&Plain, &mut Report) -> Result<T>,
+) -> Result<(T, Report)> {
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
-    let scene = match format {
-        Format::Obj => read_obj(plain, path, options, &mut report),
-        Format::Ply => Err(Error::new(ErrorKind::Unsupported, "PLY is not read yet")),
-        Format::Stl => read_stl(plain, options, &mut report),
-    };
-    match scene {
-        Ok(scene) => Ok(Loaded { scene, report }),
+    match read(plain, &mut report) {
+        Ok(content) => Ok((content, report)),
         // What somebody writes while it is read need not make sense.
         Err(error) if error.kind() == ErrorKind::Malformed => Err(plain.changed().unwrap_or(error)),
         Err(error) => Err(error),
     }
 }
 
-fn read_stl(plain: &Plain, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
-    let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options))?;
-    report.threads = found.threads;
-    report.warnings.extend(found.warnings);
+/// Notes what reading the source did.
+fn note_reading(plain: &Plain, report: &mut Report, threads: usize, warnings: Warnings) {
+    report.threads = threads;
+    report.warnings.extend(warnings);
     plain.note_garbage(&mut report.warnings);
     (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
-    Ok(found.scene)
 }
 
 fn read_obj(plain: &Plain, path: Option<&Path>, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
     let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
     let found = obj::read(text, &plain.options(options))?;
-    report.threads = found.threads;
-    report.warnings.extend(found.warnings);
-    plain.note_garbage(&mut report.warnings);
-    (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
+    note_reading(plain, report, found.threads, found.warnings);
     let mut scene = found.scene;
     if options.load_materials {
         let resolver = Resolver::beside(path, options);

@@ -73,3 +73,75 @@ fn a_process_that_ends_is_found() {
     let result = std::panic::catch_unwind(|| every_allocation(plan, |_| (work, drop)));
     assert_eq!(result.is_err(), !is_child());
 }
+
+/// A file of all kinds of columns and lists, comments long and short, and flaws.
+fn ply(form: &str) -> Vec<u8> {
+    let (rows, long) = (3000u32, "n".repeat(3000));
+    let mut header = format!("ply\nformat {form} 1.0\ncomment {long}\nobj_info {long}\n");
+    let _ = write!(header, "element vertex {rows}\nproperty float x\nproperty float y\nproperty float z\n");
+    (0..200).for_each(|n| _ = writeln!(header, "comment {n}\nproperty uchar u{n}"));
+    let _ = write!(header, "element face {rows}\nproperty list uchar int vertex_indices\nproperty short s\n");
+    let _ = write!(header, "element {long} 300\nproperty list int uchar a\nproperty list uchar double b\nend_header\n");
+    let mut file = header.into_bytes();
+    let number = |file: &mut Vec<u8>, bytes: &[u8], text: String| match form {
+        "ascii" => file.extend(format!("{text} ").bytes()),
+        _ => file.extend_from_slice(bytes),
+    };
+    let end = |file: &mut Vec<u8>| {
+        if form == "ascii" {
+            file.push(b'\n')
+        }
+    };
+    for row in 0..rows {
+        (0..3).for_each(|_| number(&mut file, &(row as f32).to_le_bytes(), row.to_string()));
+        (0..200).for_each(|n| number(&mut file, &[n], n.to_string()));
+        end(&mut file);
+    }
+    for row in 0..rows {
+        let corners = 3 + u32::from(row > 2000);
+        number(&mut file, &[corners as u8], corners.to_string());
+        let bad = if row % 500 == 0 { rows } else { 0 };
+        (0..corners).for_each(|n| number(&mut file, &(n + bad).to_le_bytes(), (n + bad).to_string()));
+        number(&mut file, &[1, 0], "1".into());
+        end(&mut file);
+    }
+    for _ in 0..300 {
+        number(&mut file, &[2, 0, 0, 0], "2".into());
+        (0..2).for_each(|_| number(&mut file, &[7], "7".into()));
+        number(&mut file, &[1], "1".into());
+        number(&mut file, &1.5f64.to_le_bytes(), "1.5".into());
+        // From the hundredth on, lines are no rows.
+        if file.len() % 3 == 0 {
+            end(&mut file);
+        }
+    }
+    file
+}
+
+fn check_ply(test: &str, form: &'static str) {
+    let next = |number| number + if number < ALL_BELOW { 1 } else { 7 + number / 20 };
+    every_allocation(Plan { next, ..Plan::of(test) }, |folder| {
+        let path = folder.join("x.ply");
+        std::fs::write(&path, ply(form)).unwrap();
+        let mut options = ReadOptions { on_error: polyhaul::options::OnError::Warn, ..ReadOptions::default() };
+        options.run.threads = Some(2);
+        options.run.chunk_bytes = Some(64 << 10);
+        let read = move || {
+            load(Input::Path(path.clone()), &options)?;
+            let stream = std::fs::File::open(&path).unwrap();
+            polyhaul::load_tables(Input::Reader(Box::new(stream), "x.ply".into()), &options).map(drop)
+        };
+        read().unwrap();
+        (read, drop)
+    });
+}
+
+#[test]
+fn ply_of_text() {
+    check_ply("ply_of_text", "ascii");
+}
+
+#[test]
+fn ply_of_bytes() {
+    check_ply("ply_of_bytes", "binary_little_endian");
+}

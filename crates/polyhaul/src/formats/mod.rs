@@ -42,7 +42,7 @@ impl Format {
     }
 
     /// The format of a source: by its name where there is a known extension, that of a codec apart; a stream or memory
-    /// without one is taken for OBJ, the only text format there is.
+    /// without one is taken for OBJ.
     pub(crate) fn of_source(path: Option<&Path>, name: &str) -> Result<Format> {
         let by_name = path.unwrap_or(Path::new(name));
         let shown = path.map(Path::to_string_lossy);
@@ -53,8 +53,9 @@ impl Format {
             (None, Some(extension)) => {
                 let message =
                     format!("{name}: the extension `{}` names no format that polyhaul reads", extension.display());
-                Err(Error::new(ErrorKind::Usage, message)
-                    .with_hint("say the format with --from obj, or rename the file; .obj is read"))
+                Err(Error::new(ErrorKind::Usage, message).with_hint(
+                    "say the format with --from obj or --from ply, or rename the file; .obj and .ply are read",
+                ))
             }
         }
     }

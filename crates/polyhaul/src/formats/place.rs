@@ -1,4 +1,4 @@
-//! From offsets in a chunk's text to places in the file.
+//! From offsets in a chunk's text to places in the file: lines, columns, and the line itself.
 
 use crate::error::{Excerpt, Place};
 use std::sync::Arc;

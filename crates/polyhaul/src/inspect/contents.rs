@@ -2,6 +2,7 @@
 //!
 //! The scene is only looked at. Names are copied, so that an [`Inventory`] outlives its scene.
 
+use super::Declared;
 use crate::error::{Result, try_push, try_string};
 use crate::model::{Bounds, Scene};
 
@@ -86,6 +87,8 @@ pub struct Inventory {
     pub material_libraries: Vec<String>,
     /// The files that texture maps name, as they name them: sorted, each once.
     pub texture_files: Vec<String>,
+    /// What the file says of itself, where its format has a header.
+    pub declared: Option<Declared>,
 }
 
 impl Contents {
@@ -131,6 +134,7 @@ impl Inventory {
             material_names: copies(scene.materials.iter().map(|material| material.name.as_str()))?,
             material_libraries: copies(scene.material_libraries.iter().map(String::as_str))?,
             texture_files: copies(texture_files(scene)?.into_iter())?,
+            declared: None,
         })
     }
 

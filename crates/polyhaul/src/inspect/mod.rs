@@ -2,17 +2,21 @@
 //!
 //! [`info`] counts what is inside of an input; [`validate`] reads it to its end, collects every complaint and tells
 //! whether a plain read would stop. Nothing is repaired, changed or printed: the command renders what is found here.
-//! Counting is in `contents`, what validating looks at beyond reading in `faces` and `textures`.
+//! Counting is in `contents`, what a file says of itself in `declared`, what validating looks at beyond reading in `faces` and `textures`.
 
 mod contents;
+mod declared;
 mod faces;
 mod textures;
 mod validate;
 
 pub use contents::{Contents, Inventory};
+pub use declared::{Declared, DeclaredElement, DeclaredProperty};
 pub use validate::{Validation, validate};
 
-use crate::{Input, Loaded, ReadOptions, Report, Result, load};
+use crate::load::load_described;
+use crate::open::Opened;
+use crate::{Input, Loaded, ReadOptions, Report, Result};
 
 /// Reads a scene and tells what it holds, and what reading did.
 ///
@@ -34,6 +38,7 @@ use crate::{Input, Loaded, ReadOptions, Report, Result, load};
 /// # Errors
 /// Those of [`crate::load`].
 pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
-    let Loaded { scene, report } = load(input, options)?;
-    Ok((Inventory::of(&scene)?, report))
+    let (Loaded { mut scene, report }, header) = load_described(&Opened::new(input)?, options)?;
+    let declared = header.map(|header| Declared::of(header, &mut scene)).transpose()?;
+    Ok((Inventory { declared, ..Inventory::of(&scene)? }, report))
 }

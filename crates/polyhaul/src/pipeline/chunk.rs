@@ -6,6 +6,8 @@
 //! (members of compressed data), the shares are these, since whoever reads a piece decodes it. A stream is
 //! cut at the last line that is complete. This module does not know what a line means.
 
+mod head;
+
 use super::read::{Garbage, failed, read_part};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_bytes::Source;

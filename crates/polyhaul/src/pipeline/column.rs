@@ -4,6 +4,8 @@
 //! an array is never copied into place twice: workers copy from their chunk, which is still in the
 //! cache, to the final place. Large arrays ask for huge pages where the system offers them.
 
+pub(crate) mod pin;
+
 use crate::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};

@@ -15,7 +15,8 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let files = samples("obj", extension).into_iter();
+    let folder = if extension == "ply" { "ply" } else { "obj" };
+    let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     small.map(|file| file.bytes()).collect()
 }
@@ -91,6 +92,11 @@ fn obj() {
 #[test]
 fn mtl() {
     run(fuzz::mtl, shaken(seeds("mtl"), 2500));
+}
+
+#[test]
+fn ply() {
+    run(fuzz::ply, shaken(seeds("ply"), 4000));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! [`number`] takes one token at a time and any notation. [`rows`] takes runs of lines of the same
 //! plain shape through the index of [`crate::scan`], many numbers at once, and stops at the first
-//! line that is not plain: the caller then reads that line with [`number`] and goes on.
+//! line that is not plain: the caller then reads that line with [`number`] and goes on. [`tokens`] does the same for
+//! lines without keywords.
 
 mod faces;
 #[cfg(target_arch = "x86_64")]
@@ -10,6 +11,7 @@ mod lanes;
 pub mod number;
 pub mod rows;
 mod swar;
+pub mod tokens;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -66,6 +66,20 @@ pub(super) fn index(padded: &[u8], end: usize) -> Option<u32> {
     plain.then_some(value as u32)
 }
 
+/// An integer of 1 to 8 digits, with or without a minus before them, that ends at `end`.
+#[inline(always)]
+pub(super) fn integer(padded: &[u8], end: usize) -> Option<i32> {
+    let Digits { value, count, before } = eight(padded, end)?;
+    let minus = before == b'-';
+    let before = if minus { *padded.get(end.wrapping_sub(count + 2))? } else { before };
+    if count == 0 || !is_space(before) {
+        return None;
+    }
+    // Below 10^8.
+    let size = value as i32;
+    Some(if minus { -size } else { size })
+}
+
 /// A float of up to [`FLOAT_SIZE`] characters and a minus that ends at `end`.
 #[inline(always)]
 pub(super) fn float(padded: &[u8], end: usize) -> Option<f32> {

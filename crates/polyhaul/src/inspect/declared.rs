@@ -1,0 +1,60 @@
+//! What a file says of itself before its rows: the header of a PLY file.
+//!
+//! Nothing here is counted or checked; reading did that.
+
+use crate::error::{Result, try_push};
+use crate::formats::ply;
+use crate::model::{Scalar, Scene};
+
+/// The header of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Declared {
+    /// The format: `PLY ascii`, `PLY binary little endian` or `PLY binary big endian`.
+    pub format: &'static str,
+    /// The elements, in the file's order.
+    pub elements: Vec<DeclaredElement>,
+    /// The comments, in the file's order.
+    pub comments: Vec<String>,
+    /// The remarks about the object, in the file's order.
+    pub infos: Vec<String>,
+}
+
+/// A kind of rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeclaredElement {
+    /// The name.
+    pub name: String,
+    /// How many rows there are.
+    pub count: u64,
+    /// The properties of a row, in the file's order.
+    pub properties: Vec<DeclaredProperty>,
+}
+
+/// A number of a row, or a list of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeclaredProperty {
+    /// The name.
+    pub name: String,
+    /// The type of the number, or of those of the list.
+    pub scalar: Scalar,
+    /// The type of the count before a list; `None` for a number.
+    pub count: Option<Scalar>,
+}
+
+impl Declared {
+    /// What a header says, together with what the scene that was read of the file has from it.
+    pub(super) fn of(header: ply::Header, scene: &mut Scene) -> Result<Declared> {
+        let mut elements = Vec::new();
+        for element in header.elements {
+            let mut properties = Vec::new();
+            for property in element.properties {
+                let ply::Property { name, item, count, .. } = property;
+                try_push(&mut properties, DeclaredProperty { name, scalar: item, count }, "names")?;
+            }
+            try_push(&mut elements, DeclaredElement { name: element.name, count: element.count, properties }, "names")?;
+        }
+        let (comments, infos) = (std::mem::take(&mut scene.comments), std::mem::take(&mut scene.infos));
+        let encoding = header.encoding;
+        Ok(Declared { format: encoding.title(), elements, comments, infos })
+    }
+}
