@@ -97,10 +97,12 @@ impl Read {
                 referenced_file_bytes,
                 decompressed_bytes,
                 decompressed_ratio,
+                ..Limits::default()
             },
             allow_outside: self.allow_outside,
             load_materials: self.load_materials,
             resolver: None,
+            ..ReadOptions::default()
         })
     }
 }
@@ -115,6 +117,7 @@ impl Write {
             compression_level: self.level,
             durable: self.durable,
             obj: self.obj.options()?,
+            ..WriteOptions::default()
         })
     }
 }

@@ -10,8 +10,13 @@ use std::process::{Command, ExitCode};
 
 /// Each target, and the folder of test data that seeds it. The target's words are in
 /// `fuzz/dictionaries`.
-const TARGETS: &[(&str, &str)] =
-    &[("obj", "testdata/obj"), ("mtl", "testdata/obj"), ("numbers", "testdata/obj"), ("packed", "testdata")];
+const TARGETS: &[(&str, &str)] = &[
+    ("obj", "testdata/obj"),
+    ("mtl", "testdata/obj"),
+    ("numbers", "testdata/obj"),
+    ("packed", "testdata"),
+    ("table", "testdata/table"),
+];
 
 /// Longer inputs only slow the search down; the largest seeds have megabytes.
 const LARGEST_INPUT_BYTES: usize = 65_536;

@@ -54,6 +54,7 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
         compression_level,
         durable: args.durable,
         obj: args.obj.options()?,
+        ..WriteOptions::default()
     })
 }
 

@@ -42,6 +42,7 @@ mod pipeline;
 pub mod report;
 mod resolve;
 mod save;
+mod tables_face;
 pub mod warnings;
 
 pub use error::{Error, ErrorKind, Result};
@@ -49,7 +50,7 @@ pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
 pub use report::Report;
 
-use model::Scene;
+use model::{Scene, Table};
 use open::Opened;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -91,6 +92,36 @@ pub struct Loaded {
     pub report: Report,
 }
 
+/// The tables of a file that was read, and what reading did.
+#[derive(Debug)]
+pub struct LoadedTables {
+    /// A table for each element of the file, in its order.
+    pub tables: Vec<Table>,
+    /// Comments of the file, without what makes them one (`comment` in PLY).
+    pub comments: Vec<String>,
+    /// Remarks about the object (`obj_info` in PLY).
+    pub infos: Vec<String>,
+    /// What reading did; the warnings are here.
+    pub report: Report,
+}
+
+/// The text of a table as one array, and what reading did.
+#[derive(Debug)]
+pub struct LoadedArray {
+    /// The numbers, row by row.
+    pub values: model::Values,
+    /// How many rows there are.
+    pub row_count: usize,
+    /// How many numbers a row has.
+    pub column_count: usize,
+    /// A name for each column; empty where the file gave none.
+    pub names: Vec<String>,
+    /// Comments before the first row.
+    pub comments: Vec<String>,
+    /// What reading did; the warnings are here.
+    pub report: Report,
+}
+
 /// Reads a scene from a file with the default options.
 pub fn read(path: impl AsRef<Path>) -> Result<Scene> {
     Ok(load(Input::Path(path.as_ref().into()), &ReadOptions::default())?.scene)
@@ -116,4 +147,44 @@ pub fn convert(input: Input, output: Output, read: &ReadOptions, write: &WriteOp
     let Loaded { scene, mut report } = load(input, read)?;
     report.extend(save::save(Cow::Owned(scene), output, write)?);
     Ok(report)
+}
+
+/// Reads tables of numbers: the one of a csv, tsv, txt, xyz, pts or npy file. [`ReadOptions::table`] says how.
+///
+/// ```
+/// use polyhaul::model::Values;
+/// use polyhaul::{Input, ReadOptions, load_tables};
+///
+/// let text = b"level,height\n7,0.5\n300,-2\n".to_vec();
+/// let loaded = load_tables(Input::Memory(text, "levels.csv".into()), &ReadOptions::default())?;
+/// assert_eq!(loaded.tables[0].column("level").unwrap().values, Values::I64([7, 300].into()));
+/// assert_eq!(loaded.tables[0].column("height").unwrap().values, Values::F64([0.5, -2.0].into()));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+pub fn load_tables(input: Input, options: &ReadOptions) -> Result<LoadedTables> {
+    tables_face::load_tables(input, options)
+}
+
+/// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the columns are asked to have several types; those of [`load_tables`].
+pub fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
+    tables_face::load_array(input, options)
+}
+
+/// Writes tables of numbers: one to a csv, tsv, txt, xyz, pts or npy file. [`WriteOptions::table`] says how.
+///
+/// `comments` stand before the rows, where the format has such; `infos` have no place in these formats.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the format does not hold such tables; those of [`save`].
+pub fn save_tables(
+    tables: &[Table],
+    comments: &[String],
+    infos: &[String],
+    output: Output,
+    options: &WriteOptions,
+) -> Result<Report> {
+    tables_face::save_tables(tables, [comments, infos], output, options)
 }

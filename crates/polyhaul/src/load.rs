@@ -13,6 +13,7 @@ use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::read::is_damage;
 use crate::report::{Phase, Report};
 use crate::resolve::{Found, Resolver};
+use crate::tables_face;
 use crate::warnings::Warnings;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,46 +21,65 @@ use std::time::Instant;
 
 /// Reads the scene of an input.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded> {
-    let start = Instant::now();
     let format = match options.format {
         Some(format) => format,
         None => Format::of_source(input.path(), input.name())?,
     };
+    let (scene, report) = timed(input, options, |plain, report| match format {
+        Format::Obj => read_obj(plain, input.path(), options, report),
+        format => tables_face::read_scene(plain, format, options, report),
+    })?;
+    Ok(Loaded { scene, report })
+}
+
+/// Opens the plain bytes, has them read, and reports on it.
+pub(crate) fn timed<T>(
+    input: &Opened,
+    options: &ReadOptions,
+    read: impl Fn(&Plain, &mut Report) -> Result<T>,
+) -> Result<(T, Report)> {
+    let start = Instant::now();
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
-    let read = |plain: Plain| read(&plain, format, input.path(), options);
+    let read = |plain: Plain| read_plain(&plain, options, &read);
     let result = match (plain.and_then(read), input.streamed()) {
         // Members that are decoded side by side are whole or not there. What comes before the damage, and whether
         // something in it is wrong too, the stream tells, as it does to who reads from a pipe.
         (Err(error), Some(streamed)) if by_members && is_damage(&error) => read(streamed.plain(options)?),
         (result, _) => result,
     };
-    let mut loaded = result?;
-    loaded.report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
-    Ok(loaded)
+    let (content, mut report) = result?;
+    report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
+    Ok((content, report))
 }
 
-fn read(plain: &Plain, format: Format, path: Option<&Path>, options: &ReadOptions) -> Result<Loaded> {
+fn read_plain<T>(
+    plain: &Plain,
+    options: &ReadOptions,
+    read: impl Fn(&Plain, &mut Report) -> Result<T>,
+) -> Result<(T, Report)> {
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
-    let scene = match format {
-        Format::Obj => read_obj(plain, path, options, &mut report),
-    };
-    match scene {
-        Ok(scene) => Ok(Loaded { scene, report }),
+    match read(plain, &mut report) {
+        Ok(content) => Ok((content, report)),
         // What somebody writes while it is read need not make sense.
         Err(error) if error.kind() == ErrorKind::Malformed => Err(plain.changed().unwrap_or(error)),
         Err(error) => Err(error),
     }
 }
 
+/// Notes what reading the source did.
+pub(crate) fn note_reading(plain: &Plain, report: &mut Report, threads: usize, warnings: Warnings) {
+    report.threads = threads;
+    report.warnings.extend(warnings);
+    plain.note_garbage(&mut report.warnings);
+    (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
+}
+
 fn read_obj(plain: &Plain, path: Option<&Path>, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
     let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
     let found = obj::read(text, &plain.options(options))?;
-    report.threads = found.threads;
-    report.warnings.extend(found.warnings);
-    plain.note_garbage(&mut report.warnings);
-    (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
+    note_reading(plain, report, found.threads, found.warnings);
     let mut scene = found.scene;
     if options.load_materials {
         let resolver = Resolver::beside(path, options);

@@ -1,9 +1,12 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
+mod table;
+
 pub use crate::model::Axis;
 pub use polyhaul_bytes::Codec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+pub use table::{ColumnName, Delimiter, Header, Missing, TableOptions, TableStyle, Types};
 
 /// How to read.
 #[derive(Clone, Debug)]
@@ -24,6 +27,8 @@ pub struct ReadOptions {
     pub load_materials: bool,
     /// Who is asked for the files that a scene refers to, before the file system is.
     pub resolver: Option<Resolve>,
+    /// How tables of numbers are read.
+    pub table: TableOptions,
 }
 
 /// A callback that is asked by name for every file that a scene refers to: what it gives is read in place of a file
@@ -74,6 +79,8 @@ pub struct Limits {
     pub name_bytes: u64,
     /// The most elements of each kind (default 2^32 - 2, which the index type sets).
     pub elements: u64,
+    /// The most columns of a table (default 100,000).
+    pub columns: u64,
     /// The most files that one scene may refer to (default 10,000).
     pub files: u64,
     /// The largest file that a scene refers to, in bytes, plain where it is compressed (default 64 MiB).
@@ -126,6 +133,8 @@ pub struct WriteOptions {
     pub durable: bool,
     /// How OBJ is written.
     pub obj: ObjOptions,
+    /// How tables of numbers are written.
+    pub table: TableStyle,
 }
 
 /// How numbers become text.
@@ -206,6 +215,7 @@ impl Default for ReadOptions {
             allow_outside: false,
             load_materials: true,
             resolver: None,
+            table: TableOptions::default(),
         }
     }
 }
@@ -223,6 +233,7 @@ impl Default for Limits {
             line_bytes: 256 << 20,
             name_bytes: 64 << 10,
             elements: u64::from(u32::MAX) - 1,
+            columns: 100_000,
             files: 10_000,
             referenced_file_bytes: 64 << 20,
             decompressed_bytes: u64::MAX,

@@ -8,7 +8,8 @@ use crate::ops;
 use crate::options::{Codec, ObjOptions, WriteOptions};
 use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Phase, Report};
-use crate::{check, copy};
+use crate::warnings::Warnings;
+use crate::{check, copy, tables_face};
 use polyhaul_bytes::{FileOptions, Sink};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,9 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     }
     let mut report = Report::default();
     let format = format_of(&output, options)?;
+    if format.is_table() {
+        return tables_face::save_scene(&scene, format, output, options);
+    }
     let (scene, looks) = Looks::split(scene);
     let scene = match changes_model(&scene, &options.obj)? {
         true => report.phase("prepare", || prepare(scene, options))?,
@@ -31,6 +35,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let start = Instant::now();
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
+        _ => return Err(Error::new(ErrorKind::Internal, "this format was written before")),
     }
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)
@@ -61,7 +66,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
+pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
     match (options.format, output) {
         (Some(format), _) => Ok(format),
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
@@ -131,6 +136,37 @@ fn compression_of(output: &Output, options: &WriteOptions) -> Option<Compression
     Some(Compression { codec, level: options.compression_level })
 }
 
+/// Where an output's bytes go, and what messages call it.
+fn open(output: Output, options: FileOptions) -> Result<(Sink<'static>, String)> {
+    Ok(match output {
+        Output::Path(path) => {
+            let name = path.display().to_string();
+            (Sink::file(&path, options).map_err(|e| Error::io("creating", &name, e))?, name)
+        }
+        Output::Stdout => {
+            (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
+        }
+        Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
+    })
+}
+
+/// Writes what is one file; `write` gets the name of the output.
+pub(crate) fn write_to(
+    output: Output,
+    options: &WriteOptions,
+    report: &mut Report,
+    write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
+) -> Result<()> {
+    let compression = compression_of(&output, options);
+    let (sink, name) = open(output, FileOptions::default().with_durable(options.durable))?;
+    let mut writing = Writing::new(sink, compression, &options.run)?;
+    write(&mut writing, &name, &mut report.warnings)?;
+    report.threads = writing.threads();
+    let finished = writing.finish()?.finish().map_err(|e| Error::io("writing", &name, e))?;
+    report.bytes_out += finished.counters.bytes;
+    Ok(())
+}
+
 fn write_obj(
     scene: &Scene,
     looks: &Looks<'_>,
@@ -141,16 +177,7 @@ fn write_obj(
     let library = Library::of(scene, looks, &output, options)?;
     let compression = compression_of(&output, options);
     let file_options = FileOptions::default().with_durable(options.durable);
-    let (sink, name) = match output {
-        Output::Path(path) => {
-            let name = path.display().to_string();
-            (Sink::file(&path, file_options).map_err(|e| Error::io("creating", &name, e))?, name)
-        }
-        Output::Stdout => {
-            (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
-        }
-        Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
-    };
+    let (sink, name) = open(output, file_options)?;
     let failed = |e| Error::io("writing", &name, e);
     let line = library.as_ref().map(|library| library.name.as_str());
     let mut writing = Writing::new(sink, compression, &options.run)?;

@@ -4,6 +4,8 @@ pub(crate) mod mtl;
 pub(crate) mod names;
 pub(crate) mod obj;
 pub(crate) mod out;
+pub(crate) mod place;
+pub(crate) mod table;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Codec;
@@ -15,6 +17,18 @@ use std::path::Path;
 pub enum Format {
     /// Wavefront OBJ with its material library, MTL.
     Obj,
+    /// Numbers parted by commas.
+    Csv,
+    /// Numbers parted by tabs.
+    Tsv,
+    /// Numbers parted by blanks, or as the first rows tell.
+    Txt,
+    /// Points as lines of `x y z` and more.
+    Xyz,
+    /// Points as lines of `x y z`, intensity and colour, behind a line with their count.
+    Pts,
+    /// An array of numpy.
+    Npy,
 }
 
 impl Format {
@@ -26,8 +40,20 @@ impl Format {
         let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
         match Path::new(plain).extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "obj" => Some(Format::Obj),
+            "csv" => Some(Format::Csv),
+            "tsv" => Some(Format::Tsv),
+            "txt" => Some(Format::Txt),
+            "xyz" => Some(Format::Xyz),
+            "pts" => Some(Format::Pts),
+            "npy" => Some(Format::Npy),
             _ => None,
         }
+    }
+
+    /// Whether it holds a table and nothing else.
+    pub(crate) fn is_table(self) -> bool {
+        use Format::{Csv, Npy, Pts, Tsv, Txt, Xyz};
+        matches!(self, Csv | Npy | Pts | Tsv | Txt | Xyz)
     }
 
     /// The format of a source: by its name where there is a known extension, that of a codec apart; a stream or memory without

@@ -2,8 +2,9 @@
 //!
 //! [`run`] moves numbered chunks through workers and commits them in order; [`chunk`] cuts text
 //! that is read into chunks at line borders; [`column`] is what many workers fill at once;
-//! [`read`] reads on and says who is at fault where that fails; [`write`] puts pages into a sink, compressed or not; [`parallel`] is a plain loop for work without order.
+//! [`bytes`] gives bytes by their place; [`read`] reads on and says who is at fault where that fails; [`write`] puts pages into a sink, compressed or not; [`parallel`] is a plain loop for work without order.
 
+pub(crate) mod bytes;
 pub(crate) mod chunk;
 pub(crate) mod column;
 pub(crate) mod parallel;

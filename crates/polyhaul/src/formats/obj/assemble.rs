@@ -5,10 +5,10 @@
 
 use super::curves::CurveBuilder;
 use super::parsed::{Event, EventKind};
-use super::place::Placer;
 use super::reader::Reference;
 use crate::error::{Diagnostic, Error, Place, Result, try_push, try_string};
 use crate::formats::names;
+use crate::formats::place::Placer;
 use crate::model::{Counts, Material, Mesh, NONE, Object, ObjectKind, Run};
 use crate::options::{Limits, ReadOptions};
 use crate::warnings::Warnings;

@@ -24,7 +24,6 @@ mod elements;
 mod evaluated;
 mod parse;
 mod parsed;
-mod place;
 mod plan;
 mod publish;
 mod reader;

@@ -7,10 +7,10 @@
 use super::assemble::{Assembler, Sections};
 use super::parse::{ChunkText, Parser};
 use super::parsed::{Complaint, Parsed, Stream, Weight};
-use super::place::{Placer, excerpt};
 use super::publish::{Columns, Places};
 use super::suspects::{self, Suspects};
 use crate::error::{Diagnostic, ErrorKind, Excerpt, Place, Result, try_push, try_string};
+use crate::formats::place::{Placer, excerpt};
 use crate::model::{Axes, Counts, Mesh, NONE, Scene};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};

@@ -2,9 +2,9 @@
 
 use super::parse::ChunkText;
 use super::parsed::{Complaint, ElementKind, EventKind, Parsed, Relative, Segment, Stream, Weight};
-use super::place::excerpt;
 use super::tokens::{Line, Token, Tokens, unescaped};
 use crate::error::{Result, try_push};
+use crate::formats::place::excerpt;
 use crate::model::Counts;
 use crate::options::ReadOptions;
 use polyhaul_text::parse::number::{self, IntegerError};

@@ -4,10 +4,10 @@
 //! is looked through, once and in order, while its text is still there; what is found waits here.
 
 use super::parsed::{Corners, ElementKind, Segment, Stream};
-use super::place::Placer;
 use super::reader::Slot;
 use super::tokens::{Line, Tokens};
 use crate::error::{Diagnostic, Error, Excerpt, Place, Result, try_push};
+use crate::formats::place::Placer;
 use crate::model::Counts;
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;

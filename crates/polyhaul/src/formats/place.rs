@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Finds places in a chunk's text. Asking in the order of the text keeps it linear: lines are
 /// counted from the last place on.
-pub(super) struct Placer<'a> {
+pub(crate) struct Placer<'a> {
     text: &'a [u8],
     file: &'a Arc<str>,
     /// Where the text lies in the file.
@@ -19,12 +19,12 @@ pub(super) struct Placer<'a> {
 
 impl<'a> Placer<'a> {
     /// For a text that lies at `offset` of the file, with `lines` line ends before it.
-    pub(super) fn new(text: &'a [u8], offset: u64, lines: u64, file: &'a Arc<str>) -> Self {
+    pub(crate) fn new(text: &'a [u8], offset: u64, lines: u64, file: &'a Arc<str>) -> Self {
         Placer { text, file, offset, at: 0, lines, line_start: 0 }
     }
 
     /// The place of an offset in the text.
-    pub(super) fn place(&mut self, offset: u32) -> Place {
+    pub(crate) fn place(&mut self, offset: u32) -> Place {
         let to = (offset as usize).min(self.text.len());
         if to < self.at {
             // The tokens of one statement may be asked for out of order; it never lies far back.
@@ -46,7 +46,7 @@ impl<'a> Placer<'a> {
     }
 
     /// The line around a token.
-    pub(super) fn excerpt(&self, token: (u32, u32)) -> Excerpt {
+    pub(crate) fn excerpt(&self, token: (u32, u32)) -> Excerpt {
         excerpt(self.text, token)
     }
 }
@@ -60,7 +60,7 @@ fn line_start(text: &[u8], offset: usize) -> usize {
 const EXCERPT_REACH: usize = 256;
 
 /// The physical line around `token` in `text`, or the part of it near the token.
-pub(super) fn excerpt(text: &[u8], token: (u32, u32)) -> Excerpt {
+pub(crate) fn excerpt(text: &[u8], token: (u32, u32)) -> Excerpt {
     let at = (token.0 as usize).min(text.len());
     let (from, to) = (at.saturating_sub(EXCERPT_REACH), (at + EXCERPT_REACH).min(text.len()));
     let start = from + line_start(&text[from..], at - from);
