@@ -1,4 +1,5 @@
-//! Fuzzes the PLY reader with any bytes. What has to hold is written in the test kit, where it also runs as a normal test.
+//! Fuzzes the PLY reader with any bytes. What has to hold is written in the test kit, where it also runs as a normal
+//! test.
 
 #![no_main]
 

@@ -97,6 +97,7 @@ impl Read {
                 referenced_file_bytes,
                 decompressed_bytes,
                 decompressed_ratio,
+                ..Limits::default()
             },
             allow_outside: self.allow_outside,
             load_materials: self.load_materials,

@@ -16,6 +16,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("numbers", "testdata/obj"),
     ("packed", "testdata"),
     ("ply", "testdata/ply"),
+    ("table", "testdata/table"),
 ];
 
 /// Longer inputs only slow the search down; the largest seeds have megabytes.

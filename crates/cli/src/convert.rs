@@ -58,6 +58,7 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
         obj: args.obj.options(&args.scene)?,
         ply: args.bytes.ply(&args.scene)?,
         stl: args.bytes.stl(&args.scene)?,
+        ..WriteOptions::default()
     })
 }
 

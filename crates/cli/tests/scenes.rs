@@ -103,7 +103,7 @@ fn a_missing_file_is_an_error() {
 #[test]
 fn what_is_no_scene_says_so() {
     let folder = Folder::new("scenes-none");
-    let file = folder.file("letter.txt", "Dear reader,\nf this\n");
+    let file = folder.file("letter.doc", "Dear reader,\nf this\n");
     let ran = run(&["info", &file]);
     assert!(matches!(ran.code, 1 | 2) && ran.stderr.contains("help: "), "{ran:?}");
 }

@@ -42,6 +42,7 @@ mod pipeline;
 pub mod report;
 mod resolve;
 mod save;
+mod tables;
 pub mod warnings;
 
 pub use error::{Error, ErrorKind, Result};
@@ -104,6 +105,23 @@ pub struct LoadedTables {
     pub report: Report,
 }
 
+/// The text of a table as one array, and what reading did.
+#[derive(Debug)]
+pub struct LoadedArray {
+    /// The numbers, row by row.
+    pub values: model::Values,
+    /// How many rows there are.
+    pub row_count: usize,
+    /// How many numbers a row has.
+    pub column_count: usize,
+    /// A name for each column; empty where the file gave none.
+    pub names: Vec<String>,
+    /// Comments before the first row.
+    pub comments: Vec<String>,
+    /// What reading did; the warnings are here.
+    pub report: Report,
+}
+
 /// Reads a scene from a file with the default options.
 pub fn read(path: impl AsRef<Path>) -> Result<Scene> {
     Ok(load(Input::Path(path.as_ref().into()), &ReadOptions::default())?.scene)
@@ -119,8 +137,8 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
     load::load(&Opened::new(input)?, options)
 }
 
-/// Reads a PLY file as it is: every element as a table, with its columns in the file's order and types. [`load`] reads
-/// the same file as a scene.
+/// Reads tables as they are, with the columns in the file's order and types: the elements of a PLY file, which [`load`]
+/// reads as a scene, or the one table of a csv, tsv, txt, xyz, pts or npy file ([`ReadOptions::table`] says how).
 ///
 /// ```
 /// use polyhaul::model::Values;
@@ -128,12 +146,24 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
 ///
 /// let text = b"ply\nformat ascii 1.0\nelement reading 2\nproperty ushort level\nend_header\n7\n300\n".to_vec();
 /// let loaded = load_tables(Input::Memory(text, "levels.ply".into()), &ReadOptions::default())?;
-/// let level = loaded.tables[0].column("level").unwrap();
-/// assert_eq!(level.values, Values::U16([7, 300].into()));
+/// assert_eq!(loaded.tables[0].column("level").unwrap().values, Values::U16([7, 300].into()));
+///
+/// let text = b"level,height\n7,0.5\n300,-2\n".to_vec();
+/// let loaded = load_tables(Input::Memory(text, "levels.csv".into()), &ReadOptions::default())?;
+/// assert_eq!(loaded.tables[0].column("level").unwrap().values, Values::I64([7, 300].into()));
+/// assert_eq!(loaded.tables[0].column("height").unwrap().values, Values::F64([0.5, -2.0].into()));
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn load_tables(input: Input, options: &ReadOptions) -> Result<LoadedTables> {
-    load::load_tables(&Opened::new(input)?, options)
+    tables::load(&Opened::new(input)?, options)
+}
+
+/// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the columns are asked to have several types; those of [`load_tables`].
+pub fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
+    tables::load_array(input, options)
 }
 
 /// Writes a scene.
@@ -141,9 +171,10 @@ pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Rep
     save::save(Cow::Borrowed(scene), output, options)
 }
 
-/// Writes tables: each becomes an element of a PLY file, and its columns keep their names, types and order.
+/// Writes tables. In PLY each becomes an element, whose columns keep their names, types and order; csv, tsv, txt, xyz,
+/// pts and npy hold one table ([`WriteOptions::table`] says how).
 ///
-/// `comments` and `infos` (remarks about the object) stand before them.
+/// `comments` and `infos` (remarks about the object) stand before them, where the format has such.
 ///
 /// ```
 /// use polyhaul::model::{Column, Table, Values};
@@ -158,8 +189,8 @@ pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Rep
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where a column does not have a row for each of its table's, where integers take more than 32
-/// bits, or where the format is another one than PLY; those of [`save`].
+/// [`ErrorKind::Usage`] where a column does not have a row for each of its table's, where the format does not hold such
+/// tables (PLY has no integers of 64 bits, the others no lists), or where it holds none; those of [`save`].
 pub fn save_tables(
     tables: &[Table],
     comments: &[String],
@@ -167,7 +198,7 @@ pub fn save_tables(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    save::save_tables(tables, [comments, infos], output, options)
+    tables::save(tables, [comments, infos], output, options)
 }
 
 /// Reads a scene and writes it.

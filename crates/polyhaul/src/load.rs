@@ -14,6 +14,7 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
 use crate::report::{Phase, Report};
 use crate::resolve::{Found, Resolver};
+use crate::tables;
 use crate::warnings::Warnings;
 use crate::{Loaded, LoadedTables};
 use std::collections::{HashMap, HashSet};
@@ -43,12 +44,13 @@ pub(crate) fn load_described(input: &Opened, options: &ReadOptions) -> Result<(L
             note_reading(plain, report, found.threads, found.warnings);
             Ok((found.scene, None))
         }
+        format => Ok((tables::read_scene(plain, format, options, report)?, None)),
     })?;
     Ok((Loaded { scene, report }, header))
 }
 
-/// Reads the tables of an input.
-pub(crate) fn load_tables(input: &Opened, options: &ReadOptions) -> Result<LoadedTables> {
+/// Reads the elements of a PLY file as tables.
+pub(crate) fn load_ply_tables(input: &Opened, options: &ReadOptions) -> Result<LoadedTables> {
     let (read, report) = timed(input, options, |plain, report| {
         let read = ply::tables(feed(plain), &plain.options(options))?;
         note_reading(plain, report, read.threads, read.warnings);
@@ -64,7 +66,7 @@ fn feed(plain: &Plain) -> Feed<'static> {
 }
 
 /// Opens the plain bytes, has them read, and reports on it.
-fn timed<T>(
+pub(crate) fn timed<T>(
     input: &Opened,
     options: &ReadOptions,
     read: impl Fn(&Plain, &mut Report) -> Result<T>,
@@ -100,7 +102,7 @@ fn read_plain<T>(
 }
 
 /// Notes what reading the source did.
-fn note_reading(plain: &Plain, report: &mut Report, threads: usize, warnings: Warnings) {
+pub(crate) fn note_reading(plain: &Plain, report: &mut Report, threads: usize, warnings: Warnings) {
     report.threads = threads;
     report.warnings.extend(warnings);
     plain.note_garbage(&mut report.warnings);

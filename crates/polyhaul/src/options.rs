@@ -1,9 +1,12 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
+mod table;
+
 pub use crate::model::{Axes, Axis};
 pub use polyhaul_bytes::Codec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+pub use table::{ColumnName, Delimiter, Header, Missing, TableOptions, TableStyle, Types};
 
 /// How to read.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub struct ReadOptions {
     pub resolver: Option<Resolve>,
     /// How STL is read.
     pub stl: StlReadOptions,
+    /// How tables of numbers are read.
+    pub table: TableOptions,
 }
 
 /// How STL is read.
@@ -83,6 +88,8 @@ pub struct Limits {
     pub name_bytes: u64,
     /// The most elements of each kind (default 2^32 - 2, which the index type sets).
     pub elements: u64,
+    /// The most columns of a table (default 100,000).
+    pub columns: u64,
     /// The most files that one scene may refer to (default 10,000).
     pub files: u64,
     /// The largest file that a scene refers to, in bytes, plain where it is compressed (default 64 MiB).
@@ -139,6 +146,8 @@ pub struct WriteOptions {
     pub ply: PlyOptions,
     /// How STL is written.
     pub stl: StlOptions,
+    /// How tables of numbers are written.
+    pub table: TableStyle,
 }
 
 /// What is done to a scene on its way into a file.
@@ -273,6 +282,7 @@ impl Default for ReadOptions {
             load_materials: true,
             resolver: None,
             stl: StlReadOptions::default(),
+            table: TableOptions::default(),
         }
     }
 }
@@ -290,6 +300,7 @@ impl Default for Limits {
             line_bytes: 256 << 20,
             name_bytes: 64 << 10,
             elements: u64::from(u32::MAX) - 1,
+            columns: 100_000,
             files: 10_000,
             referenced_file_bytes: 64 << 20,
             decompressed_bytes: u64::MAX,

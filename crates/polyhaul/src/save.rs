@@ -9,7 +9,7 @@ use crate::options::{Codec, Placement, WriteOptions};
 use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Phase, Report};
 use crate::warnings::Warnings;
-use crate::{check, copy};
+use crate::{check, copy, tables};
 use polyhaul_bytes::{FileOptions, Sink};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,9 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     }
     let mut report = Report::default();
     let format = format_of(&output, options)?;
+    if format.is_table() {
+        return tables::save_scene(&scene, format, output, options);
+    }
     let (scene, looks) = Looks::split(scene);
     let placement = placement(format, &scene, options);
     let scene = match changes_model(&scene, &placement)? {
@@ -35,24 +38,19 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
         Format::Ply => write_ply(&scene, looks.materials.len(), &placement, output, options, &mut report)?,
         Format::Stl => write_stl(&scene, looks.materials.len(), &placement, output, options, &mut report)?,
+        _ => return Err(Error::new(ErrorKind::Internal, "this format was written before")),
     }
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)
 }
 
 /// Writes tables, with what stands before them: comments and remarks about the object.
-pub(crate) fn save_tables(
+pub(crate) fn save_ply_tables(
     tables: &[Table],
     [comments, infos]: [&[String]; 2],
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    check::tables(tables)?;
-    let format = format_of(&output, options)?;
-    if format != Format::Ply {
-        let error = Error::new(ErrorKind::Usage, "tables are written as PLY only");
-        return Err(error.with_hint("end the name in .ply, or say the format with --to ply"));
-    }
     let mut report = Report::default();
     let start = Instant::now();
     write_to(output, options, &mut report, |writing, _, _| {
@@ -73,6 +71,8 @@ fn placement(format: Format, scene: &Scene, options: &WriteOptions) -> Placement
             Placement { export_triangulated_mesh: wanted && has_polygons(), ..options.ply.placement }
         }
         Format::Stl => Placement { export_triangulated_mesh: has_polygons(), ..options.stl.placement },
+        // Tables have no faces, and their points stand where they are.
+        _ => Placement::default(),
     }
 }
 
@@ -101,7 +101,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
+pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Format> {
     match (options.format, output) {
         (Some(format), _) => Ok(format),
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
@@ -180,7 +180,7 @@ fn open(output: Output, options: FileOptions) -> Result<(Sink<'static>, String)>
 }
 
 /// Writes what is one file; `write` gets the name of the output.
-fn write_to(
+pub(crate) fn write_to(
     output: Output,
     options: &WriteOptions,
     report: &mut Report,

@@ -5,14 +5,16 @@
 use crate::corpus::Folder;
 use crate::hostile::{Fault, Hostile, Sizes};
 use crate::naive;
-use crate::output::try_named;
+use crate::output::{Shared, try_named};
 use crate::packed::unpack;
 use crate::random::Random;
 use crate::scene::broken_rule;
 use crate::summary::{self, outcome};
-use polyhaul::model::Scene;
-use polyhaul::options::{Digits, Limits, ObjOptions, OnError};
-use polyhaul::{ErrorKind, Input, ReadOptions, WriteOptions, load, load_tables};
+use polyhaul::model::{Scalar, Scene, Table};
+use polyhaul::options::{Digits, Header, Limits, Missing, ObjOptions, OnError, TableOptions, TableStyle, Types};
+use polyhaul::{
+    ErrorKind, Format, Input, LoadedTables, Output, ReadOptions, WriteOptions, load, load_tables, save_tables,
+};
 use polyhaul_bytes::{DecompressLimits, Source};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::format::Page;
@@ -369,6 +371,71 @@ fn window_rows(window: Window<'_>) {
             let slow = tokens[1..].iter().flat_map(|token| token.split(|&b| b == b'/'));
             let slow: Vec<u32> = slow.map(|part| text(part).and_then(|t| t.parse().ok()).unwrap_or(0)).collect();
             assert_eq!(slow, taken, "{:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+}
+
+/// Reads bytes as a table, as an array of numpy where they begin so, in many ways that must all come to the same; what
+/// was read comes back when it is written.
+pub fn table(data: &[u8]) {
+    const NAMES: [&str; 5] = ["x.csv", "x.tsv", "x.txt", "x.xyz", "x.pts"];
+    let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
+    let name = if data.starts_with(b"\x93NUM") { "x.npy" } else { *random.pick(&NAMES) };
+    let mut options = options(&mut random);
+    options.limits.columns = 1 + random.below(200) as u64;
+    options.table.missing = *random.pick(&[Missing::Error, Missing::Nan, Missing::Value(-1.5)]);
+    options.table.header = *random.pick(&[Header::Auto, Header::Absent, Header::Present]);
+    options.table.skip_lines = random.below(3) as u64;
+    options.table.max_rows = random.once_in(4).then(|| random.below(9) as u64);
+    if random.once_in(3) && name != "x.npy" {
+        options.table.types = Types::All(*random.pick(&[Scalar::F32, Scalar::F64, Scalar::U8, Scalar::I64]));
+    }
+    let read = |options: &ReadOptions| load_tables(Input::Memory(data.to_vec(), name.into()), options);
+    let result = read(&options);
+    let expected = table_outcome(&result);
+    for _ in 0..2 {
+        let mut other = options.clone();
+        other.run.chunk_bytes = Some(1 + random.below(80));
+        other.run.threads = Some(1 + random.below(2));
+        assert_eq!(expected, table_outcome(&read(&other)), "chunks of {:?}", other.run);
+        let reader = Hostile::new(data, Sizes::Random(random.clone())).with(Fault::Interrupted);
+        let streamed = load_tables(Input::Reader(Box::new(reader), name.into()), &other);
+        assert_eq!(expected, table_outcome(&streamed), "a stream, chunks of {:?}", other.run);
+    }
+    match result {
+        Ok(loaded) => table_comes_back(&loaded.tables[0]),
+        Err(error) => {
+            let fault = matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory);
+            assert!(!fault, "{error}");
+        }
+    }
+}
+
+/// All that reading tables tells, as text: NaN is not equal to itself.
+fn table_outcome(result: &polyhaul::Result<LoadedTables>) -> String {
+    match result {
+        Ok(loaded) => format!("{:?} {:?} {:?}", loaded.tables, loaded.comments, loaded.report.warnings),
+        Err(error) => format!("{error:?} {:?}", error.diagnostic()),
+    }
+}
+
+/// A table with columns and rows is the same when it was written and read, its names apart.
+fn table_comes_back(table: &Table) {
+    let types = table.columns.iter().map(|column| Some(column.values.scalar())).collect();
+    let bare = TableOptions { header: Header::Absent, types: Types::Each(types), ..TableOptions::default() };
+    if table.columns.is_empty() || table.row_count == 0 {
+        return;
+    }
+    for (format, name) in [(Format::Csv, "x.csv"), (Format::Txt, "x.txt")] {
+        let shared = Shared::default();
+        let style = TableStyle { header: Some(false), ..TableStyle::default() };
+        let options = WriteOptions { format: Some(format), table: style, ..WriteOptions::default() };
+        let output = Output::Writer(Box::new(shared.clone()), name.into());
+        save_tables(std::slice::from_ref(table), &[], &[], output, &options).expect("a table that was read is written");
+        let options = ReadOptions { table: bare.clone(), ..ReadOptions::default() };
+        let back = load_tables(Input::Memory(shared.take(), name.into()), &options).expect("what is written is read");
+        for (column, original) in back.tables[0].columns.iter().zip(&table.columns) {
+            assert_eq!(format!("{:?}", column.values), format!("{:?}", original.values));
         }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod parts;
 pub(crate) mod place;
 pub(crate) mod ply;
 pub(crate) mod stl;
+pub(crate) mod table;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Codec;
@@ -24,6 +25,18 @@ pub enum Format {
     Ply,
     /// STL, triangles for printers.
     Stl,
+    /// Numbers parted by commas.
+    Csv,
+    /// Numbers parted by tabs.
+    Tsv,
+    /// Numbers parted by blanks, or as the first rows tell.
+    Txt,
+    /// Points as lines of `x y z` and more.
+    Xyz,
+    /// Points as lines of `x y z`, intensity and colour, behind a line with their count.
+    Pts,
+    /// An array of numpy.
+    Npy,
 }
 
 impl Format {
@@ -37,8 +50,20 @@ impl Format {
             "obj" => Some(Format::Obj),
             "ply" => Some(Format::Ply),
             "stl" => Some(Format::Stl),
+            "csv" => Some(Format::Csv),
+            "tsv" => Some(Format::Tsv),
+            "txt" => Some(Format::Txt),
+            "xyz" => Some(Format::Xyz),
+            "pts" => Some(Format::Pts),
+            "npy" => Some(Format::Npy),
             _ => None,
         }
+    }
+
+    /// Whether it holds a table and nothing else.
+    pub(crate) fn is_table(self) -> bool {
+        use Format::{Csv, Npy, Pts, Tsv, Txt, Xyz};
+        matches!(self, Csv | Npy | Pts | Tsv | Txt | Xyz)
     }
 
     /// The format of a source: by its name where there is a known extension, that of a codec apart; a stream or memory

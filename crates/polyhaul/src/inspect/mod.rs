@@ -2,7 +2,8 @@
 //!
 //! [`info`] counts what is inside of an input; [`validate`] reads it to its end, collects every complaint and tells
 //! whether a plain read would stop. Nothing is repaired, changed or printed: the command renders what is found here.
-//! Counting is in `contents`, what a file says of itself in `declared`, what validating looks at beyond reading in `faces` and `textures`.
+//! Counting is in `contents`, what a file says of itself in `declared`, what validating looks at beyond reading in
+//! `faces` and `textures`.
 
 mod contents;
 mod declared;

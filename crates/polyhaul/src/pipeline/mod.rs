@@ -2,11 +2,12 @@
 //!
 //! [`run`] moves numbered chunks through workers and commits them in order; [`chunk`] cuts text
 //! that is read into chunks at line borders; [`blocks`] cuts bytes where nobody has to look; [`column`]
-//! is what many workers fill at once; [`feed`] gives bytes in order; [`read`] reads on and says who is
-//! at fault where that fails; [`write`] puts pages into a sink, compressed or not; [`parallel`] is a
-//! plain loop for work without order.
+//! is what many workers fill at once; [`feed`] gives bytes in order, [`bytes`] by their place; [`read`]
+//! reads on and says who is at fault where that fails; [`write`] puts pages into a sink, compressed or
+//! not; [`parallel`] is a plain loop for work without order.
 
 pub(crate) mod blocks;
+pub(crate) mod bytes;
 pub(crate) mod chunk;
 pub(crate) mod column;
 pub(crate) mod feed;

@@ -116,3 +116,16 @@ fn numbers() {
     }
     run(fuzz::numbers, shaken(seeds, 800));
 }
+
+#[test]
+fn table() {
+    let kinds = ["csv", "tsv", "xyz", "pts", "npy"].into_iter();
+    let mut seeds: Vec<_> = kinds.flat_map(|extension| samples("table", extension)).map(|file| file.bytes()).collect();
+    let mut random = Random::new(23);
+    for columns in [1, 2, 3, 5] {
+        let row = |random: &mut Random| (0..columns).map(|_| generate::number(random)).collect::<Vec<_>>().join(",");
+        let rows: Vec<String> = (0..30).map(|_| row(&mut random)).collect();
+        seeds.push(rows.join("\n").into_bytes());
+    }
+    run(fuzz::table, shaken(seeds, 4000));
+}

@@ -3,6 +3,7 @@
 //! The twin that the vector paths are held to. It takes plain tokens only (digits with at most one
 //! point and a minus) and says no to everything else.
 
+use super::fields::{NOT_INTEGER, TENS};
 use super::{FLOAT_SIZE, quotient};
 use crate::scan::is_space;
 
@@ -83,6 +84,20 @@ pub(super) fn integer(padded: &[u8], end: usize) -> Option<i32> {
 /// A float of up to [`FLOAT_SIZE`] characters and a minus that ends at `end`.
 #[inline(always)]
 pub(super) fn float(padded: &[u8], end: usize) -> Option<f32> {
+    float_after(padded, end, |at| is_space(padded[at]))
+}
+
+/// A plain number: `digits / 10^places`.
+struct Decimal {
+    digits: u64,
+    places: usize,
+    has_point: bool,
+    /// 1 for a minus.
+    minus: u32,
+}
+
+#[inline(always)]
+fn decimal(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<Decimal> {
     let mut whole = digits(padded, end)?;
     let (mut size, mut places) = (whole.count, 0);
     if whole.before == b'.' {
@@ -94,12 +109,26 @@ pub(super) fn float(padded: &[u8], end: usize) -> Option<f32> {
         size = whole.count + 1;
     }
     let minus = u32::from(whole.before == b'-');
-    let before = *padded.get(end.wrapping_sub(size + 1 + minus as usize))?;
-    if whole.count == 0 || size > FLOAT_SIZE || !is_space(before) {
-        return None;
-    }
+    let before = end.checked_sub(size + 1 + minus as usize)?;
+    let plain = whole.count > 0 && size <= FLOAT_SIZE && is_before(before);
+    plain.then_some(Decimal { digits: whole.value, places, has_point: size > whole.count, minus })
+}
+
+/// A float that ends at `end`, where what is before it, at the place that `is_before` gets, may be there.
+#[inline(always)]
+pub(super) fn float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<f32> {
+    let Decimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;
     // No branch on signs: half of them would be mispredicted.
-    Some(f32::from_bits(quotient(whole.value, places)?.to_bits() | minus << 31))
+    Some(f32::from_bits(quotient(digits, places)?.to_bits() | minus << 31))
+}
+
+/// The same as an f64, and its mark; see [`super::fields`].
+#[inline(always)]
+pub(super) fn double_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<(f64, u8)> {
+    let Decimal { digits, places, minus, has_point } = decimal(padded, end, is_before)?;
+    let value = digits as f64 / TENS[places & 31];
+    let mark = if has_point || minus != 0 && digits == 0 { NOT_INTEGER } else { 0 };
+    Some((f64::from_bits(value.to_bits() | u64::from(minus) << 63), mark))
 }
 
 /// 10^0 to 10^14.

@@ -12,6 +12,13 @@ use std::arch::x86_64::*;
 
 /// Reverses 16 bytes.
 const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
+/// The parts of four plain numbers: the digits as one number, a bit at each point, and one in each negative lane.
+pub(super) struct Four {
+    pub(super) whole: __m256d,
+    pub(super) point: u64,
+    pub(super) negative: u64,
+}
+
 /// Four floats that end at `ends`; `None` where one of them is not plain.
 ///
 /// # Safety
@@ -19,6 +26,25 @@ const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
+    // SAFETY: the caller's promise.
+    let four = unsafe { four_avx512(text, ends, |bytes| separator_mask(bytes)) }?;
+    floats_of_avx512(&four)
+}
+
+/// The nearest f32s of four numbers; `None` where rounding twice could go wrong.
+#[target_feature(enable = "avx512f,avx512cd,avx512vl")]
+#[inline]
+pub(super) fn floats_of_avx512(four: &Four) -> Option<[f32; 4]> {
+    round(four.whole, by_point_avx512(four.point, &TENTHS_BY_ZEROS), four.negative)
+}
+
+/// Four numbers that end at `ends`; `None` where one of them is not plain. `spaces` finds what may stand before one.
+///
+/// # Safety
+/// The CPU has the features; 16 bytes before each end are readable.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+#[inline]
+pub(super) unsafe fn four_avx512(text: *const u8, ends: [u32; 4], spaces: impl Fn(__m512i) -> u64) -> Option<Four> {
     // SAFETY: the caller's promise.
     let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
     let bytes = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
@@ -29,7 +55,7 @@ pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f
         digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)),
         point: equal(b'.'),
         minus: equal(b'-'),
-        space: separator_mask(bytes),
+        space: spaces(bytes),
     })?;
     // Close the gap of the point: what is before it moves down by one byte.
     let digits = _mm512_maskz_mov_epi8(parts.low, values);
@@ -40,26 +66,30 @@ pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f
     let eights = _mm512_madd_epi16(packed, _mm512_set1_epi32(0x2710_0001));
     let eights = _mm512_permutexvar_epi64(_mm512_set_epi64(0, 0, 0, 0, 6, 4, 2, 0), eights);
     let whole = _mm256_cvtepi64_pd(join_eights(_mm512_castsi512_si256(eights)));
-    round(whole, tenths_avx512(parts.point), parts.negative)
+    Some(Four { whole, point: parts.point, negative: parts.negative })
 }
 
-/// 10^-places of four floats, by the place of their points.
+/// A table by places as one by [`by_point_avx512`]: a point at place p of its 64 bits has 63 - p zeros before
+/// it, 15 - p in the lower four bits; where there is none they are zeros.
+pub(super) const fn by_zeros(by_places: &[f64]) -> [f64; 16] {
+    let (mut table, mut zeros) = ([1.0; 16], 1);
+    while zeros < 16 {
+        table[zeros] = by_places[15 - zeros];
+        zeros += 1;
+    }
+    table
+}
+
+static TENTHS_BY_ZEROS: [f64; 16] = by_zeros(&TENTHS);
+
+/// A power of ten for each of four numbers, by the place of their points.
 #[target_feature(enable = "avx512f,avx512cd,avx512vl")]
 #[inline]
-fn tenths_avx512(point: u64) -> __m256d {
-    // A point at place p of its 64 bits has 63 - p zeros before it: 15 - p in the lower four bits.
-    const BY_ZEROS: [f64; 16] = {
-        let (mut table, mut zeros) = ([1.0; 16], 1);
-        while zeros < 16 {
-            table[zeros] = TENTHS[15 - zeros];
-            zeros += 1;
-        }
-        table
-    };
+pub(super) fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
     let points = _mm256_cvtepu16_epi64(_mm_cvtsi64_si128(point as i64));
     let zeros = _mm512_castsi256_si512(_mm256_lzcnt_epi64(points));
     // SAFETY: the table is twice eight f64s.
-    let (few, many) = unsafe { (_mm512_loadu_pd(BY_ZEROS.as_ptr()), _mm512_loadu_pd(BY_ZEROS.as_ptr().add(8))) };
+    let (few, many) = unsafe { (_mm512_loadu_pd(by_zeros.as_ptr()), _mm512_loadu_pd(by_zeros.as_ptr().add(8))) };
     _mm512_castpd512_pd256(_mm512_permutex2var_pd(few, zeros, many))
 }
 
@@ -70,6 +100,29 @@ fn tenths_avx512(point: u64) -> __m256d {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 #[inline]
 pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
+    // SAFETY: the caller's promise.
+    let four = unsafe { four_avx2(text, ends, |low, high| movemask(separators(low), separators(high))) }?;
+    floats_of_avx2(&four)
+}
+
+/// As [`floats_of_avx512`].
+#[target_feature(enable = "avx2,bmi1")]
+#[inline]
+pub(super) fn floats_of_avx2(four: &Four) -> Option<[f32; 4]> {
+    round(four.whole, by_point_avx2(four.point, &TENTHS), four.negative)
+}
+
+/// As [`four_avx512`].
+///
+/// # Safety
+/// The CPU has the features; 16 bytes before each end are readable.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+#[inline]
+pub(super) unsafe fn four_avx2(
+    text: *const u8,
+    ends: [u32; 4],
+    spaces: impl Fn(__m256i, __m256i) -> u64,
+) -> Option<Four> {
     let reverse = _mm256_broadcastsi128_si256(constant(&REVERSE));
     // SAFETY: the caller's promise.
     let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
@@ -85,7 +138,7 @@ pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32
         digit: movemask(is_digit(values[0]), is_digit(values[1])),
         point: equal(b'.'),
         minus: equal(b'-'),
-        space: movemask(separators(low), separators(high)),
+        space: spaces(low, high),
     })?;
     let (before, behind) = (spread(parts.high >> 1), spread(parts.low));
     let fours = |half: usize| {
@@ -101,7 +154,7 @@ pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32
     // Below 2^52, an integer in the bits of 2^52 is added to it.
     let magic = _mm256_set1_pd((1u64 << 52) as f64);
     let shifted = _mm256_castsi256_pd(_mm256_or_si256(whole, _mm256_castpd_si256(magic)));
-    round(_mm256_sub_pd(shifted, magic), tenths_avx2(parts.point), parts.negative)
+    Some(Four { whole: _mm256_sub_pd(shifted, magic), point: parts.point, negative: parts.negative })
 }
 
 /// The bits of a mask as bytes of ones and zeros.
@@ -120,11 +173,11 @@ fn spread(mask: u64) -> [__m256i; 2] {
     })
 }
 
-/// 10^-places of four floats, by the place of their points.
+/// A power of ten for each of four numbers, by the place of their points.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
-fn tenths_avx2(point: u64) -> __m256d {
-    let tenth = |lane: usize| TENTHS[(point >> (16 * lane) & 0xFFFF | 1 << NO_POINT).trailing_zeros() as usize & 31];
+pub(super) fn by_point_avx2(point: u64, by_places: &[f64; 32]) -> __m256d {
+    let tenth = |lane: usize| by_places[(point >> (16 * lane) & 0xFFFF | 1 << NO_POINT).trailing_zeros() as usize & 31];
     // Columns of a file mostly have the same number of places.
     if (point & 0xFFFF) * WIDE == point {
         return _mm256_set1_pd(tenth(0));

@@ -4,7 +4,8 @@
 //! the one before. The index breaks that chain: it is made 64 bytes at a time, and then many
 //! numbers can be converted at once ([`crate::parse::rows`]). This module converts nothing.
 //!
-//! A *token* ends at the first of a run of white space (as C's `isspace`) or at a `/`.
+//! A *token* ends at the first of a run of white space (as C's `isspace`) or at a `/`; in a table, where
+//! [`Separator`] says.
 
 mod portable;
 #[cfg(target_arch = "x86_64")]
@@ -27,6 +28,15 @@ const SLASH_WORDS: usize = (MAX_ENDS + SLACK) / 64 + 2;
 #[inline(always)]
 pub const fn is_space(byte: u8) -> bool {
     byte == b' ' || byte.wrapping_sub(b'\t') <= b'\r' - b'\t'
+}
+
+/// What ends the fields of a table's lines, beside the end of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator {
+    /// A run of white space; what a line begins or ends with counts for nothing.
+    Blanks,
+    /// This byte, each time: two of them have an empty field between them. No newline.
+    Byte(u8),
 }
 
 /// What vectors are made of.
@@ -104,13 +114,7 @@ impl Index {
     /// shorter than 4 GiB; where that does not hold the index is empty. `start` begins a line.
     /// A CR that is the last byte of the text ends a line, whatever follows.
     pub fn scan(&mut self, padded: &[u8], start: usize, end: usize, level: Level) {
-        (self.end_count, self.line_count, self.start, self.limit) = (0, 0, start, end);
-        self.slashes[0] = 0;
-        let fits = start >= PADDING
-            && start <= end
-            && padded.len() <= u32::MAX as usize
-            && padded.len() - PADDING.min(padded.len()) >= end;
-        if !fits {
+        if !self.begin(padded, start, end) {
             return;
         }
         match level.usable() {
@@ -122,8 +126,42 @@ impl Index {
             Level::Avx2 => unsafe { x86::scan_avx2(self, padded, start, end) },
             _ => portable::scan(self, padded, start, end),
         }
-        // Kernels look a few tokens ahead: let them see offsets of this text.
-        self.ends[self.end_count..self.end_count + 16].fill(start as u32);
+        self.close();
+    }
+
+    /// As [`Index::scan`], for the fields of a table: a token is a field, which may have white space before and behind
+    /// it.
+    ///
+    /// A line has no field only where it has no byte, or of [`Separator::Blanks`] nothing but white space.
+    pub fn scan_fields(&mut self, padded: &[u8], start: usize, end: usize, separator: Separator, level: Level) {
+        if !self.begin(padded, start, end) {
+            return;
+        }
+        match level.usable() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the CPU has the features of a usable level.
+            Level::Avx512 => unsafe { x86::scan_fields_avx512(self, padded, start, end, separator) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx2 => unsafe { x86::scan_fields_avx2(self, padded, start, end, separator) },
+            _ => portable::scan_fields(self, padded, start, end, separator),
+        }
+        self.close();
+    }
+
+    /// Forgets all; whether the text can be indexed.
+    fn begin(&mut self, padded: &[u8], start: usize, end: usize) -> bool {
+        (self.end_count, self.line_count, self.start, self.limit) = (0, 0, start, end);
+        self.slashes[0] = 0;
+        start >= PADDING
+            && start <= end
+            && padded.len() <= u32::MAX as usize
+            && padded.len() - PADDING.min(padded.len()) >= end
+    }
+
+    /// Kernels look a few tokens ahead: lets them see offsets of this text.
+    fn close(&mut self) {
+        self.ends[self.end_count..self.end_count + 16].fill(self.start as u32);
     }
 
     /// The ends of the lines that lie in the window as a whole.

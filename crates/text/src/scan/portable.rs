@@ -1,6 +1,6 @@
 //! The index in portable Rust: the twin that the vector paths are held to.
 
-use super::{Block, Index, Kernel, Masks, is_space, line_ends};
+use super::{Block, Index, Kernel, Masks, Separator, is_space, line_ends};
 
 /// The lowest bit of each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -9,6 +9,28 @@ const GATHER: u64 = 0x0102_0408_1020_4080;
 
 pub(super) fn scan(index: &mut Index, padded: &[u8], start: usize, end: usize) {
     index.scan_blocks(padded, (start, end), Kernel { masks, spread, pick, line_ends });
+}
+
+pub(super) fn scan_fields(index: &mut Index, padded: &[u8], start: usize, end: usize, separator: Separator) {
+    let masks = |block: &Block| field_masks(block, separator);
+    index.scan_blocks(padded, (start, end), Kernel { masks, spread, pick, line_ends });
+}
+
+/// As the vector paths have it: newlines end a field at their first, a separator each time.
+#[inline(always)]
+fn field_masks(block: &Block, separator: Separator) -> Masks {
+    let Masks { space, line_feed, carriage_return, .. } = masks(block);
+    match separator {
+        Separator::Blanks => Masks { space, slash: 0, line_feed, carriage_return },
+        Separator::Byte(byte) => {
+            let (words, _) = block.as_chunks::<8>();
+            let slash = words.iter().enumerate().fold(0, |mask, (at, word)| {
+                let bits = u64::from_le_bytes(word.map(|found| u8::from(found == byte)));
+                mask | bits.wrapping_mul(GATHER) >> 56 << (8 * at)
+            });
+            Masks { space: line_feed | carriage_return, slash, line_feed, carriage_return }
+        }
+    }
 }
 
 /// Compilers turn the first loop into vectors of any width, 16 bytes with SSE2 and NEON.

@@ -1,6 +1,6 @@
 //! The index with AVX2 and with AVX-512: the same result as `portable`, 64 bytes at a time.
 
-use super::{Block, Index, Kernel, LineEnd, Masks, line_ends};
+use super::{Block, Index, Kernel, LineEnd, Masks, Separator, line_ends};
 use std::arch::x86_64::*;
 
 /// White space and the slash, each at the place that its lower four bits name: a byte that is
@@ -13,11 +13,49 @@ const SEPARATORS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0/";
 /// The CPU has these features.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_avx512(index: &mut Index, padded: &[u8], start: usize, end: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { scan_avx512_with(index, padded, (start, end), |block| masks_avx512(block)) }
+}
+
+/// As [`scan_avx512`], for fields.
+///
+/// # Safety
+/// The CPU has these features.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn scan_fields_avx512(
+    index: &mut Index,
+    padded: &[u8],
+    start: usize,
+    end: usize,
+    separator: Separator,
+) {
+    // SAFETY: the caller's promise; a block is 64 bytes.
+    unsafe {
+        match separator {
+            Separator::Blanks => {
+                scan_avx512_with(index, padded, (start, end), |block| Masks { slash: 0, ..masks_avx512(block) })
+            }
+            Separator::Byte(byte) => scan_avx512_with(index, padded, (start, end), |block| {
+                prefetch(block);
+                let bytes = _mm512_loadu_si512(block.as_ptr().cast());
+                let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
+                let (line_feed, carriage_return) = (equal(b'\n'), equal(b'\r'));
+                Masks { space: line_feed | carriage_return, slash: equal(byte), line_feed, carriage_return }
+            }),
+        }
+    }
+}
+
+/// # Safety
+/// The CPU has these features.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt")]
+#[inline]
+unsafe fn scan_avx512_with(index: &mut Index, padded: &[u8], range: (usize, usize), masks: impl Fn(&Block) -> Masks) {
     index.scan_blocks(
         padded,
-        (start, end),
+        range,
         Kernel {
-            masks: |block: &Block| masks_avx512(block),
+            masks,
             spread: |bits, base, out: &mut [u32; 64]| spread_avx512(bits, base, out),
             pick: |from, places| _pext_u64(from, places),
             line_ends: |newlines, ends, origin, out: &mut [LineEnd; 64]| line_ends_avx512(newlines, ends, origin, out),
@@ -113,11 +151,51 @@ static IOTA: [u8; 64] = {
 /// The CPU has these features.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan_avx2(index: &mut Index, padded: &[u8], start: usize, end: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { scan_avx2_with(index, padded, (start, end), |block| masks_avx2(block)) }
+}
+
+/// As [`scan_avx2`], for fields.
+///
+/// # Safety
+/// The CPU has these features.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn scan_fields_avx2(
+    index: &mut Index,
+    padded: &[u8],
+    start: usize,
+    end: usize,
+    separator: Separator,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match separator {
+            Separator::Blanks => {
+                scan_avx2_with(index, padded, (start, end), |block| Masks { slash: 0, ..masks_avx2(block) })
+            }
+            Separator::Byte(byte) => scan_avx2_with(index, padded, (start, end), |block| {
+                let [low, high] = load_avx2(block);
+                let equal = |byte: u8| {
+                    let wanted = _mm256_set1_epi8(byte as i8);
+                    movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))
+                };
+                let (line_feed, carriage_return) = (equal(b'\n'), equal(b'\r'));
+                Masks { space: line_feed | carriage_return, slash: equal(byte), line_feed, carriage_return }
+            }),
+        }
+    }
+}
+
+/// # Safety
+/// The CPU has these features.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+#[inline]
+unsafe fn scan_avx2_with(index: &mut Index, padded: &[u8], range: (usize, usize), masks: impl Fn(&Block) -> Masks) {
     index.scan_blocks(
         padded,
-        (start, end),
+        range,
         Kernel {
-            masks: |block: &Block| masks_avx2(block),
+            masks,
             spread: |bits, base, out: &mut [u32; 64]| spread_avx2(bits, base, out),
             pick: |from, places| _pext_u64(from, places),
             line_ends,
@@ -125,15 +203,20 @@ pub(super) unsafe fn scan_avx2(index: &mut Index, padded: &[u8], start: usize, e
     );
 }
 
+/// A block, and a wish for one further on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_avx2(block: &Block) -> [__m256i; 2] {
+    prefetch(block);
+    let at = block.as_ptr().cast::<__m256i>();
+    // SAFETY: a block is 64 bytes.
+    unsafe { [_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1))] }
+}
+
 #[target_feature(enable = "avx2")]
 #[inline]
 fn masks_avx2(block: &Block) -> Masks {
-    prefetch(block);
-    // SAFETY: a block is 64 bytes.
-    let (low, high) = unsafe {
-        let at = block.as_ptr().cast::<__m256i>();
-        (_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1)))
-    };
+    let [low, high] = load_avx2(block);
     let equal = |byte: u8| {
         let wanted = _mm256_set1_epi8(byte as i8);
         movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))

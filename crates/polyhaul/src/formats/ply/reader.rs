@@ -1,7 +1,7 @@
 //! Reading PLY: the header, then all rows into the sinks that somebody makes for its elements.
 //!
-//! There are two makers: [`super::tables`] keeps every column as it is, [`super::scene`] makes a mesh. Both bring the same rows
-//! through the same core: [`super::binary`] or [`super::text`], and [`super::sink`].
+//! There are two makers: [`super::tables`] keeps every column as it is, [`super::scene`] makes a mesh. Both bring the
+//! same rows through the same core: [`super::binary`] or [`super::text`], and [`super::sink`].
 
 use super::binary;
 use super::header::{Encoding, Header, Parsed, Parser};

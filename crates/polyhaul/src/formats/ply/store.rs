@@ -87,7 +87,8 @@ impl Store {
         })
     }
 
-    /// The finished array: `total` items as `N`-tuples of `T`, where these have the size and the alignment of the items.
+    /// The finished array: `total` items as `N`-tuples of `T`, where these have the size and the alignment of the
+    /// items.
     ///
     /// # Safety
     /// All of them were written.

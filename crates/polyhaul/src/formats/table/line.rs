@@ -1,0 +1,163 @@
+//! One line of a table, field by field, with quotes and comments: the path that knows every rule.
+
+use polyhaul_text::scan::{Separator, is_space};
+use std::ops::Range;
+
+/// How lines are taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Grammar {
+    pub(super) separator: Separator,
+    /// What begins a comment; nothing where it is empty.
+    pub(super) comment: Vec<u8>,
+}
+
+/// A field: its bytes in the line, inside the quotes where it has some.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) range: Range<usize>,
+    pub(super) quoted: bool,
+}
+
+/// Whether a line has nothing that counts: no field, no separator.
+pub(super) fn is_blank(line: &[u8], separator: Separator) -> bool {
+    line.iter().all(|&byte| is_space(byte) && separator != Separator::Byte(byte))
+}
+
+impl Grammar {
+    /// The line up to a comment.
+    pub(super) fn content<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        let Some(&first) = self.comment.first() else { return line };
+        let (mut at, mut quoted) = (0, false);
+        while let Some(found) = memchr::memchr2(first, b'"', &line[at..]) {
+            at += found;
+            if !quoted && line[at..].starts_with(&self.comment) {
+                return &line[..at];
+            }
+            quoted ^= line[at] == b'"';
+            at += 1;
+        }
+        line
+    }
+
+    /// The text of a comment that is all of the line.
+    pub(super) fn comment<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
+        let rest = line.trim_ascii_start().strip_prefix(&self.comment[..])?;
+        (!self.comment.is_empty()).then(|| rest.trim_ascii())
+    }
+
+    /// The fields of a line without a comment.
+    pub(super) fn fields<'a>(&self, line: &'a [u8]) -> Fields<'a> {
+        let at = match self.separator {
+            Separator::Blanks => Some(skip(line, 0, self.separator)).filter(|&at| at < line.len()),
+            Separator::Byte(_) => (!is_blank(line, self.separator)).then_some(0),
+        };
+        Fields { line, separator: self.separator, at }
+    }
+}
+
+/// The fields of a line.
+pub(super) struct Fields<'a> {
+    line: &'a [u8],
+    separator: Separator,
+    /// Where the next one begins, if there is one.
+    at: Option<usize>,
+}
+
+impl Iterator for Fields<'_> {
+    type Item = Field;
+
+    fn next(&mut self) -> Option<Field> {
+        let start = skip(self.line, self.at?, self.separator);
+        if let Some(found) = self.quoted(start) {
+            return Some(found);
+        }
+        let rest = &self.line[start..];
+        let end = start
+            + match self.separator {
+                Separator::Blanks => rest.iter().position(|byte| is_space(*byte)),
+                Separator::Byte(byte) => memchr::memchr(byte, rest),
+            }
+            .unwrap_or(rest.len());
+        self.go_on(end);
+        let size = self.line[start..end].iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last + 1);
+        Some(Field { range: start..start + size, quoted: false })
+    }
+}
+
+impl Fields<'_> {
+    /// A field in quotes, behind which the next separator or the end follows. Inside, two quotes stand for one.
+    fn quoted(&mut self, start: usize) -> Option<Field> {
+        if self.line.get(start) != Some(&b'"') {
+            return None;
+        }
+        let mut end = start + 1;
+        loop {
+            end += memchr::memchr(b'"', &self.line[end..])?;
+            match self.line.get(end + 1) {
+                Some(b'"') => end += 2,
+                _ => break,
+            }
+        }
+        let next = skip(self.line, end + 1, self.separator);
+        let ends = match self.separator {
+            Separator::Blanks => next > end + 1 || next == self.line.len(),
+            Separator::Byte(byte) => self.line.get(next).is_none_or(|found| *found == byte),
+        };
+        if !ends {
+            return None;
+        }
+        self.go_on(next);
+        Some(Field { range: start + 1..end, quoted: true })
+    }
+
+    /// A field ended at `end`.
+    fn go_on(&mut self, end: usize) {
+        self.at = match self.separator {
+            Separator::Blanks => Some(skip(self.line, end, self.separator)).filter(|&at| at < self.line.len()),
+            Separator::Byte(_) => (end < self.line.len()).then_some(end + 1),
+        };
+    }
+}
+
+/// Passes white space that is no separator of its own.
+fn skip(line: &[u8], at: usize, separator: Separator) -> usize {
+    let blank = |byte: &&u8| is_space(**byte) && separator != Separator::Byte(**byte);
+    at + line[at..].iter().take_while(blank).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(separator: Separator, line: &str) -> Vec<&str> {
+        let grammar = Grammar { separator, comment: b"#".to_vec() };
+        let content = grammar.content(line.as_bytes());
+        grammar.fields(content).map(|field| &line[field.range]).collect()
+    }
+
+    #[test]
+    fn lines_fall_into_fields() {
+        let comma = Separator::Byte(b',');
+        assert_eq!(split(comma, "1, 2 ,3"), ["1", "2", "3"]);
+        assert_eq!(split(comma, ",,"), ["", "", ""]);
+        assert_eq!(split(comma, "  "), [""; 0]);
+        assert_eq!(split(comma, "1,2 # 3,4"), ["1", "2"]);
+        assert_eq!(split(comma, "\"a,#b\",\"c\"\"d\" , e"), ["a,#b", "c\"\"d", "e"]);
+        assert_eq!(split(comma, "\"a\"b,c\"d"), ["\"a\"b", "c\"d"]);
+        assert_eq!(split(comma, "\"a,b"), ["\"a", "b"]);
+        assert_eq!(split(Separator::Blanks, "  1\t 2  \r"), ["1", "2"]);
+        assert_eq!(split(Separator::Blanks, "\"a b\" c \"d\"e"), ["a b", "c", "\"d\"e"]);
+        assert_eq!(split(Separator::Byte(b'\t'), " 1\t\t2 \t"), ["1", "", "2", ""]);
+        assert_eq!(split(Separator::Byte(b' '), "1  2"), ["1", "", "2"]);
+    }
+
+    #[test]
+    fn comments_are_lines_or_ends_of_lines() {
+        let grammar = Grammar { separator: Separator::Blanks, comment: b"//".to_vec() };
+        assert_eq!(grammar.comment(b"  // a b "), Some(&b"a b"[..]));
+        assert_eq!(grammar.comment(b"1 // a"), None);
+        assert_eq!(grammar.content(b"1 / 2 // a"), b"1 / 2 ");
+        let none = Grammar { comment: Vec::new(), ..grammar };
+        assert_eq!((none.comment(b"# a"), none.content(b"# a")), (None, &b"# a"[..]));
+    }
+}

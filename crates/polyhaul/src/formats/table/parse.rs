@@ -1,0 +1,422 @@
+//! A chunk of a table's text to values, row by row: runs of plain rows at once, all other lines one by one.
+
+use super::head::{Head, Kind, line_end};
+use super::line::Field;
+use super::value::{Value, Wide, check_number, f64_of};
+use crate::error::{Diagnostic, Error, Excerpt, Result, try_push};
+use crate::formats::names;
+use crate::formats::place::excerpt;
+use crate::options::{Missing, ReadOptions};
+use crate::warnings::KEPT;
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, NOT_INTEGER};
+use polyhaul_text::scan::{Index, MAX_ENDS};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What parsing leaves of a chunk. The memory is pooled.
+#[derive(Default)]
+pub(super) struct Parsed {
+    /// The kept values of all rows, where all columns are f32s.
+    pub(super) singles: Vec<f32>,
+    /// The kept values of all rows otherwise.
+    pub(super) doubles: Vec<f64>,
+    /// Integers that no f64 keeps, in the order of the values.
+    pub(super) wides: Vec<Wide>,
+    /// For each column, whether a value is no integer.
+    pub(super) has_floats: Vec<bool>,
+    pub(super) row_count: usize,
+    pub(super) complaints: Vec<Complaint>,
+    /// Complaints beyond those that are kept.
+    pub(super) uncounted: BTreeMap<&'static str, u64>,
+    /// Whether a complaint ends the reading.
+    pub(super) over: bool,
+    /// Where the last row begins.
+    pub(super) last_row: usize,
+    /// How many lines end in the text, if it was parsed to its end.
+    pub(super) line_count: u64,
+    marks: Vec<u8>,
+    fields: Vec<Field>,
+}
+
+/// A row that is left out, and why.
+pub(super) struct Complaint {
+    pub(super) code: &'static str,
+    /// Where in the chunk's text.
+    pub(super) offset: usize,
+    /// All but the place.
+    pub(super) diagnostic: Diagnostic,
+}
+
+/// Parses chunks of one table.
+pub(super) struct Parser<'a> {
+    pub(super) head: &'a Head,
+    pub(super) options: &'a ReadOptions,
+    pub(super) level: Level,
+}
+
+/// The text of a chunk: `padded[start..end]`, behind which a newline is.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkText<'a> {
+    pub(super) padded: &'a [u8],
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Parsed {
+    fn clear(&mut self, columns: usize) -> Result<()> {
+        self.wides.clear();
+        self.complaints.clear();
+        self.uncounted.clear();
+        self.has_floats.clear();
+        self.has_floats.try_reserve_exact(columns)?;
+        self.has_floats.resize(columns, false);
+        (self.row_count, self.over, self.line_count) = (0, false, 0);
+        Ok(())
+    }
+
+    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    pub(super) fn shrink(&mut self, slot_bytes: usize) {
+        let held = 4 * self.singles.len() + 8 * self.doubles.len() + size_of::<Wide>() * self.wides.capacity();
+        if held + size_of::<Field>() * self.fields.capacity() > 4 * slot_bytes {
+            *self = Parsed::default();
+        }
+    }
+
+    fn complain(&mut self, complaint: Complaint, options: &ReadOptions) -> Result<()> {
+        self.over |= options.raises();
+        if self.complaints.len() >= KEPT && !self.over {
+            *self.uncounted.entry(complaint.code).or_default() += 1;
+            return Ok(());
+        }
+        try_push(&mut self.complaints, complaint, "complaints")
+    }
+}
+
+/// Makes room for values up to `wanted`; they are always initialised, so this happens seldom.
+fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
+    if wanted > values.len() {
+        let more = wanted + wanted / 4 - values.len();
+        values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
+        values.resize(values.len() + more, T::default());
+    }
+    Ok(())
+}
+
+impl Parser<'_> {
+    /// Parses up to `most_rows` rows of the text into `out`, which is cleared first.
+    ///
+    /// Stops early where a complaint will end the reading anyway.
+    pub(super) fn parse(
+        &self,
+        text: ChunkText<'_>,
+        most_rows: usize,
+        index: &mut Index,
+        out: &mut Parsed,
+    ) -> Result<()> {
+        out.clear(self.head.columns())?;
+        let mut at = text.start;
+        while at < text.end && out.row_count < most_rows && !out.over {
+            // The newline behind the text ends a last line that has none.
+            let range = at..text.end + 1;
+            let fields = Fields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
+            out.line_count += fields.index().lines().len().max(1) as u64;
+            at = match fields.index().lines().is_empty() {
+                true => self.line(text, at, out)?,
+                false => self.window(text, fields, most_rows, out)?,
+            };
+        }
+        // The newline behind a last line that has none is no line's end.
+        out.line_count -= u64::from(at > text.end);
+        Ok(())
+    }
+
+    /// Parses the lines of a window; returns where the first line after it begins.
+    fn window(&self, text: ChunkText<'_>, fields: Fields<'_>, most_rows: usize, out: &mut Parsed) -> Result<usize> {
+        let (index, lines) = (fields.index(), fields.index().lines().len());
+        let (mut line, mut equal) = (0, 0);
+        while line < lines && index.line_start(line) < text.end {
+            if out.row_count == most_rows || out.over {
+                return Ok(index.line_start(line));
+            }
+            if self.head.keeps_all && equal == 0 {
+                equal = fields.lines_of(line, self.head.field_count);
+            }
+            let wanted = equal.min(most_rows - out.row_count);
+            let taken = if wanted > 0 { self.rows(text, fields, line, wanted, out)? } else { 0 };
+            (line, equal) = (line + taken, equal - taken);
+            if taken > 0 {
+                out.last_row = index.line_start(line - 1);
+            }
+            if taken == wanted && wanted > 0 {
+                continue;
+            }
+            self.line(text, index.line_start(line), out)?;
+            (line, equal) = (line + 1, equal.saturating_sub(1));
+        }
+        Ok(index.next_start())
+    }
+
+    /// Takes rows that have as many fields as there are columns, until a value needs more care: returns how many.
+    fn rows(
+        &self,
+        text: ChunkText<'_>,
+        fields: Fields<'_>,
+        line: usize,
+        rows: usize,
+        out: &mut Parsed,
+    ) -> Result<usize> {
+        let columns = self.head.columns();
+        let (base, first, count) = (out.row_count * columns, fields.first_of(line), rows * columns);
+        let rows = match self.head.is_f32() {
+            true => self.single_rows(text, fields, first..first + count, out)? / columns,
+            false => self.double_rows(text, fields, first..first + count, out)? / columns,
+        };
+        let end = base + rows * columns;
+        while out.wides.pop_if(|wide| wide.cell as usize >= end).is_some() {}
+        out.row_count += rows;
+        Ok(rows)
+    }
+
+    fn single_rows(
+        &self,
+        text: ChunkText<'_>,
+        fields: Fields<'_>,
+        range: Range<usize>,
+        out: &mut Parsed,
+    ) -> Result<usize> {
+        let base = out.row_count * self.head.columns();
+        grow(&mut out.singles, base + range.len() + FIELD_SLACK)?;
+        let mut done = 0;
+        loop {
+            done += fields.f32s(range.start + done..range.end, &mut out.singles[base + done..]);
+            if done == range.len() {
+                return Ok(done);
+            }
+            match self.missing(text, fields.field(range.start + done)) {
+                Some(value) => out.singles[base + done] = value as f32,
+                None => return Ok(done),
+            }
+            done += 1;
+        }
+    }
+
+    fn double_rows(
+        &self,
+        text: ChunkText<'_>,
+        fields: Fields<'_>,
+        range: Range<usize>,
+        out: &mut Parsed,
+    ) -> Result<usize> {
+        let columns = self.head.columns();
+        let base = out.row_count * columns;
+        grow(&mut out.doubles, base + range.len() + FIELD_SLACK)?;
+        grow(&mut out.marks, MAX_ENDS + 2 * FIELD_SLACK)?;
+        let mut done = 0;
+        while done < range.len() {
+            let (values, marks) = (&mut out.doubles[base + done..], &mut out.marks[done..]);
+            done += fields.f64s(range.start + done..range.end, values, marks);
+            if done == range.len() {
+                break;
+            }
+            let field = fields.field(range.start + done);
+            let value = match self.missing(text, field.clone()) {
+                Some(value) => f64_of(value),
+                None => match Value::of(&text.padded[field], self.head.kinds[done % columns]) {
+                    Some(value) => value,
+                    None => break,
+                },
+            };
+            (out.doubles[base + done], out.marks[done]) = (value.number, value.mark);
+            value.note_wide(base + done, &mut out.wides)?;
+            done += 1;
+        }
+        let rows = self.checked(text, fields, range.start, done / columns, base, out)?;
+        self.fold_marks(rows, out);
+        Ok(rows * columns)
+    }
+
+    /// Looks whether the values are what their columns hold, and rounds those of f32s where twice would be wrong.
+    /// Returns how many rows were right.
+    fn checked(
+        &self,
+        text: ChunkText<'_>,
+        fields: Fields<'_>,
+        first: usize,
+        rows: usize,
+        base: usize,
+        out: &mut Parsed,
+    ) -> Result<usize> {
+        let columns = self.head.columns();
+        for (column, &kind) in self.head.kinds.iter().enumerate() {
+            if matches!(kind, Kind::Auto | Kind::F64) {
+                continue;
+            }
+            for row in 0..rows {
+                let place = row * columns + column;
+                let cell = &mut out.doubles[base + place];
+                if check_number(*cell, kind) {
+                    continue;
+                }
+                // One value of a batch is looked at again; what is wrong with it the line finds.
+                let token = &text.padded[fields.field(first + place)];
+                match Value::of(token, kind) {
+                    Some(value) if value.wide.is_none() => *cell = value.number,
+                    Some(_) => {}
+                    None => return self.checked(text, fields, first, row, base, out),
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Notes the columns that have values which are no integers.
+    fn fold_marks(&self, rows: usize, out: &mut Parsed) {
+        let Parsed { marks, has_floats, .. } = out;
+        if has_floats.iter().all(|found| *found) {
+            return;
+        }
+        let marks = &marks[..rows * has_floats.len()];
+        if marks.iter().all(|mark| *mark == 0) {
+            return;
+        }
+        for row in marks.chunks_exact(has_floats.len()) {
+            for (found, mark) in has_floats.iter_mut().zip(row) {
+                *found |= *mark != 0;
+            }
+        }
+    }
+
+    /// What stands for a field of a row that has others, if it is empty and may be.
+    fn missing(&self, text: ChunkText<'_>, field: Range<usize>) -> Option<f64> {
+        let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
+        let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, Kind::Integer(_)));
+        match self.head.missing {
+            Missing::Nan if is_one_of_many && holds_nan() => Some(f64::NAN),
+            Missing::Value(value) if is_one_of_many => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Parses the line at `start`, whatever it is; returns where the next one begins.
+    fn line(&self, text: ChunkText<'_>, start: usize, out: &mut Parsed) -> Result<usize> {
+        let (end, next) = line_end(&text.padded[..text.end], start);
+        let line = &text.padded[start..end];
+        let grammar = &self.head.grammar;
+        let content = grammar.content(line);
+        out.fields.clear();
+        let mut count = 0;
+        for field in grammar.fields(content) {
+            count += 1;
+            if count <= self.head.field_count {
+                try_push(&mut out.fields, field, "the fields of a line")?;
+            }
+        }
+        if count > 0 {
+            let result = match count == self.head.field_count {
+                true => self.row(content, out)?,
+                false => Err(self.ragged(content, count)),
+            };
+            match result {
+                Ok(()) => (out.row_count, out.last_row) = (out.row_count + 1, start),
+                Err((range, code, diagnostic)) => {
+                    let offset = start - text.start + range.start;
+                    let token = (offset as u32, range.len() as u32);
+                    let excerpt: Option<Excerpt> = Some(excerpt(&text.padded[text.start..text.end], token));
+                    let diagnostic = Diagnostic { excerpt, ..*diagnostic };
+                    out.complain(Complaint { code, offset, diagnostic }, self.options)?;
+                }
+            }
+        }
+        // The newline behind a last line that has none is passed too.
+        Ok(if end == text.end { text.end + 1 } else { next })
+    }
+
+    /// Takes the fields of a line as a row.
+    fn row(&self, line: &[u8], out: &mut Parsed) -> Result<std::result::Result<(), Broken>> {
+        let columns = self.head.columns();
+        let base = out.row_count * columns;
+        let wides = out.wides.len();
+        match self.head.is_f32() {
+            true => grow(&mut out.singles, base + columns)?,
+            false => grow(&mut out.doubles, base + columns)?,
+        }
+        for (column, (&field, &kind)) in self.head.kept.iter().zip(&self.head.kinds).enumerate() {
+            let Field { range, .. } = out.fields[field].clone();
+            let value = match self.value(&line[range.clone()], kind) {
+                Ok(value) => value,
+                Err((code, diagnostic)) => {
+                    out.wides.truncate(wides);
+                    return Ok(Err((range, code, diagnostic)));
+                }
+            };
+            match self.head.is_f32() {
+                true => out.singles[base + column] = value.number as f32,
+                false => out.doubles[base + column] = value.number,
+            }
+            value.note_wide(base + column, &mut out.wides)?;
+            grow(&mut out.marks, columns)?;
+            out.marks[column] = value.mark;
+        }
+        for (found, mark) in out.has_floats.iter_mut().zip(&out.marks) {
+            *found |= *mark == NOT_INTEGER;
+        }
+        Ok(Ok(()))
+    }
+
+    fn value(&self, token: &[u8], kind: Kind) -> std::result::Result<Value, (&'static str, Box<Diagnostic>)> {
+        if token.is_empty() {
+            let missing = |message, expected| ("missing-value", wanting(message, expected));
+            return match (self.head.missing, kind) {
+                (Missing::Value(value), _) => Ok(f64_of(value)),
+                (Missing::Nan, Kind::Auto | Kind::F32 | Kind::F64) => Ok(f64_of(f64::NAN)),
+                (Missing::Nan, Kind::Integer(_)) => {
+                    Err(missing("a value is missing, and an integer column holds no NaN", "an integer"))
+                }
+                (Missing::Error, _) => Err(missing("a value is missing", "a number")),
+            };
+        }
+        Value::of(token, kind).ok_or_else(|| {
+            // No more than a message shows.
+            let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
+            let shown = names::shown(&shown);
+            let diagnostic = match (kind, Value::of(token, Kind::Auto)) {
+                (Kind::Integer(scalar), Some(_)) => {
+                    wanting(&format!("`{shown}` does not fit the column's type"), &integers_of(scalar))
+                }
+                _ => {
+                    let mut diagnostic = wanting(&format!("`{shown}` is not a number"), "a number");
+                    diagnostic.hint = hint_of(token);
+                    diagnostic
+                }
+            };
+            ("not-a-number", diagnostic)
+        })
+    }
+
+    fn ragged(&self, line: &[u8], count: usize) -> Broken {
+        let expected = self.head.field_count;
+        let message = match count {
+            1 => "this row has 1 value".to_owned(),
+            _ => format!("this row has {count} values"),
+        };
+        (0..line.trim_ascii_end().len(), "ragged-row", wanting(&message, &format!("{expected}, as in the first row")))
+    }
+}
+
+/// What is wrong with a line: where in it, of which kind, and the rest.
+type Broken = (Range<usize>, &'static str, Box<Diagnostic>);
+
+fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic { expected: Some(expected.into()), ..Diagnostic::new(message) })
+}
+
+fn hint_of(token: &[u8]) -> Option<String> {
+    let is_decimal = token.contains(&b',') && token.iter().all(|byte| byte.is_ascii_digit() || b"+-,".contains(byte));
+    is_decimal.then(|| "numbers have a decimal point here, not a comma".into())
+}
+
+fn integers_of(scalar: crate::model::Scalar) -> String {
+    let (least, most) = super::value::range_of(scalar);
+    format!("an integer from {least} to {most}")
+}

@@ -1,0 +1,421 @@
+//! A table to text: pages of rows, side by side.
+//!
+//! What is written is described by lanes: values of an array in equal steps, so that positions of a mesh are columns
+//! without a copy. Lanes of floats that all have the same type and fixed digits are written as whole lines; all others
+//! value by value.
+
+use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::formats::out::Out;
+use crate::formats::{Format, names};
+use crate::model::{Table, Values};
+use crate::options::{Digits, RunOptions, TableStyle};
+use crate::pipeline::write::{Pages, Writing};
+use polyhaul_text::format::{FixedLine, Page, Real};
+use std::ops::Range;
+
+/// About how many bytes of text a page has.
+const PAGE_BYTES: usize = 256 << 10;
+/// About how many bytes a value takes, with what parts it from the next.
+const VALUE_BYTES: usize = 10;
+/// Text may be longer than that; a slot is counted with room for it.
+const SLOT_FACTOR: usize = 4;
+/// Rows that are gathered at a time, so that they stay in the nearest cache.
+const TILE_ROWS: usize = 256;
+
+/// What is written: names, and blocks of rows one after another.
+#[derive(Default)]
+pub(crate) struct Rows<'a> {
+    pub(crate) names: Vec<&'a str>,
+    pub(crate) blocks: Vec<Block<'a>>,
+}
+
+/// Some of the rows: as many lanes as there are names.
+pub(crate) struct Block<'a> {
+    pub(crate) row_count: usize,
+    pub(crate) lanes: Vec<Lane<'a>>,
+}
+
+/// A column: one of `step` numbers, from `first` on.
+#[derive(Clone, Copy)]
+pub(crate) struct Lane<'a> {
+    pub(crate) numbers: Numbers<'a>,
+    pub(crate) first: usize,
+    pub(crate) step: usize,
+}
+
+/// Numbers of a type.
+#[derive(Clone, Copy)]
+pub(crate) enum Numbers<'a> {
+    I8(&'a [i8]),
+    U8(&'a [u8]),
+    I16(&'a [i16]),
+    U16(&'a [u16]),
+    I32(&'a [i32]),
+    U32(&'a [u32]),
+    I64(&'a [i64]),
+    U64(&'a [u64]),
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+    /// From 0 to 1, which become integers from 0 to 255.
+    Unit(&'a [f32]),
+}
+
+/// How rows are written.
+struct Lines<'a> {
+    rows: &'a Rows<'a>,
+    digits: Vec<Digits>,
+    style: &'a TableStyle,
+    delimiter: u8,
+    page_rows: usize,
+    /// The first page of each block, and how many there are.
+    first_pages: Vec<u64>,
+    /// How many digits all values have, where these are fixed and the same.
+    places: Option<usize>,
+}
+
+/// A page in flight.
+struct Slot {
+    block: usize,
+    rows: Range<usize>,
+    out: Out,
+    tile32: Vec<f32>,
+    tile64: Vec<f64>,
+}
+
+/// That a table is one of numbers, with whole columns.
+pub(super) fn check(table: &Table) -> Result<()> {
+    for column in &table.columns {
+        let name = names::shown(&column.name);
+        let what = match column.offsets {
+            Some(_) => format!("the column `{name}` is one of lists; this format has one number per column and row"),
+            None if column.row_count() != table.row_count => {
+                format!("the column `{name}` has {} rows, and the table {}", column.row_count(), table.row_count)
+            }
+            None => continue,
+        };
+        return Err(Error::new(ErrorKind::Usage, what));
+    }
+    Ok(())
+}
+
+impl<'a> Rows<'a> {
+    /// The rows of a table.
+    pub(crate) fn of_table(table: &'a Table) -> Result<Rows<'a>> {
+        check(table)?;
+        let (mut names, mut lanes) = (Vec::new(), Vec::new());
+        for column in &table.columns {
+            try_push(&mut names, column.name.as_str(), "columns")?;
+            try_push(&mut lanes, Lane { numbers: Numbers::of(&column.values), first: 0, step: 1 }, "columns")?;
+        }
+        let mut rows = Rows { names, blocks: Vec::new() };
+        try_push(&mut rows.blocks, Block { row_count: table.row_count, lanes }, "columns")?;
+        Ok(rows)
+    }
+
+    /// How many rows there are.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.blocks.iter().map(|block| block.row_count as u64).sum()
+    }
+}
+
+impl<'a> Numbers<'a> {
+    pub(super) fn of(values: &'a Values) -> Numbers<'a> {
+        match values {
+            Values::I8(values) => Numbers::I8(values),
+            Values::U8(values) => Numbers::U8(values),
+            Values::I16(values) => Numbers::I16(values),
+            Values::U16(values) => Numbers::U16(values),
+            Values::I32(values) => Numbers::I32(values),
+            Values::U32(values) => Numbers::U32(values),
+            Values::I64(values) => Numbers::I64(values),
+            Values::U64(values) => Numbers::U64(values),
+            Values::F32(values) => Numbers::F32(values),
+            Values::F64(values) => Numbers::F64(values),
+        }
+    }
+}
+
+/// Writes rows as text.
+pub(crate) fn write(
+    rows: &Rows<'_>,
+    comments: &[String],
+    format: Format,
+    style: &TableStyle,
+    run: &RunOptions,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
+    let count = rows.names.len();
+    let mut digits = Vec::new();
+    digits.try_reserve_exact(count)?;
+    match style.column_digits.len() {
+        0 => digits.resize(count, style.digits),
+        given if given == count => digits.extend_from_slice(&style.column_digits),
+        given => {
+            let message = format!("there are {count} columns, and digits for {given}");
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
+    let delimiter = style.delimiter.unwrap_or(match format {
+        Format::Csv => b',',
+        Format::Tsv => b'\t',
+        _ => b' ',
+    });
+    if delimiter.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&delimiter) {
+        return Err(Error::new(ErrorKind::Usage, "a delimiter must be a byte that neither a number nor a newline has"));
+    }
+    let row_bytes = VALUE_BYTES * count.max(1);
+    let page_rows = (run.chunk_bytes.unwrap_or(PAGE_BYTES) / row_bytes).max(1);
+    let places = match digits.first() {
+        Some(&Digits::Fixed(places)) if digits.iter().all(|it| *it == Digits::Fixed(places)) => Some(places.into()),
+        _ => None,
+    };
+    let (mut first_pages, mut pages) = (Vec::new(), 0);
+    for block in &rows.blocks {
+        try_push(&mut first_pages, pages, "the plan")?;
+        pages += block.row_count.div_ceil(page_rows) as u64;
+    }
+    try_push(&mut first_pages, pages, "the plan")?;
+    let lines = Lines { rows, digits, style, delimiter, page_rows, first_pages, places };
+    writing.begin(lines.head(comments, format)?);
+    writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
+    writing.pages(&lines, &mut (), pages, SLOT_FACTOR * page_rows.saturating_mul(row_bytes) + (64 << 10))
+}
+
+impl Pages for Lines<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot { block: 0, rows: 0..0, out: Out::default(), tile32: Vec::new(), tile64: Vec::new() })
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        slot.out.clear();
+        slot.block = self.first_pages.partition_point(|&first| first <= number).saturating_sub(1);
+        let Some(block) = self.rows.blocks.get(slot.block) else { return Ok(false) };
+        let first = (number - self.first_pages[slot.block]) as usize * self.page_rows;
+        slot.rows = first..block.row_count.min(first + self.page_rows);
+        Ok(true)
+    }
+
+    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let (lanes, mut at) = (&self.rows.blocks[slot.block].lanes[..], slot.rows.start);
+        while at < slot.rows.end {
+            let rows = at..slot.rows.end.min(at + TILE_ROWS);
+            at = rows.end;
+            if !self.tile(lanes, rows.clone(), &mut slot.tile32, &mut slot.out)?
+                && !self.tile(lanes, rows.clone(), &mut slot.tile64, &mut slot.out)?
+            {
+                self.values(lanes, rows, &mut slot.out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self, _: usize, (): &mut (), _: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+        slot.out.text()
+    }
+}
+
+/// A type of floats.
+trait Float: Real + PartialEq + Default {
+    /// The numbers, where they are of this type.
+    fn of(numbers: Numbers<'_>) -> Option<&[Self]>;
+}
+
+impl Float for f32 {
+    fn of(numbers: Numbers<'_>) -> Option<&[f32]> {
+        if let Numbers::F32(values) = numbers { Some(values) } else { None }
+    }
+}
+
+impl Float for f64 {
+    fn of(numbers: Numbers<'_>) -> Option<&[f64]> {
+        if let Numbers::F64(values) = numbers { Some(values) } else { None }
+    }
+}
+
+impl Lines<'_> {
+    /// What stands before the rows.
+    fn head(&self, comments: &[String], format: Format) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        let mut put = |bytes: &[u8]| {
+            head.try_reserve(bytes.len()).map_err(|_| Error::memory("a header"))?;
+            head.extend_from_slice(bytes);
+            Ok::<_, Error>(())
+        };
+        if format != Format::Pts && !self.style.comment.is_empty() {
+            for comment in comments {
+                put(self.style.comment.as_bytes())?;
+                put(names::on_a_line(comment).as_bytes())?;
+                put(b"\n")?;
+            }
+        }
+        if format == Format::Pts {
+            put(format!("{}\n", self.rows.row_count()).as_bytes())?;
+        }
+        let names = &self.rows.names;
+        let is_named = !names.is_empty() && names.iter().all(|name| !name.is_empty());
+        if self.style.header.unwrap_or(is_named && matches!(format, Format::Csv | Format::Tsv)) {
+            for (number, name) in names.iter().enumerate() {
+                if number > 0 {
+                    put(&[self.delimiter])?;
+                }
+                put(self.name(name).as_bytes())?;
+            }
+            put(b"\n")?;
+        }
+        Ok(head)
+    }
+
+    /// A name as a field: in quotes where it would not be one otherwise.
+    fn name(&self, name: &str) -> String {
+        let name = names::written(name);
+        let begins_comment = self.style.comment.chars().next().is_some_and(|first| name.contains(first));
+        let is_plain = !name.is_empty()
+            && !begins_comment
+            && !name.contains(|c: char| c == '"' || c == char::from(self.delimiter) || c.is_whitespace());
+        if is_plain { name.into_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    }
+
+    /// Writes rows of floats of this type as whole lines; `false` where they are not, or one is NaN.
+    fn tile<R: Float>(&self, lanes: &[Lane<'_>], rows: Range<usize>, tile: &mut Vec<R>, out: &mut Out) -> Result<bool> {
+        let Some(places) = self.places else { return Ok(false) };
+        let count = lanes.len();
+        if !lanes.iter().all(|lane| R::of(lane.numbers).is_some()) {
+            return Ok(false);
+        }
+        let size = rows.len() * count;
+        if size > tile.len() {
+            tile.try_reserve_exact(size - tile.len()).map_err(|_| Error::memory("a chunk's values"))?;
+            tile.resize(size, R::default());
+        }
+        let tile = &mut tile[..size];
+        let mut is_nan = false;
+        for (number, lane) in lanes.iter().enumerate() {
+            let values = R::of(lane.numbers).and_then(|all| all.get(lane.first + rows.start * lane.step..));
+            let values = values.unwrap_or_default().iter().step_by(lane.step);
+            for (place, &value) in tile[number..].iter_mut().step_by(count).zip(values) {
+                // Only NaN differs from itself.
+                #[expect(clippy::eq_op, reason = "it is asked whether this is NaN")]
+                let found = value != value;
+                is_nan |= found;
+                *place = value;
+            }
+        }
+        if is_nan {
+            return Ok(false);
+        }
+        let line = FixedLine::new(b"", places).separator(self.delimiter);
+        match count {
+            1 => whole_lines::<1, R>(&line, tile, out)?,
+            2 => whole_lines::<2, R>(&line, tile, out)?,
+            3 => whole_lines::<3, R>(&line, tile, out)?,
+            4 => whole_lines::<4, R>(&line, tile, out)?,
+            _ => self.wide_lines(&line, tile, count, out)?,
+        }
+        Ok(true)
+    }
+
+    /// Lines of more values than four, in fours.
+    fn wide_lines<R: Real>(&self, line: &FixedLine<'_>, tile: &[R], count: usize, out: &mut Out) -> Result<()> {
+        let part = line.clone().end(self.delimiter);
+        let mut rows = tile.chunks_exact(count);
+        let mut row = rows.next();
+        out.format(|page| {
+            while let Some(values) = row {
+                let (fours, rest) = values.as_chunks::<4>();
+                let is_whole = page.whole(|page| {
+                    if page.fixed_lines(&part, fours) < fours.len() {
+                        // Says that there is no room.
+                        return page.fixed_line(&part, fours[0]);
+                    }
+                    match rest {
+                        [a] => page.fixed_line(line, [*a]),
+                        [a, b] => page.fixed_line(line, [*a, *b]),
+                        [a, b, c] => page.fixed_line(line, [*a, *b, *c]),
+                        _ => {
+                            page.truncate(page.len() - 1);
+                            page.byte(b'\n');
+                        }
+                    }
+                });
+                if !is_whole {
+                    return false;
+                }
+                row = rows.next();
+            }
+            true
+        })
+    }
+
+    /// Writes rows value by value.
+    fn values(&self, lanes: &[Lane<'_>], mut rows: Range<usize>, out: &mut Out) -> Result<()> {
+        out.format(|page| {
+            while rows.start < rows.end {
+                let row = rows.start;
+                let is_whole = page.whole(|page| {
+                    for (number, (lane, digits)) in lanes.iter().zip(&self.digits).enumerate() {
+                        if number > 0 {
+                            page.byte(self.delimiter);
+                        }
+                        self.value(page, lane.numbers, lane.first + row * lane.step, *digits);
+                    }
+                    page.byte(b'\n');
+                });
+                if !is_whole {
+                    return false;
+                }
+                rows.start += 1;
+            }
+            true
+        })
+    }
+
+    fn value(&self, page: &mut Page<'_>, numbers: Numbers<'_>, row: usize, digits: Digits) {
+        match numbers {
+            Numbers::F32(values) => match (values[row], digits) {
+                (value, _) if value.is_nan() => page.bytes(self.style.nan.as_bytes()),
+                (value, Digits::Shortest) => page.shortest_f32(value),
+                (value, Digits::Fixed(digits)) => page.fixed_f32(value, usize::from(digits)),
+            },
+            Numbers::F64(values) => match (values[row], digits) {
+                (value, _) if value.is_nan() => page.bytes(self.style.nan.as_bytes()),
+                (value, Digits::Shortest) => page.shortest_f64(value),
+                (value, Digits::Fixed(digits)) => page.fixed_f64(value, usize::from(digits)),
+            },
+            Numbers::I8(values) => page.i32(values[row].into()),
+            Numbers::U8(values) => page.u32(values[row].into()),
+            Numbers::I16(values) => page.i32(values[row].into()),
+            Numbers::U16(values) => page.u32(values[row].into()),
+            Numbers::I32(values) => page.i32(values[row]),
+            Numbers::U32(values) => page.u32(values[row]),
+            Numbers::I64(values) => page.i64(values[row]),
+            Numbers::U64(values) => page.u64(values[row]),
+            Numbers::Unit(values) => page.u32(byte_of(values[row])),
+        }
+    }
+}
+
+/// Lines of `N` values each.
+fn whole_lines<const N: usize, R: Real>(line: &FixedLine<'_>, tile: &[R], out: &mut Out) -> Result<()> {
+    let (mut rows, _) = tile.as_chunks::<N>();
+    out.format(|page| {
+        let written = page.fixed_lines(line, rows);
+        rows = &rows[written..];
+        rows.is_empty()
+    })
+}
+
+/// A colour's value from 0 to 1 as a byte; NaN is 0.
+pub(super) fn byte_of(value: f32) -> u32 {
+    (value * 255.0).round().clamp(0.0, 255.0) as u32
+}

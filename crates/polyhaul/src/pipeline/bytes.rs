@@ -1,0 +1,59 @@
+//! Bytes of a source that parts are asked of by their place: read there where the source can, and one after another
+//! where it cannot. Nothing here knows what they mean.
+
+use super::read::{Garbage, failed, read_part};
+use crate::error::{Error, Result};
+use polyhaul_bytes::Source;
+
+/// The bytes of a source. Of a stream each part must be asked for where the last one ended.
+pub(crate) struct Bytes<'a> {
+    source: &'a Source<'static>,
+    garbage: Option<&'a Garbage>,
+}
+
+impl<'a> Bytes<'a> {
+    /// The bytes of `source`; what follows compressed data is no error where `garbage` is.
+    pub(crate) fn new(source: &'a Source<'static>, garbage: Option<&'a Garbage>) -> Bytes<'a> {
+        Bytes { source, garbage }
+    }
+
+    /// Fills `out` with what is at `offset`; returns how much there was.
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
+        if self.source.is_positioned() {
+            return self.source.read_at(offset, out).map_err(|error| failed(self.source, error));
+        }
+        let mut filled = 0;
+        while filled < out.len() {
+            match read_part(self.source, self.garbage, &mut out[filled..])? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        Ok(filled)
+    }
+
+    /// What messages call the source.
+    pub(crate) fn name(&self) -> &'a str {
+        self.source.name()
+    }
+
+    /// How many there are, where that is known.
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.source.len()
+    }
+
+    /// Whether they must be read one after another.
+    pub(crate) fn in_order(&self) -> bool {
+        !self.source.is_positioned()
+    }
+
+    /// Whether as many as [`Bytes::len`] says are there without doubt: that is no claim of compressed data.
+    pub(crate) fn is_backed(&self) -> bool {
+        self.source.len().is_some() && self.source.compressed().is_none()
+    }
+
+    /// An error if the file changed since it was opened.
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        self.source.check_unchanged().map_err(|error| Error::io("reading", self.name(), error))
+    }
+}

@@ -1,0 +1,77 @@
+//! What the tests of tables share.
+
+use polyhaul::model::{Column, Table, Values};
+use polyhaul::options::{RunOptions, TableOptions};
+use polyhaul::{
+    Error, Format, Input, LoadedTables, Output, ReadOptions, Result, WriteOptions, load_tables, save_tables,
+};
+use polyhaul_testkit::output::Shared;
+
+/// Reads text with these options of tables, on one thread.
+pub fn load(text: impl Into<Vec<u8>>, name: &str, table: TableOptions) -> Result<LoadedTables> {
+    let run = RunOptions { threads: Some(1), ..RunOptions::default() };
+    load_tables(Input::Memory(text.into(), name.into()), &ReadOptions { run, table, ..ReadOptions::default() })
+}
+
+#[track_caller]
+pub fn table(text: impl Into<Vec<u8>>, name: &str) -> Table {
+    only(load(text, name, TableOptions::default()).unwrap())
+}
+
+#[track_caller]
+pub fn with(text: &str, options: TableOptions) -> Table {
+    only(load(text, "x.csv", options).unwrap())
+}
+
+#[track_caller]
+pub fn only(loaded: LoadedTables) -> Table {
+    let [table] = <[Table; 1]>::try_from(loaded.tables).unwrap();
+    table
+}
+
+#[track_caller]
+pub fn error(text: impl Into<Vec<u8>>, name: &str, options: TableOptions) -> Error {
+    load(text, name, options).unwrap_err()
+}
+
+/// The message, where, and what was expected.
+#[track_caller]
+pub fn complaint(text: &str, options: TableOptions) -> String {
+    error(text, "x.csv", options).to_string()
+}
+
+pub fn column(name: &str, values: Values) -> Column {
+    Column { name: name.into(), values, offsets: None }
+}
+
+pub fn ints<const N: usize>(values: [i64; N]) -> Values {
+    Values::I64(values.into())
+}
+
+pub fn floats<const N: usize>(values: [f64; N]) -> Values {
+    Values::F64(values.into())
+}
+
+/// A table without a name.
+pub fn table_of(row_count: usize, columns: Vec<Column>) -> Table {
+    Table { name: String::new(), row_count, columns }
+}
+
+/// Names and values, to be compared as text: NaN is not equal to itself.
+pub fn shown(table: &Table) -> String {
+    let columns = table.columns.iter().map(|column| format!("{}={:?}", column.name, column.values));
+    format!("{} rows; {}", table.row_count, columns.collect::<Vec<_>>().join("; "))
+}
+
+pub fn try_written(table: &Table, comments: &[String], format: Format, options: &WriteOptions) -> Result<Vec<u8>> {
+    let shared = Shared::default();
+    let options = WriteOptions { format: Some(format), ..options.clone() };
+    let output = Output::Writer(Box::new(shared.clone()), "memory".into());
+    save_tables(std::slice::from_ref(table), comments, &[], output, &options)?;
+    Ok(shared.take())
+}
+
+#[track_caller]
+pub fn written(table: &Table, format: Format, options: &WriteOptions) -> String {
+    String::from_utf8(try_written(table, &[], format, options).unwrap()).unwrap()
+}
