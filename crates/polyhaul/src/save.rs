@@ -121,7 +121,7 @@ fn prepare<'a>(scene: Cow<'a, Scene>, options: &WriteOptions) -> Result<Cow<'a, 
 }
 
 /// How the output is to be compressed.
-fn compression_of(output: &Output, options: &WriteOptions) -> Option<Compression> {
+pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Option<Compression> {
     let name = match output {
         Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
         Output::Writer(_, name) => name.into(),
@@ -129,6 +129,25 @@ fn compression_of(output: &Output, options: &WriteOptions) -> Option<Compression
     };
     let codec = options.compression.or_else(|| Codec::of_name(&name).map(|(codec, _)| codec))?;
     Some(Compression { codec, level: options.compression_level })
+}
+
+/// Opens the output; with it comes the name that messages use.
+pub(crate) fn sink_of(output: Output, options: &WriteOptions) -> Result<(Sink<'static>, String)> {
+    match output {
+        Output::Path(path) => {
+            let name = path.display().to_string();
+            Ok((Sink::file(&path, file_options(options)).map_err(|e| Error::io("creating", &name, e))?, name))
+        }
+        Output::Stdout => {
+            let name = "standard output";
+            Ok((Sink::stdout().map_err(|e| Error::io("opening", name, e))?, name.into()))
+        }
+        Output::Writer(writer, name) => Ok((Sink::writer(writer, name.clone()), name)),
+    }
+}
+
+fn file_options(options: &WriteOptions) -> FileOptions {
+    FileOptions::default().with_durable(options.durable)
 }
 
 fn write_obj(
@@ -140,17 +159,7 @@ fn write_obj(
 ) -> Result<()> {
     let library = Library::of(scene, looks, &output, options)?;
     let compression = compression_of(&output, options);
-    let file_options = FileOptions::default().with_durable(options.durable);
-    let (sink, name) = match output {
-        Output::Path(path) => {
-            let name = path.display().to_string();
-            (Sink::file(&path, file_options).map_err(|e| Error::io("creating", &name, e))?, name)
-        }
-        Output::Stdout => {
-            (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
-        }
-        Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
-    };
+    let (sink, name) = sink_of(output, options)?;
     let failed = |e| Error::io("writing", &name, e);
     let line = library.as_ref().map(|library| library.name.as_str());
     let mut writing = Writing::new(sink, compression, &options.run)?;
@@ -159,7 +168,7 @@ fn write_obj(
     let sink = writing.finish()?;
     // Both files are complete before either takes its place.
     let beside = match library {
-        Some(Library { file: Some((path, bytes)), .. }) => Some(write_library(path, &bytes, file_options)?),
+        Some(Library { file: Some((path, bytes)), .. }) => Some(write_library(path, &bytes, file_options(options))?),
         _ => None,
     };
     let Some(NewLibrary { sink: library, path, is_new }) = beside else {
