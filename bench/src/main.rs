@@ -23,7 +23,7 @@ const USAGE: &str = "\
 usage: bench-obj generate single|plain|objects MEGABYTES FILE
        bench-obj read polyhaul|tobj|obj|obj-rs|ufbx|limit-lines|limit-memory|limit-inflate FILE [THREADS]
        bench-obj write polyhaul|obj|limit FILE OUTPUT [THREADS]
-       bench-obj numbers ROUNDS
+       bench-obj numbers|records ROUNDS
        bench-obj level";
 
 fn main() -> ExitCode {
@@ -50,6 +50,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
             writers::main(name, Path::new(file), Path::new(output), threads(rest)?)
         }
         ["numbers", rounds] => numbers::main(rounds.parse()?),
+        ["records", rounds] => numbers::records(rounds.parse()?),
         ["level"] => {
             println!("{:?}", polyhaul_text::cpu::Level::best());
             Ok(())

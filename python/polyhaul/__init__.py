@@ -6,6 +6,7 @@
     (3, 3)
 
 :func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` look into them.
+:func:`savetxt` and :func:`format_rows` make text of arrays and records.
 :class:`Scene`, :class:`Object`, :class:`Mesh` and :class:`Material` are what they hold. Errors derive from
 :class:`Error` and say where they are.
 """
@@ -36,6 +37,7 @@ from polyhaul._options import Limits, ObjOptions
 from polyhaul._polyhaul import __version__
 from polyhaul._report import PolyhaulWarning, Report, Warnings
 from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
+from polyhaul._rows import format_rows, savetxt
 from polyhaul._scene import Object, Scene
 
 __all__ = [
@@ -72,8 +74,10 @@ __all__ = [
     "Xyz",
     "__version__",
     "convert",
+    "format_rows",
     "info",
     "read",
+    "savetxt",
     "validate",
     "write",
 ]

@@ -6,7 +6,7 @@ from typing import Any, Self, final
 
 from polyhaul._errors import Error
 
-__all__ = ["Array", "NativeMesh", "__version__", "convert", "info", "read", "validate", "write"]
+__all__ = ["Array", "NativeMesh", "__version__", "convert", "format_rows", "info", "read", "validate", "write", "write_rows"]
 
 __version__: str
 
@@ -47,3 +47,13 @@ def info(
 def validate(
     source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
 ) -> tuple[bool, Error | None, dict[str, Any]]: ...
+def write_rows(
+    rows: dict[str, Any],
+    ends: tuple[bytes, bytes],
+    target: dict[str, Any],
+    options: dict[str, Any],
+    progress: Callable[[int, int | None], Any] | None,
+) -> dict[str, Any]: ...
+def format_rows(
+    rows: dict[str, Any], out: Any, run: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+) -> tuple[Array | None, int]: ...

@@ -36,6 +36,11 @@ impl Array {
         Array(Box::new(values.into()))
     }
 
+    /// Hands text over to Python.
+    pub(crate) fn text(text: Vec<u8>) -> Array {
+        Array(Box::new(text))
+    }
+
     /// The same values as those of an array that is shared.
     pub(crate) fn of<T: NoUninit + Send + Sync>(values: &model::Array<T>) -> Array {
         Array::new(values.clone())
@@ -65,6 +70,12 @@ impl Array {
         let filled =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, bytes.len() as ffi::Py_ssize_t, 1, flags) };
         if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
+    }
+}
+
+impl AsBytes for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
     }
 }
 

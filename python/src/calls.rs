@@ -163,7 +163,7 @@ impl Source {
 
 impl Target {
     /// What the library writes to. A file that it makes is put in order before the job may end.
-    fn output(self, job: &Job) -> polyhaul::Result<Output> {
+    pub(crate) fn output(self, job: &Job) -> polyhaul::Result<Output> {
         let Target { path, write, flush, name } = self;
         let callback = |function| Callback::new(&job.caller, function);
         match (path, write) {

@@ -15,6 +15,7 @@ mod material;
 mod mesh;
 mod options;
 mod report;
+mod rows;
 mod scene;
 mod streams;
 
@@ -31,6 +32,8 @@ mod _polyhaul {
     use super::calls::{convert, info, read, validate, write};
     #[pymodule_export]
     use super::mesh::NativeMesh;
+    #[pymodule_export]
+    use super::rows::{format_rows, write_rows};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -64,7 +64,8 @@ struct Obj {
 }
 
 impl Run {
-    fn options(&self) -> RunOptions {
+    /// As the library takes them.
+    pub(crate) fn options(&self) -> RunOptions {
         let mut options = RunOptions { threads: self.threads, ..RunOptions::default() };
         options.memory_limit = self.memory_limit.unwrap_or(options.memory_limit);
         options

@@ -119,8 +119,10 @@ fn measure(options: &Options) -> Result<bool, String> {
     let mut outcomes = Vec::new();
     let mut kernels = Vec::new();
     for &part in &options.parts {
-        if part == Part::Numbers {
-            kernels = runs::numbers(&tools, options.rounds * NUMBER_ROUNDS)?;
+        match part {
+            Part::Numbers => kernels.extend(runs::numbers(&tools, "numbers", options.rounds * NUMBER_ROUNDS)?),
+            Part::Records => kernels.extend(runs::numbers(&tools, "records", options.rounds)?),
+            _ => {}
         }
         for group in plan::groups(part, &tools, &data, options.megabytes)? {
             outcomes.push(runs::run(group, options.rounds)?);

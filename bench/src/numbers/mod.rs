@@ -3,10 +3,11 @@
 //!
 //! A contender handles all values of its group in one call. It is called once to compare its result
 //! with the other ones, and then in turn with them, round after round, so that a slow moment of the
-//! machine hits all alike. To text: [`format`]; from text: [`parse`].
+//! machine hits all alike. To text: [`format`]; from text: [`parse`]; rows of both to text: [`records`].
 
 mod format;
 mod parse;
+mod records;
 
 use crate::Failure;
 use std::time::Instant;
@@ -34,6 +35,11 @@ struct Contender<'a> {
 pub fn main(rounds: usize) -> Result<(), Failure> {
     format::groups(&mut |group| measure(group, rounds));
     parse::groups(&mut |group| measure(group, rounds))
+}
+
+/// The same for records.
+pub fn records(rounds: usize) -> Result<(), Failure> {
+    records::groups(&mut |group| measure(group, rounds))
 }
 
 /// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no|other`

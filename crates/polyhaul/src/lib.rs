@@ -41,6 +41,7 @@ pub mod options;
 mod pipeline;
 pub mod report;
 mod resolve;
+pub mod rows;
 mod save;
 mod tables;
 pub mod warnings;

@@ -13,11 +13,14 @@ pub(super) enum Part {
     Gzip,
     /// Number kernels.
     Numbers,
+    /// Records to text, beside C and Rust.
+    Records,
 }
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 5] = [Part::Obj, Part::Python, Part::Blender, Part::Gzip, Part::Numbers];
+    pub(super) const ALL: [Part; 6] =
+        [Part::Obj, Part::Python, Part::Blender, Part::Gzip, Part::Numbers, Part::Records];
 
     fn name(self) -> &'static str {
         match self {
@@ -26,6 +29,7 @@ impl Part {
             Part::Blender => "blender",
             Part::Gzip => "gzip",
             Part::Numbers => "numbers",
+            Part::Records => "records",
         }
     }
 
@@ -59,7 +63,7 @@ mod tests {
         let chosen = Part::chosen(&[Part::Numbers, Part::Obj], &[]);
         assert_eq!(chosen, [Part::Obj, Part::Numbers]);
         assert_eq!(Part::suffix(&chosen), "-obj-numbers");
-        assert_eq!(Part::chosen(&[], &[Part::Blender]).len(), 4);
+        assert_eq!(Part::chosen(&[], &[Part::Blender]).len(), 5);
         assert_eq!(Part::suffix(&Part::ALL), "");
         assert_eq!(Part::named("gzip"), Some(Part::Gzip));
         assert_eq!(Part::named("zip"), None);

@@ -78,7 +78,7 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Python => python::groups(tools, data, megabytes),
         Part::Blender => blender::groups(tools, data),
         Part::Gzip => gzip::groups(tools, data, megabytes),
-        Part::Numbers => Ok(Vec::new()),
+        Part::Numbers | Part::Records => Ok(Vec::new()),
     }
 }
 

@@ -111,7 +111,11 @@ impl Record {
             );
         }
         if !self.kernels.is_empty() {
-            let _ = write!(page, "\n## Numbers\n\nNanoseconds per value, one thread.\n\n{}", self.kernel_table().0);
+            let _ = write!(
+                page,
+                "\n## Numbers\n\nNanoseconds per value or record, on one thread unless the name says otherwise.\n\n{}",
+                self.kernel_table().0
+            );
         }
         let _ = write!(page, "\n## Wanted and got\n\n{}", self.verdict_table().0);
         if let Some(readme) = self.readme() {

@@ -232,11 +232,11 @@ fn sample(line: &str) -> Option<Sample> {
     })
 }
 
-/// Compares the number kernels, all in one process.
-pub(super) fn numbers(tools: &Tools, rounds: usize) -> Result<Vec<Kernel>, String> {
-    term::out(format!("numbers: {rounds} rounds\n"));
+/// Compares the kernels of a kind (`numbers`, `records`), all in one process.
+pub(super) fn numbers(tools: &Tools, kind: &str, rounds: usize) -> Result<Vec<Kernel>, String> {
+    term::out(format!("{kind}: {rounds} rounds\n"));
     let mut words = tools.prefix.clone();
-    words.extend([tools.bench.clone().into(), "numbers".into()]);
+    words.extend([tools.bench.clone().into(), kind.into()]);
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).arg(rounds.to_string());
     let output = command.output().map_err(|error| error.to_string())?;

@@ -13,6 +13,9 @@ const PROGRAM_BYTES: u64 = 16 << 20;
 /// The same for a Python process that writes arrays: their deduplication counts too.
 const ARRAYS_BYTES: u64 = 96 << 20;
 
+/// The group of records among the kernels.
+const RECORDS: &str = "records";
+
 /// A demand and its result.
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
@@ -44,8 +47,12 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel]) -> Vec<Verdict>
             _ => {}
         }
     }
-    if !kernels.is_empty() {
-        verdicts.extend(numbers(kernels));
+    let (records, numbers): (Vec<Kernel>, Vec<Kernel>) = kernels.iter().cloned().partition(|it| it.group == RECORDS);
+    if !numbers.is_empty() {
+        verdicts.extend(of_numbers(&numbers));
+    }
+    if !records.is_empty() {
+        verdicts.extend(of_records(&records));
     }
     verdicts
 }
@@ -189,12 +196,34 @@ fn yes(what: String, wanted: &str, row: &Row, holds: bool) -> Verdict {
     Verdict { what, wanted: wanted.into(), got: got.into(), met: told.then_some(holds) }
 }
 
-fn numbers(kernels: &[Kernel]) -> Vec<Verdict> {
-    let ns = |group: &str, name: &str| {
-        let found = kernels.iter().find(|kernel| kernel.group == group && kernel.name == name);
-        found.map(|kernel| kernel.ns)
+/// How many times the time of `b` is the time of `a`.
+fn kernels_over(kernels: &[Kernel], group: &str, a: &str, b: &str) -> Option<f64> {
+    let find = |name: &str| kernels.iter().find(|kernel| kernel.group == group && kernel.name == name);
+    Some(find(a)?.ns / find(b)?.ns)
+}
+
+fn of_records(kernels: &[Kernel]) -> Vec<Verdict> {
+    let demand = |what: &str, [theirs, ours]: [&str; 2], least| {
+        ratio(format!("records: {what}"), kernels_over(kernels, RECORDS, theirs, ours), Bound::AtLeast(least))
     };
-    let over = |group: &str, a: &str, b: &str| Some(ns(group, a)? / ns(group, b)?);
+    let [one, two] = ["polyhaul 1 thread", "polyhaul 2 threads"];
+    vec![
+        demand("1 thread: speed against snprintf", ["snprintf", one], 25.0),
+        demand("2 threads: speed against snprintf on 2 threads", ["snprintf 2 threads", two], 25.0),
+        demand("1 thread: speed against Rust's write!", ["rust", one], 8.0),
+        demand("2 threads: speed against Rust's write! on 2 threads", ["rust 2 threads", two], 8.0),
+        demand("2 threads against 1", [one, two], 1.8),
+        all_right("records: every text", kernels),
+    ]
+}
+
+fn all_right(what: &str, kernels: &[Kernel]) -> Verdict {
+    let got = wrong(kernels);
+    Verdict { what: what.into(), wanted: "right".into(), met: Some(got == "right"), got }
+}
+
+fn of_numbers(kernels: &[Kernel]) -> Vec<Verdict> {
+    let over = |group: &str, a: &str, b: &str| kernels_over(kernels, group, a, b);
     let fixed = "fixed 6 digits f32";
     let lines = "lines of 3 fixed 6 digits f32";
     let floats = "lines of 3 floats f32";
@@ -210,12 +239,7 @@ fn numbers(kernels: &[Kernel]) -> Vec<Verdict> {
         demand("shortest f32 against zmij", over("shortest f32", "zmij", "polyhaul value"), 0.9),
         demand("reading v x y z against fast_float2", over(floats, "fast float2", "polyhaul"), 2.0),
     ];
-    verdicts.push(Verdict {
-        what: "numbers: every kernel's result".into(),
-        wanted: "right".into(),
-        got: wrong(kernels),
-        met: Some(wrong(kernels) == "right"),
-    });
+    verdicts.push(all_right("numbers: every kernel's result", kernels));
     verdicts
 }
 

@@ -67,7 +67,7 @@ where
 }
 
 /// Runs `work` on this thread and, as far as the system gives them, on others.
-fn on_threads(threads: usize, work: impl Fn() + Sync) {
+pub(crate) fn on_threads(threads: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
         for _ in 1..threads {
             if std::thread::Builder::new().spawn_scoped(scope, &work).is_err() {

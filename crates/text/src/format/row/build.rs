@@ -131,14 +131,14 @@ impl Builder {
         if spec.conversion == Conversion::Text {
             match kind {
                 Kind::Bool => return self.bool_text(column, spec),
-                Kind::Bytes(_) => {
+                Kind::Bytes(_) | Kind::Text(_) => {
                     self.note_kind(column, kind)?;
                     return self.push(Put::Text(Text { spec, dialect }), column, max_bytes);
                 }
                 _ => (spec.plus, spec.alternate, spec.zero) = (None, false, false),
             }
         }
-        if matches!(kind, Kind::Bytes(_)) {
+        if matches!(kind, Kind::Bytes(_) | Kind::Text(_)) {
             return Err(Problem::NotANumber(kind));
         }
         self.note_kind(column, kind)?;

@@ -31,6 +31,9 @@ pub enum Kind {
     Bool,
     /// Text of at most this many bytes, filled up with NUL bytes.
     Bytes(usize),
+    /// UTF-8 of at most this many bytes, filled up with NUL bytes: text as it is in every dialect, whose width and
+    /// precision count characters.
+    Text(usize),
 }
 
 impl Kind {
@@ -41,7 +44,7 @@ impl Kind {
             Kind::I16 | Kind::U16 => 2,
             Kind::I32 | Kind::U32 | Kind::F32 => 4,
             Kind::I64 | Kind::U64 | Kind::F64 => 8,
-            Kind::Bytes(count) => count,
+            Kind::Bytes(count) | Kind::Text(count) => count,
         }
     }
 }
@@ -61,6 +64,7 @@ impl fmt::Display for Kind {
             Kind::F64 => "f64",
             Kind::Bool => "bool",
             Kind::Bytes(count) => return write!(f, "bytes[{count}]"),
+            Kind::Text(count) => return write!(f, "text[{count}]"),
         };
         f.write_str(name)
     }
@@ -80,11 +84,13 @@ impl<'a> Column<'a> {
     ///
     /// Nothing unless all of them lie inside `bytes`. They need no alignment; a stride of 0 repeats one value.
     pub fn new(bytes: &'a [u8], offset: usize, stride_bytes: usize, count: usize, kind: Kind) -> Option<Self> {
-        let span = match count {
-            0 => 0,
-            _ => (count - 1).checked_mul(stride_bytes)?.checked_add(kind.bytes())?,
+        let bytes = match count {
+            0 => &[],
+            _ => {
+                let span = (count - 1).checked_mul(stride_bytes)?.checked_add(kind.bytes())?;
+                bytes.get(offset..)?.get(..span)?
+            }
         };
-        let bytes = bytes.get(offset..)?.get(..span)?;
         Some(Self { bytes, stride_bytes, count, kind })
     }
 
@@ -130,7 +136,7 @@ impl<'a> Column<'a> {
             Kind::U32 => (false, u32::from_ne_bytes(self.get(row)).into()),
             Kind::U64 => (false, u64::from_ne_bytes(self.get(row))),
             Kind::Bool => (false, u64::from(self.flag(row))),
-            Kind::F32 | Kind::F64 | Kind::Bytes(_) => (false, 0),
+            Kind::F32 | Kind::F64 | Kind::Bytes(_) | Kind::Text(_) => (false, 0),
         }
     }
 
@@ -178,7 +184,7 @@ impl<'a> Column<'a> {
             Kind::F32 => self.block(row, count, |bytes| f32::from_ne_bytes(bytes).into()),
             Kind::F64 => self.block(row, count, f64::from_ne_bytes),
             Kind::Bool => self.block(row, count, |[byte]: [u8; 1]| f64::from(byte != 0)),
-            Kind::Bytes(_) => [0.0; ROWS],
+            Kind::Bytes(_) | Kind::Text(_) => [0.0; ROWS],
         }
     }
 

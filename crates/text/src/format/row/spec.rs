@@ -143,6 +143,8 @@ impl Spec {
                 let quoted = count.saturating_mul(4).saturating_add(3);
                 self.precision.map_or(quoted, |precision| quoted.min(precision))
             }
+            // Characters are counted for the width, so that all of it may come on top.
+            (Conversion::Text, Kind::Text(count)) => count.saturating_add(self.width),
             (Conversion::Text, _) => 24,
             (Conversion::Integer, _) => 1 + whole.max(self.precision.unwrap_or(0)),
             (Conversion::Fixed, _) => 1 + whole + 1 + self.digits(),

@@ -1,6 +1,6 @@
 //! A column of bytes as text, cut and padded.
 
-use super::column::Column;
+use super::column::{Column, Kind};
 use super::python;
 use super::spec::{Dialect, Spec};
 
@@ -15,18 +15,22 @@ impl Text {
     /// Hands on the text of a value in pieces, which together are no longer than `spec.max_bytes`.
     pub(super) fn pieces(&self, column: &Column<'_>, row: usize, mut piece: impl FnMut(&[u8])) {
         let bytes = column.text(row);
+        if let Kind::Text(_) = column.kind() {
+            let (text, count) = self.characters(without_end(bytes));
+            return self.padded(count, |piece| piece(text), &mut piece);
+        }
         if self.dialect == Dialect::C {
             let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
             let text = &bytes[..end.min(self.limit())];
             return self.padded(text.len(), |piece| piece(text), &mut piece);
         }
-        let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let bytes = without_end(bytes);
         let mut count = 0;
-        python::quoted(&bytes[..end], |_| count += 1);
+        python::quoted(bytes, |_| count += 1);
         let limit = self.limit();
         let write = |piece: &mut dyn FnMut(&[u8])| {
             let mut left = limit;
-            python::quoted(&bytes[..end], |character| {
+            python::quoted(bytes, |character| {
                 if left > 0 {
                     left -= 1;
                     piece(character);
@@ -34,6 +38,19 @@ impl Text {
             });
         };
         self.padded(count.min(limit), write, &mut piece);
+    }
+
+    /// As many characters of UTF-8 as the precision allows, and how many they are.
+    fn characters<'t>(&self, text: &'t [u8]) -> (&'t [u8], usize) {
+        let starts = text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
+        let mut count = 0;
+        for (start, _) in starts {
+            if count == self.limit() {
+                return (&text[..start], count);
+            }
+            count += 1;
+        }
+        (text, count)
     }
 
     fn limit(&self) -> usize {
@@ -50,6 +67,12 @@ impl Text {
             spaces(gap, piece);
         }
     }
+}
+
+/// Without the NUL bytes at the end.
+fn without_end(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    &bytes[..end]
 }
 
 fn spaces(mut count: usize, piece: &mut impl FnMut(&[u8])) {

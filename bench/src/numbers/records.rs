@@ -1,0 +1,123 @@
+//! Records to text: 1,024 pages of 1,024 records, a bool and an f32 each, into one buffer of the caller.
+//!
+//! Peers with two threads format a half each, and then move the second one up to the first.
+
+use super::{Contender, Group};
+use polyhaul::options::RunOptions;
+use polyhaul::rows::{self, Column, Kind, RowFormat};
+use std::hint::black_box;
+use std::io::Write;
+
+const RECORDS: usize = 1024 * 1024;
+/// Room for a record; those of this group are shorter.
+const ROOM_BYTES: usize = 16;
+
+/// A record of 8 bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Record {
+    flag: u32,
+    value: f32,
+}
+
+/// Formats records; returns how many bytes it wrote.
+type Format = fn(&[Record], &mut [u8]) -> usize;
+/// The same with the records in it.
+type Writer<'a> = Box<dyn Fn(&mut [u8]) -> usize + 'a>;
+
+pub(super) fn groups(measure: &mut dyn FnMut(Group<'_>)) -> Result<(), crate::Failure> {
+    let records: Vec<Record> = super::floats().into_iter().cycle().take(RECORDS).map(Record::of).collect();
+    let memory: Vec<u8> = records.iter().flat_map(|record| record.bytes()).collect();
+    let columns = [(0, Kind::Bool), (4, Kind::F32)]
+        .map(|(offset, kind)| Column::new(&memory, offset, size_of::<Record>(), RECORDS, kind));
+    let [Some(flags), Some(values)] = columns else { return Err("the columns lie outside of the records".into()) };
+    let columns = [flags, values];
+    let format = rows::fields("{flag:y/n} {value:.2f}\n", |name| match name {
+        "flag" => Some((0, Kind::Bool)),
+        _ => Some((1, Kind::F32)),
+    })?;
+    let mut wanted = vec![0; ROOM_BYTES * RECORDS];
+    let length = printed(&records, &mut wanted);
+    wanted.truncate(length);
+    let contenders = vec![
+        contender("polyhaul_1_thread", &wanted, polyhaul(&format, &columns, 1)),
+        contender("polyhaul_2_threads", &wanted, polyhaul(&format, &columns, 2)),
+        contender("rust", &wanted, peer(&records, written, 1)),
+        contender("rust_2_threads", &wanted, peer(&records, written, 2)),
+        contender("snprintf", &wanted, peer(&records, printed, 1)),
+        contender("snprintf_2_threads", &wanted, peer(&records, printed, 2)),
+    ];
+    measure(Group { name: "records", values: RECORDS, contenders });
+    Ok(())
+}
+
+impl Record {
+    fn of(value: f32) -> Record {
+        Record { flag: value.to_bits() & 1, value }
+    }
+
+    fn bytes(&self) -> [u8; size_of::<Record>()] {
+        let mut bytes = [0; size_of::<Record>()];
+        bytes[0] = self.flag as u8;
+        bytes[4..].copy_from_slice(&self.value.to_ne_bytes());
+        bytes
+    }
+
+    fn letter(&self) -> char {
+        if self.flag != 0 { 'y' } else { 'n' }
+    }
+}
+
+fn contender<'a>(name: &'static str, wanted: &[u8], write: Writer<'a>) -> Contender<'a> {
+    let mut out = vec![1; ROOM_BYTES * RECORDS];
+    let length = write(&mut out);
+    let agrees = Some(out[..length] == *wanted);
+    Contender { name, agrees, run: Box::new(move || _ = black_box(write(black_box(&mut out)))) }
+}
+
+fn polyhaul<'a>(format: &'a RowFormat, columns: &'a [Column<'a>], threads: usize) -> Writer<'a> {
+    let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+    Box::new(move |out| rows::format_rows(format, columns, out, &run).unwrap_or(0))
+}
+
+fn peer(records: &[Record], format: Format, threads: usize) -> Writer<'_> {
+    Box::new(move |out| halves(format, records, out, threads))
+}
+
+fn halves(format: Format, records: &[Record], out: &mut [u8], threads: usize) -> usize {
+    if threads == 1 {
+        return format(records, out);
+    }
+    let (first, second) = records.split_at(records.len() / 2);
+    let middle = out.len() / 2;
+    let (front, back) = out.split_at_mut(middle);
+    let lengths = std::thread::scope(|scope| {
+        let back = scope.spawn(|| format(second, back));
+        [format(first, front), back.join().unwrap_or(0)]
+    });
+    out.copy_within(middle..middle + lengths[1], lengths[0]);
+    lengths[0] + lengths[1]
+}
+
+fn written(records: &[Record], out: &mut [u8]) -> usize {
+    let room = out.len();
+    let mut rest = out;
+    for record in records {
+        _ = writeln!(rest, "{} {:.2}", record.letter(), record.value);
+    }
+    room - rest.len()
+}
+
+fn printed(records: &[Record], out: &mut [u8]) -> usize {
+    let mut length = 0;
+    for record in records {
+        let rest = &mut out[length..];
+        // SAFETY: the room is passed on, and the pattern takes an int and a double.
+        let written = unsafe {
+            let (letter, value) = (record.letter() as libc::c_int, f64::from(record.value));
+            libc::snprintf(rest.as_mut_ptr().cast(), rest.len(), c"%c %.2f\n".as_ptr(), letter, value)
+        };
+        length += written as usize;
+    }
+    length
+}

@@ -1,0 +1,269 @@
+//! Rows into one buffer of the caller.
+//!
+//! Where a row goes is known when all before it are done. So each thread formats a block of rows into memory of
+//! its own, which stays in its cache; when the turn comes to its block, it passes the turn on with the place where
+//! its block ends, and then copies. The turn is an atomic number: nobody takes a lock or waits for a copy.
+
+use super::{about_row_bytes, bound, in_row};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::RunOptions;
+use crate::pipeline::parallel::on_threads;
+use polyhaul_text::format::{Column, Page, RowError, RowFormat, Rows};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Room for what a thread formats before it copies. Measured: half of it is slower, twice of it no faster.
+const BLOCK_BYTES: usize = 128 << 10;
+/// What a page needs beyond its rows to take them at full speed.
+const SPARE_BYTES: usize = 64;
+/// How often a thread looks for its turn before it offers its core to others.
+const SPINS: usize = 200;
+
+/// Writes all rows to the front of `out`, and returns how many bytes they take.
+///
+/// With one thread nothing is allocated; else each thread has a block of memory. What is behind the rows in `out` may
+/// be changed.
+///
+/// An error if `out` is too short, which says how many bytes are needed; if a value has no text in this format (NaN as
+/// an integer), which says in which row and column; if the columns are not those that the format was made for.
+pub fn format_rows(format: &RowFormat, columns: &[Column<'_>], out: &mut [u8], run: &RunOptions) -> Result<usize> {
+    let room = out.len();
+    match fill(&bound(format, columns)?, format.max_bytes(), out, run)? {
+        needed if needed > room => {
+            let message = format!("the rows take {needed} bytes, and the buffer has {room}");
+            Err(Error::new(ErrorKind::Usage, message))
+        }
+        length => Ok(length),
+    }
+}
+
+/// Writes all rows to a buffer that is made for them.
+///
+/// Errors are those of [`format_rows`], and a lack of memory.
+pub fn format_rows_to_vec(format: &RowFormat, columns: &[Column<'_>], run: &RunOptions) -> Result<Vec<u8>> {
+    let rows = bound(format, columns)?;
+    let max_bytes = format.max_bytes();
+    let about = rows.count().saturating_mul(about_row_bytes(&rows, max_bytes));
+    let most = rows.count().saturating_mul(max_bytes);
+    let mut out = zeros(most.min(about.saturating_add(about / 8 + (64 << 10))))?;
+    let mut length = fill(&rows, max_bytes, &mut out, run)?;
+    if length > out.len() {
+        // Some rows are far longer than those that were looked at.
+        drop(out);
+        out = zeros(length)?;
+        length = fill(&rows, max_bytes, &mut out, run)?.min(out.len());
+    }
+    out.truncate(length);
+    Ok(out)
+}
+
+fn zeros(count: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(count).map_err(|_| Error::memory("text of rows"))?;
+    bytes.resize(count, 0);
+    Ok(bytes)
+}
+
+/// Writes rows as far as they fit; returns how many bytes all of them take.
+fn fill(rows: &Rows<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> Result<usize> {
+    let block_bytes = BLOCK_BYTES.max(max_bytes.saturating_add(SPARE_BYTES));
+    let block_rows = (block_bytes - SPARE_BYTES) / max_bytes.max(1);
+    let count = rows.count().div_ceil(block_rows);
+    let threads = run.worker_threads().min(count);
+    let line = Line::new(out, run, count);
+    let work = Work { rows, block_rows, block_bytes };
+    match threads {
+        0 | 1 => work.alone(&line),
+        _ => on_threads(threads, || work.together(&line)),
+    }
+    line.finish()
+}
+
+/// How many rows were formatted.
+type Done = std::result::Result<usize, RowError>;
+
+/// The rows, in blocks.
+struct Work<'a> {
+    rows: &'a Rows<'a>,
+    block_rows: usize,
+    /// Enough for any block.
+    block_bytes: usize,
+}
+
+impl Work<'_> {
+    /// Writes into the buffer itself, as long as the blocks fit.
+    fn alone(&self, line: &Line<'_>) {
+        while let Some(block) = line.take() {
+            let Some(start) = line.wait(block) else { return };
+            // SAFETY: there is one thread, and what it has of the buffer ends with this round.
+            let mut page = Page::new(unsafe { line.from(start) });
+            let done = self.format(block, &mut page);
+            if done.is_ok_and(|count| count < self.count(block)) {
+                // From here on they are only counted.
+                return self.rest(line, block);
+            }
+            if !line.pass(block, start, page.len(), done) {
+                return;
+            }
+        }
+    }
+
+    /// Goes on with `block`, which was taken, and those after it.
+    fn together(&self, line: &Line<'_>) {
+        if let Some(block) = line.take() {
+            self.rest(line, block);
+        }
+    }
+
+    fn rest(&self, line: &Line<'_>, mut block: usize) {
+        let _stops = StopsOnPanic(line);
+        let mut scratch = match zeros(self.block_bytes) {
+            Ok(scratch) => scratch,
+            Err(error) => return line.fail(error),
+        };
+        let mut page = Page::new(&mut scratch);
+        loop {
+            page.clear();
+            let done = self.format(block, &mut page);
+            let Some(start) = line.wait(block) else { return };
+            if !line.pass(block, start, page.len(), done) {
+                return;
+            }
+            line.copy(start, page.as_bytes());
+            match line.take() {
+                Some(next) => block = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Appends the rows of a block, as far as they fit.
+    fn format(&self, block: usize, page: &mut Page<'_>) -> Done {
+        let start = block * self.block_rows;
+        self.rows.write(page, start..start + self.count(block))
+    }
+
+    /// How many rows a block has.
+    fn count(&self, block: usize) -> usize {
+        (self.rows.count() - block * self.block_rows).min(self.block_rows)
+    }
+}
+
+/// Blocks in line for their places in a buffer.
+struct Line<'a> {
+    out: *mut u8,
+    room: usize,
+    run: &'a RunOptions,
+    count: usize,
+    /// The next block that nobody has.
+    next: AtomicUsize,
+    /// The block whose place is known.
+    turn: AtomicUsize,
+    /// Its place; set before the turn is.
+    place: AtomicUsize,
+    stopped: AtomicBool,
+    failed: Mutex<Option<Error>>,
+    _out: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: threads write to `out` only where their block belongs, and no two blocks overlap.
+unsafe impl Sync for Line<'_> {}
+
+impl<'a> Line<'a> {
+    fn new(out: &'a mut [u8], run: &'a RunOptions, count: usize) -> Self {
+        Line {
+            room: out.len(),
+            out: out.as_mut_ptr(),
+            run,
+            count,
+            next: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+            place: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            failed: Mutex::new(None),
+            _out: PhantomData,
+        }
+    }
+
+    /// A block to work on.
+    fn take(&self) -> Option<usize> {
+        let block = self.next.fetch_add(1, Ordering::Relaxed);
+        (block < self.count).then_some(block)
+    }
+
+    /// The place of `block`, when it is known; nothing if the work has stopped.
+    fn wait(&self, block: usize) -> Option<usize> {
+        let mut looks = 0;
+        while self.turn.load(Ordering::Acquire) != block {
+            if self.stopped.load(Ordering::Relaxed) {
+                return None;
+            }
+            looks += 1;
+            if looks < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+        }
+        Some(self.place.load(Ordering::Relaxed))
+    }
+
+    /// Passes the turn on from `block`, which has the turn and `length` bytes; `false` if all is over.
+    ///
+    /// Turns come in order, so the first error by row is the one that ends the work.
+    fn pass(&self, block: usize, start: usize, length: usize, done: Done) -> bool {
+        let error = done.err().map(in_row).or_else(|| self.run.cancel.is_cancelled().then(Error::cancelled));
+        if let Some(error) = error {
+            self.fail(error);
+            return false;
+        }
+        let end = start.saturating_add(length);
+        self.place.store(end, Ordering::Relaxed);
+        self.turn.store(block + 1, Ordering::Release);
+        if let Some(progress) = &self.run.progress {
+            let about_all = end as u128 * self.count as u128 / (block as u128 + 1);
+            (progress.0)(end as u64, Some(about_all as u64));
+        }
+        true
+    }
+
+    /// Copies a block to its place, if the buffer has it.
+    fn copy(&self, start: usize, text: &[u8]) {
+        if start.checked_add(text.len()).is_some_and(|end| end <= self.room) {
+            // SAFETY: it is inside the buffer, which is borrowed as a whole; no other block is there.
+            unsafe { self.out.add(start).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+        }
+    }
+
+    /// The buffer from `start` on; nothing if it ends before.
+    ///
+    /// # Safety
+    /// Nobody else uses that part.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn from(&self, start: usize) -> &mut [u8] {
+        let start = start.min(self.room);
+        // SAFETY: it is inside the buffer, which is borrowed as a whole.
+        unsafe { std::slice::from_raw_parts_mut(self.out.add(start), self.room - start) }
+    }
+
+    fn fail(&self, error: Error) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// How many bytes all blocks have.
+    fn finish(self) -> Result<usize> {
+        match self.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(self.place.into_inner()),
+        }
+    }
+}
+
+/// Nobody must wait for the turn of a thread that panicked.
+struct StopsOnPanic<'a, 'l>(&'a Line<'l>);
+
+impl Drop for StopsOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stopped.store(true, Ordering::Relaxed);
+        }
+    }
+}

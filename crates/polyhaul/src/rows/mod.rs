@@ -1,0 +1,93 @@
+//! Records as text: rows of typed columns through a compiled format, into a buffer or a sink, in parallel.
+//!
+//! The format is made once, with [`printf`] or [`fields`]; the columns are the caller's memory, which is only read.
+//! Nothing is allocated and no lock is taken from row to row, and the bytes are the same for any number of threads.
+//! What a row format can do is told in [`polyhaul_text::format`]; this module adds threads, places and sinks. It knows
+//! no file format.
+//!
+//! Where to look next: `buffer` (one buffer that the caller owns) and `pages` (a file or a stream).
+//!
+//! ```
+//! use polyhaul::options::RunOptions;
+//! use polyhaul::rows::{self, Column, Kind};
+//!
+//! let (flags, values) = ([1u8, 0, 1], [1.5f32, -20.25, 0.0].map(f32::to_ne_bytes));
+//! let columns = [
+//!     Column::new(&flags, 0, 1, 3, Kind::Bool).unwrap(),
+//!     Column::new(values.as_flattened(), 0, 4, 3, Kind::F32).unwrap(),
+//! ];
+//! let format = rows::fields("{flag:y/n} {value:.2f}\n", |name| match name {
+//!     "flag" => Some((0, Kind::Bool)),
+//!     "value" => Some((1, Kind::F32)),
+//!     _ => None,
+//! })?;
+//! let mut text = [0; 100];
+//! let length = rows::format_rows(&format, &columns, &mut text, &RunOptions::default())?;
+//! assert_eq!(&text[..length], b"y 1.50\nn -20.25\ny 0.00\n");
+//! # Ok::<(), polyhaul::Error>(())
+//! ```
+
+mod buffer;
+mod pages;
+
+pub use buffer::{format_rows, format_rows_to_vec};
+pub use pages::write_rows;
+pub use polyhaul_text::format::{Column, ColumnsError, Dialect, Kind, RowError, RowFormat, Rows, TemplateError};
+
+use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result};
+use polyhaul_text::format::Page;
+
+/// Compiles a `printf` template, as [`RowFormat::printf`] does. What is wrong with it is a usage error that shows
+/// where.
+pub fn printf(template: &str, columns: &[Kind], dialect: Dialect) -> Result<RowFormat> {
+    RowFormat::printf(template, columns, dialect).map_err(|error| in_template(template, error))
+}
+
+/// Compiles a template with named fields, as [`RowFormat::fields`] does. What is wrong with it is a usage error that
+/// shows where.
+pub fn fields(template: &str, field: impl FnMut(&str) -> Option<(usize, Kind)>) -> Result<RowFormat> {
+    RowFormat::fields(template, field).map_err(|error| in_template(template, error))
+}
+
+fn in_template(template: &str, error: TemplateError) -> Error {
+    let diagnostic = Diagnostic {
+        message: error.to_string(),
+        place: Place { offset: Some(error.offset as u64), ..Place::default() },
+        excerpt: Some(Excerpt::of_line(template.as_bytes(), error.offset..error.offset + error.length)),
+        ..Diagnostic::default()
+    };
+    diagnostic.into_error(ErrorKind::Usage)
+}
+
+/// A format with its columns.
+fn bound<'a>(format: &'a RowFormat, columns: &'a [Column<'a>]) -> Result<Rows<'a>> {
+    let rows = format.over(columns).map_err(|error| Error::new(ErrorKind::Usage, error.to_string()))?;
+    match rows.count() {
+        usize::MAX => Err(Error::new(ErrorKind::Usage, "the template names no column: there is no end of such rows")),
+        _ => Ok(rows),
+    }
+}
+
+/// A value without a text.
+fn in_row(error: RowError) -> Error {
+    Error::new(ErrorKind::Usage, error.to_string())
+}
+
+/// Rows that are looked at to tell about how long all of them are: so many, from so many places.
+const SAMPLE_ROWS: usize = 32;
+const SAMPLES: usize = 8;
+
+/// About how many bytes a row takes, at least one.
+fn about_row_bytes(rows: &Rows<'_>, max_bytes: usize) -> usize {
+    let mut buffer = [0; 16 << 10];
+    let mut page = Page::new(&mut buffer);
+    let (mut bytes, mut count) = (0, 0);
+    for sample in 0..SAMPLES {
+        let start = rows.count() / SAMPLES * sample;
+        page.clear();
+        // A value without a text is found again where it counts.
+        count += rows.write(&mut page, start..start.saturating_add(SAMPLE_ROWS)).unwrap_or(0);
+        bytes += page.len();
+    }
+    if count == 0 { max_bytes.max(1) } else { bytes.div_ceil(count).max(1) }
+}

@@ -1,0 +1,144 @@
+//! Rows into a sink, page by page: the job that the pipeline runs.
+
+use super::{about_row_bytes, bound, in_row};
+use crate::Output;
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::formats::out::Out;
+use crate::options::WriteOptions;
+use crate::pipeline::write::Pages;
+use crate::report::{Phase, Report};
+use crate::save::write_to;
+use polyhaul_text::format::{Column, RowFormat, Rows};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// About how many bytes of text a page has.
+const PAGE_BYTES: usize = 256 << 10;
+/// No page is longer, whatever its rows turn out to be, unless a single row is.
+const MOST_PAGE_BYTES: u64 = 8 << 20;
+
+/// Writes `head`, all rows and `foot`. A file is replaced as a whole or not at all.
+///
+/// The bytes do not depend on threads; compression is as for a scene. Of the options those of formats are not looked
+/// at. The memory is that of `options.run.memory_limit`, or that of the longest row that there may be.
+///
+/// An error if a value has no text in this format (NaN as an integer), which says in which row and column; if the
+/// columns are not those that the format was made for; if the sink refuses.
+pub fn write_rows(
+    format: &RowFormat,
+    columns: &[Column<'_>],
+    head: &[u8],
+    foot: &[u8],
+    output: Output,
+    options: &WriteOptions,
+) -> Result<Report> {
+    let rows = bound(format, columns)?;
+    let (mut report, start) = (Report::default(), Instant::now());
+    write_to(output, options, &mut report, |writing, name, _| {
+        let pages = RowPages::new(&rows, format.max_bytes(), foot, name, options);
+        let text = (rows.count() as u64).saturating_mul(pages.row_bytes as u64);
+        writing.announce(text.saturating_add((head.len() + foot.len()) as u64));
+        writing.begin(copied(head)?);
+        writing.pages(&pages, &mut (), pages.count(), pages.most_bytes())
+    })?;
+    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    Ok(report)
+}
+
+fn copied(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len())?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
+}
+
+struct RowPages<'a> {
+    rows: &'a Rows<'a>,
+    foot: &'a [u8],
+    name: &'a str,
+    /// About how many bytes a row takes, and at most.
+    row_bytes: usize,
+    max_bytes: usize,
+    page_rows: usize,
+}
+
+/// A page in flight.
+struct Slot {
+    number: usize,
+    out: Out,
+}
+
+impl<'a> RowPages<'a> {
+    fn new(rows: &'a Rows<'a>, max_bytes: usize, foot: &'a [u8], name: &'a str, options: &WriteOptions) -> Self {
+        let run = &options.run;
+        let row_bytes = about_row_bytes(rows, max_bytes);
+        let page_bytes = run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
+        // As many pages in flight as keep all threads busy, and all of them as long as can be.
+        let slots = 2 * run.worker_threads() as u64 + 2;
+        let most_bytes = (run.memory_limit / slots).min(MOST_PAGE_BYTES) as usize;
+        let page_rows = (page_bytes / row_bytes).min(most_bytes / max_bytes.max(1)).max(1);
+        RowPages { rows, foot, name, row_bytes, max_bytes, page_rows }
+    }
+
+    /// There is always a first page: it has what stands at the end.
+    fn count(&self) -> u64 {
+        self.rows.count().div_ceil(self.page_rows).max(1) as u64
+    }
+
+    /// The longest page that there may be.
+    fn most_bytes(&self) -> usize {
+        self.page_rows.saturating_mul(self.max_bytes).saturating_add(self.foot.len())
+    }
+
+    fn error(&self, error: Error) -> Error {
+        let place = Place { file: Arc::from(self.name), ..Place::default() };
+        Diagnostic { place, ..error.diagnostic().clone() }.into_error(ErrorKind::Usage)
+    }
+}
+
+impl Pages for RowPages<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot { number: 0, out: Out::default() })
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        slot.number = number as usize;
+        slot.out.clear();
+        Ok(number < self.count())
+    }
+
+    fn make(&self, _: usize, Slot { number, out }: &mut Slot) -> Result<()> {
+        let mut row = *number * self.page_rows;
+        let end = row.saturating_add(self.page_rows).min(self.rows.count());
+        let mut failed = None;
+        out.format(|page| {
+            match self.rows.write(page, row..end) {
+                Ok(count) => row += count,
+                Err(error) => failed = Some(error),
+            }
+            row == end || failed.is_some()
+        })?;
+        if let Some(error) = failed {
+            return Err(self.error(in_row(error)));
+        }
+        match end == self.rows.count() && !self.foot.is_empty() {
+            true => out.whole(|page| page.bytes(self.foot)),
+            false => Ok(()),
+        }
+    }
+
+    fn settle(&self, _: usize, (): &mut (), _: &mut Slot) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+        slot.out.text()
+    }
+}

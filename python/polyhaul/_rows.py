@@ -1,0 +1,310 @@
+"""Rows of arrays as text: ``savetxt`` as numpy has it, and records through templates with named fields."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import locale
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _options, _polyhaul
+from polyhaul._options import CompressionName
+from polyhaul._progress import Progress, reporter
+from polyhaul._report import Report, report_from_plain
+from polyhaul._sources import Target, opened_target
+
+#: What :func:`polyhaul.savetxt` writes to: text files too.
+TextTarget: TypeAlias = Target | io.TextIOBase
+
+#: Records: a structured array, or columns by name.
+Records: TypeAlias = npt.NDArray[np.void] | Mapping[str, npt.ArrayLike]
+
+
+class Column(NamedTuple):
+    """Values of one type, and what native code calls the type."""
+
+    values: npt.NDArray[Any]
+    kind: str
+
+
+def savetxt(
+    fname: TextTarget,
+    X: npt.ArrayLike,
+    fmt: str | Sequence[str] = "%.18e",
+    delimiter: str = " ",
+    newline: str = "\n",
+    header: str = "",
+    footer: str = "",
+    comments: str = "# ",
+    encoding: str | None = None,
+    *,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    durable: bool = False,
+    compression: CompressionName | None = None,
+    level: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Report:
+    """Writes an array as text: the arguments and the bytes are those of :func:`numpy.savetxt`.
+
+        >>> import io, polyhaul
+        >>> out = io.StringIO()
+        >>> report = polyhaul.savetxt(out, [[1, 2.5], [3, 4]], fmt=["%d", "%.3f"], header="n x")
+        >>> print(out.getvalue(), end="")
+        # n x
+        1 2.500
+        3 4.000
+
+    Other Python threads run meanwhile; they must not change the array. Ctrl-C works. A file is replaced as a whole
+    or not at all. An array in this machine's byte order is not copied, whatever its strides, unless they are
+    negative; text (``str``) is, as UTF-8.
+
+    Args:
+        fname: a path, a URL (with fsspec), or a file object, in binary or in text mode.
+        X: an array of one or two dimensions, or a structured one of one dimension: bools, integers, floats, text.
+        fmt: one conversion for all columns, a sequence with one for each, or a template with all of them. They are
+            ``%d %i %u %f %F %e %E %g %G %s`` with flags (``- + space 0 #``), width and precision, and ``%%``. Floats
+            lose their fraction with ``%d``; everything counts as float with ``%f``, ``%e`` and ``%g``.
+        delimiter: what stands between columns, where ``fmt`` is not the whole template.
+        newline: what stands at the end of a row.
+        header, footer: text before and after the rows, each line of it after ``comments``.
+        comments: see ``header``.
+        encoding: that of the file: for a path what the locale says, for a binary file object latin1. Only UTF-8 may
+            have other characters than ASCII in ``fmt``, ``delimiter``, ``newline`` and in the values.
+        threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
+        memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB).
+        durable: whether the file is on the disk, safe from power failures, when this returns.
+        compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` takes it from the name of a path
+            (``.gz``, ``.zst``, ``.lz4``).
+        level: the level on the codec's own scale.
+        progress: as for :func:`polyhaul.read`.
+
+    Returns:
+        What writing did.
+
+    Raises:
+        polyhaul.UsageError: ``fmt`` has a conversion that is not supported or does not suit its column; NaN is to be
+            written as an integer. It is also a ``ValueError``.
+        polyhaul.IoError: the system refused; also an ``OSError``, such as ``PermissionError``.
+        TypeError, ValueError: an argument makes no sense. Complex numbers, objects and dates are not written.
+    """
+    encoding = _encoding(fname, encoding)
+    rows, empty_rows = _rows(np.asarray(X), fmt, delimiter, newline, encoding)
+    head = _commented(header, comments, newline) + empty_rows * newline
+    ends = (head.encode(encoding), _commented(footer, comments, newline).encode(encoding))
+    run: dict[str, Any] = {"format": None, "threads": threads, "memory_limit": memory_limit}
+    options = _options.write_options(**run, compression=compression, level=level, durable=durable, obj={})
+    with _opened(fname, encoding, compression) as target, reporter(progress, "writing") as report_progress:
+        return report_from_plain(_polyhaul.write_rows(rows, ends, target, options, report_progress))
+
+
+def format_rows(
+    template: str,
+    records: Records,
+    out: bytearray | memoryview | npt.NDArray[np.uint8] | None = None,
+    *,
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
+) -> memoryview:
+    r"""Makes text of records through a template with named fields.
+
+        >>> import numpy as np, polyhaul
+        >>> records = np.array([(True, 1.5), (False, -20.25)], [("flag", "?"), ("value", "f4")])
+        >>> bytes(polyhaul.format_rows("{flag:y/n} {value:.2f}\n", records))
+        b'y 1.50\nn -20.25\n'
+
+    Other Python threads run meanwhile; they must not change the records or ``out``. Ctrl-C works. Records in this
+    machine's byte order are not copied.
+
+    Args:
+        template: ``{name}`` is a value as it is, with the shortest digits that read back as the same number;
+            ``{name:.2f}`` has the conversions of :func:`polyhaul.savetxt` after the colon, without ``%``;
+            ``{name:yes/no}`` are texts for true and false; ``{{`` and ``}}`` are braces. Fields of fields are
+            ``{name.inner}``, elements of arrays in a field ``{name[0]}``, ``{name[1,2]}``.
+        records: a structured array of any shape, in C order, or columns of equal length by name. Text is written as
+            UTF-8.
+        out: memory that the text is written to, where it is to go somewhere: anything with a buffer that is one piece.
+        threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
+        progress: as for :func:`polyhaul.read`.
+
+    Returns:
+        The text: bytes of ``out``, or of memory that was made for it.
+
+    Raises:
+        polyhaul.UsageError: the template has a mistake, or ``out`` is too short; the message says what is needed.
+        TypeError, ValueError: an argument makes no sense.
+    """
+    if not isinstance(template, str):
+        raise TypeError(f"template is of type {type(template).__name__}; expected str")
+    used = set(re.findall(r"\{([^{}:]*)", template))
+    fields = {name: column for name, column in _fields(records) if name in used}
+    if len({len(column) for column in fields.values()}) > 1:
+        lengths = ", ".join(f"{name}: {len(column)}" for name, column in fields.items())
+        raise ValueError(f"the columns have different lengths ({lengths})")
+    columns = [_typed(f"field {name!r}", column, "utf-8") for name, column in fields.items()]
+    rows = {"template": template, "notation": "fields", "columns": columns, "names": list(fields)}
+    run = _options.run_options(None, threads, None)
+    with reporter(progress, "formatting") as report_progress:
+        text, length = _polyhaul.format_rows(rows, out, run, report_progress)
+    memory: Any = out if text is None else text
+    view = memoryview(memory)
+    return (view.cast("B") if view.nbytes else memoryview(b""))[:length]
+
+
+def _split(array: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """The columns of an array, as numpy has them."""
+    if array.dtype.names is not None:
+        if array.ndim != 1:
+            raise ValueError(f"X is a structured array of {array.ndim} dimensions; expected one")
+        return [array[name] for name in array.dtype.names]
+    if array.ndim == 1:
+        return [array]
+    if array.ndim != 2:
+        raise ValueError(f"X has {array.ndim} dimensions; expected one or two")
+    return list(array.T)
+
+
+def _rows(
+    array: npt.NDArray[Any], fmt: Any, delimiter: str, newline: str, encoding: str
+) -> tuple[dict[str, Any], int]:
+    """Rows as native code takes them, and how many there are that have no columns: those only end."""
+    columns = _split(array)
+    template = _template(fmt, delimiter, len(columns)) + newline.replace("%", "%%")
+    empty_rows = 0
+    if not columns:
+        columns, template, empty_rows = [np.empty(0)], "%f", len(array)
+    if encoding != "utf-8" and not template.isascii():
+        raise ValueError(f"fmt, delimiter and newline are {template!r}; expected ASCII, or encoding='utf-8'")
+    _check_conversions(template, columns)
+    typed = [_typed(f"column {i} of X", column, encoding) for i, column in enumerate(columns)]
+    notation = "numpy" if str(np.float32(1e6)) == "1e+06" else "older numpy"
+    return {"template": template, "notation": notation, "columns": typed, "names": []}, empty_rows
+
+
+def _template(fmt: Any, delimiter: str, count: int) -> str:
+    """One template for a row, without its end."""
+    if isinstance(fmt, list | tuple):
+        if len(fmt) != count:
+            raise ValueError(f"fmt has {len(fmt)} conversions for {count} columns")
+        return delimiter.join(fmt)
+    if not isinstance(fmt, str):
+        raise ValueError(f"fmt is {fmt!r}; expected text, or a list of texts")
+    conversions = fmt.count("%")
+    if conversions == 1:
+        return delimiter.join([fmt] * count)
+    if conversions != count:
+        raise ValueError(f"fmt is {fmt!r}, with {conversions} conversions (%); expected 1 or {count}")
+    return fmt
+
+
+def _commented(text: str, comments: str, newline: str) -> str:
+    return comments + text.replace("\n", "\n" + comments) + newline if text else ""
+
+
+def _typed(what: str, values: npt.NDArray[Any], encoding: str) -> Column:
+    """A column as native code takes it: without a copy where its memory fits."""
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if values.ndim != 1 or kind not in "biufSU":
+        hint = "; view it as floats, or write its parts" if kind == "c" else ""
+        raise TypeError(f"{what} is of {values.dtype}; expected bools, integers, floats or text{hint}")
+    if kind == "U":
+        encoded = np.char.encode(values, "utf-8")
+        # An empty array stays one of str.
+        encoded = encoded if encoded.dtype.kind == "S" and encoded.itemsize else encoded.astype("S1")
+        if encoding != "utf-8" and not encoded.tobytes().isascii():
+            raise ValueError(f"{what} has characters beyond ASCII; expected encoding='utf-8'")
+        return Column(encoded, "text")
+    if kind == "f" and size not in (4, 8):
+        return Column(values.astype(np.float64), "f8")
+    if not values.dtype.isnative or (values.size and values.strides[0] < 0):
+        values = values.astype(values.dtype.newbyteorder("="), order="C")
+    if size == 0:
+        values = values.astype("S1")
+    return Column(values, "bytes" if kind == "S" else f"{kind}{size}")
+
+
+_CONVERSION = re.compile(r"%(?:%|[-+ 0#]*\d*(?:\.\d*)?([a-zA-Z]))")
+
+
+def _check_conversions(template: str, columns: list[npt.NDArray[Any]]) -> None:
+    """Text is not written as numbers; floats of sizes that native code does not have are written as f64."""
+    letters = [letter for letter in _CONVERSION.findall(template) if letter]
+    for index, (letter, column) in enumerate(zip(letters, columns, strict=False)):
+        kind, size = column.dtype.kind, column.dtype.itemsize
+        if kind in "SU" and letter != "s":
+            raise TypeError(f"column {index} of X is text, and its conversion is %{letter}; expected %s")
+        if kind == "f" and (size == 2 and letter == "s" or size > 8 and letter in "sdiu"):
+            expected = "%f, %e or %g" if size > 8 else "a number"
+            raise TypeError(f"column {index} of X is of {column.dtype}, its conversion is %{letter}; expected {expected}")
+
+
+def _fields(records: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """Everything that has a name in records."""
+    if isinstance(records, Mapping):
+        for name, values in records.items():
+            yield from _field(name, np.asarray(values))
+        return
+    if not isinstance(records, np.ndarray) or records.dtype.names is None:
+        raise TypeError(f"records is of type {type(records).__name__}; expected a structured array, or a dict of columns")
+    flat = records.reshape(-1)
+    for name in records.dtype.names:
+        yield from _field(prefix + name, flat[name])
+
+
+def _field(name: str, values: npt.NDArray[Any]) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    if values.dtype.names is not None and values.ndim == 1:
+        yield from _fields(values, f"{name}.")
+    elif values.ndim == 1:
+        yield name, values
+    else:
+        for place in np.ndindex(*values.shape[1:]):
+            yield from _field(f"{name}[{','.join(map(str, place))}]", values[(slice(None), *place)])
+
+
+def _encoding(fname: Any, encoding: str | None) -> str:
+    """The name of the encoding that is asked for, or is numpy's default."""
+    if isinstance(fname, io.TextIOBase):
+        return "utf-8"  # it has its own, behind what is written here
+    if encoding is None:
+        encoding = "latin1" if hasattr(fname, "write") else locale.getpreferredencoding(False)
+    name = codecs.lookup(encoding).name
+    if "0\n".encode(name) != b"0\n":
+        raise ValueError(f"encoding is {encoding!r}; expected one that has ASCII as it is")
+    return name
+
+
+def _opened(
+    fname: Any, encoding: str, compression: CompressionName | None
+) -> AbstractContextManager[dict[str, Any]]:
+    """The target as native code takes it. Unlike a path, a file object is not compressed for its name."""
+    if not callable(getattr(fname, "write", None)):
+        _refuse_other_codecs(fname)
+        return opened_target(fname, compression)
+    write, name = fname.write, f"file object of type {type(fname).__name__}"
+    if isinstance(fname, io.TextIOBase):
+        write = _writer_of_text(fname)
+    return nullcontext({"path": None, "write": write, "flush": getattr(fname, "flush", None), "name": name})
+
+
+def _writer_of_text(file: io.TextIOBase) -> Any:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def write(data: bytes) -> int:
+        file.write(decoder.decode(data))
+        return len(data)
+
+    return write
+
+
+def _refuse_other_codecs(fname: Any) -> None:
+    """numpy compresses by these names, too."""
+    name = os.fspath(fname) if isinstance(fname, os.PathLike) else fname
+    if isinstance(name, str) and name.endswith((".bz2", ".xz", ".lzma")):
+        raise ValueError(f"{name}: this compression is not supported; expected .gz, .zst or .lz4, or a plain name")
