@@ -11,13 +11,18 @@ pub(super) enum Part {
     Blender,
     /// Compressed files.
     Gzip,
+    /// Scans and splats.
+    Ply,
+    /// Text of numbers.
+    Tables,
     /// Number kernels.
     Numbers,
 }
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 5] = [Part::Obj, Part::Python, Part::Blender, Part::Gzip, Part::Numbers];
+    pub(super) const ALL: [Part; 7] =
+        [Part::Obj, Part::Python, Part::Blender, Part::Gzip, Part::Ply, Part::Tables, Part::Numbers];
 
     fn name(self) -> &'static str {
         match self {
@@ -25,6 +30,8 @@ impl Part {
             Part::Python => "python",
             Part::Blender => "blender",
             Part::Gzip => "gzip",
+            Part::Ply => "ply",
+            Part::Tables => "tables",
             Part::Numbers => "numbers",
         }
     }
@@ -59,7 +66,7 @@ mod tests {
         let chosen = Part::chosen(&[Part::Numbers, Part::Obj], &[]);
         assert_eq!(chosen, [Part::Obj, Part::Numbers]);
         assert_eq!(Part::suffix(&chosen), "-obj-numbers");
-        assert_eq!(Part::chosen(&[], &[Part::Blender]).len(), 4);
+        assert_eq!(Part::chosen(&[], &[Part::Blender]).len(), Part::ALL.len() - 1);
         assert_eq!(Part::suffix(&Part::ALL), "");
         assert_eq!(Part::named("gzip"), Some(Part::Gzip));
         assert_eq!(Part::named("zip"), None);
