@@ -1,5 +1,7 @@
-"""Reads an OBJ file once: `read.py NAME FILE`, where NAME is polyhaul, trimesh, meshio, open3d or pymeshlab.
+"""Reads an OBJ or PLY file once: `read.py NAME FILE`, where NAME is polyhaul, trimesh, meshio, open3d or pymeshlab.
 
+Of PLY alone, plyfile reads too; plyfile-triangles is told that faces are such, which spares it a row at a time, and
+open3d-points reads a file without faces.
 `read.py polyhaul FILE THREADS` and `read.py command FILE THREADS PROGRAM` read with so many threads; the
 latter tells what the command `polyhaul` says of itself. Importing a package and taking the model apart
 are not measured. Prints a line for `cargo xtask bench`.
@@ -35,7 +37,8 @@ def trimesh(file: str) -> Reader:
 
     def count(model: Any) -> tuple[int, int]:
         meshes = getattr(model, "geometry", {"": model}).values()
-        return _sums((len(mesh.vertices), len(mesh.faces)) for mesh in meshes)
+        # Points alone have no faces.
+        return _sums((len(mesh.vertices), len(getattr(mesh, "faces", ()))) for mesh in meshes)
 
     return lambda: trimesh.load(file, process=False), count
 
@@ -57,6 +60,31 @@ def open3d(file: str) -> Reader:
         return len(model.vertex.positions), len(model.triangle.indices)
 
     return lambda: open3d.t.io.read_triangle_mesh(file), count
+
+
+def open3d_points(file: str) -> Reader:
+    import open3d.t.io
+
+    return lambda: open3d.t.io.read_point_cloud(file), lambda model: (len(model.point.positions), 0)
+
+
+def plyfile(file: str, lists: dict[str, dict[str, int]] | None = None) -> Reader:
+    import numpy as np
+    import plyfile
+
+    def read() -> dict[str, Any]:
+        # Rows of one size are only mapped into memory; a copy reads them.
+        elements = plyfile.PlyData.read(file, known_list_len=lists or {}).elements
+        return {element.name: np.array(element.data) for element in elements}
+
+    def count(rows: dict[str, Any]) -> tuple[int, int]:
+        return len(rows["vertex"]), len(rows.get("face", ()))
+
+    return read, count
+
+
+def plyfile_triangles(file: str) -> Reader:
+    return plyfile(file, {"face": {"vertex_indices": 3}})
 
 
 def pymeshlab(file: str) -> Reader:
@@ -93,6 +121,9 @@ READERS: dict[str, Callable[..., Reader]] = {
     "trimesh": trimesh,
     "meshio": meshio,
     "open3d": open3d,
+    "open3d-points": open3d_points,
+    "plyfile": plyfile,
+    "plyfile-triangles": plyfile_triangles,
     "pymeshlab": pymeshlab,
 }
 

@@ -3,7 +3,11 @@
 //! Only additions, multiplications, divisions and square roots of floats are used, which are exact
 //! everywhere by IEEE 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as
 //! positions, which some readers insist on; `objects` is many, with materials, smoothing and arrays
-//! of their own. What a file holds is printed and kept beside it, as `.counts`.
+//! of their own. PLY files ([`ply`]) and text of numbers ([`table`]) are made from the same floats. What
+//! a file holds is printed and kept beside it, as `.counts`.
+
+mod ply;
+mod table;
 
 use crate::Failure;
 use std::fs::File;
@@ -16,19 +20,15 @@ const SINGLE_BYTES_PER_VERTEX: f64 = 167.0;
 const OBJECTS_PER_MEGABYTE: f64 = 5000.0 / 300.0;
 const MATERIALS: u32 = 16;
 
-/// Writes the file, its material library and its counts.
+/// Writes the file, what belongs to it, and its counts.
 pub fn main(kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
     let mut text = Text::new(BufWriter::with_capacity(1 << 20, File::create(path)?));
-    let library = path.with_extension("mtl");
-    write_materials(&library)?;
-    let name = library.file_name().and_then(|name| name.to_str()).ok_or("a file needs a name")?;
-    text.bytes(b"# made by polyhaul's benchmark\nmtllib ");
-    text.bytes(name.as_bytes());
-    text.bytes(b"\n");
     match kind {
-        "single" => single(&mut text, megabytes, 1)?,
-        "plain" => single(&mut text, megabytes, 0)?,
-        "objects" => objects(&mut text, megabytes)?,
+        "single" | "plain" | "objects" => obj(&mut text, kind, megabytes, path)?,
+        "ply-binary" => ply::binary(&mut text, megabytes)?,
+        "ply-ascii" => ply::ascii(&mut text, megabytes)?,
+        "ply-splat" => ply::splat(&mut text, megabytes)?,
+        "table" => table::write(&mut text, megabytes, &path.with_extension("npy"))?,
         _ => return Err(format!("no kind {kind} of file").into()),
     }
     let counts = text.finish()?;
@@ -36,6 +36,21 @@ pub fn main(kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
     std::fs::write(path.with_extension("counts"), &line)?;
     print!("{line}");
     Ok(())
+}
+
+/// One mesh or many, and the material library.
+fn obj(text: &mut Text, kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
+    let library = path.with_extension("mtl");
+    write_materials(&library)?;
+    let name = library.file_name().and_then(|name| name.to_str()).ok_or("a file needs a name")?;
+    text.bytes(b"# made by polyhaul's benchmark\nmtllib ");
+    text.bytes(name.as_bytes());
+    text.bytes(b"\n");
+    match kind {
+        "single" => single(text, megabytes, 1),
+        "plain" => single(text, megabytes, 0),
+        _ => objects(text, megabytes),
+    }
 }
 
 fn write_materials(path: &Path) -> Result<(), Failure> {
@@ -97,8 +112,7 @@ impl Grid {
             text.row(b"vn", &self.normal(row, column), 4)?;
         }
         for (row, column) in self.vertices(self.seam) {
-            let part = |index: u32, count: u32| index as f32 / count as f32;
-            text.row(b"vt", &[part(column, self.columns), part(row, self.rows)], 6)?;
+            text.row(b"vt", &self.uv(row, column), 6)?;
         }
         text.bytes(if smooth { b"s 1\n" } else { b"s 0\n" });
         text.bytes(b"usemtl material_");
@@ -151,6 +165,10 @@ impl Grid {
         let z = (here - self.height(row + 1, column)) * scale;
         let length = (x * x + 1.0 + z * z).sqrt();
         [x / length, 1.0 / length, z / length]
+    }
+
+    fn uv(&self, row: u32, column: u32) -> [f32; 2] {
+        [column as f32 / self.columns as f32, row as f32 / self.rows as f32]
     }
 
     /// Smooth noise in three octaves.
@@ -224,17 +242,33 @@ impl Text {
     /// A line of numbers with so many digits after the point, as printf rounds them.
     fn row(&mut self, keyword: &[u8], values: &[f32], digits: u32) -> Result<(), Failure> {
         self.bytes(keyword);
-        let scale = 10u64.pow(digits);
         for &value in values {
-            // An f32 times 10^6 is exact in an f64: one rounding, ties to even.
-            let scaled = (f64::from(value.abs()) * scale as f64).round_ties_even() as u64;
-            self.bytes(if value.is_sign_negative() { b" -" } else { b" " });
-            self.integer(scaled / scale);
-            self.bytes(b".");
-            self.digits(scaled % scale, digits as usize);
+            self.bytes(b" ");
+            self.number(value, digits);
         }
         self.bytes(b"\n");
         self.spill()
+    }
+
+    /// A line of numbers alone, with six digits after the point.
+    fn numbers(&mut self, values: &[f32]) -> Result<(), Failure> {
+        if let Some((&first, rest)) = values.split_first() {
+            self.number(first, 6);
+            self.row(b"", rest, 6)?;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, value: f32, digits: u32) {
+        let scale = 10u64.pow(digits);
+        // An f32 times 10^6 is exact in an f64: one rounding, ties to even.
+        let scaled = (f64::from(value.abs()) * scale as f64).round_ties_even() as u64;
+        if value.is_sign_negative() {
+            self.bytes(b"-");
+        }
+        self.integer(scaled / scale);
+        self.bytes(b".");
+        self.digits(scaled % scale, digits as usize);
     }
 
     /// At least `least` digits.

@@ -20,8 +20,10 @@ use std::process::ExitCode;
 type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
-usage: bench-obj generate single|plain|objects MEGABYTES FILE
-       bench-obj read polyhaul|tobj|obj|obj-rs|ufbx|limit-lines|limit-memory|limit-inflate FILE [THREADS]
+usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|table MEGABYTES FILE
+       bench-obj read polyhaul|tobj|obj|obj-rs|ufbx FILE [THREADS]
+       bench-obj read polyhaul|polyhaul-tables|serde-ply[-triangles|-splat]|ply-rs-bw[-splat] FILE [THREADS]
+       bench-obj read limit-once|limit-lines|limit-memory|limit-inflate FILE [THREADS]
        bench-obj write polyhaul|obj|limit FILE OUTPUT [THREADS]
        bench-obj numbers|records ROUNDS
        bench-obj level";
@@ -42,7 +44,9 @@ fn run(args: &[&str]) -> Result<(), Failure> {
     let threads = |rest: &[&str]| rest.first().map_or(Ok(1), |text| text.parse::<usize>());
     match args {
         ["generate", kind, megabytes, file] => generate::main(kind, megabytes.parse()?, Path::new(file)),
-        ["read", name @ ("limit-lines" | "limit-memory"), file, ..] => limits::read(name, Path::new(file)),
+        ["read", name @ ("limit-once" | "limit-lines" | "limit-memory"), file, ..] => {
+            limits::read(name, Path::new(file))
+        }
         ["read", "limit-inflate", file, rest @ ..] => limits::inflate(Path::new(file), threads(rest)?),
         ["read", name, file, rest @ ..] => readers::main(name, Path::new(file), threads(rest)?),
         ["write", "limit", file, output, ..] => limits::write(Path::new(file), Path::new(output)),

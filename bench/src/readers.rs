@@ -1,5 +1,7 @@
 //! Readers of OBJ files, each with the options that keep the file's own structure: polygons, and an
-//! index of its own for positions, uvs and normals.
+//! index of its own for positions, uvs and normals. Those of PLY files alone are in [`ply`].
+
+mod ply;
 
 use crate::{Failure, measure};
 use polyhaul::model::Scene;
@@ -25,7 +27,7 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
         "obj" => report(|| Ok(obj::Obj::load(file)?), obj_found),
         "obj-rs" => report(|| Ok(obj_rs::raw::parse_obj(BufReader::new(File::open(file)?))?), obj_rs_found),
         "ufbx" => report(|| ufbx(file), |scene| ufbx_found(scene)),
-        _ => Err(format!("no reader {name}").into()),
+        _ => ply::main(name, file, threads),
     }
 }
 
@@ -41,15 +43,18 @@ fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) ->
     Ok(())
 }
 
-/// polyhaul's reader with its default options; `-` is standard input.
+/// polyhaul's reader with its default options, of OBJ and of PLY; `-` is standard input.
 pub fn load(file: &Path, threads: usize) -> Result<Scene, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
-    let input = match file.to_str() {
+    Ok(polyhaul::load(input(file), &options)?.scene)
+}
+
+fn input(file: &Path) -> Input {
+    match file.to_str() {
         Some("-") => Input::Stdin,
         _ => Input::Path(file.into()),
-    };
-    Ok(polyhaul::load(input, &options)?.scene)
+    }
 }
 
 /// The bytes of a scene's arrays.

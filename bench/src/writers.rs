@@ -1,4 +1,4 @@
-//! Writers of OBJ files: the model is read first, outside of the measurement, and written to a new
+//! Writers of OBJ and PLY files: the model is read first, outside of the measurement, and written to a new
 //! file, which is checked and then removed.
 
 use crate::{Failure, measure, readers};
@@ -48,8 +48,8 @@ fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Fai
     Ok((timing, None))
 }
 
-/// Whether `output` has the bytes of `file` after the comments at the top. What was compressed is
-/// inflated by gzip, which must be content with it.
+/// Whether `output` has the bytes of `file` after the comments at the top, or after PLY's header. What
+/// was compressed is inflated by gzip, which must be content with it.
 fn same_text(file: &Path, output: &Path) -> Result<bool, Failure> {
     let file = File::open(file)?;
     if output.extension().is_none_or(|extension| extension != "gz") {
@@ -74,9 +74,19 @@ fn same_bodies(left: impl Read, right: impl Read) -> Result<bool, Failure> {
     }
 }
 
-/// A reader that stands behind the comments at the top.
+/// A reader that stands behind the comments at the top, or behind PLY's header.
 fn body<R: Read>(text: R) -> Result<BufReader<R>, Failure> {
     let mut reader = BufReader::with_capacity(256 << 10, text);
+    if reader.fill_buf()?.starts_with(b"ply\n") {
+        let mut line = Vec::new();
+        while line != b"end_header\n" {
+            line.clear();
+            if reader.read_until(b'\n', &mut line)? == 0 {
+                return Err("a PLY header without an end".into());
+            }
+        }
+        return Ok(reader);
+    }
     while reader.fill_buf()?.first() == Some(&b'#') {
         reader.skip_until(b'\n')?;
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: polyhaul beside other readers and writers of OBJ, and beside what the
+//! `cargo xtask bench`: polyhaul beside other readers and writers, and beside what the
 //! machine can do at best.
 //!
 //! Every contestant is a process of its own, so that peak memory is its own too; the contestants

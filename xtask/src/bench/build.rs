@@ -13,7 +13,7 @@ const CPP: &[(&str, &str, &[&str])] =
 /// Further Debian packages: a library that open3d loads.
 const LIBRARIES: &[&str] = &["libusb-1.0-0"];
 /// Peers in Rust, by their names in the lock file of `bench/`.
-const CRATES: &[&str] = &["tobj", "obj", "obj-rs", "ufbx", "zmij", "ryu", "fast-float2"];
+const CRATES: &[&str] = &["tobj", "obj", "obj-rs", "ufbx", "serde-ply", "ply-rs-bw", "zmij", "ryu", "fast-float2"];
 
 /// What there is to measure with.
 pub(super) struct Tools {

@@ -11,6 +11,10 @@ pub(super) enum Part {
     Blender,
     /// Compressed files.
     Gzip,
+    /// Scans and splats.
+    Ply,
+    /// Text of numbers.
+    Tables,
     /// Number kernels.
     Numbers,
     /// Records to text, beside C and Rust.
@@ -19,8 +23,8 @@ pub(super) enum Part {
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 6] =
-        [Part::Obj, Part::Python, Part::Blender, Part::Gzip, Part::Numbers, Part::Records];
+    pub(super) const ALL: [Part; 8] =
+        [Part::Obj, Part::Python, Part::Blender, Part::Gzip, Part::Ply, Part::Tables, Part::Numbers, Part::Records];
 
     fn name(self) -> &'static str {
         match self {
@@ -28,6 +32,8 @@ impl Part {
             Part::Python => "python",
             Part::Blender => "blender",
             Part::Gzip => "gzip",
+            Part::Ply => "ply",
+            Part::Tables => "tables",
             Part::Numbers => "numbers",
             Part::Records => "records",
         }
@@ -63,7 +69,7 @@ mod tests {
         let chosen = Part::chosen(&[Part::Numbers, Part::Obj], &[]);
         assert_eq!(chosen, [Part::Obj, Part::Numbers]);
         assert_eq!(Part::suffix(&chosen), "-obj-numbers");
-        assert_eq!(Part::chosen(&[], &[Part::Blender]).len(), 5);
+        assert_eq!(Part::chosen(&[], &[Part::Blender]).len(), Part::ALL.len() - 1);
         assert_eq!(Part::suffix(&Part::ALL), "");
         assert_eq!(Part::named("gzip"), Some(Part::Gzip));
         assert_eq!(Part::named("zip"), None);

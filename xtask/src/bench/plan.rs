@@ -1,12 +1,15 @@
 //! Who is measured on what: the input files, and the contestants of each group.
 //!
 //! A module per part has its groups: [`obj`] programs in Rust and C++, [`python`] readers in Python,
-//! [`blender`] Blender's exporter, [`gzip`] compressed files.
+//! [`blender`] Blender's exporter, [`gzip`] compressed files, [`ply`] scans and splats, [`tables`] text of
+//! numbers.
 
 mod blender;
 mod gzip;
 mod obj;
+mod ply;
 mod python;
+mod tables;
 
 use super::build::Tools;
 use super::part::Part;
@@ -18,7 +21,9 @@ use std::process::Command;
 
 pub(super) use self::blender::{BLENDER_ONE, BLENDER_TWO};
 pub(super) use self::gzip::{INFLATE, ISAL, PARSE, PYTHON_GZIP};
+pub(super) use self::ply::{OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO};
 pub(super) use self::python::{BLENDER, COMMAND, TRIMESH};
+pub(super) use self::tables::{NUMPY, POLARS};
 
 /// The contestants that verdicts ask for.
 pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";
@@ -78,11 +83,13 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Python => python::groups(tools, data, megabytes),
         Part::Blender => blender::groups(tools, data),
         Part::Gzip => gzip::groups(tools, data, megabytes),
+        Part::Ply => ply::groups(tools, data, megabytes),
+        Part::Tables => tables::groups(tools, data, megabytes),
         Part::Numbers | Part::Records => Ok(Vec::new()),
     }
 }
 
-/// A generated file of about so many megabytes, made unless it is there.
+/// A generated OBJ file of about so many megabytes, made unless it is there.
 fn generated(
     tools: &Tools,
     data: &Path,
@@ -90,16 +97,21 @@ fn generated(
     kind: &str,
     megabytes: u64,
 ) -> Result<Input, String> {
-    let path = data.join(name).with_extension("obj");
-    let there = || known(&path, title).filter(|input| input.megabytes == megabytes);
+    made(tools, &data.join(name).with_extension("obj"), title, kind, megabytes)
+}
+
+/// The same for any file. Whether there is one of that size, its counts say.
+fn made(tools: &Tools, path: &Path, title: &'static str, kind: &str, megabytes: u64) -> Result<Input, String> {
+    let there = || known(path, title).filter(|input| input.megabytes == megabytes);
     if let Some(input) = there() {
         return Ok(input);
     }
-    term::out(format!("making {name}.obj, {megabytes} MB\n"));
+    let name = path.file_name().unwrap_or_default().display();
+    term::out(format!("making {name}, {megabytes} MB\n"));
     let mut command = Command::new(&tools.bench);
-    command.args(["generate", kind, &megabytes.to_string()]).arg(&path);
+    command.args(["generate", kind, &megabytes.to_string()]).arg(path);
     let made = command.status().is_ok_and(|status| status.success());
-    there().filter(|_| made).ok_or(format!("{name}.obj could not be made"))
+    there().filter(|_| made).ok_or(format!("{name} could not be made"))
 }
 
 /// An input that is there as it was made: its size is the one beside it.

@@ -9,7 +9,11 @@ use std::process::Command;
 
 /// What polyhaul's package needs, and what else inflates in Python.
 const SMALL: &[&str] = &["numpy", "isal"];
-const PEERS: &[&str] = &["trimesh", "meshio", "open3d", "pymeshlab"];
+/// Readers and writers of meshes, then those of tables.
+const PEERS: &[&str] =
+    &["trimesh", "meshio", "open3d", "pymeshlab", "plyfile", "polars", "pyarrow", "duckdb", "pandas"];
+/// What is measured of polyhaul's package where it is there already.
+const FUNCTIONS: [&str; 2] = ["savetxt", "loadtxt"];
 const BLENDER: &[&str] = &["bpy==5.0.1"];
 /// The one Python that this Blender runs in.
 const BLENDER_PYTHON: &str = "python3.11";
@@ -21,6 +25,8 @@ pub(super) struct Pythons {
     pub(super) small: Option<PathBuf>,
     /// The same, once polyhaul's package could be built and installed.
     pub(super) polyhaul: Option<PathBuf>,
+    /// Which of [`FUNCTIONS`] the package has.
+    pub(super) functions: Vec<&'static str>,
     /// With the other readers.
     pub(super) peers: Option<PathBuf>,
     /// With Blender.
@@ -31,14 +37,19 @@ pub(super) struct Pythons {
 pub(super) fn set_up(parts: &[Part], peers: &mut Vec<String>, notes: &mut Vec<String>) -> Pythons {
     let wanted = |some: &[Part]| parts.iter().any(|part| some.contains(part));
     let mut found = Pythons::default();
-    if wanted(&[Part::Python, Part::Blender, Part::Gzip]) {
+    if wanted(&[Part::Python, Part::Blender, Part::Gzip, Part::Tables]) {
         found.small = environment("python3", "bench-polyhaul", SMALL, peers, notes);
     }
-    if wanted(&[Part::Python, Part::Blender]) {
+    if wanted(&[Part::Python, Part::Blender, Part::Tables]) {
         found.polyhaul = found.small.clone().filter(|python| with_polyhaul(python, notes));
+    }
+    if let Some(python) = found.polyhaul.as_ref().filter(|_| wanted(&[Part::Tables])) {
+        found.functions = functions(python, notes);
+    }
+    if wanted(&[Part::Python, Part::Blender]) {
         found.blender = environment(BLENDER_PYTHON, "bench-blender", BLENDER, peers, notes);
     }
-    if wanted(&[Part::Python]) {
+    if wanted(&[Part::Python, Part::Ply, Part::Tables]) {
         found.peers = environment("python3", "bench-python", PEERS, peers, notes);
     }
     found
@@ -93,6 +104,16 @@ fn with_polyhaul(python: &Path, notes: &mut Vec<String>) -> bool {
         notes.push("polyhaul's Python package: it did not build".into());
     }
     built
+}
+
+/// Those of [`FUNCTIONS`] that polyhaul's package has; each other one is noted.
+fn functions(python: &Path, notes: &mut Vec<String>) -> Vec<&'static str> {
+    let code = "import sys, polyhaul\nfor name in sys.argv[1:]: print(name) if hasattr(polyhaul, name) else None";
+    let text = output_of(Command::new(python).args(["-c", code]).args(FUNCTIONS)).unwrap_or_default();
+    let (there, absent): (Vec<_>, Vec<_>) =
+        FUNCTIONS.into_iter().partition(|name| text.lines().any(|line| line == *name));
+    notes.extend(absent.iter().map(|name| format!("polyhaul.{name}: not in the package")));
+    there
 }
 
 fn pip(python: &Path) -> Command {

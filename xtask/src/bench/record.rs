@@ -102,11 +102,10 @@ impl Record {
             let name = input.path.file_name().unwrap_or_default().display();
             let _ = write!(
                 page,
-                "\n## {}\n\n`{name}`: {:.1} MB, {} positions, {} faces.\n\n{}",
+                "\n## {}\n\n`{name}`: {:.1} MB, {}.\n\n{}",
                 outcome.group.title,
                 input.bytes as f64 / 1e6,
-                input.positions,
-                input.faces,
+                contents(input.positions, input.faces),
                 outcome_table(outcome).0
             );
         }
@@ -262,10 +261,18 @@ fn result(outcome: &Outcome, row: &Row) -> String {
     let input = &outcome.group.input;
     match (sample.positions, sample.faces, sample.identical) {
         (Some(positions), Some(faces), _) if (positions, faces) == (input.positions, input.faces) => "all".into(),
-        (Some(positions), Some(faces), _) => format!("{positions} positions, {faces} faces"),
+        (Some(positions), Some(faces), _) => contents(positions, faces),
         (_, _, Some(true)) => "same bytes".into(),
         (_, _, Some(false)) => "other bytes".into(),
         _ => "-".into(),
+    }
+}
+
+/// What a file has in it; without faces, what it has are rows.
+fn contents(positions: u64, faces: u64) -> String {
+    match faces {
+        0 => format!("{positions} rows"),
+        _ => format!("{positions} positions, {faces} faces"),
     }
 }
 

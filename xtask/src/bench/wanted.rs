@@ -1,4 +1,8 @@
-//! What must be reached, and whether it was. A verdict is only told.
+//! What must be reached, and whether it was. A verdict is only told. What PLY and tables must reach is in
+//! [`ply`] and [`tables`].
+
+mod ply;
+mod tables;
 
 use super::plan::{
     BLENDER, BLENDER_ONE, BLENDER_TWO, COMMAND, INFLATE, ISAL, LIMIT_LINES, LIMIT_WRITE, ONE_THREAD, PARSE,
@@ -44,6 +48,10 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel]) -> Vec<Verdict>
             "export monkey" | "export many" => verdicts.extend(from_arrays(outcome)),
             "read gzip" | "read members" => verdicts.extend(compressed(outcome)),
             "write gzip" => verdicts.extend(compressing(outcome)),
+            "read ply binary" | "read ply ascii" | "read ply splats" => verdicts.extend(ply::reading(outcome)),
+            "write ply binary" => verdicts.extend(ply::writing(outcome)),
+            "write table" => verdicts.extend(tables::writing(outcome)),
+            "read table" => verdicts.extend(tables::reading(outcome)),
             _ => {}
         }
     }
@@ -71,12 +79,17 @@ fn reading(outcome: &Outcome) -> Vec<Verdict> {
     ];
     for row in [ONE_THREAD, TWO_THREADS].into_iter().filter_map(|name| outcome.row(name)) {
         verdicts.push(memory(key, row, BUDGET_BYTES + PROGRAM_BYTES));
-        let input = &outcome.group.input;
-        let wanted = (Some(input.positions), Some(input.faces));
-        let same = row.samples.iter().all(|sample| (sample.positions, sample.faces) == wanted);
-        verdicts.push(yes(format!("{key}, {}: positions and faces", row.name), "all", row, same));
+        verdicts.push(counts(outcome, row));
     }
     verdicts
+}
+
+/// Whether a row found all positions and faces.
+fn counts(outcome: &Outcome, row: &Row) -> Verdict {
+    let input = &outcome.group.input;
+    let wanted = (Some(input.positions), Some(input.faces));
+    let same = row.samples.iter().all(|sample| (sample.positions, sample.faces) == wanted);
+    yes(format!("{}, {}: positions and faces", outcome.group.key, row.name), "all", row, same)
 }
 
 fn writing(outcome: &Outcome) -> Vec<Verdict> {

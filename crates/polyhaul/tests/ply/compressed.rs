@@ -1,7 +1,7 @@
 //! Compressed files are read as plain ones.
 
 use crate::support::{memory, options, scene_text, stream, tables_text};
-use polyhaul::{Input, load, load_tables};
+use polyhaul::{Format, Input, ReadOptions, load, load_tables};
 use polyhaul_testkit::corpus::{root, samples};
 use polyhaul_testkit::packed::{CODECS, pack};
 

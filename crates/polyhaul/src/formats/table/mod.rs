@@ -3,15 +3,13 @@
 //! No specification says what such a file is. Here it is this:
 //!
 //! - A row is a line; its fields are parted by one byte (a comma, a tab, `;`, or what the caller says) or by white
-//! space.
-//!   White space around a field is no part of it. Lines without anything are skipped, and so are comments.
+//!   space. White space around a field is no part of it. Lines without anything are skipped, and so are comments.
 //! - All rows have as many fields as the first one: another count is an error.
 //! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case. No
-//! locale, no
-//!   grouping of digits, no hexadecimal. They are rounded correctly.
+//!   locale, no grouping of digits, no hexadecimal. They are rounded correctly.
 //! - The first row is one of names where it is not all numbers. Names, and numbers, may stand in double quotes, in
-//! which
-//!   two of them stand for one and separators stand for themselves. A quote does not reach over the end of a line.
+//!   which two of them stand for one and separators stand for themselves. A quote does not reach over the end of a
+//!   line.
 //! - A column is one of integers where all its values are; -0 is none.
 //!
 //! A `.pts` file may say in its first line how many points follow, and a point has x, y, z, intensity, red, green, blue
@@ -19,8 +17,7 @@
 //! is a convention, see `scene`.
 //!
 //! Where to look next: `reader` (the job), `head` (the first lines), `parse` (a chunk), `line` and `value` (every
-//! rule),
-//! `columns` (the arrays).
+//! rule), `columns` (the arrays).
 
 mod columns;
 mod head;

@@ -1,0 +1,119 @@
+//! PLY: the grid as triangles, with a normal and a uv per position, in bytes and as text; and splats.
+//!
+//! All rows of an element are of one size, and a mesh has no colours: what a scan or an exporter leaves.
+
+use super::{Failure, Grid, Text, hash};
+
+/// How many bytes a vertex takes with its two triangles.
+const BINARY_BYTES_PER_VERTEX: f64 = 32.0 + 2.0 * 13.0;
+/// About how many as text.
+const ASCII_BYTES_PER_VERTEX: f64 = 120.0;
+const VERTEX: [&str; 8] = ["x", "y", "z", "nx", "ny", "nz", "s", "t"];
+/// The columns of a splat before and after its 45 coefficients.
+const SPLAT: [&[&str]; 2] = [
+    &["x", "y", "z", "nx", "ny", "nz", "f_dc_0", "f_dc_1", "f_dc_2"],
+    &["opacity", "scale_0", "scale_1", "scale_2", "rot_0", "rot_1", "rot_2", "rot_3"],
+];
+const SPLAT_COEFFICIENTS: usize = 45;
+
+/// A mesh, little-endian.
+pub fn binary(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
+    let grid = grid(megabytes, BINARY_BYTES_PER_VERTEX);
+    mesh_header(text, "binary_little_endian", &grid);
+    for (row, column) in grid.vertices(0) {
+        floats(text, &vertex(&grid, row, column))?;
+    }
+    for triangle in triangles(&grid) {
+        text.bytes(&[3]);
+        triangle.iter().for_each(|corner| text.bytes(&corner.to_le_bytes()));
+        text.spill()?;
+    }
+    Ok(())
+}
+
+/// The same as text.
+pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
+    let grid = grid(megabytes, ASCII_BYTES_PER_VERTEX);
+    mesh_header(text, "ascii", &grid);
+    for (row, column) in grid.vertices(0) {
+        text.numbers(&vertex(&grid, row, column))?;
+    }
+    for triangle in triangles(&grid) {
+        text.bytes(b"3");
+        for corner in triangle {
+            text.bytes(b" ");
+            text.integer(u64::from(corner));
+        }
+        text.bytes(b"\n");
+        text.spill()?;
+    }
+    Ok(())
+}
+
+/// Points of 62 floats, little-endian.
+pub fn splat(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
+    let coefficients: Vec<String> = (0..SPLAT_COEFFICIENTS).map(|index| format!("f_rest_{index}")).collect();
+    let [before, after] = SPLAT;
+    let middle = coefficients.iter().map(String::as_str);
+    let names: Vec<&str> = before.iter().copied().chain(middle).chain(after.iter().copied()).collect();
+    let count = (megabytes * 1_000_000 / (4 * names.len() as u64)) as u32;
+    header(text, "binary_little_endian");
+    element(text, "vertex", u64::from(count), &names);
+    text.bytes(b"end_header\n");
+    text.counts[0] = u64::from(count);
+    for index in 0..count {
+        let value = |column: usize| hash(index, column as u32, 3) as i32 as f32 / 2_147_483_648.0;
+        let row: [f32; 62] = std::array::from_fn(value);
+        floats(text, &row)?;
+    }
+    Ok(())
+}
+
+fn grid(megabytes: u64, bytes_per_vertex: f64) -> Grid {
+    let side = (megabytes as f64 * 1e6 / bytes_per_vertex).sqrt() as u32;
+    Grid { rows: side, columns: side, seed: 1, seam: 0, origin: [0.0; 3], size: 4.0 }
+}
+
+fn mesh_header(text: &mut Text, format: &str, grid: &Grid) {
+    let vertex_count = u64::from(grid.rows) * u64::from(grid.columns);
+    let face_count = 2 * u64::from(grid.rows - 1) * u64::from(grid.columns);
+    header(text, format);
+    element(text, "vertex", vertex_count, &VERTEX);
+    element(text, "face", face_count, &[]);
+    text.bytes(b"property list uchar int vertex_indices\nend_header\n");
+    (text.counts[0], text.counts[2]) = (vertex_count, face_count);
+}
+
+fn header(text: &mut Text, format: &str) {
+    text.bytes(format!("ply\nformat {format} 1.0\ncomment made by polyhaul's benchmark\n").as_bytes());
+}
+
+/// The declaration of an element whose properties of that name are all floats.
+fn element(text: &mut Text, name: &str, count: u64, floats: &[&str]) {
+    text.bytes(format!("element {name} {count}\n").as_bytes());
+    floats.iter().for_each(|float| text.bytes(format!("property float {float}\n").as_bytes()));
+}
+
+/// Position, normal and uv.
+fn vertex(grid: &Grid, row: u32, column: u32) -> [f32; 8] {
+    let [x, y, z] = grid.position(row, column);
+    let [nx, ny, nz] = grid.normal(row, column);
+    let [s, t] = grid.uv(row, column);
+    [x, y, z, nx, ny, nz, s, t]
+}
+
+/// Two for each square, with the last column of squares closed to a tube.
+fn triangles(grid: &Grid) -> impl Iterator<Item = [u32; 3]> + use<> {
+    let columns = grid.columns;
+    let squares = (0..grid.rows - 1).flat_map(move |row| (0..columns).map(move |column| (row, column)));
+    squares.flat_map(move |(row, column)| {
+        let at = |row: u32, column: u32| row * columns + column % columns;
+        let [a, b, c, d] = [at(row, column), at(row, column + 1), at(row + 1, column + 1), at(row + 1, column)];
+        [[a, b, c], [a, c, d]]
+    })
+}
+
+fn floats(text: &mut Text, values: &[f32]) -> Result<(), Failure> {
+    values.iter().for_each(|value| text.bytes(&value.to_le_bytes()));
+    text.spill()
+}

@@ -1,0 +1,76 @@
+//! What reading and writing PLY must reach.
+
+use super::super::plan::{LIMIT_MEMORY, ONE_THREAD, OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO, TWO_THREADS};
+use super::{BUDGET_BYTES, Bound, Outcome, PROGRAM_BYTES, Verdict, counts, faster, memory, over, ratio, same_bytes};
+
+const ALL: [&str; 4] = [ONE_THREAD, TWO_THREADS, TABLES_ONE, TABLES_TWO];
+
+/// Speed of the scene and of the tables with two threads; memory and counts of all.
+pub(super) fn reading(outcome: &Outcome) -> Vec<Verdict> {
+    let key = outcome.group.key;
+    let mut verdicts = Vec::new();
+    for ours in [TWO_THREADS, TABLES_TWO] {
+        verdicts.extend(speed(outcome, ours));
+    }
+    for row in ALL.into_iter().filter_map(|name| outcome.row(name)) {
+        verdicts.push(memory(key, row, BUDGET_BYTES + PROGRAM_BYTES));
+        verdicts.push(counts(outcome, row));
+    }
+    verdicts
+}
+
+/// Nothing is asked of splats: their speed is in the table.
+fn speed(outcome: &Outcome, ours: &str) -> Vec<Verdict> {
+    let key = outcome.group.key;
+    let against =
+        |theirs: &str, least| faster(outcome, &format!("{ours}: speed against {theirs}"), [ours, theirs], least);
+    match key {
+        "read ply binary" => vec![
+            ratio(
+                format!("{key}, {ours}: time against reading into fresh memory"),
+                over(outcome, ours, LIMIT_MEMORY),
+                Bound::AtMost(1.6),
+            ),
+            against(SERDE_PLY, 4.0),
+            against(OPEN3D, 8.0),
+        ],
+        "read ply ascii" => vec![against(SERDE_PLY, 8.0)],
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn writing(outcome: &Outcome) -> Vec<Verdict> {
+    let key = outcome.group.key;
+    let rows = [ONE_THREAD, TWO_THREADS].into_iter().filter_map(|name| outcome.row(name));
+    rows.flat_map(|row| [memory(key, row, BUDGET_BYTES + PROGRAM_BYTES), same_bytes(key, row)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::plan::tests::group;
+    use super::super::super::runs::tests::row;
+    use super::*;
+
+    #[test]
+    fn demands_on_reading_are_judged() {
+        let rows = vec![
+            row(LIMIT_MEMORY, &[0.1], 1, 0),
+            row(SERDE_PLY, &[0.7], 1, 0),
+            row(TWO_THREADS, &[0.17], 90 << 20, 5 << 20),
+            row(TABLES_TWO, &[0.1], 85 << 20, 5 << 20),
+        ];
+        let outcome = Outcome { group: group("read ply binary"), rows };
+        let met: Vec<Option<bool>> = reading(&outcome).iter().map(|verdict| verdict.met).collect();
+        let [yes, no] = [Some(true), Some(false)];
+        // Time, serde-ply, open3d, which was not there; the tables'; memory and counts of both.
+        assert_eq!(met, [no, yes, None, yes, yes, None, no, yes, yes, yes]);
+    }
+
+    #[test]
+    fn text_and_splats_have_demands_of_their_own() {
+        let rows = || vec![row(SERDE_PLY, &[0.8], 1, 0), row(TWO_THREADS, &[0.1], 1, 0)];
+        let verdicts = |key| reading(&Outcome { group: group(key), rows: rows() });
+        assert_eq!(verdicts("read ply ascii")[0].met, Some(true));
+        assert_eq!(verdicts("read ply splats").len(), 2);
+    }
+}
