@@ -62,7 +62,8 @@ def read(
         source: a path, a URL (with fsspec), bytes (anything with a buffer: it is not copied, and must not change
             meanwhile), or a file object in binary mode, which is read from where it stands in calls of 64 KiB and
             more, on this thread. Compressed data (gzip, zstd, lz4) is recognised.
-        format: ``"obj"``; ``None`` takes it from the name.
+        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` takes it from the name. What a mesh has no
+            array for (other columns and elements of a PLY file) is not there in Python yet.
         threads: worker threads; ``None`` for all cores that the process may use. No result depends on it.
         memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB). The arrays
             come on top.
@@ -133,7 +134,7 @@ def write(
         scene: what to write. Nothing of it is copied but what the options change.
         target: a path, a URL (with fsspec), or a file object in binary mode. The material library (``.mtl``) goes
             beside a path; elsewhere it is only named.
-        format: ``"obj"``; ``None`` takes it from the name.
+        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` takes it from the name.
         threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
         memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB).
         durable: whether the file is on the disk, safe from power failures, when this returns.

@@ -72,11 +72,9 @@ impl Run {
     }
 
     fn format(&self) -> PyResult<Option<Format>> {
-        match self.format.as_deref() {
-            None => Ok(None),
-            Some("obj") => Ok(Some(Format::Obj)),
-            Some(other) => Err(PyValueError::new_err(format!("there is no format {other:?}"))),
-        }
+        let Some(name) = self.format.as_deref() else { return Ok(None) };
+        let format = Format::named(name);
+        format.map(Some).ok_or_else(|| PyValueError::new_err(format!("there is no format {name:?}")))
     }
 }
 

@@ -4,29 +4,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::path::Path;
 
-/// Each format with its name, which is its extension too.
-const FORMATS: [(&str, Format); 9] = [
-    ("obj", Format::Obj),
-    ("ply", Format::Ply),
-    ("stl", Format::Stl),
-    ("csv", Format::Csv),
-    ("tsv", Format::Tsv),
-    ("txt", Format::Txt),
-    ("xyz", Format::Xyz),
-    ("pts", Format::Pts),
-    ("npy", Format::Npy),
-];
-
 /// Parses the value of `--from` and `--to`.
 pub fn parser() -> impl TypedValueParser<Value = Format> {
-    let names = FORMATS.map(|(name, _)| name);
     // Only these names get through, so the other case never happens.
-    PossibleValuesParser::new(names).map(|text| of_name(&text).unwrap_or(Format::Obj))
-}
-
-fn of_name(name: &str) -> Option<Format> {
-    let found = FORMATS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
-    found.map(|(_, format)| *format)
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).map(|text| Format::named(&text).unwrap_or(Format::Obj))
 }
 
 /// Whether the path stands for a standard stream.
@@ -48,7 +29,7 @@ pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
 
 /// The known extensions, for messages.
 pub fn known() -> String {
-    FORMATS.map(|(name, _)| format!(".{name}")).join(", ")
+    Format::ALL.map(|format| format!(".{}", format.name())).join(", ")
 }
 
 #[cfg(test)]
@@ -59,8 +40,8 @@ mod tests {
     fn names_tell_formats() {
         assert_eq!(of_output(Path::new("a/b.OBJ"), None).ok(), Some(Format::Obj));
         assert!(of_output(Path::new("obj"), None).is_err());
-        for (name, format) in FORMATS {
-            assert_eq!(Format::of_path(Path::new(&format!("x.{name}"))), Some(format));
+        for format in Format::ALL {
+            assert_eq!(Format::of_path(Path::new(&format!("x.{}", format.name()))), Some(format));
         }
         assert_eq!(of_output(Path::new("-"), None).ok(), Some(Format::Obj));
         assert_eq!(of_output(Path::new("x.bin"), Some(Format::Obj)).ok(), Some(Format::Obj));

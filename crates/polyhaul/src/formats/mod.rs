@@ -40,24 +40,46 @@ pub enum Format {
 }
 
 impl Format {
+    /// All formats.
+    pub const ALL: [Format; 9] = [
+        Format::Obj,
+        Format::Ply,
+        Format::Stl,
+        Format::Csv,
+        Format::Tsv,
+        Format::Txt,
+        Format::Xyz,
+        Format::Pts,
+        Format::Npy,
+    ];
+
+    /// Its name, which is its extension too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Obj => "obj",
+            Format::Ply => "ply",
+            Format::Stl => "stl",
+            Format::Csv => "csv",
+            Format::Tsv => "tsv",
+            Format::Txt => "txt",
+            Format::Xyz => "xyz",
+            Format::Pts => "pts",
+            Format::Npy => "npy",
+        }
+    }
+
+    /// The format of that name, in any case.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
+    }
+
     /// The format that a file name's extension names; that of a codec (`.gz`, `.zst`, `.lz4`) may
     /// follow it.
     pub fn of_path(path: &Path) -> Option<Format> {
         // Only the end counts: what is no UTF-8 may stand before it.
         let name = path.file_name()?.to_string_lossy();
         let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
-        match Path::new(plain).extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "obj" => Some(Format::Obj),
-            "ply" => Some(Format::Ply),
-            "stl" => Some(Format::Stl),
-            "csv" => Some(Format::Csv),
-            "tsv" => Some(Format::Tsv),
-            "txt" => Some(Format::Txt),
-            "xyz" => Some(Format::Xyz),
-            "pts" => Some(Format::Pts),
-            "npy" => Some(Format::Npy),
-            _ => None,
-        }
+        Format::named(Path::new(plain).extension()?.to_str()?)
     }
 
     /// Whether it holds a table and nothing else.
