@@ -150,12 +150,12 @@ def test_sources_and_targets_of_the_wrong_type(tmp_path: Path) -> None:
 
 def test_names_that_say_no_format(tmp_path: Path) -> None:
     with pytest.raises(polyhaul.UsageError, match="extension"):
-        path = tmp_path / "x.stl"
+        path = tmp_path / "x.docx"
         path.write_bytes(CUBE)
         polyhaul.read(path)
     assert polyhaul.read(path, format="obj").objects
     with pytest.raises(polyhaul.UsageError) as caught:
-        polyhaul.write(polyhaul.Scene(), tmp_path / "y.stl")
+        polyhaul.write(polyhaul.Scene(), tmp_path / "y.docx")
     assert caught.value.hint is not None and 'format="obj"' in caught.value.hint
 
 
