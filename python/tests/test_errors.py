@@ -91,7 +91,7 @@ def test_errors_survive_pickling_and_copying(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"format": "stl"}, ValueError, "format is 'stl'; expected one of 'obj'"),
+        ({"format": "docx"}, ValueError, "format is 'docx'; expected one of 'obj'"),
         ({"threads": 0}, ValueError, "threads is 0; expected 1 to 1024"),
         ({"threads": 2.5}, TypeError, "threads is 2.5 of type float; expected a whole number"),
         ({"memory_limit": 2.5}, TypeError, "memory_limit is 2.5 of type float"),
