@@ -34,10 +34,11 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         false => scene,
     };
     let start = Instant::now();
+    let placed = (&*scene, looks.materials.len(), &placement);
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
-        Format::Ply => write_ply(&scene, looks.materials.len(), &placement, output, options, &mut report)?,
-        Format::Stl => write_stl(&scene, looks.materials.len(), &placement, output, options, &mut report)?,
+        Format::Ply => write_parts(placed, output, (options, &options.ply), &mut report, ply::write_scene)?,
+        Format::Stl => write_parts(placed, output, (options, &options.stl), &mut report, stl::write)?,
         _ => return Err(Error::new(ErrorKind::Internal, "this format was written before")),
     }
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
@@ -196,39 +197,20 @@ pub(crate) fn write_to(
     Ok(())
 }
 
-fn write_ply(
-    scene: &Scene,
-    materials: usize,
-    placement: &Placement,
+/// Writes a scene in a format that has no objects; `own` are the format's options.
+fn write_parts<O>(
+    (scene, materials, placement): (&Scene, usize, &Placement),
     output: Output,
-    options: &WriteOptions,
+    (options, own): (&WriteOptions, &O),
     report: &mut Report,
+    write: impl FnOnce(&parts::Job<'_, O>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
 ) -> Result<()> {
     let objects = obj::objects(scene)?;
     let evaluated = obj::evaluated_meshes(scene, &objects)?;
     let parts = parts::parts(scene, &objects, &evaluated, placement)?;
-    let (options, run) = (&options, &options.run);
     write_to(output, options, report, |writing, output, warnings| {
-        let job = ply::Job { scene, parts: &parts, materials, output, options: &options.ply, run };
-        ply::write_scene(&job, writing, warnings)
-    })
-}
-
-fn write_stl(
-    scene: &Scene,
-    materials: usize,
-    placement: &Placement,
-    output: Output,
-    options: &WriteOptions,
-    report: &mut Report,
-) -> Result<()> {
-    let objects = obj::objects(scene)?;
-    let evaluated = obj::evaluated_meshes(scene, &objects)?;
-    let parts = parts::parts(scene, &objects, &evaluated, placement)?;
-    let (options, run) = (&options, &options.run);
-    write_to(output, options, report, |writing, output, warnings| {
-        let job = stl::Job { scene, parts: &parts, materials, output, options: &options.stl, run };
-        stl::write(&job, writing, warnings)
+        let job = parts::Job { scene, parts: &parts, materials, output, options: own, run: &options.run };
+        write(&job, writing, warnings)
     })
 }
 

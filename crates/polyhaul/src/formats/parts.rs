@@ -7,9 +7,22 @@ use super::frame::Frame;
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use crate::model::{Mesh, Object, Scene};
 use crate::ops::{UNMOVED, check_scale};
-use crate::options::Placement;
+use crate::options::{Placement, RunOptions};
 use crate::warnings::Warnings;
 use std::ops::Range;
+
+/// What is written, and where warnings go.
+pub(crate) struct Job<'a, O> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) parts: &'a [Part<'a>],
+    /// How many materials there are, none of which are written.
+    pub(crate) materials: usize,
+    /// What messages call the output.
+    pub(crate) output: &'a str,
+    /// The format's own.
+    pub(crate) options: &'a O,
+    pub(crate) run: &'a RunOptions,
+}
 
 /// Faces and lines of a mesh, and where they stand.
 #[derive(Clone, Debug)]

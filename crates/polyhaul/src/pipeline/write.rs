@@ -29,7 +29,9 @@ pub(crate) trait Pages: Sync {
     type State: Send;
 
     /// In how many stages a page is made, at least one; between two of them something is settled.
-    fn stages(&self) -> usize;
+    fn stages(&self) -> usize {
+        1
+    }
     /// A new slot; slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
     /// Plans page `number`; `false` where there is none. Cheap: the work is [`Pages::make`].
@@ -37,7 +39,9 @@ pub(crate) trait Pages: Sync {
     /// A stage of making the page; side by side with others.
     fn make(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
     /// What follows a stage, in the order of the numbers, the last stage apart.
-    fn settle(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
+    fn settle(&self, _stage: usize, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
     /// The page that was made.
     fn bytes<'a>(&'a self, slot: &'a Self::Slot) -> &'a [u8];
 }

@@ -100,10 +100,6 @@ impl Pages for RowPages<'_> {
     type Slot = Slot;
     type State = ();
 
-    fn stages(&self) -> usize {
-        1
-    }
-
     fn slot(&self) -> Result<Slot> {
         Ok(Slot { number: 0, out: Out::default() })
     }
@@ -132,10 +128,6 @@ impl Pages for RowPages<'_> {
             true => out.whole(|page| page.bytes(self.foot)),
             false => Ok(()),
         }
-    }
-
-    fn settle(&self, _: usize, (): &mut (), _: &mut Slot) -> Result<()> {
-        Ok(())
     }
 
     fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {

@@ -127,10 +127,6 @@ impl Pages for PlanPages<'_> {
     type Slot = Slot;
     type State = ();
 
-    fn stages(&self) -> usize {
-        1
-    }
-
     fn slot(&self) -> Result<Slot> {
         Ok(Slot { pieces: Vec::new(), out: Out::default() })
     }
@@ -152,10 +148,6 @@ impl Pages for PlanPages<'_> {
         for piece in pieces.iter() {
             self.text.piece(piece, self.plan.section(piece.object), out)?;
         }
-        Ok(())
-    }
-
-    fn settle(&self, _: usize, (): &mut (), _: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use text::Kind;
 
-pub(crate) use scene::{Job, write as write_scene};
+pub(crate) use scene::write as write_scene;
 pub(crate) use tables::write as write_tables;
 
 /// About how many bytes a page has: one `write` call each.
@@ -292,10 +292,6 @@ impl Pages for RowPages<'_> {
     type Slot = Slot;
     type State = ();
 
-    fn stages(&self) -> usize {
-        1
-    }
-
     fn slot(&self) -> Result<Slot> {
         Ok(Slot::default())
     }
@@ -312,10 +308,6 @@ impl Pages for RowPages<'_> {
             PlyEncoding::Ascii => slot.lines(piece, range, self.digits),
             encoding => slot.rows(piece.rows, range, encoding == PlyEncoding::BigEndian),
         })
-    }
-
-    fn settle(&self, _: usize, (): &mut (), _: &mut Slot) -> Result<()> {
-        Ok(())
     }
 
     fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {

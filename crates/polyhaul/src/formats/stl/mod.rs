@@ -22,7 +22,7 @@ mod statement;
 mod writer;
 
 pub(crate) use reader::read;
-pub(crate) use writer::{Job, write};
+pub(crate) use writer::write;
 
 /// Bytes before the first triangle.
 const HEADER_BYTES: usize = 84;

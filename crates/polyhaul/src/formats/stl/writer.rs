@@ -5,10 +5,10 @@ use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::frame::Frame;
 use crate::formats::names;
 use crate::formats::out::Out;
-use crate::formats::parts::{Part, homeless, homes, named, note_left_out};
+use crate::formats::parts::{self, Part, homeless, homes, named, note_left_out};
 use crate::model::{Array, Domain, Mesh, Scene, Values};
 use crate::ops::dedup::BATCH;
-use crate::options::{Digits, RunOptions, StlOptions};
+use crate::options::{Digits, StlOptions};
 use crate::pipeline::write::{Pages, Writing};
 use crate::warnings::Warnings;
 use polyhaul_text::format::Page;
@@ -19,17 +19,8 @@ const PAGE_BYTES: usize = 512 << 10;
 /// About how many bytes of text a triangle takes.
 const TEXT_BYTES: usize = 240;
 
-/// What is written, and where warnings go. All faces of the scene are triangles.
-pub(crate) struct Job<'a> {
-    pub(crate) scene: &'a Scene,
-    pub(crate) parts: &'a [Part<'a>],
-    /// How many materials there are, none of which are written.
-    pub(crate) materials: usize,
-    /// What messages call the output.
-    pub(crate) output: &'a str,
-    pub(crate) options: &'a StlOptions,
-    pub(crate) run: &'a RunOptions,
-}
+/// What is written as this format.
+pub(crate) type Job<'a> = parts::Job<'a, StlOptions>;
 
 /// Writes the triangles of a scene.
 pub(crate) fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
@@ -287,10 +278,6 @@ impl Pages for FacetPages<'_> {
     type Slot = Slot;
     type State = ();
 
-    fn stages(&self) -> usize {
-        1
-    }
-
     fn slot(&self) -> Result<Slot> {
         Ok(Slot::default())
     }
@@ -307,10 +294,6 @@ impl Pages for FacetPages<'_> {
             true => slot.lines(piece, range, self.options.digits),
             false => slot.binary(piece, range),
         })
-    }
-
-    fn settle(&self, _: usize, (): &mut (), _: &mut Slot) -> Result<()> {
-        Ok(())
     }
 
     fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {

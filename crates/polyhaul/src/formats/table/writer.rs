@@ -185,10 +185,6 @@ impl Pages for Lines<'_> {
     type Slot = Slot;
     type State = ();
 
-    fn stages(&self) -> usize {
-        1
-    }
-
     fn slot(&self) -> Result<Slot> {
         Ok(Slot { block: 0, rows: 0..0, out: Out::default(), tile32: Vec::new(), tile64: Vec::new() })
     }
@@ -213,10 +209,6 @@ impl Pages for Lines<'_> {
                 self.values(lanes, rows, &mut slot.out)?;
             }
         }
-        Ok(())
-    }
-
-    fn settle(&self, _: usize, (): &mut (), _: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 

@@ -311,10 +311,6 @@ impl Pages for LargePages<'_> {
     type Slot = (u64, Out);
     type State = ();
 
-    fn stages(&self) -> usize {
-        1
-    }
-
     fn slot(&self) -> Result<Self::Slot> {
         Ok((0, Out::default()))
     }
@@ -331,10 +327,6 @@ impl Pages for LargePages<'_> {
             let range = self.first_at(piece, share.start)..self.first_at(piece, share.end);
             if range.is_empty() { Ok(()) } else { self.object.write(piece.kind, range, out) }
         })
-    }
-
-    fn settle(&self, _: usize, (): &mut (), _: &mut Self::Slot) -> Result<()> {
-        Ok(())
     }
 
     fn bytes<'a>(&'a self, (_, out): &'a Self::Slot) -> &'a [u8] {

@@ -11,24 +11,15 @@ use super::tables::{self, Need, count_type, longest};
 use super::text::Kind;
 use super::{Element, Property, Remarks};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
-use crate::formats::parts::{Part, homeless, homes, named, note_left_out};
-use crate::model::{Column, Domain, Mesh, Scalar, Scene};
-use crate::options::{PlyOptions, RunOptions};
+use crate::formats::parts::{self, Part, homeless, homes, named, note_left_out};
+use crate::model::{Column, Domain, Mesh, Scalar};
+use crate::options::PlyOptions;
 use crate::pipeline::write::Writing;
 use crate::warnings::Warnings;
 use std::ops::Range;
 
-/// What is written, and where warnings go.
-pub(crate) struct Job<'a> {
-    pub(crate) scene: &'a Scene,
-    pub(crate) parts: &'a [Part<'a>],
-    /// How many materials there are, none of which are written.
-    pub(crate) materials: usize,
-    /// What messages call the output.
-    pub(crate) output: &'a str,
-    pub(crate) options: &'a PlyOptions,
-    pub(crate) run: &'a RunOptions,
-}
+/// What is written as this format.
+pub(crate) type Job<'a> = parts::Job<'a, PlyOptions>;
 
 /// Writes a scene.
 pub(crate) fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {

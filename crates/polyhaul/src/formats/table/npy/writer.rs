@@ -147,10 +147,6 @@ impl Pages for Records<'_> {
     type Slot = Slot;
     type State = ();
 
-    fn stages(&self) -> usize {
-        1
-    }
-
     fn slot(&self) -> Result<Slot> {
         Ok(Slot { block: 0, rows: 0..0, bytes: Vec::new() })
     }
@@ -171,10 +167,6 @@ impl Pages for Records<'_> {
         for (lane, &offset) in self.rows.blocks[slot.block].lanes.iter().zip(&self.offsets) {
             lane.store(slot.rows.clone(), &mut slot.bytes[offset..], self.row_bytes);
         }
-        Ok(())
-    }
-
-    fn settle(&self, _: usize, (): &mut (), _: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
