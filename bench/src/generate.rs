@@ -3,9 +3,10 @@
 //! Only additions, multiplications, divisions and square roots of floats are used, which are exact
 //! everywhere by IEEE 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as
 //! positions, which some readers insist on; `objects` is many, with materials, smoothing and arrays
-//! of their own. PLY files ([`ply`]) and text of numbers ([`table`]) are made from the same floats. What
-//! a file holds is printed and kept beside it, as `.counts`.
+//! of their own. PLY files ([`ply`]) and text of numbers ([`table`]) are made from the same floats. Scenes for
+//! pbrt ([`pbrt`]) are those of the tests. What a file holds is printed and kept beside it, as `.counts`.
 
+mod pbrt;
 mod ply;
 mod table;
 
@@ -22,6 +23,17 @@ const MATERIALS: u32 = 16;
 
 /// Writes the file, what belongs to it, and its counts.
 pub fn main(kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
+    let line = match kind.strip_prefix("pbrt-") {
+        Some(kind) => pbrt::write(kind, megabytes, path)?,
+        None => file(kind, megabytes, path)?,
+    };
+    std::fs::write(path.with_extension("counts"), &line)?;
+    print!("{line}");
+    Ok(())
+}
+
+/// Writes one file, and returns the line of its counts.
+fn file(kind: &str, megabytes: u64, path: &Path) -> Result<String, Failure> {
     let mut text = Text::new(BufWriter::with_capacity(1 << 20, File::create(path)?));
     match kind {
         "single" | "plain" | "objects" => obj(&mut text, kind, megabytes, path)?,
@@ -32,10 +44,7 @@ pub fn main(kind: &str, megabytes: u64, path: &Path) -> Result<(), Failure> {
         _ => return Err(format!("no kind {kind} of file").into()),
     }
     let counts = text.finish()?;
-    let line = format!("megabytes={megabytes} bytes={} positions={} faces={}\n", counts[3], counts[0], counts[2]);
-    std::fs::write(path.with_extension("counts"), &line)?;
-    print!("{line}");
-    Ok(())
+    Ok(format!("megabytes={megabytes} bytes={} positions={} faces={}\n", counts[3], counts[0], counts[2]))
 }
 
 /// One mesh or many, and the material library.

@@ -6,22 +6,52 @@ use polyhaul_bytes::{DecompressLimits, Source, decompressed};
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Blocks of this size measured fastest in both directions: they stay in the second-level cache.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// Reads `file` once: `limit-once` into a reused block, `limit-lines` counts its lines there,
-/// `limit-memory` puts it into fresh memory.
+/// `limit-memory` puts it, or all files of a folder, into fresh memory.
 pub fn read(name: &str, file: &Path) -> Result<(), Failure> {
     let (result, timing) = match name {
         "limit-once" => measure::timed(|| blocks(file, |_| 0)),
         "limit-lines" => measure::timed(|| blocks(file, |block| memchr::memchr_iter(b'\n', block).count() as u64)),
-        _ => measure::timed(|| Ok((black_box(std::fs::read(file)?).len() as u64, 0))),
+        _ => measure::timed(|| memory(file)),
     };
     let (bytes, lines) = result?;
     measure::print(timing, &[("bytes", bytes), ("lines", lines)]);
+    Ok(())
+}
+
+/// All files below a folder, by name; a file is alone.
+fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.into()]);
+    }
+    let entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
+    let mut paths: Vec<PathBuf> = entries.iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    let inner: Vec<Vec<PathBuf>> = paths.iter().map(|path| files(path)).collect::<Result<_, _>>()?;
+    Ok(inner.concat())
+}
+
+fn memory(path: &Path) -> Result<(u64, u64), Failure> {
+    let contents: Vec<Vec<u8>> = files(path)?.iter().map(std::fs::read).collect::<Result<_, _>>()?;
+    Ok((black_box(&contents).iter().map(|bytes| bytes.len() as u64).sum(), 0))
+}
+
+/// `cat` of a file, or of all files of a folder, to nowhere.
+pub fn cat(path: &Path) -> Result<(), Failure> {
+    let mut cat = Command::new("cat");
+    cat.args(files(path)?).stdout(Stdio::null());
+    let (status, timing) = measure::timed(|| cat.status());
+    if !status?.success() {
+        return Err("cat failed".into());
+    }
+    measure::print(timing, &[]);
     Ok(())
 }
 
@@ -40,17 +70,22 @@ fn blocks(file: &Path, look: impl Fn(&[u8]) -> u64) -> Result<(u64, u64), Failur
     }
 }
 
-/// Inflates the compressed `file` with polyhaul's own code, and keeps nothing.
-pub fn inflate(file: &Path, threads: usize) -> Result<(), Failure> {
-    let (result, timing) = measure::timed(|| -> std::io::Result<u64> {
-        let source = decompressed(Source::open(file)?, &DecompressLimits::default())?;
-        match source.is_positioned() {
-            true => inflate_pieces(&source, threads),
-            false => inflate_stream(&source),
-        }
-    });
+/// Inflates the compressed `file`, or one after the other those of a folder, with polyhaul's own code, and keeps
+/// nothing. Plain files are read.
+pub fn inflate(path: &Path, threads: usize) -> Result<(), Failure> {
+    let files = files(path)?;
+    let (result, timing) =
+        measure::timed(|| files.iter().map(|file| inflate_file(file, threads)).sum::<std::io::Result<u64>>());
     measure::print(timing, &[("bytes", result?)]);
     Ok(())
+}
+
+fn inflate_file(file: &Path, threads: usize) -> std::io::Result<u64> {
+    let source = decompressed(Source::open(file)?, &DecompressLimits::default())?;
+    match source.is_positioned() {
+        true => inflate_pieces(&source, threads),
+        false => inflate_stream(&source),
+    }
 }
 
 fn inflate_stream(source: &Source<'_>) -> std::io::Result<u64> {

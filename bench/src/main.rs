@@ -21,9 +21,12 @@ type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
 usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|table MEGABYTES FILE
+       bench-obj generate pbrt-one|pbrt-many[-gz|-zst] MEGABYTES FOLDER
        bench-obj read polyhaul|tobj|obj|obj-rs|ufbx FILE [THREADS]
        bench-obj read polyhaul|polyhaul-tables|serde-ply[-triangles|-splat]|ply-rs-bw[-splat] FILE [THREADS]
-       bench-obj read limit-once|limit-lines|limit-memory|limit-inflate FILE [THREADS]
+       bench-obj read polyhaul-pbrt FOLDER [THREADS]
+       bench-obj read limit-once|limit-lines|limit-memory FILE
+       bench-obj read limit-cat|limit-memory|limit-inflate FILE-OR-FOLDER [THREADS]
        bench-obj write polyhaul|obj|limit FILE OUTPUT [THREADS]
        bench-obj numbers|records ROUNDS
        bench-obj level";
@@ -47,6 +50,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["read", name @ ("limit-once" | "limit-lines" | "limit-memory"), file, ..] => {
             limits::read(name, Path::new(file))
         }
+        ["read", "limit-cat", file, ..] => limits::cat(Path::new(file)),
         ["read", "limit-inflate", file, rest @ ..] => limits::inflate(Path::new(file), threads(rest)?),
         ["read", name, file, rest @ ..] => readers::main(name, Path::new(file), threads(rest)?),
         ["write", "limit", file, output, ..] => limits::write(Path::new(file), Path::new(output)),

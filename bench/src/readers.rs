@@ -1,6 +1,8 @@
 //! Readers of OBJ files, each with the options that keep the file's own structure: polygons, and an
-//! index of its own for positions, uvs and normals. Those of PLY files alone are in [`ply`].
+//! index of its own for positions, uvs and normals. Those of PLY files alone are in [`ply`], those of
+//! pbrt scenes in [`pbrt`].
 
+mod pbrt;
 mod ply;
 
 use crate::{Failure, measure};
@@ -27,6 +29,7 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
         "obj" => report(|| Ok(obj::Obj::load(file)?), obj_found),
         "obj-rs" => report(|| Ok(obj_rs::raw::parse_obj(BufReader::new(File::open(file)?))?), obj_rs_found),
         "ufbx" => report(|| ufbx(file), |scene| ufbx_found(scene)),
+        "polyhaul-pbrt" => pbrt::main(file, threads),
         _ => ply::main(name, file, threads),
     }
 }

@@ -25,8 +25,8 @@ usage: cargo xtask CHORE
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or all in turn (60 seconds each unless told)
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
-                             all parts beside other programs, or some: obj python blender gzip ply tables numbers
-                             records; the record goes to bench/record, that of a smaller trial to DIR/record
+                             all parts beside other programs, or some: obj python blender gzip ply pbrt tables
+                             numbers records; the record goes to bench/record, that of a smaller trial to DIR/record
                              --install-peers: install what peers in C++ and Python need by apt-get
   bench --readme             the README's tables, from the latest record
 ";

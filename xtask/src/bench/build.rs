@@ -15,6 +15,10 @@ const LIBRARIES: &[&str] = &["libusb-1.0-0"];
 /// Peers in Rust, by their names in the lock file of `bench/`.
 const CRATES: &[&str] = &["tobj", "obj", "obj-rs", "ufbx", "serde-ply", "ply-rs-bw", "zmij", "ryu", "fast-float2"];
 
+/// Why pbrt scenes are read beside limits alone.
+const NO_PBRT_PEERS: &str = "pbrt-v4, minipbrt and pbrt-parser (C++): in no package registry; the crate pbrt4 0.2 prints \
+                             every token and takes no Option with a plain name: not measured here";
+
 /// What there is to measure with.
 pub(super) struct Tools {
     /// The benchmark's own program.
@@ -55,6 +59,9 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
         (tools.tinyobj, tools.assimp) = (tinyobj, assimp);
         let absent = "fast_obj and rapidobj (C++): in no package registry, not measured here";
         tools.notes.push(absent.into());
+    }
+    if parts.contains(&Part::Pbrt) {
+        tools.notes.push(NO_PBRT_PEERS.into());
     }
     if parts.contains(&Part::Python) || parts.contains(&Part::Gzip) {
         tools.command = command()?;

@@ -13,6 +13,8 @@ pub(super) enum Part {
     Gzip,
     /// Scans and splats.
     Ply,
+    /// Scenes of pbrt.
+    Pbrt,
     /// Text of numbers.
     Tables,
     /// Number kernels.
@@ -23,8 +25,17 @@ pub(super) enum Part {
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 8] =
-        [Part::Obj, Part::Python, Part::Blender, Part::Gzip, Part::Ply, Part::Tables, Part::Numbers, Part::Records];
+    pub(super) const ALL: [Part; 9] = [
+        Part::Obj,
+        Part::Python,
+        Part::Blender,
+        Part::Gzip,
+        Part::Ply,
+        Part::Pbrt,
+        Part::Tables,
+        Part::Numbers,
+        Part::Records,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -33,6 +44,7 @@ impl Part {
             Part::Blender => "blender",
             Part::Gzip => "gzip",
             Part::Ply => "ply",
+            Part::Pbrt => "pbrt",
             Part::Tables => "tables",
             Part::Numbers => "numbers",
             Part::Records => "records",

@@ -1,12 +1,13 @@
 //! Who is measured on what: the input files, and the contestants of each group.
 //!
 //! A module per part has its groups: [`obj`] programs in Rust and C++, [`python`] readers in Python,
-//! [`blender`] Blender's exporter, [`gzip`] compressed files, [`ply`] scans and splats, [`tables`] text of
-//! numbers.
+//! [`blender`] Blender's exporter, [`gzip`] compressed files, [`ply`] scans and splats, [`pbrt`] scenes, [`tables`]
+//! text of numbers.
 
 mod blender;
 mod gzip;
 mod obj;
+mod pbrt;
 mod ply;
 mod python;
 mod tables;
@@ -21,6 +22,7 @@ use std::process::Command;
 
 pub(super) use self::blender::{BLENDER_ONE, BLENDER_TWO};
 pub(super) use self::gzip::{INFLATE, ISAL, PARSE, PYTHON_GZIP};
+pub(super) use self::pbrt::CAT;
 pub(super) use self::ply::{OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO};
 pub(super) use self::python::{BLENDER, COMMAND, TRIMESH};
 pub(super) use self::tables::{NUMPY, POLARS};
@@ -42,6 +44,8 @@ pub(super) struct Input {
     megabytes: u64,
     /// The bytes of its text.
     pub(super) bytes: u64,
+    /// What it takes on the disk: a compressed one less, a scene with other files more.
+    disk_bytes: u64,
     pub(super) positions: u64,
     pub(super) faces: u64,
 }
@@ -84,6 +88,7 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Blender => blender::groups(tools, data),
         Part::Gzip => gzip::groups(tools, data, megabytes),
         Part::Ply => ply::groups(tools, data, megabytes),
+        Part::Pbrt => pbrt::groups(tools, data, megabytes),
         Part::Tables => tables::groups(tools, data, megabytes),
         Part::Numbers | Part::Records => Ok(Vec::new()),
     }
@@ -114,23 +119,57 @@ fn made(tools: &Tools, path: &Path, title: &'static str, kind: &str, megabytes: 
     there().filter(|_| made).ok_or(format!("{name} could not be made"))
 }
 
-/// An input that is there as it was made: its size is the one beside it.
+/// An input, a file or a folder, that is there as it was made: its size is the one beside it.
 fn known(path: &Path, title: &'static str) -> Option<Input> {
     let counts = std::fs::read_to_string(path.with_extension("counts")).ok()?;
     let input = parse_counts(&counts, path, title)?;
-    (std::fs::metadata(path).ok()?.len() == input.bytes).then_some(input)
+    (disk_bytes(path)? == input.disk_bytes).then_some(input)
+}
+
+/// The size of a file, or of all files below a folder.
+fn disk_bytes(path: &Path) -> Option<u64> {
+    let data = std::fs::metadata(path).ok()?;
+    if !data.is_dir() {
+        return Some(data.len());
+    }
+    let entries: Vec<_> = std::fs::read_dir(path).ok()?.collect::<Result<_, _>>().ok()?;
+    entries.iter().map(|entry| disk_bytes(&entry.path())).sum()
 }
 
 fn parse_counts(line: &str, path: &Path, title: &'static str) -> Option<Input> {
     let field = |name| runs::field(line, name)?.parse().ok();
+    let bytes = field("bytes")?;
     Some(Input {
         path: path.into(),
         title,
         megabytes: field("megabytes")?,
-        bytes: field("bytes")?,
+        bytes,
+        disk_bytes: field("disk_bytes").unwrap_or(bytes),
         positions: field("positions")?,
         faces: field("faces")?,
     })
+}
+
+/// A compressed copy of `plain`, made by `make` unless there is one that is younger.
+fn compressed(
+    plain: &Path,
+    path: &Path,
+    make: impl FnOnce(&PathBuf) -> std::io::Result<std::process::ExitStatus>,
+) -> Result<PathBuf, String> {
+    let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    if changed(path) > changed(plain) {
+        return Ok(path.into());
+    }
+    let name = path.file_name().unwrap_or_default().display();
+    term::out(format!("making {name}\n"));
+    match make(&path.into()) {
+        Ok(status) if status.success() => Ok(path.into()),
+        _ => {
+            // A part of it would be taken for the whole the next time.
+            let _ = std::fs::remove_file(path);
+            Err(format!("{name} could not be made"))
+        }
+    }
 }
 
 /// A reader of the benchmark's own program.
@@ -179,6 +218,9 @@ pub(super) mod tests {
         let line = "megabytes=30 bytes=27729966 positions=178929 faces=178506\n";
         let input = parse_counts(line, Path::new("a.obj"), "a").unwrap();
         assert_eq!((input.megabytes, input.faces), (30, 178_506));
+        assert_eq!(input.disk_bytes, input.bytes);
+        let scene = parse_counts(&line.replace("pos", "disk_bytes=9 pos"), Path::new("a"), "a").unwrap();
+        assert_eq!((scene.bytes, scene.disk_bytes), (27_729_966, 9));
         assert_eq!(parse_counts("megabytes=30\n", Path::new("a.obj"), "a"), None);
     }
 }

@@ -1,6 +1,7 @@
-//! What must be reached, and whether it was. A verdict is only told. What PLY and tables must reach is in
-//! [`ply`] and [`tables`].
+//! What must be reached, and whether it was. A verdict is only told. What PLY, pbrt and tables must reach is
+//! in [`ply`], [`pbrt`] and [`tables`].
 
+mod pbrt;
 mod ply;
 mod tables;
 
@@ -50,6 +51,8 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel]) -> Vec<Verdict>
             "write gzip" => verdicts.extend(compressing(outcome)),
             "read ply binary" | "read ply ascii" | "read ply splats" => verdicts.extend(ply::reading(outcome)),
             "write ply binary" => verdicts.extend(ply::writing(outcome)),
+            "read pbrt one" | "read pbrt many" => verdicts.extend(pbrt::plain(outcome)),
+            "read pbrt one gz" | "read pbrt many gz" | "read pbrt many zst" => verdicts.extend(pbrt::packed(outcome)),
             "write table" => verdicts.extend(tables::writing(outcome)),
             "read table" => verdicts.extend(tables::reading(outcome)),
             _ => {}
@@ -135,13 +138,8 @@ fn from_arrays(outcome: &Outcome) -> Vec<Verdict> {
 /// Reading a compressed file beside its two halves, and inflating beside others.
 fn compressed(outcome: &Outcome) -> Vec<Verdict> {
     let key = outcome.group.key;
-    let longer = outcome.seconds(INFLATE[1]).zip(outcome.seconds(PARSE[1])).map(|(a, b)| a.max(b));
     let mut verdicts = vec![
-        ratio(
-            format!("{key}, 2 threads: time against the longer of inflating alone and parsing alone"),
-            outcome.seconds(TWO_THREADS).zip(longer).map(|(both, longer)| both / longer),
-            Bound::AtMost(1.15),
-        ),
+        longer_half(outcome, [INFLATE[1], PARSE[1]]),
         faster(outcome, "inflating, 1 thread: speed against Python's gzip", [INFLATE[0], PYTHON_GZIP], 1.3),
         faster(outcome, "inflating, 1 thread: speed against ISA-L", [INFLATE[0], ISAL], 0.75),
     ];
@@ -149,6 +147,16 @@ fn compressed(outcome: &Outcome) -> Vec<Verdict> {
         verdicts.push(memory(key, row, BUDGET_BYTES + PROGRAM_BYTES));
     }
     verdicts
+}
+
+/// The time of reading against the longer of its halves.
+fn longer_half(outcome: &Outcome, [inflating, parsing]: [&str; 2]) -> Verdict {
+    let longer = outcome.seconds(inflating).zip(outcome.seconds(parsing)).map(|(a, b)| a.max(b));
+    ratio(
+        format!("{}, 2 threads: time against the longer of inflating alone and parsing alone", outcome.group.key),
+        outcome.seconds(TWO_THREADS).zip(longer).map(|(both, longer)| both / longer),
+        Bound::AtMost(1.15),
+    )
 }
 
 fn compressing(outcome: &Outcome) -> Vec<Verdict> {

@@ -1,10 +1,8 @@
 //! Compressed files: reading .obj.gz beside its halves (inflating alone, parsing alone), and writing.
 
-use super::{
-    Contestant, Group, Input, LIMIT_WRITE, ONE_THREAD, TWO_THREADS, command, generated, output, reader, script, writer,
-};
+use super::{Contestant, Group, Input, LIMIT_WRITE, ONE_THREAD, TWO_THREADS};
+use super::{command, compressed, generated, output, reader, script, writer};
 use crate::bench::build::Tools;
-use crate::term;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,12 +21,12 @@ const WRITING_ROUNDS: usize = 3;
 
 pub(super) fn groups(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Group>, String> {
     let plain = generated(tools, data, ("single", "one mesh"), "single", megabytes)?;
-    let stream = compressed(&plain, &data.join("single.obj.gz"), |output| {
+    let stream = compressed(&plain.path, &data.join("single.obj.gz"), |output| {
         let mut gzip = Command::new("gzip");
         gzip.arg("-c").arg(&plain.path).stdout(std::fs::File::create(output)?);
         gzip.status()
     })?;
-    let members = compressed(&plain, &data.join("members.obj.gz"), |output| {
+    let members = compressed(&plain.path, &data.join("members.obj.gz"), |output| {
         Command::new(&tools.command).args(["convert", "--quiet"]).args([&plain.path, output]).status()
     })?;
     Ok(vec![
@@ -36,28 +34,6 @@ pub(super) fn groups(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<G
         reading(tools, "read members", "Reading .obj.gz, many members", &plain, members),
         writing(tools, &plain, data),
     ])
-}
-
-/// A compressed copy of `plain`, made by `make` unless there is one that is younger.
-fn compressed(
-    plain: &Input,
-    path: &Path,
-    make: impl FnOnce(&PathBuf) -> std::io::Result<std::process::ExitStatus>,
-) -> Result<PathBuf, String> {
-    let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    if changed(path) > changed(&plain.path) {
-        return Ok(path.into());
-    }
-    let name = path.file_name().unwrap_or_default().display();
-    term::out(format!("making {name}\n"));
-    match make(&path.into()) {
-        Ok(status) if status.success() => Ok(path.into()),
-        _ => {
-            // A part of it would be taken for the whole the next time.
-            let _ = std::fs::remove_file(path);
-            Err(format!("{name} could not be made"))
-        }
-    }
 }
 
 fn reading(tools: &Tools, key: &'static str, title: &str, plain: &Input, file: PathBuf) -> Group {

@@ -1,0 +1,17 @@
+//! Reading pbrt scenes: a folder whose main file is `scene.pbrt`, compressed or not. No peer is in a registry.
+
+use super::{found, load, report};
+use crate::Failure;
+use std::path::{Path, PathBuf};
+
+/// Reads the scene in `folder`, and prints what that took.
+pub fn main(folder: &Path, threads: usize) -> Result<(), Failure> {
+    let file = main_file(folder)?;
+    report(|| load(&file, threads), found)
+}
+
+fn main_file(folder: &Path) -> Result<PathBuf, Failure> {
+    let names = ["scene.pbrt", "scene.pbrt.gz", "scene.pbrt.zst"].into_iter();
+    let mut files = names.map(|name| folder.join(name));
+    files.find(|file| file.exists()).ok_or(format!("{}: no scene", folder.display()).into())
+}

@@ -1,0 +1,331 @@
+//! Scenes for pbrt-v4 of any size, built as Moana's island is: a main file, materials that it includes, and parts
+//! that it imports, each with textures, materials, objects (inline meshes, curves, PLY files) and very many instances
+//! of them.
+//!
+//! The same [`Spec`] gives the same bytes on every machine, for any number of threads: only sums, products, divisions
+//! and square roots of floats are used. What a folder holds is told as [`Made`], so that tests can compare it with
+//! what a reader finds. Files of textures are only named: all of them are missing. The module makes no scene with a
+//! fault; those are in [`hostile`]. Where to look next: `part` (what is in a part), `shape` (meshes and curves),
+//! `text` (bytes on their way to a file).
+//!
+//! The grammar is that of `src/pbrt/parser.cpp` and `scene.cpp` of <https://github.com/mmp/pbrt-v4>: materials,
+//! textures and objects have one name space over all files, an Import keeps its graphics state to itself, and paths
+//! are relative to the main file's folder, in which all text lies.
+
+pub mod hostile;
+#[cfg(test)]
+mod naive;
+mod part;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::packed::CODECS;
+use part::Part;
+use polyhaul::options::Codec;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use text::Text;
+
+/// How many parts a scene has unless told: with the main file and the materials, 19 files.
+const PARTS: usize = 17;
+/// The folder of PLY files, beside the main file.
+const GEOMETRY: &str = "geometry";
+/// The materials that all parts may use.
+const SHARED_MATERIALS: usize = 24;
+
+/// What to make.
+///
+/// ```
+/// use polyhaul_testkit::{corpus::Folder, pbrt::{self, Spec}};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let folder = Folder::new("pbrt")?;
+/// let made = pbrt::write(&Spec { parts: 2, ..Spec::new(30_000) }, folder.path())?;
+/// assert_eq!(made.main, folder.join("scene.pbrt"));
+/// assert!(made.counts.directives["ObjectInstance"] > 30);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// About how many bytes of text there are, compressed or not; 4 KB a part at least.
+    pub text_bytes: u64,
+    /// About how many bytes of PLY files there are, before some of them are compressed; 0 for none.
+    pub ply_bytes: u64,
+    /// How many parts there are, at least 1: together with the layout, the number of files.
+    pub parts: usize,
+    /// One file or many, with the same directives in them.
+    pub layout: Layout,
+    /// How text is compressed, in members of 1 MiB. The main file of [`Layout::Imports`] stays plain.
+    pub codec: Option<Codec>,
+    /// Another number gives another scene.
+    pub seed: u64,
+    /// How many files are written side by side, at least 1.
+    pub threads: usize,
+}
+
+impl Spec {
+    /// A plain scene of 19 files, with a thirty-second as many bytes of PLY as of text.
+    pub fn new(text_bytes: u64) -> Spec {
+        let ply_bytes = text_bytes / 32;
+        Spec { text_bytes, ply_bytes, parts: PARTS, layout: Layout::Imports, codec: None, seed: 1, threads: 1 }
+    }
+
+    /// `stem` with the extension of text.
+    fn text_name(&self, stem: &str, codec: Option<Codec>) -> String {
+        let packed = CODECS.iter().find(|(known, _)| Some(*known) == codec);
+        let extension = packed.map(|(_, extension)| format!(".{extension}")).unwrap_or_default();
+        format!("{stem}.pbrt{extension}")
+    }
+}
+
+/// How many files the text is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One: each part stands between `AttributeBegin` and `AttributeEnd`.
+    OneFile,
+    /// A main file, one that it includes, and one for each part, which it imports.
+    Imports,
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Directives.
+    Text,
+    /// A mesh in binary little-endian PLY.
+    Ply,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeFile {
+    /// Its path below the folder, with forward slashes.
+    pub name: String,
+    /// What it is.
+    pub kind: FileKind,
+    /// What it holds.
+    pub bytes: u64,
+    /// What it takes on the disk: less where it is compressed.
+    pub disk_bytes: u64,
+}
+
+/// What is in a scene, all files together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// How often each directive stands in the text.
+    pub directives: BTreeMap<&'static str, u64>,
+    /// How many shapes of each type there are, those of objects once.
+    pub shapes: BTreeMap<&'static str, u64>,
+    /// Positions of all meshes, inline and in PLY files.
+    pub positions: u64,
+    /// Triangles of all meshes, each once.
+    pub unique_triangles: u64,
+    /// Triangles that a renderer sees: those of an object once per instance, those outside of objects once.
+    pub instanced_triangles: u64,
+    /// Control points of all curves.
+    pub curve_points: u64,
+    /// Files of textures that are named; none of them is there.
+    pub texture_files: u64,
+}
+
+impl Counts {
+    fn directive(&mut self, name: &'static str, count: u64) {
+        *self.directives.entry(name).or_default() += count;
+    }
+
+    fn shape(&mut self, kind: &'static str) {
+        self.directive("Shape", 1);
+        *self.shapes.entry(kind).or_default() += 1;
+    }
+
+    fn add(&mut self, other: &Counts) {
+        other.directives.iter().for_each(|(name, count)| self.directive(name, *count));
+        other.shapes.iter().for_each(|(kind, count)| *self.shapes.entry(kind).or_default() += count);
+        self.positions += other.positions;
+        self.unique_triangles += other.unique_triangles;
+        self.instanced_triangles += other.instanced_triangles;
+        self.curve_points += other.curve_points;
+        self.texture_files += other.texture_files;
+    }
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The file to read.
+    pub main: PathBuf,
+    /// All files, the main one with them, by name.
+    pub files: Vec<MadeFile>,
+    /// What is in them.
+    pub counts: Counts,
+}
+
+impl Made {
+    /// What the files of a kind hold, and what they take on the disk.
+    pub fn bytes(&self, kind: FileKind) -> (u64, u64) {
+        let files = self.files.iter().filter(|file| file.kind == kind);
+        files.fold((0, 0), |(bytes, disk_bytes), file| (bytes + file.bytes, disk_bytes + file.disk_bytes))
+    }
+}
+
+/// What one job leaves: its files and their counts.
+#[derive(Default)]
+struct Written {
+    files: Vec<MadeFile>,
+    counts: Counts,
+}
+
+impl Written {
+    fn add(&mut self, other: Written) {
+        self.files.extend(other.files);
+        self.counts.add(&other.counts);
+    }
+
+    /// Ends a file of text.
+    fn close(&mut self, name: &str, text: Text) -> io::Result<()> {
+        let (bytes, disk_bytes) = text.finish()?;
+        self.files.push(MadeFile { name: name.into(), kind: FileKind::Text, bytes, disk_bytes });
+        Ok(())
+    }
+}
+
+/// Writes a scene into `folder`, which is made where it is missing. Files of the same names are replaced.
+///
+/// # Errors
+/// Those of the disk.
+pub fn write(spec: &Spec, folder: &Path) -> io::Result<Made> {
+    fs::create_dir_all(folder.join(GEOMETRY))?;
+    let parts = part::parts(spec);
+    let (main, mut written) = match spec.layout {
+        Layout::OneFile => one_file(spec, folder, &parts)?,
+        Layout::Imports => imports(spec, folder, &parts)?,
+    };
+    written.files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Made { main: folder.join(main), files: written.files, counts: written.counts })
+}
+
+fn one_file(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<(String, Written)> {
+    let name = spec.text_name("scene", spec.codec);
+    let mut text = Text::create(&folder.join(&name), spec.codec)?;
+    let mut written = Written::default();
+    head(&mut text, &mut written.counts)?;
+    materials(&mut text, &mut written.counts)?;
+    ground(&mut text, &mut written.counts)?;
+    for part in parts {
+        text.bytes(b"AttributeBegin\n")?;
+        written.add(part.write(&mut text, folder)?);
+        text.bytes(b"AttributeEnd\n")?;
+        written.counts.directive("AttributeBegin", 1);
+        written.counts.directive("AttributeEnd", 1);
+    }
+    written.close(&name, text)?;
+    Ok((name, written))
+}
+
+fn imports(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<(String, Written)> {
+    let [main, shared] = [spec.text_name("scene", None), spec.text_name("materials", spec.codec)];
+    let mut written = Written::default();
+    let mut text = Text::create(&folder.join(&main), None)?;
+    head(&mut text, &mut written.counts)?;
+    text.bytes(format!("Include \"{shared}\"\n").as_bytes())?;
+    written.counts.directive("Include", 1);
+    ground(&mut text, &mut written.counts)?;
+    for part in parts {
+        let name = spec.text_name(part.name(), spec.codec);
+        text.bytes(format!("Import \"{name}\"\n").as_bytes())?;
+        written.counts.directive("Import", 1);
+    }
+    written.close(&main, text)?;
+    let mut text = Text::create(&folder.join(&shared), spec.codec)?;
+    materials(&mut text, &mut written.counts)?;
+    written.close(&shared, text)?;
+    written.add(side_by_side(spec, folder, parts)?);
+    Ok((main, written))
+}
+
+/// Writes each part to a file of its own.
+fn side_by_side(spec: &Spec, folder: &Path, parts: &[Part]) -> io::Result<Written> {
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new(Written::default());
+    let work = || -> io::Result<()> {
+        while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let name = spec.text_name(part.name(), spec.codec);
+            let mut text = Text::create(&folder.join(&name), spec.codec)?;
+            let mut written = part.write(&mut text, folder)?;
+            written.close(&name, text)?;
+            all.lock().map_err(|_| io::ErrorKind::Other)?.add(written);
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..spec.threads).map(|_| scope.spawn(work)).collect();
+        work()?;
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(io::ErrorKind::Other.into())))
+    })?;
+    all.into_inner().map_err(|_| io::ErrorKind::Other.into())
+}
+
+/// What stands before the world, and its lights.
+fn head(text: &mut Text, counts: &mut Counts) -> io::Result<()> {
+    text.bytes(HEAD.as_bytes())?;
+    let directives = HEAD.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));
+    directives.filter_map(|line| line.split(' ').next()).for_each(|name| counts.directive(name, 1));
+    Ok(())
+}
+
+const HEAD: &str = r#"# an island that polyhaul's testkit made
+Option "seed" 7
+Scale -1 1 1
+LookAt -1139.0159 23.286734 1479.7947
+       244.81433 238.80714 560.38013
+       -0.107149 0.991691 0.07119
+MakeNamedMedium "haze" "string type" "homogeneous" "rgb sigma_a" [ 1e-05 1.5e-05 2e-05 ]
+    "rgb sigma_s" [ 0.0002 0.00021 0.00024 ] "float g" 0.35
+MediumInterface "" "haze"
+Camera "perspective" "float fov" [ 69.50461 ] "float shutteropen" 0 "float shutterclose" [ 1 ]
+Sampler "zsobol" "integer pixelsamples" [ 64 ]
+Integrator "volpath" "integer maxdepth" 15 "bool regularize" true
+PixelFilter "gaussian" "float xradius" [ 2 ] "float yradius" [ 2 ]
+Film "rgb" "string filename" [ "island.exr" ]
+    "integer xresolution" [ 1900 ] "integer yresolution" [ 794 ]
+WorldBegin
+
+LightSource "infinite" "rgb L" [ 0.41 0.45 0.53 ] "float scale" 0.9
+LightSource "distant" "point3 from" [ 6.45 17.3 -8.2 ] "point3 to" [ 0 0 0 ] "blackbody L" 5500
+"#;
+
+/// Textures and materials that all parts may use.
+fn materials(text: &mut Text, counts: &mut Counts) -> io::Result<()> {
+    for index in 0..SHARED_MATERIALS {
+        part::texture(text, "shared", index)?;
+        part::material(text, "shared", index)?;
+    }
+    part::count_materials(counts, SHARED_MATERIALS);
+    Ok(())
+}
+
+/// Shapes of the main file: the sea, and a ball of mist.
+fn ground(text: &mut Text, counts: &mut Counts) -> io::Result<()> {
+    text.bytes(
+        b"AttributeBegin\n    Rotate -90 1 0 0\n    NamedMaterial \"shared/material_0\"\n    \
+          Shape \"disk\" \"float radius\" 20000\nAttributeEnd\n\
+          AttributeBegin\n    Translate 244.8 190.5 560.4\n    Material \"interface\"\n    \
+          MediumInterface \"haze\" \"\"\n    Shape \"sphere\" \"float radius\" [ 72.25 ]\nAttributeEnd\n",
+    )?;
+    for (name, count) in [("AttributeBegin", 2), ("AttributeEnd", 2), ("Rotate", 1), ("NamedMaterial", 1)] {
+        counts.directive(name, count);
+    }
+    for name in ["Translate", "Material", "MediumInterface"] {
+        counts.directive(name, 1);
+    }
+    counts.shape("disk");
+    counts.shape("sphere");
+    Ok(())
+}

@@ -1,0 +1,360 @@
+//! Text and folders that cost a careless reader of pbrt scenes its stack, its memory or an eternity. Sound scenes are
+//! made in [`pbrt`](super).
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A text that is built to hurt: a part that repeats, with something before and behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// A scene of very many spheres, to compare with.
+    Plain,
+    /// A string that nothing ends, not even a line.
+    OpenString,
+    /// The same over many lines, which no string may hold.
+    OpenStringOfLines,
+    /// A string that ends in the middle of an escape.
+    OpenEscape,
+    /// A list that nothing closes.
+    OpenBracket,
+    /// Brackets in brackets.
+    NestedBrackets,
+    /// Brackets that nothing opened.
+    ClosingBrackets,
+    /// All numbers of a mesh on one line.
+    LongArray,
+    /// An array of strings.
+    LongStringArray,
+    /// All directives on one line.
+    OneLine,
+    /// One name.
+    LongString,
+    /// One name, all of it escapes.
+    EscapedString,
+    /// One number.
+    LongNumber,
+    /// One word that is no directive.
+    LongWord,
+    /// One comment.
+    LongComment,
+    /// Short comments.
+    Comments,
+    /// Empty lines.
+    Blank,
+    /// Blocks in blocks, closed again.
+    DeepAttributes,
+    /// The same with nothing that closes them.
+    OpenAttributes,
+    /// The same of the older kind.
+    DeepTransforms,
+    /// Blocks closed that nothing opened.
+    ClosingAttributes,
+    /// Objects in objects, which is not allowed.
+    NestedObjects,
+    /// Objects that nothing is in.
+    EmptyObjects,
+    /// Instances of an object that there is not.
+    UnknownInstances,
+    /// Instances of one object within another: each doubles what there is to see, if a reader lets it.
+    InstancesInObjects,
+    /// Materials.
+    Materials,
+    /// Coordinate systems.
+    CoordinateSystems,
+    /// Parameters of one shape.
+    Parameters,
+    /// The same parameter of one shape.
+    SameParameter,
+    /// Transforms one behind the other, which end in infinity.
+    Scales,
+    /// Meshes whose indices point at nothing.
+    OutOfRange,
+    /// Words that are no directives.
+    Unknown,
+    /// Files that are not there.
+    MissingFiles,
+}
+
+impl Trap {
+    /// All of them.
+    pub const ALL: [Trap; 33] = [
+        Trap::Plain,
+        Trap::OpenString,
+        Trap::OpenStringOfLines,
+        Trap::OpenEscape,
+        Trap::OpenBracket,
+        Trap::NestedBrackets,
+        Trap::ClosingBrackets,
+        Trap::LongArray,
+        Trap::LongStringArray,
+        Trap::OneLine,
+        Trap::LongString,
+        Trap::EscapedString,
+        Trap::LongNumber,
+        Trap::LongWord,
+        Trap::LongComment,
+        Trap::Comments,
+        Trap::Blank,
+        Trap::DeepAttributes,
+        Trap::OpenAttributes,
+        Trap::DeepTransforms,
+        Trap::ClosingAttributes,
+        Trap::NestedObjects,
+        Trap::EmptyObjects,
+        Trap::UnknownInstances,
+        Trap::InstancesInObjects,
+        Trap::Materials,
+        Trap::CoordinateSystems,
+        Trap::Parameters,
+        Trap::SameParameter,
+        Trap::Scales,
+        Trap::OutOfRange,
+        Trap::Unknown,
+        Trap::MissingFiles,
+    ];
+
+    /// Writes the text with its part `count` times: a million, say, or ten.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(self, count: u64, out: &mut dyn Write) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 20, out);
+        out.write_all(b"Camera \"perspective\"\nFilm \"rgb\"\nWorldBegin\n")?;
+        out.write_all(self.begin())?;
+        for index in 0..count {
+            self.unit(index, &mut out)?;
+        }
+        for _ in 0..count {
+            out.write_all(self.closing_unit())?;
+        }
+        out.write_all(self.end())?;
+        out.flush()
+    }
+
+    /// The same as bytes.
+    ///
+    /// ```
+    /// let text = polyhaul_testkit::pbrt::hostile::Trap::OpenBracket.text(3);
+    /// assert!(text.ends_with(b"Shape \"trianglemesh\" \"point3 P\" [ 0 0 0 "));
+    /// ```
+    pub fn text(self, count: u64) -> Vec<u8> {
+        let mut text = Vec::new();
+        // cannot fail: a vector takes all that is written.
+        let _ = self.write(count, &mut text);
+        text
+    }
+
+    /// What stands before the repeated part.
+    fn begin(self) -> &'static [u8] {
+        match self {
+            Trap::OpenString | Trap::OpenStringOfLines | Trap::OpenEscape => b"Material \"",
+            Trap::LongString | Trap::EscapedString => b"NamedMaterial \"",
+            Trap::OpenBracket | Trap::LongArray => b"Shape \"trianglemesh\" \"point3 P\" [ ",
+            Trap::NestedBrackets => b"Shape \"trianglemesh\" \"point3 P\" ",
+            Trap::LongStringArray => b"Shape \"sphere\" \"string names\" [ ",
+            Trap::LongNumber => b"Shape \"sphere\" \"float radius\" 0.",
+            Trap::LongComment => b"#",
+            Trap::Parameters | Trap::SameParameter => b"Shape \"sphere\"",
+            Trap::InstancesInObjects => b"ObjectBegin \"0\" Shape \"sphere\" ObjectEnd\n",
+            _ => b"",
+        }
+    }
+
+    /// The part that repeats.
+    fn unit(self, index: u64, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Trap::EmptyObjects => writeln!(out, "ObjectBegin \"{index}\" ObjectEnd"),
+            Trap::NestedObjects => writeln!(out, "ObjectBegin \"{index}\""),
+            Trap::UnknownInstances => writeln!(out, "ObjectInstance \"{index}\""),
+            Trap::InstancesInObjects => writeln!(
+                out,
+                "ObjectBegin \"{}\" ObjectInstance \"{index}\" ObjectInstance \"{index}\" ObjectEnd",
+                index + 1
+            ),
+            Trap::Materials => writeln!(out, "MakeNamedMaterial \"{index}\" \"string type\" \"diffuse\""),
+            Trap::CoordinateSystems => writeln!(out, "CoordinateSystem \"{index}\""),
+            Trap::Parameters => write!(out, " \"float p{index}\" {index}"),
+            Trap::MissingFiles => writeln!(out, "Shape \"plymesh\" \"string filename\" \"missing/{index}.ply\""),
+            _ => out.write_all(self.fixed_unit()),
+        }
+    }
+
+    /// The same where it has no number.
+    fn fixed_unit(self) -> &'static [u8] {
+        match self {
+            Trap::Plain => b"Shape \"sphere\" \"float radius\" 2.5\n",
+            Trap::OneLine => b"Shape \"sphere\" \"float radius\" 2.5 ",
+            Trap::OpenString | Trap::LongString => b"long ",
+            Trap::OpenStringOfLines => b"long\n",
+            Trap::OpenEscape | Trap::EscapedString => b"\\n\\\"",
+            Trap::OpenBracket | Trap::LongArray => b"0 ",
+            Trap::NestedBrackets => b"[ ",
+            Trap::ClosingBrackets => b"] ",
+            Trap::LongStringArray => b"\"name\" ",
+            Trap::LongNumber => b"0",
+            Trap::LongWord => b"W",
+            Trap::LongComment => b" comment",
+            Trap::Comments => b"#\n",
+            Trap::Blank => b"\n",
+            Trap::DeepAttributes | Trap::OpenAttributes => b"AttributeBegin\n",
+            Trap::DeepTransforms => b"TransformBegin\n",
+            Trap::ClosingAttributes => b"AttributeEnd\n",
+            Trap::SameParameter => b" \"float radius\" 1",
+            Trap::Scales => b"Scale 2 2 2\n",
+            Trap::OutOfRange => b"Shape \"trianglemesh\" \"integer indices\" [ 0 1 9 ] \"point3 P\" [ 0 0 0 ]\n",
+            Trap::Unknown => b"Unknown\n",
+            _ => b"",
+        }
+    }
+
+    /// What repeats as often behind it.
+    fn closing_unit(self) -> &'static [u8] {
+        match self {
+            Trap::NestedBrackets => b"] ",
+            Trap::DeepAttributes => b"AttributeEnd\n",
+            Trap::DeepTransforms => b"TransformEnd\n",
+            Trap::NestedObjects => b"ObjectEnd\n",
+            _ => b"",
+        }
+    }
+
+    /// What stands at the end.
+    fn end(self) -> &'static [u8] {
+        match self {
+            Trap::OpenEscape => b"\\",
+            Trap::LongString | Trap::EscapedString => b"\"\n",
+            Trap::LongArray | Trap::LongStringArray => b"]\n",
+            Trap::InstancesInObjects => b"ObjectInstance \"1\"\n",
+            Trap::OpenString | Trap::OpenStringOfLines | Trap::OpenBracket => b"",
+            _ => b"\n",
+        }
+    }
+}
+
+/// How a file names another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As if its text stood there.
+    Include,
+    /// With a graphics state of its own.
+    Import,
+}
+
+impl Way {
+    fn directive(self) -> &'static str {
+        match self {
+            Way::Include => "Include",
+            Way::Import => "Import",
+        }
+    }
+}
+
+/// Writes `count` files of which each names the next, and the last the first; one file names itself. Returns the file
+/// to read, whose world has begun.
+///
+/// # Errors
+/// Those of the disk.
+pub fn ring(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
+    chain_to(folder, way, count, &format!("{} \"file_0.pbrt\"\n", way.directive()))
+}
+
+/// Writes `count` files of which each names the next, and the last holds a sphere. Returns the file to read.
+///
+/// # Errors
+/// Those of the disk.
+pub fn chain(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
+    chain_to(folder, way, count, "Shape \"sphere\"\n")
+}
+
+fn chain_to(folder: &Path, way: Way, count: usize, last: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    for index in 1..count {
+        let text = format!("{} \"file_{index}.pbrt\"\n", way.directive());
+        fs::write(folder.join(format!("file_{}.pbrt", index - 1)), text)?;
+    }
+    fs::write(folder.join(format!("file_{}.pbrt", count.saturating_sub(1))), last)?;
+    main_file(folder, way, 1, "file_0.pbrt")
+}
+
+/// Writes a main file that names one other, which holds a sphere, `count` times. Returns the file to read.
+///
+/// # Errors
+/// Those of the disk.
+pub fn wide(folder: &Path, way: Way, count: usize) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("leaf.pbrt"), "Shape \"sphere\"\n")?;
+    main_file(folder, way, count, "leaf.pbrt")
+}
+
+/// Writes `levels` files of which each names the next `width` times, and the last holds a sphere: width to the power of
+/// levels of them in a few bytes. Returns the file to read.
+///
+/// # Errors
+/// Those of the disk.
+pub fn fan(folder: &Path, way: Way, levels: usize, width: usize) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    for level in 0..levels.saturating_sub(1) {
+        let text = format!("{} \"file_{}.pbrt\"\n", way.directive(), level + 1).repeat(width);
+        fs::write(folder.join(format!("file_{level}.pbrt")), text)?;
+    }
+    fs::write(folder.join(format!("file_{}.pbrt", levels.saturating_sub(1))), "Shape \"sphere\"\n")?;
+    main_file(folder, way, width, "file_0.pbrt")
+}
+
+/// Writes the file that everything begins with.
+fn main_file(folder: &Path, way: Way, count: usize, name: &str) -> io::Result<PathBuf> {
+    let path = folder.join("scene.pbrt");
+    let mut out = BufWriter::new(File::create(&path)?);
+    out.write_all(b"Camera \"perspective\"\nFilm \"rgb\"\nWorldBegin\n")?;
+    for _ in 0..count {
+        writeln!(out, "{} \"{name}\"", way.directive())?;
+    }
+    out.flush()?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::naive;
+    use super::*;
+    use crate::corpus::Folder;
+
+    #[test]
+    fn each_trap_repeats_its_part() {
+        for trap in Trap::ALL {
+            let [none, few, many] = [0, 10, 1010].map(|count| trap.text(count).len());
+            assert!(none < few && few + 999 < many, "{trap:?}: {none} {few} {many}");
+        }
+    }
+
+    #[test]
+    fn only_open_text_has_no_tokens() {
+        let open = [Trap::OpenString, Trap::OpenStringOfLines, Trap::OpenEscape];
+        for trap in Trap::ALL {
+            let text = trap.text(5);
+            assert_eq!(naive::tokens(&text).is_none(), open.contains(&trap), "{trap:?}");
+        }
+        let closed = [Trap::DeepAttributes, Trap::LongArray, Trap::OneLine, Trap::LongString, Trap::Scales];
+        let sound = |trap: &Trap| naive::statements(&trap.text(5)).is_some();
+        assert!(closed.iter().all(sound));
+        let unsound = [Trap::OpenBracket, Trap::NestedBrackets, Trap::ClosingBrackets, Trap::LongWord, Trap::Unknown];
+        assert!(!unsound.iter().any(sound));
+    }
+
+    #[test]
+    fn rings_close_and_chains_end() {
+        let folder = Folder::new("ring").unwrap();
+        ring(folder.path(), Way::Include, 1).unwrap();
+        assert_eq!(folder.text("file_0.pbrt"), "Include \"file_0.pbrt\"\n");
+        ring(folder.path(), Way::Import, 3).unwrap();
+        assert_eq!(folder.text("file_2.pbrt"), "Import \"file_0.pbrt\"\n");
+        chain(folder.path(), Way::Import, 3).unwrap();
+        assert_eq!(folder.text("file_1.pbrt"), "Import \"file_2.pbrt\"\n");
+        assert_eq!(folder.text("file_2.pbrt"), "Shape \"sphere\"\n");
+        assert!(wide(folder.path(), Way::Include, 4).unwrap().ends_with("scene.pbrt"));
+        assert_eq!(folder.text("scene.pbrt").matches("Include \"leaf.pbrt\"").count(), 4);
+        fan(folder.path(), Way::Include, 3, 5).unwrap();
+        assert_eq!(folder.text("file_1.pbrt"), "Include \"file_2.pbrt\"\n".repeat(5));
+    }
+}

@@ -1,0 +1,297 @@
+//! A part of a scene: textures and materials of its own, then groups of a few objects and of instances of these and of
+//! earlier objects. How shapes look is in [`shape`](super::shape).
+
+use super::shape::{self, MESH_BYTES_PER_VERTEX, PLY_BYTES_PER_VERTEX, Patch};
+use super::text::Text;
+use super::{Counts, FileKind, GEOMETRY, MadeFile, SHARED_MATERIALS, Spec, Written};
+use crate::random::Random;
+use polyhaul_text::format::Page;
+use std::io;
+use std::path::Path;
+
+/// Parts differ in size by up to this factor.
+const SIZES: usize = 6;
+/// About how many groups a part has ...
+const GROUPS: u64 = 24;
+/// ... whose shapes take at least and at most so many bytes of text.
+const GROUP_BYTES: [u64; 2] = [1 << 10, 1 << 20];
+/// Materials of a part, each with a texture.
+const MATERIALS: usize = 6;
+/// Instances are of one of so many latest objects.
+const RECENT: usize = 48;
+/// For each byte of a group's shapes there are so many hundredths of instances.
+const INSTANCES_PERCENT: u64 = 125;
+
+/// What is to be in a part.
+pub(super) struct Part {
+    name: String,
+    seed: u64,
+    text_bytes: u64,
+    ply_bytes: u64,
+    /// Whether instances add to the transform of the part or replace it.
+    concat: bool,
+}
+
+/// The parts of a scene. Each has its share of the bytes.
+pub(super) fn parts(spec: &Spec) -> Vec<Part> {
+    let mut random = Random::new(spec.seed);
+    let shares: Vec<u64> = (0..spec.parts.max(1)).map(|_| 1 + random.below(SIZES) as u64).collect();
+    let sum: u64 = shares.iter().sum();
+    let of = |bytes: u64, share: u64| (u128::from(bytes) * u128::from(share) / u128::from(sum)) as u64;
+    let part = |(index, share): (usize, u64)| Part {
+        name: format!("part_{:02}", index + 1),
+        seed: random.bits(),
+        text_bytes: of(spec.text_bytes, share),
+        ply_bytes: of(spec.ply_bytes, share),
+        concat: index % 3 == 2,
+    };
+    shares.into_iter().enumerate().map(part).collect()
+}
+
+/// A texture of its own file: Ptex, or an image.
+pub(super) fn texture(text: &mut Text, owner: &str, index: usize) -> io::Result<()> {
+    let line = match index % 3 {
+        2 => format!(
+            "Texture \"{owner}/texture_{index}\" \"spectrum\" \"imagemap\" \
+             \"string filename\" [ \"textures/{owner}/{index}.png\" ] \"string encoding\" \"sRGB\"\n"
+        ),
+        _ => format!(
+            "Texture \"{owner}/texture_{index}\" \"spectrum\" \"ptex\" \
+             \"string filename\" [ \"textures/{owner}/{index}.ptx\" ] \"float scale\" [ 1 ]\n"
+        ),
+    };
+    text.bytes(line.as_bytes())
+}
+
+/// A material that uses the texture of the same index.
+pub(super) fn material(text: &mut Text, owner: &str, index: usize) -> io::Result<()> {
+    let kind = match index % 4 {
+        0 => "\"coateddiffuse\" ] \"float roughness\" [ 0.25 ] \"texture reflectance\"",
+        3 => "\"diffusetransmission\" ] \"rgb transmittance\" [ 0.25 0.31 0.12 ] \"texture reflectance\"",
+        _ => "\"diffuse\" ] \"texture reflectance\"",
+    };
+    let name = format!("{owner}/material_{index}");
+    let line = format!("MakeNamedMaterial \"{name}\" \"string type\" [ {kind} [ \"{owner}/texture_{index}\" ]\n");
+    text.bytes(line.as_bytes())
+}
+
+/// So many materials with their textures.
+pub(super) fn count_materials(counts: &mut Counts, count: usize) {
+    counts.directive("Texture", count as u64);
+    counts.directive("MakeNamedMaterial", count as u64);
+    counts.texture_files += count as u64;
+}
+
+impl Part {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Appends the part to `text`, and writes its PLY files.
+    pub(super) fn write(&self, text: &mut Text, folder: &Path) -> io::Result<Written> {
+        let mut writer = Writer {
+            part: self,
+            end: text.len() + self.text_bytes,
+            text,
+            folder,
+            random: Random::new(self.seed),
+            written: Written::default(),
+            objects: Vec::new(),
+            ply_bytes: 0,
+        };
+        writer.head()?;
+        writer.group()?;
+        while writer.text.len() < writer.end {
+            writer.group()?;
+        }
+        Ok(writer.written)
+    }
+}
+
+struct Writer<'w> {
+    part: &'w Part,
+    text: &'w mut Text,
+    /// How long the text should be after the part.
+    end: u64,
+    folder: &'w Path,
+    random: Random,
+    written: Written,
+    /// The triangles of each object.
+    objects: Vec<u64>,
+    /// Bytes of PLY files so far.
+    ply_bytes: u64,
+}
+
+impl Writer<'_> {
+    fn head(&mut self) -> io::Result<()> {
+        self.text.bytes(format!("# {}\n", self.part.name).as_bytes())?;
+        for index in 0..MATERIALS {
+            texture(self.text, &self.part.name, index)?;
+            material(self.text, &self.part.name, index)?;
+        }
+        count_materials(&mut self.written.counts, MATERIALS);
+        if self.part.concat {
+            self.text.bytes(b"Translate -12.5 0.75 31.0625\nScale 0.5 0.5 0.5\n")?;
+            self.written.counts.directive("Translate", 1);
+            self.written.counts.directive("Scale", 1);
+        }
+        Ok(())
+    }
+
+    /// Some objects, seldom a shape of the world, and instances.
+    fn group(&mut self) -> io::Result<()> {
+        let begin = self.text.len();
+        let [least, most] = GROUP_BYTES;
+        let bytes = (self.part.text_bytes / GROUPS / 2).clamp(least, most);
+        let count = 1 + self.random.below(4) as u64;
+        for _ in 0..count {
+            self.object(bytes / count)?;
+        }
+        if self.random.once_in(8) {
+            let triangles = self.shapes(bytes / 8)?;
+            self.written.counts.instanced_triangles += triangles;
+        }
+        let shapes_bytes = self.text.len() - begin;
+        self.instances(shapes_bytes * INSTANCES_PERCENT / 100)
+    }
+
+    fn object(&mut self, bytes: u64) -> io::Result<()> {
+        let (name, index) = (&self.part.name, self.objects.len());
+        self.text.bytes(format!("ObjectBegin \"{name}/object_{index}\"\n").as_bytes())?;
+        let end = self.text.len() + bytes;
+        let mut triangles = self.shapes(bytes)?;
+        while self.text.len() < end {
+            triangles += self.shapes(end - self.text.len())?;
+        }
+        self.text.bytes(b"ObjectEnd\n")?;
+        self.objects.push(triangles);
+        self.written.counts.directive("ObjectBegin", 1);
+        self.written.counts.directive("ObjectEnd", 1);
+        Ok(())
+    }
+
+    /// A mesh or some curves of about so many bytes at most, with their material. Returns the triangles.
+    fn shapes(&mut self, bytes: u64) -> io::Result<u64> {
+        let (owner, materials) = match self.random.once_in(4) {
+            true => ("shared", SHARED_MATERIALS),
+            false => (self.part.name.as_str(), MATERIALS),
+        };
+        let material = self.random.below(materials);
+        let line = format!("AttributeBegin\n    NamedMaterial \"{owner}/material_{material}\"\n");
+        self.text.bytes(line.as_bytes())?;
+        let triangles = match self.random.below(8) {
+            0 | 1 => self.curves(bytes)?,
+            2 | 3 if self.ply_bytes < self.part.ply_bytes => self.ply()?,
+            _ => self.mesh(bytes)?,
+        };
+        self.text.bytes(b"AttributeEnd\n")?;
+        let counts = &mut self.written.counts;
+        ["AttributeBegin", "NamedMaterial", "AttributeEnd"].into_iter().for_each(|name| counts.directive(name, 1));
+        counts.unique_triangles += triangles;
+        Ok(triangles)
+    }
+
+    fn curves(&mut self, bytes: u64) -> io::Result<u64> {
+        let end = self.text.len() + bytes.min(48 << 10);
+        shape::curve(&mut self.random, self.text, &mut self.written.counts)?;
+        while self.text.len() < end {
+            shape::curve(&mut self.random, self.text, &mut self.written.counts)?;
+        }
+        Ok(0)
+    }
+
+    fn mesh(&mut self, bytes: u64) -> io::Result<u64> {
+        let most = (bytes / MESH_BYTES_PER_VERTEX) as usize;
+        let vertices = 4 + self.random_size(most);
+        let patch = Patch::new(&mut self.random, vertices);
+        patch.inline(&mut self.random, self.text, &mut self.written.counts)?;
+        self.written.counts.positions += patch.positions();
+        Ok(patch.triangles())
+    }
+
+    /// Small sizes are as likely as large ones.
+    fn random_size(&mut self, most: usize) -> u64 {
+        let scale = self.random.below(4);
+        self.random.below((most >> scale) + 1) as u64
+    }
+
+    /// A mesh in a file of its own; one in three is compressed.
+    fn ply(&mut self) -> io::Result<u64> {
+        let most = (self.part.ply_bytes - self.ply_bytes).min(1 << 20) / PLY_BYTES_PER_VERTEX;
+        let vertices = 4 + self.random_size(most as usize);
+        let patch = Patch::new(&mut self.random, vertices);
+        let packed = self.random.once_in(3);
+        let name = format!(
+            "{GEOMETRY}/{}_{}.ply{}",
+            self.part.name,
+            self.written.files.len(),
+            if packed { ".gz" } else { "" }
+        );
+        let (bytes, disk_bytes) = patch.ply(&self.folder.join(&name), packed)?;
+        self.text.bytes(format!("    Shape \"plymesh\" \"string filename\" [ \"{name}\" ]\n").as_bytes())?;
+        self.ply_bytes += bytes;
+        self.written.files.push(MadeFile { name, kind: FileKind::Ply, bytes, disk_bytes });
+        self.written.counts.shape("plymesh");
+        self.written.counts.positions += patch.positions();
+        Ok(patch.triangles())
+    }
+
+    /// About so many bytes of instances, at least one.
+    fn instances(&mut self, bytes: u64) -> io::Result<()> {
+        let end = (self.text.len() + bytes).min(self.end);
+        let first = self.objects.len().saturating_sub(RECENT);
+        let mut count = 0;
+        while count == 0 || self.text.len() < end {
+            let index = first + self.random.below(self.objects.len() - first);
+            let matrix = matrix(&mut self.random);
+            let part = self.part;
+            self.text.put(|page| instance(page, part, index, &matrix))?;
+            self.written.counts.instanced_triangles += self.objects[index];
+            count += 1;
+        }
+        let transform = if self.part.concat { "ConcatTransform" } else { "Transform" };
+        for name in ["AttributeBegin", transform, "ObjectInstance", "AttributeEnd"] {
+            self.written.counts.directive(name, count);
+        }
+        Ok(())
+    }
+}
+
+fn instance(page: &mut Page<'_>, part: &Part, index: usize, matrix: &[f32; 16]) {
+    page.bytes(if part.concat {
+        b"AttributeBegin\n    ConcatTransform [ "
+    } else {
+        b"AttributeBegin\n    Transform [ "
+    });
+    for &number in matrix {
+        page.shortest_f32(number);
+        page.byte(b' ');
+    }
+    page.bytes(b"]\n    ObjectInstance \"");
+    page.bytes(part.name.as_bytes());
+    page.bytes(b"/object_");
+    page.u64(index as u64);
+    page.bytes(b"\"\nAttributeEnd\n");
+}
+
+/// A turn, a size and a place, column by column. One in eight stands upright, and has zeros or what a program that
+/// computes with sines leaves of them.
+fn matrix(random: &mut Random) -> [f32; 16] {
+    let mut turn: [f32; 4] = std::array::from_fn(|_| random.unit());
+    if random.once_in(8) {
+        let rest = *random.pick(&[0.0, 0.0, 4e-8]);
+        (turn[1], turn[3]) = (turn[1] * rest, turn[3] * rest);
+    }
+    let square = turn.iter().map(|part| part * part).sum::<f32>() + 1e-6;
+    let [w, x, y, z] = turn.map(|part| part / square.sqrt());
+    let size = 1.25 + random.unit();
+    let rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
+        [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
+        [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ];
+    let [a, b, c] = rows.map(|row| row.map(|number| number * size));
+    let place = [random.unit() * 2000.0, (random.unit() + 0.8) * 90.0, random.unit() * 2000.0];
+    let [x, y, z] = place;
+    [a[0], a[1], a[2], 0.0, b[0], b[1], b[2], 0.0, c[0], c[1], c[2], 0.0, x, y, z, 1.0]
+}
