@@ -1,6 +1,6 @@
 //! Options as Python gives them: dicts whose values `python/polyhaul/_options.py` has checked.
 
-use polyhaul::options::{Axis, Codec, Digits, Limits, ObjOptions, OnError, RunOptions, Smoothing};
+use polyhaul::options::{Axis, Codec, Compression, Digits, Limits, ObjOptions, OnError, RunOptions, Smoothing};
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -112,8 +112,10 @@ impl Write {
         Ok(WriteOptions {
             format: self.run.format()?,
             run: self.run.options(),
-            compression: self.compression.as_deref().map(codec).transpose()?,
-            compression_level: self.level,
+            compression: match self.compression.as_deref().map(codec).transpose()? {
+                Some(codec) => Compression::By(codec, self.level),
+                None => Compression::ByName(self.level),
+            },
             durable: self.durable,
             obj: self.obj.options()?,
             ..WriteOptions::default()

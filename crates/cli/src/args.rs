@@ -2,19 +2,23 @@
 //!
 //! Only declarations and their translation into the library's options: nothing is opened here.
 
+mod tables;
+
 use crate::format;
 use crate::values::{self, Direction, Places};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use polyhaul::options::{
-    Axes, Codec, Digits, Limits, ObjOptions, OnError, Placement, PlyEncoding, PlyOptions, StlOptions, StlReadOptions,
+    Axes, Codec, Compression, Limits, ObjOptions, OnError, Placement, PlyEncoding, PlyOptions, StlOptions,
+    StlReadOptions,
 };
-use polyhaul::{Error, ErrorKind, Format, Result};
+use polyhaul::{Error, ErrorKind, Format, Result, WriteOptions};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   polyhaul convert scene.obj clean.obj            rewrite a scene
   polyhaul convert scene.obj out.obj --up-axis Z --forward-axis Y
+  polyhaul convert scan.ply points.csv            any pair of formats
   curl -s URL | polyhaul convert - scene.obj      read standard input
   polyhaul info scene.obj                         what is inside
   polyhaul validate --strict assets/*.obj         every complaint, with its place
@@ -39,7 +43,7 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read a scene and write it, in any pair of formats
+    /// Read a file and write it, in any pair of formats
     Convert(ConvertArgs),
     /// Say what is inside: counts, bounds, names
     Info(InfoArgs),
@@ -114,7 +118,7 @@ pub struct Everywhere {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
-    /// The format of the input [default: by name and content; obj for standard input]
+    /// The format of the input [default: as its name says, or else its content]
     #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = format::parser())]
     pub from: Option<Format>,
     /// Make positions with the same coordinates one (STL)
@@ -126,6 +130,9 @@ pub struct ReadArgs {
     /// Raise or lower a limit
     #[arg(long, value_name = "NAME=N", value_parser = values::limit, help = values::limit_help())]
     pub limit: Vec<values::Limit>,
+    /// How tables are read.
+    #[command(flatten)]
+    pub table: tables::TableArgs,
 }
 
 /// How a file is compressed.
@@ -141,38 +148,48 @@ pub enum CodecName {
     Lz4,
 }
 
-impl ConvertArgs {
-    /// The codec that was asked for and its level, which must be one that the codec has.
-    pub fn compression(&self) -> Result<(Option<Codec>, Option<i32>)> {
-        let asked = self.compress.map(CodecName::codec);
-        let Some(level) = self.level else { return Ok((asked, None)) };
-        // Only the end of the name counts: what is no UTF-8 may stand before it.
-        let by_name = || Codec::of_name(&self.output.file_name()?.to_string_lossy()).map(|(codec, _)| codec);
-        let Some(codec) = asked.or_else(by_name) else {
-            let error = Error::new(ErrorKind::Usage, "--level is given, and the output is not compressed");
-            return Err(error.with_hint("give --compress gzip, zstd or lz4, or end the name in .gz, .zst or .lz4"));
-        };
-        let levels = codec.levels();
-        if levels.contains(&level) {
-            return Ok((asked, Some(level)));
-        }
-        let message = format!("{codec} has no level {level}");
-        let hint = match (levels.start(), levels.end()) {
-            (first, last) if first == last => format!("{codec} has one level; leave --level out"),
-            (first, last) => format!("choose from {first} (fast) to {last} (small)"),
-        };
-        Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
-    }
+/// How what is converted is compressed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Packing {
+    /// Members of gzip, read by everything.
+    #[value(alias = "gz")]
+    Gzip,
+    /// Frames of zstd, smaller than gzip's.
+    #[value(alias = "zst")]
+    Zstd,
+    /// Frames of lz4, the fastest to write.
+    Lz4,
+    /// Not at all, whatever the name says.
+    None,
 }
 
-impl CodecName {
-    /// The library's codec.
-    pub fn codec(self) -> Codec {
-        match self {
-            CodecName::Gzip => Codec::Gzip,
-            CodecName::Zstd => Codec::Zstd,
-            CodecName::Lz4 => Codec::Lz4,
+impl ConvertArgs {
+    /// What was asked for, as the library has it, which knows what goes together.
+    pub fn compression(&self) -> Result<Compression> {
+        let codec = match self.compress {
+            None => return Ok(Compression::ByName(self.level)),
+            Some(Packing::None) if self.level.is_some() => {
+                let error = Error::new(ErrorKind::Usage, "--level and --compress none contradict each other");
+                return Err(error.with_hint("leave one of the two out"));
+            }
+            Some(Packing::None) => return Ok(Compression::None),
+            Some(Packing::Gzip) => Codec::Gzip,
+            Some(Packing::Zstd) => Codec::Zstd,
+            Some(Packing::Lz4) => Codec::Lz4,
+        };
+        Ok(Compression::By(codec, self.level))
+    }
+
+    /// How each format is written.
+    pub fn formats(&self) -> Result<WriteOptions> {
+        let mut options = WriteOptions::default();
+        if let Some(digits) = self.scene.digits {
+            options = options.with_digits(digits.0);
         }
+        self.obj.apply(&self.scene, &mut options.obj)?;
+        self.bytes.apply(&self.scene, &mut options)?;
+        self.table.apply(&self.scene, &mut options.table)?;
+        Ok(options)
     }
 }
 
@@ -184,9 +201,12 @@ Examples:
   polyhaul convert scene.obj scene.obj.gz                compresses; what is read is recognised by content
   polyhaul convert scene.obj scene.obj --triangulate     replaces the file, whole or not at all
   polyhaul convert - - < scene.obj > shortest.obj --digits shortest
-  polyhaul convert y_up.obj z_up.obj --up-axis Z --forward-axis Y --global-scale 100")]
+  polyhaul convert y_up.obj z_up.obj --up-axis Z --forward-axis Y --global-scale 100
+  polyhaul convert scan.ply scan.ply.gz --ascii          every element, property and comment is kept
+  polyhaul convert scan.ply points.csv --columns x,y,z,intensity --digits 3
+  polyhaul convert readings.csv readings.npy --delimiter semicolon --missing nan")]
 pub struct ConvertArgs {
-    /// The scene to read; `-` is standard input
+    /// The file to read; `-` is standard input
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
     /// The file to write; `-` is standard output, which gets no material library
@@ -197,7 +217,7 @@ pub struct ConvertArgs {
     pub to: Option<Format>,
     /// Compress the output [default: as its name says: .gz, .zst, .lz4]
     #[arg(long, value_name = "CODEC", value_enum)]
-    pub compress: Option<CodecName>,
+    pub compress: Option<Packing>,
     /// How hard to compress: gzip 1 to 12, zstd 1 to 22 [default: fast]
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     pub level: Option<i32>,
@@ -216,17 +236,20 @@ pub struct ConvertArgs {
     /// How PLY and STL are written.
     #[command(flatten)]
     pub bytes: ByteArgs,
+    /// How tables are written.
+    #[command(flatten)]
+    pub table: tables::TableStyleArgs,
 }
 
 /// How scenes are written, whatever the format: the names are Blender's.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Writing")]
 pub struct SceneArgs {
-    /// The axis that faces forward: X, Y, Z, -X, -Y or -Z (NEGATIVE_X works too) [default: -Z; as it is for PLY and
-    /// STL]
+    /// The axis that faces forward: X, Y, Z, -X, -Y or -Z (NEGATIVE_X works too) [default: -Z in OBJ, as it is in the
+    /// others]
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
     pub forward_axis: Option<Direction>,
-    /// The axis that points up [default: Y; as it is for PLY and STL]
+    /// The axis that points up [default: Y in OBJ, as it is in the others]
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
     pub up_axis: Option<Direction>,
     /// Multiply positions by this
@@ -245,8 +268,8 @@ pub struct SceneArgs {
     /// Cut faces into triangles, as STL always does
     #[arg(long)]
     pub triangulate: bool,
-    /// Digits after the point, 0 to 12, or `shortest` that reads back the same [default: 6 for positions and uvs of
-    /// OBJ, shortest for PLY and STL]
+    /// Digits after the point of all numbers, 0 to 12, or `shortest` that reads back the same [default: 6 for positions
+    /// and uvs of OBJ, 4 for its normals and colours, shortest for the others]
     #[arg(long, value_name = "N")]
     pub digits: Option<Places>,
 }
@@ -291,16 +314,16 @@ pub struct ObjArgs {
     /// Write `g OBJECT_MATERIAL` before each `usemtl`
     #[arg(long)]
     pub material_groups: bool,
-    /// Digits of positions [default: 6]
+    /// Digits of positions [default: as --digits]
     #[arg(long, value_name = "N")]
     pub position_digits: Option<Places>,
-    /// Digits of uvs [default: 6]
+    /// Digits of uvs [default: as --digits]
     #[arg(long, value_name = "N")]
     pub uv_digits: Option<Places>,
-    /// Digits of normals [default: 4]
+    /// Digits of normals [default: as --digits]
     #[arg(long, value_name = "N")]
     pub normal_digits: Option<Places>,
-    /// Digits of vertex colours [default: 4]
+    /// Digits of vertex colours [default: as --digits]
     #[arg(long, value_name = "N")]
     pub color_digits: Option<Places>,
 }
@@ -310,9 +333,11 @@ pub struct ObjArgs {
 #[command(after_help = "\
 Examples:
   polyhaul info scene.obj scene.obj.gz
+  polyhaul info readings.csv             the columns, with types and ends
+  polyhaul info scan.ply --element face  the same of an element
   polyhaul info --json a.obj b.obj | jq '.files[] | [.file, .faces]'")]
 pub struct InfoArgs {
-    /// The scenes; `-` is standard input
+    /// The files; `-` is standard input
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// How to read.
@@ -331,7 +356,7 @@ Examples:
   polyhaul validate scene.obj
   polyhaul validate --strict --json assets/*.obj")]
 pub struct ValidateArgs {
-    /// The scenes; `-` is standard input, which is held in memory
+    /// The files; `-` is standard input, which is held in memory
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// How to read.
@@ -408,28 +433,25 @@ impl ReadArgs {
 }
 
 impl ByteArgs {
-    /// The library's options for PLY.
-    pub fn ply(&self, scene: &SceneArgs) -> Result<PlyOptions> {
+    /// Puts what is asked for into the library's options for PLY and STL.
+    fn apply(&self, scene: &SceneArgs, options: &mut WriteOptions) -> Result<()> {
         let encoding = match (self.ascii, self.big_endian) {
             (true, _) => PlyEncoding::Ascii,
             (false, true) => PlyEncoding::BigEndian,
             (false, false) => PlyEncoding::LittleEndian,
         };
-        Ok(PlyOptions {
-            placement: scene.placement()?,
+        let placement = scene.placement()?;
+        options.ply = PlyOptions {
+            placement,
             encoding,
-            digits: scene.digits.map_or(Digits::Shortest, |places| places.0),
+            digits: options.ply.digits,
             export_uv: !scene.no_uv,
             export_normals: !scene.no_normals,
             export_colors: !scene.no_colors,
             float_colors: self.float_colors,
-        })
-    }
-
-    /// The library's options for STL.
-    pub fn stl(&self, scene: &SceneArgs) -> Result<StlOptions> {
-        let digits = scene.digits.map_or(Digits::Shortest, |places| places.0);
-        Ok(StlOptions { placement: scene.placement()?, ascii: self.ascii, digits })
+        };
+        options.stl = StlOptions { placement, ascii: self.ascii, digits: options.stl.digits };
+        Ok(())
     }
 }
 
@@ -447,7 +469,7 @@ impl SceneArgs {
     }
 
     /// What is done to a scene whose coordinates stay unless axes are given.
-    fn placement(&self) -> Result<Placement> {
+    pub fn placement(&self) -> Result<Placement> {
         let is_given = self.forward_axis.is_some() || self.up_axis.is_some();
         Ok(Placement {
             axes: if is_given { Some(self.axes()?) } else { None },
@@ -458,18 +480,15 @@ impl SceneArgs {
 }
 
 impl ObjArgs {
-    /// The library's options.
-    pub fn options(&self, scene: &SceneArgs) -> Result<ObjOptions> {
-        let defaults = ObjOptions::default();
+    /// Puts what is asked for into the library's options, which have the digits of all numbers already.
+    fn apply(&self, scene: &SceneArgs, options: &mut ObjOptions) -> Result<()> {
         let Axes { forward: forward_axis, up: up_axis } = scene.axes()?;
-        let pick = |own: Option<Places>, shared: Option<Places>, default: Digits| {
-            own.or(shared).map_or(default, |places| places.0)
-        };
-        Ok(ObjOptions {
-            position_digits: pick(self.position_digits, scene.digits, defaults.position_digits),
-            uv_digits: pick(self.uv_digits, scene.digits, defaults.uv_digits),
-            normal_digits: pick(self.normal_digits, None, defaults.normal_digits),
-            color_digits: pick(self.color_digits, None, defaults.color_digits),
+        let pick = |own: Option<Places>, shared| own.map_or(shared, |places| places.0);
+        *options = ObjOptions {
+            position_digits: pick(self.position_digits, options.position_digits),
+            uv_digits: pick(self.uv_digits, options.uv_digits),
+            normal_digits: pick(self.normal_digits, options.normal_digits),
+            color_digits: pick(self.color_digits, options.color_digits),
             forward_axis,
             up_axis,
             global_scale: scene.global_scale,
@@ -485,7 +504,8 @@ impl ObjArgs {
             export_smooth_groups: !self.no_smooth_groups,
             export_curves: !self.no_curves,
             // Scenes out of files have neither vertex groups nor smooth flags.
-            ..defaults
-        })
+            ..options.clone()
+        };
+        Ok(())
     }
 }

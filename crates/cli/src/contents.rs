@@ -1,13 +1,16 @@
 //! What a scene holds, as a table and as JSON.
 
 use crate::human;
-use polyhaul::inspect::{Contents, Declared, DeclaredProperty, Inventory};
+use polyhaul::inspect::{ColumnSummary, Contents, Declared, DeclaredProperty, Inventory, Number};
 use polyhaul::model::{Bounds, Scalar};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 
 /// How many names the table shows.
 const NAMES: usize = 8;
+
+/// How many columns of a table of numbers are shown.
+const COLUMNS: usize = 40;
 
 /// An inventory as JSON.
 #[derive(Serialize)]
@@ -21,6 +24,53 @@ pub struct Listed<'a> {
     texture_files: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<Header<'a>>,
+    /// Of a table of numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    columns: Vec<Numbers<'a>>,
+}
+
+/// A column of a table.
+#[derive(Serialize)]
+struct Numbers<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    scalar: &'static str,
+    count: u64,
+    min: Option<End>,
+    max: Option<End>,
+}
+
+/// The smallest or the largest number of a column. JSON has no infinity.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum End {
+    Signed(i64),
+    Unsigned(u64),
+    Float(f64),
+}
+
+impl End {
+    fn of(number: Number) -> Option<End> {
+        match number {
+            Number::Integer(value) => match i64::try_from(value) {
+                Ok(value) => Some(End::Signed(value)),
+                Err(_) => u64::try_from(value).ok().map(End::Unsigned),
+            },
+            Number::Float(value) => value.is_finite().then_some(End::Float(value)),
+        }
+    }
+}
+
+impl<'a> Numbers<'a> {
+    fn of(column: &'a ColumnSummary) -> Self {
+        let [min, max] = match column.range {
+            Some(range) => range.map(End::of),
+            None => [None, None],
+        };
+        Numbers { name: &column.name, scalar: number_type(column.scalar), count: column.count, min, max }
+    }
 }
 
 /// What a PLY file says of itself.
@@ -66,6 +116,8 @@ impl<'a> Listed<'a> {
             material_libraries: &inventory.material_libraries,
             texture_files: &inventory.texture_files,
             header: inventory.declared.as_ref().map(Header::new),
+            rows: (!inventory.columns.is_empty()).then_some(inventory.rows),
+            columns: inventory.columns.iter().map(Numbers::of).collect(),
         }
     }
 }
@@ -103,6 +155,22 @@ fn type_name(scalar: Scalar) -> &'static str {
     }
 }
 
+/// The name of a type in numpy.
+fn number_type(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::I8 => "int8",
+        Scalar::U8 => "uint8",
+        Scalar::I16 => "int16",
+        Scalar::U16 => "uint16",
+        Scalar::I32 => "int32",
+        Scalar::U32 => "uint32",
+        Scalar::I64 => "int64",
+        Scalar::U64 => "uint64",
+        Scalar::F32 => "float32",
+        Scalar::F64 => "float64",
+    }
+}
+
 /// Counts as keys of a JSON object, for serde.
 pub fn counts<S: Serializer>(contents: &Contents, to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(contents.by_name())
@@ -110,6 +178,48 @@ pub fn counts<S: Serializer>(contents: &Contents, to: S) -> Result<S::Ok, S::Err
 
 /// The table for people.
 pub fn table(inventory: &Inventory) -> String {
+    match inventory.columns.is_empty() {
+        true => scene_rows(inventory),
+        false => column_rows(inventory),
+    }
+}
+
+/// The rows of a table, and each of its columns.
+fn column_rows(inventory: &Inventory) -> String {
+    let Inventory { rows, columns, bounds, .. } = inventory;
+    let mut text = format!(
+        "  {:<10}{:>14}\n  {:<10}{:>14}\n",
+        "rows",
+        human::count(*rows),
+        "columns",
+        human::count(columns.len() as u64)
+    );
+    let end = |number: Number| match number {
+        Number::Integer(value) => value.to_string(),
+        // Debug has an exponent where the digits would not end.
+        Number::Float(value) => format!("{value:?}"),
+    };
+    for (place, column) in columns.iter().enumerate().take(COLUMNS) {
+        let name = if column.name.is_empty() { place.to_string() } else { human::safe(&column.name) };
+        let ends =
+            column.range.map_or("no numbers".to_owned(), |[least, most]| format!("{} to {}", end(least), end(most)));
+        let missing = match rows.saturating_sub(column.count) {
+            0 => String::new(),
+            missing => format!(", {} missing", human::count(missing)),
+        };
+        let _ = writeln!(text, "    {name:<12} {:<8}  {ends}{missing}", number_type(column.scalar));
+    }
+    if columns.len() > COLUMNS {
+        let _ = writeln!(text, "    and {} more", human::count((columns.len() - COLUMNS) as u64));
+    }
+    if bounds.is_some() {
+        text.push_str(&bounds_row(*bounds));
+    }
+    text
+}
+
+/// What a scene holds.
+fn scene_rows(inventory: &Inventory) -> String {
     let c = &inventory.contents;
     let mut text = inventory.declared.as_ref().map(header_rows).unwrap_or_default();
     let mut row = |name: &str, count: u64, note: String| {

@@ -5,19 +5,84 @@ use crate::contents;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, console, format, human, json};
 use polyhaul::inspect::Contents;
-use polyhaul::{Report, Result, WriteOptions};
+use polyhaul::model::Table;
+use polyhaul::{Content, Report, Result, WriteOptions};
 use serde::Serialize;
+
+/// How many tables the line for people names.
+const TABLES: usize = 4;
 
 #[derive(Serialize)]
 struct Details {
     input: String,
     output: String,
     codec: Option<String>,
-    #[serde(flatten, serialize_with = "contents::counts")]
-    contents: Contents,
+    #[serde(flatten)]
+    content: What,
 }
 
-/// Reads a scene and writes it.
+/// What was read.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum What {
+    Scene {
+        #[serde(flatten, serialize_with = "contents::counts")]
+        contents: Contents,
+    },
+    Tables {
+        tables: Vec<Rows>,
+    },
+}
+
+/// A table that went from file to file as it is.
+#[derive(Serialize)]
+struct Rows {
+    name: String,
+    rows: usize,
+    columns: usize,
+}
+
+impl What {
+    fn of(content: Content<'_>) -> What {
+        match content {
+            Content::Scene(scene) => What::Scene { contents: Contents::of(scene) },
+            Content::Tables(tables) => What::Tables { tables: tables.iter().map(Rows::of).collect() },
+            _ => What::Tables { tables: Vec::new() },
+        }
+    }
+
+    /// In words: `2 objects, 7 faces`, or `vertex with 8 rows, face with 12 rows`.
+    fn words(&self) -> String {
+        match self {
+            What::Scene { contents } => {
+                let (objects, faces) = (contents.objects, contents.faces);
+                format!("{}, {}", human::plural(objects, "object"), human::plural(faces, "face"))
+            }
+            What::Tables { tables } => {
+                let words: Vec<_> = tables.iter().take(TABLES).map(Rows::words).collect();
+                let more = tables.len().saturating_sub(TABLES) as u64;
+                let more = if more > 0 { format!(" and {}", human::plural(more, "more table")) } else { String::new() };
+                words.join(", ") + &more
+            }
+        }
+    }
+}
+
+impl Rows {
+    fn of(table: &Table) -> Rows {
+        Rows { name: table.name.clone(), rows: table.row_count, columns: table.columns.len() }
+    }
+
+    fn words(&self) -> String {
+        let (rows, columns) = (human::plural(self.rows as u64, "row"), human::plural(self.columns as u64, "column"));
+        match self.name.as_str() {
+            "" => format!("{rows} of {columns}"),
+            name => format!("{} with {rows} of {columns}", human::safe(name)),
+        }
+    }
+}
+
+/// Reads a file and writes it.
 pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
     let to = if format::is_stream(&args.output) { JsonTo::Stderr } else { JsonTo::Stdout };
     match convert(session, args) {
@@ -34,31 +99,25 @@ pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
 
 fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
     // All options are checked before anything is read.
-    let write = write_options(session, args)?;
-    let loaded = session.load(&args.input, &session.read_options(&args.read)?)?;
-    session.show_warnings(&loaded.report);
-    let contents = Contents::of(&loaded.scene);
-    let mut report = loaded.report;
-    let codec = json::codec(&report);
-    let written = session.save(&loaded.scene, &args.output, &write)?;
-    session.show_warnings(&written);
-    report.extend(written);
+    let (read, write) = (session.read_options(&args.read)?, write_options(session, args)?);
+    let mut content = What::Tables { tables: Vec::new() };
+    let done = session.convert([&args.input, &args.output], &read, &write, |found, report| {
+        session.show_warnings(report);
+        content = What::of(found);
+    })?;
+    session.show_warnings(&done.writing);
+    let report = done.report();
     let (input, output) = (args.input.display().to_string(), args.output.display().to_string());
-    Ok((Details { input, output, codec, contents }, report))
+    Ok((Details { input, output, codec: json::codec(&report), content }, report))
 }
 
 fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> {
-    let (compression, compression_level) = args.compression()?;
     Ok(WriteOptions {
         format: Some(format::of_output(&args.output, args.to)?),
         run: session.run_options(),
-        compression,
-        compression_level,
+        compression: args.compression()?,
         durable: args.durable,
-        obj: args.obj.options(&args.scene)?,
-        ply: args.bytes.ply(&args.scene)?,
-        stl: args.bytes.stl(&args.scene)?,
-        ..WriteOptions::default()
+        ..args.formats()?
     })
 }
 
@@ -66,13 +125,12 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
 fn summary(details: &Details, report: &Report) -> String {
     let seconds = report.elapsed().as_secs_f64();
     format!(
-        "{} ({}) -> {} ({}): {}, {} in {}\n",
+        "{} ({}) -> {} ({}): {} in {}\n",
         human::safe(&details.input),
         human::input(report),
         human::safe(&details.output),
         human::bytes(report.bytes_out),
-        human::plural(details.contents.objects, "object"),
-        human::plural(details.contents.faces, "face"),
+        details.content.words(),
         human::seconds(seconds),
     )
 }

@@ -18,7 +18,8 @@ pub struct Bar(Option<Arc<Lazy>>);
 
 struct Lazy {
     label: String,
-    start: Instant,
+    /// When the job first said something.
+    start: OnceLock<Instant>,
     bar: OnceLock<ProgressBar>,
 }
 
@@ -26,7 +27,7 @@ impl Bar {
     /// A bar for a job, where one is `wanted` and standard error is a terminal.
     pub fn new(label: String, wanted: bool) -> Bar {
         let shown = wanted && std::io::stderr().is_terminal();
-        Bar(shown.then(|| Arc::new(Lazy { label, start: Instant::now(), bar: OnceLock::new() })))
+        Bar(shown.then(|| Arc::new(Lazy { label, start: OnceLock::new(), bar: OnceLock::new() })))
     }
 
     /// What the library calls.
@@ -39,7 +40,7 @@ impl Bar {
 impl Lazy {
     /// Called from worker threads, so it must not wait long: drawing is limited by the bar itself.
     fn update(&self, done: u64, total: Option<u64>) {
-        if self.start.elapsed() < QUIET_FOR {
+        if self.start.get_or_init(Instant::now).elapsed() < QUIET_FOR {
             return;
         }
         self.bar.get_or_init(|| bar(&self.label, total)).set_position(done);

@@ -6,7 +6,9 @@ use crate::signals::Signals;
 use crate::{DONE, FAILED, USAGE, console, format, human, json, peak, render};
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
-use polyhaul::{Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions};
+use polyhaul::{
+    Content, Converted, Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions,
+};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -55,6 +57,7 @@ impl Session {
             limits: args.limits(),
             allow_outside: args.allow_outside,
             stl: args.stl(),
+            table: args.table.options(),
             ..ReadOptions::default()
         })
     }
@@ -62,8 +65,8 @@ impl Session {
     /// The options for validating, where `--on-error` does not matter.
     pub fn validate_options(&self, args: &ReadArgs) -> ReadOptions {
         let (run, limits, strict) = (self.run_options(), args.limits(), self.everywhere.strict);
-        let (format, allow_outside, stl) = (args.from, args.allow_outside, args.stl());
-        ReadOptions { format, run, limits, allow_outside, strict, stl, ..ReadOptions::default() }
+        let (format, allow_outside, stl, table) = (args.from, args.allow_outside, args.stl(), args.table.options());
+        ReadOptions { format, run, limits, allow_outside, strict, stl, table, ..ReadOptions::default() }
     }
 
     /// The options for running anything.
@@ -105,6 +108,31 @@ impl Session {
         }
         let _hold = self.signals.hold()?;
         polyhaul::save(scene, Output::Path(path.into()), &options)
+    }
+
+    /// Reads one path and writes the other; `-` is a standard stream. `before` sees what was read.
+    pub fn convert(
+        &self,
+        [from, to]: [&Path; 2],
+        read: &ReadOptions,
+        write: &WriteOptions,
+        before: impl FnOnce(Content<'_>, &Report),
+    ) -> Result<Converted> {
+        let input = if format::is_stream(from) { Input::Stdin } else { Input::Path(from.into()) };
+        let output = if format::is_stream(to) { Output::Stdout } else { Output::Path(to.into()) };
+        let (reading, writing) = (self.bar("reading", from), self.bar("writing", to));
+        let (mut read, mut write) = (read.clone(), write.clone());
+        (read.run.progress, write.run.progress) = (reading.callback(), writing.callback());
+        let mut hold = None;
+        let result = polyhaul::convert_with(input, output, &read, &write, |content, report| {
+            drop(reading);
+            before(content, report);
+            // While a file is open, signals wait.
+            hold = if format::is_stream(to) { None } else { Some(self.signals.hold()?) };
+            Ok(())
+        });
+        drop(hold);
+        result
     }
 
     fn bar(&self, doing: &str, path: &Path) -> Bar {

@@ -121,11 +121,13 @@ impl FromStr for Places {
 type Field = fn(&mut Limits) -> &mut u64;
 
 /// The limits by name.
-const LIMITS: [(&str, Field); 8] = [
+const LIMITS: [(&str, Field); 10] = [
     ("line_bytes", |limits| &mut limits.line_bytes),
     ("name_bytes", |limits| &mut limits.name_bytes),
     ("elements", |limits| &mut limits.elements),
     ("columns", |limits| &mut limits.columns),
+    ("properties", |limits| &mut limits.properties),
+    ("header_bytes", |limits| &mut limits.header_bytes),
     ("files", |limits| &mut limits.files),
     ("referenced_file_bytes", |limits| &mut limits.referenced_file_bytes),
     ("decompressed_bytes", |limits| &mut limits.decompressed_bytes),

@@ -84,10 +84,13 @@ fn levels_and_codecs_that_make_no_sense() {
     };
     refused("b.obj.gz", &["--level", "40"], &["gzip has no level 40", "from 1 (fast) to 12 (small)"]);
     refused("b.obj.zst", &["--level", "-3"], &["zstd has no level -3", "to 22 (small)"]);
-    refused("b.obj", &["--compress", "lz4", "--level", "9"], &["lz4 has no level 9", "leave --level out"]);
+    refused("b.obj", &["--compress", "lz4", "--level", "9"], &["lz4 has no level 9", "leave the level out"]);
     refused("b.obj", &["--level", "3"], &["not compressed", "--compress gzip, zstd or lz4"]);
     refused("b.obj", &["--compress", "rar"], &["rar", "gzip", "zstd", "lz4"]);
+    refused("b.obj.gz", &["--compress", "none", "--level", "3"], &["contradict"]);
     assert_eq!(folder.names(), ["a.obj"]);
+    run(&["convert", "-q", &scene, &folder.path("n.obj.gz"), "--compress", "none"]).expect(0);
+    assert!(std::fs::read(folder.path("n.obj.gz")).unwrap().starts_with(b"#"));
     run(&["convert", "-q", &scene, &folder.path("b.obj.zst"), "--level", "19"]).expect(0);
     run(&["convert", "-q", &scene, &folder.path("c.obj"), "--compress", "gz", "--level", "12"]).expect(0);
     run(&["validate", &folder.path("b.obj.zst"), &folder.path("c.obj")]).expect(0);

@@ -29,7 +29,9 @@
 //! It prints nothing, installs no handlers and never ends the process.
 
 mod check;
+mod convert;
 mod copy;
+mod detect;
 pub mod error;
 mod formats;
 pub mod inspect;
@@ -46,6 +48,7 @@ mod save;
 mod tables;
 pub mod warnings;
 
+pub use convert::{Content, Converted};
 pub use error::{Error, ErrorKind, Result};
 pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
@@ -202,9 +205,43 @@ pub fn save_tables(
     tables::save(tables, [comments, infos], output, options)
 }
 
-/// Reads a scene and writes it.
+/// Reads a file and writes it in any format.
+///
+/// Between formats that have tables (PLY, csv, tsv, txt, xyz, pts, npy) everything is kept: all columns with their
+/// types, elements that are no part of a mesh, lists, comments and their order. Of PLY the vertices become the table,
+/// or the element that [`options::TableOptions::element`] names; a table becomes the vertices of a PLY file. OBJ and
+/// STL are read and written as scenes, and so are the others where the options for writing ask for axes, scale,
+/// triangles or parts to leave out. What the target has no place for is noted in the report.
+///
+/// ```
+/// use polyhaul::{Input, Output, ReadOptions, WriteOptions, convert};
+///
+/// let folder = std::env::temp_dir();
+/// # let folder = folder.join(format!("polyhaul-doc-convert-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// let (read, write) = (ReadOptions::default(), WriteOptions::default());
+/// let text = b"x,y,z,age\n0,0.5,1,7\n2,3,4,8\n".to_vec();
+/// convert(Input::Memory(text, "a.csv".into()), Output::Path(folder.join("a.ply")), &read, &write)?;
+/// convert(Input::Path(folder.join("a.ply")), Output::Path(folder.join("b.csv")), &read, &write)?;
+/// assert_eq!(std::fs::read_to_string(folder.join("b.csv")).unwrap(), "x,y,z,age\n0,0.5,1,7\n2,3,4,8\n");
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`load`], [`load_tables`], [`save`] and [`save_tables`].
 pub fn convert(input: Input, output: Output, read: &ReadOptions, write: &WriteOptions) -> Result<Report> {
-    let Loaded { scene, mut report } = load(input, read)?;
-    report.extend(save::save(Cow::Owned(scene), output, write)?);
-    Ok(report)
+    convert_with(input, output, read, write, |_, _| Ok(())).map(Converted::report)
+}
+
+/// As [`convert`], and shows `before` what was read and what reading did, before anything is written. Its error ends
+/// the job, and the target stays as it was.
+pub fn convert_with(
+    input: Input,
+    output: Output,
+    read: &ReadOptions,
+    write: &WriteOptions,
+    before: impl FnOnce(Content<'_>, &Report) -> Result<()>,
+) -> Result<Converted> {
+    convert::convert(input, output, read, write, before)
 }

@@ -1,12 +1,13 @@
-//! Reading a scene: source, format, and the files that it refers to.
+//! Reading a scene or tables: source, format, and the files that it refers to.
 //!
 //! A reading never goes back in its source. Who needs to read twice opens the input, keeps it
 //! ([`Opened::kept`]) and loads it twice, as `inspect` does.
 
+use crate::detect::Detected;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::ply::Header;
 use crate::formats::{Format, mtl, names, obj, ply, stl};
-use crate::model::{Material, Scene};
+use crate::model::{Material, Scene, Table};
 use crate::open::{Opened, Plain};
 use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
@@ -14,50 +15,104 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
 use crate::report::{Phase, Report};
 use crate::resolve::{Found, Resolver};
-use crate::tables;
 use crate::warnings::Warnings;
-use crate::{Loaded, LoadedTables};
+use crate::{Loaded, tables};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Reads the scene of an input.
-pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded> {
-    Ok(load_described(input, options)?.0)
+/// What a file is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Scene,
+    /// Tables as they are: of formats that have such.
+    Tables,
 }
 
-/// Reads the scene of an input; and the header, where its format has one.
-pub(crate) fn load_described(input: &Opened, options: &ReadOptions) -> Result<(Loaded, Option<Header>)> {
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::of_source(input.path(), input.name())?,
-    };
-    let ((scene, header), report) = timed(input, options, |plain, report| match format {
-        Format::Obj => Ok((read_obj(plain, input.path(), options, report)?, None)),
+/// What was read.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Scene(Scene),
+    Tables(Tables),
+}
+
+/// Tables, and what stands before them.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) comments: Vec<String>,
+    pub(crate) infos: Vec<String>,
+}
+
+/// What was read, and how.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) content: Content,
+    pub(crate) format: Format,
+    /// Where the format has one; its comments may be in the content.
+    pub(crate) header: Option<Header>,
+}
+
+/// Reads the scene of an input.
+pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded> {
+    match load_as(input, options, |_| Shape::Scene)? {
+        (Read { content: Content::Scene(scene), .. }, report) => Ok(Loaded { scene, report }),
+        _ => Err(Error::new(ErrorKind::Internal, "a scene was read as tables")),
+    }
+}
+
+/// Reads an input as what `shape` says for its format.
+pub(crate) fn load_as(
+    input: &Opened,
+    options: &ReadOptions,
+    shape: impl Fn(Format) -> Shape,
+) -> Result<(Read, Report)> {
+    timed(input, options, |plain, format, report| {
+        let (content, header) = match (shape(format), format) {
+            (Shape::Tables, Format::Ply) => {
+                let read = ply::tables(feed(plain), &plain.options(options))?;
+                note_reading(plain, report, read.threads, read.warnings);
+                let mut header = read.header;
+                let (comments, infos) = (std::mem::take(&mut header.comments), std::mem::take(&mut header.infos));
+                (Content::Tables(Tables { tables: read.content, comments, infos }), Some(header))
+            }
+            (Shape::Tables, format) => (Content::Tables(tables::read(plain, format, options, report)?), None),
+            (Shape::Scene, format) => {
+                let (scene, header) = read_scene(plain, (format, input.path()), options, report)?;
+                (Content::Scene(scene), header)
+            }
+        };
+        Ok(Read { content, format, header })
+    })
+}
+
+fn read_scene(
+    plain: &Plain,
+    (format, path): (Format, Option<&Path>),
+    options: &ReadOptions,
+    report: &mut Report,
+) -> Result<(Scene, Option<Header>)> {
+    if !format.is_table() && (options.table.element.is_some() || options.table.columns.is_some()) {
+        let message = format!("an element or columns are asked for, and this {} is read as a scene", format.name());
+        return Err(Error::new(ErrorKind::Usage, message).with_hint(match format {
+            Format::Ply => "they are those of a table: convert to one, or give both to info",
+            _ => "only ply and tables of numbers have such",
+        }));
+    }
+    Ok(match format {
+        Format::Obj => (read_obj(plain, path, options, report)?, None),
         Format::Ply => {
             let read = ply::scene(feed(plain), &plain.options(options))?;
             note_reading(plain, report, read.threads, read.warnings);
-            Ok((read.content, Some(read.header)))
+            (read.content, Some(read.header))
         }
         Format::Stl => {
             let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options))?;
             note_reading(plain, report, found.threads, found.warnings);
-            Ok((found.scene, None))
+            (found.scene, None)
         }
-        format => Ok((tables::read_scene(plain, format, options, report)?, None)),
-    })?;
-    Ok((Loaded { scene, report }, header))
-}
-
-/// Reads the elements of a PLY file as tables.
-pub(crate) fn load_ply_tables(input: &Opened, options: &ReadOptions) -> Result<LoadedTables> {
-    let (read, report) = timed(input, options, |plain, report| {
-        let read = ply::tables(feed(plain), &plain.options(options))?;
-        note_reading(plain, report, read.threads, read.warnings);
-        Ok((read.content, read.header))
-    })?;
-    let (tables, Header { comments, infos, .. }) = read;
-    Ok(LoadedTables { tables, comments, infos, report })
+        format => (tables::read_scene(plain, format, options, report)?, None),
+    })
 }
 
 /// The plain bytes in order.
@@ -65,16 +120,16 @@ fn feed(plain: &Plain) -> Feed<'static> {
     Feed::new(plain.source().clone(), plain.garbage().cloned())
 }
 
-/// Opens the plain bytes, has them read, and reports on it.
+/// Opens the plain bytes, has them read as the format that they have, and reports on it.
 pub(crate) fn timed<T>(
     input: &Opened,
     options: &ReadOptions,
-    read: impl Fn(&Plain, &mut Report) -> Result<T>,
+    read: impl Fn(&Plain, Format, &mut Report) -> Result<T>,
 ) -> Result<(T, Report)> {
     let start = Instant::now();
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
-    let read = |plain: Plain| read_plain(&plain, options, &read);
+    let read = |plain: Plain| read_plain(&plain, input, options, &read);
     let result = match (plain.and_then(read), input.streamed()) {
         // Members that are decoded side by side are whole or not there. What comes before the damage, and whether
         // something in it is wrong too, the stream tells, as it does to who reads from a pipe.
@@ -88,16 +143,24 @@ pub(crate) fn timed<T>(
 
 fn read_plain<T>(
     plain: &Plain,
+    input: &Opened,
     options: &ReadOptions,
-    read: impl Fn(&Plain, &mut Report) -> Result<T>,
+    read: impl Fn(&Plain, Format, &mut Report) -> Result<T>,
 ) -> Result<(T, Report)> {
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
-    match read(plain, &mut report) {
-        Ok(content) => Ok((content, report)),
-        // What somebody writes while it is read need not make sense.
-        Err(error) if error.kind() == ErrorKind::Malformed => Err(plain.changed().unwrap_or(error)),
-        Err(error) => Err(error),
+    let found = Detected::of(plain, input.path(), input.name(), options)?;
+    match read(plain, found.format, &mut report) {
+        Ok(content) => {
+            found.note(plain, &mut report.warnings)?;
+            Ok((content, report))
+        }
+        Err(error) => match error.kind() {
+            // What somebody writes while it is read need not make sense.
+            ErrorKind::Malformed => Err(plain.changed().unwrap_or_else(|| found.hint(plain, error))),
+            ErrorKind::Limit | ErrorKind::Unsupported => Err(found.hint(plain, error)),
+            _ => Err(error),
+        },
     }
 }
 

@@ -103,6 +103,11 @@ impl Plain {
         &self.source
     }
 
+    /// The first bytes, without taking them, and how many they are.
+    pub(crate) fn peek(&self, out: &mut [u8]) -> Result<usize> {
+        ask(&self.source, || self.source.peek(out))
+    }
+
     /// What becomes of garbage behind the compressed data, where that is no error.
     pub(crate) fn garbage(&self) -> Option<&Garbage> {
         self.garbage.as_ref()

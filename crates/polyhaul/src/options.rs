@@ -11,7 +11,7 @@ pub use table::{ColumnName, Delimiter, Header, Missing, TableOptions, TableStyle
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// The format; found by the file's name when `None`.
+    /// The format; found by the file's name, or by its content where that says nothing, when `None`.
     pub format: Option<crate::Format>,
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
@@ -90,6 +90,11 @@ pub struct Limits {
     pub elements: u64,
     /// The most columns of a table (default 100,000).
     pub columns: u64,
+    /// The most elements and properties, in all, that the header of a PLY file declares (default 10,000). A few hundred
+    /// bytes belong to each.
+    pub properties: u64,
+    /// The longest header of a PLY file, in bytes (default 8 MiB).
+    pub header_bytes: u64,
     /// The most files that one scene may refer to (default 10,000).
     pub files: u64,
     /// The largest file that a scene refers to, in bytes, plain where it is compressed (default 64 MiB).
@@ -126,6 +131,33 @@ pub struct Cancel(Arc<AtomicBool>);
 #[derive(Clone)]
 pub struct Progress(pub Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
 
+/// How a file is compressed. Levels are on the codec's own scale (gzip 1 to 12, zstd 1 to 22, lz4 has one); `None` is a
+/// fast one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// As the target's name says (`.gz`, `.bgz`, `.zst`, `.lz4`), at this level. A level is an error where the name
+    /// says nothing.
+    ByName(Option<i32>),
+    /// Not at all, whatever the name says.
+    None,
+    /// By this codec at this level, whatever the name says.
+    By(Codec, Option<i32>),
+}
+
+/// As the target's name says.
+impl Default for Compression {
+    fn default() -> Self {
+        Compression::ByName(None)
+    }
+}
+
+/// By the codec, at a fast level.
+impl From<Codec> for Compression {
+    fn from(codec: Codec) -> Self {
+        Compression::By(codec, None)
+    }
+}
+
 /// How to write.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
@@ -133,11 +165,8 @@ pub struct WriteOptions {
     pub format: Option<crate::Format>,
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
-    /// How the file is compressed; as its name says (`.gz`, `.zst`, `.lz4`) when `None`.
-    pub compression: Option<Codec>,
-    /// The level on the codec's own scale (gzip 1 to 12, zstd 1 to 22, lz4 has none); a fast one when
-    /// `None`.
-    pub compression_level: Option<i32>,
+    /// How the file is compressed (as its name says).
+    pub compression: Compression,
     /// Make the file durable: fsync the file, rename it, fsync the folder.
     pub durable: bool,
     /// How OBJ is written.
@@ -148,6 +177,30 @@ pub struct WriteOptions {
     pub stl: StlOptions,
     /// How tables of numbers are written.
     pub table: TableStyle,
+}
+
+impl WriteOptions {
+    /// The same options with these digits for every number that is written as text, whatever the format: positions,
+    /// uvs, normals and colours of OBJ, floats of PLY, STL and tables. Digits of single attributes or columns are set
+    /// after it.
+    ///
+    /// ```
+    /// use polyhaul::WriteOptions;
+    /// use polyhaul::options::Digits;
+    ///
+    /// let options = WriteOptions::default().with_digits(Digits::Fixed(3));
+    /// assert_eq!((options.obj.normal_digits, options.table.digits), (Digits::Fixed(3), Digits::Fixed(3)));
+    /// ```
+    #[must_use]
+    pub fn with_digits(mut self, digits: Digits) -> Self {
+        let ObjOptions { position_digits, uv_digits, normal_digits, color_digits, .. } = &mut self.obj;
+        for place in [position_digits, uv_digits, normal_digits, color_digits] {
+            *place = digits;
+        }
+        (self.ply.digits, self.stl.digits, self.table.digits) = (digits, digits, digits);
+        self.table.column_digits.clear();
+        self
+    }
 }
 
 /// What is done to a scene on its way into a file.
@@ -301,6 +354,8 @@ impl Default for Limits {
             name_bytes: 64 << 10,
             elements: u64::from(u32::MAX) - 1,
             columns: 100_000,
+            properties: 10_000,
+            header_bytes: 8 << 20,
             files: 10_000,
             referenced_file_bytes: 64 << 20,
             decompressed_bytes: u64::MAX,

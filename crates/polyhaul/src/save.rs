@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
 use crate::model::{Material, Mesh, Object, Scene, Table};
 use crate::ops;
-use crate::options::{Codec, Placement, WriteOptions};
+use crate::options::{self, Codec, Placement, WriteOptions};
 use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Phase, Report};
 use crate::warnings::Warnings;
@@ -24,15 +24,16 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     }
     let mut report = Report::default();
     let format = format_of(&output, options)?;
-    if format.is_table() {
-        return tables::save_scene(&scene, format, output, options);
-    }
     let (scene, looks) = Looks::split(scene);
     let placement = placement(format, &scene, options);
     let scene = match changes_model(&scene, &placement)? {
         true => report.phase("prepare", || prepare(scene, &placement, options))?,
         false => scene,
     };
+    if format.is_table() {
+        report.extend(tables::save_scene(&scene, format, output, options)?);
+        return Ok(report);
+    }
     let start = Instant::now();
     let placed = (&*scene, looks.materials.len(), &placement);
     match format {
@@ -72,8 +73,8 @@ fn placement(format: Format, scene: &Scene, options: &WriteOptions) -> Placement
             Placement { export_triangulated_mesh: wanted && has_polygons(), ..options.ply.placement }
         }
         Format::Stl => Placement { export_triangulated_mesh: has_polygons(), ..options.stl.placement },
-        // Tables have no faces, and their points stand where they are.
-        _ => Placement::default(),
+        // Tables have no faces.
+        _ => Placement { export_triangulated_mesh: false, ..options.table.placement },
     }
 }
 
@@ -107,8 +108,10 @@ pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Forma
         (Some(format), _) => Ok(format),
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
             let message = format!("{}: this name says no format that polyhaul writes", path.display());
-            Error::new(ErrorKind::Usage, message)
-                .with_hint("give it the extension .obj, .ply or .stl, or say the format with --to obj")
+            Error::new(ErrorKind::Usage, message).with_hint(format!(
+                "end it in .{}, or say the format with --to obj",
+                Format::ALL.map(Format::name).join(", .")
+            ))
         }),
         (None, _) => Ok(Format::Obj),
     }
@@ -155,15 +158,52 @@ fn prepare<'a>(scene: Cow<'a, Scene>, placement: &Placement, options: &WriteOpti
     Ok(Cow::Owned(scene))
 }
 
-/// How the output is to be compressed.
-fn compression_of(output: &Output, options: &WriteOptions) -> Option<Compression> {
-    let name = match output {
-        Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+/// The name of an output, as far as it has one.
+pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
+    match output {
+        Output::Path(path) => path.to_string_lossy(),
         Output::Writer(_, name) => name.into(),
-        Output::Stdout => "".into(),
+        Output::Stdout => "standard output".into(),
+    }
+}
+
+/// How the output is to be compressed.
+fn compression_of(output: &Output, options: &WriteOptions) -> Result<Option<Compression>> {
+    let name = match output {
+        // Only the end of the name counts: what is no UTF-8 may stand before it.
+        Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+        output => name_of(output),
     };
-    let codec = options.compression.or_else(|| Codec::of_name(&name).map(|(codec, _)| codec))?;
-    Some(Compression { codec, level: options.compression_level })
+    let (codec, level) = match (options.compression, Codec::of_name(&name)) {
+        (options::Compression::None, _) => return Ok(None),
+        (options::Compression::By(codec, level), _) => (codec, level),
+        (options::Compression::ByName(level), Some((codec, _))) => (codec, level),
+        (options::Compression::ByName(None), None) => return Ok(None),
+        (options::Compression::ByName(Some(_)), None) => {
+            let error = Error::new(ErrorKind::Usage, "a level is given, and the output is not compressed");
+            return Err(
+                error.with_hint("say the codec (--compress gzip, zstd or lz4), or end the name in .gz, .zst or .lz4")
+            );
+        }
+    };
+    match level {
+        Some(level) if !codec.levels().contains(&level) => Err(no_level(codec, level)),
+        level => Ok(Some(Compression { codec, level })),
+    }
+}
+
+/// That an output can be compressed as the options say.
+pub(crate) fn check_compression(output: &Output, options: &WriteOptions) -> Result<()> {
+    compression_of(output, options).map(drop)
+}
+
+fn no_level(codec: Codec, level: i32) -> Error {
+    let levels = codec.levels();
+    let hint = match (levels.start(), levels.end()) {
+        (first, last) if first == last => format!("{codec} has one level; leave the level out"),
+        (first, last) => format!("choose from {first} (fast) to {last} (small)"),
+    };
+    Error::new(ErrorKind::Usage, format!("{codec} has no level {level}")).with_hint(hint)
 }
 
 /// Where an output's bytes go, and what messages call it.
@@ -187,7 +227,7 @@ pub(crate) fn write_to(
     report: &mut Report,
     write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
 ) -> Result<()> {
-    let compression = compression_of(&output, options);
+    let compression = compression_of(&output, options)?;
     let (sink, name) = open(output, FileOptions::default().with_durable(options.durable))?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     write(&mut writing, &name, &mut report.warnings)?;
@@ -232,7 +272,7 @@ fn write_obj(
     report: &mut Report,
 ) -> Result<()> {
     let library = Library::of(scene, looks, &output, options)?;
-    let compression = compression_of(&output, options);
+    let compression = compression_of(&output, options)?;
     let file_options = FileOptions::default().with_durable(options.durable);
     let (sink, name) = open(output, file_options)?;
     note_left_out_of_obj(scene, &name, report);

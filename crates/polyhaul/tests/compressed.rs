@@ -2,7 +2,7 @@
 //! other tools read.
 
 use polyhaul::model::{Material, Scene};
-use polyhaul::options::{Codec, RunOptions};
+use polyhaul::options::{Codec, Compression, RunOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, convert, load, save};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::output::Shared;
@@ -19,7 +19,11 @@ fn run(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
 fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
     let out = Shared::default();
     let read = ReadOptions { run: run.clone(), ..ReadOptions::default() };
-    let write = WriteOptions { run, compression: codec, ..WriteOptions::default() };
+    let write = WriteOptions {
+        run,
+        compression: codec.map_or_else(Compression::default, Compression::from),
+        ..WriteOptions::default()
+    };
     let input = Input::Memory(bytes.to_vec(), "x.obj".into());
     convert(input, Output::Writer(Box::new(out.clone()), "x.obj".into()), &read, &write).unwrap();
     out.take()
@@ -61,7 +65,7 @@ fn there_and_back_is_the_same_for_any_threads_and_chunks() {
 fn an_empty_scene_is_a_member_too() {
     for (codec, _) in CODECS {
         let out = Shared::default();
-        let write = WriteOptions { compression: Some(codec), ..WriteOptions::default() };
+        let write = WriteOptions { compression: codec.into(), ..WriteOptions::default() };
         save(&Scene::default(), Output::Writer(Box::new(out.clone()), "x".into()), &write).unwrap();
         let loaded = load(Input::Memory(out.take(), "x".into()), &ReadOptions::default()).unwrap();
         assert_eq!((loaded.report.codec, loaded.scene.totals()), (Some(codec), [0; 7]));

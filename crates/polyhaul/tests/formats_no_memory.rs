@@ -1,4 +1,5 @@
-//! PLY and STL: no memory for a block is an error, never an abort. A binary of its own, for its allocator.
+//! PLY, STL and converting over tables: no memory for a block is an error, never an abort. A binary of its own, for
+//! its allocator.
 
 use polyhaul::options::{PlyEncoding, PlyOptions, RunOptions, StlOptions, StlReadOptions};
 use polyhaul::{Format, Input, ReadOptions, WriteOptions};
@@ -67,4 +68,24 @@ fn reading_bytes() {
 #[test]
 fn reading_text_on_two_threads() {
     check_reading("reading_text_on_two_threads", 2, true);
+}
+
+/// Converts from PLY over a table, and the table back.
+#[test]
+fn over_tables() {
+    every_allocation(Plan::of("over_tables"), |folder| {
+        let (points, table) = (folder.join("a.ply"), folder.join("b.csv"));
+        let text: String = (0..500).map(|i| format!("{i},{i}.5,-1,{},0,7,{i}e9\n", i % 256)).collect();
+        std::fs::write(&table, format!("# remark\nX,y,z,red,green,blue,my value\n{text}")).unwrap();
+        let run = RunOptions { threads: Some(1), ..RunOptions::default() };
+        let (read, write) = (ReadOptions::default(), WriteOptions { run: run.clone(), ..WriteOptions::default() });
+        let read = ReadOptions { run, ..read };
+        let there_and_back = move || {
+            let output = |path: &std::path::Path| polyhaul::Output::Path(path.into());
+            polyhaul::convert(Input::Path(table.clone()), output(&points), &read, &write)?;
+            polyhaul::convert(Input::Path(points.clone()), output(&points.with_extension("xyz")), &read, &write)
+                .map(drop)
+        };
+        (there_and_back, |_| {})
+    });
 }

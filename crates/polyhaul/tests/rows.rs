@@ -238,7 +238,7 @@ fn files_are_compressed_and_replaced_as_a_whole() {
         std::fs::read(&path).unwrap()
     });
     assert!(written[0] == written[1] && written[0].starts_with(&[0x1F, 0x8B]));
-    let options = WriteOptions { compression: Some(Codec::Zstd), ..WriteOptions::default() };
+    let options = WriteOptions { compression: Codec::Zstd.into(), ..WriteOptions::default() };
     let mut broken = records.clone();
     broken.truncate(records.len() - RECORD_BYTES);
     broken.extend([0, 0, 0, 0, 0, 0, 0xC0, 0x7F]);

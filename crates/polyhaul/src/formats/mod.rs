@@ -1,6 +1,7 @@
 //! The formats that polyhaul reads and writes, and how to tell them apart.
 
 pub(crate) mod frame;
+pub(crate) mod looks;
 pub(crate) mod mtl;
 pub(crate) mod names;
 pub(crate) mod obj;
@@ -11,7 +12,6 @@ pub(crate) mod ply;
 pub(crate) mod stl;
 pub(crate) mod table;
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::options::Codec;
 use std::path::Path;
 
@@ -82,29 +82,15 @@ impl Format {
         Format::named(Path::new(plain).extension()?.to_str()?)
     }
 
+    /// Whether it holds tables: those of numbers alone, and PLY.
+    pub(crate) fn has_tables(self) -> bool {
+        self.is_table() || self == Format::Ply
+    }
+
     /// Whether it holds a table and nothing else.
     pub(crate) fn is_table(self) -> bool {
         use Format::{Csv, Npy, Pts, Tsv, Txt, Xyz};
         matches!(self, Csv | Npy | Pts | Tsv | Txt | Xyz)
-    }
-
-    /// The format of a source: by its name where there is a known extension, that of a codec apart; a stream or memory
-    /// without one is taken for OBJ.
-    pub(crate) fn of_source(path: Option<&Path>, name: &str) -> Result<Format> {
-        let by_name = path.unwrap_or(Path::new(name));
-        let shown = path.map(Path::to_string_lossy);
-        let plain = shown.as_ref().map(|shown| Path::new(Codec::of_name(shown).map_or(&**shown, |(_, plain)| plain)));
-        match (Format::of_path(by_name), plain.and_then(Path::extension)) {
-            (Some(format), _) => Ok(format),
-            (None, None) => Ok(Format::Obj),
-            (None, Some(extension)) => {
-                let message =
-                    format!("{name}: the extension `{}` names no format that polyhaul reads", extension.display());
-                Err(Error::new(ErrorKind::Usage, message).with_hint(
-                    "say the format with --from obj or --from ply, or rename the file; .obj and .ply are read",
-                ))
-            }
-        }
     }
 }
 
@@ -119,9 +105,7 @@ mod tests {
         let path = |name: &'static [u8]| Path::new(OsStr::from_bytes(name));
         for name in [&b"a\xff.obj"[..], b"\xff.OBJ.gz", b"\xff/a.obj"] {
             assert_eq!(Format::of_path(path(name)), Some(Format::Obj));
-            assert_eq!(Format::of_source(Some(path(name)), "").ok(), Some(Format::Obj));
         }
         assert_eq!(Format::of_path(path(b"a.ob\xff")), None);
-        assert!(Format::of_source(Some(path(b"a.ob\xff")), "").is_err());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The scene is only looked at. Names are copied, so that an [`Inventory`] outlives its scene.
 
-use super::Declared;
+use super::{ColumnSummary, Declared};
 use crate::error::{Result, try_push, try_string};
 use crate::model::{Bounds, Scene};
 
@@ -89,6 +89,10 @@ pub struct Inventory {
     pub texture_files: Vec<String>,
     /// What the file says of itself, where its format has a header.
     pub declared: Option<Declared>,
+    /// The columns of a table of numbers, in the file's order; empty for everything else.
+    pub columns: Vec<ColumnSummary>,
+    /// The rows of a table of numbers.
+    pub rows: u64,
 }
 
 impl Contents {
@@ -135,12 +139,15 @@ impl Inventory {
             material_libraries: copies(scene.material_libraries.iter().map(String::as_str))?,
             texture_files: copies(texture_files(scene)?.into_iter())?,
             declared: None,
+            columns: Vec::new(),
+            rows: 0,
         })
     }
 
     /// Adds the counts and the bounds of another scene; names stay with their scenes.
     pub fn add(&mut self, other: &Inventory) {
         self.contents.add(&other.contents);
+        self.rows = self.rows.saturating_add(other.rows);
         self.bounds = [self.bounds, other.bounds].into_iter().flatten().reduce(Bounds::union);
     }
 }

@@ -2,26 +2,30 @@
 //!
 //! [`info`] counts what is inside of an input; [`validate`] reads it to its end, collects every complaint and tells
 //! whether a plain read would stop. Nothing is repaired, changed or printed: the command renders what is found here.
-//! Counting is in `contents`, what a file says of itself in `declared`, what validating looks at beyond reading in
-//! `faces` and `textures`.
+//! Counting is in `contents`, columns of tables are in `columns`, what a file says of itself is in `declared`, what
+//! validating looks at beyond reading in `faces` and `textures`.
 
+mod columns;
 mod contents;
 mod declared;
 mod faces;
 mod textures;
 mod validate;
 
+pub use columns::{ColumnSummary, Number};
 pub use contents::{Contents, Inventory};
 pub use declared::{Declared, DeclaredElement, DeclaredProperty};
 pub use validate::{Validation, validate};
 
-use crate::load::load_described;
+use crate::load::{Content, Shape, load_as};
 use crate::open::Opened;
-use crate::{Input, Loaded, ReadOptions, Report, Result};
+use crate::{Format, Input, ReadOptions, Report, Result, tables};
 
-/// Reads a scene and tells what it holds, and what reading did.
+/// Reads a scene and tells what it holds, and what reading did. A table of numbers need not be one of points: its
+/// columns are listed; and so are those of an element of a PLY file that
+/// [`crate::options::TableOptions::element`] names.
 ///
-/// The whole scene is read, so it takes as long and as much memory as [`crate::load`].
+/// The whole file is read, so it takes as long and as much memory as [`crate::load`].
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -39,7 +43,25 @@ use crate::{Input, Loaded, ReadOptions, Report, Result};
 /// # Errors
 /// Those of [`crate::load`].
 pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
-    let (Loaded { mut scene, report }, header) = load_described(&Opened::new(input)?, options)?;
-    let declared = header.map(|header| Declared::of(header, &mut scene)).transpose()?;
-    Ok((Inventory { declared, ..Inventory::of(&scene)? }, report))
+    let is_element = |format| format == Format::Ply && options.table.element.is_some();
+    let as_asked = |format| if is_element(format) { Shape::Tables } else { shape(format) };
+    let (read, report) = load_as(&Opened::new(input)?, options, as_asked)?;
+    let inventory = match read.content {
+        Content::Scene(mut scene) => {
+            let declared = read.header.map(|header| Declared::of(header, &mut scene)).transpose()?;
+            Inventory { declared, ..Inventory::of(&scene)? }
+        }
+        Content::Tables(mut found) => {
+            if is_element(read.format) {
+                tables::select(&mut found, &options.table)?;
+            }
+            columns::inventory(&found.tables, &options.run)?
+        }
+    };
+    Ok((inventory, report))
+}
+
+/// Tables of numbers are looked at as what they are.
+fn shape(format: Format) -> Shape {
+    if format.is_table() { Shape::Tables } else { Shape::Scene }
 }

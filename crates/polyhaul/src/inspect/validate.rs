@@ -3,12 +3,12 @@
 //! An input is read to its end with every complaint kept. Where there were any it is read once more, now up to the
 //! first error: so no list of which complaints are serious has to be right.
 
-use super::{faces, textures};
+use super::{faces, shape, textures};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
-use crate::load::load;
+use crate::load::{Content, load_as};
 use crate::open::Opened;
 use crate::options::{OnError, ReadOptions};
-use crate::{Input, Loaded, Report};
+use crate::{Input, Report};
 
 /// What became of validating an input.
 #[derive(Clone, Debug)]
@@ -54,17 +54,19 @@ pub struct Validation {
 pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
-    let Loaded { scene, mut report } = match judged(load(&input, &lenient))? {
+    let (read, mut report) = match judged(load_as(&input, &lenient, shape))? {
         Ok(loaded) => loaded,
         Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
     };
     let doubtful = !report.warnings.is_empty();
-    faces::check(&scene, input.name(), &options.run.cancel, &mut report.warnings)?;
-    textures::check(&scene, input.path(), input.name(), options, &mut report.warnings)?;
+    if let Content::Scene(scene) = &read.content {
+        faces::check(scene, input.name(), &options.run.cancel, &mut report.warnings)?;
+        textures::check(scene, input.path(), input.name(), options, &mut report.warnings)?;
+    }
     // Two scenes at once would be twice the memory.
-    drop(scene);
+    drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
-    let error = if doubtful { judged(load(&input, &plain))?.err() } else { None };
+    let error = if doubtful { judged(load_as(&input, &plain, shape))?.err() } else { None };
     let valid = error.is_none() && (!options.strict || report.warnings.is_empty());
     Ok(Validation { report, error, valid })
 }

@@ -1,6 +1,6 @@
 //! How tables of numbers are read and written, with the defaults.
 
-use super::Digits;
+use super::{Digits, Placement};
 use crate::model::Scalar;
 
 /// How a table of numbers is read. The defaults find out what they can.
@@ -17,6 +17,9 @@ pub struct TableOptions {
     pub skip_lines: u64,
     /// The most rows to read; the rest of the file is not looked at.
     pub max_rows: Option<u64>,
+    /// Of a PLY file the element that is the table; the others are left out. `None`: all of them, or `vertex` where one
+    /// table is wanted.
+    pub element: Option<String>,
     /// The columns to keep, in this order; all of them when `None`. Only these need to be numbers.
     pub columns: Option<Vec<ColumnName>>,
     /// The types of the columns that are kept.
@@ -96,6 +99,8 @@ pub struct TableStyle {
     pub column_digits: Vec<Digits>,
     /// What NaN becomes (`nan`).
     pub nan: String,
+    /// Axes and scale of the points of a scene; tables that come from tables are written as they are.
+    pub placement: Placement,
 }
 
 impl Default for TableOptions {
@@ -106,6 +111,7 @@ impl Default for TableOptions {
             header: Header::Auto,
             skip_lines: 0,
             max_rows: None,
+            element: None,
             columns: None,
             types: Types::Auto,
             missing: Missing::Error,
@@ -122,6 +128,7 @@ impl Default for TableStyle {
             digits: Digits::Shortest,
             column_digits: Vec::new(),
             nan: "nan".into(),
+            placement: Placement::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::scenes::{self, Numbers};
 use super::support::*;
 use polyhaul::model::Scene;
-use polyhaul::options::{Codec, ObjOptions, RunOptions};
+use polyhaul::options::{Codec, Compression, ObjOptions, RunOptions};
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use polyhaul_bytes::{DecompressLimits, MEMBER_BYTES, Source};
 use polyhaul_testkit::packed::unpack;
@@ -25,7 +25,10 @@ fn scene() -> Scene {
 }
 
 fn options(codec: Option<Codec>, run: RunOptions) -> WriteOptions {
-    WriteOptions { compression: codec, ..with_run(&ObjOptions::default(), run) }
+    WriteOptions {
+        compression: codec.map_or_else(Compression::default, Compression::from),
+        ..with_run(&ObjOptions::default(), run)
+    }
 }
 
 #[test]
@@ -69,15 +72,18 @@ fn levels_change_the_size_alone() {
     let text = bytes(&scene, &plain());
     for (codec, levels) in [(Codec::Gzip, [1, 9]), (Codec::Zstd, [1, 10])] {
         let written = levels.map(|level| {
-            let options =
-                WriteOptions { compression_level: Some(level), ..options(Some(codec), run(2, None, LIMITS[0])) };
+            let options = WriteOptions {
+                compression: Compression::By(codec, Some(level)),
+                ..options(None, run(2, None, LIMITS[0]))
+            };
             try_bytes(&scene, &options).unwrap()
         });
         assert!(written[0].len() > written[1].len(), "{codec:?}");
         written.into_iter().for_each(|bytes| assert!(plain_of(bytes) == text, "{codec:?}"));
     }
     for (codec, level) in [(Codec::Gzip, 99), (Codec::Zstd, 99), (Codec::Gzip, -99)] {
-        let options = WriteOptions { compression_level: Some(level), ..options(Some(codec), RunOptions::default()) };
+        let options =
+            WriteOptions { compression: Compression::By(codec, Some(level)), ..options(None, RunOptions::default()) };
         let error = try_bytes(&scene, &options).err().unwrap_or_else(|| panic!("{codec:?} {level}: no error"));
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     }

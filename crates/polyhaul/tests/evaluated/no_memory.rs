@@ -74,5 +74,5 @@ fn with_triangles() {
 
 #[test]
 fn compressed() {
-    check("compressed", false, WriteOptions { compression: Some(Codec::Gzip), ..on_threads(2) });
+    check("compressed", false, WriteOptions { compression: Codec::Gzip.into(), ..on_threads(2) });
 }

@@ -52,8 +52,18 @@ fn lines_and_names() {
 }
 
 #[test]
-fn too_many_properties() {
-    let many: String = (0..10_001).map(|n| format!("property uchar p{n}\n")).collect();
+fn properties_and_headers() {
+    let many: String = (0..30).map(|n| format!("property uchar p{n}\n")).collect();
+    let file = header("binary_little_endian", &format!("element a 0\n{many}"));
+    check("properties", file.as_bytes(), 31, |limits, limit| limits.properties = limit);
+    check("header_bytes", file.as_bytes(), file.len() as u64 - 1, |limits, limit| limits.header_bytes = limit);
+    let error = read(memory(file.as_bytes()), |limits| limits.properties = 30).unwrap_err();
+    assert_eq!(error.place().line, Some(33));
+    assert_eq!(
+        error.diagnostic().hint.as_deref(),
+        Some("raise Limits::properties (--limit properties=N) to read them")
+    );
+    let many: String = (0..10_000).map(|n| format!("property uchar p{n}\n")).collect();
     let file = header("binary_little_endian", &format!("element a 1\n{many}"));
     let error = read(memory(file.as_bytes()), |_| ()).unwrap_err();
     assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(10_003)));

@@ -82,7 +82,7 @@ fn compressed_files_hold_the_same() {
     for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
         let packed = |threads| {
             let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
-            let options = polyhaul::WriteOptions { run, compression: Some(codec), ..encoded(ENCODINGS[1]) };
+            let options = polyhaul::WriteOptions { run, compression: codec.into(), ..encoded(ENCODINGS[1]) };
             write(&scene, &options).unwrap().0
         };
         let one = packed(1);

@@ -58,7 +58,7 @@ fn what_is_written_is_what_is_read() {
             }
         }
         for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
-            let packed = bytes(&scene, &WriteOptions { compression: Some(codec), ..options(ascii, 2, None) });
+            let packed = bytes(&scene, &WriteOptions { compression: codec.into(), ..options(ascii, 2, None) });
             let found = load(packed).unwrap();
             assert!(found.scene == expected.scene && found.report.codec == Some(codec));
         }

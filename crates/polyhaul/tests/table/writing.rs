@@ -107,7 +107,11 @@ fn the_same_bytes_for_any_threads() {
         for (threads, chunk_bytes) in [(1, None), (2, None), (3, Some(1)), (7, Some(1000)), (64, Some(1 << 16))] {
             let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
             for (compression, expected) in [None, Some(Codec::Gzip)].into_iter().zip(&mut expected) {
-                let options = WriteOptions { run: run.clone(), compression, ..styled(style.clone()) };
+                let options = WriteOptions {
+                    run: run.clone(),
+                    compression: compression.map_or_else(Default::default, Into::into),
+                    ..styled(style.clone())
+                };
                 let bytes = try_written(&table, &["made".into()], Format::Csv, &options).unwrap();
                 assert_eq!(expected.get_or_insert(bytes.clone()), &bytes);
                 if digits == Digits::Shortest {

@@ -11,12 +11,6 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most elements and properties in all. A column of a few hundred bytes belongs to each.
-pub(super) const MOST_PROPERTIES: usize = 10_000;
-
-/// The longest header, in bytes.
-pub(super) const HEADER_BYTES: usize = 8 << 20;
-
 /// How the rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
@@ -266,8 +260,10 @@ impl<'a> Parser<'a> {
         let (message, hint) = if size as u64 > limit {
             let message = format!("this line of the header is longer than the limit of {limit} bytes (name_bytes)");
             (message, "raise Limits::name_bytes to read it")
-        } else if self.at + size > HEADER_BYTES {
-            (format!("the header is longer than {HEADER_BYTES} bytes"), "shorten its comments")
+        } else if (self.at + size) as u64 > limits.header_bytes {
+            let message =
+                format!("the header is longer than the limit of {} bytes (header_bytes)", limits.header_bytes);
+            (message, "raise Limits::header_bytes (--limit header_bytes=N) to read it")
         } else {
             return Ok(());
         };
@@ -410,11 +406,13 @@ impl<'a> Parser<'a> {
 
     fn count_property(&mut self, line: &Line<'_>) -> Result<()> {
         self.properties += 1;
-        if self.properties <= MOST_PROPERTIES {
+        let limit = self.options.limits.properties;
+        if self.properties as u64 <= limit {
             return Ok(());
         }
-        let message = format!("there are more than {MOST_PROPERTIES} elements and properties");
-        Err(line.diagnostic(0..line.bytes.len(), message, None).into_error(ErrorKind::Limit))
+        let message = format!("there are more than {limit} elements and properties (properties)");
+        let error = line.diagnostic(0..line.bytes.len(), message, None).into_error(ErrorKind::Limit);
+        Err(error.with_hint("raise Limits::properties (--limit properties=N) to read them"))
     }
 
     /// An element that has rows must have properties: otherwise any number of rows takes no bytes.

@@ -21,7 +21,7 @@ mod reader;
 mod statement;
 mod writer;
 
-pub(crate) use reader::read;
+pub(crate) use reader::{fits, is_text, read};
 pub(crate) use writer::write;
 
 /// Bytes before the first triangle.

@@ -43,14 +43,17 @@ pub(crate) fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ReadO
     Ok(found)
 }
 
-/// Whether a file with this head is text.
-fn is_text(head: &[u8], size: Option<u64>) -> bool {
+/// Whether a file has the size of the triangles that its header counts.
+pub(crate) fn fits(head: &[u8], size: Option<u64>) -> bool {
     let count = head.get(80..HEADER_BYTES).and_then(|count| count.first_chunk());
-    if let (Some(count), Some(size)) = (count, size) {
-        let facets = u64::from(u32::from_le_bytes(*count));
-        if size == HEADER_BYTES as u64 + facets * FACET_BYTES as u64 {
-            return false;
-        }
+    let facets = count.map(|count| u64::from(u32::from_le_bytes(*count)));
+    size.is_some() && size == facets.map(|facets| HEADER_BYTES as u64 + facets * FACET_BYTES as u64)
+}
+
+/// Whether a file with this head is text; `size` is the file's, where that is known.
+pub(crate) fn is_text(head: &[u8], size: Option<u64>) -> bool {
+    if fits(head, size) {
+        return false;
     }
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     let begins = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));

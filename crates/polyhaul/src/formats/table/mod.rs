@@ -32,5 +32,5 @@ mod writer;
 
 pub(crate) use columns::Layout;
 pub(crate) use reader::read;
-pub(crate) use scene::{rows_of_scene, scene_of_table};
+pub(crate) use scene::{name_points, rows_of_scene, scene_of_table};
 pub(crate) use writer::{Rows, write};

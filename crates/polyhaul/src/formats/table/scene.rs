@@ -55,19 +55,25 @@ fn guess(values: &[Values]) -> impl Iterator<Item = &'static str> {
     first.chain(intensity.iter().map(|_| "intensity")).chain(groups.into_iter().flatten().copied())
 }
 
+/// Gives columns of which none has a name those that their places tell.
+pub(crate) fn name_points(columns: &mut [Column]) {
+    if !columns.iter().all(|column| column.name.is_empty()) {
+        return;
+    }
+    let values: Vec<_> = columns.iter_mut().map(|column| std::mem::take(&mut column.values)).collect();
+    let names: Vec<_> = guess(&values).collect();
+    for (number, (column, values)) in columns.iter_mut().zip(values).enumerate() {
+        column.name = names.get(number).copied().unwrap_or_default().into();
+        column.values = values;
+    }
+}
+
 /// A table as the points of a scene; columns that are no part of points stay columns.
 pub(crate) fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Result<Scene> {
     let mut all = Vec::new();
     all.try_reserve_exact(table.columns.len())?;
     all.append(&mut table.columns);
-    if all.iter().all(|column| column.name.is_empty()) {
-        let values: Vec<_> = all.iter_mut().map(|column| std::mem::take(&mut column.values)).collect();
-        let names: Vec<_> = guess(&values).collect();
-        for (number, (column, values)) in all.iter_mut().zip(values).enumerate() {
-            column.name = names.get(number).copied().unwrap_or_default().into();
-            column.values = values;
-        }
-    }
+    name_points(&mut all);
     let mut points = Points { columns: all, row_count: table.row_count, run };
     let Some(positions) = points.take(POSITION, |value| value as f32)? else {
         let message = "this table has no columns x, y and z, so it is not one of points";

@@ -1,0 +1,194 @@
+//! What can be asked for of tables of numbers.
+
+use super::SceneArgs;
+use crate::values::Places;
+use clap::{Args, ValueEnum};
+use polyhaul::options::{ColumnName, Delimiter, Digits, Header, Missing, TableOptions, TableStyle};
+use std::str::FromStr;
+
+/// How tables of numbers are read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reading tables (csv, tsv, txt, xyz, pts, npy)")]
+pub struct TableArgs {
+    /// What parts the values of a row: one character, or comma, semicolon, tab or blanks [default: what the first rows
+    /// tell]
+    #[arg(long, value_name = "SEP", allow_hyphen_values = true)]
+    pub delimiter: Option<Separator>,
+    /// Whether the first row has the names of the columns
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    pub header: HeaderWhen,
+    /// What begins a comment, on a line of its own or behind values; nothing where it is empty
+    #[arg(long, value_name = "TEXT", default_value = "#", allow_hyphen_values = true)]
+    pub comment: String,
+    /// Lines to skip at the beginning
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip_lines: u64,
+    /// The most rows to read
+    #[arg(long, value_name = "N")]
+    pub max_rows: Option<u64>,
+    /// The columns to keep, in this order: names, or places from 0 on. Of PLY files too
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = column, allow_hyphen_values = true)]
+    pub columns: Vec<ColumnName>,
+    /// The element of a PLY file that is the table [default: vertex]
+    #[arg(long, value_name = "NAME")]
+    pub element: Option<String>,
+    /// What an empty field becomes: error, nan or a number
+    #[arg(long, value_name = "WHAT", default_value = "error", allow_hyphen_values = true)]
+    pub missing: MissingValue,
+}
+
+/// How tables of numbers are written.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Writing tables (csv, tsv, txt, xyz, pts)")]
+pub struct TableStyleArgs {
+    /// What stands between two values: one character, or comma, semicolon, tab or blank [default: a comma in csv, a tab
+    /// in tsv, a blank in the others]
+    #[arg(long, value_name = "SEP", allow_hyphen_values = true)]
+    pub out_delimiter: Option<Separator>,
+    /// Whether the names of the columns come first; auto: in csv and tsv, where there are names
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    pub out_header: HeaderWhen,
+    /// What begins a line of a comment; comments are left out where it is empty
+    #[arg(long, value_name = "TEXT", default_value = "# ", allow_hyphen_values = true)]
+    pub out_comment: String,
+    /// Digits for each column, in place of --digits: 0 to 12, or shortest
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
+    pub column_digits: Vec<Places>,
+    /// What NaN becomes
+    #[arg(long, value_name = "TEXT", default_value = "nan", allow_hyphen_values = true)]
+    pub nan: String,
+}
+
+/// Whether there is a row of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HeaderWhen {
+    /// Found out.
+    Auto,
+    /// There is.
+    Yes,
+    /// There is none.
+    No,
+}
+
+/// What parts values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Separator(Delimiter);
+
+impl FromStr for Separator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let byte = match text {
+            "comma" => b',',
+            "semicolon" => b';',
+            "tab" | "\\t" => b'\t',
+            "blank" | "blanks" | "space" | " " => return Ok(Separator(Delimiter::Blanks)),
+            _ => match text.as_bytes() {
+                [byte] if byte.is_ascii() => *byte,
+                _ => return Err("expected one character, or comma, semicolon, tab or blanks".into()),
+            },
+        };
+        Ok(Separator(Delimiter::Byte(byte)))
+    }
+}
+
+/// What an empty field becomes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MissingValue(Missing);
+
+impl FromStr for MissingValue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "error" => Ok(MissingValue(Missing::Error)),
+            "nan" => Ok(MissingValue(Missing::Nan)),
+            _ => match text.parse() {
+                Ok(value) => Ok(MissingValue(Missing::Value(value))),
+                Err(_) => Err("expected error, nan or a number".into()),
+            },
+        }
+    }
+}
+
+/// A column by its place or its name.
+fn column(text: &str) -> Result<ColumnName, String> {
+    match text.trim() {
+        "" => Err("expected the name of a column, or its place from 0 on".into()),
+        text => Ok(text.parse().map_or_else(|_| ColumnName::Name(text.into()), ColumnName::Index)),
+    }
+}
+
+impl TableArgs {
+    /// The library's options.
+    pub fn options(&self) -> TableOptions {
+        TableOptions {
+            delimiter: self.delimiter.map(|separator| separator.0),
+            comment: Some(self.comment.clone()).filter(|text| !text.is_empty()),
+            header: match self.header {
+                HeaderWhen::Auto => Header::Auto,
+                HeaderWhen::Yes => Header::Present,
+                HeaderWhen::No => Header::Absent,
+            },
+            skip_lines: self.skip_lines,
+            max_rows: self.max_rows,
+            element: self.element.clone(),
+            columns: Some(self.columns.clone()).filter(|columns| !columns.is_empty()),
+            missing: self.missing.0,
+            ..TableOptions::default()
+        }
+    }
+}
+
+impl TableStyleArgs {
+    /// Puts what is asked for into the library's options, which have what holds for all formats.
+    pub fn apply(&self, scene: &SceneArgs, style: &mut TableStyle) -> polyhaul::Result<()> {
+        style.placement = scene.placement()?;
+        style.placement.export_triangulated_mesh = false;
+        style.delimiter = self.out_delimiter.map(|separator| match separator.0 {
+            Delimiter::Byte(byte) => byte,
+            Delimiter::Blanks => b' ',
+        });
+        style.header = match self.out_header {
+            HeaderWhen::Auto => None,
+            HeaderWhen::Yes => Some(true),
+            HeaderWhen::No => Some(false),
+        };
+        style.comment = self.out_comment.clone();
+        style.column_digits = self.column_digits.iter().map(|places| places.0).collect::<Vec<Digits>>();
+        style.nan = self.nan.clone();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_have_names() {
+        let bytes =
+            [(",", b','), ("comma", b','), (";", b';'), ("tab", b'\t'), ("\\t", b'\t'), ("\t", b'\t'), ("|", b'|')];
+        for (text, byte) in bytes {
+            assert_eq!(text.parse(), Ok(Separator(Delimiter::Byte(byte))), "{text}");
+        }
+        assert_eq!([" ", "blanks"].map(str::parse), [const { Ok(Separator(Delimiter::Blanks)) }; 2]);
+        assert!(["", ",,", "\u{e9}", "pipe"].iter().all(|text| text.parse::<Separator>().is_err()));
+    }
+
+    #[test]
+    fn columns_are_places_or_names() {
+        assert_eq!(column("7"), Ok(ColumnName::Index(7)));
+        assert_eq!(column(" x "), Ok(ColumnName::Name("x".into())));
+        assert_eq!(column("-1"), Ok(ColumnName::Name("-1".into())));
+        assert!(column(" ").is_err());
+    }
+
+    #[test]
+    fn missing_values_are_numbers_or_words() {
+        for (text, missing) in [("error", Missing::Error), ("nan", Missing::Nan), ("-9999", Missing::Value(-9999.0))] {
+            assert_eq!(text.parse(), Ok(MissingValue(missing)));
+        }
+        assert!("none".parse::<MissingValue>().is_err());
+    }
+}

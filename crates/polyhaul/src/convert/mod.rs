@@ -1,0 +1,134 @@
+//! From file to file: over tables where that keeps everything, over a scene where it takes one.
+//!
+//! A PLY file and a table of numbers are tables, with any columns of any type. What is converted between those goes
+//! from table to table ([`fit`]), so that nothing is rounded, renamed or left out but what the target has no place for.
+//! It goes over a scene where the source or the target has none, or where options ask for what only a mesh has: see
+//! [`shape`]. Reading and writing are `load`, `save` and `tables`.
+
+mod fit;
+
+use crate::error::Result;
+use crate::formats::Format;
+use crate::load::{Content as Loaded, Read, Shape, load_as};
+use crate::model::{Scene, Table};
+use crate::open::Opened;
+use crate::options::{Placement, PlyOptions, ReadOptions, WriteOptions};
+use crate::report::Report;
+use crate::save::{self, format_of};
+use crate::{Input, Output, tables};
+use std::borrow::Cow;
+
+/// What converting read.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Content<'a> {
+    /// A scene.
+    Scene(&'a Scene),
+    /// Tables: what the target gets, in its order.
+    Tables(&'a [Table]),
+}
+
+/// What converting did.
+#[derive(Clone, Debug, Default)]
+pub struct Converted {
+    /// What reading did.
+    pub reading: Report,
+    /// What writing did.
+    pub writing: Report,
+}
+
+impl Converted {
+    /// Both in one.
+    pub fn report(self) -> Report {
+        let mut report = self.reading;
+        report.extend(self.writing);
+        report
+    }
+}
+
+/// Reads an input and writes it. Before anything is written `before` sees what was read; its error ends the job.
+pub(crate) fn convert(
+    input: Input,
+    output: Output,
+    read: &ReadOptions,
+    write: &WriteOptions,
+    before: impl FnOnce(Content<'_>, &Report) -> Result<()>,
+) -> Result<Converted> {
+    let to = format_of(&output, write)?;
+    // Nothing is read for an output that cannot be written.
+    save::check_compression(&output, write)?;
+    let (found, mut reading) = load_as(&Opened::new(input)?, read, |from| shape(from, to, write))?;
+    let Read { content, format: from, .. } = found;
+    let writing = match content {
+        Loaded::Scene(scene) => {
+            before(Content::Scene(&scene), &reading)?;
+            save::save(Cow::Owned(scene), output, write)?
+        }
+        Loaded::Tables(found) => {
+            let name = save::name_of(&output).into_owned();
+            let found = fit::fit(found, (from, to), &read.table, &name, &mut reading.warnings)?;
+            before(Content::Tables(&found.tables), &reading)?;
+            tables::save_checked(&found.tables, [&found.comments, &found.infos], to, output, write)?
+        }
+    };
+    Ok(Converted { reading, writing })
+}
+
+/// What a source of this format is read as for that target.
+fn shape(from: Format, to: Format, write: &WriteOptions) -> Shape {
+    let takes_mesh = match to {
+        Format::Ply => asks_for_mesh(&write.ply),
+        _ => write.table.placement != Placement::default(),
+    };
+    match from.has_tables() && to.has_tables() && !takes_mesh {
+        true => Shape::Tables,
+        false => Shape::Scene,
+    }
+}
+
+/// Whether anything is asked for but how numbers are stored: axes, scale, triangles, parts to leave out.
+fn asks_for_mesh(options: &PlyOptions) -> bool {
+    let PlyOptions { encoding, digits, .. } = *options;
+    *options != PlyOptions { encoding, digits, ..PlyOptions::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Axes, Digits, PlyEncoding};
+
+    #[test]
+    fn only_what_has_tables_goes_over_tables() {
+        let write = WriteOptions::default();
+        for from in Format::ALL {
+            for to in Format::ALL {
+                let [is_mesh, to_mesh] = [from, to].map(|format| matches!(format, Format::Obj | Format::Stl));
+                assert_eq!(shape(from, to, &write) == Shape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_of_meshes_take_a_scene() {
+        let changes: [fn(&mut PlyOptions); 6] = [
+            |ply| ply.placement.axes = Some(Axes::BLENDER),
+            |ply| ply.placement.global_scale = 2.0,
+            |ply| ply.placement.export_triangulated_mesh = true,
+            |ply| ply.export_normals = false,
+            |ply| ply.export_uv = false,
+            |ply| ply.float_colors = true,
+        ];
+        for change in changes {
+            let mut write = WriteOptions::default();
+            change(&mut write.ply);
+            assert_eq!(shape(Format::Ply, Format::Ply, &write), Shape::Scene);
+            assert_eq!(shape(Format::Ply, Format::Csv, &write), Shape::Tables);
+            write.table.placement = write.ply.placement;
+            let moves = write.table.placement != Placement::default();
+            assert_eq!(shape(Format::Ply, Format::Csv, &write) == Shape::Scene, moves);
+        }
+        let mut write = WriteOptions::default().with_digits(Digits::Fixed(2));
+        write.ply.encoding = PlyEncoding::Ascii;
+        assert_eq!(shape(Format::Ply, Format::Ply, &write), Shape::Tables);
+    }
+}

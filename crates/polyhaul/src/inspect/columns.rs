@@ -1,0 +1,151 @@
+//! The columns of a table: their types, how many values they have, and from where to where these go.
+//!
+//! Nothing is copied but names.
+
+use super::{Contents, Inventory};
+use crate::error::{Result, try_push, try_string};
+use crate::model::{Bounds, Column, Scalar, Table, Values};
+use crate::options::RunOptions;
+use crate::pipeline::parallel::try_for_each_item;
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnSummary {
+    /// The name; empty where the file gave none.
+    pub name: String,
+    /// The type of its numbers.
+    pub scalar: Scalar,
+    /// How many numbers it has, NaN apart.
+    pub count: u64,
+    /// The smallest and the largest of them; `None` where there are none.
+    pub range: Option<[Number; 2]>,
+}
+
+/// A number of any type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Of an integer type.
+    Integer(i128),
+    /// Of a type of floats.
+    Float(f64),
+}
+
+impl Number {
+    /// The number as a float.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Number::Integer(value) => value as f64,
+            Number::Float(value) => value,
+        }
+    }
+}
+
+/// What there is to tell about a table of numbers: points where it has x, y and z.
+pub(super) fn inventory(tables: &[Table], run: &RunOptions) -> Result<Inventory> {
+    let mut inventory = Inventory::default();
+    for table in tables {
+        let mut summaries = Vec::new();
+        summaries.try_reserve_exact(table.columns.len())?;
+        summaries.resize(table.columns.len(), None);
+        let items = table.columns.iter().zip(summaries.iter_mut());
+        try_for_each_item(
+            run.worker_threads(),
+            &run.cancel,
+            items,
+            || (),
+            |(), (column, summary)| {
+                *summary = Some(summarize(column)?);
+                Ok(())
+            },
+        )?;
+        for summary in summaries.into_iter().flatten() {
+            try_push(&mut inventory.columns, summary, "columns")?;
+        }
+        inventory.rows += table.row_count as u64;
+    }
+    (inventory.contents, inventory.bounds) = points(&inventory);
+    Ok(inventory)
+}
+
+/// How many positions, normals and colours these columns are, and the box around the positions.
+fn points(inventory: &Inventory) -> (Contents, Option<Bounds>) {
+    let find = |name: &str| inventory.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
+    let all = |names: [&str; 3]| {
+        let found = names.map(find);
+        found.iter().all(Option::is_some).then(|| found.map(|column| column.and_then(|column| column.range)))
+    };
+    let Some(ranges) = all(["x", "y", "z"]) else { return (Contents::default(), None) };
+    let count =
+        |names: [[&str; 3]; 2]| if names.into_iter().any(|names| all(names).is_some()) { inventory.rows } else { 0 };
+    let contents = Contents {
+        positions: inventory.rows,
+        normals: count([["nx", "ny", "nz"]; 2]),
+        colors: count([["red", "green", "blue"], ["r", "g", "b"]]),
+        ..Contents::default()
+    };
+    let ends = |end: usize| ranges.map(|range| range.map_or(f32::NAN, |range| range[end].as_f64() as f32));
+    let bounds = Bounds { min: ends(0), max: ends(1) };
+    let is_whole = bounds.min.iter().chain(&bounds.max).all(|value| value.is_finite());
+    (contents, is_whole.then_some(bounds))
+}
+
+fn summarize(column: &Column) -> Result<ColumnSummary> {
+    let (count, range) = match &column.values {
+        Values::I8(values) => integers(values),
+        Values::U8(values) => integers(values),
+        Values::I16(values) => integers(values),
+        Values::U16(values) => integers(values),
+        Values::I32(values) => integers(values),
+        Values::U32(values) => integers(values),
+        Values::I64(values) => integers(values),
+        Values::U64(values) => integers(values),
+        Values::F32(values) => floats(values),
+        Values::F64(values) => floats(values),
+    };
+    Ok(ColumnSummary { name: try_string(&column.name)?, scalar: column.values.scalar(), count, range })
+}
+
+fn integers<T: Copy + Ord + Into<i128>>(values: &[T]) -> (u64, Option<[Number; 2]>) {
+    let ends = values.iter().min().zip(values.iter().max());
+    let number = |&value: &T| Number::Integer(value.into());
+    (values.len() as u64, ends.map(|(least, most)| [number(least), number(most)]))
+}
+
+fn floats<T: Copy + Into<f64>>(values: &[T]) -> (u64, Option<[Number; 2]>) {
+    let (mut count, mut least, mut most) = (0, f64::INFINITY, f64::NEG_INFINITY);
+    for value in values.iter().map(|&value| value.into()).filter(|value: &f64| !value.is_nan()) {
+        (count, least, most) = (count + 1, least.min(value), most.max(value));
+    }
+    (count, (count > 0).then_some([Number::Float(least), Number::Float(most)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Input, ReadOptions};
+
+    fn inventory_of(text: &str) -> Inventory {
+        let mut options = ReadOptions::default();
+        options.table.missing = crate::options::Missing::Nan;
+        super::super::info(Input::Memory(text.into(), "a.csv".into()), &options).unwrap().0
+    }
+
+    #[test]
+    fn columns_have_types_counts_and_ends() {
+        let found = inventory_of("id,weight\n7,0.5\n-3,\n9223372036854775807,-inf\n");
+        let [id, weight] = &found.columns[..] else { panic!("{found:?}") };
+        assert_eq!((id.scalar, id.count, found.rows), (Scalar::I64, 3, 3));
+        assert_eq!(id.range, Some([Number::Integer(-3), Number::Integer(i64::MAX.into())]));
+        assert_eq!((weight.scalar, weight.count), (Scalar::F64, 2));
+        assert_eq!(weight.range, Some([Number::Float(f64::NEG_INFINITY), Number::Float(0.5)]));
+        assert_eq!((found.contents, found.bounds), (Contents::default(), None));
+    }
+
+    #[test]
+    fn points_are_told_by_names() {
+        let found = inventory_of("X,Y,Z,r,g,b\n0,-1,2,0,0,255\n4,5,6.5,1,2,3\n");
+        assert_eq!((found.contents.positions, found.contents.colors, found.contents.normals), (2, 2, 0));
+        assert_eq!(found.bounds, Some(Bounds { min: [0.0, -1.0, 2.0], max: [4.0, 5.0, 6.5] }));
+        assert_eq!(inventory_of("x,y,z\n").bounds, None);
+    }
+}
