@@ -6,8 +6,9 @@
     (3, 3)
 
 :func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` look into them.
-:func:`savetxt` and :func:`format_rows` make text of arrays and records.
-:class:`Scene`, :class:`Object`, :class:`Mesh` and :class:`Material` are what they hold. Errors derive from
+:func:`read_table` and :func:`write_table` move tables of numbers. :func:`savetxt` and :func:`format_rows` make text of
+arrays and records, :func:`loadtxt` arrays of text.
+:class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material` and :class:`Table` are what they hold. Errors derive from
 :class:`Error` and say where they are.
 """
 
@@ -29,22 +30,27 @@ from polyhaul._errors import (
     UnsupportedError,
     UsageError,
 )
-from polyhaul._inspect import Info, Validation, info, validate
+from polyhaul._inspect import Declared, DeclaredElement, DeclaredProperty, Info, Validation, info, validate
 from polyhaul._io import convert, read, write
 from polyhaul._material import Material, Spectral, TextureMap, Xyz
 from polyhaul._mesh import Curve, Mesh
-from polyhaul._options import Limits, ObjOptions
+from polyhaul._options import Limits, ObjOptions, TextOptions, WriteOptions
 from polyhaul._polyhaul import __version__
 from polyhaul._report import PolyhaulWarning, Report, Warnings
 from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
 from polyhaul._rows import format_rows, savetxt
 from polyhaul._scene import Object, Scene
+from polyhaul._table import Lists, Table
+from polyhaul._tables import Tables, loadtxt, read_table, read_tables, write_table, write_tables
 
 __all__ = [
     "NONE",
     "CancelledError",
     "ClosedPipeError",
     "Curve",
+    "Declared",
+    "DeclaredElement",
+    "DeclaredProperty",
     "Error",
     "HostError",
     "Info",
@@ -53,6 +59,7 @@ __all__ = [
     "IsAFolderError",
     "LimitError",
     "Limits",
+    "Lists",
     "MalformedError",
     "Material",
     "Mesh",
@@ -66,20 +73,29 @@ __all__ = [
     "Report",
     "Scene",
     "Spectral",
+    "Table",
+    "Tables",
+    "TextOptions",
     "TextureMap",
     "UnsupportedError",
     "UsageError",
     "Validation",
     "Warnings",
+    "WriteOptions",
     "Xyz",
     "__version__",
     "convert",
     "format_rows",
     "info",
+    "loadtxt",
     "read",
+    "read_table",
+    "read_tables",
     "savetxt",
     "validate",
     "write",
+    "write_table",
+    "write_tables",
 ]
 
 # What users see is named after the package that they import it from.

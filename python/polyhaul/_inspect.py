@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from polyhaul import _options, _polyhaul
 from polyhaul._errors import Error
 from polyhaul._io import opened_reading
@@ -13,6 +15,44 @@ from polyhaul._options import FormatName, Limits
 from polyhaul._progress import Progress
 from polyhaul._report import Report, Warnings, report_from_plain
 from polyhaul._sources import Resolver, Source
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredProperty:
+    """A number of a row, or a list of numbers."""
+
+    #: The name.
+    name: str
+    #: The type of the number, or of those of the list.
+    dtype: np.dtype[Any]
+    #: Whether it is a list.
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredElement:
+    """A kind of rows."""
+
+    #: The name, such as ``"vertex"``.
+    name: str
+    #: How many rows there are.
+    count: int
+    #: The properties of a row, in the file's order.
+    properties: tuple[DeclaredProperty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a file says of itself before its rows: the header of a PLY file."""
+
+    #: ``"PLY ascii"``, ``"PLY binary little endian"`` or ``"PLY binary big endian"``.
+    format: str
+    #: The elements, in the file's order.
+    elements: tuple[DeclaredElement, ...]
+    #: The comments, in the file's order.
+    comments: tuple[str, ...]
+    #: The remarks about the object (``obj_info``), in the file's order.
+    infos: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +103,8 @@ class Info:
     material_libraries: tuple[str, ...]
     #: The files that texture maps name, sorted, each once.
     texture_files: tuple[str, ...]
+    #: What the header of a PLY file says; ``None`` for other formats.
+    declared: Declared | None
     #: What reading did, with its warnings.
     report: Report
 
@@ -107,9 +149,26 @@ def info(
     )
     with opened_reading(source, options, resolver, progress, "reading") as reading:
         found, done = _polyhaul.info(*reading)
-    bounds = found.pop("bounds")
+    bounds, declared = found.pop("bounds"), found.pop("declared")
     lists: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
-    return Info(**lists, bounds=bounds and (tuple(bounds[0]), tuple(bounds[1])), report=report_from_plain(done))
+    return Info(
+        **lists,
+        bounds=bounds and (tuple(bounds[0]), tuple(bounds[1])),
+        declared=declared and _declared(*declared),
+        report=report_from_plain(done),
+    )
+
+
+def _declared(format: str, elements: list[Any], comments: list[str], infos: list[str]) -> Declared:
+    return Declared(
+        format,
+        tuple(
+            DeclaredElement(name, count, tuple(DeclaredProperty(it, np.dtype(kind), many) for it, kind, many in properties))
+            for name, count, properties in elements
+        ),
+        tuple(comments),
+        tuple(infos),
+    )
 
 
 def validate(

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 from polyhaul import _options, _polyhaul
 from polyhaul._mesh import Mesh
-from polyhaul._options import CompressionName, FormatName, Limits, ObjOptions
+from polyhaul._options import CompressionName, FormatName, Limits, WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import PolyhaulWarning, Report, report_from_plain
 from polyhaul._scene import Scene, scene_from_plain
@@ -50,6 +50,7 @@ def read(
     strict: bool = False,
     limits: Limits | None = None,
     load_materials: bool = True,
+    weld: bool = False,
     allow_outside: bool = False,
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
@@ -63,7 +64,7 @@ def read(
             meanwhile), or a file object in binary mode, which is read from where it stands in calls of 64 KiB and
             more, on this thread. Compressed data (gzip, zstd, lz4) is recognised.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` takes it from the name. What a mesh has no
-            array for (other columns and elements of a PLY file) is not there in Python yet.
+            array for is in its ``vertex_columns`` and ``face_columns``, and in ``scene.tables``.
         threads: worker threads; ``None`` for all cores that the process may use. No result depends on it.
         memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB). The arrays
             come on top.
@@ -72,6 +73,7 @@ def read(
         strict: raise for what is repaired or missing, too.
         limits: what the data may ask for.
         load_materials: whether to read the material libraries that the file names.
+        weld: make positions with the same coordinates one (STL).
         allow_outside: whether files that it names may lie outside of its folder.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene names, as it names it; what
             it returns (bytes, a path, a file object in binary mode) is read in place of a file beside the scene.
@@ -84,7 +86,7 @@ def read(
         The scene, with what reading did and all warnings as ``scene.report``.
 
     Raises:
-        polyhaul.MalformedError: the data is not OBJ; the exception says where.
+        polyhaul.MalformedError: the data is not what its format asks for; the exception says where.
         polyhaul.LimitError: it asks for more than ``limits`` allow.
         polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an argument makes no sense.
@@ -100,11 +102,12 @@ def read(
         on_error=on_error,
         strict=strict,
         load_materials=load_materials,
+        weld=weld,
     )
     with opened_reading(source, options, resolver, progress, "reading") as reading:
         scene, done = _polyhaul.read(*reading)
     report = report_from_plain(done)
-    _warn(report, on_error, reading)
+    warn_of(report, on_error, reading)
     return scene_from_plain(scene, report)
 
 
@@ -119,7 +122,7 @@ def write(
     compression: CompressionName | None = None,
     level: int | None = None,
     progress: Progress | bool | None = None,
-    **obj: Unpack[ObjOptions],
+    **written: Unpack[WriteOptions],
 ) -> Report:
     """Writes a scene, or a single mesh. A file is replaced as a whole or not at all.
 
@@ -142,7 +145,8 @@ def write(
             ``.zst``, ``.lz4``).
         level: the level on the codec's own scale (gzip 1 to 12, zstd 1 to 22); a fast one where none is given.
         progress: as for :func:`read`.
-        **obj: how OBJ is written: see :class:`polyhaul.ObjOptions`. The names are those of Blender's exporter.
+        **written: how the format is written: see :class:`polyhaul.ObjOptions` and, for PLY and STL,
+            :class:`polyhaul.WriteOptions`.
 
     Returns:
         What writing did.
@@ -155,7 +159,7 @@ def write(
     What a callback or a file object raises comes out as it is.
     """
     if isinstance(scene, Mesh):
-        scene = _scene_of(scene, obj)
+        scene = _scene_of(scene, written)
     if not isinstance(scene, Scene):
         raise TypeError(f"scene is of type {type(scene).__name__}; expected polyhaul.Scene or polyhaul.Mesh")
     options = _options.write_options(
@@ -165,7 +169,7 @@ def write(
         compression=compression,
         level=level,
         durable=durable,
-        obj=obj,
+        written=written,
     )
     with opened_target(target, compression) as plain, reporter(progress, "writing") as report_progress:
         return report_from_plain(_polyhaul.write(scene._to_plain(), plain, options, report_progress))
@@ -182,13 +186,14 @@ def convert(
     on_error: OnError = "raise",
     strict: bool = False,
     limits: Limits | None = None,
+    weld: bool = False,
     allow_outside: bool = False,
     resolver: Resolver | None = None,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
     progress: Progress | bool | None = None,
-    **obj: Unpack[ObjOptions],
+    **written: Unpack[WriteOptions],
 ) -> Report:
     """Reads a scene and writes it, without making Python objects of it.
 
@@ -202,6 +207,7 @@ def convert(
         threads=threads,
         memory_limit=memory_limit,
         limits=limits,
+        weld=weld,
         allow_outside=allow_outside,
         on_error=on_error,
         strict=strict,
@@ -213,7 +219,7 @@ def convert(
         compression=compression,
         level=level,
         durable=durable,
-        obj=obj,
+        written=written,
     )
     with (
         opened_reading(source, options, resolver, progress, "converting") as reading,
@@ -221,18 +227,19 @@ def convert(
     ):
         done = _polyhaul.convert(*reading, plain, writing)
     report = report_from_plain(done)
-    _warn(report, on_error, reading)
+    warn_of(report, on_error, reading)
     return report
 
 
-def _scene_of(mesh: Mesh, obj: ObjOptions) -> Scene:
+def _scene_of(mesh: Mesh, written: WriteOptions) -> Scene:
     """A scene of one mesh, with the axes that the file is to have."""
-    scene = Scene(obj.get("forward_axis", "NEGATIVE_Z"), obj.get("up_axis", "Y"))
+    scene = Scene(written.get("forward_axis", "NEGATIVE_Z"), written.get("up_axis", "Y"))
     scene.add(mesh, name="Mesh")
     return scene
 
 
-def _warn(report: Report, on_error: OnError, reading: Reading) -> None:
+def warn_of(report: Report, on_error: OnError, reading: Reading) -> None:
+    """Tells that something was repaired or left out, once for all of it."""
     if on_error == "warn" and report.warnings.total:
         first = f"; the first: {report.warnings[0]}" if report.warnings else ""
         warnings.warn(f"{reading.source['name']}: {report.warnings}{first}", PolyhaulWarning, stacklevel=3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from polyhaul._curve import Curve, curve_from_plain, curve_of, curves_to_plain
 from polyhaul._given import Streams, VertexGroups
 from polyhaul._material import Material
 from polyhaul._polyhaul import NativeMesh
+from polyhaul._table import ColumnLike, Columns, Plain, columns_from_plain, plain_columns
 
 #: How a corner finds its value of an attribute. ``"point"`` is another name for ``"vertex"``.
 Domain: TypeAlias = Literal["corner", "vertex", "point", "face", "indexed"]
@@ -59,6 +60,9 @@ class Mesh:
         points: (p,) integers: positions that are elements by themselves.
         position_weights: (n,) numbers, taken as float32: the weight of each position in rational curves.
         curves: free-form curves. A curve is written after the positions that it uses.
+        vertex_columns: a dict of what else is known of positions: (n,) numbers of any type, or lists of them. PLY files
+            have them.
+        face_columns: the same for faces, (f,).
 
     Raises:
         ValueError: an array has a shape, an index or a size that does not fit. The message names the argument,
@@ -101,6 +105,8 @@ class Mesh:
         points: npt.ArrayLike | None = None,
         position_weights: npt.ArrayLike | None = None,
         curves: Sequence[Curve] = (),
+        vertex_columns: Mapping[str, ColumnLike] | None = None,
+        face_columns: Mapping[str, ColumnLike] | None = None,
     ) -> None:
         given = {
             "positions": positions,
@@ -122,6 +128,8 @@ class Mesh:
             "points": points,
             "position_weights": position_weights,
             "curves": curves,
+            "vertex_columns": vertex_columns,
+            "face_columns": face_columns,
         }
         self._of_file, self._materials, self._own = False, (), None
         self._native, self._plain = NativeMesh.fitting(given), None
@@ -284,6 +292,27 @@ class Mesh:
         return dict(self._data["vertex_groups"])
 
     @property
+    def vertex_columns(self) -> Columns:
+        """What else a file says of positions, by name: (n,) numbers of any type, or :class:`polyhaul.Lists`.
+
+        ``mesh.vertex_columns["intensity"] = values`` sets one, and a dict sets all of them.
+        """
+        return self._columns("vertex_columns", "vertex", self.position_count)
+
+    @vertex_columns.setter
+    def vertex_columns(self, value: Mapping[str, ColumnLike]) -> None:
+        self._set(vertex_columns=plain_columns(value, "vertex", self.position_count))
+
+    @property
+    def face_columns(self) -> Columns:
+        """What else a file says of faces, by name: as ``vertex_columns``, (f,)."""
+        return self._columns("face_columns", "face", self.face_count)
+
+    @face_columns.setter
+    def face_columns(self, value: Mapping[str, ColumnLike]) -> None:
+        self._set(face_columns=plain_columns(value, "face", self.face_count))
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """The text of each distinct group statement of a file; several names stand in one, with spaces between."""
         return tuple(self._data["groups"])
@@ -345,6 +374,7 @@ class Mesh:
     def _extras(self) -> list[tuple[str, int]]:
         lines, points, curves = self._counts[4:]
         counts = [("lines", lines), ("points", points), ("curves", curves)]
+        counts += [("vertex columns", len(self._data["vertex_columns"])), ("face columns", len(self._data["face_columns"]))]
         return [*counts, ("vertex groups", len(self._data["vertex_groups"])), ("colors", _size(self._data["colors"]))]
 
     def _without_statements(self) -> Mesh:
@@ -384,6 +414,8 @@ class Mesh:
             weights = _arrays.values("position_weights", given["position_weights"], len(rows), "position")
             self._set(position_weights=_or_none(weights))
         self._set(curves=curves_to_plain(given["curves"], len(rows)))
+        self.vertex_columns = given["vertex_columns"] or {}
+        self.face_columns = given["face_columns"] or {}
 
     @property
     def _data(self) -> dict[str, Any]:
@@ -418,6 +450,12 @@ class Mesh:
     def _counts(self) -> Counts:
         """How many elements of each kind, in the order of the library."""
         return self._to_native().counts
+
+    def _columns(self, field: str, what: str, count: int) -> Columns:
+        def change(columns: list[Plain]) -> None:
+            self._set(**{field: columns})
+
+        return Columns(self._data[field], what, count, change)
 
     def _domain(self, name: str, key: str) -> Any:
         return None if self._data[name] is None else self._data[key]
@@ -525,6 +563,8 @@ def _plain_of(native: NativeMesh) -> dict[str, Any]:
         data[name] = tuple(_or_none(view(stream, np.uint32)) for stream in data[name])
     data["vertex_groups"] = [(name, view(weights, np.float32)) for name, weights in data["vertex_groups"]]
     data["curves"] = [curve_from_plain(curve) for curve in data["curves"]]
+    for name in ("vertex_columns", "face_columns"):
+        data[name] = columns_from_plain(data[name])
     return data
 
 
@@ -554,6 +594,8 @@ _NOTHING: dict[str, Any] = dict.fromkeys(_TYPES) | {
     "curves": (),
     "groups": (),
     "vertex_groups": (),
+    "vertex_columns": (),
+    "face_columns": (),
 }
 
 

@@ -6,9 +6,12 @@ import difflib
 import math
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 #: Blender's names for the directions of axes, and short ones.
 AxisName: TypeAlias = Literal[
@@ -23,6 +26,9 @@ CompressionName: TypeAlias = Literal["gzip", "zstd", "lz4", "none"]
 
 #: Digits after the point (0 to 12), or ``"shortest"``: the fewest that read back as the same number.
 Digits: TypeAlias = int | Literal["shortest"]
+
+#: The types of columns: one for all, one for each, or by name.
+Types: TypeAlias = npt.DTypeLike | Sequence[npt.DTypeLike] | Mapping[str, npt.DTypeLike]
 
 
 class ObjOptions(TypedDict, total=False):
@@ -71,6 +77,46 @@ class ObjOptions(TypedDict, total=False):
     normals and colours)."""
 
 
+class WriteOptions(ObjOptions, total=False):
+    """How scenes are written: keywords of :func:`polyhaul.write` and :func:`polyhaul.convert`.
+
+    Of :class:`polyhaul.ObjOptions` PLY and STL take the axes, the scale, uvs, normals, colours, triangles and one number
+    of digits; coordinates stay as they are unless an axis is given, and digits are the shortest.
+    """
+
+    ascii: bool
+    """Write PLY and STL as text (False)."""
+    big_endian: bool
+    """Write the highest byte of numbers first, PLY (False)."""
+    float_colors: bool
+    """Write colours as floats and not as bytes, PLY (False)."""
+
+
+class TextOptions(TypedDict, total=False):
+    """How the text of tables is read: keywords of :func:`polyhaul.read_table` and :func:`polyhaul.read_tables`.
+
+    They say nothing about PLY and npy.
+    """
+
+    delimiter: str | None
+    """What parts the fields of a row, one character; ``" "`` is any run of white space. ``None`` finds it out."""
+    header: bool | None
+    """Whether the first row has the names; ``None`` finds it out."""
+    columns: Sequence[str | int] | str | int | None
+    """The columns to keep, in this order, by name or by place from 0; ``None`` for all."""
+    types: Types | None
+    """One numpy type for all columns, a sequence with one for each (``None`` where it is to be found out), or a dict by
+    name together with ``columns``. Without it columns are int64 where all values are integers, float64 otherwise."""
+    missing: float | None
+    """What an empty field becomes; ``None`` makes it an error."""
+    comment: str | None
+    """What begins a comment (``"#"``); ``None`` where nothing does."""
+    skip_lines: int
+    """Lines to leave out at the beginning, comments and empty ones included (0)."""
+    max_rows: int | None
+    """The most rows to read; the rest of the file is not looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the data of a file may ask for; more is a :class:`polyhaul.LimitError` that names the limit."""
@@ -81,6 +127,12 @@ class Limits:
     name_bytes: int = 64 << 10
     #: The most elements of each kind (2**32 - 2).
     elements: int = 2**32 - 2
+    #: The most columns of a table (100,000).
+    columns: int = 100_000
+    #: The most elements and properties, in all, that the header of a PLY file declares (10,000).
+    properties: int = 10_000
+    #: The longest header of a PLY file, in bytes (8 MiB).
+    header_bytes: int = 8 << 20
     #: The most files that one scene may refer to (10,000).
     files: int = 10_000
     #: The largest file that a scene refers to, in bytes, plain where it is compressed (64 MiB).
@@ -101,6 +153,8 @@ def read_options(
     on_error: str = "raise",
     strict: bool = False,
     load_materials: bool = True,
+    weld: bool = False,
+    table: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options of reading as native code takes them."""
     if on_error not in ("raise", "warn"):
@@ -114,6 +168,8 @@ def read_options(
         "limits": astuple(limits or Limits()),
         "load_materials": bool(load_materials),
         "allow_outside": bool(allow_outside),
+        "weld": bool(weld),
+        "table": table,
     }
 
 
@@ -125,18 +181,109 @@ def write_options(
     compression: str | None,
     level: int | None,
     durable: bool,
-    obj: ObjOptions,
+    written: WriteOptions,
+    table: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options of writing as native code takes them."""
     if compression is not None and compression not in get_args(CompressionName):
         raise ValueError(f"compression is {compression!r}; expected one of {_listed(get_args(CompressionName))}")
     return {
         "run": run_options(format, threads, memory_limit),
-        "compression": None if compression == "none" else compression,
+        "compression": compression,
         "level": None if level is None else _whole("level", level),
         "durable": bool(durable),
-        "obj": obj_options(obj),
+        "obj": obj_options(written),
+        "bytes": _byte_options(written),
+        "table": table,
     }
+
+
+def table_options(given: TextOptions) -> dict[str, Any]:
+    """How the text of a table is read, as native code takes it."""
+    _check_names(cast(dict[str, Any], given), TextOptions)
+    kept, types = wanted_columns("columns", given.get("columns")), given.get("types")
+    header, missing, max_rows = given.get("header"), given.get("missing"), given.get("max_rows")
+    if isinstance(types, Mapping):
+        names = [] if kept is None else kept
+        if unknown := [name for name in types if name not in names]:
+            raise ValueError(f"types has {unknown[0]!r}; expected names that are in columns")
+        types = [types.get(str(name)) for name in names]
+    is_each = isinstance(types, list | tuple)
+    return {
+        "delimiter": _delimiter(given.get("delimiter")),
+        "header": None if header is None else bool(header),
+        "columns": kept,
+        "every": None if is_each or types is None else type_name(cast(npt.DTypeLike, types)),
+        "each": [None if it is None else type_name(it) for it in cast(Any, types)] if is_each else None,
+        "missing": None if missing is None else float(missing),
+        "comment": given.get("comment", "#"),
+        "skip_lines": count("skip_lines", given.get("skip_lines", 0)),
+        "max_rows": None if max_rows is None else count("max_rows", max_rows),
+    }
+
+
+def style_options(
+    *, delimiter: str | None, header: bool | None, digits: Any, nan: str, comment: str, names: Sequence[str]
+) -> dict[str, Any]:
+    """How the text of a table is written, as native code takes it."""
+    shared, each = (None, digits) if isinstance(digits, list | tuple) else (digits, [])
+    if isinstance(digits, Mapping):
+        if unknown := [name for name in digits if name not in names]:
+            raise ValueError(f"digits has {unknown[0]!r}, and there is no such column")
+        shared, each = None, [digits.get(name, "shortest") for name in names]
+    return {
+        "delimiter": _delimiter(delimiter),
+        "header": None if header is None else bool(header),
+        "comment": str(comment),
+        "digits": None if shared is None else _digit(shared),
+        "column_digits": [_digit(it) for it in each],
+        "nan": str(nan),
+    }
+
+
+def wanted_columns(name: str, columns: Any) -> list[str | int] | None:
+    """Columns by name or by place; a single one stands for a list."""
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not isinstance(columns, Sequence | np.ndarray):
+        columns = [columns]
+    return [it if isinstance(it, str) else count(name, it) for it in columns]
+
+
+def count(name: str, value: Any) -> int:
+    """A whole number that is not negative."""
+    number = _whole(name, value)
+    if number < 0:
+        raise ValueError(f"{name} is {number}; expected 0 or more")
+    return number
+
+
+def type_name(given: npt.DTypeLike) -> str:
+    """What native code calls a type of numbers."""
+    dtype = np.dtype(given)
+    name = f"{dtype.kind}{dtype.itemsize}"
+    if name not in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
+        raise TypeError(f"the type {dtype} is not supported; expected integers of 8 to 64 bits, float32 or float64")
+    return name
+
+
+def _delimiter(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not isinstance(text, str) or len(text) != 1 or not text.isascii():
+        raise ValueError(f"delimiter is {text!r}; expected one ASCII character, or None")
+    return ord(text)
+
+
+def _byte_options(written: WriteOptions) -> dict[str, Any]:
+    """How PLY and STL are written, where it is not as OBJ."""
+    digits = written.get("digits", "shortest")
+    plain: dict[str, Any] = {name: bool(written.get(name)) for name in ("ascii", "big_endian", "float_colors")}
+    if plain["ascii"] and plain["big_endian"]:
+        raise ValueError("ascii and big_endian contradict each other: text has no order of bytes")
+    plain["turns"] = "forward_axis" in written or "up_axis" in written
+    plain["digits"] = None if isinstance(digits, Mapping) else _digit(digits)
+    return plain
 
 
 def run_options(format: str | None, threads: int | None, memory_limit: int | str | None) -> dict[str, Any]:
@@ -175,15 +322,10 @@ _FLAGS: dict[str, bool] = {
 _DIGITS: dict[str, Digits] = {"positions": 6, "uvs": 6, "normals": 4, "colors": 4}
 
 
-def obj_options(options: ObjOptions) -> dict[str, Any]:
+def obj_options(options: WriteOptions) -> dict[str, Any]:
     """How OBJ is written, with the defaults filled in."""
     given = cast(dict[str, Any], options)
-    known = ObjOptions.__annotations__
-    for name in given:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise TypeError(f"there is no option {name!r}{hint}")
+    _check_names(given, WriteOptions)
     plain: dict[str, Any] = {name: bool(given.get(name, default)) for name, default in _FLAGS.items()}
     plain["forward_axis"] = axis("forward_axis", given.get("forward_axis", "NEGATIVE_Z"))
     plain["up_axis"] = axis("up_axis", given.get("up_axis", "Y"))
@@ -207,6 +349,16 @@ def check_axes(forward: str, up: str) -> None:
     """Forward and up are not on one line."""
     if forward[-1] == up[-1]:
         raise ValueError(f"forward_axis {forward!r} and up_axis {up!r} lie on the same line")
+
+
+def _check_names(given: Mapping[str, Any], options: Any) -> None:
+    """All of them are options."""
+    known = options.__annotations__
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"there is no option {name!r}{hint}")
 
 
 def _whole(name: str, value: Any) -> int:

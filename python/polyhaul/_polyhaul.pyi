@@ -6,7 +6,22 @@ from typing import Any, Self, final
 
 from polyhaul._errors import Error
 
-__all__ = ["Array", "NativeMesh", "__version__", "convert", "format_rows", "info", "read", "validate", "write", "write_rows"]
+__all__ = [
+    "Array",
+    "NativeMesh",
+    "__version__",
+    "convert",
+    "format_rows",
+    "gather",
+    "info",
+    "read",
+    "read_array",
+    "read_tables",
+    "validate",
+    "write",
+    "write_rows",
+    "write_tables",
+]
 
 __version__: str
 
@@ -57,3 +72,17 @@ def write_rows(
 def format_rows(
     rows: dict[str, Any], out: Any, run: dict[str, Any], progress: Callable[[int, int | None], Any] | None
 ) -> tuple[Array | None, int]: ...
+def read_tables(
+    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+) -> tuple[list[tuple[str, int, list[tuple[str, str, Array, Array | None]]]], list[str], list[str], dict[str, Any]]: ...
+def read_array(
+    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+) -> tuple[str, Array, tuple[int, int], dict[str, Any]]: ...
+def write_tables(
+    tables: list[tuple[str, int, list[tuple[str, Any, Any]]]],
+    notes: tuple[list[str], list[str]],
+    target: dict[str, Any],
+    options: dict[str, Any],
+    progress: Callable[[int, int | None], Any] | None,
+) -> dict[str, Any]: ...
+def gather(columns: list[tuple[Any, Any]], rows: Any, threads: int | None) -> None: ...

@@ -100,7 +100,7 @@ def savetxt(
     head = _commented(header, comments, newline) + empty_rows * newline
     ends = (head.encode(encoding), _commented(footer, comments, newline).encode(encoding))
     run: dict[str, Any] = {"format": None, "threads": threads, "memory_limit": memory_limit}
-    options = _options.write_options(**run, compression=compression, level=level, durable=durable, obj={})
+    options = _options.write_options(**run, compression=compression, level=level, durable=durable, written={})
     with _opened(fname, encoding, compression) as target, reporter(progress, "writing") as report_progress:
         return report_from_plain(_polyhaul.write_rows(rows, ends, target, options, report_progress))
 

@@ -14,6 +14,7 @@ from polyhaul._material import Material, material_from_plain, material_to_plain
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
 from polyhaul._options import AxisName
 from polyhaul._report import Report
+from polyhaul._table import Table, table_from_plain
 
 T = TypeVar("T")
 
@@ -154,8 +155,11 @@ class Scene:
         "_meshes",
         "_named",
         "_objects",
+        "comments",
         "forward_axis",
+        "infos",
         "report",
+        "tables",
         "up_axis",
     )
 
@@ -165,12 +169,19 @@ class Scene:
     up_axis: str
     #: What reading did, with its warnings; ``None`` for a scene that was not read.
     report: Report | None
+    #: What is no part of a mesh: elements of a PLY file that are neither vertices, faces nor edges.
+    tables: list[Table]
+    #: Comments of a PLY file, or of a file of points.
+    comments: list[str]
+    #: Remarks about the object (``obj_info`` in PLY).
+    infos: list[str]
 
     def __init__(self, forward_axis: AxisName = "Y", up_axis: AxisName = "Z") -> None:
         self.forward_axis = _options.axis("forward_axis", forward_axis)
         self.up_axis = _options.axis("up_axis", up_axis)
         _options.check_axes(self.forward_axis, self.up_axis)
         self.report = None
+        self.tables, self.comments, self.infos = [], [], []
         self._meshes: list[Mesh] = []
         self._objects: list[Object] = []
         self._materials: list[Material] = []
@@ -290,6 +301,9 @@ class Scene:
             "material_libraries": self._libraries,
             "forward_axis": self.forward_axis,
             "up_axis": self.up_axis,
+            "tables": [table._to_plain() for table in self.tables],
+            "comments": list(self.comments),
+            "infos": list(self.infos),
         }
 
     def _numbered(self) -> tuple[list[Material], dict[int, int]]:
@@ -312,6 +326,8 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
     scene = Scene(plain["forward_axis"], plain["up_axis"])
     scene.report = report
     scene._libraries = plain["material_libraries"]
+    scene.tables = [table_from_plain(table) for table in plain["tables"]]
+    scene.comments, scene.infos = plain["comments"], plain["infos"]
     scene._take(material_from_plain(it) for it in plain["materials"])
     for mesh in plain["meshes"]:
         scene._add_mesh(mesh_from_native(mesh, scene._materials))

@@ -3,7 +3,7 @@
 //!
 //! Shapes and element types are settled in `python/polyhaul/_arrays.py`, or taken as they are by
 //! `fitting`; here only what would be unsafe is checked. Nothing here writes to memory that the other
-//! side can see.
+//! side can see; Python may write to what was handed over as its own ([`Array::owned`]).
 
 use bytemuck::{NoUninit, Pod};
 use polyhaul::model;
@@ -11,34 +11,47 @@ use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Memory of the library as a read-only buffer of bytes. It lives as long as a view of it.
+/// Memory of the library as a buffer of bytes. It lives as long as a view of it.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
-pub(crate) struct Array(Box<dyn AsBytes + Send + Sync>);
-
-/// Memory that can be seen as bytes, and stays where it is while it is only looked at.
-trait AsBytes {
-    fn bytes(&self) -> &[u8];
+pub(crate) struct Array {
+    start: NonNull<u8>,
+    length: usize,
+    /// Whether the library, or another array, may look at the same memory.
+    is_shared: bool,
+    /// What frees the memory.
+    _owner: Box<dyn Any + Send + Sync>,
 }
 
-impl<T: NoUninit> AsBytes for model::Array<T> {
-    fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(self)
-    }
-}
+// SAFETY: `start` points to memory of the owner, which may be looked at from any thread. Who writes to a view that may
+// be written to is asked to see to it that nobody else uses it, as for any array of numpy.
+unsafe impl Send for Array {}
+// SAFETY: as above.
+unsafe impl Sync for Array {}
 
 impl Array {
-    /// Hands values over to Python.
+    /// Hands values over to Python, which may only read them.
     pub(crate) fn new<T: NoUninit + Send + Sync>(values: impl Into<model::Array<T>>) -> Array {
-        Array(Box::new(values.into()))
+        let values = values.into();
+        let bytes: &[u8] = bytemuck::cast_slice(&values);
+        let (start, length) = (NonNull::from(bytes).cast(), bytes.len());
+        Array { start, length, is_shared: true, _owner: Box::new(values) }
+    }
+
+    /// Hands values over to Python, for good: it may change them.
+    pub(crate) fn owned<T: NoUninit + Send + Sync>(mut values: Vec<T>) -> Array {
+        let length = size_of_val(&*values);
+        let start = NonNull::from(&mut *values).cast();
+        Array { start, length, is_shared: false, _owner: Box::new(values) }
     }
 
     /// Hands text over to Python.
     pub(crate) fn text(text: Vec<u8>) -> Array {
-        Array(Box::new(text))
+        Array::new(text)
     }
 
     /// The same values as those of an array that is shared.
@@ -51,10 +64,10 @@ impl Array {
 impl Array {
     /// How many bytes it has.
     fn __len__(&self) -> usize {
-        self.0.bytes().len()
+        self.length
     }
 
-    /// Fills in a view, which may be read and not written.
+    /// Fills in a view.
     ///
     /// # Safety
     ///
@@ -63,19 +76,13 @@ impl Array {
         if view.is_null() {
             return Err(PyBufferError::new_err("there is no buffer to fill in"));
         }
-        let bytes = slf.get().0.bytes();
-        let start = bytes.as_ptr().cast_mut().cast::<c_void>();
-        // SAFETY: the view keeps a reference to the object, the object is frozen and owns the bytes, and the
-        // buffer is marked as read-only. A slice is never longer than isize::MAX.
-        let filled =
-            unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, bytes.len() as ffi::Py_ssize_t, 1, flags) };
+        let array = slf.get();
+        let (start, length) = (array.start.as_ptr().cast::<c_void>(), array.length as ffi::Py_ssize_t);
+        let read_only = c_int::from(array.is_shared);
+        // SAFETY: the view keeps a reference to the object, the object is frozen and its owner keeps the memory where
+        // it is; shared memory is marked as read-only. No memory is longer than isize::MAX.
+        let filled = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, length, read_only, flags) };
         if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
-    }
-}
-
-impl AsBytes for Vec<u8> {
-    fn bytes(&self) -> &[u8] {
-        self
     }
 }
 
@@ -85,16 +92,26 @@ pub(crate) trait Row: Pod + Send + Sync {
     fn consists_of(kind: ElementType) -> bool;
 }
 
-impl Row for f32 {
-    fn consists_of(kind: ElementType) -> bool {
-        kind == ElementType::Float { bytes: 4 }
-    }
+/// Numbers whose bytes are only those of their own kind.
+macro_rules! plain_rows {
+    ($($number:ty => $kind:ident,)*) => {
+        $(impl Row for $number {
+            fn consists_of(kind: ElementType) -> bool {
+                kind == ElementType::$kind { bytes: size_of::<$number>() }
+            }
+        })*
+    };
 }
 
-impl Row for i32 {
-    fn consists_of(kind: ElementType) -> bool {
-        kind == ElementType::SignedInteger { bytes: 4 }
-    }
+plain_rows! {
+    f32 => Float,
+    f64 => Float,
+    i8 => SignedInteger,
+    i16 => SignedInteger,
+    i32 => SignedInteger,
+    i64 => SignedInteger,
+    u16 => UnsignedInteger,
+    u64 => UnsignedInteger,
 }
 
 /// Indices: -1 is [`model::NONE`], and other negative numbers are more than there can be of anything.
@@ -149,6 +166,33 @@ impl<T: Row> Held<T> {
     /// How many numbers there are in each direction.
     pub(crate) fn shape(&self) -> &[usize] {
         self.buffer.shape()
+    }
+}
+
+/// A buffer of Python that is written to.
+pub(crate) struct Room<T>(Held<T>);
+
+impl<T: Row> Room<T> {
+    /// The buffer of `object`, as [`Held::get`] takes it, where it may be written to.
+    pub(crate) fn get(object: &Bound<'_, PyAny>) -> Option<Room<T>> {
+        Held::get(object).filter(|held| !held.buffer.readonly()).map(Room)
+    }
+
+    /// How many values it has room for.
+    pub(crate) fn len(&self) -> usize {
+        self.0.count
+    }
+
+    /// `count` values of it, where it has them.
+    ///
+    /// # Safety
+    /// Nobody else looks at them, or changes them, while they are used.
+    #[allow(clippy::mut_from_ref, reason = "the memory is Python's; who shares it is the caller's business")]
+    pub(crate) unsafe fn part(&self, start: usize, count: usize) -> Option<&mut [T]> {
+        let end = start.checked_add(count).filter(|end| *end <= self.0.count)?;
+        // SAFETY: `get` saw to type, alignment and contiguity, the range is inside, and the memory stays while the
+        // buffer is held; the rest is the caller's promise. All bytes are values of `T`.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().add(start), end - start) })
     }
 }
 

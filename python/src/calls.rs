@@ -8,7 +8,7 @@ use crate::report;
 use crate::scene::{SceneIn, scene_to_python};
 use crate::streams::{Callback, HostReader, HostWriter};
 use polyhaul::options::Resolve;
-use polyhaul::{Input, Output, ReadOptions};
+use polyhaul::{Content, Input, Output, ReadOptions, Report};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -84,8 +84,10 @@ pub(crate) fn convert<'py>(
     let mut writing = writing.options()?;
     let done = reading(py, source, options, progress, move |job, input, options| {
         job.rule(&mut writing.run);
-        let polyhaul::Loaded { scene, mut report } = polyhaul::load(input, options)?;
-        report.extend(polyhaul::save(&scene, target.output(job)?, &writing)?);
+        let (output, is_file) = target.open(job);
+        // While it reads it can be left behind.
+        let before = |_: Content<'_>, _: &Report| if is_file { job.hold() } else { Ok(()) };
+        let report = polyhaul::convert_with(input, output, options, &writing, before)?.report();
         job.complete(report.bytes_out);
         Ok(report)
     })?;
@@ -123,7 +125,7 @@ pub(crate) fn validate<'py>(
 }
 
 /// Runs `work` as a job that reads `source`.
-fn reading<T: Send + 'static>(
+pub(crate) fn reading<T: Send + 'static>(
     py: Python<'_>,
     source: Source,
     read: Read,
@@ -164,20 +166,27 @@ impl Source {
 impl Target {
     /// What the library writes to. A file that it makes is put in order before the job may end.
     pub(crate) fn output(self, job: &Job) -> polyhaul::Result<Output> {
+        let (output, is_file) = self.open(job);
+        if is_file {
+            job.hold()?;
+        }
+        Ok(output)
+    }
+
+    /// What the library writes to, and whether that is a file that it makes. Writing to a pipe may hang, and leaves
+    /// nothing behind.
+    fn open(self, job: &Job) -> (Output, bool) {
         let Target { path, write, flush, name } = self;
         let callback = |function| Callback::new(&job.caller, function);
         match (path, write) {
             (_, Some(write)) => {
                 let writer = HostWriter::new(callback(write), flush.map(callback));
-                Ok(Output::Writer(Box::new(writer), name))
+                (Output::Writer(Box::new(writer), name), false)
             }
             (path, None) => {
                 let path = path.unwrap_or_default();
-                // Writing to a pipe may hang, and leaves nothing behind.
-                if path.metadata().map_or(true, |found| found.is_file()) {
-                    job.hold()?;
-                }
-                Ok(Output::Path(path))
+                let is_file = path.metadata().map_or(true, |found| found.is_file());
+                (Output::Path(path), is_file)
             }
         }
     }

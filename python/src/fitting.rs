@@ -31,6 +31,8 @@ pub(crate) struct Given<'py> {
     line_offsets: Argument<'py>,
     points: Argument<'py>,
     position_weights: Argument<'py>,
+    vertex_columns: Argument<'py>,
+    face_columns: Argument<'py>,
     curves: Bound<'py, PyAny>,
 }
 
@@ -39,7 +41,8 @@ type Argument<'py> = Option<Bound<'py, PyAny>>;
 /// The mesh of what was given, where all of it fits.
 pub(crate) fn fitting(given: &Given<'_>) -> Option<Mesh> {
     let is_empty = given.curves.cast::<PyTuple>().is_ok_and(|curves| curves.is_empty());
-    if !is_empty || given.vertex_groups.is_some() {
+    let others = [&given.vertex_groups, &given.vertex_columns, &given.face_columns];
+    if !is_empty || others.into_iter().any(Option::is_some) {
         return None;
     }
     let positions = rows(&given.positions)?;

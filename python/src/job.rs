@@ -67,6 +67,11 @@ impl Job {
         options.progress = Some(Progress(Arc::new(move |done, total| meter.set(done, total))));
     }
 
+    /// Whether a stop was asked for.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
     /// Says that all is done: `bytes` of them, where no total was known.
     pub(crate) fn complete(&self, bytes: u64) {
         let total = Meter::known(&self.meter.total).unwrap_or(bytes);
@@ -103,6 +108,17 @@ pub(crate) fn run<T: Send + 'static>(
     let worker = thread::Builder::new().name("polyhaul".into()).spawn(move || work(&job))?;
     waiting.serve(py);
     waiting.finish(py, worker)
+}
+
+/// Runs `work` on so many threads at once, of which this one is one.
+pub(crate) fn side_by_side(threads: usize, work: impl Fn() + Sync) {
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Without one more thread it takes longer.
+            let _ = thread::Builder::new().spawn_scoped(scope, &work);
+        }
+        work();
+    });
 }
 
 /// The caller's side of a job.

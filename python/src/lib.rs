@@ -10,6 +10,7 @@ mod arrays;
 mod calls;
 mod errors;
 mod fitting;
+mod gather;
 mod job;
 mod material;
 mod mesh;
@@ -18,6 +19,7 @@ mod report;
 mod rows;
 mod scene;
 mod streams;
+mod tables;
 
 use pyo3::prelude::*;
 
@@ -31,9 +33,13 @@ mod _polyhaul {
     #[pymodule_export]
     use super::calls::{convert, info, read, validate, write};
     #[pymodule_export]
+    use super::gather::gather;
+    #[pymodule_export]
     use super::mesh::NativeMesh;
     #[pymodule_export]
     use super::rows::{format_rows, write_rows};
+    #[pymodule_export]
+    use super::tables::{read_array, read_tables, write_tables};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

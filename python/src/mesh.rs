@@ -3,6 +3,7 @@
 
 use crate::arrays::{Array, Held, Row};
 use crate::fitting::{Given, fitting};
+use crate::tables::{self, ColumnIn, ColumnOut};
 use polyhaul::model::{self, Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -58,6 +59,8 @@ impl NativeMesh {
         mesh.face_smooth.share();
         mesh.sharp_edges.share();
         mesh.vertex_groups.iter_mut().for_each(|group| group.weights.share());
+        tables::share(&mut mesh.vertex_columns);
+        tables::share(&mut mesh.face_columns);
         NativeMesh(mesh)
     }
 
@@ -99,6 +102,8 @@ pub(crate) struct MeshOut {
     face_smooth: Array,
     sharp_edges: Array,
     vertex_groups: Vec<(String, Array)>,
+    vertex_columns: Vec<ColumnOut>,
+    face_columns: Vec<ColumnOut>,
 }
 
 /// Faces or lines on their way to Python: offsets, and per corner the index of each stream.
@@ -141,6 +146,8 @@ impl From<&Mesh> for MeshOut {
             face_smooth: Array::of(&mesh.face_smooth),
             sharp_edges: Array::of(&mesh.sharp_edges),
             vertex_groups: mesh.vertex_groups.iter().map(|it| (it.name.clone(), Array::of(&it.weights))).collect(),
+            vertex_columns: tables::columns_to_python(&mesh.vertex_columns),
+            face_columns: tables::columns_to_python(&mesh.face_columns),
         }
     }
 }
@@ -197,6 +204,8 @@ pub(crate) struct MeshIn {
     face_smooth: Option<Held<u8>>,
     sharp_edges: Option<Held<[u32; 2]>>,
     vertex_groups: Vec<(String, Held<f32>)>,
+    vertex_columns: Vec<ColumnIn>,
+    face_columns: Vec<ColumnIn>,
 }
 
 type Rows<T> = Option<Held<T>>;
@@ -241,7 +250,8 @@ impl MeshIn {
             face_smooth: array(self.face_smooth),
             sharp_edges: array(self.sharp_edges),
             vertex_groups: self.vertex_groups.into_iter().map(group).collect(),
-            ..Mesh::default()
+            vertex_columns: tables::columns_from_python(self.vertex_columns),
+            face_columns: tables::columns_from_python(self.face_columns),
         })
     }
 }

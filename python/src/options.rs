@@ -1,6 +1,11 @@
 //! Options as Python gives them: dicts whose values `python/polyhaul/_options.py` has checked.
 
-use polyhaul::options::{Axis, Codec, Compression, Digits, Limits, ObjOptions, OnError, RunOptions, Smoothing};
+use polyhaul::model::Scalar;
+use polyhaul::options::{
+    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, Limits, Missing, ObjOptions, OnError,
+    Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions, StlReadOptions, TableOptions, TableStyle,
+    Types,
+};
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -23,7 +28,10 @@ pub(crate) struct Read {
     strict: bool,
     allow_outside: bool,
     load_materials: bool,
-    limits: [u64; 7],
+    limits: [u64; 10],
+    weld: bool,
+    /// How the text of a table is read; `None` for the defaults.
+    table: Option<Table>,
     /// Asked by name for the files that the scene refers to, where there is one.
     pub(crate) resolver: Option<Py<PyAny>>,
 }
@@ -37,6 +45,58 @@ pub(crate) struct Write {
     level: Option<i32>,
     durable: bool,
     obj: Obj,
+    bytes: Bytes,
+    /// How the text of a table is written; `None` for the defaults.
+    table: Option<Style>,
+}
+
+/// How PLY and STL are written, where it is not as OBJ.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Bytes {
+    /// Whether somebody said which axes the file is to have: those of OBJ's options.
+    turns: bool,
+    ascii: bool,
+    big_endian: bool,
+    float_colors: bool,
+    digits: Option<u8>,
+}
+
+/// How the text of a table is read.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Table {
+    delimiter: Option<u8>,
+    comment: Option<String>,
+    header: Option<bool>,
+    skip_lines: u64,
+    max_rows: Option<u64>,
+    columns: Option<Vec<Place>>,
+    /// One type for all columns.
+    every: Option<String>,
+    /// A type for each column.
+    each: Option<Vec<Option<String>>>,
+    missing: Option<f64>,
+}
+
+/// A column of a file.
+#[derive(FromPyObject)]
+enum Place {
+    Index(usize),
+    Name(String),
+}
+
+/// How the text of a table is written.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Style {
+    delimiter: Option<u8>,
+    header: Option<bool>,
+    comment: String,
+    digits: Option<u8>,
+    /// Digits of each column, where they differ.
+    column_digits: Vec<Option<u8>>,
+    nan: String,
 }
 
 /// How OBJ is written.
@@ -81,8 +141,18 @@ impl Run {
 impl Read {
     /// As the library takes them, without the resolver: that needs a job.
     pub(crate) fn options(&self) -> PyResult<ReadOptions> {
-        let [line_bytes, name_bytes, elements, files, referenced_file_bytes, decompressed_bytes, decompressed_ratio] =
-            self.limits;
+        let [
+            line_bytes,
+            name_bytes,
+            elements,
+            columns,
+            properties,
+            header_bytes,
+            files,
+            referenced_file_bytes,
+            decompressed_bytes,
+            decompressed_ratio,
+        ] = self.limits;
         Ok(ReadOptions {
             format: self.run.format()?,
             run: self.run.options(),
@@ -92,16 +162,19 @@ impl Read {
                 line_bytes,
                 name_bytes,
                 elements,
+                columns,
+                properties,
+                header_bytes,
                 files,
                 referenced_file_bytes,
                 decompressed_bytes,
                 decompressed_ratio,
-                ..Limits::default()
             },
             allow_outside: self.allow_outside,
             load_materials: self.load_materials,
             resolver: None,
-            ..ReadOptions::default()
+            stl: StlReadOptions { weld: self.weld },
+            table: self.table.as_ref().map_or_else(|| Ok(TableOptions::default()), Table::options)?,
         })
     }
 }
@@ -112,21 +185,113 @@ impl Write {
         Ok(WriteOptions {
             format: self.run.format()?,
             run: self.run.options(),
-            compression: match self.compression.as_deref().map(codec).transpose()? {
-                Some(codec) => Compression::By(codec, self.level),
-                None => Compression::ByName(self.level),
-            },
+            compression: self.compression()?,
             durable: self.durable,
             obj: self.obj.options()?,
-            ..WriteOptions::default()
+            ply: self.ply()?,
+            stl: self.stl()?,
+            table: self.table(self.placement()?),
+        })
+    }
+
+    fn compression(&self) -> PyResult<Compression> {
+        Ok(match self.compression.as_deref() {
+            None => Compression::ByName(self.level),
+            Some("none") => Compression::None,
+            Some(name) => Compression::By(codec(name)?, self.level),
+        })
+    }
+
+    fn ply(&self) -> PyResult<PlyOptions> {
+        Ok(PlyOptions {
+            placement: self.placement()?,
+            encoding: match (self.bytes.ascii, self.bytes.big_endian) {
+                (true, _) => PlyEncoding::Ascii,
+                (false, true) => PlyEncoding::BigEndian,
+                (false, false) => PlyEncoding::LittleEndian,
+            },
+            digits: digits(self.bytes.digits),
+            export_uv: self.obj.export_uv,
+            export_normals: self.obj.export_normals,
+            export_colors: self.obj.export_colors,
+            float_colors: self.bytes.float_colors,
+        })
+    }
+
+    fn table(&self, placement: Placement) -> TableStyle {
+        let style = self.table.as_ref().map_or_else(TableStyle::default, Style::options);
+        TableStyle { placement, ..style }
+    }
+
+    fn stl(&self) -> PyResult<StlOptions> {
+        let Bytes { ascii, digits: places, .. } = self.bytes;
+        Ok(StlOptions { placement: self.placement()?, ascii, digits: digits(places) })
+    }
+
+    /// What is done to a scene whose coordinates stay unless axes are given.
+    fn placement(&self) -> PyResult<Placement> {
+        let axes = Axes { forward: axis(&self.obj.forward_axis)?, up: axis(&self.obj.up_axis)? };
+        Ok(Placement {
+            axes: self.bytes.turns.then_some(axes),
+            global_scale: self.obj.global_scale,
+            export_triangulated_mesh: self.obj.export_triangulated_mesh,
         })
     }
 }
 
+impl Table {
+    fn options(&self) -> PyResult<TableOptions> {
+        let place = |place: &Place| match place {
+            Place::Index(index) => ColumnName::Index(*index),
+            Place::Name(name) => ColumnName::Name(name.clone()),
+        };
+        let each = |types: &Vec<Option<String>>| {
+            types.iter().map(|name| name.as_deref().map(scalar).transpose()).collect::<PyResult<_>>().map(Types::Each)
+        };
+        let every = self.every.as_deref().map(|name| scalar(name).map(Types::All));
+        Ok(TableOptions {
+            delimiter: self.delimiter.map(|byte| if byte == b' ' { Delimiter::Blanks } else { Delimiter::Byte(byte) }),
+            comment: self.comment.clone(),
+            header: match self.header {
+                None => Header::Auto,
+                Some(true) => Header::Present,
+                Some(false) => Header::Absent,
+            },
+            skip_lines: self.skip_lines,
+            max_rows: self.max_rows,
+            element: None,
+            columns: self.columns.as_ref().map(|columns| columns.iter().map(place).collect()),
+            types: every.or_else(|| self.each.as_ref().map(each)).transpose()?.unwrap_or_default(),
+            missing: match self.missing {
+                None => Missing::Error,
+                Some(value) if value.is_nan() => Missing::Nan,
+                Some(value) => Missing::Value(value),
+            },
+        })
+    }
+}
+
+impl Style {
+    fn options(&self) -> TableStyle {
+        TableStyle {
+            delimiter: self.delimiter,
+            header: self.header,
+            comment: self.comment.clone(),
+            digits: digits(self.digits),
+            column_digits: self.column_digits.iter().copied().map(digits).collect(),
+            nan: self.nan.clone(),
+            ..TableStyle::default()
+        }
+    }
+}
+
+fn digits(places: Option<u8>) -> Digits {
+    places.map_or(Digits::Shortest, Digits::Fixed)
+}
+
 impl Obj {
     fn options(&self) -> PyResult<ObjOptions> {
-        let [position_digits, uv_digits, normal_digits, color_digits] =
-            self.digits.map(|digits| digits.map_or(Digits::Shortest, Digits::Fixed));
+        let [position_digits, uv_digits, normal_digits, color_digits] = self.digits.map(digits);
         Ok(ObjOptions {
             position_digits,
             uv_digits,
@@ -154,6 +319,31 @@ impl Obj {
             export_curves: self.export_curves,
         })
     }
+}
+
+/// The types of numbers, and what numpy calls them.
+const SCALARS: [(Scalar, &str); 10] = [
+    (Scalar::I8, "i1"),
+    (Scalar::U8, "u1"),
+    (Scalar::I16, "i2"),
+    (Scalar::U16, "u2"),
+    (Scalar::I32, "i4"),
+    (Scalar::U32, "u4"),
+    (Scalar::I64, "i8"),
+    (Scalar::U64, "u8"),
+    (Scalar::F32, "f4"),
+    (Scalar::F64, "f8"),
+];
+
+/// The type that numpy calls by this name.
+fn scalar(name: &str) -> PyResult<Scalar> {
+    let known = SCALARS.iter().find(|(_, known)| *known == name).map(|(scalar, _)| *scalar);
+    known.ok_or_else(|| PyValueError::new_err(format!("there is no type {name:?}")))
+}
+
+/// What numpy calls the type.
+pub(crate) fn scalar_name(scalar: Scalar) -> &'static str {
+    SCALARS.iter().find(|(known, _)| *known == scalar).map_or("", |(_, name)| name)
 }
 
 /// The codec of this name.

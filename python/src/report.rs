@@ -2,8 +2,9 @@
 
 use crate::errors;
 use crate::material::short;
+use crate::options::scalar_name;
 use polyhaul::Report;
-use polyhaul::inspect::Inventory;
+use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, Inventory};
 use polyhaul::warnings::Warnings;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -39,7 +40,30 @@ pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult
     fields.set_item("material_names", &inventory.material_names)?;
     fields.set_item("material_libraries", &inventory.material_libraries)?;
     fields.set_item("texture_files", &inventory.texture_files)?;
+    fields.set_item("declared", inventory.declared.as_ref().map(DeclaredOut::from))?;
     Ok(fields)
+}
+
+/// What a header says: the format, elements, comments, remarks.
+#[derive(IntoPyObject)]
+struct DeclaredOut<'a>(&'static str, Vec<ElementOut<'a>>, &'a [String], &'a [String]);
+
+/// Rows: their name, how many there are, and their properties.
+#[derive(IntoPyObject)]
+struct ElementOut<'a>(&'a str, u64, Vec<PropertyOut<'a>>);
+
+/// A property: its name, its type, and whether it is a list.
+#[derive(IntoPyObject)]
+struct PropertyOut<'a>(&'a str, &'static str, bool);
+
+impl<'a> From<&'a Declared> for DeclaredOut<'a> {
+    fn from(declared: &'a Declared) -> DeclaredOut<'a> {
+        let property = |it: &'a DeclaredProperty| PropertyOut(&it.name, scalar_name(it.scalar), it.count.is_some());
+        let element =
+            |it: &'a DeclaredElement| ElementOut(&it.name, it.count, it.properties.iter().map(property).collect());
+        let elements = declared.elements.iter().map(element).collect();
+        DeclaredOut(declared.format, elements, &declared.comments, &declared.infos)
+    }
 }
 
 /// The warnings that were kept.

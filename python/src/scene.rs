@@ -4,6 +4,7 @@ use crate::arrays::Held;
 use crate::material::{material_from_python, material_to_python};
 use crate::mesh::NativeMesh;
 use crate::options;
+use crate::tables::{self, TableIn};
 use polyhaul::model::{Axes, Counts, Mesh, Object, ObjectKind, Scene};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -52,6 +53,9 @@ pub(crate) struct SceneIn<'py> {
     material_libraries: Vec<String>,
     forward_axis: String,
     up_axis: String,
+    tables: Vec<TableIn>,
+    comments: Vec<String>,
+    infos: Vec<String>,
 }
 
 /// A scene as a dict; its arrays move.
@@ -64,6 +68,9 @@ pub(crate) fn scene_to_python(py: Python<'_>, scene: Scene) -> PyResult<Bound<'_
     fields.set_item("material_libraries", scene.material_libraries)?;
     fields.set_item("forward_axis", options::axis_name(scene.axes.forward))?;
     fields.set_item("up_axis", options::axis_name(scene.axes.up))?;
+    fields.set_item("tables", tables::tables_to_python(scene.tables)?)?;
+    fields.set_item("comments", scene.comments)?;
+    fields.set_item("infos", scene.infos)?;
     Ok(fields)
 }
 
@@ -79,7 +86,9 @@ impl SceneIn<'_> {
             materials: materials?,
             material_libraries: self.material_libraries,
             axes: Axes { forward: options::axis(&self.forward_axis)?, up: options::axis(&self.up_axis)? },
-            ..Scene::default()
+            tables: tables::tables_from_python(self.tables),
+            comments: self.comments,
+            infos: self.infos,
         })
     }
 }

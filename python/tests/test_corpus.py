@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import numpy as np
 import polyhaul
 import pytest
-from conftest import TESTDATA
+from conftest import REPOSITORY, TESTDATA
 
 FILES = sorted((TESTDATA / "good").rglob("*.obj")) + sorted((TESTDATA / "regression").rglob("*.obj"))
 BROKEN = sorted((TESTDATA / "bad").rglob("*.obj"))
+
+#: Of formats with tables: PLY, STL and text.
+OTHERS = [path for kind in ("ply", "stl", "table") for path in sorted((REPOSITORY / "testdata" / kind).rglob("*.*"))]
 
 #: Larger ones are left to the tests of the library.
 MOST_BYTES = 300_000
@@ -49,3 +53,58 @@ def test_bad_files_are_errors_of_ours() -> None:
         except polyhaul.Error as error:
             assert error.kind in ("malformed", "limit", "unsupported", "io"), path
             assert str(error)
+
+
+def other(part: str) -> list[Path]:
+    suffixes = {".ply", ".stl", ".csv", ".tsv", ".txt", ".xyz", ".pts", ".npy"}
+    found = [path for path in small(OTHERS) if part in path.parts and path.suffix in suffixes]
+    assert len(found) > 10
+    return found
+
+
+def test_other_good_files_come_out_as_convert_writes_them() -> None:
+    for path in other("good"):
+        try:
+            scene = polyhaul.read(path)
+        except polyhaul.Error as error:
+            with pytest.raises(type(error)):
+                polyhaul.convert(path, io.BytesIO(), to_format="ply")
+            continue
+        through, straight = io.BytesIO(), io.BytesIO()
+        polyhaul.write(scene, through, format="ply")
+        polyhaul.convert(path, straight, to_format="ply")
+        assert through.getvalue() == straight.getvalue(), path
+
+
+def test_tables_of_other_good_files_are_written_and_read_again() -> None:
+    for path in other("good"):
+        if path.suffix == ".stl":
+            continue
+        try:
+            # Properties of PLY have names.
+            read = polyhaul.read_tables(path, missing=0)
+            tables = [polyhaul.Table(it.to_dict(), name=it.name or "row") for it in read]
+        except polyhaul.UnsupportedError:
+            continue
+        out = io.BytesIO()
+        try:
+            polyhaul.write_tables(tables, out)
+        except polyhaul.UsageError as error:
+            assert "64" in str(error.__notes__) or "PLY" in str(error), path
+            continue
+        again = polyhaul.read_tables(out.getvalue(), format="ply")
+        assert [table.names for table in again] == [table.names for table in tables], path
+        for a, b in zip(tables, again, strict=True):
+            for left, right in zip(a.columns, b.columns, strict=True):
+                pairs = zip(left, right, strict=True) if isinstance(left, tuple) else [(left, right)]
+                assert all(np.array_equal(x, y, equal_nan=True) for x, y in pairs), path
+
+
+def test_other_bad_files_are_errors_of_ours() -> None:
+    for path in other("bad"):
+        for read in (polyhaul.read, polyhaul.read_tables):
+            try:
+                read(path)
+            except polyhaul.Error as error:
+                assert error.kind in ("malformed", "limit", "unsupported", "io", "usage"), path
+                assert str(error)

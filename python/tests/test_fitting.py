@@ -38,6 +38,8 @@ FITTING: dict[str, Any] = {
     "points": np.array([4], np.uint32),
     "position_weights": np.ones(5, np.float32),
     "curves": (),
+    "vertex_columns": None,
+    "face_columns": None,
 }
 
 ATTRIBUTES = tuple(name for name in FITTING if name != "vertex_groups" and name != "curves")

@@ -88,6 +88,29 @@ def test_while_a_file_object_blocks(tmp_path: Path) -> None:
     assert run(tmp_path, body) == "interrupted\n"
 
 
+def test_while_a_table_goes_on_for_ever(tmp_path: Path) -> None:
+    body = """\
+        class Rows(Endless):
+            def read(self, size=-1):
+                super().read(size)
+                return b"1 2 3 4\\n" * (size // 8)
+        polyhaul.read_table(Rows(), format="txt", types="u1")
+        """
+    assert run(tmp_path, body) == "interrupted\n"
+
+
+def test_while_rows_are_taken(tmp_path: Path) -> None:
+    body = """\
+        import numpy as np
+        table = polyhaul.Table({name: np.zeros(200_000, "f4") for name in "abcdefgh"})
+        rows = np.zeros(2_000_000, int)
+        ready()
+        while True:
+            table.take(rows)
+        """
+    assert run(tmp_path, body) == "interrupted\n"
+
+
 def test_while_native_code_blocks_in_a_pipe(tmp_path: Path) -> None:
     """Nobody ever writes to it: the reading thread is left behind, and the process ends all the same."""
     os.mkfifo(tmp_path / "pipe.obj")

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polyhaul
 import pytest
 from conftest import rows
@@ -91,3 +92,32 @@ def test_arrays_give_their_memory_back() -> None:
     for _ in range(10):
         polyhaul.read(data)
     assert resident_bytes() - before < 16 << 20
+
+
+@pytest.mark.skipif(not LINUX, reason="/proc is Linux's")
+def test_tables_give_their_memory_back(tmp_path: Path) -> None:
+    path = tmp_path / "x.ply"
+    polyhaul.write_table({name: np.arange(200_000, dtype="f4") for name in "abcdefgh"}, path)
+    text = b"1.5,2\n" * 50_000
+
+    def turn() -> None:
+        table = polyhaul.read_table(path)
+        column = table[table["a"] > 1000]["b"]
+        del table
+        assert column[0] == 1001
+        polyhaul.write_table({"b": column}, io.BytesIO(), format="ply")
+        assert polyhaul.read_table(text, format="csv").columns[0][-1] == 1.5
+        assert polyhaul.loadtxt(text, delimiter=",").shape == (50_000, 2)
+        with pytest.raises(polyhaul.MalformedError):
+            polyhaul.read_table(text + b"x,2\n", format="csv", header=False)
+
+    for _ in range(3):
+        turn()
+    gc.collect()
+    before = resident_bytes(), descriptors(), native_threads()
+    for _ in range(20):
+        turn()
+    gc.collect()
+    after = resident_bytes(), descriptors(), native_threads()
+    assert after[0] - before[0] < 16 << 20
+    assert after[1:] == before[1:]

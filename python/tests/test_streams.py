@@ -55,6 +55,29 @@ def test_one_byte_at_a_time() -> None:
     assert len(polyhaul.read(reader).objects) == 2
 
 
+def test_tables_are_read_from_readers_and_written_to_writers() -> None:
+    text = b"x,y\n" + b"1,2.5\n" * 2000
+    for answer in (lambda file, size: file.read(min(size, 7)), lambda file, size: file.read(size)):
+        reader = Reader(text, answer)
+        assert len(polyhaul.read_table(reader, format="csv")) == 2000
+        assert reader.threads == {threading.get_ident()}
+
+    def fail(file: io.BytesIO, size: int) -> bytes:
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        polyhaul.read_table(Reader(text, fail), format="csv")
+    with pytest.raises(RuntimeError, match="mine"):
+        polyhaul.loadtxt(Reader(text, fail))
+
+    class Full(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            raise OSError(28, "no room")
+
+    with pytest.raises(OSError, match="no room"):
+        polyhaul.write_table({"x": [1, 2]}, Full(), format="csv")
+
+
 def test_a_reader_is_asked_in_large_blocks() -> None:
     reader = Reader(BIG, lambda file, size: file.read(size))
     polyhaul.read(reader)

@@ -23,7 +23,7 @@ use std::process::Command;
 pub(super) use self::blender::{BLENDER_ONE, BLENDER_TWO};
 pub(super) use self::gzip::{INFLATE, ISAL, PARSE, PYTHON_GZIP};
 pub(super) use self::pbrt::CAT;
-pub(super) use self::ply::{OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO};
+pub(super) use self::ply::{LIMIT_COPY, OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO};
 pub(super) use self::python::{BLENDER, COMMAND, TRIMESH};
 pub(super) use self::tables::{NUMPY, POLARS};
 

@@ -37,10 +37,10 @@ pub(super) struct Pythons {
 pub(super) fn set_up(parts: &[Part], peers: &mut Vec<String>, notes: &mut Vec<String>) -> Pythons {
     let wanted = |some: &[Part]| parts.iter().any(|part| some.contains(part));
     let mut found = Pythons::default();
-    if wanted(&[Part::Python, Part::Blender, Part::Gzip, Part::Tables]) {
+    if wanted(&[Part::Python, Part::Blender, Part::Gzip, Part::Ply, Part::Tables]) {
         found.small = environment("python3", "bench-polyhaul", SMALL, peers, notes);
     }
-    if wanted(&[Part::Python, Part::Blender, Part::Tables]) {
+    if wanted(&[Part::Python, Part::Blender, Part::Ply, Part::Tables]) {
         found.polyhaul = found.small.clone().filter(|python| with_polyhaul(python, notes));
     }
     if let Some(python) = found.polyhaul.as_ref().filter(|_| wanted(&[Part::Tables])) {

@@ -53,6 +53,7 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel]) -> Vec<Verdict>
             "write ply binary" => verdicts.extend(ply::writing(outcome)),
             "read pbrt one" | "read pbrt many" => verdicts.extend(pbrt::plain(outcome)),
             "read pbrt one gz" | "read pbrt many gz" | "read pbrt many zst" => verdicts.extend(pbrt::packed(outcome)),
+            "filter ply splats" => verdicts.extend(ply::filtering(outcome)),
             "write table" => verdicts.extend(tables::writing(outcome)),
             "read table" => verdicts.extend(tables::reading(outcome)),
             _ => {}

@@ -1,4 +1,5 @@
-//! Reading and writing PLY: a mesh in bytes and as text, and splats, beside programs in Rust and Python.
+//! Reading and writing PLY: a mesh in bytes and as text, and splats, beside programs in Rust and Python; and splats
+//! that are filtered in numpy on their way.
 //!
 //! The groups stand for the size of the input, 300 MB unless told; `--size 1000` makes a splat file of 1 GB.
 
@@ -15,6 +16,7 @@ pub(in crate::bench) const TABLES_ONE: &str = "polyhaul's tables, 1 thread";
 pub(in crate::bench) const TABLES_TWO: &str = "polyhaul's tables, 2 threads";
 pub(in crate::bench) const SERDE_PLY: &str = "serde-ply";
 pub(in crate::bench) const OPEN3D: &str = "open3d";
+pub(in crate::bench) const LIMIT_COPY: &str = "limit: copy the file";
 const LIMIT_ONCE: &str = "limit: read once";
 const PLYFILE: &str = "plyfile";
 
@@ -42,6 +44,7 @@ pub(super) fn groups(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<G
         meshes(tools, "read ply binary", &binary, (LIMIT_ONCE, "limit-once")),
         meshes(tools, "read ply ascii", &ascii, (LIMIT_LINES, "limit-lines")),
         splats(tools, &splat),
+        filtering(tools, &splat, data),
         writing(tools, &binary, data),
     ])
 }
@@ -114,6 +117,31 @@ fn writing(tools: &Tools, input: &Input, data: &Path) -> Group {
         baseline: PLYFILE,
         limit: LIMIT_WRITE,
         contestants,
+    }
+}
+
+/// Reads splats, keeps some in numpy, writes them.
+fn filtering(tools: &Tools, input: &Input, data: &Path) -> Group {
+    let written = output(data, "splat.ply");
+    let contestant = |python: &Path, name, kind: &str, threads: usize, rounds| {
+        let args = [script("filter_ply.py"), kind.into(), input.path.clone().into(), written.clone().into()];
+        let args = args.into_iter().chain([threads.to_string().into()]);
+        Contestant { rounds, ..Contestant::new(name, command(tools, python, args)) }
+    };
+    let pythons = &tools.pythons;
+    let copy = pythons.small.as_deref().map(|python| contestant(python, LIMIT_COPY, "copy", 1, usize::MAX));
+    let own = pythons.polyhaul.as_deref().into_iter().flat_map(|python| {
+        [(ONE_THREAD, 1), (TWO_THREADS, 2)]
+            .map(|(name, threads)| contestant(python, name, "polyhaul", threads, usize::MAX))
+    });
+    let peer = pythons.peers.as_deref().map(|python| contestant(python, PLYFILE, "plyfile", 1, PYTHON_ROUNDS));
+    Group {
+        key: "filter ply splats",
+        title: format!("Filtering PLY in numpy: {}", input.title),
+        input: input.clone(),
+        baseline: PLYFILE,
+        limit: LIMIT_COPY,
+        contestants: copy.into_iter().chain(own).chain(peer).collect(),
     }
 }
 

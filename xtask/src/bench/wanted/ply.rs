@@ -1,7 +1,11 @@
 //! What reading and writing PLY must reach.
 
-use super::super::plan::{LIMIT_MEMORY, ONE_THREAD, OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO, TWO_THREADS};
-use super::{BUDGET_BYTES, Bound, Outcome, PROGRAM_BYTES, Verdict, counts, faster, memory, over, ratio, same_bytes};
+use super::super::plan::{
+    LIMIT_COPY, LIMIT_MEMORY, ONE_THREAD, OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO, TWO_THREADS,
+};
+use super::{
+    BUDGET_BYTES, Bound, Outcome, PROGRAM_BYTES, Verdict, counts, faster, memory, over, ratio, same_bytes, yes,
+};
 
 const ALL: [&str; 4] = [ONE_THREAD, TWO_THREADS, TABLES_ONE, TABLES_TWO];
 
@@ -45,6 +49,22 @@ pub(super) fn writing(outcome: &Outcome) -> Vec<Verdict> {
     rows.flat_map(|row| [memory(key, row, BUDGET_BYTES + PROGRAM_BYTES), same_bytes(key, row)]).collect()
 }
 
+/// Reading, filtering in numpy and writing; what is alive besides work in flight are the columns before and after.
+pub(super) fn filtering(outcome: &Outcome) -> Vec<Verdict> {
+    let key = outcome.group.key;
+    let mut verdicts = vec![ratio(
+        format!("{key}, 2 threads: time against copying the file"),
+        over(outcome, TWO_THREADS, LIMIT_COPY),
+        Bound::AtMost(3.0),
+    )];
+    for row in [ONE_THREAD, TWO_THREADS].into_iter().filter_map(|name| outcome.row(name)) {
+        verdicts.push(memory(key, row, BUDGET_BYTES + PROGRAM_BYTES));
+        let same = row.samples.iter().all(|sample| sample.identical == Some(true));
+        verdicts.push(yes(format!("{key}, {}: rows", row.name), "as numpy has them", row, same));
+    }
+    verdicts
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::plan::tests::group;
@@ -64,6 +84,19 @@ mod tests {
         let [yes, no] = [Some(true), Some(false)];
         // Time, serde-ply, open3d, which was not there; the tables'; memory and counts of both.
         assert_eq!(met, [no, yes, None, yes, yes, None, no, yes, yes, yes]);
+    }
+
+    #[test]
+    fn filtering_is_held_against_a_copy() {
+        let verdicts = |own| {
+            filtering(&Outcome { group: group("filter ply splats"), rows: vec![row(LIMIT_COPY, &[0.2], 1, 0), own] })
+        };
+        let met = |own| verdicts(own).iter().map(|verdict| verdict.met).collect::<Vec<_>>();
+        let slow = row(TWO_THREADS, &[0.65], 90 << 20, 5 << 20);
+        assert_eq!(met(slow), [Some(false), Some(false), Some(true)]);
+        let mut other = row(TWO_THREADS, &[0.6], 85 << 20, 5 << 20);
+        other.samples[0].identical = Some(false);
+        assert_eq!(met(other), [Some(true), Some(true), Some(false)]);
     }
 
     #[test]

@@ -336,6 +336,9 @@ impl<'o> Finder<'o> {
 
     fn kept(&self, field_count: usize, names: &[String]) -> Result<Vec<usize>> {
         let mut kept = Vec::new();
+        if field_count == 0 {
+            return Ok(kept); // without any row there are no columns, whatever is asked for
+        }
         let Some(columns) = &self.options.table.columns else {
             kept.try_reserve_exact(field_count)?;
             kept.extend(0..field_count);
@@ -360,6 +363,7 @@ impl<'o> Finder<'o> {
         let mut kinds = Vec::new();
         kinds.try_reserve_exact(count)?;
         match &self.options.table.types {
+            _ if count == 0 => {}
             Types::Auto if self.layout == Layout::Points || self.is_points() => {
                 let coordinate = if self.layout == Layout::Points { Kind::F32 } else { Kind::F64 };
                 let is_unnamed = names.iter().all(String::is_empty);

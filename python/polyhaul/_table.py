@@ -1,0 +1,435 @@
+"""Tables: columns of numbers by name, and lists of numbers where a row has several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _arrays, _polyhaul
+from polyhaul._arrays import Indices
+from polyhaul._report import Report
+
+
+class Lists(NamedTuple):
+    """A column with a list of numbers per row: row ``i`` has ``values[offsets[i]:offsets[i + 1]]``."""
+
+    #: (rows + 1,) uint32, from 0 to the number of values.
+    offsets: Indices
+    #: The numbers of all lists.
+    values: npt.NDArray[Any]
+
+
+#: The values of a column.
+Column: TypeAlias = npt.NDArray[Any] | Lists
+
+#: What a column can be made of; an array of two dimensions has a list per row.
+ColumnLike: TypeAlias = npt.ArrayLike | Lists
+
+#: What tables can be made of, besides tables.
+TableLike: TypeAlias = "Mapping[str, ColumnLike] | npt.NDArray[Any] | Sequence[Sequence[float]]"
+
+#: A column as native code takes it: its name, its numbers, and the offsets of lists.
+Plain: TypeAlias = tuple[str, npt.NDArray[Any], Indices | None]
+
+#: About how many bytes of rows are turned into columns, or back, at a time: what is near in memory stays in the cache.
+BLOCK_BYTES = 1 << 18
+
+
+class Table:
+    """Columns of equal length.
+
+    ``table["x"]`` is a column: an array that may be changed, or :class:`polyhaul.Lists`. ``table["x"] = values`` sets
+    one. ``table[rows]`` is a table of some rows: of a slice (whose columns are views), of a mask, or of indices.
+    ``table[["x", "y"]]`` is one of some columns. ``len(table)`` is the number of rows, and a loop is one over names.
+
+    Args:
+        data: columns by name, a structured array, or rows as an array of two dimensions. Columns in one piece of memory and
+            in this machine's byte order are not copied.
+        names: the names of the columns of an array of two dimensions; without them they have none.
+        name: what the rows are, as PLY files say it: ``"vertex"``.
+
+    Raises:
+        ValueError, TypeError: the columns have different lengths, or are not numbers.
+
+    Example:
+        >>> import numpy as np, polyhaul
+        >>> table = polyhaul.Table({"x": np.array([1.5, 2, 3]), "level": np.array([7, 8, 9], "u1")})
+        >>> table[table["x"] > 1.8]["level"]
+        array([8, 9], dtype=uint8)
+    """
+
+    __slots__ = ("__weakref__", "_columns", "_row_count", "comments", "infos", "name", "report")
+
+    #: What the rows are, as a file says it: ``"vertex"``; empty where it says nothing.
+    name: str
+    #: Comments of the file.
+    comments: list[str]
+    #: Remarks about the object (``obj_info`` in PLY).
+    infos: list[str]
+    #: What reading did, with its warnings; ``None`` for a table that was not read.
+    report: Report | None
+
+    def __init__(
+        self, data: TableLike | None = None, names: Sequence[str] | None = None, *, name: str = ""
+    ) -> None:
+        self.name, self.comments, self.infos, self.report = name, [], [], None
+        self._columns: list[Plain] = []
+        self._row_count = 0
+        if isinstance(data, Mapping):
+            if names is not None:
+                raise TypeError("names are those of an array's columns; a dict has its own")
+            for key, values in data.items():
+                self[key] = values
+        elif data is not None:
+            self._columns, self._row_count = _columns_of(np.asarray(data), names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order; empty for those that have none."""
+        return tuple(name for name, _, _ in self._columns)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The columns, in order: arrays, or :class:`polyhaul.Lists`."""
+        return tuple(_column(values, offsets) for _, values, offsets in self._columns)
+
+    def take(self, rows: npt.ArrayLike, *, threads: int | None = None) -> Table:
+        """Some of the rows: those where a mask is true, or those of these indices, in their order.
+
+        It is what ``table[rows]`` gives, on so many threads.
+
+        Raises:
+            IndexError: a row is not there, or the mask has another length.
+        """
+        picked = self._like()
+        at = _row_numbers(rows, self._row_count)
+        single = [values for _, values, offsets in self._columns if offsets is None]
+        gathered = iter(_gathered(single, at, threads))
+        for name, values, offsets in self._columns:
+            if offsets is None:
+                picked._columns.append((name, next(gathered), None))
+            else:
+                picked._columns.append((name, *_picked_lists(values, offsets, at, threads)))
+        picked._row_count = len(at)
+        return picked
+
+    def to_dict(self) -> dict[str, Any]:
+        """The columns by name, not copied; ``"f0"``, ``"f1"`` and so on where they have none."""
+        return dict(zip(self._different_names(), self.columns, strict=True))
+
+    def to_structured(self) -> npt.NDArray[np.void]:
+        """A structured array of the rows. Lists must all have the same length."""
+        names = self._different_names()
+        columns = [_even(name, column) for name, column in zip(names, self.columns, strict=True)]
+        dtype = np.dtype([(name, it.dtype, it.shape[1:]) for name, it in zip(names, columns, strict=True)])
+        rows = np.empty(self._row_count, dtype)
+        _copy_blocks([rows[name] for name in names], columns, dtype.itemsize)
+        return rows
+
+    def to_array(self, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+        """An array of (rows, columns), of a type that holds all of them unless one is said."""
+        for name, _, offsets in self._columns:
+            if offsets is not None:
+                raise TypeError(f"column {name!r} is one of lists; select others: table[[...]].to_array()")
+        columns = [values for _, values, _ in self._columns]
+        common = np.dtype(dtype) if dtype is not None else np.result_type(*columns) if columns else np.dtype(float)
+        rows = np.empty((self._row_count, len(columns)), common)
+        _copy_blocks(list(rows.T), columns, rows.itemsize * len(columns))
+        return rows
+
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    @overload
+    def __getitem__(self, key: list[str] | tuple[str, ...] | slice | npt.NDArray[Any] | list[Any]) -> Table: ...
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            _, values, offsets = self._columns[self._place(key)]
+            return _column(values, offsets)
+        if isinstance(key, list | tuple) and key and all(isinstance(name, str) for name in key):
+            return self._like([self._columns[self._place(name)] for name in key])
+        if isinstance(key, slice):
+            return self._sliced(key)
+        if isinstance(key, int | np.integer | tuple) or key is None or key is ...:
+            raise TypeError(f"{key!r} is no name and no set of rows; expected a name, a slice, a mask or indices")
+        return self.take(key)
+
+    def __setitem__(self, name: str, values: ColumnLike) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is no name of a column")
+        count = self._row_count if self._columns else None
+        new = plain_column(f"column {name!r}", values, count, "row")
+        self._columns = replaced(self._columns, name, new)
+        self._row_count = count_of(new)
+
+    def __delitem__(self, name: str) -> None:
+        del self._columns[self._place(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return self._row_count
+
+    def __repr__(self) -> str:
+        called = f" {self.name!r}" if self.name else ""
+        shown = [name or "?" for name in self.names]
+        columns = ", ".join(shown if len(shown) <= 8 else [*shown[:6], "...", shown[-1]])
+        return f"<polyhaul.Table{called}: {self._row_count} rows, {len(shown)} columns ({columns})>"
+
+    def _place(self, name: str) -> int:
+        for place, (known, _, _) in enumerate(self._columns):
+            if known == name:
+                return place
+        raise KeyError(f"there is no column {name!r}; there are {', '.join(map(repr, self.names)) or 'none'}")
+
+    def _like(self, columns: Sequence[Plain] = ()) -> Table:
+        """A table of other columns with the same number of rows."""
+        other = Table(name=self.name)
+        other.comments, other.infos = list(self.comments), list(self.infos)
+        other._columns, other._row_count = list(columns), self._row_count
+        return other
+
+    def _sliced(self, key: slice) -> Table:
+        start, stop, step = key.indices(self._row_count)
+        has_lists = any(offsets is not None for _, _, offsets in self._columns)
+        if has_lists and step != 1:
+            return self.take(np.arange(start, stop, step))
+        part = self._like()
+        part._row_count = len(range(start, stop, step))
+        for name, values, offsets in self._columns:
+            if offsets is None:
+                part._columns.append((name, values[key], None))
+                continue
+            bounds = offsets[start : max(start, stop) + 1]
+            part._columns.append((name, values[bounds[0] : bounds[-1]], bounds - bounds[0]))
+        return part
+
+    def _different_names(self) -> list[str]:
+        names = [name or f"f{place}" for place, name in enumerate(self.names)]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two columns have the name {name!r}")
+        return names
+
+    def _to_plain(self) -> tuple[str, int, list[Plain]]:
+        """The table as native code takes it."""
+        columns = [(name, np.ascontiguousarray(values), offsets) for name, values, offsets in self._columns]
+        return str(self.name), self._row_count, columns
+
+
+class Columns(MutableMapping[str, Any]):
+    """Columns of a mesh by name, one row per position or per face. What is set must have as many."""
+
+    __slots__ = ("_change", "_count", "_plain", "_what")
+
+    def __init__(
+        self, plain: Sequence[Plain], what: str, count: int, change: Callable[[list[Plain]], None]
+    ) -> None:
+        self._plain, self._what, self._count, self._change = list(plain), what, count, change
+
+    def __getitem__(self, name: str) -> Any:
+        for known, values, offsets in self._plain:
+            if known == name:
+                return _column(values, offsets)
+        raise KeyError(name)
+
+    def __setitem__(self, name: str, values: ColumnLike) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is no name of a column")
+        new = plain_column(f"{self._what} column {name!r}", values, self._count, self._what)
+        self._store(replaced(self._plain, name, new))
+
+    def __delitem__(self, name: str) -> None:
+        self[name]
+        self._store([column for column in self._plain if column[0] != name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name for name, _, _ in self._plain))
+
+    def __len__(self) -> int:
+        return len({name for name, _, _ in self._plain})
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def _store(self, columns: list[Plain]) -> None:
+        self._change(columns)
+        self._plain = columns
+
+
+def plain_columns(given: Mapping[str, ColumnLike], what: str, count: int) -> list[Plain]:
+    """The columns of a mesh, from those that a caller gave."""
+    made: list[Plain] = []
+    for name, values in given.items():
+        made.append((str(name), *plain_column(f"{what} column {name!r}", values, count, what)))
+    return made
+
+
+def plain_column(
+    name: str, values: ColumnLike, count: int | None, what: str
+) -> tuple[npt.NDArray[Any], Indices | None]:
+    """Numbers and offsets of a column with ``count`` rows, where that is known."""
+    if isinstance(values, Lists):
+        numbers = _numbers(name, values.values)
+        if numbers.ndim != 1:
+            raise ValueError(f"{name} has values of shape {numbers.shape}; expected one dimension")
+        numbers = np.ascontiguousarray(numbers)
+        offsets = _arrays.offsets(f"the offsets of {name}", values.offsets, len(numbers), 0, "list")
+        rows = len(offsets) - 1
+    else:
+        numbers = _numbers(name, values)
+        if numbers.ndim not in (1, 2):
+            raise ValueError(f"{name} has shape {numbers.shape}; expected one number, or one list of them, per {what}")
+        rows, offsets = len(numbers), None
+        if numbers.ndim == 2:
+            offsets = _even_offsets(*numbers.shape)
+        numbers = np.ascontiguousarray(numbers).reshape(-1)
+    if count is not None and rows != count:
+        raise ValueError(f"{name} has {rows} rows; expected {count}, one per {what}")
+    return numbers, offsets
+
+
+def replaced(columns: Sequence[Plain], name: str, new: tuple[npt.NDArray[Any], Indices | None]) -> list[Plain]:
+    """The columns with another one of that name: in its place, or at the end."""
+    names = [known for known, _, _ in columns]
+    place = names.index(name) if name in names else len(names)
+    return [*columns[:place], (name, *new), *columns[place + 1 :]]
+
+
+def count_of(column: tuple[npt.NDArray[Any], Indices | None]) -> int:
+    """How many rows there are."""
+    values, offsets = column
+    return len(values) if offsets is None else len(offsets) - 1
+
+
+def columns_from_plain(columns: Sequence[tuple[str, str, Any, Any]]) -> list[Plain]:
+    """The columns that native code returned; the arrays are its memory, which may be written to where it is theirs."""
+    return [
+        (name, memory(values, kind), None if offsets is None else memory(offsets, "u4"))
+        for name, kind, values, offsets in columns
+    ]
+
+
+def table_from_plain(plain: tuple[str, int, Any], report: Report | None = None) -> Table:
+    """The table that native code returned."""
+    table = Table(name=plain[0])
+    table._row_count, table._columns, table.report = plain[1], columns_from_plain(plain[2]), report
+    return table
+
+
+def memory(buffer: Any, kind: str) -> npt.NDArray[Any]:
+    """Memory of native code as an array, which may be written to where nobody else looks at it."""
+    return np.frombuffer(buffer, kind) if len(buffer) else np.empty(0, kind)
+
+
+def _column(values: npt.NDArray[Any], offsets: Indices | None) -> Column:
+    return values if offsets is None else Lists(offsets, values)
+
+
+def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
+    """An array of numbers of a type that columns have, in this machine's byte order."""
+    array = np.asarray(values)
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "b":
+        return array.view(np.uint8)
+    if kind == "f" and size == 2:
+        return array.astype(np.float32)
+    if kind not in "iuf" or size > 8:
+        raise TypeError(f"{name} is of {array.dtype}; expected integers or floats of at most 64 bits")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _columns_of(array: npt.NDArray[Any], names: Sequence[str] | None) -> tuple[list[Plain], int]:
+    """The columns of a structured array, or of one with two dimensions."""
+    fields = array.dtype.names
+    if fields is not None:
+        if array.ndim != 1 or names is not None:
+            wrong = "names are given" if names is not None else f"it has {array.ndim} dimensions"
+            raise ValueError(f"the table is a structured array, and {wrong}; expected one dimension, and its own names")
+        columns = [array[name] for name in fields]
+    elif array.ndim == 2:
+        fields = tuple(names) if names is not None else ("",) * array.shape[1]
+        columns = list(array.T)
+        if len(fields) != len(columns):
+            raise ValueError(f"there are {len(fields)} names for {len(columns)} columns")
+    else:
+        raise ValueError(f"the table is an array of {array.ndim} dimensions; expected two, or a structured array")
+    numbers = [_numbers(f"column {name!r}", column) for name, column in zip(fields, columns, strict=True)]
+    if not all(it.flags.c_contiguous for it in numbers):
+        apart = [np.empty(it.shape, it.dtype) for it in numbers]
+        _copy_blocks(apart, numbers, array.dtype.itemsize * (1 if array.ndim == 1 else array.shape[1]))
+        numbers = apart
+    made = [(name, *plain_column(f"column {name!r}", it, None, "row")) for name, it in zip(fields, numbers, strict=True)]
+    return made, len(array)
+
+
+def _copy_blocks(targets: list[npt.NDArray[Any]], sources: list[npt.NDArray[Any]], row_bytes: int) -> None:
+    """Copies columns to columns block by block, which is much faster than one by one where one side has rows."""
+    count = len(targets[0]) if targets else 0
+    step = max(BLOCK_BYTES // max(row_bytes, 1), 64)
+    for start in range(0, count, step):
+        for target, source in zip(targets, sources, strict=True):
+            target[start : start + step] = source[start : start + step]
+
+
+def _even(name: str, column: Column) -> npt.NDArray[Any]:
+    """A column as an array; lists of one length as one of two dimensions."""
+    if not isinstance(column, Lists):
+        return column
+    lengths = np.diff(column.offsets)
+    if lengths.size and lengths.min() != lengths.max():
+        raise ValueError(f"column {name!r} has lists of {lengths.min()} to {lengths.max()} numbers; expected one length")
+    return column.values.reshape(len(lengths), int(lengths[0]) if lengths.size else 0)
+
+
+def _even_offsets(count: int, length: int) -> Indices:
+    return _arrays.even_offsets(count, length) if length else np.zeros(count + 1, np.uint32)
+
+
+def _row_numbers(rows: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
+    """The numbers of the rows that a mask or indices mean."""
+    array = np.asarray(rows)
+    if array.ndim != 1:
+        raise IndexError(f"the rows have shape {array.shape}; expected one dimension: a mask, or indices")
+    if array.dtype.kind == "b":
+        if len(array) != count:
+            raise IndexError(f"the mask has {len(array)} values for {count} rows")
+        return np.flatnonzero(array).astype(np.int64, copy=False)
+    if array.dtype.kind not in "iu" and array.size:
+        raise IndexError(f"the rows are of {array.dtype}; expected a mask (bool), or indices (integers)")
+    at = np.ascontiguousarray(array, dtype=np.int64)
+    if at.size and not -count <= at.min() <= at.max() < count:
+        raise IndexError(f"the rows are from {at.min()} to {at.max()}; there are {count}")
+    return np.where(at < 0, at + count, at) if at.size and at.min() < 0 else at
+
+
+def _gathered(
+    columns: list[npt.NDArray[Any]], rows: npt.NDArray[np.int64], threads: int | None
+) -> list[npt.NDArray[Any]]:
+    """These rows of each column."""
+    picked = [np.empty(len(rows), column.dtype) for column in columns]
+    lanes = [
+        (np.ascontiguousarray(column).view(f"u{column.itemsize}"), room.view(f"u{column.itemsize}"))
+        for column, room in zip(columns, picked, strict=True)
+    ]
+    _polyhaul.gather(lanes, rows, threads)
+    return picked
+
+
+def _picked_lists(
+    values: npt.NDArray[Any], offsets: Indices, rows: npt.NDArray[np.int64], threads: int | None
+) -> tuple[npt.NDArray[Any], Indices]:
+    """These rows of a column of lists."""
+    starts, lengths = offsets[:-1].astype(np.int64)[rows], np.diff(offsets).astype(np.int64)[rows]
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    _arrays.check_count("the values of lists", total)
+    at = np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
+    [picked] = _gathered([values], at, threads)
+    return picked, cast(Indices, np.concatenate([[0], ends]).astype(np.uint32))

@@ -1,0 +1,425 @@
+"""The calls that move tables: read_table, read_tables, write_table, write_tables, loadtxt."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _options, _polyhaul
+from polyhaul._io import OnError, Reading, opened_reading, warn_of
+from polyhaul._options import CompressionName, Digits, FormatName, Limits, TextOptions
+from polyhaul._progress import Progress, reporter
+from polyhaul._report import Report, report_from_plain
+from polyhaul._scene import Items
+from polyhaul._sources import Source, Target, opened_target
+from polyhaul._table import Table, TableLike, memory, table_from_plain
+
+#: What :func:`polyhaul.loadtxt` reads: text files, and lines of text, too.
+TextSource: TypeAlias = Source | io.TextIOBase | Iterable[str] | Iterable[bytes]
+
+
+class Tables(Items[Table]):
+    """The tables of a file in their order, by index and by name: ``tables["vertex"]``."""
+
+    __slots__ = ("comments", "infos", "report")
+
+    #: Comments of the file.
+    comments: list[str]
+    #: Remarks about the object (``obj_info`` in PLY).
+    infos: list[str]
+    #: What reading did, with its warnings.
+    report: Report
+
+    def __init__(self, tables: list[Table], comments: list[str], infos: list[str], report: Report) -> None:
+        super().__init__(tables)
+        self.comments, self.infos, self.report = comments, infos, report
+
+
+def read_tables(
+    source: Source,
+    *,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_error: OnError = "raise",
+    strict: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | bool | None = None,
+    **text: Unpack[TextOptions],
+) -> Tables:
+    """Reads all tables of a file: the elements of a PLY file, each with all of its columns.
+
+    Files of the other formats have one; :func:`read_table` reads that. The arguments are the same.
+
+    Returns:
+        The tables, also by name, with the comments and what reading did.
+    """
+    options = _options.read_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        limits=limits,
+        allow_outside=False,
+        on_error=on_error,
+        strict=strict,
+        table=_options.table_options(text),
+    )
+    with opened_reading(source, options, None, progress, "reading") as reading:
+        plain, comments, infos, done = _polyhaul.read_tables(*reading)
+    report = report_from_plain(done)
+    warn_of(report, on_error, reading)
+    return Tables([table_from_plain(table, report) for table in plain], comments, infos, report)
+
+
+def read_table(
+    source: Source,
+    *,
+    element: str | None = None,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_error: OnError = "raise",
+    strict: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | bool | None = None,
+    **text: Unpack[TextOptions],
+) -> Table:
+    """Reads a table of numbers: csv, tsv, txt, xyz, pts, npy, or an element of a PLY file.
+
+        >>> import polyhaul
+        >>> table = polyhaul.read_table(b"x,y,level\\n0.5,1,7\\n2,3,8\\n", format="csv")
+        >>> table.names, table["level"]
+        (('x', 'y', 'level'), array([7, 8]))
+
+    The columns are memory of their own, which may be changed. Other Python threads run meanwhile, and Ctrl-C works.
+
+    Args:
+        source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
+        element: which element of a PLY file that has several, such as ``"vertex"``.
+        format: ``"csv"``, ``"tsv"``, ``"txt"``, ``"xyz"``, ``"pts"``, ``"npy"``, ``"ply"``; ``None`` takes it from the name.
+        threads, memory_limit, on_error, strict, limits, progress: as for :func:`polyhaul.read`.
+        **text: how text is read: separators, header, columns, types and more; see :class:`polyhaul.TextOptions`.
+
+    Returns:
+        The table, with its comments and with what reading did as ``table.report``.
+
+    Raises:
+        polyhaul.MalformedError: the data is no such table; the exception says where.
+        polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
+        TypeError, ValueError: an argument makes no sense, or there are several tables and no ``element``.
+    """
+    tables = read_tables(
+        source,
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        on_error=on_error,
+        strict=strict,
+        limits=limits,
+        progress=progress,
+        **text,
+    )
+    table = _chosen(tables, element)
+    table.comments, table.infos = tables.comments, tables.infos
+    return table
+
+
+def write_table(
+    table: Table | TableLike,
+    target: Target,
+    *,
+    names: Sequence[str] | None = None,
+    format: FormatName | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    digits: Digits | Sequence[Digits] | Mapping[str, Digits] = "shortest",
+    nan: str = "nan",
+    comment: str = "# ",
+    ascii: bool = False,
+    big_endian: bool = False,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    durable: bool = False,
+    compression: CompressionName | None = None,
+    level: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Report:
+    """Writes a table of numbers: csv, tsv, txt, xyz, pts, npy, or as the one element of a PLY file.
+
+        >>> import io, numpy as np, polyhaul
+        >>> out = io.BytesIO()
+        >>> report = polyhaul.write_table({"x": np.array([0.5, 2]), "level": np.array([7, 8])}, out, format="csv")
+        >>> out.getvalue()
+        b'x,level\\n0.5,7\\n2,8\\n'
+
+    A file is replaced as a whole or not at all. Other threads must not change the columns meanwhile.
+
+    Args:
+        table: a table, a dict of columns, a structured array, or rows as an array of two dimensions.
+        target: as for :func:`polyhaul.write`: a path, a URL, a file object in binary mode.
+        names: the names of the columns of an array of two dimensions.
+        format: as for :func:`polyhaul.read_table`.
+        delimiter: what stands between values, one character; ``None`` as the format has it.
+        header: whether the names come first; ``None`` as the format has it.
+        digits: digits after the point (0 to 12) of floats in text, or ``"shortest"``; for all columns, each, or by name.
+        nan: what NaN becomes in text.
+        comment: what begins each line of the table's comments in text; empty leaves them out.
+        ascii: write PLY as text.
+        big_endian: write the highest byte of numbers first (PLY).
+        threads, memory_limit, durable, compression, level, progress: as for :func:`polyhaul.write`.
+
+    Returns:
+        What writing did.
+
+    Raises:
+        polyhaul.UsageError: the format does not hold such columns, such as lists in csv, or integers above 32 bits in PLY.
+        polyhaul.IoError: the system refused; also an ``OSError``, such as ``PermissionError``.
+        TypeError, ValueError: an argument makes no sense.
+    """
+    table = _table_of(table, names)
+    options = _options.write_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        compression=compression,
+        level=level,
+        durable=durable,
+        written={"ascii": ascii, "big_endian": big_endian},
+        table=_options.style_options(
+            delimiter=delimiter, header=header, digits=digits, nan=nan, comment=comment, names=table.names
+        ),
+    )
+    name, count, columns = table._to_plain()
+    plain = [(name or "vertex", count, columns)]  # what PLY files call rows that nobody named
+    with opened_target(target, compression) as opened, reporter(progress, "writing") as report_progress:
+        done = _polyhaul.write_tables(plain, (table.comments, table.infos), opened, options, report_progress)
+    return report_from_plain(done)
+
+
+def write_tables(
+    tables: Iterable[Table] | Mapping[str, Table | TableLike],
+    target: Target,
+    *,
+    comments: Iterable[str] | None = None,
+    infos: Iterable[str] | None = None,
+    format: FormatName | None = None,
+    digits: Digits = "shortest",
+    ascii: bool = False,
+    big_endian: bool = False,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    durable: bool = False,
+    compression: CompressionName | None = None,
+    level: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Report:
+    """Writes tables as the elements of a PLY file, which alone holds several.
+
+    Args:
+        tables: what :func:`polyhaul.read_tables` gave, tables with names, or a dict of them.
+        target: a path, a URL (with fsspec), or a file object in binary mode.
+        comments: the comments of the file; where none are given those that ``tables`` were read with.
+        infos: the same for remarks about the object (``obj_info``).
+
+    The other arguments are those of :func:`polyhaul.write_table`.
+
+    Returns:
+        What writing did.
+    """
+    if isinstance(tables, Mapping):
+        named = {str(name): it if isinstance(it, Table) else Table(it) for name, it in tables.items()}
+        plain = [(name, *it._to_plain()[1:]) for name, it in named.items()]
+        notes: list[list[str]] = [[], []]
+    else:
+        notes = [list(getattr(tables, "comments", ())), list(getattr(tables, "infos", ()))]
+        plain = [_checked(it)._to_plain() for it in tables]
+    if format is None and hasattr(target, "write"):
+        format = "ply"
+    options = _options.write_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        compression=compression,
+        level=level,
+        durable=durable,
+        written={"ascii": ascii, "big_endian": big_endian, "digits": digits},
+    )
+    said = [old if new is None else list(new) for old, new in zip(notes, (comments, infos), strict=True)]
+    with opened_target(target, compression) as opened, reporter(progress, "writing") as report_progress:
+        return report_from_plain(_polyhaul.write_tables(plain, (said[0], said[1]), opened, options, report_progress))
+
+
+def loadtxt(
+    fname: TextSource,
+    dtype: npt.DTypeLike = float,
+    comments: str | Sequence[str] | None = "#",
+    delimiter: str | None = None,
+    converters: None = None,
+    skiprows: int = 0,
+    usecols: Sequence[int] | int | None = None,
+    unpack: bool = False,
+    ndmin: int = 0,
+    encoding: str | None = None,
+    max_rows: int | None = None,
+    *,
+    quotechar: str | None = None,
+    like: None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    limits: Limits | None = None,
+    progress: Progress | bool | None = None,
+) -> Any:
+    """Reads numbers from text: the arguments, the values and the shapes are those of :func:`numpy.loadtxt`.
+
+        >>> import io, polyhaul
+        >>> polyhaul.loadtxt(io.StringIO("# x y\\n1 2\\n3 4.5\\n"))
+        array([[1. , 2. ],
+               [3. , 4.5]])
+
+    Args:
+        fname: a path, a URL (with fsspec), bytes, a file object in binary or text mode, or lines; compressed or not.
+        dtype: integers or floats of 8 to 64 bits, or a structured type of such.
+        comments: what begins a comment, one text; ``None`` where nothing does.
+        delimiter: what parts the values, one character; ``None`` for any white space.
+        skiprows: lines to leave out at the beginning, comments included.
+        usecols: the columns to read, from 0.
+        unpack: give the columns and not the rows.
+        ndmin: the least dimensions, 0 to 2.
+        encoding: anything that has ASCII as it is; numbers need no more.
+        max_rows: the most rows to read.
+        quotechar: ``None`` or ``'"'``; values may stand in double quotes either way.
+        converters, like: ``None``.
+        threads, memory_limit, limits, progress: as for :func:`polyhaul.read`.
+
+    Returns:
+        The array, which may be changed; a list of arrays for ``unpack`` with a structured type.
+
+    Raises:
+        polyhaul.MalformedError: something is no number of that type, or a row has another number of values; it says
+            where, and is a ``ValueError`` too.
+        TypeError, ValueError: an argument makes no sense, or asks for what is not supported.
+    """
+    _refuse_others(converters=converters, like=like, encoding=encoding, quotechar=quotechar, ndmin=ndmin)
+    kind = np.dtype(dtype)
+    columns = _used_columns(usecols)
+    text: TextOptions = {
+        "delimiter": " " if delimiter is None else delimiter,
+        "header": False,
+        "columns": columns,
+        "types": kind if kind.names is None else [kind[name] for name in kind.names],
+        "comment": _comment(comments),
+        "skip_lines": _options.count("skiprows", skiprows),
+        "max_rows": max_rows,
+    }
+    run: dict[str, Any] = {"threads": threads, "memory_limit": memory_limit, "limits": limits}
+    options = _options.read_options(format="txt", **run, allow_outside=False, table=_options.table_options(text))
+    with opened_reading(_data(fname), options, None, progress, "reading") as reading:
+        array = _array_of(reading, kind)
+    if not len(array):
+        warnings.warn(f'loadtxt: input contained no data: "{reading.source["name"]}"', UserWarning, stacklevel=2)
+        array = np.empty((0, len(columns)) if columns and kind.names is None else 0, kind)
+    return _shaped(array, unpack, ndmin)
+
+
+def _array_of(reading: Reading, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """What is read, as an array of that type."""
+    if kind.names is not None:
+        [plain], *_ = _polyhaul.read_tables(*reading)
+        return _structured(table_from_plain(plain), kind)
+    name, values, shape, _ = _polyhaul.read_array(*reading)
+    return memory(values, name).reshape(shape).astype(kind, copy=False)
+
+
+def _used_columns(usecols: Any) -> list[str | int] | None:
+    columns = _options.wanted_columns("usecols", usecols)
+    if columns is not None and not columns:
+        raise ValueError("usecols is empty; expected at least one column")
+    return columns
+
+
+def _chosen(tables: Tables, element: str | None) -> Table:
+    names = ", ".join(repr(table.name) for table in tables)
+    if element is not None:
+        if all(table.name != element for table in tables):
+            raise ValueError(f"there is no element {element!r}; there are {names or 'none'}")
+        return tables[element]
+    if len(tables) != 1:
+        raise ValueError(f"there are {len(tables)} tables ({names}); say which with element, or use read_tables")
+    return tables[0]
+
+
+def _table_of(given: Table | TableLike, names: Sequence[str] | None) -> Table:
+    if not isinstance(given, Table):
+        return Table(given, names)
+    if names is not None:
+        raise TypeError("names are those of an array's columns; a table has its own")
+    return given
+
+
+def _checked(table: Any) -> Table:
+    if not isinstance(table, Table):
+        raise TypeError(f"tables has something of type {type(table).__name__}; expected polyhaul.Table")
+    return table
+
+
+def _refuse_others(*, converters: Any, like: Any, encoding: str | None, quotechar: str | None, ndmin: int) -> None:
+    """What numpy knows and this does not."""
+    for name, value in (("converters", converters), ("like", like)):
+        if value is not None:
+            raise ValueError(f"{name} is not supported; expected None")
+    if encoding is not None and encoding != "bytes" and "0\n".encode(codecs.lookup(encoding).name) != b"0\n":
+        raise ValueError(f"encoding is {encoding!r}; expected one that has ASCII as it is")
+    if quotechar not in (None, '"'):
+        raise ValueError(f"quotechar is {quotechar!r}; expected None, or '\"'")
+    if ndmin not in (0, 1, 2):
+        raise ValueError(f"ndmin is {ndmin!r}; expected 0, 1 or 2")
+
+
+def _comment(comments: Any) -> str | None:
+    """The one text that begins a comment."""
+    if isinstance(comments, bytes):
+        comments = comments.decode("latin1")
+    if comments is None or isinstance(comments, str):
+        return comments or None
+    texts = [it.decode("latin1") if isinstance(it, bytes) else str(it) for it in comments]
+    if len(texts) > 1:
+        raise ValueError(f"comments has {len(texts)} texts; expected one")
+    return texts[0] if texts else None
+
+
+def _data(fname: Any) -> Source:
+    """What is read in place of text: its bytes."""
+    if isinstance(fname, io.TextIOBase):
+        return fname.read().encode()
+    is_lines = not isinstance(fname, str | os.PathLike | bytes | bytearray | memoryview) and isinstance(fname, Iterable)
+    if not is_lines or hasattr(fname, "read"):
+        source: Source = fname
+        return source
+    # Lines may have their ends or not.
+    return b"\n".join((line if isinstance(line, bytes) else line.encode()).rstrip(b"\r\n") for line in fname)
+
+
+def _structured(table: Table, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Rows of a structured type."""
+    if not len(table):
+        return np.empty(0, kind)
+    named = Table(dict(zip(kind.names or (), table.columns, strict=True)))
+    return named.to_structured().astype(kind, copy=False)
+
+
+def _shaped(array: npt.NDArray[Any], unpack: bool, ndmin: int) -> Any:
+    """The array with the dimensions that numpy gives it."""
+    if array.ndim > ndmin:
+        array = np.squeeze(array)
+    if array.ndim < ndmin:
+        array = np.atleast_1d(array) if ndmin == 1 else np.atleast_2d(array).T
+    if not unpack:
+        return array
+    return array.T if array.dtype.names is None else [array[name] for name in array.dtype.names]

@@ -1,0 +1,95 @@
+//! Rows of columns by their numbers, side by side: what numpy does for one column after another.
+
+use crate::arrays::{Held, Room, Row};
+use crate::job::{self, Job};
+use polyhaul::options::RunOptions;
+use polyhaul::{Error, ErrorKind};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Rows that are gathered at a time: their numbers stay in the cache from column to column.
+const BLOCK_ROWS: usize = 1 << 13;
+
+/// Fills each room with the rows of these numbers of its column. Columns are numbers of any type, as unsigned
+/// integers of their size.
+#[pyfunction]
+pub(crate) fn gather(py: Python<'_>, columns: Vec<Lane>, rows: Held<i64>, threads: Option<usize>) -> PyResult<()> {
+    if columns.iter().any(|column| column.0.room_count() != rows.as_ref().len()) {
+        return Err(PyValueError::new_err("a column has not as much room as there are rows"));
+    }
+    let threads = RunOptions { threads, ..RunOptions::default() }.worker_threads();
+    job::run(py, None, move |job| match gather_all(&columns, rows.as_ref(), threads, job) {
+        true => Ok(()),
+        false if job.is_cancelled() => Err(Error::cancelled()),
+        false => Err(Error::new(ErrorKind::Usage, "a row is not there")),
+    })
+}
+
+/// A column, and the room for some of its rows.
+pub(crate) struct Lane(Box<dyn Pick + Send + Sync>);
+
+trait Pick {
+    /// How many rows there is room for.
+    fn room_count(&self) -> usize;
+
+    /// Puts the values of these rows from `start` on; `false` where one is not there.
+    ///
+    /// # Safety
+    /// Nobody else writes there meanwhile.
+    unsafe fn pick(&self, rows: &[i64], start: usize) -> bool;
+}
+
+impl<T: Row> Pick for (Held<T>, Room<T>) {
+    fn room_count(&self) -> usize {
+        self.1.len()
+    }
+
+    unsafe fn pick(&self, rows: &[i64], start: usize) -> bool {
+        let values = self.0.as_ref();
+        // SAFETY: the caller's promise.
+        let Some(out) = (unsafe { self.1.part(start, rows.len()) }) else { return false };
+        for (slot, &row) in out.iter_mut().zip(rows) {
+            // Negative numbers are past the end of anything.
+            let Some(value) = values.get(row as usize) else { return false };
+            *slot = *value;
+        }
+        true
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Lane {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        fn lane<T: Row>(column: &Bound<'_, PyAny>, room: &Bound<'_, PyAny>) -> Option<Lane> {
+            Some(Lane(Box::new((Held::<T>::get(column)?, Room::<T>::get(room)?))))
+        }
+        let (column, room) = object.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        let (column, room) = (&column, &room);
+        lane::<u32>(column, room)
+            .or_else(|| lane::<u64>(column, room))
+            .or_else(|| lane::<u8>(column, room))
+            .or_else(|| lane::<u16>(column, room))
+            .ok_or_else(|| PyValueError::new_err("a column's type or layout does not fit"))
+    }
+}
+
+/// Fills all rooms, block by block on so many threads; `false` where a row is not there, or the job was cancelled.
+fn gather_all(columns: &[Lane], rows: &[i64], threads: usize, job: &Job) -> bool {
+    let (next, is_fine) = (AtomicUsize::new(0), AtomicBool::new(true));
+    let work = || {
+        loop {
+            let start = next.fetch_add(BLOCK_ROWS, Ordering::Relaxed);
+            let Some(rows) = rows.get(start..).filter(|rows| !rows.is_empty()) else { return };
+            let rows = rows.get(..BLOCK_ROWS).unwrap_or(rows);
+            // SAFETY: each start is given out once, so blocks do not overlap.
+            if job.is_cancelled() || !columns.iter().all(|column| unsafe { column.0.pick(rows, start) }) {
+                is_fine.store(false, Ordering::Relaxed);
+                return;
+            }
+        }
+    };
+    job::side_by_side(threads.min(rows.len().div_ceil(BLOCK_ROWS)), work);
+    is_fine.into_inner()
+}
