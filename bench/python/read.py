@@ -1,7 +1,7 @@
-"""Reads an OBJ or PLY file once: `read.py NAME FILE`, where NAME is polyhaul, trimesh, meshio, open3d or pymeshlab.
+"""Reads an OBJ, PLY or STL file once: `read.py NAME FILE`, where NAME is polyhaul, trimesh, meshio, open3d or pymeshlab.
 
 Of PLY alone, plyfile reads too; plyfile-triangles is told that faces are such, which spares it a row at a time, and
-open3d-points reads a file without faces.
+open3d-points reads a file without faces. Of STL alone, numpy-stl reads too.
 `read.py polyhaul FILE THREADS` and `read.py command FILE THREADS PROGRAM` read with so many threads; the
 latter tells what the command `polyhaul` says of itself. Importing a package and taking the model apart
 are not measured. Prints a line for `cargo xtask bench`.
@@ -101,6 +101,13 @@ def pymeshlab(file: str) -> Reader:
     return read, count
 
 
+def numpy_stl(file: str) -> Reader:
+    import stl
+
+    # Normals are the file's; working them out anew would only take longer.
+    return lambda: stl.mesh.Mesh.from_file(file, calculate_normals=False), lambda mesh: (3 * len(mesh), len(mesh))
+
+
 def command(file: str, threads: str, program: str) -> None:
     """Tells what the command says it took to read the file, in its own process."""
     words = [program, "info", "--json", "--no-progress", "--threads", threads, file]
@@ -120,6 +127,7 @@ READERS: dict[str, Callable[..., Reader]] = {
     "polyhaul": polyhaul,
     "trimesh": trimesh,
     "meshio": meshio,
+    "numpy-stl": numpy_stl,
     "open3d": open3d,
     "open3d-points": open3d_points,
     "plyfile": plyfile,

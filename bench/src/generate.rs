@@ -3,11 +3,13 @@
 //! Only additions, multiplications, divisions and square roots of floats are used, which are exact
 //! everywhere by IEEE 754; sines are not. `single` is one mesh; `plain` is one with as many uvs as
 //! positions, which some readers insist on; `objects` is many, with materials, smoothing and arrays
-//! of their own. PLY files ([`ply`]) and text of numbers ([`table`]) are made from the same floats. Scenes for
-//! pbrt ([`pbrt`]) are those of the tests. What a file holds is printed and kept beside it, as `.counts`.
+//! of their own. PLY files ([`ply`]), STL files ([`stl`]) and text of numbers ([`table`]) are made from the same
+//! floats. Scenes for pbrt ([`pbrt`]) are those of the tests. What a file holds is printed and kept beside it, as
+//! `.counts`.
 
 mod pbrt;
 mod ply;
+mod stl;
 mod table;
 
 use crate::Failure;
@@ -40,6 +42,8 @@ fn file(kind: &str, megabytes: u64, path: &Path) -> Result<String, Failure> {
         "ply-binary" => ply::binary(&mut text, megabytes)?,
         "ply-ascii" => ply::ascii(&mut text, megabytes)?,
         "ply-splat" => ply::splat(&mut text, megabytes)?,
+        "stl-binary" => stl::binary(&mut text, megabytes)?,
+        "stl-ascii" => stl::ascii(&mut text, megabytes)?,
         "table" => table::write(&mut text, megabytes, &path.with_extension("npy"))?,
         _ => return Err(format!("no kind {kind} of file").into()),
     }

@@ -20,14 +20,15 @@ use std::process::ExitCode;
 type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
-usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|table MEGABYTES FILE
+usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|stl-binary|stl-ascii|table MEGABYTES FILE
        bench-obj generate pbrt-one|pbrt-many[-gz|-zst] MEGABYTES FOLDER
        bench-obj read polyhaul|tobj|obj|obj-rs|ufbx FILE [THREADS]
        bench-obj read polyhaul|polyhaul-tables|serde-ply[-triangles|-splat]|ply-rs-bw[-splat] FILE [THREADS]
+       bench-obj read polyhaul|stl_io FILE [THREADS]
        bench-obj read polyhaul-pbrt FOLDER [THREADS]
        bench-obj read limit-once|limit-lines|limit-memory FILE
        bench-obj read limit-cat|limit-memory|limit-inflate FILE-OR-FOLDER [THREADS]
-       bench-obj write polyhaul|obj|limit FILE OUTPUT [THREADS]
+       bench-obj write polyhaul|polyhaul-text|obj|stl_io|limit FILE OUTPUT [THREADS]
        bench-obj numbers|records ROUNDS
        bench-obj level";
 

@@ -1,4 +1,4 @@
-//! Readers of OBJ files, each with the options that keep the file's own structure: polygons, and an
+//! Readers of OBJ and STL files, each with the options that keep the file's own structure: polygons, and an
 //! index of its own for positions, uvs and normals. Those of PLY files alone are in [`ply`], those of
 //! pbrt scenes in [`pbrt`].
 
@@ -30,6 +30,7 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
         "obj-rs" => report(|| Ok(obj_rs::raw::parse_obj(BufReader::new(File::open(file)?))?), obj_rs_found),
         "ufbx" => report(|| ufbx(file), |scene| ufbx_found(scene)),
         "polyhaul-pbrt" => pbrt::main(file, threads),
+        "stl_io" => report(|| stl_io(file), stl_io_found),
         _ => ply::main(name, file, threads),
     }
 }
@@ -46,7 +47,7 @@ fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) ->
     Ok(())
 }
 
-/// polyhaul's reader with its default options, of OBJ and of PLY; `-` is standard input.
+/// polyhaul's reader with its default options, of OBJ, PLY and STL; `-` is standard input.
 pub fn load(file: &Path, threads: usize) -> Result<Scene, Failure> {
     let mut options = ReadOptions::default();
     options.run.threads = Some(threads);
@@ -68,6 +69,17 @@ pub fn model_bytes(scene: &Scene) -> u64 {
 fn found(scene: &Scene) -> Found {
     let [positions, _, _, faces, ..] = scene.totals();
     Found { positions, faces, model_bytes: Some(model_bytes(scene)) }
+}
+
+/// One row per triangle, as the file has it: its other reader looks for equal positions.
+pub fn stl_io(file: &Path) -> Result<Vec<stl_io::Triangle>, Failure> {
+    let mut reader = BufReader::with_capacity(256 << 10, File::open(file)?);
+    Ok(stl_io::create_stl_reader(&mut reader)?.collect::<Result<_, _>>()?)
+}
+
+fn stl_io_found(triangles: &Vec<stl_io::Triangle>) -> Found {
+    let faces = triangles.len() as u64;
+    Found { positions: 3 * faces, faces, model_bytes: None }
 }
 
 type TobjModel = (Vec<tobj::Model>, Result<Vec<tobj::Material>, tobj::LoadError>);

@@ -1,7 +1,8 @@
-//! Writers of OBJ and PLY files: the model is read first, outside of the measurement, and written to a new
+//! Writers of OBJ, PLY and STL files: the model is read first, outside of the measurement, and written to a new
 //! file, which is checked and then removed.
 
 use crate::{Failure, measure, readers};
+use polyhaul::options::{Digits, StlOptions};
 use polyhaul::{Output, WriteOptions};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -11,7 +12,9 @@ use std::process::{Command, Stdio};
 /// Writes what `file` holds to `output` with the writer `name`, and prints what that took.
 pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<(), Failure> {
     let (timing, model_bytes) = match name {
-        "polyhaul" => polyhaul(file, output, threads)?,
+        "polyhaul" => polyhaul(file, output, threads, WriteOptions::default())?,
+        "polyhaul-text" => polyhaul(file, output, threads, as_text())?,
+        "stl_io" => stl_io(file, output)?,
         "obj" => obj(file, output)?,
         _ => return Err(format!("no writer {name}").into()),
     };
@@ -24,9 +27,19 @@ pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<()
     Ok(())
 }
 
-fn polyhaul(file: &Path, output: &Path, threads: usize) -> Result<(measure::Timing, Option<u64>), Failure> {
+/// STL as text, with six digits.
+fn as_text() -> WriteOptions {
+    let stl = StlOptions { ascii: true, digits: Digits::Fixed(6), ..StlOptions::default() };
+    WriteOptions { stl, ..WriteOptions::default() }
+}
+
+fn polyhaul(
+    file: &Path,
+    output: &Path,
+    threads: usize,
+    mut options: WriteOptions,
+) -> Result<(measure::Timing, Option<u64>), Failure> {
     let scene = readers::load(file, threads)?;
-    let mut options = WriteOptions::default();
     options.run.threads = Some(threads);
     measure::reset_peak_memory();
     let (result, timing) = measure::timed(|| polyhaul::save(&scene, Output::Path(output.into()), &options));
@@ -45,6 +58,18 @@ fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Fai
     });
     result?;
     std::mem::forget(obj);
+    Ok((timing, None))
+}
+
+/// Its writer is buffered.
+fn stl_io(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Failure> {
+    let triangles = readers::stl_io(file)?;
+    measure::reset_peak_memory();
+    let (result, timing) = measure::timed(|| -> Result<(), Failure> {
+        Ok(stl_io::write_stl(&mut File::create_new(output)?, triangles.iter())?)
+    });
+    result?;
+    std::mem::forget(triangles);
     Ok((timing, None))
 }
 

@@ -1,10 +1,11 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask
-//! fuzz`, `cargo xtask bench`.
+//! fuzz`, `cargo xtask faults`, `cargo xtask bench`.
 //!
 //! This file only picks the chore. What each one checks is in the module of the same name. Nothing
 //! here is part of the library, and no chore changes a source file.
 
 mod bench;
+mod faults;
 mod fuzz;
 mod python;
 mod root;
@@ -24,8 +25,9 @@ usage: cargo xtask CHORE
   python                     the step of test that builds, installs and tests the Python package
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or all in turn (60 seconds each unless told)
+  faults                     plants faults one at a time, and holds that the tests find each
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
-                             all parts beside other programs, or some: obj python blender gzip ply pbrt tables
+                             all parts beside other programs, or some: obj python blender gzip ply stl pbrt tables
                              numbers records; the record goes to bench/record, that of a smaller trial to DIR/record
                              --install-peers: install what peers in C++ and Python need by apt-get
   bench --readme             the README's tables, from the latest record
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
         ["python"] => test::python(),
+        ["faults"] => faults::main(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["bench", rest @ ..] => bench::main(rest),
         ["help" | "-h" | "--help"] => {

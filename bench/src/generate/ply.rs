@@ -69,7 +69,7 @@ pub fn splat(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-fn grid(megabytes: u64, bytes_per_vertex: f64) -> Grid {
+pub(super) fn grid(megabytes: u64, bytes_per_vertex: f64) -> Grid {
     let side = (megabytes as f64 * 1e6 / bytes_per_vertex).sqrt() as u32;
     Grid { rows: side, columns: side, seed: 1, seam: 0, origin: [0.0; 3], size: 4.0 }
 }
@@ -103,7 +103,7 @@ fn vertex(grid: &Grid, row: u32, column: u32) -> [f32; 8] {
 }
 
 /// Two for each square, with the last column of squares closed to a tube.
-fn triangles(grid: &Grid) -> impl Iterator<Item = [u32; 3]> + use<> {
+pub(super) fn triangles(grid: &Grid) -> impl Iterator<Item = [u32; 3]> + use<> {
     let columns = grid.columns;
     let squares = (0..grid.rows - 1).flat_map(move |row| (0..columns).map(move |column| (row, column)));
     squares.flat_map(move |(row, column)| {

@@ -294,3 +294,18 @@ impl std::error::Error for Error {
         self.0.source.as_deref().map(|e| e as _)
     }
 }
+
+/// Whether this fault is planted: with `--cfg polyhaul_faults` and its name in `POLYHAUL_FAULT`, and never otherwise.
+/// `cargo xtask faults` holds that the tests find each.
+#[cfg(polyhaul_faults)]
+pub(crate) fn planted(fault: &str) -> bool {
+    static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    CHOSEN.get_or_init(|| std::env::var("POLYHAUL_FAULT").ok()).as_deref() == Some(fault)
+}
+
+/// No fault is planted in what is shipped.
+#[cfg(not(polyhaul_faults))]
+#[inline(always)]
+pub(crate) const fn planted(_: &str) -> bool {
+    false
+}

@@ -46,13 +46,15 @@ fn stl_as_text() {
     check("stl_as_text", 1, true, Format::Stl, true);
 }
 
-/// Reads STL, welded, of a scene that fills several chunks.
-fn check_reading(test: &str, threads: usize, ascii: bool) {
+/// Reads STL, welded, or PLY, of a scene that fills several chunks.
+fn check_reading(test: &str, threads: usize, ascii: bool, name: &'static str) {
     every_allocation(Plan::of(test), |folder| {
         let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
-        let path = folder.join("a.stl");
+        let path = folder.join(name);
         let stl = StlOptions { ascii, ..StlOptions::default() };
-        let options = WriteOptions { stl, ..WriteOptions::default() };
+        let encoding = if ascii { PlyEncoding::Ascii } else { PlyEncoding::BigEndian };
+        let ply = PlyOptions { encoding, ..PlyOptions::default() };
+        let options = WriteOptions { stl, ply, ..WriteOptions::default() };
         polyhaul::save(&scene, polyhaul::Output::Path(path.clone()), &options).unwrap();
         let run = RunOptions { threads: Some(threads), chunk_bytes: Some(20_000), ..RunOptions::default() };
         let options = ReadOptions { run, stl: StlReadOptions { weld: true }, ..ReadOptions::default() };
@@ -62,12 +64,22 @@ fn check_reading(test: &str, threads: usize, ascii: bool) {
 
 #[test]
 fn reading_bytes() {
-    check_reading("reading_bytes", 1, false);
+    check_reading("reading_bytes", 1, false, "a.stl");
 }
 
 #[test]
 fn reading_text_on_two_threads() {
-    check_reading("reading_text_on_two_threads", 2, true);
+    check_reading("reading_text_on_two_threads", 2, true, "a.stl");
+}
+
+#[test]
+fn reading_ply_bytes_on_two_threads() {
+    check_reading("reading_ply_bytes_on_two_threads", 2, false, "a.ply");
+}
+
+#[test]
+fn reading_ply_text() {
+    check_reading("reading_ply_text", 1, true, "a.ply");
 }
 
 /// Converts from PLY over a table, and the table back.

@@ -1,6 +1,11 @@
 //! What must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
 //!
-//! A body panics where something does not hold; everything else, errors included, is fine.
+//! A body panics where something does not hold; everything else, errors included, is fine. PLY and STL are in
+//! [`scans`].
+
+mod scans;
+
+pub use scans::{ply, stl};
 
 use crate::corpus::Folder;
 use crate::hostile::{Fault, Hostile, Sizes};
@@ -52,40 +57,6 @@ pub fn obj(data: &[u8]) {
             let fault = matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory);
             assert!(!fault, "{error}");
         }
-    }
-}
-
-/// Reads a PLY file in many ways, as tables and as a scene, which must all come to the same; what was read must be
-/// sound.
-pub fn ply(data: &[u8]) {
-    let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
-    let options = options(&mut random);
-    let name = || "fuzz.ply".to_owned();
-    let both = |input: &dyn Fn() -> Input, options: &ReadOptions| {
-        let (scene, tables) = (load(input(), options), load_tables(input(), options));
-        for error in [scene.as_ref().err(), tables.as_ref().err()].into_iter().flatten() {
-            assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{error}");
-        }
-        if let Ok(loaded) = &scene {
-            assert_eq!(broken_rule(&loaded.scene), None);
-        }
-        for table in tables.iter().flat_map(|loaded| &loaded.tables) {
-            assert!(table.columns.iter().all(|column| column.row_count() == table.row_count));
-        }
-        let tables = tables.map(|loaded| (format!("{:?}", loaded.tables), loaded.report.warnings));
-        let left = scene.as_ref().map(|loaded| format!("{:?}", loaded.scene)).unwrap_or_default();
-        (outcome(&scene), left, format!("{:?}", tables.map_err(|error| summary::error(&error))))
-    };
-    let expected = both(&|| Input::Memory(data.to_vec(), name()), &options);
-    for _ in 0..2 {
-        let mut other = options.clone();
-        other.run.chunk_bytes = Some(1 + random.below(80));
-        other.run.threads = Some(1 + random.below(2));
-        let positioned = both(&|| Input::Memory(data.to_vec(), name()), &other);
-        assert_eq!(expected, positioned, "chunks of {:?}", other.run);
-        let sizes = Sizes::Random(random.clone());
-        let reader = || Box::new(Hostile::new(data, sizes.clone()).with(Fault::Interrupted));
-        assert_eq!(expected, both(&|| Input::Reader(reader(), name()), &other), "a stream, chunks of {:?}", other.run);
     }
 }
 

@@ -37,7 +37,7 @@ pub fn cuts(size: usize, all_below: usize, count: usize) -> Vec<usize> {
 }
 
 /// Words that mean something to the parsers.
-const WORDS: [&[u8]; 28] = [
+const WORDS: [&[u8]; 36] = [
     b"v 0 0 0\n",
     b"vt 0 0\n",
     b"vn 0 0 1\n",
@@ -66,6 +66,14 @@ const WORDS: [&[u8]; 28] = [
     b"end\n",
     b"\0",
     b"\xef\xbb\xbf",
+    b"element vertex 1\n",
+    b"property float x\n",
+    b"property list uchar int vertex_indices\n",
+    b"facet normal 0 0 1\n",
+    b"outer loop\n",
+    b"vertex 0 0 0\n",
+    b"endloop\n",
+    b"endfacet\n",
 ];
 
 /// Changes a few places of `text`: bytes, words put in, parts cut out or doubled.

@@ -13,7 +13,8 @@ const CPP: &[(&str, &str, &[&str])] =
 /// Further Debian packages: a library that open3d loads.
 const LIBRARIES: &[&str] = &["libusb-1.0-0"];
 /// Peers in Rust, by their names in the lock file of `bench/`.
-const CRATES: &[&str] = &["tobj", "obj", "obj-rs", "ufbx", "serde-ply", "ply-rs-bw", "zmij", "ryu", "fast-float2"];
+const CRATES: &[&str] =
+    &["tobj", "obj", "obj-rs", "ufbx", "serde-ply", "ply-rs-bw", "stl_io", "zmij", "ryu", "fast-float2"];
 
 /// Why pbrt scenes are read beside limits alone.
 const NO_PBRT_PEERS: &str = "pbrt-v4, minipbrt and pbrt-parser (C++): in no package registry; the crate pbrt4 0.2 prints \

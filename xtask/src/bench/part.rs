@@ -13,6 +13,8 @@ pub(super) enum Part {
     Gzip,
     /// Scans and splats.
     Ply,
+    /// Triangles.
+    Stl,
     /// Scenes of pbrt.
     Pbrt,
     /// Text of numbers.
@@ -25,12 +27,13 @@ pub(super) enum Part {
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 9] = [
+    pub(super) const ALL: [Part; 10] = [
         Part::Obj,
         Part::Python,
         Part::Blender,
         Part::Gzip,
         Part::Ply,
+        Part::Stl,
         Part::Pbrt,
         Part::Tables,
         Part::Numbers,
@@ -44,6 +47,7 @@ impl Part {
             Part::Blender => "blender",
             Part::Gzip => "gzip",
             Part::Ply => "ply",
+            Part::Stl => "stl",
             Part::Pbrt => "pbrt",
             Part::Tables => "tables",
             Part::Numbers => "numbers",

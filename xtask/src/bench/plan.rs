@@ -1,8 +1,8 @@
 //! Who is measured on what: the input files, and the contestants of each group.
 //!
 //! A module per part has its groups: [`obj`] programs in Rust and C++, [`python`] readers in Python,
-//! [`blender`] Blender's exporter, [`gzip`] compressed files, [`ply`] scans and splats, [`pbrt`] scenes, [`tables`]
-//! text of numbers.
+//! [`blender`] Blender's exporter, [`gzip`] compressed files, [`ply`] scans and splats, [`stl`] triangles,
+//! [`pbrt`] scenes, [`tables`] text of numbers.
 
 mod blender;
 mod gzip;
@@ -10,6 +10,7 @@ mod obj;
 mod pbrt;
 mod ply;
 mod python;
+mod stl;
 mod tables;
 
 use super::build::Tools;
@@ -25,6 +26,7 @@ pub(super) use self::gzip::{INFLATE, ISAL, PARSE, PYTHON_GZIP};
 pub(super) use self::pbrt::CAT;
 pub(super) use self::ply::{LIMIT_COPY, OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO};
 pub(super) use self::python::{BLENDER, COMMAND, TRIMESH};
+pub(super) use self::stl::{NUMPY_STL, STL_IO};
 pub(super) use self::tables::{NUMPY, POLARS};
 
 /// The contestants that verdicts ask for.
@@ -32,6 +34,7 @@ pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";
 pub(super) const TWO_THREADS: &str = "polyhaul, 2 threads";
 pub(super) const TOBJ: &str = "tobj";
 pub(super) const LIMIT_LINES: &str = "limit: read once, count lines";
+const LIMIT_ONCE: &str = "limit: read once";
 pub(super) const LIMIT_MEMORY: &str = "limit: read into fresh memory";
 pub(super) const LIMIT_WRITE: &str = "limit: plain write";
 
@@ -89,6 +92,7 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Gzip => gzip::groups(tools, data, megabytes),
         Part::Ply => ply::groups(tools, data, megabytes),
         Part::Pbrt => pbrt::groups(tools, data, megabytes),
+        Part::Stl => stl::groups(tools, data, megabytes),
         Part::Tables => tables::groups(tools, data, megabytes),
         Part::Numbers | Part::Records => Ok(Vec::new()),
     }
@@ -195,6 +199,21 @@ fn command(tools: &Tools, program: &Path, args: impl IntoIterator<Item = OsStrin
     command.push(program.into());
     command.extend(args);
     command
+}
+
+/// Readers in Python take so many turns, and one where a file takes them many seconds.
+const PYTHON_ROUNDS: usize = 3;
+
+/// A peer: its name, how its reader is called, and in how many rounds it takes part.
+type Peer = (&'static str, &'static str, usize);
+
+/// A peer in Python; none without its environment.
+fn scripted(tools: &Tools, name: &str, peer: Peer, files: &[&Path]) -> Option<Contestant> {
+    let python = tools.pythons.peers.as_ref()?;
+    let (shown, kind, rounds) = peer;
+    let files = files.iter().map(OsString::from);
+    let args = [script(name), kind.into()].into_iter().chain(files);
+    Some(Contestant { rounds, ..Contestant::new(shown, command(tools, python, args)) })
 }
 
 /// Where writers write.

@@ -11,7 +11,7 @@ use std::process::Command;
 const SMALL: &[&str] = &["numpy", "isal"];
 /// Readers and writers of meshes, then those of tables.
 const PEERS: &[&str] =
-    &["trimesh", "meshio", "open3d", "pymeshlab", "plyfile", "polars", "pyarrow", "duckdb", "pandas"];
+    &["trimesh", "meshio", "open3d", "pymeshlab", "plyfile", "numpy-stl", "polars", "pyarrow", "duckdb", "pandas"];
 /// What is measured of polyhaul's package where it is there already.
 const FUNCTIONS: [&str; 2] = ["savetxt", "loadtxt"];
 const BLENDER: &[&str] = &["bpy==5.0.1"];
@@ -49,7 +49,7 @@ pub(super) fn set_up(parts: &[Part], peers: &mut Vec<String>, notes: &mut Vec<St
     if wanted(&[Part::Python, Part::Blender]) {
         found.blender = environment(BLENDER_PYTHON, "bench-blender", BLENDER, peers, notes);
     }
-    if wanted(&[Part::Python, Part::Ply, Part::Tables]) {
+    if wanted(&[Part::Python, Part::Ply, Part::Stl, Part::Tables]) {
         found.peers = environment("python3", "bench-python", PEERS, peers, notes);
     }
     found

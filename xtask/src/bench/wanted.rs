@@ -1,8 +1,9 @@
-//! What must be reached, and whether it was. A verdict is only told. What PLY, pbrt and tables must reach is
-//! in [`ply`], [`pbrt`] and [`tables`].
+//! What must be reached, and whether it was. A verdict is only told. What PLY, STL, pbrt and tables must reach
+//! is in [`ply`], [`stl`], [`pbrt`] and [`tables`].
 
 mod pbrt;
 mod ply;
+mod stl;
 mod tables;
 
 use super::plan::{
@@ -54,6 +55,8 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel]) -> Vec<Verdict>
             "read pbrt one" | "read pbrt many" => verdicts.extend(pbrt::plain(outcome)),
             "read pbrt one gz" | "read pbrt many gz" | "read pbrt many zst" => verdicts.extend(pbrt::packed(outcome)),
             "filter ply splats" => verdicts.extend(ply::filtering(outcome)),
+            "read stl binary" | "read stl ascii" => verdicts.extend(stl::reading(outcome)),
+            "write stl binary" | "write stl ascii" => verdicts.extend(stl::writing(outcome)),
             "write table" => verdicts.extend(tables::writing(outcome)),
             "read table" => verdicts.extend(tables::reading(outcome)),
             _ => {}

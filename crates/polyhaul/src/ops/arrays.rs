@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::NONE;
+use crate::pipeline::column::advise_huge_pages;
 use crate::pipeline::parallel::for_each_item;
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::AtomicU32;
@@ -37,9 +38,27 @@ pub(super) fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     if start.is_null() {
         return Err(Error::memory(what));
     }
+    advise_huge_pages(start, count);
     // SAFETY: the block is from the global allocator, has room for exactly `count` values, and zero
     // bytes are a value by the contract of `Zero`.
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })
+}
+
+/// 0, `step`, twice `step` and so on, wrapped around where that is too large.
+pub(crate) fn multiples(count: usize, step: u32, threads: usize) -> Result<Vec<u32>> {
+    let mut values = zeroed(count, "indices")?;
+    for_each_item(
+        threads,
+        values.chunks_mut(PIECE).enumerate(),
+        || (),
+        |(), (piece, values)| {
+            let first = ((piece * PIECE) as u32).wrapping_mul(step);
+            (0..)
+                .zip(values)
+                .for_each(|(index, value): (u32, _)| *value = first.wrapping_add(index.wrapping_mul(step)));
+        },
+    );
+    Ok(values)
 }
 
 /// The same numbers, for threads that store into places of their own which are no slice.

@@ -15,11 +15,12 @@ pub(crate) mod dedup;
 mod domains;
 mod transform;
 mod triangulate;
+pub(crate) mod vertices;
 mod weld;
 
+pub(crate) use arrays::multiples;
 pub use domains::index_attributes;
 pub use transform::transform_axes;
 pub(crate) use transform::{UNMOVED, axes_matrix, check_scale};
 pub use triangulate::{TriangleMap, triangulate, triangulate_scene};
-pub(crate) use weld::weld_streams;
 pub use weld::{Welded, weld};

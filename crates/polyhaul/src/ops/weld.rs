@@ -85,13 +85,7 @@ pub fn weld(mesh: &Mesh, options: &RunOptions) -> Result<Welded> {
     check_streams(&mesh.faces)?;
     let counts = [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len()];
     let Elements { corner_positions, corner_uvs, corner_normals, .. } = &mesh.faces;
-    weld_streams([corner_positions, corner_uvs, corner_normals], counts, options)
-}
-
-/// As [`weld`], of streams of positions, uvs and normals that need not be a mesh's own: as long as the first, or
-/// empty. `counts` is how far the indices of each may go.
-pub(crate) fn weld_streams(streams: [&[u32]; 3], counts: [usize; 3], options: &RunOptions) -> Result<Welded> {
-    let corners = Corners::new(streams, counts)?;
+    let corners = Corners::new([corner_positions, corner_uvs, corner_normals], counts)?;
     let cut = Cut::new(corners.count(), counts[0], options);
     let mut firsts = zeroed(corners.count(), "corner vertices")?;
     let sorted = Sorted::new(&corners, &cut, &mut firsts)?;

@@ -9,7 +9,7 @@
 mod head;
 
 use super::read::{Garbage, failed, read_part};
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
 use polyhaul_bytes::Source;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,7 +98,7 @@ fn line_begins(bytes: &[u8], at: usize) -> Option<bool> {
         Some(b'\n') if back(2) == Some(b'\r') => Some(back(3) != Some(b'\\')),
         Some(b'\n') => Some(back(2) != Some(b'\\')),
         Some(b'\r') => match bytes.get(at) {
-            Some(b'\n') => Some(false),
+            Some(b'\n') => Some(planted("chunk-crlf")),
             Some(_) => Some(back(2) != Some(b'\\')),
             None => None,
         },

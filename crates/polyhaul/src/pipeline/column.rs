@@ -50,7 +50,7 @@ impl<T: Copy + Send> Column<T> {
         if items.try_reserve_exact(wanted - filled).is_err() {
             items.try_reserve_exact(total - filled).map_err(|_| Error::memory(self.name))?;
         }
-        advise_huge_pages(&items);
+        advise_huge_pages(items.as_ptr(), items.capacity());
         Ok(())
     }
 
@@ -112,21 +112,21 @@ impl<T: Copy + Send> Column<T> {
     }
 }
 
-/// Asks for huge pages for a large array: a fault then clears 2 MiB at once and not 4 KiB.
+/// Asks for huge pages for a large array of `count` elements: a fault then clears 2 MiB at once and not 4 KiB.
 #[cfg(target_os = "linux")]
-fn advise_huge_pages<T>(items: &Vec<Cell<T>>) {
+pub(crate) fn advise_huge_pages<T>(start: *const T, count: usize) {
     const PAGE: usize = 4096;
-    let bytes = items.capacity() * size_of::<T>();
+    let bytes = count * size_of::<T>();
     if bytes >= HUGE_BYTES {
         // The whole mapping, its first and last page included: a part would split it in two, and
         // then it cannot be moved without a copy when it grows (twice the page faults, measured).
-        let start = items.as_ptr() as usize / PAGE * PAGE;
-        let end = (items.as_ptr() as usize + bytes).next_multiple_of(PAGE);
+        let from = start as usize / PAGE * PAGE;
+        let end = (start as usize + bytes).next_multiple_of(PAGE);
         // SAFETY: all pages hold memory of ours or of the allocator; the advice changes no contents.
         // A kernel that does not know it says no, and nothing is lost.
-        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+        unsafe { libc::madvise(from as *mut libc::c_void, end - from, libc::MADV_HUGEPAGE) };
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge_pages<T>(_: &Vec<Cell<T>>) {}
+pub(crate) fn advise_huge_pages<T>(_: *const T, _: usize) {}

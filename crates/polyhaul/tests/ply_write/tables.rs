@@ -98,3 +98,19 @@ fn numbers_that_are_none_have_their_names() {
         assert_eq!(parts(&bytes).1, b"nan\ninf\n-inf\n-0\n");
     }
 }
+
+#[test]
+fn names_that_would_be_one_are_refused() {
+    let values = || Values::U8([1, 2].into());
+    let table = |name: &str, columns: [&str; 2]| Table {
+        name: name.into(),
+        row_count: 2,
+        columns: columns.map(|name| column(name, values())).into(),
+    };
+    let error = |tables: &[Table]| write_tables(tables, &encoded(ENCODINGS[1])).unwrap_err();
+    let properties = error(&[table("t", ["a b", "a_b"])]);
+    assert_eq!(properties.kind(), ErrorKind::Usage);
+    assert_eq!(properties.diagnostic().message, "two properties would have the name `a_b` in the file");
+    let elements = error(&[table("a b", ["x", "y"]), table("a\tb", ["x", "y"])]);
+    assert_eq!(elements.diagnostic().message, "two elements would have the name `a_b` in the file");
+}

@@ -3,11 +3,15 @@
 mod bad;
 mod good;
 mod matrix;
+mod promises;
 mod writing;
 
 use polyhaul::options::{RunOptions, StlReadOptions};
 use polyhaul::{Input, Loaded, ReadOptions, Result};
 use polyhaul_testkit::corpus;
+
+#[global_allocator]
+static ALLOCATOR: polyhaul_testkit::alloc::Counting = polyhaul_testkit::alloc::Counting;
 
 /// The bytes of a file of the test data.
 fn file(name: &str) -> Vec<u8> {

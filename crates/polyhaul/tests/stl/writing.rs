@@ -117,3 +117,14 @@ fn what_stl_has_no_place_for_is_counted() {
     // Both triangles of the quad have what it had.
     assert_eq!((bytes[132], bytes[182]), (7, 7));
 }
+
+#[test]
+fn names_leave_text_what_it_is() {
+    let mut scene = scene(square());
+    for (name, written) in [("a\0b\tc\nd", "a_b_c_d"), ("caf\u{e9} \\", "caf\u{e9} \\")] {
+        let end = scene.meshes[0].counts();
+        scene.objects = vec![Object { name: name.into(), end, ..Object::default() }];
+        let back = load(text(&scene).into_bytes()).unwrap();
+        assert_eq!(back.scene.objects[0].name, written);
+    }
+}

@@ -4,11 +4,10 @@
 //! The groups stand for the size of the input, 300 MB unless told; `--size 1000` makes a splat file of 1 GB.
 
 use super::{
-    Contestant, Group, Input, LIMIT_LINES, LIMIT_MEMORY, LIMIT_WRITE, ONE_THREAD, TRIMESH, TWO_THREADS, command, made,
-    output, reader, script, writer,
+    Contestant, Group, Input, LIMIT_LINES, LIMIT_MEMORY, LIMIT_ONCE, LIMIT_WRITE, ONE_THREAD, PYTHON_ROUNDS, Peer,
+    TRIMESH, TWO_THREADS, command, made, output, reader, script, scripted, writer,
 };
 use crate::bench::build::Tools;
-use std::ffi::OsString;
 use std::path::Path;
 
 /// polyhaul's tables, each element as it is.
@@ -17,14 +16,7 @@ pub(in crate::bench) const TABLES_TWO: &str = "polyhaul's tables, 2 threads";
 pub(in crate::bench) const SERDE_PLY: &str = "serde-ply";
 pub(in crate::bench) const OPEN3D: &str = "open3d";
 pub(in crate::bench) const LIMIT_COPY: &str = "limit: copy the file";
-const LIMIT_ONCE: &str = "limit: read once";
 const PLYFILE: &str = "plyfile";
-
-/// Readers in Python take so many turns, and one where a file takes them many seconds.
-const PYTHON_ROUNDS: usize = 3;
-
-/// A peer: its name, how its reader is called, and in how many rounds it takes part.
-type Peer = (&'static str, &'static str, usize);
 
 /// Peers that read any mesh.
 const PYTHON: [Peer; 5] = [
@@ -143,13 +135,4 @@ fn filtering(tools: &Tools, input: &Input, data: &Path) -> Group {
         limit: LIMIT_COPY,
         contestants: copy.into_iter().chain(own).chain(peer).collect(),
     }
-}
-
-/// A peer in Python; none without its environment.
-fn scripted(tools: &Tools, name: &str, peer: Peer, files: &[&Path]) -> Option<Contestant> {
-    let python = tools.pythons.peers.as_ref()?;
-    let (shown, kind, rounds) = peer;
-    let files = files.iter().map(OsString::from);
-    let args = [script(name), kind.into()].into_iter().chain(files);
-    Some(Contestant { rounds, ..Contestant::new(shown, command(tools, python, args)) })
 }

@@ -10,7 +10,7 @@ use super::sink::{Check, Checked, ListSink, Sink};
 use super::store::{Store, paired};
 use super::tables::{Builder, Home, columns, offsets, parts, table};
 use super::{repair, strips};
-use crate::error::{Diagnostic, Result, try_push};
+use crate::error::{Diagnostic, Result, planted, try_push};
 use crate::formats::names;
 use crate::model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Scalar, Scene, Values};
 use crate::options::ReadOptions;
@@ -196,6 +196,7 @@ fn check(of: Checked, scalar: Scalar, vertices: &Element) -> Check {
     let count = u32::try_from(vertices.count).unwrap_or(u32::MAX - 1);
     // What is negative in the file is large here.
     let limit = if scalar == Scalar::I32 { count.min(1 << 31) } else { count };
+    let limit = limit + u32::from(planted("ply-index"));
     Check { of, scalar, limit, restarts: false, least: 0 }
 }
 

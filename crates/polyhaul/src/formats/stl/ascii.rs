@@ -8,7 +8,7 @@ use super::facets::{Facet, Facets, Places, Solid, check_count};
 use super::machine::{Machine, Step};
 use super::reader::Found;
 use super::statement::{Statement, Statements, Word};
-use crate::error::{Diagnostic, ErrorKind, Place, Result, try_push};
+use crate::error::{Diagnostic, ErrorKind, Place, Result, planted, try_push};
 use crate::formats::names;
 use crate::formats::place::{Placer, excerpt};
 use crate::options::ReadOptions;
@@ -214,7 +214,7 @@ impl State {
         if parsed.more_complaints > 0 {
             self.warnings.count("broken-facet", parsed.more_complaints);
         }
-        self.machine = parsed.machine.unwrap_or(self.machine);
+        self.machine = parsed.machine.unwrap_or(if planted("stl-machine") { Machine::default() } else { self.machine });
         self.is_open = parsed.is_open.unwrap_or(self.is_open);
         Ok(first)
     }
@@ -230,6 +230,7 @@ impl State {
     ) -> Result<()> {
         self.is_open = true;
         let first = self.count + facets;
+        check_count(first as u64, options)?;
         let start = name.start;
         let bytes = text.bytes().get(start as usize..name.end as usize).unwrap_or_default();
         let limit = options.limits.name_bytes;
@@ -259,11 +260,13 @@ impl State {
         placer: &mut Placer<'_>,
         options: &ReadOptions,
     ) -> Result<()> {
+        let Complaint { expected, token, facets } = *complaint;
+        // What comes first in the file is the error: too many triangles, or this.
+        check_count((self.count + facets) as u64, options)?;
         if !options.raises() && self.warnings.kept().len() >= KEPT {
             self.warnings.count("broken-facet", 1);
             return Ok(());
         }
-        let Complaint { expected, token, facets } = *complaint;
         let (start, end) = (token.0 as usize, token.0 as usize + token.1 as usize);
         let found = String::from_utf8_lossy(text.bytes().get(start..end).unwrap_or_default()).into_owned();
         let facet = self.count + facets + 1;

@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::model::{Axes, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values};
 use crate::ops::dedup::number_rows;
+use crate::ops::multiples;
 use crate::options::{ReadOptions, RunOptions};
 use crate::pipeline::column::Column;
 use std::mem::MaybeUninit;
@@ -151,18 +152,15 @@ fn mesh(
     (positions, normals, attributes): (Vec<[f32; 3]>, Vec<[f32; 3]>, Vec<u16>),
     options: &ReadOptions,
 ) -> Result<Mesh> {
-    let (mut offsets, mut corners) = (Vec::new(), Vec::new());
-    if !normals.is_empty() {
-        offsets.try_reserve_exact(normals.len() + 1)?;
-        offsets.extend((0..=normals.len() as u32).map(|facet| 3 * facet));
-    }
+    let threads = options.run.worker_threads();
+    let offsets = if normals.is_empty() { Vec::new() } else { multiples(normals.len() + 1, 3, threads)? };
+    let corners;
     let mut mesh = Mesh { normals: normals.into(), normal_domain: Domain::Face, ..Mesh::default() };
     if options.stl.weld {
         let (merged, of_corner) = weld(&positions, &options.run)?;
         (mesh.positions, corners) = (merged.into(), of_corner);
     } else {
-        corners.try_reserve_exact(positions.len())?;
-        corners.extend(0..positions.len() as u32);
+        corners = multiples(positions.len(), 1, threads)?;
         mesh.positions = positions.into();
     }
     mesh.faces = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };

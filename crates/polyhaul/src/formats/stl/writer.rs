@@ -12,6 +12,7 @@ use crate::options::{Digits, StlOptions};
 use crate::pipeline::write::{Pages, Writing};
 use crate::warnings::Warnings;
 use polyhaul_text::format::Page;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// About how many bytes a page has.
@@ -220,7 +221,7 @@ impl Slot {
 
     /// Writes triangles as text, between the lines of their solid.
     fn lines(&mut self, piece: &Piece<'_>, range: Range<usize>, digits: Digits) -> Result<()> {
-        let name = names::on_a_line(&piece.part.object.name);
+        let name = name(&piece.part.object.name);
         if range.start == 0 {
             self.text.whole(|page| solid(page, b"solid", &name))?;
         }
@@ -244,6 +245,14 @@ impl Slot {
             self.text.whole(|page| solid(page, b"endsolid", &name))?;
         }
         Ok(())
+    }
+}
+
+/// A name as it is written: with control characters the file would not look like text.
+fn name(name: &str) -> Cow<'_, str> {
+    match name.contains(|c: char| c.is_ascii_control()) {
+        true => names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into(),
+        false => names::on_a_line(name),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::options::Cancel;
 use crate::pipeline::parallel::try_for_each_item;
 use chunk::{CHUNK, Chunk, Finder};
 use part::Part;
-pub(crate) use rows::number_rows;
+pub(crate) use rows::{number_joined, number_rows};
 
 /// Items per word of marks.
 const WORD: usize = u32::BITS as usize;

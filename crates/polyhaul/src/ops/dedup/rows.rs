@@ -21,36 +21,49 @@ pub(crate) fn number_rows<const N: usize>(
     cancel: &Cancel,
 ) -> Result<Unique> {
     const { assert!(N >= 2) };
-    let (mut dedup, mut found) = (Dedup::new(), Unique::default());
-    dedup.run(&Pairs { rows, hints, numbers: None, part: 1 }, threads, cancel, &mut found)?;
-    for part in 2..N {
-        let numbers = std::mem::take(&mut found.of_item);
-        dedup.run(&Pairs { rows, hints, numbers: Some(&numbers), part }, threads, cancel, &mut found)?;
-    }
+    let mut found = Unique::default();
+    Dedup::new().run(&Pairs { rows, hints }, threads, cancel, &mut found)?;
+    (2..N).try_fold(found, |found, part| {
+        let bits_of = |item: usize| bits(rows[item][part]);
+        number_joined(&found.of_item, found.first.len(), bits_of, threads, cancel)
+    })
+}
+
+/// Numbers items that have a number below `count` already, and a part more: equal are those of the same number
+/// whose parts have the same bits. A part of `None` equals nothing.
+///
+/// # Errors
+/// As [`Dedup::run`].
+pub(crate) fn number_joined(
+    numbers: &[u32],
+    count: usize,
+    part: impl Fn(usize) -> Option<u32> + Sync,
+    threads: usize,
+    cancel: &Cancel,
+) -> Result<Unique> {
+    let mut found = Unique::default();
+    Dedup::new().run(&Joined { numbers, count, part }, threads, cancel, &mut found)?;
     Ok(found)
 }
 
-/// Rows by one part and all parts before it.
+/// The bits that decide; `None` where nothing is equal.
+#[inline]
+fn bits(part: f32) -> Option<u32> {
+    // Adding 0 makes minus zero zero.
+    if part.is_nan() { None } else { Some((part + 0.0).to_bits()) }
+}
+
+fn key(first: Option<u32>, second: Option<u32>) -> Key {
+    match (first, second) {
+        (Some(first), Some(second)) => Key::Value(u64::from(first) << 32 | u64::from(second)),
+        _ => Key::Alone,
+    }
+}
+
+/// Rows by their first two parts.
 struct Pairs<'a, const N: usize> {
     rows: &'a [[f32; N]],
     hints: Hints<'a>,
-    /// Equal where the parts before are; `None` where there is one such part.
-    numbers: Option<&'a [u32]>,
-    part: usize,
-}
-
-impl<const N: usize> Pairs<'_, N> {
-    fn key(&self, item: usize) -> Key {
-        let row = &self.rows[item];
-        // Adding 0 makes minus zero zero.
-        let bits = |part: f32| u64::from((part + 0.0).to_bits());
-        let (before, is_nan) = match self.numbers {
-            Some(numbers) => (u64::from(numbers[item]), false),
-            None => (bits(row[0]), row[0].is_nan()),
-        };
-        let last = row[self.part];
-        if is_nan || last.is_nan() { Key::Alone } else { Key::Value(before << 32 | bits(last)) }
-    }
 }
 
 impl<const N: usize> Items for Pairs<'_, N> {
@@ -60,8 +73,9 @@ impl<const N: usize> Items for Pairs<'_, N> {
 
     #[inline]
     fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]) {
-        for (key, &offset) in keys.iter_mut().zip(offsets) {
-            *key = self.key(start + usize::from(offset));
+        for (place, &offset) in keys.iter_mut().zip(offsets) {
+            let row = &self.rows[start + usize::from(offset)];
+            *place = key(bits(row[0]), bits(row[1]));
         }
     }
 
@@ -77,7 +91,43 @@ impl<const N: usize> Items for Pairs<'_, N> {
     #[inline]
     fn surely_same(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.rows[a], &self.rows[b]);
-        a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() && !a.is_nan())
+        a.iter().zip(b).take(2).all(|(a, b)| a.to_bits() == b.to_bits() && !a.is_nan())
+    }
+}
+
+/// Items by a number and a part.
+struct Joined<'a, F> {
+    numbers: &'a [u32],
+    count: usize,
+    part: F,
+}
+
+impl<F: Fn(usize) -> Option<u32> + Sync> Items for Joined<'_, F> {
+    fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    #[inline]
+    fn keys(&self, start: usize, offsets: &[u16], keys: &mut [Key; BATCH]) {
+        for (place, &offset) in keys.iter_mut().zip(offsets) {
+            let item = start + usize::from(offset);
+            *place = key(Some(self.numbers[item]), (self.part)(item));
+        }
+    }
+
+    #[inline]
+    fn hint(&self, item: usize) -> usize {
+        self.numbers[item] as usize
+    }
+
+    fn hint_count(&self) -> usize {
+        self.count
+    }
+
+    #[inline]
+    fn surely_same(&self, a: usize, b: usize) -> bool {
+        let part = (self.part)(a);
+        self.numbers[a] == self.numbers[b] && part.is_some() && part == (self.part)(b)
     }
 }
 

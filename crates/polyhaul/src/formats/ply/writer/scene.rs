@@ -118,12 +118,12 @@ impl<'a> Home<'a> {
 
     fn normals(&self) -> Option<Pick<'a>> {
         let mesh = self.part.mesh;
-        self.pick(mesh.normal_domain, mesh.normals.len(), |split| &split.normals)
+        self.pick(mesh.normal_domain, mesh.normals.len(), |split| split.places(&split.normals))
     }
 
     fn uvs(&self) -> Option<Pick<'a>> {
         let mesh = self.part.mesh;
-        self.pick(mesh.uv_domain, mesh.uvs.len(), |split| &split.uvs)
+        self.pick(mesh.uv_domain, mesh.uvs.len(), |split| split.places(&split.uvs))
     }
 
     /// A vertex column; `place` is where it stands among those of the mesh.

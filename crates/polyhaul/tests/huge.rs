@@ -1,0 +1,177 @@
+//! Files over 4 GiB and counts over 2^32: right, or refused clearly. Files are sparse, and streams are made as they are
+//! read.
+//!
+//! What takes gigabytes of memory or a minute is run by hand: `cargo test --release --test huge -- --ignored`.
+
+use polyhaul::model::Values;
+use polyhaul::options::{Limits, RunOptions, TableOptions, Types};
+use polyhaul::{Error, ErrorKind, Input, ReadOptions, load, load_tables};
+use polyhaul_testkit::corpus::Folder;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+const GIB: u64 = 1 << 30;
+
+/// A file of `size` bytes, all zero but those at its start and its end.
+fn sparse(folder: &Folder, name: &str, start: &[u8], size: u64, end: &[u8]) -> PathBuf {
+    let path = folder.file(name, start).unwrap();
+    let mut file = File::options().write(true).open(&path).unwrap();
+    file.set_len(size).unwrap();
+    file.seek(SeekFrom::Start(size - end.len() as u64)).unwrap();
+    file.write_all(end).unwrap();
+    path
+}
+
+fn refused(path: PathBuf) -> Error {
+    let error = load_tables(Input::Path(path.clone()), &ReadOptions::default()).map(drop).unwrap_err();
+    match error.kind() {
+        // STL is no table.
+        ErrorKind::Usage | ErrorKind::Unsupported => {
+            load(Input::Path(path), &ReadOptions::default()).map(drop).unwrap_err()
+        }
+        _ => error,
+    }
+}
+
+fn ply(form: &str, count: u64, property: &str) -> Vec<u8> {
+    format!("ply\nformat {form} 1.0\nelement a {count}\nproperty {property}\nend_header\n").into_bytes()
+}
+
+fn npy(descr: &str, shape: &str) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\0".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.bytes());
+    bytes
+}
+
+fn stl(count: u32) -> Vec<u8> {
+    let mut bytes = vec![b' '; 80];
+    bytes.extend(count.to_le_bytes());
+    bytes
+}
+
+/// The counts are true: the bytes are there, most of them as holes.
+#[test]
+fn counts_over_2_to_the_32_are_refused_by_their_limit() {
+    let folder = Folder::new("huge").unwrap();
+    let many = (1 << 32) + 1;
+    for form in ["binary_little_endian", "binary_big_endian", "ascii"] {
+        let path = sparse(&folder, "a.ply", &ply(form, many, "uchar b"), 5 * GIB, b"\x01");
+        let error = refused(path);
+        assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(3)), "{form}: {error}");
+        assert!(error.to_string().contains("(elements)"), "{error}");
+    }
+    let size = 84 + 50 * u64::from(u32::MAX);
+    let error = refused(sparse(&folder, "a.stl", &stl(u32::MAX), size, b"\x01"));
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    assert!(error.to_string().contains("(elements)"), "{error}");
+    let error = refused(sparse(&folder, "a.npy", &npy("|u1", "(4294967297,)"), 5 * GIB, b"\x01"));
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    let lists = ply("binary_little_endian", 3, "list uint uchar b");
+    let error = refused(sparse(&folder, "b.ply", &[&lists[..], &[255; 4]].concat(), 5 * GIB, b"\x01"));
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+}
+
+#[test]
+fn what_follows_in_a_huge_file_is_noted() {
+    let folder = Folder::new("huge-tail").unwrap();
+    let head = [&ply("binary_little_endian", 2, "uchar b")[..], &[7, 8]].concat();
+    let path = sparse(&folder, "a.ply", &head, 6 * GIB, b"\x01");
+    let loaded = load_tables(Input::Path(path), &ReadOptions::default()).unwrap();
+    assert_eq!(loaded.tables[0].columns[0].values, Values::U8([7, 8].into()));
+    assert_eq!(loaded.report.warnings.counts()["extra-data"], 1);
+    let path = sparse(&folder, "a.stl", &stl(1), 6 * GIB, b"\x01");
+    let loaded = load(Input::Path(path), &ReadOptions::default()).unwrap();
+    assert_eq!(loaded.scene.meshes[0].faces.len(), 1);
+    assert_eq!(loaded.report.warnings.counts()["trailing-bytes"], 1);
+}
+
+/// Rows whose last lies past 4 GiB.
+#[test]
+#[ignore = "takes 6 GB of memory"]
+fn rows_past_4_gib_are_read() {
+    let folder = Folder::new("huge-rows").unwrap();
+    let rows = (4 * GIB + GIB / 8) / 4;
+    let last = |values: &Values| match values {
+        Values::F32(values) => (values.len() as u64, values[values.len() - 2], values[values.len() - 1]),
+        _ => (0, 0.0, 0.0),
+    };
+    for (form, one) in [("binary_little_endian", 1f32.to_le_bytes()), ("binary_big_endian", 1f32.to_be_bytes())] {
+        let head = ply(form, rows, "float b");
+        let size = head.len() as u64 + 4 * rows;
+        let path = sparse(&folder, "a.ply", &head, size, &one);
+        let loaded = load_tables(Input::Path(path), &ReadOptions::default()).unwrap();
+        assert_eq!(last(&loaded.tables[0].columns[0].values), (rows, 0.0, 1.0), "{form}");
+    }
+    let head = npy("<f4", &format!("({rows},)"));
+    let size = head.len() as u64 + 4 * rows;
+    let path = sparse(&folder, "a.npy", &head, size, &1f32.to_le_bytes());
+    let loaded = load_tables(Input::Path(path), &ReadOptions::default()).unwrap();
+    assert_eq!(last(&loaded.tables[0].columns[0].values), (rows, 0.0, 1.0), "npy");
+    let count = (4 * GIB / 50 + 1000) as u32;
+    let end = [&1f32.to_le_bytes()[..], &[0; 2]].concat();
+    let path = sparse(&folder, "a.stl", &stl(count), 84 + 50 * u64::from(count), &end);
+    let loaded = load(Input::Path(path), &ReadOptions::default()).unwrap();
+    let mesh = &loaded.scene.meshes[0];
+    assert_eq!((mesh.faces.len(), mesh.positions.last()), (count as usize, Some(&[0.0, 0.0, 1.0])));
+}
+
+/// Blank lines between two parts.
+struct Blanks {
+    parts: [Vec<u8>; 2],
+    left: u64,
+}
+
+impl Read for Blanks {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let part = if self.left > 0 && self.parts[0].is_empty() { None } else { Some(&mut self.parts) };
+        if let Some([first, last]) = part {
+            let part = if first.is_empty() { last } else { first };
+            let count = out.len().min(part.len());
+            out[..count].copy_from_slice(&part[..count]);
+            part.drain(..count);
+            return Ok(count);
+        }
+        let count = out.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        out[..count].fill(b'\n');
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
+/// Lines and offsets past 2^32 are told as they are.
+#[test]
+#[ignore = "takes a minute"]
+fn text_past_4_gib_has_true_places() {
+    let head = ply("ascii", 2, "float b");
+    let blanks = (1 << 32) + 5;
+    let read = |name: &str, start: &[u8], end: &[u8]| {
+        let reader = Blanks { parts: [start.to_vec(), end.to_vec()], left: blanks };
+        let run = RunOptions { threads: Some(2), ..RunOptions::default() };
+        let table = TableOptions { types: Types::All(polyhaul::model::Scalar::F32), ..TableOptions::default() };
+        let options = ReadOptions { run, table, limits: Limits::default(), ..ReadOptions::default() };
+        let input = Input::Reader(Box::new(reader), name.into());
+        match name.ends_with("stl") {
+            true => load(input, &options).map(|loaded| loaded.scene.meshes[0].faces.len()),
+            false => load_tables(input, &options).map(|loaded| loaded.tables[0].row_count),
+        }
+    };
+    let start = [&head[..], b"1\n"].concat();
+    assert_eq!(read("a.ply", &start, b"2\n").unwrap(), 2);
+    let facet = b"facet normal 0 0 1 outer loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\nendloop endfacet endsolid";
+    assert_eq!(read("a.stl", b"solid a\n", facet).unwrap(), 1);
+    assert_eq!(read("a.csv", b"1,2\n", b"3,4\n").unwrap(), 2);
+    for (name, start, end, lines) in [
+        ("a.ply", &start[..], &b"x\n"[..], 6),
+        ("a.stl", b"solid a\n", b"bogus\n", 1),
+        ("a.csv", b"1,2\n", b"3,x\n", 1),
+    ] {
+        let error = read(name, start, end).unwrap_err();
+        let place = error.place();
+        assert_eq!(place.line, Some(lines + blanks + 1), "{error}");
+        let column = if name == "a.csv" { 2 } else { 0 };
+        assert_eq!(place.offset, Some(start.len() as u64 + blanks + column), "{error}");
+    }
+}
