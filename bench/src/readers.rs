@@ -1,13 +1,14 @@
 //! Readers of OBJ and STL files, each with the options that keep the file's own structure: polygons, and an
 //! index of its own for positions, uvs and normals. Those of PLY files alone are in [`ply`], those of
-//! pbrt scenes in [`pbrt`].
+//! pbrt scenes in [`pbrt`]. Text of numbers is read here too.
 
 mod pbrt;
 mod ply;
 
 use crate::{Failure, measure};
-use polyhaul::model::Scene;
-use polyhaul::{Input, ReadOptions};
+use polyhaul::model::{Scalar, Scene};
+use polyhaul::options::Types;
+use polyhaul::{Input, LoadedArray, ReadOptions};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -31,8 +32,22 @@ pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
         "ufbx" => report(|| ufbx(file), |scene| ufbx_found(scene)),
         "polyhaul-pbrt" => pbrt::main(file, threads),
         "stl_io" => report(|| stl_io(file), stl_io_found),
+        "array" => report(|| array(file, Scalar::F64, threads), array_found),
+        "array-f32" => report(|| array(file, Scalar::F32, threads), array_found),
         _ => ply::main(name, file, threads),
     }
+}
+
+/// polyhaul's reader of numbers.
+fn array(file: &Path, scalar: Scalar, threads: usize) -> Result<LoadedArray, Failure> {
+    let mut options = ReadOptions::default();
+    options.run.threads = Some(threads);
+    options.table.types = Types::All(scalar);
+    Ok(polyhaul::load_array(input(file), &options)?)
+}
+
+fn array_found(array: &LoadedArray) -> Found {
+    Found { positions: array.row_count as u64, faces: 0, model_bytes: Some(array.values.heap_bytes()) }
 }
 
 fn report<M>(read: impl FnOnce() -> Result<M, Failure>, find: impl FnOnce(&M) -> Found) -> Result<(), Failure> {

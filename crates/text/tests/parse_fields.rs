@@ -4,7 +4,7 @@ mod parse_support;
 
 use parse_support::{Random, padded};
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER};
+use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
 use polyhaul_text::scan::{Index, PADDING, Separator, is_space};
 
 /// The fields of a line, by the definition.
@@ -63,11 +63,15 @@ fn naive_value(field: &str) -> Option<(f64, u8)> {
         return None;
     }
     let value: f64 = field.parse().ok()?;
-    if is_integer && let Ok(size) = bare.parse::<u64>() {
-        let mark = if size == 0 && field.starts_with('-') { NOT_INTEGER } else { 0 };
-        return (size <= MOST_EXACT).then_some((value, mark));
+    if !is_integer {
+        return Some((value, NOT_INTEGER));
     }
-    Some((value, NOT_INTEGER))
+    match bare.parse::<u64>() {
+        _ if bare.len() > 19 => Some((value, WIDE)),
+        Ok(0) if field.starts_with('-') => Some((value, NOT_INTEGER)),
+        Ok(size) if size <= MOST_EXACT => Some((value, 0)),
+        _ => Some((value, WIDE)),
+    }
 }
 
 /// All values of a text, from any field on, as the definition has them.
@@ -79,7 +83,7 @@ fn check_values(text: &str, separator: Separator) {
         let mut marks = vec![7; count + FIELD_SLACK];
         let mut at = 0;
         while at < count {
-            let taken = fields.f64s(at..count, &mut doubles[at..], &mut marks[at..]);
+            let taken = fields.all(0..count).f64s(at, &mut doubles[at..], &mut marks[at..]);
             let plain = expected[at..].iter().take_while(|field| naive_value(field).is_some()).count();
             assert_eq!(taken, plain, "{:?}", &expected[at..count.min(at + 9)]);
             for field in at..at + taken {
@@ -91,7 +95,7 @@ fn check_values(text: &str, separator: Separator) {
         }
         at = 0;
         while at < count {
-            let taken = fields.f32s(at..count, &mut singles[at..]);
+            let taken = fields.all(0..count).f32s(at, &mut singles[at..]);
             let plain = expected[at..].iter().take_while(|field| field.parse::<f32>().is_ok()).count();
             assert_eq!(taken, plain);
             for field in at..at + taken {
@@ -101,6 +105,31 @@ fn check_values(text: &str, separator: Separator) {
             at += taken + 1;
         }
     });
+}
+
+/// A number of many digits, in one of the usual notations or nearly.
+fn long_word(random: &mut Random) -> String {
+    let value = (random.bits() >> 11) as f64 / (1u64 << 53) as f64 * [1.0, 1e3, 1e-5, 1e9][random.below(4)];
+    let places = 10 + random.below(14);
+    match random.below(8) {
+        0 => format!("{value}"),
+        1 => format!("{value:.places$}"),
+        2 => format!("{value:e}"),
+        3 => format!("{value:.places$e}").replace('e', "E"),
+        4 => {
+            let text = format!("{value:.places$e}");
+            let (digits, power) = text.split_once('e').unwrap();
+            let power: i32 = power.parse().unwrap();
+            format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+        }
+        5 => format!("{}.{}", random.digits(places), random.digits(places)),
+        6 => format!(
+            "{}e{}",
+            random.digits(places),
+            random.pick(&["", "+", "-", "5", "-05", "+005", "1000", "1x", "1."])
+        ),
+        _ => "0".repeat(places) + random.pick(&["", ".", "e", "..", ".e1", "7"]),
+    }
 }
 
 /// A word that is mostly a number.
@@ -115,10 +144,11 @@ fn word(random: &mut Random) -> String {
             ]))
             .into();
         }
-        1 => return random.digits(15 + size),
-        2 => return format!("0.{}", random.digits(12 + size)),
-        3 => return format!("{}{}", sign, ["0", "-0", "0.0", "00"][random.below(4)]),
-        4..=24 => word.replace_range(size / 2..size / 2 + 1, "."),
+        1 => return sign.to_owned() + &random.digits(15 + size),
+        2 | 30..=33 => return sign.to_owned() + &long_word(random),
+        3 => return format!("0.{}", random.digits(12 + size)),
+        5 => return format!("{}{}", sign, ["0", "-0", "0.0", "00"][random.below(4)]),
+        6..=24 => word.replace_range(size / 2..size / 2 + 1, "."),
         _ => {}
     }
     // The middle of two f32s, now and then.
@@ -178,16 +208,29 @@ fn nothing_is_read_beyond_what_there_is() {
         let mut index = Box::new(Index::new());
         let fields = Fields::scan(&mut index, &bytes, PADDING..end, Separator::Byte(b','), level);
         let (mut values, mut marks) = ([0.0; 4 + FIELD_SLACK], [0; 4 + FIELD_SLACK]);
-        assert_eq!(fields.f64s(0..100, &mut values, &mut marks), 4);
+        let f64s = |range, values: &mut [f64], marks: &mut [u8]| fields.all(range).f64s(0, values, marks);
+        assert_eq!(f64s(0..100, &mut values, &mut marks), 4);
         assert_eq!(values[..4], [1.0, 2.0, 3.0, 4.0]);
-        assert_eq!(fields.f64s(1..3, &mut values, &mut marks), 2);
+        assert_eq!(f64s(1..3, &mut values, &mut marks), 2);
         assert_eq!(values[..2], [2.0, 3.0]);
-        assert_eq!(fields.f64s(0..4, &mut values[..4 + FIELD_SLACK - 1], &mut marks), 3);
-        assert_eq!(fields.f64s(9..12, &mut values, &mut marks), 0);
-        assert_eq!(fields.f32s(0..4, &mut []), 0);
+        assert_eq!(f64s(0..4, &mut values[..4 + FIELD_SLACK - 1], &mut marks), 3);
+        assert_eq!(f64s(9..12, &mut values, &mut marks), 0);
+        assert_eq!(fields.all(0..4).f64s(5, &mut values, &mut marks), 0);
+        assert_eq!(fields.all(0..4).f32s(0, &mut []), 0);
+        let mut ends = [7; 4 + PICK_SLACK];
+        let picked = fields.pick(0, 2, 2, &[1, 0], &mut ends);
+        assert_eq!((picked.f64s(0, &mut values, &mut marks), values[..4].to_vec()), (4, vec![2.0, 1.0, 4.0, 3.0]));
+        assert_eq!((picked.place(0), picked.place(3)), (fields.field(1), fields.field(2)));
+        assert_eq!(fields.pick(1, 1, 2, &[1], &mut ends).f64s(0, &mut values, &mut marks), 1);
+        assert_eq!(values[0], 4.0);
+        for (line, rows, stride, kept) in [(0, 3, 2, &[0][..]), (0, 2, 2, &[2]), (0, 2, 3, &[0]), (2, 1, 2, &[0])] {
+            assert_eq!(fields.pick(line, rows, stride, kept, &mut ends).len(), 0, "{line} {rows} {stride}");
+        }
+        assert_eq!(fields.pick(0, 2, 2, &[0, 1], &mut [0; 3]).len(), 0);
         assert_eq!(fields.field(99), fields.field(98));
         // Text without padding has no fields.
         let fields = Fields::scan(&mut index, b"1,2\n", 0..4, Separator::Byte(b','), level);
-        assert_eq!(fields.f64s(0..2, &mut values, &mut marks), 0);
+        assert_eq!(fields.all(0..2).f64s(0, &mut values, &mut marks), 0);
+        assert_eq!(fields.pick(0, 1, 2, &[0], &mut ends).len(), 0);
     }
 }

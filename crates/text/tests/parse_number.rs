@@ -104,6 +104,52 @@ fn random_tokens() {
     }
 }
 
+/// The middle of two floats next to each other, as text: exact, and a little above and below.
+fn halfway(random: &mut Random) {
+    // Of f64s that are integers: the middle is one too.
+    let shift = random.below(10);
+    let middle = ((1u64 << 53 | random.bits() >> 11) * 2 + 1) << shift;
+    for digits in [middle - 1, middle, middle + 1] {
+        float(&format!("{digits}"));
+        float(&format!("{digits}.0"));
+        float(&format!("-{digits}e0"));
+    }
+    // With a power of ten that digits of the middle make up for.
+    let fifths = (1u64 << 53 | random.bits() >> 11) * 5;
+    for digits in [fifths - 1, fifths, fifths + 1] {
+        float(&format!("{digits}e-1"));
+        float(&format!("{digits}e1"));
+    }
+    // Of f32s: an f64 is the middle, and Rust writes all its digits.
+    let single = f32::from_bits(random.bits() as u32 & 0x3FFF_FFFF | 0x2000_0000);
+    let middle = (f64::from(single) + f64::from(single.next_up())) / 2.0;
+    for value in [middle.next_down(), middle, middle.next_up()] {
+        float(&format!("{value}"));
+        float(&format!("{value:.17}"));
+        float(&format!("{value:.16e}"));
+    }
+}
+
+#[test]
+fn long_numbers_and_halves() {
+    let mut random = Random::new(2);
+    for _ in 0..20_000 {
+        halfway(&mut random);
+        let size = 14 + random.below(7);
+        let digits = random.digits(size);
+        let point = random.below(size + 1);
+        float(&format!("{}.{}", &digits[..point], &digits[point..]));
+        float(&format!("{digits}e{}", random.below(130) as i32 - 65));
+        float(&format!("0.{}{digits}", "0".repeat(random.below(6))));
+        // Numbers that are as small as can be, and close to the largest.
+        let bits = random.bits();
+        float(&format!("{:e}", f64::from_bits(bits >> 12)));
+        float(&format!("{:e}", f32::from_bits(bits as u32 >> 9)));
+        float(&format!("{:.17e}", f32::from_bits(bits as u32 >> 7)));
+        float(&format!("{:e}", f64::from_bits(bits >> 4 | 0x7FE << 52)));
+    }
+}
+
 fn integer(token: &str) {
     let digits = token.strip_prefix(['-', '+']).unwrap_or(token);
     let error = |digits: &str| match !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -27,7 +27,7 @@ pub(super) use self::pbrt::CAT;
 pub(super) use self::ply::{LIMIT_COPY, OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO};
 pub(super) use self::python::{BLENDER, COMMAND, TRIMESH};
 pub(super) use self::stl::{NUMPY_STL, STL_IO};
-pub(super) use self::tables::{NUMPY, POLARS};
+pub(super) use self::tables::{ARRAYS, NUMPY, POLARS};
 
 /// The contestants that verdicts ask for.
 pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";

@@ -3,11 +3,20 @@
 use super::build::Tools;
 use super::plan::{Contestant, Group};
 use crate::term;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
 
 /// Unmeasured runs of a group's limits before its first round.
 const WARM_UPS: usize = 4;
+
+/// A contestant that takes longer than this for one measurement is ended, and drops out: some peers were seen to wait
+/// for ever.
+const LONGEST: Duration = Duration::from_secs(240);
+/// How often it is looked whether a process has ended.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// One measurement, as its process told it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,7 +149,8 @@ struct Resident {
     child: Child,
     /// Taken away, it ends the process.
     orders: Option<ChildStdin>,
-    results: BufReader<ChildStdout>,
+    /// The lines that it prints.
+    results: Receiver<String>,
 }
 
 impl Resident {
@@ -152,8 +162,8 @@ impl Resident {
             Some(held) => held,
             None => Resident::start(contestant).map_err(|error| error.to_string())?,
         };
-        held.round()?;
-        let sample = held.round()?;
+        held.round(LONGEST)?;
+        let sample = held.round(LONGEST)?;
         *resident = Some(held);
         Ok(sample)
     }
@@ -162,33 +172,64 @@ impl Resident {
         let mut command = program(contestant);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let orders = child.stdin.take();
-        let results = child.stdout.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
-        Ok(Resident { child, orders, results: BufReader::new(results) })
+        let output = child.stdout.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        let (sender, results) = channel();
+        spawn(move || BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Ok(Resident { child, orders, results })
     }
 
-    fn round(&mut self) -> Result<Sample, String> {
+    fn round(&mut self, longest: Duration) -> Result<Sample, String> {
         if let Some(orders) = &mut self.orders {
             orders.write_all(b"again\n").map_err(|error| error.to_string())?;
         }
-        let mut line = String::new();
-        while self.results.read_line(&mut line).map_err(|error| error.to_string())? > 0 {
+        let end = Instant::now() + longest;
+        loop {
+            let line = match self.results.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) => line,
+                Err(_) => return Err(self.silent(longest)),
+            };
             if let Some(found) = line.strip_prefix("bench ").and_then(sample) {
                 return Ok(found);
             }
             if let Some(why) = line.strip_prefix("failed ") {
                 return Err(why.trim().into());
             }
-            line.clear();
         }
-        Err("it ended without a result".into())
+    }
+
+    /// Why there are no more lines. A process that is still there is ended.
+    fn silent(&mut self, longest: Duration) -> String {
+        match status(&mut self.child, LOOK) {
+            Ok(Some(_)) => "it ended without a result".into(),
+            Ok(None) => too_long(longest),
+            Err(error) => error.to_string(),
+        }
     }
 }
 
 impl Drop for Resident {
     fn drop(&mut self) {
         self.orders = None;
-        let _ = self.child.wait();
+        let _ = status(&mut self.child, LONGEST);
     }
+}
+
+/// How a process ended; after so long, it is ended, and there is nothing to tell.
+fn status(child: &mut Child, longest: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + longest;
+    loop {
+        match child.try_wait()? {
+            Some(status) => return Ok(Some(status)),
+            None if Instant::now() >= end => break,
+            None => sleep(LOOK),
+        }
+    }
+    child.kill()?;
+    child.wait().map(|_| None)
+}
+
+fn too_long(longest: Duration) -> String {
+    format!("it took longer than {} s", longest.as_secs_f32())
 }
 
 /// The command of a contestant.
@@ -199,16 +240,38 @@ fn program(contestant: &Contestant) -> Command {
 }
 
 fn measure(contestant: &Contestant) -> Result<Sample, String> {
+    measure_within(contestant, LONGEST)
+}
+
+fn measure_within(contestant: &Contestant, longest: Duration) -> Result<Sample, String> {
     let mut command = program(contestant);
-    let output = command.output().map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
+    let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = spawned.map_err(|error| error.to_string())?;
+    let (output, errors) = (all_of(child.stdout.take()), all_of(child.stderr.take()));
+    let Some(status) = status(&mut child, longest).map_err(|error| error.to_string())? else {
+        return Err(too_long(longest));
+    };
+    if !status.success() {
+        let text = errors.recv().unwrap_or_default();
         let last = text.lines().rfind(|line| !line.trim().is_empty());
-        return Err(last.map_or_else(|| output.status.to_string(), String::from));
+        return Err(last.map_or_else(|| status.to_string(), String::from));
     }
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = output.recv().unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("bench "));
     line.and_then(sample).ok_or("it printed no result".into())
+}
+
+/// What comes out of a pipe until its end, once that is there.
+fn all_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, text) = channel();
+    spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        sender.send(String::from_utf8_lossy(&bytes).into_owned())
+    });
+    text
 }
 
 /// The value of `name=value` in a line of such pairs.
@@ -302,6 +365,20 @@ pub(super) mod tests {
         assert!(outcome.rows[2].failure.is_some());
     }
 
+    #[test]
+    #[cfg(unix)]
+    fn who_takes_too_long_is_ended() {
+        let longest = Duration::from_millis(50);
+        let error = measure_within(&resident("echo some; sleep 1000"), longest).unwrap_err();
+        assert_eq!(error, "it took longer than 0.05 s");
+        let error = measure_within(&resident("echo some; echo why >&2; exit 3"), LONGEST).unwrap_err();
+        assert_eq!(error, "why");
+        let mut held = Resident::start(&resident("read line; exec sleep 1000")).unwrap();
+        assert_eq!(held.round(longest).unwrap_err(), "it took longer than 0.05 s");
+        assert!(held.child.try_wait().unwrap().is_some());
+    }
+
+    #[cfg(unix)]
     fn resident(script: &str) -> Contestant {
         let command = ["sh", "-c", script].map(Into::into).to_vec();
         Contestant { name: "a", command, resident: true, rounds: usize::MAX }

@@ -229,3 +229,16 @@ fn options_that_make_no_sense_are_refused() {
         0
     );
 }
+
+#[test]
+fn quotes_and_comments_count_in_columns_that_are_not_kept() {
+    let columns = Some([1, 2].map(ColumnName::Index).to_vec());
+    let options = TableOptions { columns, header: Header::Absent, ..TableOptions::default() };
+    let text = "x,2,3\ny,5,6\n# 4,5,6\n7,8,9 # 1\n\"a,b\",10,11\nz,12,13\n";
+    let columns = with(text, options.clone()).columns;
+    assert_eq!((&columns[0].values, &columns[1].values), (&ints([2, 5, 8, 10, 12]), &ints([3, 6, 9, 11, 13])));
+    let message = complaint("x,2,3\n\"a,4\",5\n", options.clone());
+    assert!(message.contains("this row has 2 values"), "{message}");
+    let message = complaint("x,2,3\ny,4#,5\n", options);
+    assert!(message.contains("this row has 2 values"), "{message}");
+}

@@ -2,7 +2,7 @@
 
 use crate::support::{load, only, shown};
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{Delimiter, Header, Missing, TableOptions};
+use polyhaul::options::{ColumnName, Delimiter, Header, Missing, TableOptions};
 use polyhaul_testkit::random::Random;
 
 /// A number as the definition has it: an integer, or a float.
@@ -62,6 +62,19 @@ fn field(random: &mut Random) -> String {
     }
 }
 
+/// Some of the columns, in any order, are those of the whole table.
+fn picked(random: &mut Random, expected: &Table, text: &str, options: TableOptions) {
+    if expected.columns.is_empty() {
+        return;
+    }
+    let picks: Vec<usize> = (0..=random.below(3)).map(|_| random.below(expected.columns.len())).collect();
+    let columns = picks.iter().map(|&place| expected.columns[place].clone()).collect();
+    let expected = Table { columns, ..expected.clone() };
+    let picks = picks.into_iter().map(ColumnName::Index).collect();
+    let found = load(text, "x.csv", TableOptions { columns: Some(picks), ..options }).map(only).unwrap();
+    assert_eq!(shown(&found), shown(&expected), "{text}");
+}
+
 #[test]
 fn random_tables_are_what_the_definition_says() {
     let mut random = Random::new(7);
@@ -86,9 +99,12 @@ fn random_tables_are_what_the_definition_says() {
             missing: Missing::Nan,
             ..TableOptions::default()
         };
-        let found = load(text.as_str(), "x.csv", options).map(only);
+        let found = load(text.as_str(), "x.csv", options.clone()).map(only);
         match (naive(&text, delimiter), &found) {
-            (Some(expected), Ok(found)) => assert_eq!(shown(found), shown(&expected), "{round}: {text}"),
+            (Some(expected), Ok(found)) => {
+                assert_eq!(shown(found), shown(&expected), "{round}: {text}");
+                picked(&mut random, &expected, &text, options);
+            }
             (None, Err(_)) => continue,
             (expected, found) => {
                 panic!("{round}: {} rows, but {found:?}: {text}", expected.map_or(0, |it| it.row_count))

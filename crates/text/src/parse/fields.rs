@@ -1,17 +1,16 @@
 //! Fields of a table: many numbers at once, through the index of [`crate::scan`].
 //!
-//! A plain field (digits with at most one point and a minus before them, 14 characters) is converted with three others;
+//! A plain field (digits with at most one point and a minus before them, 14 characters) is converted with others;
 //! any other notation of a number by itself. What is no number stops the run: its caller knows whether
 //! it is a comment, a missing value or a fault.
 
+use super::FLOAT_SIZE;
+use super::decimal::Decimal;
 use super::number;
-use super::{FLOAT_SIZE, swar};
+use super::plain::{Before, Numbers, TOGETHER};
 use crate::cpu::Level;
 use crate::scan::{Index, PADDING, Separator, is_space};
 use std::ops::Range;
-
-#[cfg(target_arch = "x86_64")]
-use super::fields_x86 as x86;
 
 /// The fields of a window of text.
 #[derive(Clone, Copy)]
@@ -26,11 +25,21 @@ pub struct Fields<'a> {
 /// finite.
 pub const NOT_INTEGER: u8 = 1;
 
+/// What `marks` say of an integer that is larger than [`MOST_EXACT`] or has more than 19 digits: the value may be only
+/// near it.
+pub const WIDE: u8 = 2;
+
 /// Integers up to this size are kept exactly by an f64, with all that are smaller.
 pub const MOST_EXACT: u64 = 1 << 53;
 
-/// Room that the outputs must have behind the last field: four are written at a time.
-pub const FIELD_SLACK: usize = 3;
+/// Room that the outputs must have behind the last field: eight are written at a time.
+pub const FIELD_SLACK: usize = TOGETHER - 1;
+
+/// Room that the ends of picked fields need behind the last one.
+pub const PICK_SLACK: usize = TOGETHER;
+
+/// The most fields in a row that are looked at one by one before it is tried again to take many at once.
+const MOST_SINGLES: usize = 64;
 
 impl<'a> Fields<'a> {
     /// Indexes `padded[start..end]` until the text or a cap of the index is reached; see [`Index::scan`].
@@ -79,120 +88,157 @@ impl<'a> Fields<'a> {
         start + before..end - behind
     }
 
-    fn token(&self, field: usize) -> &'a [u8] {
-        &self.padded[self.field(field)]
+    /// All fields of a range, as far as there are such.
+    pub fn all(self, fields: Range<usize>) -> Run<'a> {
+        let end = fields.end.min(if self.fits() { self.index.end_count } else { 0 });
+        let (first, count) = (fields.start, end.saturating_sub(fields.start));
+        let ends = &self.index.ends[first.min(self.index.end_count)..][..count + TOGETHER];
+        Run { fields: self, first, ends, kept: &[], stride: 1 }
     }
 
-    /// Converts fields to the nearest f32s, until one is no number: returns how many were converted.
-    ///
-    /// `out` has [`FIELD_SLACK`] places behind those of the fields, whose values may change.
-    pub fn f32s(&self, fields: Range<usize>, out: &mut [f32]) -> usize {
-        let mut done = 0;
-        let count = self.count(&fields, out.len());
-        while done < count {
-            done += self.plain_f32s(fields.start + done..fields.start + count, &mut out[done..]);
-            // One of the next four is not plain.
-            let stop = count.min(done + 4);
-            while done < stop {
-                let Some(value) = number::f32(self.token(fields.start + done)) else { return done };
-                out[done] = value;
-                done += 1;
+    /// Of `rows` lines from `line` on, which have `stride` fields each, those that `kept` names by their places, as far
+    /// as there are such. Their ends go to `ends`, which has [`PICK_SLACK`] places behind the last one.
+    pub fn pick(self, line: usize, rows: usize, stride: usize, kept: &'a [usize], ends: &'a mut [u32]) -> Run<'a> {
+        let first = self.first_of(line);
+        let fits = self.fits() && first + rows * stride <= self.index.end_count && kept.iter().all(|at| *at < stride);
+        let (rows, width) = (if fits { rows } else { 0 }, kept.len());
+        let count = (rows * width).min(ends.len().saturating_sub(TOGETHER));
+        let given = self.index.ends[first.min(self.index.end_count)..].chunks_exact(stride.max(1));
+        for (picked, row) in ends[..count].chunks_mut(width.max(1)).zip(given) {
+            for (picked, &at) in picked.iter_mut().zip(kept) {
+                *picked = row[at];
             }
         }
-        done
+        let slack = ends.len().min(count + TOGETHER);
+        ends[count..slack].fill(self.index.start as u32);
+        Run { fields: self, first, ends: ends.get(..count + TOGETHER).unwrap_or(&[0; TOGETHER]), kept, stride }
     }
 
-    /// Converts fields to the nearest f64s, until one is no number, or an integer that no f64 keeps exactly (larger
-    /// than [`MOST_EXACT`]): returns how many were converted, and marks each: 0 for integers, or [`NOT_INTEGER`].
-    ///
-    /// `out` and `marks` have [`FIELD_SLACK`] places behind those of the fields, whose values may change.
-    pub fn f64s(&self, fields: Range<usize>, out: &mut [f64], marks: &mut [u8]) -> usize {
-        let mut done = 0;
-        let count = self.count(&fields, out.len().min(marks.len()));
-        while done < count {
-            let next = fields.start + done..fields.start + count;
-            done += self.plain_f64s(next, &mut out[done..], &mut marks[done..]);
-            let stop = count.min(done + 4);
-            while done < stop {
-                let Some((value, mark)) = any_notation(self.token(fields.start + done)) else { return done };
-                (out[done], marks[done]) = (value, mark);
-                done += 1;
-            }
-        }
-        done
-    }
-
-    /// How many of the fields there are and have a place among so many.
-    fn count(&self, fields: &Range<usize>, places: usize) -> usize {
-        let fits = self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit;
-        let end = fields.end.min(if fits { self.index.end_count } else { 0 });
-        end.saturating_sub(fields.start).min(places.saturating_sub(FIELD_SLACK))
-    }
-
-    /// Converts plain fields, four at a time and up to three at last: returns how many; up to four behind them may be
-    /// plain.
-    fn plain_f32s(&self, fields: Range<usize>, out: &mut [f32]) -> usize {
-        let ends = &self.index.ends[fields.start..fields.end + 4];
-        match self.level {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features of a usable level; the index fits.
-            Level::Avx512 => unsafe { x86::f32s_avx512(self.padded, ends, self.separator, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Level::Avx2 => unsafe { x86::f32s_avx2(self.padded, ends, self.separator, out) },
-            _ => {
-                let fields = ends[..ends.len() - 4].iter();
-                let values =
-                    fields.map_while(|&end| swar::float_after(self.padded, end as usize, |at| self.is_before(at)));
-                values.zip(out).map(|(value, out)| *out = value).count()
-            }
-        }
-    }
-
-    fn plain_f64s(&self, fields: Range<usize>, out: &mut [f64], marks: &mut [u8]) -> usize {
-        let ends = &self.index.ends[fields.start..fields.end + 4];
-        match self.level {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features of a usable level; the index fits.
-            Level::Avx512 => unsafe { x86::f64s_avx512(self.padded, ends, self.separator, out, marks) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Level::Avx2 => unsafe { x86::f64s_avx2(self.padded, ends, self.separator, out, marks) },
-            _ => {
-                let fields = ends[..ends.len() - 4].iter();
-                let values =
-                    fields.map_while(|&end| swar::double_after(self.padded, end as usize, |at| self.is_before(at)));
-                let places = out.iter_mut().zip(marks);
-                values.zip(places).map(|(value, (out, mark))| (*out, *mark) = value).count()
-            }
-        }
-    }
-
-    /// Whether a field may begin behind the byte at a place: that ends a field, or is a blank behind such a byte.
-    fn is_before(&self, at: usize) -> bool {
-        let ends = |at: usize| self.separator == Separator::Byte(self.padded[at]) || b"\n\r".contains(&self.padded[at]);
-        match self.separator {
-            Separator::Blanks => is_space(self.padded[at]),
-            Separator::Byte(_) => ends(at) || is_space(self.padded[at]) && at > 0 && ends(at - 1),
-        }
+    /// Whether the index was made of this text, or of one that is not longer.
+    fn fits(&self) -> bool {
+        self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
 }
 
-/// A number in any notation, and its mark; `None` also for integers that no f64 keeps exactly.
-fn any_notation(token: &[u8]) -> Option<(f64, u8)> {
-    let (negative, digits) = match token {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, token),
-    };
-    if digits.iter().all(u8::is_ascii_digit)
-        && let Ok(size) = number::u64(digits)
-    {
-        let value = size as f64;
-        let exact = (size <= MOST_EXACT).then_some(if negative { -value } else { value });
-        return exact.map(|value| (value, u8::from(negative && size == 0) * NOT_INTEGER));
+/// Fields that are wanted, one after another.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    fields: Fields<'a>,
+    first: usize,
+    /// Where they end, and [`TOGETHER`] more.
+    ends: &'a [u32],
+    /// Which of `stride` fields are wanted; all of them where it is empty.
+    kept: &'a [usize],
+    stride: usize,
+}
+
+impl Run<'_> {
+    /// How many there are.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.ends.len() - TOGETHER
     }
-    number::f64(token).map(|value| (value, NOT_INTEGER))
+
+    /// Where one of them begins and ends in the text, without white space around it.
+    pub fn place(&self, at: usize) -> Range<usize> {
+        let field = match self.kept {
+            [] => at,
+            kept => at / kept.len() * self.stride + kept[at % kept.len()],
+        };
+        self.fields.field(self.first + field)
+    }
+
+    fn token(&self, at: usize) -> &[u8] {
+        &self.fields.padded[self.place(at)]
+    }
+
+    /// Converts fields, from `from` on, to the nearest f32s, until one is no number: returns how many were converted.
+    ///
+    /// `out` has [`FIELD_SLACK`] places behind those of the fields, whose values may change.
+    pub fn f32s(&self, from: usize, out: &mut [f32]) -> usize {
+        let count = self.count(from, out.len());
+        runs(
+            count,
+            out,
+            // SAFETY: the ends are of an index that fits: at least PADDING into the text and within it.
+            |out, done| unsafe { self.numbers(from + done, from + count).f32s(&mut out[done..]) },
+            // SAFETY: as above.
+            |out, done, stop| unsafe { self.numbers(from + done, from + stop).long_f32s(&mut out[done..]) },
+            |out, done| number::f32(self.token(from + done)).map(|value| out[done] = value).is_some(),
+        )
+    }
+
+    /// Converts fields, from `from` on, to the nearest f64s, until one is no number: returns how many were converted,
+    /// and marks each: 0 for integers, [`WIDE`] for large ones, or [`NOT_INTEGER`].
+    ///
+    /// `out` and `marks` have [`FIELD_SLACK`] places behind those of the fields, whose values may change.
+    pub fn f64s(&self, from: usize, out: &mut [f64], marks: &mut [u8]) -> usize {
+        let count = self.count(from, out.len().min(marks.len()));
+        runs(
+            count,
+            &mut (out, marks),
+            // SAFETY: as above.
+            |(out, marks), done| unsafe {
+                self.numbers(from + done, from + count).f64s(&mut out[done..], &mut marks[done..])
+            },
+            // SAFETY: as above.
+            |(out, marks), done, stop| unsafe {
+                self.numbers(from + done, from + stop).long_f64s(&mut out[done..], &mut marks[done..])
+            },
+            |(out, marks), done| {
+                let value = any_notation(self.token(from + done));
+                value.map(|value| (out[done], marks[done]) = value).is_some()
+            },
+        )
+    }
+
+    /// How many fields from `from` on have a place among so many.
+    fn count(&self, from: usize, places: usize) -> usize {
+        self.len().saturating_sub(from).min(places.saturating_sub(FIELD_SLACK))
+    }
+
+    fn numbers(&self, from: usize, to: usize) -> Numbers<'_> {
+        let Fields { padded, separator, level, .. } = self.fields;
+        Numbers { padded, ends: &self.ends[from..to + TOGETHER], before: Before::Field(separator), level }
+    }
+}
+
+/// Converts `count` fields: by `many` while they are plain, otherwise some by `long` up to a place, and those that this
+/// does not take by `one`, until that says no. Where few are plain it is tried less and less often.
+#[inline(always)]
+fn runs<O: ?Sized>(
+    count: usize,
+    out: &mut O,
+    mut many: impl FnMut(&mut O, usize) -> usize,
+    mut long: impl FnMut(&mut O, usize, usize) -> usize,
+    mut one: impl FnMut(&mut O, usize) -> bool,
+) -> usize {
+    let (mut done, mut singles) = (0, TOGETHER);
+    while done < count {
+        let plain = many(out, done);
+        done += plain;
+        singles = if plain > 0 { TOGETHER } else { MOST_SINGLES.min(2 * singles) };
+        let stop = count.min(done + singles);
+        while done < stop {
+            done += long(out, done, stop);
+            if done < stop {
+                if !one(out, done) {
+                    return done;
+                }
+                done += 1;
+            }
+        }
+    }
+    done
+}
+
+/// A number in any notation, and its mark.
+fn any_notation(token: &[u8]) -> Option<(f64, u8)> {
+    Decimal::of(token).and_then(Decimal::marked).or_else(|| {
+        let value = number::any_f64(token)?;
+        let is_whole = token.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+'));
+        Some((value, if is_whole { WIDE } else { NOT_INTEGER }))
+    })
 }
 
 /// 10^0 to 10^14, and ones: 32, so that any five bits are an index.

@@ -34,11 +34,13 @@ pub(super) struct Floats {
     pub(super) point: u64,
     /// A bit in each lane that has a minus.
     pub(super) negative: u64,
+    /// Not zero where one of the four is not plain.
+    pub(super) bad: u64,
 }
 
-/// Takes four floats apart, where all are plain.
+/// Takes four floats apart.
 #[inline(always)]
-pub(super) fn floats(marks: FloatMarks) -> Option<Floats> {
+pub(super) fn floats(marks: FloatMarks) -> Floats {
     // At the latest, a token ends at the character after its longest form.
     let outside = !(marks.digit | marks.point) | WIDE << FLOAT_SIZE;
     let inside = (outside - WIDE) & !outside;
@@ -52,7 +54,7 @@ pub(super) fn floats(marks: FloatMarks) -> Option<Floats> {
     let high = inside & !(below ^ ends);
     let has_digits = (low | high) + (WIDE_TOP - WIDE);
     let bad = before & !marks.space | ends & high | !has_digits & WIDE_TOP;
-    (bad == 0).then_some(Floats { low, high, point: ends & inside, negative })
+    Floats { low, high, point: ends & inside, negative, bad }
 }
 
 /// Where the digits of eight indices are.

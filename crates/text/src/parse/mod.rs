@@ -5,13 +5,17 @@
 //! line that is not plain: the caller then reads that line with [`number`] and goes on. [`tokens`] does the same for
 //! lines without keywords, [`fields`] for tables.
 
+mod decimal;
 mod faces;
 pub mod fields;
 #[cfg(target_arch = "x86_64")]
-mod fields_x86;
-#[cfg(target_arch = "x86_64")]
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod long_x86;
 pub mod number;
+mod plain;
+#[cfg(target_arch = "x86_64")]
+mod plain_x86;
 pub mod rows;
 mod swar;
 pub mod tokens;

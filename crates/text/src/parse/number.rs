@@ -1,5 +1,7 @@
 //! One token, any notation: the exact path, and the one that says no.
 
+use super::decimal::Decimal;
+
 /// Why a token is not an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegerError {
@@ -19,11 +21,25 @@ pub enum IntegerError {
 /// assert_eq!(number::f32(b"0x10"), None);
 /// ```
 pub fn f32(token: &[u8]) -> Option<f32> {
-    fast_float2::parse(token).ok()
+    Decimal::of(token).and_then(Decimal::f32).or_else(|| any_f32(token))
 }
 
 /// The nearest f64 of a decimal number that is the whole of `token`; notation as for [`f32()`].
 pub fn f64(token: &[u8]) -> Option<f64> {
+    Decimal::of(token).and_then(Decimal::f64).or_else(|| any_f64(token))
+}
+
+/// Words, many digits, powers far from 1, and halves that nothing shorter decides.
+#[cold]
+#[inline(never)]
+pub(super) fn any_f32(token: &[u8]) -> Option<f32> {
+    fast_float2::parse(token).ok()
+}
+
+/// The same.
+#[cold]
+#[inline(never)]
+pub(super) fn any_f64(token: &[u8]) -> Option<f64> {
     fast_float2::parse(token).ok()
 }
 
@@ -49,6 +65,9 @@ pub fn i64(token: &[u8]) -> Result<i64, IntegerError> {
 pub fn u64(token: &[u8]) -> Result<u64, IntegerError> {
     if token.is_empty() || !token.iter().all(u8::is_ascii_digit) {
         return Err(IntegerError::Malformed);
+    }
+    if let Some(Decimal { digits, .. }) = Decimal::of(token) {
+        return Ok(digits);
     }
     token
         .iter()

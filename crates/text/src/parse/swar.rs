@@ -52,6 +52,14 @@ fn number(word: u64) -> u64 {
     (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF
 }
 
+/// The number that eight digits in memory order write, if they are digits.
+#[inline(always)]
+pub(super) fn eight_digits(word: u64) -> Option<u64> {
+    let values = word ^ (0x30 * ONES);
+    let others = (((values & !TOPS) + 0x76 * ONES) | values) & TOPS;
+    (others == 0).then(|| number(values))
+}
+
 /// Whether a byte may stand before an index.
 #[inline(always)]
 pub(super) fn separates(byte: u8) -> bool {

@@ -3,12 +3,9 @@
 //! Like [`super::rows`], each function goes on while the tokens are plain and returns how many were. It neither knows
 //! nor checks where lines end.
 
+use super::plain::{Before, Numbers, TOGETHER};
 use super::rows::Window;
 use super::swar;
-#[cfg(target_arch = "x86_64")]
-use super::x86;
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::Level;
 use std::ops::Range;
 
 impl Window<'_> {
@@ -46,57 +43,19 @@ pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
         return 0;
     }
     let ends = window.ends(first, out.len());
-    match window.level.usable() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the CPU has the features of a usable level; the index fits.
-        Level::Avx512 => unsafe { floats_avx512(window.padded, ends, out) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx2 => unsafe { floats_avx2(window.padded, ends, out) },
-        _ => floats_portable(window.padded, ends, out),
-    }
-}
-
-fn floats_portable(padded: &[u8], ends: &[u32], out: &mut [f32]) -> usize {
-    for (at, (value, &end)) in out.iter_mut().zip(ends).enumerate() {
-        match swar::float(padded, end as usize) {
-            Some(number) => *value = number,
-            None => return at,
-        }
-    }
-    ends.len().min(out.len())
-}
-
-/// # Safety
-/// The CPU has the features of [`Level::Avx512`], and the ends are those of an index of the text.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn floats_avx512(padded: &[u8], ends: &[u32], out: &mut [f32]) -> usize {
-    // SAFETY: an index has its ends at least PADDING into the text and within it.
-    floats_with(padded, ends, out, |ends| unsafe { x86::floats_avx512(padded.as_ptr(), ends) })
-}
-
-/// # Safety
-/// The CPU has the features of [`Level::Avx2`], and the ends are those of an index of the text.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn floats_avx2(padded: &[u8], ends: &[u32], out: &mut [f32]) -> usize {
-    // SAFETY: as above.
-    floats_with(padded, ends, out, |ends| unsafe { x86::floats_avx2(padded.as_ptr(), ends) })
-}
-
-/// Four tokens at a time; what is left, and four of which one is not plain, one by one.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn floats_with(padded: &[u8], ends: &[u32], out: &mut [f32], convert: impl Fn([u32; 4]) -> Option<[f32; 4]>) -> usize {
-    let (fours, _) = ends.as_chunks::<4>();
-    let mut done = 0;
-    for (ends, out) in fours.iter().zip(out.as_chunks_mut::<4>().0) {
-        let Some(values) = convert(*ends) else { break };
-        *out = values;
-        done += 4;
-    }
-    done + floats_portable(padded, &ends[done..], &mut out[done..])
+    // Numbers are written some at a time: the last ones have no room behind them.
+    let whole = ends.len() - (TOGETHER - 1).min(ends.len());
+    let numbers = Numbers {
+        padded: window.padded,
+        ends: &window.index.ends[first.min(window.index.end_count)..][..whole + TOGETHER],
+        before: Before::Token,
+        level: window.level.usable(),
+    };
+    // SAFETY: the index fits: its ends are at least PADDING into the text and within it.
+    let done = unsafe { numbers.f32s(out) };
+    let rest = out[done..].iter_mut().zip(&ends[done..]);
+    let plain = rest.map_while(|(out, &end)| swar::float(window.padded, end as usize).map(|number| *out = number));
+    done + plain.count()
 }
 
 /// Takes tokens from `first` on as integers into `out`: returns how many it took.

@@ -4,7 +4,7 @@
 //! are reversed when they are loaded, see [`lanes`].
 
 use super::faces::Found;
-use super::lanes::{self, FloatMarks, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
+use super::lanes::{self, FloatMarks, Floats, Indices, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
 use super::swar::separates;
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, NO_POINT, TENTHS};
 use crate::scan::x86::{PLACES, movemask, separator_mask, separators};
@@ -27,46 +27,48 @@ pub(super) struct Four {
 #[inline]
 pub(super) unsafe fn floats_avx512(text: *const u8, ends: [u32; 4]) -> Option<[f32; 4]> {
     // SAFETY: the caller's promise.
-    let four = unsafe { four_avx512(text, ends, |bytes| separator_mask(bytes)) }?;
-    floats_of_avx512(&four)
-}
-
-/// The nearest f32s of four numbers; `None` where rounding twice could go wrong.
-#[target_feature(enable = "avx512f,avx512cd,avx512vl")]
-#[inline]
-pub(super) fn floats_of_avx512(four: &Four) -> Option<[f32; 4]> {
-    round(four.whole, by_point_avx512(four.point, &TENTHS_BY_ZEROS), four.negative)
-}
-
-/// Four numbers that end at `ends`; `None` where one of them is not plain. `spaces` finds what may stand before one.
-///
-/// # Safety
-/// The CPU has the features; 16 bytes before each end are readable.
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
-#[inline]
-pub(super) unsafe fn four_avx512(text: *const u8, ends: [u32; 4], spaces: impl Fn(__m512i) -> u64) -> Option<Four> {
-    // SAFETY: the caller's promise.
-    let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
-    let bytes = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-    let bytes = _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(constant(&REVERSE)));
+    let bytes = unsafe { load_four_avx512(text, ends) };
     let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     let values = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8));
     let parts = lanes::floats(FloatMarks {
         digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)),
         point: equal(b'.'),
         minus: equal(b'-'),
-        space: spaces(bytes),
-    })?;
-    // Close the gap of the point: what is before it moves down by one byte.
-    let digits = _mm512_maskz_mov_epi8(parts.low, values);
-    let digits = _mm512_mask_mov_epi8(digits, parts.high >> 1, _mm512_bsrli_epi128::<1>(values));
-    let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x0A01));
-    let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001));
+        space: separator_mask(bytes),
+    });
+    if parts.bad != 0 {
+        return None;
+    }
+    let fours = fours_avx512(values, &parts);
     let packed = _mm512_packus_epi32(fours, fours);
     let eights = _mm512_madd_epi16(packed, _mm512_set1_epi32(0x2710_0001));
     let eights = _mm512_permutexvar_epi64(_mm512_set_epi64(0, 0, 0, 0, 6, 4, 2, 0), eights);
     let whole = _mm256_cvtepi64_pd(join_eights(_mm512_castsi512_si256(eights)));
-    Some(Four { whole, point: parts.point, negative: parts.negative })
+    round(whole, by_point_avx512(parts.point, &TENTHS_BY_ZEROS), parts.negative)
+}
+
+/// The 16 bytes before each of four ends, reversed.
+///
+/// # Safety
+/// The CPU has the features; they are readable.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+pub(super) unsafe fn load_four_avx512(text: *const u8, ends: [u32; 4]) -> __m512i {
+    // SAFETY: the caller's promise.
+    let (low, high) = unsafe { (load_pair(text, [ends[0], ends[1]]), load_pair(text, [ends[2], ends[3]])) };
+    let bytes = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+    _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(constant(&REVERSE)))
+}
+
+/// Four numbers in parts of four digits, the lowest first.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+pub(super) fn fours_avx512(values: __m512i, parts: &Floats) -> __m512i {
+    // Close the gap of the point: what is before it moves down by one byte.
+    let digits = _mm512_maskz_mov_epi8(parts.low, values);
+    let digits = _mm512_mask_mov_epi8(digits, parts.high >> 1, _mm512_bsrli_epi128::<1>(values));
+    let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x0A01));
+    _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0064_0001))
 }
 
 /// A table by places as one by [`by_point_avx512`]: a point at place p of its 64 bits has 63 - p zeros before
@@ -85,7 +87,7 @@ static TENTHS_BY_ZEROS: [f64; 16] = by_zeros(&TENTHS);
 /// A power of ten for each of four numbers, by the place of their points.
 #[target_feature(enable = "avx512f,avx512cd,avx512vl")]
 #[inline]
-pub(super) fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
+fn by_point_avx512(point: u64, by_zeros: &[f64; 16]) -> __m256d {
     let points = _mm256_cvtepu16_epi64(_mm_cvtsi64_si128(point as i64));
     let zeros = _mm512_castsi256_si512(_mm256_lzcnt_epi64(points));
     // SAFETY: the table is twice eight f64s.
@@ -105,14 +107,14 @@ pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32
     floats_of_avx2(&four)
 }
 
-/// As [`floats_of_avx512`].
+/// The nearest f32s of four numbers; `None` where rounding twice could go wrong.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 pub(super) fn floats_of_avx2(four: &Four) -> Option<[f32; 4]> {
     round(four.whole, by_point_avx2(four.point, &TENTHS), four.negative)
 }
 
-/// As [`four_avx512`].
+/// Four numbers that end at `ends`; `None` where one of them is not plain. `spaces` finds what may stand before one.
 ///
 /// # Safety
 /// The CPU has the features; 16 bytes before each end are readable.
@@ -139,7 +141,10 @@ pub(super) unsafe fn four_avx2(
         point: equal(b'.'),
         minus: equal(b'-'),
         space: spaces(low, high),
-    })?;
+    });
+    if parts.bad != 0 {
+        return None;
+    }
     let (before, behind) = (spread(parts.high >> 1), spread(parts.low));
     let fours = |half: usize| {
         // Close the gap of the point: what is before it moves down by one byte.

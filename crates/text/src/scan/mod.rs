@@ -12,6 +12,7 @@ mod portable;
 pub(crate) mod x86;
 
 use crate::cpu::Level;
+use std::collections::TryReserveError;
 
 /// Bytes that must be readable before and after the text that is indexed: whole vectors are loaded.
 pub const PADDING: usize = 64;
@@ -35,7 +36,8 @@ pub const fn is_space(byte: u8) -> bool {
 pub enum Separator {
     /// A run of white space; what a line begins or ends with counts for nothing.
     Blanks,
-    /// This byte, each time: two of them have an empty field between them. No newline.
+    /// This byte, each time: two of them have an empty field between them. No newline, and no byte
+    /// that numbers have.
     Byte(u8),
 }
 
@@ -73,7 +75,7 @@ pub struct LineEnd {
     pub tokens: u32,
 }
 
-/// The token ends and line ends of a window of text. About 26 KiB: keep it in a box and reuse it.
+/// The token ends and line ends of a window of text. About 26 KiB: keep it in a box ([`Index::try_new`]) and reuse it.
 #[derive(Clone, Debug)]
 pub struct Index {
     /// The offsets where tokens end.
@@ -106,6 +108,16 @@ impl Index {
             start: 0,
             limit: 0,
         }
+    }
+
+    /// An empty index in memory of its own, or that there is none for it.
+    pub fn try_new() -> Result<Box<Index>, TryReserveError> {
+        let mut one = Vec::new();
+        one.try_reserve_exact(1)?;
+        one.push(Index::new());
+        let one: *mut [Index] = Box::into_raw(one.into_boxed_slice());
+        // SAFETY: the memory of a slice with one element is that of the element.
+        Ok(unsafe { Box::from_raw(one.cast()) })
     }
 
     /// Indexes `padded[start..end]` until the text or a cap is reached.

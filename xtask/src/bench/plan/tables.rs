@@ -1,5 +1,5 @@
 //! Text of numbers in Python: polyhaul's `savetxt` and `loadtxt` beside numpy, pandas, polars, pyarrow and
-//! DuckDB, with one thread and with two where they can be told.
+//! DuckDB, with one thread and with two where they can be told. Reading is measured without Python too.
 
 use super::{Contestant, Group, Input, LIMIT_LINES, LIMIT_MEMORY, LIMIT_WRITE, ONE_THREAD, TWO_THREADS};
 use super::{command, made, output, reader, script, writer};
@@ -10,6 +10,11 @@ use std::path::Path;
 pub(in crate::bench) const NUMPY: &str = "numpy";
 /// polars with 1 and 2 threads.
 pub(in crate::bench) const POLARS: [&str; 2] = ["polars, 1 thread", "polars, 2 threads"];
+/// polyhaul's reader without Python, with 1 and 2 threads.
+pub(in crate::bench) const ARRAYS: [[&str; 2]; 2] = [
+    ["polyhaul in Rust, 1 thread", "polyhaul in Rust, 2 threads"],
+    ["polyhaul in Rust, f32, 1 thread", "polyhaul in Rust, f32, 2 threads"],
+];
 const POLYHAUL: [&str; 2] = [ONE_THREAD, TWO_THREADS];
 const PYARROW: [&str; 2] = ["pyarrow, 1 thread", "pyarrow, 2 threads"];
 const DUCKDB: [&str; 2] = ["DuckDB, 1 thread", "DuckDB, 2 threads"];
@@ -53,11 +58,15 @@ fn reading(tools: &Tools, input: &Input) -> Group {
     let slow = [("pandas", "pandas", 1, SLOW_ROUNDS), (NUMPY, "numpy", 1, SLOW_ROUNDS)];
     let read = |name, kind| reader(tools, name, kind, &input.path, 1);
     let mut contestants = vec![read(LIMIT_LINES, "limit-lines"), read(LIMIT_MEMORY, "limit-memory")];
+    for (names, kind) in ARRAYS.into_iter().zip(["array", "array-f32"]) {
+        contestants
+            .extend(names.into_iter().zip(1..).map(|(name, threads)| reader(tools, name, kind, &input.path, threads)));
+    }
     let peers = peers.concat().into_iter().chain(slow);
     contestants.extend(contenders(tools, "read", "loadtxt", &[&input.path], peers));
     Group {
         key: "read table",
-        title: "Reading numbers in Python".into(),
+        title: "Reading numbers".into(),
         input: input.clone(),
         baseline: POLARS[1],
         limit: LIMIT_LINES,

@@ -9,7 +9,7 @@ use super::parse::{ChunkText, Parser};
 use super::parsed::{Complaint, Parsed, Stream, Weight};
 use super::publish::{Columns, Places};
 use super::suspects::{self, Suspects};
-use crate::error::{Diagnostic, ErrorKind, Excerpt, Place, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, try_push, try_string};
 use crate::formats::place::{Placer, excerpt};
 use crate::model::{Axes, Counts, Mesh, NONE, Scene};
 use crate::options::ReadOptions;
@@ -54,8 +54,7 @@ impl Reference {
 /// A chunk in flight.
 pub(super) struct Slot {
     pub(super) text: Text,
-    /// One index; in a vector because that can say that there is no memory.
-    index: Vec<Index>,
+    index: Box<Index>,
     pub(super) parsed: Parsed,
     pub(super) places: Places,
 }
@@ -131,8 +130,7 @@ impl Job for ObjJob<'_, '_> {
     }
 
     fn slot(&self) -> Result<Slot> {
-        let mut index = Vec::new();
-        try_push(&mut index, Index::new(), "the token index")?;
+        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
         Ok(Slot { text: Text::default(), index, parsed: Parsed::default(), places: Places::default() })
     }
 
@@ -147,7 +145,7 @@ impl Job for ObjJob<'_, '_> {
         }
         let Slot { text, index, parsed, .. } = slot;
         let text = ChunkText { padded: text.padded(), start: text.start, end: text.end };
-        self.parser.parse(text, &mut index[0], parsed)
+        self.parser.parse(text, index, parsed)
     }
 
     /// Settles what crosses the borders of chunks and gives the chunk its places in the arrays.

@@ -37,8 +37,7 @@ struct Slot {
     text: Text,
     /// Where the rows begin in it, and where that is in the padded text.
     body: usize,
-    /// One index; in a vector because that can say that there is no memory.
-    index: Vec<Index>,
+    index: Box<Index>,
     numbers: Numbers,
     /// Line ends in the text, and lines of rows.
     lines: u64,
@@ -179,8 +178,7 @@ impl Job for TextJob<'_, '_> {
     }
 
     fn slot(&self) -> Result<Slot> {
-        let mut index = Vec::new();
-        try_push(&mut index, Index::new(), "the token index")?;
+        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
         Ok(Slot {
             text: Text::default(),
             body: 0,
@@ -256,7 +254,7 @@ impl TextJob<'_, '_> {
             end: slot.text.end,
             first_row: slot.first_row,
         };
-        lines.parse(&mut slot.index[0], &mut slot.numbers, &mut slot.parsed)
+        lines.parse(&mut slot.index, &mut slot.numbers, &mut slot.parsed)
     }
 
     /// Hands out places; where lines are no rows, takes the words.

@@ -2,15 +2,15 @@
 
 use super::head::{Head, Kind, line_end};
 use super::line::Field;
-use super::value::{Value, Wide, check_number, f64_of};
+use super::value::{Value, Wide, check_number, f64_of, range_of};
 use crate::error::{Diagnostic, Error, Excerpt, Result, try_push};
 use crate::formats::names;
 use crate::formats::place::excerpt;
 use crate::options::{Missing, ReadOptions};
 use crate::warnings::KEPT;
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, NOT_INTEGER};
-use polyhaul_text::scan::{Index, MAX_ENDS};
+use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, Run, WIDE};
+use polyhaul_text::scan::Index;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -36,6 +36,8 @@ pub(super) struct Parsed {
     /// How many lines end in the text, if it was parsed to its end.
     pub(super) line_count: u64,
     marks: Vec<u8>,
+    /// Where the fields that are kept end.
+    ends: Vec<u32>,
     fields: Vec<Field>,
 }
 
@@ -134,13 +136,18 @@ impl Parser<'_> {
     /// Parses the lines of a window; returns where the first line after it begins.
     fn window(&self, text: ChunkText<'_>, fields: Fields<'_>, most_rows: usize, out: &mut Parsed) -> Result<usize> {
         let (index, lines) = (fields.index(), fields.index().lines().len());
-        let (mut line, mut equal) = (0, 0);
+        let (mut line, mut equal, mut special) = (0, 0, text.start);
         while line < lines && index.line_start(line) < text.end {
             if out.row_count == most_rows || out.over {
                 return Ok(index.line_start(line));
             }
-            if self.head.keeps_all && equal == 0 {
+            if equal == 0 {
                 equal = fields.lines_of(line, self.head.field_count);
+                if !self.head.keeps_all {
+                    special = self.special(text, index.line_start(line), special, index.next_start());
+                    let lines = &index.lines()[line..line + equal];
+                    equal = lines.partition_point(|line| (line.newline as usize) < special);
+                }
             }
             let wanted = equal.min(most_rows - out.row_count);
             let taken = if wanted > 0 { self.rows(text, fields, line, wanted, out)? } else { 0 };
@@ -157,7 +164,18 @@ impl Parser<'_> {
         Ok(index.next_start())
     }
 
-    /// Takes rows that have as many fields as there are columns, until a value needs more care: returns how many.
+    /// The first place from `from` on that may be a quote or the begin of a comment, or `end`; none was before
+    /// `known`. Fields that nobody looks at may have such, and then separators mean nothing.
+    fn special(&self, text: ChunkText<'_>, from: usize, known: usize, end: usize) -> usize {
+        if known > from {
+            return known;
+        }
+        let bytes = &text.padded[from..end.max(from)];
+        let first = self.head.grammar.comment.first().copied().unwrap_or(b'"');
+        memchr::memchr2(b'"', first, bytes).map_or(end, |place| from + place)
+    }
+
+    /// Takes rows that have as many fields as the first one, until a value needs more care: returns how many.
     fn rows(
         &self,
         text: ChunkText<'_>,
@@ -167,33 +185,39 @@ impl Parser<'_> {
         out: &mut Parsed,
     ) -> Result<usize> {
         let columns = self.head.columns();
-        let (base, first, count) = (out.row_count * columns, fields.first_of(line), rows * columns);
-        let rows = match self.head.is_f32() {
-            true => self.single_rows(text, fields, first..first + count, out)? / columns,
-            false => self.double_rows(text, fields, first..first + count, out)? / columns,
+        let base = out.row_count * columns;
+        let mut ends = std::mem::take(&mut out.ends);
+        let run = match self.head.keeps_all {
+            true => {
+                let first = fields.first_of(line);
+                fields.all(first..first + rows * columns)
+            }
+            false => {
+                grow(&mut ends, rows * columns + PICK_SLACK)?;
+                fields.pick(line, rows, self.head.field_count, &self.head.kept, &mut ends)
+            }
         };
+        let rows = match self.head.is_f32() {
+            true => self.single_rows(text, run, out)? / columns,
+            false => self.double_rows(text, run, out)? / columns,
+        };
+        out.ends = ends;
         let end = base + rows * columns;
         while out.wides.pop_if(|wide| wide.cell as usize >= end).is_some() {}
         out.row_count += rows;
         Ok(rows)
     }
 
-    fn single_rows(
-        &self,
-        text: ChunkText<'_>,
-        fields: Fields<'_>,
-        range: Range<usize>,
-        out: &mut Parsed,
-    ) -> Result<usize> {
+    fn single_rows(&self, text: ChunkText<'_>, run: Run<'_>, out: &mut Parsed) -> Result<usize> {
         let base = out.row_count * self.head.columns();
-        grow(&mut out.singles, base + range.len() + FIELD_SLACK)?;
+        grow(&mut out.singles, base + run.len() + FIELD_SLACK)?;
         let mut done = 0;
         loop {
-            done += fields.f32s(range.start + done..range.end, &mut out.singles[base + done..]);
-            if done == range.len() {
+            done += run.f32s(done, &mut out.singles[base + done..]);
+            if done == run.len() {
                 return Ok(done);
             }
-            match self.missing(text, fields.field(range.start + done)) {
+            match self.missing(text, run.place(done)) {
                 Some(value) => out.singles[base + done] = value as f32,
                 None => return Ok(done),
             }
@@ -201,55 +225,47 @@ impl Parser<'_> {
         }
     }
 
-    fn double_rows(
-        &self,
-        text: ChunkText<'_>,
-        fields: Fields<'_>,
-        range: Range<usize>,
-        out: &mut Parsed,
-    ) -> Result<usize> {
+    fn double_rows(&self, text: ChunkText<'_>, run: Run<'_>, out: &mut Parsed) -> Result<usize> {
         let columns = self.head.columns();
         let base = out.row_count * columns;
-        grow(&mut out.doubles, base + range.len() + FIELD_SLACK)?;
-        grow(&mut out.marks, MAX_ENDS + 2 * FIELD_SLACK)?;
+        grow(&mut out.doubles, base + run.len() + FIELD_SLACK)?;
+        grow(&mut out.marks, run.len() + FIELD_SLACK)?;
         let mut done = 0;
-        while done < range.len() {
-            let (values, marks) = (&mut out.doubles[base + done..], &mut out.marks[done..]);
-            done += fields.f64s(range.start + done..range.end, values, marks);
-            if done == range.len() {
+        while done < run.len() {
+            done += run.f64s(done, &mut out.doubles[base + done..], &mut out.marks[done..]);
+            if done == run.len() {
                 break;
             }
-            let field = fields.field(range.start + done);
-            let value = match self.missing(text, field.clone()) {
-                Some(value) => f64_of(value),
-                None => match Value::of(&text.padded[field], self.head.kinds[done % columns]) {
-                    Some(value) => value,
-                    None => break,
-                },
-            };
+            let Some(value) = self.missing(text, run.place(done)).map(f64_of) else { break };
             (out.doubles[base + done], out.marks[done]) = (value.number, value.mark);
-            value.note_wide(base + done, &mut out.wides)?;
             done += 1;
         }
-        let rows = self.checked(text, fields, range.start, done / columns, base, out)?;
+        let rows = self.wides(text, run, done, base, out)? / columns;
+        let rows = self.checked(text, run, rows, base, out);
         self.fold_marks(rows, out);
         Ok(rows * columns)
     }
 
+    /// Looks at the large ones of `done` integers again: returns how many values are right.
+    fn wides(&self, text: ChunkText<'_>, run: Run<'_>, done: usize, base: usize, out: &mut Parsed) -> Result<usize> {
+        let mut at = 0;
+        while let Some(found) = memchr::memchr(WIDE, &out.marks[at..done]) {
+            at += found;
+            let kind = self.head.kinds[at % self.head.columns()];
+            let Some(value) = Value::of(&text.padded[run.place(at)], kind) else { return Ok(at) };
+            (out.doubles[base + at], out.marks[at]) = (value.number, value.mark);
+            value.note_wide(base + at, &mut out.wides)?;
+            at += 1;
+        }
+        Ok(done)
+    }
+
     /// Looks whether the values are what their columns hold, and rounds those of f32s where twice would be wrong.
     /// Returns how many rows were right.
-    fn checked(
-        &self,
-        text: ChunkText<'_>,
-        fields: Fields<'_>,
-        first: usize,
-        rows: usize,
-        base: usize,
-        out: &mut Parsed,
-    ) -> Result<usize> {
+    fn checked(&self, text: ChunkText<'_>, run: Run<'_>, mut rows: usize, base: usize, out: &mut Parsed) -> usize {
         let columns = self.head.columns();
         for (column, &kind) in self.head.kinds.iter().enumerate() {
-            if matches!(kind, Kind::Auto | Kind::F64) {
+            if matches!(kind, Kind::Auto | Kind::F64) || self.are_right(kind, column, rows, base, out) {
                 continue;
             }
             for row in 0..rows {
@@ -258,16 +274,37 @@ impl Parser<'_> {
                 if check_number(*cell, kind) {
                     continue;
                 }
-                // One value of a batch is looked at again; what is wrong with it the line finds.
-                let token = &text.padded[fields.field(first + place)];
-                match Value::of(token, kind) {
+                // What is wrong with it the line finds.
+                match Value::of(&text.padded[run.place(place)], kind) {
                     Some(value) if value.wide.is_none() => *cell = value.number,
                     Some(_) => {}
-                    None => return self.checked(text, fields, first, row, base, out),
+                    None => {
+                        rows = row;
+                        break;
+                    }
                 }
             }
         }
-        Ok(rows)
+        rows
+    }
+
+    /// Whether all values of a column are certainly as it holds them: a look without branches.
+    fn are_right(&self, kind: Kind, column: usize, rows: usize, base: usize, out: &Parsed) -> bool {
+        let columns = self.head.columns();
+        let end = rows * columns;
+        let values = out.doubles[base..base + end].iter().skip(column).step_by(columns);
+        match kind {
+            Kind::Integer(scalar) => {
+                let (least, most) = range_of(scalar);
+                let (least, most) = (least as f64, most as f64);
+                let marks = out.marks[..end].iter().skip(column).step_by(columns);
+                let is_right = |(value, mark): (&f64, &u8)| {
+                    (*mark == 0) & (*value >= least) & (*value <= most) & (value.abs() < MOST_EXACT as f64)
+                };
+                values.zip(marks).fold(true, |all, cell| all & is_right(cell))
+            }
+            _ => values.fold(true, |all, value| all & check_number(*value, kind)),
+        }
     }
 
     /// Notes the columns that have values which are no integers.
@@ -417,6 +454,6 @@ fn hint_of(token: &[u8]) -> Option<String> {
 }
 
 fn integers_of(scalar: crate::model::Scalar) -> String {
-    let (least, most) = super::value::range_of(scalar);
+    let (least, most) = range_of(scalar);
     format!("an integer from {least} to {most}")
 }

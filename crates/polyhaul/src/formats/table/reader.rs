@@ -58,8 +58,7 @@ struct Slot {
     is_body: bool,
     /// Why there is no text.
     failed: Option<Error>,
-    /// One index; in a vector because that can say that there is no memory.
-    index: Vec<Index>,
+    index: Box<Index>,
     parsed: Parsed,
     /// The first of the chunk's rows, and how many it has.
     rows: std::ops::Range<usize>,
@@ -143,8 +142,7 @@ impl<'o> Job for TableJob<'_, 'o> {
     }
 
     fn slot(&self) -> Result<Slot> {
-        let mut index = Vec::new();
-        try_push(&mut index, Index::new(), "the token index")?;
+        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
         let (text, parsed) = (Text::default(), Parsed::default());
         Ok(Slot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
     }
@@ -192,7 +190,7 @@ impl TableJob<'_, '_> {
     fn parse(&self, head: &Head, most_rows: usize, slot: &mut Slot) -> Result<()> {
         let Slot { text, body, index, parsed, .. } = slot;
         let text = ChunkText { padded: text.padded(), start: *body, end: text.end };
-        Parser { head, options: self.options, level: Level::best() }.parse(text, most_rows, &mut index[0], parsed)
+        Parser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
     }
 
     /// Looks for the head, until it is found.

@@ -1,0 +1,208 @@
+//! Decimal numbers to the nearest float, exactly: `digits · 10^exponent` by one multiplication with 128 bits of the
+//! power.
+//!
+//! The idea is Eisel's and Lemire's (<https://arxiv.org/abs/2101.11408>): the product of the digits with a power of
+//! five, cut to 128 bits, is wrong by less than one unit of its last places, so all bits of the float are right unless
+//! what is cut off decides. Where it might, and for powers that the table does not have, nothing is said: the caller
+//! has a slower way.
+
+use super::fields::{MOST_EXACT, NOT_INTEGER, WIDE};
+
+/// The most digits that always fit.
+pub(super) const MOST_DIGITS: usize = 19;
+/// Powers from 5^-55 to 5^55: these fit 128 bits exactly, or are the reciprocals of such.
+const MOST_POWER: i32 = 55;
+
+/// A number as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decimal {
+    pub(super) digits: u64,
+    pub(super) exponent: i32,
+    pub(super) negative: bool,
+    /// Whether it has neither point nor exponent.
+    pub(super) is_whole: bool,
+}
+
+impl Decimal {
+    /// The number that is the whole of `token`, if it has up to 19 digits and no other notation than digits, one point,
+    /// a sign and an exponent of one to three digits.
+    pub(super) fn of(token: &[u8]) -> Option<Decimal> {
+        let (negative, mut rest) = match token {
+            [b'-', rest @ ..] => (true, rest),
+            [b'+', rest @ ..] => (false, rest),
+            _ => (false, token),
+        };
+        let mut digits = 0;
+        let mut count = run(&mut digits, &mut rest);
+        let mut places = 0;
+        let is_pointed = rest.first() == Some(&b'.');
+        if is_pointed {
+            rest = &rest[1..];
+            places = run(&mut digits, &mut rest);
+            count += places;
+        }
+        let scale = exponent(rest)?;
+        let fits = count > 0 && count <= MOST_DIGITS;
+        let exponent = scale - i32::try_from(places).ok()?;
+        fits.then_some(Decimal { digits, exponent, negative, is_whole: !is_pointed && rest.is_empty() })
+    }
+
+    /// The nearest f64, if that can be told.
+    #[inline]
+    pub(super) fn f64(self) -> Option<f64> {
+        let bits = match self.digits {
+            0 => 0,
+            digits => {
+                let Rounded { significand, exponent } = nearest::<53>(digits, self.exponent)?;
+                // The powers of the table lead to no subnormal and to nothing too large. A carry into bit 53 adds to
+                // the exponent, as it should.
+                (((exponent + 52 + 1023) as u64) << 52) + (significand - (1 << 52))
+            }
+        };
+        Some(f64::from_bits(bits | u64::from(self.negative) << 63))
+    }
+
+    /// The nearest f64 and its mark; see [`super::fields`].
+    #[inline]
+    pub(super) fn marked(self) -> Option<(f64, u8)> {
+        if !self.is_whole {
+            return self.f64().map(|value| (value, NOT_INTEGER));
+        }
+        let size = self.digits as f64;
+        let mark = match self.digits {
+            0 => u8::from(self.negative) * NOT_INTEGER,
+            digits => u8::from(digits > MOST_EXACT) * WIDE,
+        };
+        Some((if self.negative { -size } else { size }, mark))
+    }
+
+    /// The nearest f32, if that can be told.
+    #[inline]
+    pub(super) fn f32(self) -> Option<f32> {
+        let bits = match self.digits {
+            0 => 0,
+            digits => {
+                let Rounded { significand, exponent } = nearest::<24>(digits, self.exponent)?;
+                let biased = exponent + 23 + 127;
+                if !(1..254).contains(&biased) {
+                    return None;
+                }
+                ((biased as u32) << 23) + (significand as u32 - (1 << 23))
+            }
+        };
+        Some(f32::from_bits(bits | u32::from(self.negative) << 31))
+    }
+}
+
+/// Takes the digits that `rest` begins with; how many these are. Beyond [`MOST_DIGITS`] in all they wrap around.
+#[inline(always)]
+fn run(digits: &mut u64, rest: &mut &[u8]) -> usize {
+    let before = rest.len();
+    while let Some((eight, behind)) = rest.split_first_chunk::<8>()
+        && let Some(number) = super::swar::eight_digits(u64::from_le_bytes(*eight))
+    {
+        *digits = digits.wrapping_mul(100_000_000).wrapping_add(number);
+        *rest = behind;
+    }
+    while let Some((byte, behind)) = rest.split_first()
+        && byte.is_ascii_digit()
+    {
+        *digits = digits.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+        *rest = behind;
+    }
+    before - rest.len()
+}
+
+/// What an exponent that is the whole of `text` says; 0 where there is none.
+#[inline(always)]
+pub(super) fn exponent(text: &[u8]) -> Option<i32> {
+    let Some((e, rest)) = text.split_first() else { return Some(0) };
+    let (negative, digits) = match rest {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let digit = |byte: &u8| i32::from(byte.wrapping_sub(b'0'));
+    let size = match digits {
+        [ones] => digit(ones),
+        [tens, ones] => 10 * digit(tens) + digit(ones),
+        [hundreds, tens, ones] => 100 * digit(hundreds) + 10 * digit(tens) + digit(ones),
+        _ => return None,
+    };
+    let is_plain = matches!(e, b'e' | b'E') && digits.iter().all(u8::is_ascii_digit);
+    is_plain.then_some(if negative { -size } else { size })
+}
+
+/// `significand · 2^exponent`.
+struct Rounded {
+    significand: u64,
+    exponent: i32,
+}
+
+/// `digits` (not 0) times 10^`exponent`, rounded to `BITS` bits, ties to even; a carry makes it a bit more.
+#[inline(always)]
+fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<Rounded> {
+    let power = POWERS.get(usize::try_from(exponent + MOST_POWER).ok()?)?;
+    let zeros = digits.leading_zeros();
+    let factor = u128::from(digits << zeros);
+    // The upper 128 bits of 192, the highest or the next of which is set; what is behind them is less than one unit.
+    let rest = factor * u128::from(power.bits as u64);
+    let product = factor * (power.bits >> 64) + (rest >> 64);
+    let (high, low) = ((product >> 64) as u64, product as u64);
+    // A power below 1 is too small by less than a unit, and never right: the product is too small by less than two. It
+    // reaches no other float, unless all that is cut off are ones.
+    let is_below = exponent < 0;
+    if is_below && low == u64::MAX {
+        return None;
+    }
+    let shift = 64 - BITS - (1 - (high >> 63) as u32);
+    let (significand, half) = (high >> shift, high >> (shift - 1) & 1);
+    let is_above_half = is_below | (high << (65 - shift) | low | rest as u64 != 0);
+    let up = half & (u64::from(is_above_half) | significand & 1);
+    let exponent = (64 + shift) as i32 + 64 - zeros as i32 + power.exponent + exponent;
+    Some(Rounded { significand: significand + up, exponent })
+}
+
+/// `bits · 2^exponent` is a power of five, or less than one unit below it.
+#[derive(Clone, Copy)]
+struct Power {
+    /// The highest bit is set.
+    bits: u128,
+    exponent: i32,
+}
+
+static POWERS: [Power; 2 * MOST_POWER as usize + 1] = {
+    let mut table = [Power { bits: 0, exponent: 0 }; 2 * MOST_POWER as usize + 1];
+    let (mut size, mut power) = (0, 1u128);
+    loop {
+        let zeros = power.leading_zeros();
+        table[MOST_POWER as usize + size] = Power { bits: power << zeros, exponent: -(zeros as i32) };
+        table[MOST_POWER as usize - size] = reciprocal(power);
+        if size == MOST_POWER as usize {
+            break table;
+        }
+        size += 1;
+        power *= 5;
+    }
+};
+
+/// 1 divided by a power of five, cut to 128 bits.
+const fn reciprocal(power: u128) -> Power {
+    if power == 1 {
+        return Power { bits: 1 << 127, exponent: -127 };
+    }
+    // The highest bit of the quotient comes first: the dividend is the power of two just below the divisor.
+    let bits = (128 - power.leading_zeros()) as i32;
+    let (mut rest, mut quotient, mut step) = (1u128 << (bits - 1), 0u128, 0);
+    while step < 128 {
+        let carries = rest >> 127 == 1;
+        rest <<= 1;
+        quotient <<= 1;
+        if carries || rest >= power {
+            rest = rest.wrapping_sub(power);
+            quotient |= 1;
+        }
+        step += 1;
+    }
+    Power { bits: quotient, exponent: -127 - bits }
+}

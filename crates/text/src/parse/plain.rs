@@ -1,0 +1,159 @@
+//! Runs of plain numbers whose ends are known, many at once: what tokens of lines and fields of tables share.
+//!
+//! A plain number has up to 14 characters, digits with at most one point, and a minus before them. Each function goes
+//! on while the numbers are plain and returns how many it converted.
+
+#[cfg(target_arch = "x86_64")]
+use super::long_x86;
+#[cfg(target_arch = "x86_64")]
+use super::plain_x86 as x86;
+use super::swar;
+use crate::cpu::Level;
+use crate::scan::{Separator, is_space};
+
+/// How many numbers are converted at once, at most: as many ends must be there behind the last one, and their places
+/// in the output may change.
+pub(super) const TOGETHER: usize = 8;
+
+/// What may stand before a number.
+#[derive(Clone, Copy)]
+pub(super) enum Before {
+    /// White space or a slash.
+    Token,
+    /// What parts fields, or a newline, or one blank behind such.
+    Field(Separator),
+}
+
+/// Numbers in a text.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<'a> {
+    /// The text. 64 bytes before each end are there, and the end itself.
+    pub(super) padded: &'a [u8],
+    /// Where they end, and [`TOGETHER`] more.
+    pub(super) ends: &'a [u32],
+    pub(super) before: Before,
+    /// A usable one.
+    pub(super) level: Level,
+}
+
+impl Numbers<'_> {
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.ends.len() - TOGETHER
+    }
+
+    /// Where those that are wanted end.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn wanted(&self) -> &[u32] {
+        &self.ends[..self.count()]
+    }
+
+    /// Converts numbers that may be longer, one by one; none where this CPU has no quick way.
+    ///
+    /// # Safety
+    /// As for [`Numbers::f32s`].
+    pub(super) unsafe fn long_f32s(self, out: &mut [f32]) -> usize {
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the caller's promise.
+            Level::Avx2 | Level::Avx512 => unsafe { long_x86::f32s(self, out) },
+            _ => 0,
+        }
+    }
+
+    /// The same as f64s with their marks.
+    ///
+    /// # Safety
+    /// As for [`Numbers::f32s`].
+    pub(super) unsafe fn long_f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the caller's promise.
+            Level::Avx2 | Level::Avx512 => unsafe { long_x86::f64s(self, out, marks) },
+            _ => 0,
+        }
+    }
+
+    /// Converts plain numbers to the nearest f32s.
+    ///
+    /// # Safety
+    /// The text is as [`Numbers`] says, and this CPU has the level.
+    pub(super) unsafe fn f32s(self, out: &mut [f32]) -> usize {
+        debug_assert!(out.len() >= self.ends.len() - 1);
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the caller's promise.
+            Level::Avx512 => unsafe { x86::f32s_avx512(self, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the same.
+            Level::Avx2 => unsafe { x86::f32s_avx2(self, out) },
+            _ => {
+                let ends = self.ends[..self.count()].iter();
+                let values =
+                    ends.map_while(|&end| swar::float_after(self.padded, end as usize, |at| self.is_before(at)));
+                values.zip(out).map(|(value, out)| *out = value).count()
+            }
+        }
+    }
+
+    /// Converts plain numbers to the nearest f64s, with a mark for each; see [`super::fields`].
+    ///
+    /// # Safety
+    /// As for [`Numbers::f32s`].
+    pub(super) unsafe fn f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
+        debug_assert!(out.len().min(marks.len()) >= self.ends.len() - 1);
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the caller's promise.
+            Level::Avx512 => unsafe { x86::f64s_avx512(self, out, marks) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the same.
+            Level::Avx2 => unsafe { x86::f64s_avx2(self, out, marks) },
+            _ => {
+                let ends = self.ends[..self.count()].iter();
+                let values =
+                    ends.map_while(|&end| swar::double_after(self.padded, end as usize, |at| self.is_before(at)));
+                let places = out.iter_mut().zip(marks);
+                values.zip(places).map(|(value, (out, mark))| (*out, *mark) = value).count()
+            }
+        }
+    }
+
+    /// Whether a number may begin behind the byte at a place.
+    #[inline(always)]
+    pub(super) fn is_before(&self, at: usize) -> bool {
+        let byte = self.padded[at];
+        match self.before {
+            Before::Token => swar::separates(byte),
+            Before::Field(Separator::Blanks) => is_space(byte),
+            Before::Field(Separator::Byte(separator)) => {
+                let ends = |byte: u8| byte == separator || byte == b'\n' || byte == b'\r';
+                ends(byte) || is_space(byte) && at > 0 && ends(self.padded[at - 1])
+            }
+        }
+    }
+
+    /// Calls `convert` with `N` ends each time, until it says no; the last ends are repeated where there are not as
+    /// many. Returns how many numbers were converted.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn batches<const N: usize>(self, mut convert: impl FnMut(usize, &[u32; N]) -> bool) -> usize {
+        let (count, mut done) = (self.count(), 0);
+        let mut last = [0; N];
+        while done < count {
+            let Some(mut ends) = self.ends[done..].first_chunk::<N>() else { break };
+            if count - done < N {
+                last = std::array::from_fn(|at| self.ends[(done + at).min(count - 1)]);
+                ends = &last;
+            }
+            // Called in one place, so that compilers put it there.
+            if !convert(done, ends) {
+                return done;
+            }
+            done += N;
+        }
+        let _ = last;
+        done.min(count)
+    }
+}

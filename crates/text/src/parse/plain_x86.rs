@@ -1,0 +1,298 @@
+//! Plain numbers with AVX2 (four at a time) and AVX-512 (eight): the same answers as `swar`.
+
+use super::fields::TENS;
+use super::lanes::{self, FloatMarks, Floats, WIDE_TOP};
+use super::plain::{Before, Numbers};
+use super::x86::{self, Four};
+use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
+use crate::scan::Separator;
+use crate::scan::x86::{movemask, separator_mask, separators};
+use std::arch::x86_64::*;
+
+/// White space, each at the place that its lower four bits name; see `scan::x86`.
+const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0\0";
+static TENS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENS);
+static TENTHS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENTHS);
+
+/// Converts plain numbers to f32s, eight at a time and up to seven at last.
+///
+/// # Safety
+/// What [`Numbers`] says of the text, and the CPU has the features.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
+    let convert = |eight: &Eight, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
+        eight.f32s(out)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { eights(numbers, convert) }
+}
+
+/// As [`f32s_avx512`], as f64s with a mark for each.
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn f64s_avx512(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
+    let convert = |eight: &Eight, at: usize| {
+        let (Some(out), Some(marks)) = (out.get_mut(at..), marks.get_mut(at..)) else { return false };
+        let (Some(out), Some(marks)) = (out.first_chunk_mut(), marks.first_chunk_mut()) else { return false };
+        eight.f64s(out, marks);
+        true
+    };
+    // SAFETY: the caller's promise.
+    unsafe { eights(numbers, convert) }
+}
+
+/// The loop over eight numbers each, one for every kind of what may be before them.
+///
+/// # Safety
+/// As for [`f32s_avx512`].
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+#[inline]
+unsafe fn eights(numbers: Numbers<'_>, mut convert: impl FnMut(&Eight, usize) -> bool) -> usize {
+    let text = numbers.padded.as_ptr();
+    match numbers.before {
+        Before::Token => numbers.batches(|at, ends| {
+            // SAFETY: the caller's promise.
+            unsafe { Eight::load(text, ends, |bytes| separator_mask(bytes)) }.is_some_and(|eight| convert(&eight, at))
+        }),
+        Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
+            // SAFETY: the caller's promise.
+            unsafe { Eight::load(text, ends, |bytes| space_mask(bytes)) }.is_some_and(|eight| convert(&eight, at))
+        }),
+        Before::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
+            // SAFETY: the caller's promise.
+            unsafe { Eight::load(text, ends, |bytes| before_mask(bytes, byte)) }
+                .is_some_and(|eight| convert(&eight, at))
+        }),
+    }
+}
+
+/// The parts of eight plain numbers.
+struct Eight {
+    /// The digits of each as one number.
+    whole: __m512d,
+    /// 16 bits for each, in which one is set where there is a point, and where there is a minus.
+    points: __m128i,
+    signs: __m128i,
+}
+
+impl Eight {
+    /// Eight numbers that end at `ends`; `None` where one of them is not plain. `spaces` finds what may be before one.
+    ///
+    /// # Safety
+    /// The CPU has the features; 16 bytes before each end are readable.
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+    #[inline]
+    unsafe fn load(text: *const u8, ends: &[u32; 8], spaces: impl Fn(__m512i) -> u64) -> Option<Eight> {
+        // Every second number in each vector: packing the two puts them in order.
+        // SAFETY: the caller's promise.
+        let bytes = unsafe {
+            [
+                x86::load_four_avx512(text, [ends[0], ends[2], ends[4], ends[6]]),
+                x86::load_four_avx512(text, [ends[1], ends[3], ends[5], ends[7]]),
+            ]
+        };
+        let zero = _mm512_set1_epi8(b'0' as i8);
+        let values = [_mm512_sub_epi8(bytes[0], zero), _mm512_sub_epi8(bytes[1], zero)];
+        let parts =
+            [parts_avx512(bytes[0], values[0], spaces(bytes[0])), parts_avx512(bytes[1], values[1], spaces(bytes[1]))];
+        if parts[0].bad | parts[1].bad != 0 {
+            return None;
+        }
+        let fours = [x86::fours_avx512(values[0], &parts[0]), x86::fours_avx512(values[1], &parts[1])];
+        let eights = _mm512_madd_epi16(_mm512_packus_epi32(fours[0], fours[1]), _mm512_set1_epi32(0x2710_0001));
+        Some(Eight {
+            whole: join_eights(eights),
+            points: interleave(parts[0].point, parts[1].point),
+            signs: interleave(parts[0].negative, parts[1].negative),
+        })
+    }
+
+    /// The nearest f32s; `false` where rounding twice could go wrong.
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    #[inline]
+    fn f32s(&self, out: &mut [f32; 8]) -> bool {
+        let products = _mm512_mul_pd(self.whole, self.by_point(&TENTHS_BY_ZEROS));
+        let near = _mm512_add_epi64(_mm512_castpd_si512(products), _mm512_set1_epi64(MARGIN as i64));
+        let near = _mm512_and_si512(near, _mm512_set1_epi64(MIDDLE_MASK as i64));
+        if _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64)) != 0 {
+            return false;
+        }
+        let (values, minus) = (_mm512_cvtpd_ps(products), _mm256_set1_ps(-0.0));
+        let values = _mm256_mask_xor_ps(values, _mm_test_epi16_mask(self.signs, self.signs), values, minus);
+        // SAFETY: eight f32s fit.
+        unsafe { _mm256_storeu_ps(out.as_mut_ptr(), values) };
+        true
+    }
+
+    /// As f64s with their marks. Digits below 10^14 and powers up to that are exact, so a division is rounded once.
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    #[inline]
+    fn f64s(&self, out: &mut [f64; 8], marks: &mut [u8; 8]) {
+        let (values, minus) = (_mm512_div_pd(self.whole, self.by_point(&TENS_BY_ZEROS)), _mm512_set1_pd(-0.0));
+        let values = _mm512_mask_xor_pd(values, _mm_test_epi16_mask(self.signs, self.signs), values, minus);
+        // A zero with a minus is its sign and nothing else.
+        let minus_zero = _mm512_cmpeq_epi64_mask(_mm512_castpd_si512(values), _mm512_set1_epi64(i64::MIN));
+        let no_integers = _mm_test_epi16_mask(self.points, self.points) | minus_zero;
+        // SAFETY: eight f64s and eight bytes fit.
+        unsafe {
+            _mm512_storeu_pd(out.as_mut_ptr(), values);
+            _mm_storel_epi64(marks.as_mut_ptr().cast(), _mm_maskz_set1_epi8(no_integers.into(), 1));
+        }
+    }
+
+    /// A power of ten for each number, by the place of its point.
+    #[target_feature(enable = "avx512f,avx512cd")]
+    #[inline]
+    fn by_point(&self, by_zeros: &[f64; 16]) -> __m512d {
+        let zeros = _mm512_lzcnt_epi64(_mm512_cvtepu16_epi64(self.points));
+        // SAFETY: the table is twice eight f64s.
+        let (few, many) = unsafe { (_mm512_loadu_pd(by_zeros.as_ptr()), _mm512_loadu_pd(by_zeros.as_ptr().add(8))) };
+        _mm512_permutex2var_pd(few, zeros, many)
+    }
+}
+
+/// Takes four numbers of 16 bytes apart; `values` are the bytes less a zero, `space` what may be before a number.
+#[target_feature(enable = "avx512f,avx512bw,bmi1")]
+#[inline]
+fn parts_avx512(bytes: __m512i, values: __m512i, space: u64) -> Floats {
+    let point = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'.' as i8));
+    let minus = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'-' as i8));
+    lanes::floats(FloatMarks { digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)), point, minus, space })
+}
+
+/// The 16 bits of eight numbers: the first of `even`, the first of `odd`, and so on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn interleave(even: u64, odd: u64) -> __m128i {
+    _mm_unpacklo_epi16(_mm_cvtsi64_si128(even as i64), _mm_cvtsi64_si128(odd as i64))
+}
+
+/// Numbers in two parts of up to eight digits, the lower one first, as one: exact below 2^53. (A multiplication of
+/// integers becomes one of 64 bits here, which takes four times as long.)
+#[target_feature(enable = "avx512f,avx512dq")]
+#[inline]
+fn join_eights(eights: __m512i) -> __m512d {
+    let high = _mm512_cvtepi64_pd(_mm512_srli_epi64::<32>(eights));
+    let low = _mm512_cvtepi64_pd(_mm512_and_si512(eights, _mm512_set1_epi64(0xFFFF_FFFF)));
+    _mm512_fmadd_pd(high, _mm512_set1_pd(1e8), low)
+}
+
+/// Converts plain numbers to f32s, four at a time and up to three at last.
+///
+/// # Safety
+/// As for [`f32s_avx512`].
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn f32s_avx2(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
+    let convert = |four: &Four, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<4>()) else { return false };
+        x86::floats_of_avx2(four).map(|values| *out = values).is_some()
+    };
+    // SAFETY: the caller's promise.
+    unsafe { fours(numbers, convert) }
+}
+
+/// As [`f64s_avx512`].
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn f64s_avx2(numbers: Numbers<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
+    let convert = |four: &Four, at: usize| {
+        let (Some(out), Some(marks)) = (out.get_mut(at..), marks.get_mut(at..)) else { return false };
+        let (Some(out), Some(marks)) = (out.first_chunk_mut(), marks.first_chunk_mut()) else { return false };
+        store(four, x86::by_point_avx2(four.point, &TENS), out, marks);
+        true
+    };
+    // SAFETY: the caller's promise.
+    unsafe { fours(numbers, convert) }
+}
+
+/// As [`eights`].
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+#[inline]
+unsafe fn fours(numbers: Numbers<'_>, mut convert: impl FnMut(&Four, usize) -> bool) -> usize {
+    let text = numbers.padded.as_ptr();
+    match numbers.before {
+        Before::Token => numbers.batches(|at, ends| {
+            // SAFETY: the caller's promise.
+            let four = unsafe { x86::four_avx2(text, *ends, |low, high| movemask(separators(low), separators(high))) };
+            four.is_some_and(|four| convert(&four, at))
+        }),
+        Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
+            // SAFETY: the caller's promise.
+            let four = unsafe { x86::four_avx2(text, *ends, |low, high| movemask(spaces(low), spaces(high))) };
+            four.is_some_and(|four| convert(&four, at))
+        }),
+        Before::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
+            // SAFETY: the caller's promise.
+            let four = unsafe { x86::four_avx2(text, *ends, |low, high| before_mask_avx2(low, high, byte)) };
+            four.is_some_and(|four| convert(&four, at))
+        }),
+    }
+}
+
+/// The bytes that may be before a field, of 16 bytes each that are reversed: what is before a byte is the next one, and
+/// the last one has none.
+#[inline(always)]
+fn before(space: u64, end: u64) -> u64 {
+    end | space & (end >> 1) & !WIDE_TOP
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn space_mask(bytes: __m512i) -> u64 {
+    // SAFETY: the table is 16 bytes.
+    let table = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(SPACES.as_ptr().cast()) });
+    _mm512_cmpeq_epi8_mask(_mm512_shuffle_epi8(table, bytes), bytes)
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn before_mask(bytes: __m512i, separator: u8) -> u64 {
+    let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
+    before(space_mask(bytes), equal(separator) | equal(b'\n') | equal(b'\r'))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn spaces(bytes: __m256i) -> __m256i {
+    // SAFETY: the table is 16 bytes.
+    let table = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(SPACES.as_ptr().cast()) });
+    _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, bytes), bytes)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn before_mask_avx2(low: __m256i, high: __m256i, separator: u8) -> u64 {
+    let equal = |byte: u8| {
+        let wanted = _mm256_set1_epi8(byte as i8);
+        movemask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted))
+    };
+    before(movemask(spaces(low), spaces(high)), equal(separator) | equal(b'\n') | equal(b'\r'))
+}
+
+/// Four numbers as f64s; see [`Eight::f64s`].
+#[target_feature(enable = "avx2,bmi2")]
+#[inline]
+fn store(four: &Four, power: __m256d, out: &mut [f64; 4], marks: &mut [u8; 4]) {
+    /// The top bit of each lane, and a bit for each byte of the marks.
+    const TOPS: u64 = 0x8000_8000_8000_8000;
+    let signs = ((four.negative + (TOPS - (TOPS >> 15))) & TOPS) as i64;
+    let signs = _mm256_slli_epi64::<48>(_mm256_cvtepu16_epi64(_mm_cvtsi64_si128(signs)));
+    let values = _mm256_xor_pd(_mm256_div_pd(four.whole, power), _mm256_castsi256_pd(signs));
+    // A zero with a minus is its sign and nothing else.
+    let minus_zero = _mm256_cmpeq_epi64(_mm256_castpd_si256(values), _mm256_set1_epi64x(i64::MIN));
+    let minus_zero = _mm256_movemask_pd(_mm256_castsi256_pd(minus_zero)) as u64;
+    // At most one bit of each lane: adding all but the top one carries into that, and no further.
+    let pointed = _pext_u64((four.point + (TOPS - (TOPS >> 15))) & TOPS, TOPS);
+    let found = _pdep_u64(pointed | minus_zero, 0x0101_0101) as u32;
+    *marks = found.to_le_bytes();
+    // SAFETY: four f64s fit.
+    unsafe { _mm256_storeu_pd(out.as_mut_ptr(), values) };
+}
