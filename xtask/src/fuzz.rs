@@ -17,6 +17,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("packed", "testdata"),
     ("ply", "testdata/ply"),
     ("stl", "testdata/stl"),
+    ("pbrt", "testdata/pbrt"),
     ("table", "testdata/table"),
 ];
 

@@ -45,6 +45,7 @@ pub mod report;
 mod resolve;
 pub mod rows;
 mod save;
+mod scene_files;
 mod tables;
 pub mod warnings;
 

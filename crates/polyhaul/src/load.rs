@@ -15,6 +15,7 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
 use crate::report::{Phase, Report};
 use crate::resolve::{Found, Resolver};
+use crate::scene_files;
 use crate::warnings::Warnings;
 use crate::{Loaded, tables};
 use std::collections::{HashMap, HashSet};
@@ -111,6 +112,7 @@ fn read_scene(
             note_reading(plain, report, found.threads, found.warnings);
             (found.scene, None)
         }
+        Format::Pbrt => (scene_files::read_pbrt(plain, path, options, report)?, None),
         format => (tables::read_scene(plain, format, options, report)?, None),
     })
 }

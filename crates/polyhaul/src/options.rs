@@ -25,6 +25,8 @@ pub struct ReadOptions {
     pub allow_outside: bool,
     /// Whether to read the material libraries that a scene names.
     pub load_materials: bool,
+    /// Whether to read the meshes that shapes of a scene name (pbrt). Otherwise only their names are kept.
+    pub load_meshes: bool,
     /// Who is asked for the files that a scene refers to, before the file system is.
     pub resolver: Option<Resolve>,
     /// How STL is read.
@@ -82,7 +84,8 @@ pub enum OnError {
 /// The caller's caps. Passing one is an error that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest logical line, in bytes (default 256 MiB, at most 1 GiB). It counts on top of the memory limit.
+    /// The longest logical line, in bytes (default 256 MiB, at most 1 GiB); of pbrt, the longest text from one line
+    /// that begins with a directive to the next. It counts on top of the memory limit.
     pub line_bytes: u64,
     /// The longest name of an object, group, material or file, in bytes (default 64 KiB).
     pub name_bytes: u64,
@@ -333,6 +336,7 @@ impl Default for ReadOptions {
             limits: Limits::default(),
             allow_outside: false,
             load_materials: true,
+            load_meshes: true,
             resolver: None,
             stl: StlReadOptions::default(),
             table: TableOptions::default(),

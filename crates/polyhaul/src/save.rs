@@ -39,6 +39,9 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
         Format::Ply => write_parts(placed, output, (options, &options.ply), &mut report, ply::write_scene)?,
+        Format::Pbrt => {
+            return Err(Error::new(ErrorKind::Unsupported, "polyhaul does not write pbrt yet"));
+        }
         Format::Stl => write_parts(placed, output, (options, &options.stl), &mut report, stl::write)?,
         _ => return Err(Error::new(ErrorKind::Internal, "this format was written before")),
     }

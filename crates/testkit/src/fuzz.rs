@@ -1,10 +1,12 @@
 //! What must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
 //!
 //! A body panics where something does not hold; everything else, errors included, is fine. PLY and STL are in
-//! [`scans`].
+//! [`scans`], pbrt is in a module of its own.
 
+mod pbrt;
 mod scans;
 
+pub use pbrt::pbrt;
 pub use scans::{ply, stl};
 
 use crate::corpus::Folder;

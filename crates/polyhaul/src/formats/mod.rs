@@ -7,6 +7,7 @@ pub(crate) mod names;
 pub(crate) mod obj;
 pub(crate) mod out;
 pub(crate) mod parts;
+pub(crate) mod pbrt;
 pub(crate) mod place;
 pub(crate) mod ply;
 pub(crate) mod stl;
@@ -25,6 +26,8 @@ pub enum Format {
     Ply,
     /// STL, triangles for printers.
     Stl,
+    /// pbrt-v4, scenes for a renderer.
+    Pbrt,
     /// Numbers parted by commas.
     Csv,
     /// Numbers parted by tabs.
@@ -41,10 +44,11 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 10] = [
         Format::Obj,
         Format::Ply,
         Format::Stl,
+        Format::Pbrt,
         Format::Csv,
         Format::Tsv,
         Format::Txt,
@@ -59,6 +63,7 @@ impl Format {
             Format::Obj => "obj",
             Format::Ply => "ply",
             Format::Stl => "stl",
+            Format::Pbrt => "pbrt",
             Format::Csv => "csv",
             Format::Tsv => "tsv",
             Format::Txt => "txt",

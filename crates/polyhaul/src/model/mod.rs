@@ -8,6 +8,7 @@
 mod array;
 mod material;
 mod mesh;
+pub mod render;
 mod scene;
 mod table;
 

@@ -1,5 +1,6 @@
 //! Scenes: meshes, the named objects that cut them into sections, and materials.
 
+use super::render::Render;
 use super::{Counts, Material, Mesh, Table};
 
 /// Everything that one file, or one program, hands over.
@@ -24,6 +25,8 @@ pub struct Scene {
     pub comments: Vec<String>,
     /// Remarks about the object (`obj_info` in PLY).
     pub infos: Vec<String>,
+    /// What a scene for a renderer has on top (pbrt).
+    pub render: Option<Box<Render>>,
 }
 
 /// A direction of an axis, as in Blender's menus.

@@ -23,8 +23,24 @@ pub(crate) struct TextChunks<'a> {
     line_bytes: u64,
     /// The bytes before and after the text that parsers may load.
     padding: usize,
+    borders: Borders,
     stream: Mutex<Stream>,
 }
+
+/// Where text may be cut.
+#[derive(Clone, Copy)]
+pub(crate) struct Borders {
+    /// The first border from a place on, up to another one. What lies behind that decides too: where it is not there,
+    /// nothing is a border that needs it.
+    pub(crate) next: fn(&[u8], usize, usize) -> Option<usize>,
+    /// The last border behind a place.
+    pub(crate) last: fn(&[u8], usize) -> Option<usize>,
+    /// How many bytes from a border on decide whether it is one.
+    pub(crate) reach: usize,
+}
+
+/// The beginnings of logical lines.
+const LINES: Borders = Borders { next: next_line, last: last_line, reach: 1 };
 
 /// What a stream has delivered and no chunk has taken.
 #[derive(Default)]
@@ -128,6 +144,7 @@ impl<'a> TextChunks<'a> {
             chunk_bytes: 1 << 20,
             line_bytes: u64::MAX,
             padding: LOOK_BACK,
+            borders: LINES,
             stream: Mutex::default(),
         }
     }
@@ -147,6 +164,16 @@ impl<'a> TextChunks<'a> {
             padding: padding.max(LOOK_BACK),
             ..self
         }
+    }
+
+    /// What messages are to call the source.
+    pub(crate) fn named(self, name: Arc<str>) -> Self {
+        TextChunks { name, ..self }
+    }
+
+    /// Cuts at other places than the beginnings of lines: a line, here, is what lies between two of them.
+    pub(crate) fn at_borders(self, borders: Borders) -> Self {
+        TextChunks { borders, ..self }
     }
 
     /// The longest line that is taken, in bytes without its end.
@@ -209,16 +236,16 @@ impl<'a> TextChunks<'a> {
         let all = |have: usize| origin + have as u64 >= size;
         let begin = match from {
             0 => 0,
-            _ => match next_line(&text.bytes[base..base + have], back as usize, share.min(have)) {
+            _ => match (self.borders.next)(&text.bytes[base..base + have], back as usize, share.min(have)) {
                 Some(begin) if begin < share => begin,
                 _ => return self.nothing(from, text),
             },
         };
         // The line that may pass the end of the share begins here.
-        let last = last_line(&text.bytes[base..base + share], begin).unwrap_or(begin);
+        let last = (self.borders.last)(&text.bytes[base..base + share], begin).unwrap_or(begin);
         let mut looked = share;
         let end = loop {
-            if let Some(end) = next_line(&text.bytes[base..base + have], looked, have) {
+            if let Some(end) = (self.borders.next)(&text.bytes[base..base + have], looked, have) {
                 break end;
             }
             if all(have) {
@@ -228,7 +255,7 @@ impl<'a> TextChunks<'a> {
                 text.too_long = true;
                 break last;
             }
-            looked = have.saturating_sub(1).max(share);
+            looked = have.saturating_sub(self.borders.reach).max(share);
             have = self.read(text, origin, base, have, have * 2)?;
         };
         (text.start, text.end, text.offset) = (base + begin, base + end, origin + begin as u64);
@@ -265,13 +292,13 @@ impl<'a> TextChunks<'a> {
             }
             text.grow(base + have + self.chunk_bytes + self.padding)?;
             have += self.read_stream(&mut text.bytes[base + have..][..self.chunk_bytes], &mut stream);
-            if let Some(end) = last_line(&text.bytes[base..base + have], unseen) {
+            if let Some(end) = (self.borders.last)(&text.bytes[base..base + have], unseen) {
                 break end;
             }
             if have as u64 > self.line_bytes + LINE_END {
                 break 0;
             }
-            unseen = have.saturating_sub(1);
+            unseen = have.saturating_sub(self.borders.reach);
         };
         let end = self.settle(&mut stream, text, end, have)?;
         (text.start, text.end, text.offset) = (base, base + end, stream.offset);
@@ -334,7 +361,7 @@ impl<'a> TextChunks<'a> {
         let bytes = &text.bytes[text.start..text.end];
         let mut at = 0;
         while bytes.len() as u64 > self.line_bytes && at < bytes.len() {
-            let next = next_line(bytes, at + 1, bytes.len()).unwrap_or(bytes.len());
+            let next = (self.borders.next)(bytes, at + 1, bytes.len()).unwrap_or(bytes.len());
             let line_end = bytes[at..next].iter().rev().take(2).take_while(|b| matches!(b, b'\n' | b'\r')).count();
             if (next - at - line_end) as u64 > self.line_bytes {
                 text.end = text.start + at;

@@ -15,7 +15,7 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let folder = if matches!(extension, "ply" | "stl") { extension } else { "obj" };
+    let folder = if matches!(extension, "ply" | "stl" | "pbrt") { extension } else { "obj" };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     small.map(|file| file.bytes()).collect()
@@ -102,6 +102,11 @@ fn ply() {
 #[test]
 fn stl() {
     run(fuzz::stl, shaken(seeds("stl"), 4000));
+}
+
+#[test]
+fn pbrt() {
+    run(fuzz::pbrt, shaken(seeds("pbrt"), 4000));
 }
 
 #[test]

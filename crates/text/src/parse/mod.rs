@@ -10,6 +10,9 @@ mod faces;
 pub mod fields;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
+pub mod list;
+#[cfg(target_arch = "x86_64")]
+mod list_x86;
 #[cfg(target_arch = "x86_64")]
 mod long_x86;
 pub mod number;

@@ -1,4 +1,5 @@
-//! Runs of plain numbers whose ends are known, many at once: what tokens of lines and fields of tables share.
+//! Runs of plain numbers whose ends are known, many at once: what tokens of lines, fields of tables and
+//! lists share.
 //!
 //! A plain number has up to 14 characters, digits with at most one point, and a minus before them. Each function goes
 //! on while the numbers are plain and returns how many it converted.
@@ -7,7 +8,7 @@
 use super::long_x86;
 #[cfg(target_arch = "x86_64")]
 use super::plain_x86 as x86;
-use super::swar;
+use super::{list, swar};
 use crate::cpu::Level;
 use crate::scan::{Separator, is_space};
 
@@ -22,6 +23,8 @@ pub(super) enum Before {
     Token,
     /// What parts fields, or a newline, or one blank behind such.
     Field(Separator),
+    /// White space or a bracket that opens a list; see [`super::list`].
+    List,
 }
 
 /// Numbers in a text.
@@ -43,7 +46,6 @@ impl Numbers<'_> {
     }
 
     /// Where those that are wanted end.
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn wanted(&self) -> &[u32] {
         &self.ends[..self.count()]
@@ -80,7 +82,7 @@ impl Numbers<'_> {
     /// # Safety
     /// The text is as [`Numbers`] says, and this CPU has the level.
     pub(super) unsafe fn f32s(self, out: &mut [f32]) -> usize {
-        debug_assert!(out.len() >= self.ends.len() - 1);
+        debug_assert!(self.count() == 0 || out.len() >= self.ends.len() - 1);
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the caller's promise.
@@ -102,7 +104,7 @@ impl Numbers<'_> {
     /// # Safety
     /// As for [`Numbers::f32s`].
     pub(super) unsafe fn f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
-        debug_assert!(out.len().min(marks.len()) >= self.ends.len() - 1);
+        debug_assert!(self.count() == 0 || out.len().min(marks.len()) >= self.ends.len() - 1);
         match self.level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the caller's promise.
@@ -126,6 +128,7 @@ impl Numbers<'_> {
         let byte = self.padded[at];
         match self.before {
             Before::Token => swar::separates(byte),
+            Before::List => list::is_before(byte),
             Before::Field(Separator::Blanks) => is_space(byte),
             Before::Field(Separator::Byte(separator)) => {
                 let ends = |byte: u8| byte == separator || byte == b'\n' || byte == b'\r';

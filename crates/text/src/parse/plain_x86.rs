@@ -2,6 +2,7 @@
 
 use super::fields::TENS;
 use super::lanes::{self, FloatMarks, Floats, WIDE_TOP};
+use super::list_x86;
 use super::plain::{Before, Numbers};
 use super::x86::{self, Four};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
@@ -56,6 +57,11 @@ unsafe fn eights(numbers: Numbers<'_>, mut convert: impl FnMut(&Eight, usize) ->
         Before::Token => numbers.batches(|at, ends| {
             // SAFETY: the caller's promise.
             unsafe { Eight::load(text, ends, |bytes| separator_mask(bytes)) }.is_some_and(|eight| convert(&eight, at))
+        }),
+        Before::List => numbers.batches(|at, ends| {
+            // SAFETY: the caller's promise.
+            unsafe { Eight::load(text, ends, |bytes| list_x86::before_avx512(bytes)) }
+                .is_some_and(|eight| convert(&eight, at))
         }),
         Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
             // SAFETY: the caller's promise.
@@ -222,6 +228,11 @@ unsafe fn fours(numbers: Numbers<'_>, mut convert: impl FnMut(&Four, usize) -> b
         Before::Token => numbers.batches(|at, ends| {
             // SAFETY: the caller's promise.
             let four = unsafe { x86::four_avx2(text, *ends, |low, high| movemask(separators(low), separators(high))) };
+            four.is_some_and(|four| convert(&four, at))
+        }),
+        Before::List => numbers.batches(|at, ends| {
+            // SAFETY: the caller's promise.
+            let four = unsafe { x86::four_avx2(text, *ends, |low, high| list_x86::before_avx2(low, high)) };
             four.is_some_and(|four| convert(&four, at))
         }),
         Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {

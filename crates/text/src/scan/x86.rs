@@ -94,7 +94,7 @@ pub(crate) fn separator_mask(bytes: __m512i) -> u64 {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 #[inline]
-fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
+pub(crate) fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
     // SAFETY: the table is 64 bytes.
     let offsets = _mm512_maskz_compress_epi8(bits, unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) });
     let origin = _mm512_set1_epi32(base as i32);
@@ -246,7 +246,7 @@ pub(crate) fn movemask(low: __m256i, high: __m256i) -> u64 {
 
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
-fn spread_avx2(bits: u64, base: u32, out: &mut [u32; 64]) {
+pub(crate) fn spread_avx2(bits: u64, base: u32, out: &mut [u32; 64]) {
     let mut origin = _mm256_set1_epi32(base as i32);
     for (step, byte) in bits.to_le_bytes().into_iter().enumerate() {
         let before = bits & ((1 << (8 * step)) - 1);

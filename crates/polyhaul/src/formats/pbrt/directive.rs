@@ -1,0 +1,145 @@
+//! The directives, and what each is followed by.
+
+use super::intern::same;
+
+/// What follows a directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Nothing.
+    Bare,
+    /// So many numbers.
+    Numbers(usize),
+    /// 16 numbers in brackets.
+    Matrix,
+    /// `All`, `StartTime` or `EndTime`.
+    Time,
+    /// A string.
+    Name,
+    /// One string or two.
+    Names,
+    /// A string, and a value that is a string or a word.
+    Setting,
+    /// A string, and parameters.
+    Parameters,
+    /// Three strings, and parameters.
+    Texture,
+}
+
+macro_rules! directives {
+    ($($name:ident $form:expr;)*) => {
+        /// A directive.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(super) enum Directive { $($name,)* }
+
+        impl Directive {
+            const ALL: &'static [(Directive, &'static str, Form)] =
+                &[$((Directive::$name, stringify!($name), $form),)*];
+        }
+    };
+}
+
+directives! {
+    Accelerator Form::Parameters;
+    ActiveTransform Form::Time;
+    AreaLightSource Form::Parameters;
+    Attribute Form::Parameters;
+    AttributeBegin Form::Bare;
+    AttributeEnd Form::Bare;
+    Camera Form::Parameters;
+    ColorSpace Form::Name;
+    ConcatTransform Form::Matrix;
+    CoordSysTransform Form::Name;
+    CoordinateSystem Form::Name;
+    Film Form::Parameters;
+    Identity Form::Bare;
+    Import Form::Name;
+    Include Form::Name;
+    Integrator Form::Parameters;
+    LightSource Form::Parameters;
+    LookAt Form::Numbers(9);
+    MakeNamedMaterial Form::Parameters;
+    MakeNamedMedium Form::Parameters;
+    Material Form::Parameters;
+    MediumInterface Form::Names;
+    NamedMaterial Form::Name;
+    ObjectBegin Form::Name;
+    ObjectEnd Form::Bare;
+    ObjectInstance Form::Name;
+    Option Form::Setting;
+    PixelFilter Form::Parameters;
+    ReverseOrientation Form::Bare;
+    Rotate Form::Numbers(4);
+    Sampler Form::Parameters;
+    Scale Form::Numbers(3);
+    Shape Form::Parameters;
+    Texture Form::Texture;
+    Transform Form::Matrix;
+    TransformBegin Form::Bare;
+    TransformEnd Form::Bare;
+    TransformTimes Form::Numbers(2);
+    Translate Form::Numbers(3);
+    WorldBegin Form::Bare;
+    WorldEnd Form::Bare;
+}
+
+/// How many directives there are.
+const COUNT: usize = Directive::ALL.len();
+/// More places than directives, so that each has its own.
+const PLACES: usize = 256;
+
+/// A place that the first two letters, the last one and the length of a word give.
+const fn place(word: &[u8]) -> usize {
+    let size = word.len();
+    let second = if size > 1 { word[1] } else { 0 };
+    (word[0] as usize * 66 + second as usize * 31 + word[size - 1] as usize * 127 + size * 195) % PLACES
+}
+
+/// The index of the directive at each place, plus one. No two share one: that would not compile.
+const TABLE: [u8; PLACES] = {
+    let mut table = [0; PLACES];
+    let mut at = 0;
+    while at < COUNT {
+        let place = place(Directive::ALL[at].1.as_bytes());
+        assert!(table[place] == 0);
+        at += 1;
+        table[place] = at as u8;
+    }
+    table
+};
+
+impl Directive {
+    /// The directive of this name.
+    #[inline]
+    pub(super) fn named(word: &[u8]) -> Option<(Directive, Form)> {
+        if word.is_empty() {
+            return None;
+        }
+        let at = usize::from(TABLE[place(word)]).checked_sub(1)?;
+        let (directive, name, form) = Directive::ALL[at];
+        same(name.as_bytes(), word).then_some((directive, form))
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        Directive::ALL[self as usize].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found() {
+        assert_eq!(COUNT, 41);
+        for &(directive, name, form) in Directive::ALL {
+            assert_eq!(Directive::named(name.as_bytes()), Some((directive, form)));
+            assert_eq!(directive.name(), name);
+            assert!(super::super::borders::begins_directive(name.as_bytes()[0], name.as_bytes()[1]));
+        }
+        for word in ["", "S", "Shpae", "shape", "AttributeBegi", "All"] {
+            assert_eq!(Directive::named(word.as_bytes()), None);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! pbrt-v4: reading scenes for a renderer.
+//!
+//! A file is cut where directives begin ([`borders`]), its pieces are parsed side by side ([`parse`]) into events and
+//! a segment of values that becomes part of the model as it is, and the events are gone through in the order of the
+//! scene, through Includes and Imports, by whoever has what comes next ([`resolve`]). [`reader`] is the job, and who
+//! opens files is its caller's business.
+//!
+//! What pbrt-v4 does where its documentation is silent, and what is done here:
+//!
+//! - A word that begins with a capital begins a directive, wherever it stands. So a list that is not closed is
+//!   reported where it begins, and pieces can be parsed before it is known what came before.
+//! - A string ends on its line, be that ended by LF or CR.
+//! - What pbrt-v3 said otherwise (`point`, `vector`, `color`, `WorldEnd`, quoted booleans) is an error that says what
+//!   it is today; where broken statements are left out it is taken as that, with a warning.
+//! - A name is looked for in the folder of the scene, as pbrt does, and then in that of the file that names it.
+
+mod borders;
+mod directive;
+mod event;
+mod files;
+mod intern;
+mod lexer;
+mod parameters;
+mod parse;
+mod reader;
+mod resolve;
+
+pub(crate) use files::{Files, OpenFile};
+pub(crate) use reader::{MeshUse, read};

@@ -1,0 +1,336 @@
+//! The scene in its order: goes through the events of all files, keeps the graphics state, fills the model.
+//!
+//! It goes on as far as pieces were read, and nothing here reads or parses. [`state`] is what directives change,
+//! [`entities`] what they make.
+
+mod entities;
+mod finish;
+mod state;
+
+use super::directive::Directive;
+use super::event::{Complaint, Event, Said, Spot, Weight, What, place};
+use super::files::{Library, MOST_DEEP, Next, Piece};
+use super::reader::MeshUse;
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use crate::formats::names;
+use crate::model::render::{Name, Render};
+use crate::options::ReadOptions;
+use crate::warnings::Warnings;
+use state::{Graphics, Systems};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A place in the scene, small enough to be kept for each scope.
+#[derive(Clone, Copy, Debug)]
+struct Where {
+    file: u32,
+    line: u32,
+    column: u32,
+}
+
+/// A file that the scene is in.
+struct Frame {
+    file: usize,
+    name: Arc<str>,
+    /// The piece that comes next, or is gone through.
+    piece: u64,
+    said: Option<Box<Said>>,
+    segment: u32,
+    event: usize,
+    /// How many lines ended before the piece.
+    lines: u64,
+    /// How long the line is that the last piece ended in.
+    column: u32,
+    /// Where the file was included.
+    named: Option<Where>,
+    /// Of an Import: what holds again behind it.
+    import: Option<Box<Outer>>,
+}
+
+/// What an Import does not change.
+struct Outer {
+    graphics: Graphics,
+    scopes: usize,
+    systems: Systems,
+    node_count: u32,
+    object: Option<usize>,
+}
+
+/// The scene so far.
+pub(super) struct Scene<'a> {
+    library: &'a Library<'a>,
+    options: &'a ReadOptions,
+    render: Render,
+    warnings: Warnings,
+    meshes: Vec<MeshUse>,
+    frames: Vec<Frame>,
+    /// How many files were included.
+    file_count: u64,
+    names: HashMap<Box<str>, u32>,
+    state: state::State,
+    entities: entities::Tables,
+    done: bool,
+    warned_of_transform_begin: bool,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(main: usize, library: &'a Library<'a>, options: &'a ReadOptions) -> Scene<'a> {
+        let main = Frame::new(main, library, None, None);
+        Scene {
+            library,
+            options,
+            render: Render::default(),
+            warnings: Warnings::default(),
+            meshes: Vec::new(),
+            frames: vec![main],
+            file_count: 0,
+            names: HashMap::new(),
+            state: state::State::default(),
+            entities: entities::Tables::default(),
+            done: false,
+            warned_of_transform_begin: false,
+        }
+    }
+
+    /// Whether all files were gone through.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Goes on through the scene as far as it was read.
+    pub(super) fn go_on(&mut self) -> Result<()> {
+        while let Some(frame) = self.frames.last_mut() {
+            if let Some(said) = frame.said.take() {
+                self.events(said)?;
+                continue;
+            }
+            match self.library.next(frame.file, frame.piece) {
+                Next::Wait => return Ok(()),
+                Next::End => self.leave()?,
+                Next::Refused(error) => self.refused(error)?,
+                Next::Piece(Piece::Failed(error)) => return Err(error),
+                Next::Piece(Piece::Said(said)) => self.enter(said)?,
+            }
+        }
+        self.done = true;
+        Ok(())
+    }
+
+    /// Takes a piece into the model: its values as they are, its names into the table of all.
+    fn enter(&mut self, mut said: Box<Said>) -> Result<()> {
+        let mut all = Vec::new();
+        all.try_reserve_exact(said.names.len())?;
+        for name in &said.names {
+            all.push(self.name(name)?);
+        }
+        // The events need the names until they are gone through.
+        let mut moved = std::mem::take(&mut said.segment);
+        said.segment.names = all.clone().into_boxed_slice();
+        moved.names = all.into_boxed_slice();
+        let segment = self.render.segments.len() as u32;
+        try_push(&mut self.render.segments, moved, "values")?;
+        if let Some(frame) = self.frames.last_mut() {
+            (frame.segment, frame.event) = (segment, 0);
+            frame.said = Some(said);
+        }
+        Ok(())
+    }
+
+    /// The name of all that a text is.
+    fn name(&mut self, text: &str) -> Result<Name> {
+        if let Some(&number) = self.names.get(text) {
+            return Ok(Name(number));
+        }
+        let number = self.render.names.len() as u32;
+        let copy = || crate::error::try_string(text).map(String::into_boxed_str);
+        try_push(&mut self.render.names, copy()?, "names")?;
+        self.names.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.names.insert(copy()?, number);
+        Ok(Name(number))
+    }
+
+    /// Goes through the events of a piece, up to a file that is included.
+    fn events(&mut self, said: Box<Said>) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let (segment, first) = (frame.segment, frame.event);
+        for (number, event) in said.events.iter().enumerate().skip(first) {
+            match event.what {
+                What::Directive(Directive::Include | Directive::Import) => {
+                    let depth = self.frames.len();
+                    self.include(&said, number, event)?;
+                    if self.frames.len() > depth {
+                        let frame = &mut self.frames[depth - 1];
+                        (frame.event, frame.said) = (number + 1, Some(said));
+                        return Ok(());
+                    }
+                }
+                What::Directive(directive) => self.directive(directive, false, event, &said, segment)?,
+                What::FullMatrix(directive) => self.directive(directive, true, event, &said, segment)?,
+                What::Complaint => self.complaint(&said.complaints[event.a as usize])?,
+            }
+        }
+        for (code, count) in &said.uncounted {
+            self.warnings.count(code, *count);
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            frame.piece += 1;
+            frame.lines += u64::from(said.end.line);
+            frame.column = if said.is_empty { frame.column } else { said.end.column };
+        }
+        Ok(())
+    }
+
+    fn complaint(&mut self, complaint: &Complaint) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let mut diagnostic = complaint.diagnostic(&frame.name, frame.lines);
+        self.add_chain(&mut diagnostic);
+        match complaint.weight {
+            Weight::Note => self.warnings.note(self.options, complaint.code, diagnostic),
+            Weight::Broken => self.warnings.broken(self.options, complaint.code, diagnostic),
+            Weight::Limit => Err(diagnostic.into_error(ErrorKind::Limit)),
+        }
+    }
+
+    /// Something broken at a spot of the piece.
+    #[cold]
+    fn broken(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
+        self.complaint(&Complaint::at(spot, Weight::Broken, code, message))
+    }
+
+    /// Something that is noted at a spot of the piece.
+    #[cold]
+    fn note(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
+        self.complaint(&Complaint::at(spot, Weight::Note, code, message))
+    }
+
+    /// A limit that is passed at a spot of the piece.
+    #[cold]
+    fn limit(&mut self, spot: Spot, message: String, hint: &str) -> Result<()> {
+        let mut complaint = Complaint::at(spot, Weight::Limit, "limit", message);
+        complaint.hint = Some(hint.to_owned());
+        self.complaint(&complaint)
+    }
+
+    /// Says which files led to this one.
+    fn add_chain(&self, diagnostic: &mut Diagnostic) {
+        /// More would say nothing more.
+        const MOST_SHOWN: usize = 8;
+        let mut named: Vec<_> = self.frames.iter().rev().filter_map(|frame| frame.named).collect();
+        if named.is_empty() {
+            return;
+        }
+        let more = named.len() > MOST_SHOWN;
+        named.truncate(MOST_SHOWN);
+        let shown: Vec<_> = named.iter().map(|&at| self.place_of(at).to_string()).collect();
+        let end = if more { ", and so on" } else { "" };
+        diagnostic.message.push_str(&format!(" (included at {}{end})", shown.join(", ")));
+    }
+
+    /// A spot of the piece as a place of the scene.
+    fn at(&self, spot: Spot) -> Where {
+        let (file, lines) = self.frames.last().map_or((0, 0), |frame| (frame.file, frame.lines));
+        let line = lines + u64::from(spot.line);
+        Where { file: file as u32, line: u32::try_from(line).unwrap_or(u32::MAX), column: spot.column }
+    }
+
+    fn place_of(&self, at: Where) -> Place {
+        let name = self.library.file_name(at.file as usize);
+        place(&name, 0, Spot { line: at.line, column: at.column })
+    }
+
+    /// Goes on in a file that an event names.
+    fn include(&mut self, said: &Said, number: usize, event: &Event) -> Result<()> {
+        let is_import = event.what == What::Directive(Directive::Import);
+        if is_import && !self.state.in_world {
+            let message = "`Import` may stand only behind `WorldBegin`".to_owned();
+            return self.broken(event.spot, "wrong-block", message);
+        }
+        if self.frames.len() > MOST_DEEP {
+            let message = format!("files are included more than {MOST_DEEP} deep");
+            return self.limit(event.spot, message, "the file may include itself; this limit is fixed");
+        }
+        let limit = self.options.limits.files;
+        if self.file_count >= limit {
+            let message = format!("the scene refers to more than {limit} files (files)");
+            return self.limit(event.spot, message, "raise Limits::files to read them");
+        }
+        self.file_count += 1;
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let known = said.files.binary_search_by_key(&(number as u32), |&(event, _)| event);
+        let file = match known.ok().and_then(|at| said.files.get(at)) {
+            Some(&(_, file)) => file,
+            None => self.library.name(frame.file, (frame.piece, number), said.text(event.a))?,
+        };
+        let import = is_import.then(|| {
+            Box::new(Outer {
+                graphics: self.state.graphics,
+                scopes: self.state.open_from,
+                systems: std::mem::take(&mut self.state.systems),
+                node_count: self.render.nodes.len() as u32,
+                object: self.state.object,
+            })
+        });
+        if is_import {
+            self.state.open_from = self.state.scopes.len();
+        }
+        let named = Some(self.at(event.spot));
+        try_push(&mut self.frames, Frame::new(file, self.library, named, import), "files")
+    }
+
+    /// The file could not be opened.
+    fn refused(&mut self, error: Error) -> Result<()> {
+        use ErrorKind::{Cancelled, Host, Limit, Memory};
+        let Some(frame) = self.frames.pop() else { return Err(error) };
+        self.restore(frame.import)?;
+        let (Some(named), false) = (frame.named, matches!(error.kind(), Limit | Memory | Host | Cancelled)) else {
+            return Err(error);
+        };
+        let why = match error.io_error() {
+            Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
+            _ => error.diagnostic().message.clone(),
+        };
+        let message = format!("the file `{}` was not read: {why}", names::shown(&frame.name));
+        let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message) };
+        self.add_chain(&mut diagnostic);
+        self.warnings.broken(self.options, "missing-file", diagnostic)
+    }
+
+    /// The end of a file.
+    fn leave(&mut self) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let (file, is_main, is_import) = (frame.file, frame.named.is_none(), frame.import.is_some());
+        if is_main || is_import {
+            self.check_scopes()?;
+        }
+        if is_main && !self.state.in_world {
+            self.broken(self.end_of_file(), "no-world", "the scene ends before `WorldBegin`".into())?;
+        }
+        let import = self.frames.pop().and_then(|frame| frame.import);
+        self.restore(import)?;
+        self.library.close(file)
+    }
+
+    /// Where the file ends.
+    fn end_of_file(&self) -> Spot {
+        Spot { line: 0, column: self.frames.last().map_or(0, |frame| frame.column) }
+    }
+
+    /// What holds behind an Import.
+    fn restore(&mut self, import: Option<Box<Outer>>) -> Result<()> {
+        if let Some(outer) = import {
+            self.state.scopes.truncate(self.state.open_from);
+            (self.state.graphics, self.state.open_from) = (outer.graphics, outer.scopes);
+            (self.state.systems, self.state.object) = (outer.systems, outer.object);
+            self.forget_nodes(outer.node_count);
+        }
+        Ok(())
+    }
+}
+
+impl Frame {
+    fn new(file: usize, library: &Library<'_>, named: Option<Where>, import: Option<Box<Outer>>) -> Frame {
+        let name = library.file_name(file);
+        let (piece, event, lines, column, segment) = (0, 0, 0, 0, 0);
+        Frame { file, name, piece, said: None, segment, event, lines, column, named, import }
+    }
+}

@@ -1,0 +1,261 @@
+//! Scenes that are many files: opens what a pbrt scene names, and reads the meshes that its shapes are.
+//!
+//! A name is looked for in the folder of the scene and then in that of the file that names it; see
+//! [`crate::resolve`] for what may be opened. What text means is `formats::pbrt`'s business.
+
+use crate::error::Diagnostic;
+use crate::error::{Error, ErrorKind, Result, try_push, try_string};
+use crate::formats::pbrt::{self, Files, MeshUse, OpenFile};
+use crate::formats::{Format, names};
+use crate::load;
+use crate::model::Scene;
+use crate::open::{Opened, Plain};
+use crate::options::ReadOptions;
+use crate::pipeline::chunk::TextChunks;
+use crate::pipeline::parallel::try_for_each_item;
+use crate::report::Report;
+use crate::resolve::{Origin, Resolver};
+use crate::{Input, Loaded};
+use polyhaul_bytes::Source;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The key of the scene's own file.
+const MAIN: usize = usize::MAX;
+
+/// Reads a pbrt scene. `plain` is its own file, at `path`.
+pub(crate) fn read_pbrt(
+    plain: &Plain,
+    path: Option<&Path>,
+    options: &ReadOptions,
+    report: &mut Report,
+) -> Result<Scene> {
+    let opener = Opener { options, path, files: Mutex::default() };
+    let identity = path.and_then(|path| path.canonicalize().ok());
+    let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, options)?;
+    load::note_reading(plain, report, found.threads, found.warnings);
+    opener.note(report)?;
+    let mut scene = Scene { render: Some(Box::new(found.render)), ..Scene::default() };
+    if options.load_meshes {
+        let meshes = Meshes { opener: &opener, options, report };
+        meshes.read(&mut scene, &found.meshes)?;
+    }
+    Ok(scene)
+}
+
+/// The text of a file that is open.
+fn open_file(
+    plain: &Plain,
+    name: Option<&str>,
+    options: &ReadOptions,
+    identity: Option<PathBuf>,
+    key: usize,
+) -> OpenFile {
+    let mut text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
+    if let Some(name) = name {
+        text = text.named(name.into());
+    }
+    let chunk_bytes = plain.options(options).run.chunk_bytes;
+    OpenFile { text, chunk_bytes, identity, folder: String::new(), key }
+}
+
+/// Opens the files that a scene names.
+struct Opener<'o> {
+    options: &'o ReadOptions,
+    path: Option<&'o Path>,
+    /// Files that were opened: the name, and, once they were gone through, what is to be noted of them.
+    files: Mutex<Vec<(Option<Plain>, Option<Report>)>>,
+}
+
+/// A file that was found.
+struct Named {
+    opened: Opened,
+    shown: String,
+    identity: Option<PathBuf>,
+    folder: String,
+}
+
+impl Opener<'_> {
+    fn files(&self) -> MutexGuard<'_, Vec<(Option<Plain>, Option<Report>)>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds the file that `name` means in a file of `folder`.
+    fn find(&self, name: &str, folder: &str) -> Result<Named> {
+        let mut resolver = Resolver::beside(self.path, self.options);
+        let (found, name) = match resolver.find(name) {
+            Err(error) if !folder.is_empty() && error.kind() == ErrorKind::Io => {
+                let beside = format!("{folder}{name}");
+                // The name that the scene has is the one to complain about.
+                (resolver.find(&beside).map_err(|_| error)?, beside)
+            }
+            found => (found?, try_string(name)?),
+        };
+        let folder = name.rfind(['/', '\\']).map_or(String::new(), |at| name[..=at].to_owned());
+        let regular = |path: &Path, shown: &str| Source::open_regular(path).map_err(|e| Error::io("reading", shown, e));
+        let identity = found.real;
+        let (opened, shown) = match found.origin {
+            Origin::File { real, shown } => (Opened::of(regular(&real, &shown)?), shown),
+            Origin::Host(Input::Path(path), _) => {
+                let shown = path.display().to_string();
+                (Opened::of(regular(&path, &shown)?), shown)
+            }
+            Origin::Host(input, asked) => {
+                let opened = Opened::new(input)?;
+                let shown = if opened.name().is_empty() { asked } else { try_string(opened.name())? };
+                (opened, shown)
+            }
+        };
+        Ok(Named { opened, shown, identity, folder })
+    }
+
+    /// Notes what is to be said of the files, in the order in which they were gone through.
+    fn note(&self, report: &mut Report) -> Result<()> {
+        for (_, closed) in self.files().iter_mut() {
+            if let Some(closed) = closed.take() {
+                report.bytes_in += closed.bytes_in;
+                report.plain_bytes_in += closed.plain_bytes_in;
+                report.warnings.extend(closed.warnings);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Files for Opener<'_> {
+    fn open(&self, name: &str, folder: &str) -> Result<OpenFile> {
+        let Named { opened, shown, identity, folder } = self.find(name, folder)?;
+        let plain = opened.plain(self.options)?;
+        let mut files = self.files();
+        let mut file = open_file(&plain, Some(&shown), self.options, identity, files.len());
+        file.folder = folder;
+        try_push(&mut files, (Some(plain), None), "files")?;
+        Ok(file)
+    }
+
+    fn close(&self, key: usize) -> Result<()> {
+        let plain = self.files().get_mut(key).and_then(|file| file.0.take());
+        let Some(plain) = plain else { return Ok(()) };
+        let mut report = Report::default();
+        plain.note_name(self.options, &mut report.warnings)?;
+        plain.note_garbage(&mut report.warnings);
+        (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
+        if let Some(file) = self.files().get_mut(key) {
+            file.1 = Some(report);
+        }
+        Ok(())
+    }
+}
+
+/// The meshes that shapes of a scene are.
+struct Meshes<'a> {
+    opener: &'a Opener<'a>,
+    options: &'a ReadOptions,
+    report: &'a mut Report,
+}
+
+/// A file with a mesh, and the first shape that names it.
+struct MeshFile<'a> {
+    named: &'a MeshUse,
+    result: Result<Loaded>,
+}
+
+impl Meshes<'_> {
+    /// Reads each file once, side by side, and tells the shapes which mesh they are.
+    fn read(self, scene: &mut Scene, uses: &[MeshUse]) -> Result<()> {
+        let (mut numbers, mut files) = (HashMap::new(), Vec::new());
+        let mut file_of_use = Vec::new();
+        for named in uses {
+            let key = (named.name.as_str(), named.folder.as_ref());
+            let next = files.len();
+            numbers.try_reserve(1).map_err(|_| Error::memory("meshes"))?;
+            let number = *numbers.entry(key).or_insert(next);
+            if number == next {
+                self.check_count(next, named)?;
+                let result = Err(Error::cancelled());
+                try_push(&mut files, MeshFile { named, result }, "meshes")?;
+            }
+            try_push(&mut file_of_use, number, "meshes")?;
+        }
+        self.load_all(&mut files)?;
+        let mesh_of_file = self.take_all(scene, files)?;
+        let Some(render) = &mut scene.render else { return Ok(()) };
+        for (named, &file) in uses.iter().zip(&file_of_use) {
+            if let Some(mesh) = mesh_of_file[file] {
+                try_push(&mut render.meshes, (named.shape, mesh), "meshes")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_count(&self, count: usize, named: &MeshUse) -> Result<()> {
+        let limit = self.options.limits.files;
+        if (count as u64) < limit {
+            return Ok(());
+        }
+        let message = format!("the scene refers to more than {limit} meshes (files)");
+        let error = Diagnostic { place: named.place.clone(), ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+        Err(error.with_hint("raise Limits::files to read them"))
+    }
+
+    /// Many files are read side by side, one by one thread each; a few by all threads one after another.
+    fn load_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
+        let threads = self.options.run.worker_threads();
+        let mut options = self.options.clone();
+        options.format = Some(Format::Ply);
+        options.run.progress = None;
+        let together = if files.len() >= threads { threads } else { 1 };
+        options.run.threads = Some(threads / together);
+        options.run.memory_limit = self.options.run.memory_limit / together as u64;
+        let (cancel, opener, options) = (&self.options.run.cancel, self.opener, &options);
+        try_for_each_item(
+            together,
+            cancel,
+            files.iter_mut(),
+            || (),
+            |(), file| {
+                let found = opener.find(&file.named.name, &file.named.folder);
+                file.result = found.and_then(|found| load::load(&found.opened, options));
+                Ok(())
+            },
+        )
+    }
+
+    /// Puts the meshes into the scene; by file, the index of its mesh.
+    fn take_all(self, scene: &mut Scene, files: Vec<MeshFile<'_>>) -> Result<Vec<Option<u32>>> {
+        use ErrorKind::{Cancelled, Host, Limit, Memory};
+        let mut numbers = Vec::new();
+        for MeshFile { named, result } in files {
+            let number = match result {
+                Ok(Loaded { scene: mut found, report }) => {
+                    self.report.bytes_in += report.bytes_in;
+                    self.report.plain_bytes_in += report.plain_bytes_in;
+                    self.report.warnings.extend(report.warnings);
+                    let number = scene.meshes.len() as u32;
+                    match found.meshes.is_empty() {
+                        true => None,
+                        false => {
+                            try_push(&mut scene.meshes, found.meshes.swap_remove(0), "meshes")?;
+                            Some(number)
+                        }
+                    }
+                }
+                Err(error) if matches!(error.kind(), Limit | Memory | Host | Cancelled) => return Err(error),
+                Err(error) if error.kind() == ErrorKind::Malformed => return Err(error),
+                Err(error) => {
+                    let why = match error.io_error() {
+                        Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
+                        _ => error.diagnostic().message.clone(),
+                    };
+                    let message = format!("the mesh `{}` was not read: {why}", names::shown(&named.name));
+                    let diagnostic = Diagnostic { place: named.place.clone(), ..Diagnostic::new(message) };
+                    self.report.warnings.note(self.options, "missing-mesh", diagnostic)?;
+                    None
+                }
+            };
+            try_push(&mut numbers, number, "meshes")?;
+        }
+        Ok(numbers)
+    }
+}

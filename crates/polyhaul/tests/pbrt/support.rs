@@ -1,0 +1,82 @@
+//! What the tests share.
+
+use polyhaul::model::render::Render;
+use polyhaul::options::OnError;
+use polyhaul::{Input, Loaded, ReadOptions, Result, load};
+use std::path::PathBuf;
+
+/// A file or folder of the test data.
+pub fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pbrt").join(name)
+}
+
+/// The names of the scenes in a folder.
+pub fn scenes(folder: &str) -> Vec<String> {
+    let names = std::fs::read_dir(data(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(".pbrt") || name.ends_with(".gz")).collect();
+    names.sort();
+    assert!(!names.is_empty());
+    names.into_iter().map(|name| format!("{folder}/{name}")).collect()
+}
+
+pub fn options(threads: usize, chunk_bytes: Option<usize>) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    (options.run.threads, options.run.chunk_bytes) = (Some(threads), chunk_bytes);
+    options
+}
+
+/// Broken directives are left out.
+pub fn lenient(mut options: ReadOptions) -> ReadOptions {
+    options.on_error = OnError::Warn;
+    options
+}
+
+pub fn text(text: &str, options: &ReadOptions) -> Result<Loaded> {
+    load(Input::Memory(text.as_bytes().to_vec(), "x.pbrt".into()), options)
+}
+
+pub fn render(loaded: &Loaded) -> &Render {
+    loaded.scene.render.as_ref().unwrap()
+}
+
+/// A scene that must be read.
+pub fn read(name: &str) -> Loaded {
+    load(Input::Path(data(name)), &options(2, None)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// What happened, to be compared: the scene, or the error; and the warnings.
+pub fn same(a: &Result<Loaded>, b: &Result<Loaded>) -> bool {
+    match (a, b) {
+        (Ok(a), Ok(b)) => a.scene == b.scene && a.report.warnings == b.report.warnings,
+        (Err(a), Err(b)) => a.kind() == b.kind() && a.diagnostic() == b.diagnostic(),
+        _ => false,
+    }
+}
+
+/// What happened, for messages.
+pub fn shown(result: &Result<Loaded>) -> String {
+    match result {
+        Ok(loaded) => format!("{} {:?}", summary(render(loaded)), loaded.report.warnings),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A scene in one line.
+pub fn summary(render: &Render) -> String {
+    let shapes: Vec<_> = render.shapes().map(|shape| shape.class()).collect();
+    let objects: Vec<_> =
+        render.objects.iter().map(|o| format!("{}:{}", render.text(o.name), o.shapes.len())).collect();
+    let named = render.materials.iter().filter(|material| material.is_named).count();
+    format!(
+        "{} | objects {} | instances {} | materials {}+{named} | textures {} | lights {}+{} | media {} | options {}",
+        shapes.join(" "),
+        objects.join(" "),
+        render.instances.len(),
+        render.materials.len() - named,
+        render.textures.len(),
+        render.lights.len(),
+        render.area_lights.len(),
+        render.media.len(),
+        render.options.len(),
+    )
+}

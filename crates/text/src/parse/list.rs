@@ -1,0 +1,439 @@
+//! Numbers one after another, up to the bracket that ends their list: text without an index.
+//!
+//! [`f32s`], [`f64s`] and [`i32s`] find where up to a hundred numbers end, then convert several at once; they stop
+//! before the first token that is no number and say where. What that token means is its reader's business: the end of
+//! the list, a comment, a string, a fault.
+//!
+//! White space here is blank, tab, LF and CR, and nothing else. A token ends at white space, at `[`, `]` or `"`.
+
+#[cfg(target_arch = "x86_64")]
+use super::list_x86 as x86;
+use super::number::{self, IntegerError};
+use super::plain::{Before, Numbers, TOGETHER};
+use super::swar;
+use crate::cpu::Level;
+use crate::scan::PADDING;
+
+/// How many ends are found before they are converted.
+const MOST_ENDS: usize = 128;
+/// A block may have 64 more, and whole vectors are stored and read.
+const SLACK: usize = 80;
+
+/// Where a run of numbers stopped, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// The first byte that is neither white space nor part of a number that was taken.
+    pub at: usize,
+    /// Whether a number begins there that the type does not hold.
+    pub overflow: bool,
+}
+
+/// Where numbers end.
+pub(super) struct Ends {
+    pub(super) ends: [u32; MOST_ENDS + SLACK],
+    pub(super) count: usize,
+}
+
+/// The bytes of a block that matter, a bit each.
+#[derive(Clone, Copy)]
+pub(super) struct Masks {
+    pub(super) space: u64,
+    /// `[`, `]`, `"`, and what is in no number: `#`, `/`, vertical tab, form feed.
+    pub(super) stop: u64,
+}
+
+/// Appends the nearest f32s of the numbers in `padded[start..end]` to `out`, up to the first token that is none.
+///
+/// `padded` has [`PADDING`] bytes before `start` and after `end`, or nothing is taken; the byte at `end` is white
+/// space.
+///
+/// # Errors
+/// `None` where `out` cannot grow.
+pub fn f32s(padded: &[u8], start: usize, end: usize, level: Level, out: &mut Vec<f32>) -> Option<Stop> {
+    take::<Singles>(padded, start, end, level, out)
+}
+
+/// As [`f32s`], for f64s: the nearest of each number, or the one beside it where rounding it to an f32 would not be
+/// the nearest f32 of the number.
+pub fn f64s(padded: &[u8], start: usize, end: usize, level: Level, out: &mut Vec<f64>) -> Option<Stop> {
+    take::<Doubles>(padded, start, end, level, out)
+}
+
+/// As [`f32s`], for decimal integers. One that does not fit is where it stops.
+pub fn i32s(padded: &[u8], start: usize, end: usize, level: Level, out: &mut Vec<i32>) -> Option<Stop> {
+    take::<Integers>(padded, start, end, level, out)
+}
+
+/// The nearest f32 of a number in any notation that is the whole of a token.
+pub fn f32(token: &[u8]) -> Option<f32> {
+    Singles::any(token).ok()
+}
+
+/// The f64 of a number, as [`f64s`] has it.
+pub fn f64(token: &[u8]) -> Option<f64> {
+    Doubles::any(token).ok()
+}
+
+/// The integer that is the whole of a token.
+///
+/// # Errors
+/// Why it is none.
+pub fn i32(token: &[u8]) -> Result<i32, IntegerError> {
+    Integers::any(token)
+}
+
+/// A type of number.
+pub(super) trait Kind {
+    type Value: Copy + Default;
+    /// As many of the numbers as are plain, in steps: returns how many. `out` has room for [`TOGETHER`] more.
+    fn plain(numbers: Numbers<'_>, out: &mut [Self::Value]) -> usize;
+    /// A number in any notation.
+    fn any(token: &[u8]) -> Result<Self::Value, IntegerError>;
+}
+
+pub(super) struct Singles;
+pub(super) struct Doubles;
+pub(super) struct Integers;
+
+impl Kind for Singles {
+    type Value = f32;
+
+    fn plain(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
+        // SAFETY: the level is usable; ends lie in the padded text, PADDING bytes into it.
+        unsafe { numbers.f32s(out) }
+    }
+
+    fn any(token: &[u8]) -> Result<f32, IntegerError> {
+        is_number(token)
+            .then(|| number::f32(token))
+            .flatten()
+            .or_else(|| hexadecimal(token).map(|v| v as f32))
+            .ok_or(IntegerError::Malformed)
+    }
+}
+
+impl Kind for Doubles {
+    type Value = f64;
+
+    fn plain(numbers: Numbers<'_>, out: &mut [f64]) -> usize {
+        let mut marks = [0; MOST_ENDS + SLACK];
+        // SAFETY: as above.
+        let count = unsafe { numbers.f64s(out, &mut marks) };
+        let is_middle = |value: &f64| value.to_bits() & BELOW_SINGLE == HALF_SINGLE;
+        out[..count].iter().position(is_middle).unwrap_or(count)
+    }
+
+    fn any(token: &[u8]) -> Result<f64, IntegerError> {
+        let value = match is_number(token).then(|| number::f64(token)).flatten() {
+            Some(value) => nudged(value, number::f32(token).unwrap_or_default()),
+            None => hexadecimal(token).ok_or(IntegerError::Malformed)?,
+        };
+        Ok(value)
+    }
+}
+
+impl Kind for Integers {
+    type Value = i32;
+
+    fn plain(numbers: Numbers<'_>, out: &mut [i32]) -> usize {
+        let Numbers { padded, level, .. } = numbers;
+        let ends = numbers.wanted();
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { x86::i32s_avx512(padded, ends, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx2 => unsafe { x86::i32s_avx2(padded, ends, out) },
+            _ => portable(ends, out, |end| swar::integer(padded, end)),
+        }
+    }
+
+    fn any(token: &[u8]) -> Result<i32, IntegerError> {
+        let value = number::i64(token)?;
+        i32::try_from(value).map_err(|_| IntegerError::Overflow)
+    }
+}
+
+/// The bits of an f64 that an f32 has no room for, and what they are in the middle of two f32s.
+const BELOW_SINGLE: u64 = 0x1FFF_FFFF;
+const HALF_SINGLE: u64 = 0x1000_0000;
+
+/// The f64 of a number, or the one beside it that rounds to `single`, the nearest f32 of that number.
+fn nudged(value: f64, single: f32) -> f64 {
+    let rounded = value as f32;
+    if rounded.to_bits() == single.to_bits() || rounded.is_nan() {
+        return value;
+    }
+    if single > rounded { value.next_up() } else { value.next_down() }
+}
+
+/// Whether a token may be handed to a parser of decimal numbers, which takes `nan` and `inf` too.
+fn is_number(token: &[u8]) -> bool {
+    let digits = token.strip_prefix(b"-").or(token.strip_prefix(b"+")).unwrap_or(token);
+    matches!(digits, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..])
+}
+
+/// An integer behind `0x`, of up to 16 digits.
+fn hexadecimal(token: &[u8]) -> Option<f64> {
+    let (negative, rest) = match token {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, token),
+    };
+    let digits = rest.strip_prefix(b"0x").or(rest.strip_prefix(b"0X"))?;
+    if digits.is_empty() || digits.len() > 16 {
+        return None;
+    }
+    let mut value = 0u64;
+    for digit in digits {
+        value = value << 4 | u64::from(char::from(*digit).to_digit(16)?);
+    }
+    Some(if negative { -(value as f64) } else { value as f64 })
+}
+
+fn portable<T>(ends: &[u32], out: &mut [T], convert: impl Fn(usize) -> Option<T>) -> usize {
+    let values = ends.iter().map_while(|&end| convert(end as usize));
+    values.zip(out).map(|(value, out)| *out = value).count()
+}
+
+/// Whether a byte is white space.
+#[inline(always)]
+pub fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
+}
+
+/// Whether a byte ends a token.
+#[inline(always)]
+pub fn ends_token(byte: u8) -> bool {
+    is_blank(byte) || matches!(byte, b'[' | b']' | b'"')
+}
+
+/// Whether a plain number may begin behind a byte.
+#[inline(always)]
+pub(super) fn is_before(byte: u8) -> bool {
+    is_blank(byte) || byte == b'['
+}
+
+/// Where a token that begins at `start` ends.
+fn token_end(padded: &[u8], start: usize, end: usize) -> usize {
+    let rest = padded.get(start..end).unwrap_or_default();
+    start + rest.iter().position(|&byte| ends_token(byte)).unwrap_or(rest.len())
+}
+
+fn skip_blanks(padded: &[u8], at: usize, end: usize) -> usize {
+    let rest = padded.get(at..end).unwrap_or_default();
+    at + rest.iter().position(|&byte| !is_blank(byte)).unwrap_or(rest.len())
+}
+
+fn take<K: Kind>(padded: &[u8], start: usize, end: usize, level: Level, out: &mut Vec<K::Value>) -> Option<Stop> {
+    if start < PADDING || end < start || padded.len() < end + PADDING || padded.len() > u32::MAX as usize {
+        return Some(Stop { at: start, overflow: false });
+    }
+    let level = level.usable();
+    let mut found = Ends { ends: [0; MOST_ENDS + SLACK], count: 0 };
+    let mut at = start;
+    loop {
+        let next = find(padded, at, end, level, &mut found);
+        let stop = convert::<K>(padded, at, &found, level, out)?;
+        if let Some(stop) = stop {
+            return Some(stop);
+        }
+        at = skip_blanks(padded, next, end);
+        if found.count == 0 {
+            // What stands here is longer than a block, or no number.
+            let token = &padded[at..token_end(padded, at, end)];
+            match K::any(token) {
+                Ok(value) => {
+                    out.try_reserve(1).ok()?;
+                    out.push(value);
+                    at += token.len();
+                }
+                Err(error) => return Some(Stop { at, overflow: error == IntegerError::Overflow }),
+            }
+        }
+    }
+}
+
+/// Converts numbers that end at `found`, of which the first begins at or after `at`.
+fn convert<K: Kind>(
+    padded: &[u8],
+    at: usize,
+    found: &Ends,
+    level: Level,
+    out: &mut Vec<K::Value>,
+) -> Option<Option<Stop>> {
+    let (ends, behind) = (&found.ends[..found.count], found.count + TOGETHER);
+    let (mut done, first) = (0, out.len());
+    out.try_reserve(behind).ok()?;
+    out.resize(first + behind, K::Value::default());
+    while done < ends.len() {
+        let numbers = Numbers { padded, ends: &found.ends[done..behind], before: Before::List, level };
+        done += K::plain(numbers, &mut out[first + done..]);
+        // One of the next is not plain.
+        let stop = ends.len().min(done + TOGETHER);
+        while done < stop {
+            let before = if done == 0 { at } else { ends[done - 1] as usize };
+            let end = ends[done] as usize;
+            let from = skip_blanks(padded, before, end);
+            match K::any(&padded[from..end]) {
+                Ok(value) => out[first + done] = value,
+                Err(error) => {
+                    out.truncate(first + done);
+                    return Some(Some(Stop { at: from, overflow: error == IntegerError::Overflow }));
+                }
+            }
+            done += 1;
+        }
+    }
+    out.truncate(first + done);
+    Some(None)
+}
+
+/// Finds where tokens end from `at` on, up to what is no number; returns where to go on: behind the last one.
+fn find(padded: &[u8], at: usize, end: usize, level: Level, found: &mut Ends) -> usize {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the level is usable.
+        Level::Avx512 => unsafe { x86::find_avx512(padded, at, end, found) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::find_avx2(padded, at, end, found) },
+        _ => find_blocks(padded, at, end, found, masks, spread),
+    }
+}
+
+/// The loop over blocks, the same on every level.
+#[inline(always)]
+pub(super) fn find_blocks(
+    padded: &[u8],
+    start: usize,
+    end: usize,
+    found: &mut Ends,
+    masks: impl Fn(&[u8; 64]) -> Masks,
+    spread: impl Fn(u64, u32, &mut [u32; 64]),
+) -> usize {
+    found.count = 0;
+    // What is before the first block is white space, or a bracket.
+    let (mut base, mut carry) = (start, 1);
+    while base < end && found.count <= MOST_ENDS - 64 {
+        let Some(block) = padded[base..].first_chunk::<64>() else { break };
+        let Masks { space, stop } = masks(block);
+        let parts = space | stop;
+        let mut ends = parts & !(parts << 1 | carry);
+        carry = parts >> 63;
+        if stop != 0 {
+            // All up to it; it ends a number itself if it is one of those that may.
+            let first = stop.trailing_zeros();
+            let ends_it = ends_token(block[first as usize]);
+            let kept = if ends_it { u64::MAX >> (63 - first) } else { (1 << first) - 1 };
+            ends &= kept;
+        }
+        let Some(target) = found.ends[found.count..].first_chunk_mut::<64>() else { break };
+        spread(ends, base as u32, target);
+        found.count += ends.count_ones() as usize;
+        base += 64;
+        if stop != 0 {
+            break;
+        }
+    }
+    // What was found behind the text is nothing.
+    while found.count > 0 && found.ends[found.count - 1] as usize > end {
+        found.count -= 1;
+    }
+    match found.count {
+        0 => start,
+        count => found.ends[count - 1] as usize,
+    }
+}
+
+fn masks(block: &[u8; 64]) -> Masks {
+    let bits = |wanted: fn(u8) -> bool| {
+        block.iter().enumerate().fold(0, |bits, (at, &byte)| bits | u64::from(wanted(byte)) << at)
+    };
+    Masks { space: bits(is_blank), stop: bits(|byte| b"[]\"#/\x0b\x0c".contains(&byte)) }
+}
+
+fn spread(mut bits: u64, base: u32, out: &mut [u32; 64]) {
+    for end in out {
+        if bits == 0 {
+            return;
+        }
+        *end = base + bits.trailing_zeros();
+        bits &= bits - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn padded(text: &str) -> (Vec<u8>, usize, usize) {
+        let bytes = [&[b'\n'; PADDING][..], text.as_bytes(), &[b'\n'; PADDING + 1][..]].concat();
+        (bytes, PADDING, PADDING + text.len())
+    }
+
+    #[test]
+    fn lists_end_where_they_end_on_every_level() {
+        let long: String = (0..300).map(|n| format!("{}.{:03} ", n * 7 - 900, n)).collect();
+        let values: Vec<f32> = (0..300).map(|n| format!("{}.{:03}", n * 7 - 900, n).parse().unwrap()).collect();
+        for level in Level::all() {
+            for (text, count, at) in [("1 2 3]", 3, 5), ("1]2", 1, 1), ("", 0, 0), ("  ]", 0, 2), ("1 # 2", 1, 2)] {
+                let (bytes, start, end) = padded(text);
+                let mut out = Vec::new();
+                let stop = f32s(&bytes, start, end, level, &mut out).unwrap();
+                assert_eq!((out.len(), stop.at - start), (count, at), "{text} {level:?}");
+            }
+            for gap in 0..70 {
+                let text = format!("{}{long}\"x\"", " ".repeat(gap));
+                let (bytes, start, end) = padded(&text);
+                let mut out = Vec::new();
+                let stop = f32s(&bytes, start, end, level, &mut out).unwrap();
+                assert_eq!(out, values);
+                assert_eq!(bytes[stop.at], b'"');
+            }
+        }
+    }
+
+    #[test]
+    fn every_notation_and_what_is_none() {
+        let good = "+8 -1 .5 5. 1e3 1.E+0 -.5e-1 0x10 00.5000000000000000000000001 1e-38 16777217 7 8 9 10";
+        let wanted: Vec<f32> =
+            vec![8.0, -1.0, 0.5, 5.0, 1e3, 1.0, -0.05, 16.0, 0.5, 1e-38, 16777216.0, 7.0, 8.0, 9.0, 10.0];
+        for level in Level::all() {
+            let (bytes, start, end) = padded(good);
+            let (mut out, mut wide) = (Vec::new(), Vec::new());
+            assert_eq!(f32s(&bytes, start, end, level, &mut out).unwrap().at, end);
+            assert_eq!(out, wanted);
+            f64s(&bytes, start, end, level, &mut wide).unwrap();
+            assert!(wide.iter().map(|&value| value as f32).eq(wanted.iter().copied()));
+            for bad in
+                ["nan", "inf", "-", "+", ".", "1e", "3#c", "1/2", "1\x0b2", "x", "--1", "0x", "1,5", "-inf", "True"]
+            {
+                for before in ["", "1 ", "1 2 3 ", "1 2 3 4 5 6 7 8 9 "] {
+                    let (bytes, start, end) = padded(&format!("{before}{bad} 1 2 3 4 5"));
+                    let (mut out, mut ints) = (Vec::new(), Vec::new());
+                    let stop = f32s(&bytes, start, end, level, &mut out).unwrap();
+                    assert_eq!(stop.at, start + before.len(), "{before}{bad} {level:?}");
+                    assert_eq!(out.len() * 2, before.len());
+                    assert_eq!(i32s(&bytes, start, end, level, &mut ints).unwrap().at, stop.at);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn integers_keep_to_their_range() {
+        for level in Level::all() {
+            let (bytes, start, end) =
+                padded("0 1 26 -5 +7 2147483647 -2147483648 12345678 123456789 0 0 3 2147483648 1");
+            let mut out = Vec::new();
+            let stop = i32s(&bytes, start, end, level, &mut out).unwrap();
+            assert_eq!(out, [0, 1, 26, -5, 7, i32::MAX, i32::MIN, 12345678, 123456789, 0, 0, 3]);
+            assert!(stop.overflow && bytes[stop.at..].starts_with(b"2147483648 1"));
+            let (bytes, start, end) = padded("1 2 1.5 3");
+            let stop = i32s(&bytes, start, end, level, &mut out).unwrap();
+            assert!(!stop.overflow && bytes[stop.at..].starts_with(b"1.5"));
+        }
+    }
+}

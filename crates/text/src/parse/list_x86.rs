@@ -1,0 +1,128 @@
+//! The parts of [`super::list`] with AVX2 and AVX-512: the same answers as its portable twins.
+
+use super::list::{Ends, Masks, find_blocks};
+use super::{swar, x86};
+use crate::scan::x86::{movemask, spread_avx2, spread_avx512};
+use std::arch::x86_64::*;
+
+/// White space, each at the place that its lower four bits name; see `scan::x86`.
+const SPACES: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\0\0\r\0\0";
+/// What may stand before a number.
+const BEFORE: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n[\0\r\0\0";
+/// What a run of numbers stops at; the vertical tab has no place here.
+const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
+
+/// Finds where tokens end, see [`super::list`].
+///
+/// # Safety
+/// The CPU has the features.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn find_avx512(padded: &[u8], at: usize, end: usize, found: &mut Ends) -> usize {
+    let masks = |block: &[u8; 64]| {
+        // SAFETY: a block is 64 bytes.
+        let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+        let space = lookup_avx512(&SPACES, bytes);
+        let tab = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(0x0B));
+        Masks { space, stop: lookup_avx512(&STOPS, bytes) | tab }
+    };
+    find_blocks(padded, at, end, found, masks, |bits, base, out| spread_avx512(bits, base, out))
+}
+
+/// As [`find_avx512`].
+///
+/// # Safety
+/// The CPU has the features.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn find_avx2(padded: &[u8], at: usize, end: usize, found: &mut Ends) -> usize {
+    let masks = |block: &[u8; 64]| {
+        let from = block.as_ptr().cast::<__m256i>();
+        // SAFETY: a block is 64 bytes.
+        let [low, high] = unsafe { [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))] };
+        let tab = _mm256_set1_epi8(0x0B);
+        let tab = movemask(_mm256_cmpeq_epi8(low, tab), _mm256_cmpeq_epi8(high, tab));
+        Masks { space: lookup_avx2(&SPACES, low, high), stop: lookup_avx2(&STOPS, low, high) | tab }
+    };
+    find_blocks(padded, at, end, found, masks, |bits, base, out| spread_avx2(bits, base, out))
+}
+
+/// The bytes that are in a table.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn lookup_avx512(table: &[u8; 16], bytes: __m512i) -> u64 {
+    // SAFETY: the table is 16 bytes.
+    let table = _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(table.as_ptr().cast()) });
+    _mm512_cmpeq_epi8_mask(_mm512_shuffle_epi8(table, bytes), bytes)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn lookup_avx2(table: &[u8; 16], low: __m256i, high: __m256i) -> u64 {
+    // SAFETY: the table is 16 bytes.
+    let table = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(table.as_ptr().cast()) });
+    let find = |bytes: __m256i| _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, bytes), bytes);
+    movemask(find(low), find(high))
+}
+
+/// What may stand before a number.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+pub(super) fn before_avx512(bytes: __m512i) -> u64 {
+    lookup_avx512(&BEFORE, bytes)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn before_avx2(low: __m256i, high: __m256i) -> u64 {
+    lookup_avx2(&BEFORE, low, high)
+}
+
+/// Plain integers that end at `ends`, eight at a time: returns how many were converted.
+///
+/// # Safety
+/// The CPU has the features; 64 bytes before each end are in `padded`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2,popcnt")]
+pub(super) unsafe fn i32s_avx512(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
+    eights(padded, ends, out, |ends, out| {
+        // SAFETY: the caller's promise.
+        let found = unsafe { x86::indices_avx512(padded.as_ptr(), ends, 0xFF, out) };
+        found.bad | found.empty
+    })
+}
+
+/// As [`i32s_avx512`].
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) unsafe fn i32s_avx2(padded: &[u8], ends: &[u32], out: &mut [i32]) -> usize {
+    eights(padded, ends, out, |ends, out| {
+        // SAFETY: the caller's promise.
+        let found = unsafe { x86::indices_avx2(padded.as_ptr(), ends, 0xFF, out) };
+        found.bad | found.empty
+    })
+}
+
+/// Calls `convert` with eight ends each time; numbers that are none of its (a zero, a minus) are taken one by one.
+#[inline(always)]
+fn eights(padded: &[u8], ends: &[u32], out: &mut [i32], convert: impl Fn(&[u32; 8], &mut [u32; 8]) -> u64) -> usize {
+    let mut done = 0;
+    for eight in ends.as_chunks::<8>().0 {
+        let mut values = [0; 8];
+        let mut odd = convert(eight, &mut values);
+        let Some(place) = out.get_mut(done..).and_then(|out| out.first_chunk_mut::<8>()) else { return done };
+        *place = values.map(|value| value as i32);
+        while odd != 0 {
+            let lane = odd.trailing_zeros() as usize & 7;
+            let Some(value) = swar::integer(padded, eight[lane] as usize) else { return done + lane };
+            place[lane] = value;
+            odd &= odd - 1;
+        }
+        done += 8;
+    }
+    while let Some(&end) = ends.get(done) {
+        let (Some(value), Some(place)) = (swar::integer(padded, end as usize), out.get_mut(done)) else { return done };
+        *place = value;
+        done += 1;
+    }
+    done
+}
