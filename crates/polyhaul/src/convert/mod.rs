@@ -102,7 +102,8 @@ mod tests {
         let write = WriteOptions::default();
         for from in Format::ALL {
             for to in Format::ALL {
-                let [is_mesh, to_mesh] = [from, to].map(|format| matches!(format, Format::Obj | Format::Stl));
+                let [is_mesh, to_mesh] =
+                    [from, to].map(|format| matches!(format, Format::Obj | Format::Stl | Format::Pbrt));
                 assert_eq!(shape(from, to, &write) == Shape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");
             }
         }

@@ -3,7 +3,7 @@
 //! One function per format that can be told so. Nothing here opens, reads on or parses; who asks, and what becomes of
 //! the answer, is in `detect`.
 
-use super::{Format, stl};
+use super::{Format, pbrt, stl};
 
 /// How much of a source is worth a look.
 pub(crate) const HEAD_BYTES: usize = 1024;
@@ -18,8 +18,12 @@ struct Head<'a> {
 type Look = fn(&Head<'_>) -> bool;
 
 /// What can be told by the first bytes. A new format has its line here.
-const LOOKS: [(Format, Look); 3] =
-    [(Format::Ply, looks_like_ply), (Format::Npy, looks_like_npy), (Format::Stl, looks_like_stl)];
+const LOOKS: [(Format, Look); 4] = [
+    (Format::Ply, looks_like_ply),
+    (Format::Npy, looks_like_npy),
+    (Format::Stl, looks_like_stl),
+    (Format::Pbrt, |head| pbrt::looks_like_scene(without_mark(head.bytes))),
+];
 
 /// The format that a source looks like: by its first [`HEAD_BYTES`], and how many there are in all.
 pub(crate) fn of_content(bytes: &[u8], size: Option<u64>) -> Option<Format> {
@@ -37,9 +41,14 @@ fn looks_like_npy(head: &Head<'_>) -> bool {
 
 /// Text behind the word `solid`, or as many triangles as the header counts. The size of a stream is not known.
 fn looks_like_stl(head: &Head<'_>) -> bool {
-    let text = head.bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head.bytes).trim_ascii_start();
+    let text = without_mark(head.bytes).trim_ascii_start();
     let is_word = text.get(5).is_some_and(u8::is_ascii_whitespace);
     is_word && stl::is_text(head.bytes, head.size) || stl::fits(head.bytes, head.size)
+}
+
+/// Text without a byte order mark.
+fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -49,7 +58,11 @@ mod tests {
 
     #[test]
     fn first_bytes_tell_formats() {
-        let texts: [(&[u8], Option<Format>); 12] = [
+        let texts: [(&[u8], Option<Format>); 16] = [
+            (b"# a scene\n\r\nLookAt 0 0 0", Some(Format::Pbrt)),
+            (b"\xEF\xBB\xBFFilm\"rgb\"", Some(Format::Pbrt)),
+            (b"# a scene", None),
+            (b"Films \"rgb\"", None),
             (b"ply\nformat", Some(Format::Ply)),
             (b"ply\r", Some(Format::Ply)),
             (b"plywood 3\n", None),

@@ -27,3 +27,12 @@ mod resolve;
 
 pub(crate) use files::{Files, OpenFile};
 pub(crate) use reader::{MeshUse, read};
+
+/// Whether a text begins as scenes of pbrt do: with a directive, behind any comments.
+pub(crate) fn looks_like_scene(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'[');
+    let word = first.iter().position(is_end).map_or(first, |end| &first[..end]);
+    directive::Directive::named(word).is_some()
+}
