@@ -203,6 +203,25 @@ mod shortest {
         append_all(bencher, &doubles(100.0), |page, value| page.shortest_f64(value));
     }
 
+    /// Rows of three values.
+    fn rows<R: polyhaul_text::format::Real>(bencher: Bencher<'_, '_>, values: &[R]) {
+        let mut buffer = vec![0; 1 << 16];
+        bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
+            let mut page = Page::new(&mut buffer);
+            page.shortest_rows(black_box(values), 3, b' ', b'\n')
+        });
+    }
+
+    #[divan::bench]
+    fn polyhaul_rows_of_f32(bencher: Bencher<'_, '_>) {
+        rows(bencher, &floats(100.0));
+    }
+
+    #[divan::bench]
+    fn polyhaul_rows_of_f64(bencher: Bencher<'_, '_>) {
+        rows(bencher, &doubles(100.0));
+    }
+
     #[divan::bench]
     fn zmij_f64(bencher: Bencher<'_, '_>) {
         write_all(bencher, &doubles(100.0), |rest, value| {

@@ -23,7 +23,7 @@ pub(super) mod sealed {
     use super::super::{MAX_FIXED_F32, MAX_FIXED_F64, Page};
 
     /// What the writers need to know of a float type.
-    pub trait Sealed: Copy {
+    pub trait Sealed: super::super::lanes::Float {
         /// The longest text in bytes: sign, digits of the largest value, point, `MAX_DIGITS`.
         const MAX_FIXED_BYTES: usize;
         /// Whether the value times a power of ten is rounded.
@@ -31,6 +31,7 @@ pub(super) mod sealed {
         fn is_negative(self) -> bool;
         fn magnitude(self) -> f64;
         fn append(self, page: &mut Page<'_>, digits: usize);
+        fn append_shortest(self, page: &mut Page<'_>);
     }
 
     impl Sealed for f32 {
@@ -47,6 +48,9 @@ pub(super) mod sealed {
         fn append(self, page: &mut Page<'_>, digits: usize) {
             page.fixed_f32(self, digits);
         }
+        fn append_shortest(self, page: &mut Page<'_>) {
+            page.shortest_f32(self);
+        }
     }
 
     impl Sealed for f64 {
@@ -62,6 +66,9 @@ pub(super) mod sealed {
         }
         fn append(self, page: &mut Page<'_>, digits: usize) {
             page.fixed_f64(self, digits);
+        }
+        fn append_shortest(self, page: &mut Page<'_>) {
+            page.shortest_f64(self);
         }
     }
 }

@@ -11,8 +11,9 @@
 //! same bytes on every machine. What does not fit is not written at all, and [`Page::overflowed`] says so.
 //!
 //! Where to look next: `fixed` (how `%.6f` is done in 3 ns), `exact` and `big` (what is left over), `significant`
-//! and `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `integer`, `line` (whole lines), `x86`
-//! (whole lines by AVX-512), `row` (compiled templates), `pen` (the unchecked stores).
+//! and `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (the same of many values at
+//! once), `integer`, `line` (whole lines), `x86` (whole lines by AVX-512), `row` (compiled templates), `pen` (the
+//! unchecked stores).
 //!
 //! ```
 //! use polyhaul_text::format::{FixedLine, IndexLine, Page};
@@ -29,6 +30,7 @@ mod digits;
 mod exact;
 mod fixed;
 mod integer;
+mod lanes;
 mod line;
 mod pen;
 mod power;
@@ -274,6 +276,24 @@ impl<'a> Page<'a> {
     #[inline]
     pub fn shortest_f64(&mut self, value: f64) {
         shortest::shortest_f64(self, value);
+    }
+
+    /// Appends rows of `columns` values with their shortest digits, a separator between two values and an end behind
+    /// each row, as far as they fit, and returns how many did: each value as by [`shortest_f32`](Self::shortest_f32) or
+    /// [`shortest_f64`](Self::shortest_f64), several at a time.
+    ///
+    /// Values behind the last whole row are left out. Rows left over are no overflow, unless a row did not fit the room
+    /// that there was.
+    ///
+    /// ```
+    /// # use polyhaul_text::format::Page;
+    /// let mut buffer = [0; 64];
+    /// let mut page = Page::new(&mut buffer);
+    /// assert_eq!(page.shortest_rows(&[1.0_f32, 0.1, -2.5, 1e-9], 2, b',', b'\n'), 2);
+    /// assert_eq!(page.as_bytes(), b"1,0.1\n-2.5,1e-9\n");
+    /// ```
+    pub fn shortest_rows<R: Real>(&mut self, values: &[R], columns: usize, separator: u8, end: u8) -> usize {
+        lanes::rows(self, values, columns, [separator, end])
     }
 
     /// Appends a line of `N` values with fixed digits.

@@ -29,7 +29,7 @@ pub(super) fn is_exact(k: i32) -> bool {
 
 /// The exponent of two of the highest bit of 10^`k`; the table holds it to that.
 #[inline(always)]
-const fn highest_bit(k: i32) -> i32 {
+pub(super) const fn highest_bit(k: i32) -> i32 {
     (k * 217_706) >> 16
 }
 

@@ -1,8 +1,8 @@
 //! A table to text: pages of rows, side by side.
 //!
 //! What is written is described by lanes: values of an array in equal steps, so that positions of a mesh are columns
-//! without a copy. Lanes of floats that all have the same type and fixed digits are written as whole lines; all others
-//! value by value.
+//! without a copy. Lanes of floats that all have the same type and the same digits are written as whole lines; all
+//! others value by value.
 
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::out::Out;
@@ -69,8 +69,8 @@ struct Lines<'a> {
     page_rows: usize,
     /// The first page of each block, and how many there are.
     first_pages: Vec<u64>,
-    /// How many digits all values have, where these are fixed and the same.
-    places: Option<usize>,
+    /// The digits of all values, where these are the same.
+    same_digits: Option<Digits>,
 }
 
 /// A page in flight.
@@ -165,17 +165,14 @@ pub(crate) fn write(
     }
     let row_bytes = VALUE_BYTES * count.max(1);
     let page_rows = (run.chunk_bytes.unwrap_or(PAGE_BYTES) / row_bytes).max(1);
-    let places = match digits.first() {
-        Some(&Digits::Fixed(places)) if digits.iter().all(|it| *it == Digits::Fixed(places)) => Some(places.into()),
-        _ => None,
-    };
+    let same_digits = digits.first().copied().filter(|first| digits.iter().all(|it| it == first));
     let (mut first_pages, mut pages) = (Vec::new(), 0);
     for block in &rows.blocks {
         try_push(&mut first_pages, pages, "the plan")?;
         pages += block.row_count.div_ceil(page_rows) as u64;
     }
     try_push(&mut first_pages, pages, "the plan")?;
-    let lines = Lines { rows, digits, style, delimiter, page_rows, first_pages, places };
+    let lines = Lines { rows, digits, style, delimiter, page_rows, first_pages, same_digits };
     writing.begin(lines.head(comments, format)?);
     writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
     writing.pages(&lines, &mut (), pages, SLOT_FACTOR * page_rows.saturating_mul(row_bytes) + (64 << 10))
@@ -280,7 +277,7 @@ impl Lines<'_> {
 
     /// Writes rows of floats of this type as whole lines; `false` where they are not, or one is NaN.
     fn tile<R: Float>(&self, lanes: &[Lane<'_>], rows: Range<usize>, tile: &mut Vec<R>, out: &mut Out) -> Result<bool> {
-        let Some(places) = self.places else { return Ok(false) };
+        let Some(digits) = self.same_digits else { return Ok(false) };
         let count = lanes.len();
         if !lanes.iter().all(|lane| R::of(lane.numbers).is_some()) {
             return Ok(false);
@@ -306,7 +303,10 @@ impl Lines<'_> {
         if is_nan {
             return Ok(false);
         }
-        let line = FixedLine::new(b"", places).separator(self.delimiter);
+        let Digits::Fixed(places) = digits else {
+            return shortest_rows(tile, count, self.delimiter, out).map(|()| true);
+        };
+        let line = FixedLine::new(b"", places.into()).separator(self.delimiter);
         match count {
             1 => whole_lines::<1, R>(&line, tile, out)?,
             2 => whole_lines::<2, R>(&line, tile, out)?,
@@ -404,6 +404,15 @@ fn whole_lines<const N: usize, R: Real>(line: &FixedLine<'_>, tile: &[R], out: &
         let written = page.fixed_lines(line, rows);
         rows = &rows[written..];
         rows.is_empty()
+    })
+}
+
+/// Rows of values with their shortest digits.
+fn shortest_rows<R: Real>(mut tile: &[R], count: usize, delimiter: u8, out: &mut Out) -> Result<()> {
+    out.format(|page| {
+        let written = page.shortest_rows(tile, count, delimiter, b'\n');
+        tile = &tile[written * count..];
+        tile.is_empty()
     })
 }
 

@@ -1,0 +1,139 @@
+//! Shortest digits of many values at a time against those of one at a time, which are another implementation's.
+
+use polyhaul_text::format::{MAX_SHORTEST_F64, Page, Real};
+
+const BLOCK: usize = 1024;
+
+/// Values that are compared by the block.
+struct Values<R> {
+    values: Vec<R>,
+    one: fn(&mut Page<'_>, R),
+    texts: [Vec<u8>; 2],
+}
+
+impl<R: Real> Values<R> {
+    fn new(one: fn(&mut Page<'_>, R)) -> Self {
+        let text = || vec![0; 2 * BLOCK * (MAX_SHORTEST_F64 + 2)];
+        Self { values: Vec::new(), one, texts: [text(), text()] }
+    }
+
+    fn push(&mut self, value: R) {
+        self.values.push(value);
+        if self.values.len() == BLOCK {
+            self.compare();
+        }
+    }
+
+    fn compare(&mut self) {
+        let [many, one] = &mut self.texts;
+        let mut many = Page::new(many);
+        assert_eq!(many.shortest_rows(&self.values, 1, b',', b'\n'), self.values.len());
+        let mut page = Page::new(one);
+        for &value in &self.values {
+            (self.one)(&mut page, value);
+            page.byte(b'\n');
+        }
+        if many.as_bytes() != page.as_bytes() {
+            let lines = |page: &Page<'_>| String::from_utf8_lossy(page.as_bytes()).into_owned();
+            lines(&many).lines().zip(lines(&page).lines()).for_each(|(many, one)| assert_eq!(many, one));
+            panic!("not the same count of lines");
+        }
+        self.values.clear();
+    }
+}
+
+impl<R> Drop for Values<R> {
+    fn drop(&mut self) {
+        // A forgotten block is a test that cannot fail.
+        assert!(self.values.is_empty() || std::thread::panicking());
+    }
+}
+
+fn both(fill: impl FnOnce(&mut Values<f32>, &mut Values<f64>)) {
+    let mut singles = Values::new(|page, value| page.shortest_f32(value));
+    let mut doubles = Values::new(|page, value| page.shortest_f64(value));
+    fill(&mut singles, &mut doubles);
+    singles.compare();
+    doubles.compare();
+}
+
+fn random() -> impl Iterator<Item = u64> {
+    let mut state = 7u64;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state ^ (state >> 31)).rotate_left(29)
+    })
+}
+
+#[test]
+fn every_exponent_with_edges_and_random_fractions() {
+    both(|singles, doubles| {
+        let mut random = random();
+        for field in 0..=0x1FFu32 {
+            for fraction in [0, 1, 2, 3, 0x7F_FFFF, 0x7F_FFFE, 0x40_0000, 0x20_0000, 0x3F_FFFF] {
+                singles.push(f32::from_bits(field << 23 | fraction));
+            }
+            random.by_ref().take(200).for_each(|bits| singles.push(f32::from_bits(field << 23 | (bits >> 41) as u32)));
+        }
+        for field in 0..=0xFFFu64 {
+            for fraction in [0, 1, 2, 3, (1 << 52) - 1, (1 << 52) - 2, 1 << 51, 1 << 50] {
+                doubles.push(f64::from_bits(field << 52 | fraction));
+            }
+            random.by_ref().take(40).for_each(|bits| doubles.push(f64::from_bits(field << 52 | bits >> 12)));
+        }
+    });
+}
+
+#[test]
+fn numbers_as_people_write_them() {
+    both(|singles, doubles| {
+        for n in 0..20_000u32 {
+            for scale in [1.0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7, 1e-9, 1.0 / 256.0, 1.0 / 1024.0, 1e4, 1e9, 1e12] {
+                let value = f64::from(n) * scale;
+                doubles.push(value);
+                doubles.push(-value);
+                singles.push(value as f32);
+            }
+        }
+        for power in -345..=310 {
+            let value: f64 = format!("1e{power}").parse().unwrap();
+            for bits in [value.to_bits().saturating_sub(1), value.to_bits(), value.to_bits() + 1] {
+                doubles.push(f64::from_bits(bits));
+                singles.push(f64::from_bits(bits) as f32);
+            }
+        }
+        for bits in 0..30_000 {
+            singles.push(f32::from_bits(bits));
+            doubles.push(f64::from_bits(bits.into()));
+        }
+    });
+}
+
+#[test]
+fn rows_have_separators_and_fit_whole_or_not_at_all() {
+    let values: Vec<f64> = random().take(3 * 40).map(|bits| (bits >> 40) as f64 / 1024.0).collect();
+    let rows: Vec<String> = values.chunks(3).map(|row| format!("{},{},{}\n", row[0], row[1], row[2])).collect();
+    let all = rows.concat();
+    for room in (0..all.len() + 100).step_by(7) {
+        let mut buffer = vec![0xAA; room];
+        let mut page = Page::new(&mut buffer);
+        let count = page.shortest_rows(&values, 3, b',', b'\n');
+        assert_eq!(String::from_utf8_lossy(page.as_bytes()), rows[..count].concat());
+        assert!(count == rows.len() || page.len() + rows[count].len() > room, "{room}");
+        assert_eq!(page.overflowed(), count < rows.len());
+    }
+    let mut buffer = [0; 64];
+    let mut page = Page::new(&mut buffer);
+    assert_eq!(page.shortest_rows(&[1.0_f32, 2.0, 3.0], 2, b' ', b';'), 1);
+    assert_eq!(page.shortest_rows(&[1.0_f32, 2.0, 3.0], 0, b' ', b';'), 0);
+    assert_eq!(page.as_bytes(), b"1 2;");
+}
+
+#[test]
+#[ignore = "minutes in a release build: `cargo test --release -p polyhaul-text --test format_shortest -- --ignored`"]
+fn every_f32_and_many_f64() {
+    both(|singles, doubles| {
+        (0..0x7F80_0000).for_each(|bits| singles.push(f32::from_bits(bits)));
+        random().take(100_000_000).for_each(|bits| doubles.push(f64::from_bits(bits)));
+    });
+}
