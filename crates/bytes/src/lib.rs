@@ -48,7 +48,7 @@ pub use compress::{
 };
 pub use counters::{BUCKET_COUNT, Counters, Snapshot};
 pub use layer::{Disk, FaultyLayer, Layer};
-pub use sink::{FileOptions, Finished, Sink, remove_temporaries};
+pub use sink::{Complete, FileOptions, Finished, Sink, remove_temporaries};
 pub use source::Source;
 
 /// The smallest read that a host, a stream or a file ever sees, the tail apart: 64 KiB.

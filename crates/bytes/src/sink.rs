@@ -12,7 +12,7 @@ pub use temporary::remove_temporaries;
 use crate::counters::{Counters, Snapshot};
 use crate::error::{reserve, retry};
 use crate::layer::{Disk, Layer};
-use file::FileSink;
+use file::{CompleteFile, FileSink};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -179,14 +179,77 @@ impl<'a> Sink<'a> {
     /// with two exceptions that the message tells: the sync of the folder failed (the new file is whole and in place),
     /// or the temporary file could not be removed.
     pub fn finish(self) -> io::Result<Finished> {
+        self.complete()?.put_in_place()
+    }
+
+    /// As [`Sink::finish`], up to the moment in which a file takes its place: for several files that are to appear
+    /// together. Everything that may fail early did not.
+    ///
+    /// # Errors
+    /// As for [`Sink::finish`].
+    pub fn complete(self) -> io::Result<Complete> {
         self.check_sound()?;
-        let mut bytes = None;
-        match self.kind {
-            Kind::File(file) => file.finish(&self.counters)?,
-            Kind::Memory(data) => bytes = Some(data),
-            Kind::Writer(mut writer) => retry(|| self.counters.waiting(|| writer.flush()))?,
-        }
+        let kind = match self.kind {
+            Kind::File(file) => CompleteKind::File(file.complete(&self.counters)?),
+            Kind::Memory(data) => CompleteKind::Memory(data),
+            Kind::Writer(mut writer) => {
+                retry(|| self.counters.waiting(|| writer.flush()))?;
+                CompleteKind::Writer
+            }
+        };
+        Ok(Complete { kind, counters: self.counters })
+    }
+}
+
+/// An output that is complete and, where it is a file, not in its place yet. Dropping it abandons the file, which
+/// keeps its old content.
+///
+/// ```
+/// use polyhaul_bytes::Sink;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let mut sinks = [Sink::memory(), Sink::memory()];
+/// sinks[0].write_all(b"Import \"part.pbrt\"\n")?;
+/// let complete = sinks.into_iter().map(Sink::complete).collect::<Result<Vec<_>, _>>()?;
+/// let sizes: Vec<u64> =
+///     complete.into_iter().map(|it| Ok(it.put_in_place()?.counters.bytes)).collect::<std::io::Result<_>>()?;
+/// assert_eq!(sizes, [19, 0]);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct Complete {
+    kind: CompleteKind,
+    counters: Arc<Counters>,
+}
+
+enum CompleteKind {
+    File(CompleteFile),
+    Memory(Vec<u8>),
+    Writer,
+}
+
+impl Complete {
+    /// Makes the output final.
+    ///
+    /// # Errors
+    /// As for [`Sink::finish`].
+    pub fn put_in_place(self) -> io::Result<Finished> {
+        let bytes = match self.kind {
+            CompleteKind::File(file) => {
+                file.put_in_place(&self.counters)?;
+                None
+            }
+            CompleteKind::Memory(data) => Some(data),
+            CompleteKind::Writer => None,
+        };
         Ok(Finished { counters: self.counters.snapshot(), bytes })
+    }
+}
+
+impl fmt::Debug for Complete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Complete").finish_non_exhaustive()
     }
 }
 

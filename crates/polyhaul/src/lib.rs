@@ -45,6 +45,7 @@ pub mod report;
 mod resolve;
 pub mod rows;
 mod save;
+mod save_pbrt;
 mod scene_files;
 mod tables;
 pub mod warnings;

@@ -1,8 +1,10 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
+mod pbrt;
 mod table;
 
 pub use crate::model::{Axes, Axis};
+pub use pbrt::{PbrtMeshes, PbrtStyle};
 pub use polyhaul_bytes::Codec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -180,6 +182,8 @@ pub struct WriteOptions {
     pub stl: StlOptions,
     /// How tables of numbers are written.
     pub table: TableStyle,
+    /// How pbrt scenes are written.
+    pub pbrt: PbrtStyle,
 }
 
 impl WriteOptions {

@@ -1,7 +1,7 @@
 //! Writing a scene: the file, the material library beside it, and what their names are.
 
 use crate::Output;
-use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
 use crate::model::{Material, Mesh, Object, Scene, Table};
 use crate::ops;
@@ -9,7 +9,7 @@ use crate::options::{self, Codec, Placement, WriteOptions};
 use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Phase, Report};
 use crate::warnings::Warnings;
-use crate::{check, copy, tables};
+use crate::{check, copy, save_pbrt, tables};
 use polyhaul_bytes::{FileOptions, Sink};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,16 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     if let Cow::Borrowed(scene) = scene {
         check::scene(scene, &options.run)?;
     }
-    let mut report = Report::default();
+    let (mut report, mut warnings) = (Report::default(), Warnings::default());
     let format = format_of(&output, options)?;
+    if format == Format::Pbrt {
+        return save_pbrt::save_pbrt(&scene, output, options);
+    }
+    let scene = match scene.render {
+        Some(_) => Cow::Owned(report.phase("flatten", || flat(scene, &mut warnings))?),
+        None => scene,
+    };
+    report.warnings.extend(warnings);
     let (scene, looks) = Looks::split(scene);
     let placement = placement(format, &scene, options);
     let scene = match changes_model(&scene, &placement)? {
@@ -39,9 +47,6 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
         Format::Ply => write_parts(placed, output, (options, &options.ply), &mut report, ply::write_scene)?,
-        Format::Pbrt => {
-            return Err(Error::new(ErrorKind::Unsupported, "polyhaul does not write pbrt yet"));
-        }
         Format::Stl => write_parts(placed, output, (options, &options.stl), &mut report, stl::write)?,
         _ => return Err(Error::new(ErrorKind::Internal, "this format was written before")),
     }
@@ -63,6 +68,26 @@ pub(crate) fn save_ply_tables(
     })?;
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)
+}
+
+/// The meshes of a scene for a renderer.
+fn flat(scene: Cow<'_, Scene>, warnings: &mut Warnings) -> Result<Scene> {
+    let (render, meshes) = match &scene {
+        Cow::Owned(_) => {
+            let mut scene = scene.into_owned();
+            (Cow::Owned(scene.render.take().unwrap_or_default()), scene.meshes)
+        }
+        Cow::Borrowed(scene) => {
+            let Some(render) = &scene.render else { return copy::scene(scene) };
+            (Cow::Borrowed(render), copy::scene(scene)?.meshes)
+        }
+    };
+    let ops::Flat { scene, left_out } = ops::flatten(&render, meshes)?;
+    for (class, count) in left_out {
+        let message = format!("shapes of the class `{class}` are no meshes: {count} left out");
+        warnings.push_many("left-out-shapes", count, Diagnostic::new(message));
+    }
+    Ok(scene)
 }
 
 /// What is done to a scene before it is written. Faces that are triangles already need no cutting.
@@ -171,7 +196,7 @@ pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
 }
 
 /// How the output is to be compressed.
-fn compression_of(output: &Output, options: &WriteOptions) -> Result<Option<Compression>> {
+pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<Option<Compression>> {
     let name = match output {
         // Only the end of the name counts: what is no UTF-8 may stand before it.
         Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
@@ -210,7 +235,7 @@ fn no_level(codec: Codec, level: i32) -> Error {
 }
 
 /// Where an output's bytes go, and what messages call it.
-fn open(output: Output, options: FileOptions) -> Result<(Sink<'static>, String)> {
+pub(crate) fn open(output: Output, options: FileOptions) -> Result<(Sink<'static>, String)> {
     Ok(match output {
         Output::Path(path) => {
             let name = path.display().to_string();

@@ -29,6 +29,21 @@ pub(super) struct FileSink {
     replacement: Option<Replacement>,
 }
 
+/// A file that is written and closed, and not in its place yet. Dropping it removes the temporary file.
+pub(super) struct CompleteFile {
+    layer: Arc<dyn Layer>,
+    replacement: Option<Replacement>,
+}
+
+impl CompleteFile {
+    pub(super) fn put_in_place(self, counters: &Counters) -> io::Result<()> {
+        match self.replacement {
+            Some(replacement) => counters.waiting(|| replacement.commit(&*self.layer)),
+            None => Ok(()),
+        }
+    }
+}
+
 struct Replacement {
     temporary: Temporary,
     target: PathBuf,
@@ -98,20 +113,18 @@ impl FileSink {
         self.layer.write(&self.file, bytes)
     }
 
-    pub(super) fn finish(self, counters: &Counters) -> io::Result<()> {
-        counters.waiting(|| self.put_in_place())
+    pub(super) fn complete(self, counters: &Counters) -> io::Result<CompleteFile> {
+        counters.waiting(|| self.close())
     }
 
-    fn put_in_place(self) -> io::Result<()> {
+    fn close(self) -> io::Result<CompleteFile> {
         let synced = if self.durable { self.sync() } else { Ok(()) };
-        let Some(replacement) = self.replacement else {
-            return synced.and(self.layer.close(self.file));
-        };
         // Closed before the rename, so that an error that only the close reports still leaves the old file.
         let closed = self.layer.close(self.file);
-        match synced.and(closed) {
-            Ok(()) => replacement.commit(&*self.layer),
-            Err(error) => Err(replacement.temporary.abandon(error)),
+        match (synced.and(closed), self.replacement) {
+            (Ok(()), replacement) => Ok(CompleteFile { layer: self.layer, replacement }),
+            (Err(error), Some(replacement)) => Err(replacement.temporary.abandon(error)),
+            (Err(error), None) => Err(error),
         }
     }
 

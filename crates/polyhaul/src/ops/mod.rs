@@ -8,12 +8,14 @@
 //! - [`weld()`]: separate index streams become one, as graphics hardware wants it
 //! - [`triangulate()`], [`triangulate_scene`]: polygons become triangles
 //! - [`transform_axes`]: other axes, another scale
+//! - [`flatten()`]: a scene for a renderer becomes meshes and objects
 //! - [`places64()`], [`places32()`]: where things of a scene for a renderer stand
 //! - [`index_attributes`]: attributes per corner, position or face become indexed ones
 
 mod arrays;
 pub(crate) mod dedup;
 mod domains;
+mod flatten;
 mod place;
 mod transform;
 mod triangulate;
@@ -22,6 +24,7 @@ mod weld;
 
 pub(crate) use arrays::multiples;
 pub use domains::index_attributes;
+pub use flatten::{Flat, flatten};
 pub use place::{Matrix32, Matrix64, Places32, Places64, places32, places64};
 pub use transform::transform_axes;
 pub(crate) use transform::{UNMOVED, axes_matrix, check_scale};

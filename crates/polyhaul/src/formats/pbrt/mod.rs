@@ -1,4 +1,4 @@
-//! pbrt-v4: reading scenes for a renderer.
+//! pbrt-v4: reading and writing scenes for a renderer.
 //!
 //! A file is cut where directives begin ([`borders`]), its pieces are parsed side by side ([`parse`]) into events and
 //! a segment of values that becomes part of the model as it is, and the events are gone through in the order of the
@@ -24,6 +24,7 @@ mod parameters;
 mod parse;
 mod reader;
 mod resolve;
+pub(crate) mod writer;
 
 pub(crate) use files::{Files, OpenFile};
 pub(crate) use reader::{MeshUse, read};

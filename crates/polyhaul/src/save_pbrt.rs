@@ -1,0 +1,257 @@
+//! Writing a pbrt scene, which may be many files: its own text, parts that it imports, and meshes.
+//!
+//! All files are written as temporaries. They take their places when the last one is complete, the scene's own file at
+//! last: a failure before that leaves everything as it was, and one among the renames takes back what was new. What
+//! text says is `formats::pbrt`'s business, and what a mesh file holds `formats::ply`'s.
+
+use crate::Output;
+use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::formats::pbrt::writer::from_meshes;
+use crate::formats::pbrt::writer::{Plan, Split, meshes};
+use crate::formats::{obj, parts, ply};
+use crate::model::render::Render;
+use crate::model::{Domain, Mesh, Scene};
+use crate::ops::dedup::number_rows;
+use crate::options::{Codec, PbrtMeshes, PlyOptions, RunOptions, WriteOptions};
+use crate::pipeline::parallel::try_for_each_item;
+use crate::pipeline::write::Writing;
+use crate::report::{Phase, Report};
+use crate::warnings::Warnings;
+use crate::{copy, ops, save};
+use polyhaul_bytes::{Complete, FileOptions, Sink};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Writes a scene as pbrt.
+pub(crate) fn save_pbrt(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Report> {
+    let mut report = Report::default();
+    let render = match &scene.render {
+        Some(render) => Cow::Borrowed(&**render),
+        None => {
+            let made = report.phase("prepare", || {
+                let prepared = prepared(scene, &options.run)?;
+                from_meshes(&prepared, &obj::objects(&prepared)?, &scene.materials, &options.run)
+            })?;
+            report.warnings.extend(made.1);
+            Cow::Owned(made.0)
+        }
+    };
+    let start = Instant::now();
+    let files = Files::new(&output, options)?;
+    let mut complete = Vec::new();
+    let names = files.mesh_names(&render, options)?;
+    let folder = files.as_ref().map(|files| files.path.clone()).unwrap_or_default();
+    write_meshes(&render, &names, &folder, options, (&mut complete, &mut report))?;
+    let split = Split { meshes: &names, parts: options.pbrt.parts };
+    let plan = Plan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
+    for (number, name) in plan.parts().iter().enumerate() {
+        let path = folder.with_file_name(name);
+        let written = write_file(&plan, Some(number), Output::Path(path.clone()), options, &mut report)?;
+        try_push(&mut complete, (Some(path), written), "the plan")?;
+    }
+    let path = match &output {
+        Output::Path(path) => Some(path.clone()),
+        _ => None,
+    };
+    let written = write_file(&plan, None, output, options, &mut report)?;
+    try_push(&mut complete, (path, written), "the plan")?;
+    report.bytes_out += put_in_place(complete)?;
+    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    Ok(report)
+}
+
+/// A scene whose faces are triangles and whose attributes are indexed: itself, or a copy without materials.
+fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
+    let is_plain = |mesh: &Mesh| {
+        mesh.faces.offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == 3)
+            && [mesh.uv_domain, mesh.normal_domain] == [Domain::Indexed; 2]
+    };
+    if scene.meshes.iter().all(is_plain) {
+        return Ok(Cow::Borrowed(scene));
+    }
+    let mut scene = copy::scene(scene)?;
+    for mesh in &mut scene.meshes {
+        let domains = [mesh.uv_domain, mesh.normal_domain];
+        ops::index_attributes(mesh)?;
+        let threads = run.worker_threads();
+        if domains[0] == Domain::Corner && !mesh.uvs.is_empty() {
+            let unique = number_rows(&mesh.uvs, None, threads, &run.cancel)?;
+            merge(mesh.faces.corner_uvs.to_mut()?, &unique.first, &unique.of_item);
+        }
+        if domains[1] == Domain::Corner && !mesh.normals.is_empty() {
+            let unique = number_rows(&mesh.normals, None, threads, &run.cancel)?;
+            merge(mesh.faces.corner_normals.to_mut()?, &unique.first, &unique.of_item);
+        }
+    }
+    if scene.objects.is_empty() {
+        scene.objects = obj::objects(&scene)?.into_owned();
+    }
+    ops::triangulate_scene(&mut scene, run)?;
+    Ok(Cow::Owned(scene))
+}
+
+/// Names the first of equal values.
+fn merge(corners: &mut [u32], first: &[u32], of_item: &[u32]) {
+    for corner in corners {
+        let number = of_item.get(*corner as usize);
+        *corner = number.and_then(|&number| first.get(number as usize)).copied().unwrap_or(*corner);
+    }
+}
+
+/// What the files beside a scene are called.
+struct Names {
+    path: PathBuf,
+    stem: String,
+    /// The extension of the codec.
+    suffix: String,
+}
+
+/// Names for files beside the scene, where those are wanted.
+struct Files(Option<Names>);
+
+impl Files {
+    fn new(output: &Output, options: &WriteOptions) -> Result<Files> {
+        if options.pbrt.meshes == PbrtMeshes::Inline && options.pbrt.parts < 2 {
+            return Ok(Files(None));
+        }
+        let path = match output {
+            Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => path,
+            _ => {
+                let message = "a scene of several files needs a folder to stand in";
+                return Err(Error::new(ErrorKind::Usage, message).with_hint("write it to a file with a name"));
+            }
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
+        let suffix = name[plain.len()..].to_owned();
+        let stem = Path::new(plain).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Files(Some(Names { path: path.clone(), stem, suffix })))
+    }
+
+    fn as_ref(&self) -> Option<&Names> {
+        self.0.as_ref()
+    }
+
+    fn name(&self, what: &str, extension: &str) -> String {
+        self.0.as_ref().map_or(String::new(), |Names { stem, suffix, .. }| format!("{stem}-{what}.{extension}{suffix}"))
+    }
+
+    /// The shapes whose arrays move, and their files' names.
+    fn mesh_names(&self, render: &Render, options: &WriteOptions) -> Result<Vec<(u32, String)>> {
+        let PbrtMeshes::Ply { vertices } = options.pbrt.meshes else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for (number, shape) in meshes::movable(render, vertices)?.into_iter().enumerate() {
+            try_push(&mut names, (shape, self.name(&format!("mesh-{}", number + 1), "ply")), "the plan")?;
+        }
+        Ok(names)
+    }
+}
+
+/// A file that is complete, and its path.
+type Written = (Option<PathBuf>, Complete);
+
+/// Writes the mesh files: many side by side, each by one thread; a few by all threads, one after another.
+fn write_meshes(
+    render: &Render,
+    names: &[(u32, String)],
+    scene_path: &Path,
+    options: &WriteOptions,
+    (complete, report): (&mut Vec<Written>, &mut Report),
+) -> Result<()> {
+    let threads = options.run.worker_threads();
+    let together = if names.len() >= threads { threads } else { 1 };
+    let run = RunOptions {
+        threads: Some(threads / together),
+        memory_limit: options.run.memory_limit / together as u64,
+        progress: None,
+        ..options.run.clone()
+    };
+    complete.try_reserve(names.len())?;
+    let done = Mutex::new((complete, &mut report.warnings));
+    let cancel = &options.run.cancel;
+    try_for_each_item(
+        together,
+        cancel,
+        names.iter(),
+        || (),
+        |(), (shape, name)| {
+            let path = scene_path.with_file_name(name);
+            let (written, warnings) = write_mesh(render, *shape as usize, &path, options, &run)?;
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.0.push((Some(path), written));
+            done.1.extend(warnings);
+            Ok(())
+        },
+    )
+}
+
+fn write_mesh(
+    render: &Render,
+    shape: usize,
+    path: &Path,
+    options: &WriteOptions,
+    run: &RunOptions,
+) -> Result<(Complete, Warnings)> {
+    let mut warnings = Warnings::default();
+    let mesh = render.shape(shape).map(|shape| meshes::mesh(&shape)).transpose()?.unwrap_or_default();
+    let scene = Scene { meshes: vec![mesh], ..Scene::default() };
+    let objects = obj::objects(&scene)?;
+    let evaluated = obj::evaluated_meshes(&scene, &objects)?;
+    // Not as options say for meshes that are a scene of their own: those must be what the text said.
+    let own = PlyOptions { encoding: options.ply.encoding, ..PlyOptions::default() };
+    let parts = parts::parts(&scene, &objects, &evaluated, &own.placement)?;
+    let output = path.display().to_string();
+    let job = parts::Job { scene: &scene, parts: &parts, materials: 0, output: &output, options: &own, run };
+    let compression = save::compression_of(&Output::Path(path.into()), options)?;
+    let mut writing = Writing::new(file(path, options)?, compression, run)?;
+    ply::write_scene(&job, &mut writing, &mut warnings)?;
+    Ok((finish(writing, &output)?, warnings))
+}
+
+fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
+    let options = FileOptions::default().with_durable(options.durable);
+    Sink::file(path, options).map_err(|e| Error::io("creating", &path.display().to_string(), e))
+}
+
+fn finish(writing: Writing<'_, '_>, name: &str) -> Result<Complete> {
+    writing.finish()?.complete().map_err(|e| Error::io("writing", name, e))
+}
+
+/// Writes the main file or a part.
+fn write_file(
+    plan: &Plan<'_>,
+    part: Option<usize>,
+    output: Output,
+    options: &WriteOptions,
+    report: &mut Report,
+) -> Result<Complete> {
+    let compression = save::compression_of(&output, options)?;
+    let (sink, name) = save::open(output, FileOptions::default().with_durable(options.durable))?;
+    let mut writing = Writing::new(sink, compression, &options.run)?;
+    plan.write(part, options.pbrt.compact, &options.run, &mut writing)?;
+    report.threads = report.threads.max(writing.threads());
+    finish(writing, &name)
+}
+
+/// Renames everything; what is new goes again where that fails.
+fn put_in_place(complete: Vec<Written>) -> Result<u64> {
+    let (mut bytes, mut new): (u64, Vec<PathBuf>) = (0, Vec::new());
+    new.try_reserve_exact(complete.len())?;
+    for (path, file) in complete {
+        let is_new = path.as_ref().is_some_and(|path| std::fs::symlink_metadata(path).is_err());
+        match file.put_in_place() {
+            Ok(finished) => bytes += finished.counters.bytes,
+            Err(error) => {
+                for path in new {
+                    let _ = std::fs::remove_file(path);
+                }
+                let name = path.map_or_else(|| "the scene".into(), |path| path.display().to_string());
+                return Err(Error::io("writing", &name, error));
+            }
+        }
+        new.extend(path.filter(|_| is_new));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,303 @@
+//! pbrt scenes that are written: what was read comes back, whatever the threads, the pages and the files.
+
+mod meshes;
+
+use polyhaul::model::Scene;
+use polyhaul::options::{PbrtMeshes, PbrtStyle, RunOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::pbrt::{self, Spec};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// A file of the test data.
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pbrt").join(name)
+}
+
+fn read(input: Input) -> Scene {
+    let options = ReadOptions { format: Some(Format::Pbrt), load_meshes: false, ..ReadOptions::default() };
+    load(input, &options).unwrap_or_else(|error| panic!("{error}")).scene
+}
+
+fn read_text(text: &[u8]) -> Scene {
+    read(Input::Memory(text.to_vec(), "scene.pbrt".into()))
+}
+
+/// A writer whose bytes are seen afterwards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write(scene: &Scene, style: PbrtStyle, run: RunOptions) -> Vec<u8> {
+    let shared = Shared::default();
+    let options = WriteOptions { format: Some(Format::Pbrt), pbrt: style, run, ..WriteOptions::default() };
+    save(scene, Output::Writer(Box::new(shared.clone()), "out".into()), &options).unwrap();
+    shared.0.lock().unwrap().clone()
+}
+
+fn compact() -> PbrtStyle {
+    PbrtStyle { compact: true, ..PbrtStyle::default() }
+}
+
+/// The text of what was read, and that it stays what it is.
+#[track_caller]
+fn comes_back(scene: &Scene) -> String {
+    let mut texts = Vec::new();
+    for style in [PbrtStyle::default(), compact()] {
+        let first = write(scene, style, RunOptions::default());
+        let text = String::from_utf8_lossy(&first).into_owned();
+        let again = read_text(&first);
+        let second = write(&again, style, RunOptions::default());
+        assert_eq!(text, String::from_utf8_lossy(&second), "written twice");
+        assert!(again.render == scene.render, "read again:\n{text}");
+        texts.push(text);
+    }
+    texts.swap_remove(0)
+}
+
+#[test]
+fn the_corpus_comes_back() {
+    let names = [
+        "good/01_directives.pbrt",
+        "good/02_import.pbrt",
+        "good/03_shapes.pbrt",
+        "good/04_types.pbrt",
+        "good/05_tokens_crlf.pbrt",
+        "good/06_media.pbrt",
+        "good/07_instances.pbrt",
+        "good/09_empty_world.pbrt",
+        "good/10_import_multi_plain.pbrt",
+    ];
+    for name in names {
+        let scene = read(Input::Path(data(name)));
+        comes_back(&scene);
+    }
+}
+
+/// Scenes that are hard to put into an order.
+const ODD: [&str; 11] = [
+    // Materials that come back behind a scope; one is used nowhere.
+    "WorldBegin Material \"diffuse\" Shape \"sphere\" AttributeBegin Material \"conductor\" Shape \"disk\"
+     AttributeBegin Material \"coateddiffuse\" Shape \"cone\" AttributeEnd Shape \"disk\" AttributeEnd
+     Material \"unused\" MakeNamedMaterial \"n\" \"string type\" \"diffuse\" NamedMaterial \"n\" Shape \"sphere\"
+     AttributeBegin AreaLightSource \"diffuse\" Shape \"sphere\" Material \"diffuse\" Shape \"disk\" AttributeEnd
+     Shape \"sphere\"",
+    // A material of an outer scope that is used in an inner one first.
+    "WorldBegin Material \"a\" AttributeBegin Material \"b\" Shape \"sphere\" AttributeEnd Shape \"disk\"
+     AttributeBegin Material \"c\" ObjectBegin \"o\" Shape \"sphere\" ObjectEnd Shape \"disk\" AttributeEnd Shape \"disk\"",
+    // The definition of an object uses what holds around it, and what holds behind it.
+    "WorldBegin Shape \"disk\" Material \"late\" ObjectBegin \"o\" Material \"inner\" Shape \"sphere\" ObjectEnd
+     Shape \"disk\" ObjectBegin \"empty\" ObjectEnd Shape \"disk\"",
+    // Attributes of everything, one after another and in scopes.
+    "WorldBegin Attribute \"shape\" \"float alpha\" 0.5 Attribute \"material\" \"float roughness\" 0.25
+     Attribute \"light\" \"float scale\" 2 Attribute \"texture\" \"float uscale\" 3 Material \"diffuse\" Shape \"sphere\"
+     LightSource \"point\" AreaLightSource \"diffuse\" Shape \"sphere\" AttributeBegin Attribute \"shape\" \"float alpha\" 1
+     Texture \"t\" \"float\" \"constant\" Attribute \"texture\" \"float vscale\" 4 Texture \"t\" \"spectrum\" \"constant\"
+     Shape \"disk\" Attribute \"light\" \"float power\" 2 AreaLightSource \"diffuse\" Shape \"disk\" AttributeEnd
+     Texture \"u\" \"float\" \"constant\" Shape \"sphere\" LightSource \"point\"",
+    // What moves, the camera's coordinate system, times.
+    "TransformTimes 0.25 0.75 ActiveTransform EndTime Translate 1 2 3 ActiveTransform All LookAt 0 0 5 0 0 0 0 1 0
+     Camera \"perspective\" WorldBegin AttributeBegin CoordSysTransform \"camera\" Translate 1 0 0
+     LightSource \"point\" Shape \"sphere\" AttributeEnd AttributeBegin ActiveTransform StartTime Rotate 30 0 0 1
+     ActiveTransform All Scale 2 2 2 Shape \"sphere\" Shape \"disk\" ObjectInstance \"o\" AttributeEnd
+     ObjectBegin \"o\" Shape \"sphere\" ObjectEnd",
+    // Instances: before the definition, many at a place, on top of a transform that they share, with a last row.
+    "WorldBegin AttributeBegin Translate 1 0 0 AttributeBegin ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 5 6 7 1]
+     ObjectInstance \"b\" ObjectInstance \"a\" AttributeEnd AttributeBegin ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 8 9 7 1]
+     ObjectInstance \"b\" AttributeEnd AttributeEnd ObjectBegin \"a\" Shape \"sphere\" ObjectEnd
+     ObjectBegin \"b\" Shape \"disk\" ObjectEnd AttributeBegin Transform [1 0 0 0.5 0 1 0 0 0 0 1 0 0 0 0 1]
+     ObjectInstance \"a\" AttributeEnd ObjectInstance \"a\" ObjectInstance \"b\"
+     AttributeBegin ConcatTransform [2 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1] Shape \"cone\" ObjectInstance \"a\" AttributeEnd",
+    // Numbers at their ends, between two f32s, and without end.
+    "WorldBegin Shape \"curve\" \"float a\" [1e-45 -0 3.4028235e38 1e999 -1e999 0.1 16777217 123456789 1e-7]
+     \"integer b\" [-2147483648 2147483647] \"bool c\" [true false] \"blackbody d\" 6500 \"spectrum e\" [300 0.5 700 1]
+     AttributeBegin Translate 1.000000059604644775390625 0.1 -0 Shape \"sphere\" AttributeEnd
+     AttributeBegin Translate 1.00000005960464478 1e300 5e-324 Shape \"disk\" AttributeEnd",
+    // Strings.
+    "Option \"seed\" 7 Option \"pixelstats\" true Option \"rendercoordsys\" \"world\" WorldBegin
+     Texture \"q\\\"\\\\ \\n\\t\\r\\b\\f\\' \u{e9}#\" \"spectrum\" \"imagemap\" \"string filename\" \"a b.png\"
+     \"string list\" [\"x\" \"\" \"z\"]",
+    // Media and colour spaces.
+    "ColorSpace \"rec2020\" Film \"rgb\" ColorSpace \"srgb\" MediumInterface \"\" \"fog\" Camera \"perspective\" WorldBegin
+     ColorSpace \"aces2065-1\" MakeNamedMedium \"fog\" \"rgb sigma_s\" [1 2 3] Material \"diffuse\" ColorSpace \"srgb\"
+     MediumInterface \"in\" \"out\" Shape \"sphere\" LightSource \"point\" ReverseOrientation Shape \"sphere\"
+     AttributeBegin ReverseOrientation MediumInterface \"\" \"\" Shape \"disk\" AttributeEnd Shape \"disk\"",
+    // A named coordinate system.
+    "Camera \"orthographic\" WorldBegin Scale 2 2 2 CoordinateSystem \"mine\" Identity Shape \"sphere\"
+     CoordSysTransform \"mine\" Shape \"disk\"",
+    "WorldBegin",
+];
+
+#[test]
+fn odd_scenes_come_back() {
+    for text in ODD {
+        comes_back(&read_text(text.as_bytes()));
+    }
+}
+
+#[test]
+fn the_inverse_of_a_camera_that_was_replaced_is_a_matrix() {
+    let text =
+        b"Translate 1 2 3 Camera \"perspective\" CoordSysTransform \"camera\" Camera \"orthographic\" WorldBegin";
+    let first = write(&read_text(text), compact(), RunOptions::default());
+    let wanted = "Transform [1 0 0 0 0 1 0 0 0 0 1 0 -1 -2 -3 1]\nCamera \"orthographic\"\nWorldBegin\n";
+    assert_eq!(String::from_utf8_lossy(&first), wanted);
+    assert_eq!(write(&read_text(&first), compact(), RunOptions::default()), first);
+}
+
+/// Scopes in scopes, with a step and a shape in each.
+fn nested(depth: usize) -> String {
+    let mut text = "WorldBegin\n".to_owned();
+    for number in 0..depth {
+        text += &format!("AttributeBegin Translate {number} 0 0.5\nShape \"sphere\" \"float radius\" {number}\n");
+    }
+    text += &"AttributeEnd\n".repeat(depth);
+    text
+}
+
+#[test]
+fn text_grows_with_the_tree_of_transforms() {
+    comes_back(&read_text(nested(100).as_bytes()));
+    let bytes = |depth: usize| write(&read_text(nested(depth).as_bytes()), compact(), RunOptions::default()).len();
+    let (one, ten) = (bytes(1_000), bytes(10_000));
+    assert!(ten < 12 * one, "{one} bytes for 1,000 scopes, {ten} for 10,000");
+}
+
+/// A scene of the generator, and the folder that it is in.
+fn generated(bytes: u64) -> (Folder, Scene) {
+    let folder = Folder::new("pbrt_write").unwrap();
+    let made = pbrt::write(&Spec { parts: 3, ..Spec::new(bytes) }, folder.path()).unwrap();
+    let scene = read(Input::Path(made.main));
+    (folder, scene)
+}
+
+#[test]
+fn a_generated_scene_comes_back() {
+    comes_back(&generated(300_000).1);
+}
+
+#[test]
+fn neither_threads_nor_pages_change_a_byte() {
+    let scene = generated(60_000).1;
+    let odd = ODD.map(|text| read_text(text.as_bytes()));
+    for (scene, sizes) in [(&scene, vec![333, 10_000])].into_iter().chain(odd.iter().map(|scene| (scene, vec![1, 50])))
+    {
+        for style in [PbrtStyle::default(), compact()] {
+            let run =
+                |threads, chunk_bytes| RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+            let one = write(scene, style, run(1, None));
+            for threads in [1, 2, 7, 64] {
+                for &size in &sizes {
+                    let other = write(scene, style, run(threads, Some(size)));
+                    assert!(one == other, "{threads} threads, {size} bytes a page");
+                }
+            }
+        }
+    }
+}
+
+/// A mesh of `count` triangles that hang together.
+fn strip(count: usize) -> String {
+    let indices: String = (0..count).map(|i| format!("{i} {} {} ", i + 1, i + 2)).collect();
+    let points: String = (0..count + 2).map(|i| format!("{} {} 0.5 ", i / 2, i % 2)).collect();
+    format!("Shape \"trianglemesh\" \"integer indices\" [{indices}] \"point3 P\" [{points}] \"float alpha\" 0.5\n")
+}
+
+#[test]
+fn a_list_is_cut_anywhere() {
+    let scene = read_text(format!("WorldBegin {}", strip(1000)).as_bytes());
+    let run = |chunk_bytes| RunOptions { chunk_bytes, ..RunOptions::default() };
+    for style in [PbrtStyle::default(), compact()] {
+        let whole = write(&scene, style, run(None));
+        for bytes in [1, 7, 99, 5000] {
+            assert!(write(&scene, style, run(Some(bytes))) == whole, "{bytes} bytes a page");
+        }
+    }
+}
+
+fn names(folder: &Folder) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "geometry")
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn parts_and_meshes_are_files_of_their_own() {
+    let small = strip(2);
+    let text = format!(
+        "WorldBegin\n{}{small}{}",
+        strip(300),
+        "AttributeBegin Translate 1 2 3 Shape \"sphere\" AttributeEnd\n".repeat(200)
+    );
+    let scene = read_text(text.as_bytes());
+    let folder = Folder::new("pbrt_write").unwrap();
+    let save_as = |name: &str, pbrt| {
+        let options = WriteOptions { pbrt, ..WriteOptions::default() };
+        save(&scene, Output::Path(folder.join(name)), &options).unwrap();
+        let options = ReadOptions::default();
+        load(Input::Path(folder.join(name)), &options).unwrap().scene
+    };
+    let parts = save_as("a.pbrt.gz", PbrtStyle { parts: 4, ..PbrtStyle::default() });
+    assert!(parts.render == scene.render);
+    let of_parts = names(&folder);
+    assert!((4..=7).contains(&of_parts.len()), "{of_parts:?}");
+    assert!(of_parts.contains(&"a-part-1.pbrt.gz".to_owned()), "{of_parts:?}");
+
+    let meshes = PbrtMeshes::Ply { vertices: 100 };
+    let moved = save_as("b.pbrt", PbrtStyle { meshes, compact: true, ..PbrtStyle::default() });
+    assert!(names(&folder).contains(&"b-mesh-1.ply".to_owned()));
+    let render = moved.render.as_deref().unwrap();
+    let classes: Vec<&str> = render.shapes().take(3).map(|shape| shape.class()).collect();
+    assert_eq!(classes, ["plymesh", "trianglemesh", "sphere"]);
+    assert_eq!(render.shape(0).unwrap().mesh(), Some(0));
+    assert!(render.shape(0).unwrap().parameters().get("alpha").is_some());
+    assert!(render.shape(0).unwrap().parameters().get("P").is_none());
+    let before = scene.render.as_deref().unwrap().shape(0).unwrap().parameters().get("P").unwrap();
+    assert_eq!(moved.meshes[0].positions, *before.values.rows::<3>().unwrap());
+    assert_eq!(moved.meshes[0].faces.len(), 300);
+}
+
+#[test]
+fn a_failed_write_leaves_the_folder_as_it_was() {
+    let scene = read_text(format!("WorldBegin\n{}", strip(100).repeat(8)).as_bytes());
+    let folder = Folder::new("pbrt_write").unwrap();
+    std::fs::write(folder.join("a.pbrt"), "old").unwrap();
+    std::fs::write(folder.join("a-part-1.pbrt"), "old part").unwrap();
+    // What cannot be replaced, in the place of the last file but one.
+    for blocked in ["a-part-4.pbrt", "a-mesh-3.ply"] {
+        std::fs::create_dir(folder.join(blocked)).unwrap();
+        let before = names(&folder);
+        let style = PbrtStyle { parts: 4, meshes: PbrtMeshes::Ply { vertices: 10 }, compact: false };
+        for threads in [1, 4] {
+            let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+            let options = WriteOptions { pbrt: style, run, ..WriteOptions::default() };
+            let error = save(&scene, Output::Path(folder.join("a.pbrt")), &options).unwrap_err();
+            assert!(error.to_string().contains(blocked), "{error}");
+            assert_eq!(names(&folder), before);
+            assert_eq!(std::fs::read(folder.join("a.pbrt")).unwrap(), b"old");
+            assert_eq!(std::fs::read(folder.join("a-part-1.pbrt")).unwrap(), b"old part");
+        }
+        std::fs::remove_dir(folder.join(blocked)).unwrap();
+    }
+    let options = WriteOptions {
+        format: Some(Format::Pbrt),
+        pbrt: PbrtStyle { parts: 2, ..Default::default() },
+        ..Default::default()
+    };
+    let error = save(&scene, Output::Writer(Box::new(Vec::new()), "x".into()), &options).unwrap_err();
+    assert_eq!(error.kind(), polyhaul::ErrorKind::Usage);
+}

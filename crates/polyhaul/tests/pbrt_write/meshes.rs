@@ -1,0 +1,91 @@
+//! Scenes of meshes as pbrt scenes, and the way back.
+
+use super::{compact, read_text, write};
+use polyhaul::model::{Domain, Scene};
+use polyhaul::ops::{self, Flat};
+use polyhaul::options::{PbrtStyle, Resolve, RunOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
+use std::sync::Arc;
+
+const OBJ: &str = "mtllib m.mtl\no box\nv 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n\
+    usemtl red\nf 1/1 2/2 3/3 4/4\nusemtl glass\nf 1 2 5\nusemtl red\nf 3/3 4/1 5/2\n\
+    o lamp\nusemtl lamp\nf 2 3 5\nusemtl gone\nf 4 3 2\n";
+
+const MTL: &str = "newmtl red\nKd 0.5 0.25 2\nNs 98\nKs 0.1 0.1 0.1\nNi 1.45\nd 0.5\nmap_Kd -s 2 3 1 wood.png\nillum 2\n\
+    newmtl glass\nd 0.1\nNi 1.5\nillum 7\nnewmtl lamp\nKe 3 2 1\nKd 0 0 0\nKs 0.9 0.8 0.7\n";
+
+fn obj() -> Scene {
+    let resolver = Resolve(Arc::new(|_: &str| Ok(Some(Input::Memory(MTL.into(), "m.mtl".into())))));
+    let options = ReadOptions { resolver: Some(resolver), format: Some(Format::Obj), ..ReadOptions::default() };
+    load(Input::Memory(OBJ.into(), "box.obj".into()), &options).unwrap().scene
+}
+
+#[test]
+fn an_obj_becomes_a_scene_with_materials_camera_and_light() {
+    let text = String::from_utf8(write(&obj(), compact(), RunOptions::default())).unwrap();
+    for line in [
+        "Film \"rgb\"",
+        "Scale -1 1 1\nLookAt ",
+        "Camera \"perspective\" \"float fov\" 40\n",
+        "LightSource \"infinite\" \"rgb L\" [1 1 1]\n",
+        "Texture \"red:0\" \"spectrum\" \"imagemap\" \"string filename\" \"wood.png\" \"float uscale\" 2 \"float vscale\" 3\n",
+        // Refraction, since it is not opaque and has an index.
+        "MakeNamedMaterial \"glass\" \"string type\" \"dielectric\" \"float eta\" 1.5\n",
+        "AreaLightSource \"diffuse\" \"rgb L\" [3 2 1]\n",
+        "MakeNamedMaterial \"lamp\" \"string type\" \"conductor\" \"rgb reflectance\" [0.9 0.8 0.7]\n",
+        "MakeNamedMaterial \"red\" \"string type\" \"coateddiffuse\" \"texture reflectance\" \"red:0\" \"float roughness\" 0.14142135 \
+         \"bool remaproughness\" false \"float eta\" 1.45\n",
+        "NamedMaterial \"red\"\nShape \"trianglemesh\" \"integer indices\" [0 1 2 0 2 3 2 4 5] \"point3 P\" \
+         [0 0 0 2 0 0 2 2 0 0 2 0 0 2 0 0 0 1] \"point2 uv\" [0 0 1 0 1 1 0 1 0 0 1 0] \"float alpha\" 0.5\n",
+        "Shape \"trianglemesh\" \"integer indices\" [0 1 2] \"point3 P\" [0 0 0 2 0 0 0 0 1]\n",
+    ] {
+        assert!(text.contains(line), "{line}\nis not in\n{text}");
+    }
+    let again = read_text(text.as_bytes());
+    let render = again.render.as_deref().unwrap();
+    assert_eq!(render.shape_count(), 4);
+    assert_eq!(write(&again, compact(), RunOptions::default()), text.as_bytes());
+}
+
+#[test]
+fn meshes_come_back_where_they_were() {
+    let obj = obj();
+    let text = write(&obj, PbrtStyle::default(), RunOptions::default());
+    let scene = read_text(&text);
+    let Flat { scene: flat, left_out } = ops::flatten(scene.render.as_deref().unwrap(), Vec::new()).unwrap();
+    assert!(left_out.is_empty());
+    let triangles: usize = flat.meshes.iter().map(|mesh| mesh.faces.len()).sum();
+    assert_eq!(triangles, 6);
+    assert_eq!(flat.bounds(), obj.bounds());
+    let names: Vec<&str> = flat.materials.iter().map(|material| material.name.as_str()).collect();
+    assert_eq!(names, ["red", "glass", "lamp"]);
+}
+
+#[test]
+fn instances_are_objects_that_share_a_mesh() {
+    let text = "WorldBegin ObjectBegin \"tree\" ReverseOrientation
+        AttributeBegin Scale 2 2 2 Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] AttributeEnd
+        Shape \"bilinearmesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0 1 1 0] Shape \"sphere\" ObjectEnd
+        AttributeBegin Translate 10 0 0 ObjectInstance \"tree\" AttributeEnd
+        AttributeBegin Rotate 90 0 0 1 ObjectInstance \"tree\" AttributeEnd";
+    let scene = read_text(text.as_bytes());
+    let Flat { scene: flat, left_out } = ops::flatten(scene.render.as_deref().unwrap(), Vec::new()).unwrap();
+    assert_eq!(left_out["sphere"], 1);
+    assert_eq!(flat.meshes.len(), 2);
+    assert_eq!(flat.meshes[0].uv_domain, Domain::Vertex);
+    assert_eq!(flat.meshes[0].faces.corner_positions, [0, 2, 1]);
+    assert_eq!(flat.meshes[1].faces.corner_positions, [0, 2, 3, 1]);
+    let objects: Vec<(&str, usize)> = flat.objects.iter().map(|it| (it.name.as_str(), it.mesh)).collect();
+    assert_eq!(objects, [("tree", 0), ("tree", 1), ("tree", 0), ("tree", 1)]);
+    assert_eq!(flat.objects[0].transform.unwrap()[0], [2.0, 0.0, 0.0, 10.0]);
+    let options = WriteOptions { format: Some(Format::Obj), ..WriteOptions::default() };
+    let shared = super::Shared::default();
+    save(&scene, Output::Writer(Box::new(shared.clone()), "out".into()), &options).unwrap();
+    let obj = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
+    assert!(obj.contains("v 12.000000 0.000000 0.000000\n"), "{obj}");
+    assert_eq!(obj.matches("o tree\n").count(), 4, "{obj}");
+    // And back: the same mesh in several places is an object of its own.
+    let back = String::from_utf8(write(&flat, compact(), RunOptions::default())).unwrap();
+    assert_eq!(back.matches("ObjectInstance").count(), 4, "{back}");
+    assert_eq!(back.matches("ObjectBegin").count(), 2, "{back}");
+}
