@@ -145,10 +145,10 @@ fn a_table_becomes_vertices() {
     assert_eq!(without_title(&text(csv, "x.csv", Format::Ply)), ply);
     let unnamed = without_title(&text("1 2 3 9 8\n4 5 6 7 6\n", "x.txt", Format::Ply));
     let names: Vec<_> = unnamed.lines().filter_map(|line| line.strip_prefix("property int ")).collect();
-    assert_eq!(names, ["x", "y", "z", "column_3", "column_4"]);
+    assert_eq!(names, ["x", "y", "z", "column_4", "column_5"]);
     let same = without_title(&text("a b,a_b,a_b\n1,2,3\n", "x.csv", Format::Ply));
     let names: Vec<_> = same.lines().filter_map(|line| line.strip_prefix("property int ")).collect();
-    assert_eq!(names, ["a_b", "a_bcolumn_1", "a_bcolumn_2"]);
+    assert_eq!(names, ["a_b", "a_b_column_2", "a_b_column_3"]);
     assert!(refusal("x\n5000000000\n", "x.csv", &ReadOptions::default(), Format::Ply).kind() == ErrorKind::Usage);
 }
 

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::parts::note_left_out;
-use crate::formats::{Format, table};
+use crate::formats::{Format, names, table};
 use crate::load::Tables;
 use crate::model::{Array, Column, Table, Values};
 use crate::options::TableOptions;
@@ -148,17 +148,11 @@ fn color_bytes(values: Values) -> Result<Values> {
 fn name_for_ply(table: &mut Table) -> Result<()> {
     table.name = VERTEX.into();
     table::name_points(&mut table.columns);
-    let mut names = HashSet::new();
-    names.try_reserve(table.columns.len()).map_err(|_| Error::memory("names"))?;
-    for (number, column) in table.columns.iter_mut().enumerate() {
+    let mut taken = HashSet::new();
+    for (column, number) in table.columns.iter_mut().zip(1..) {
         let known = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(&column.name));
         let wanted = known.map_or(column.name.as_str(), |known| known);
-        let mut name = wanted.replace(|c: char| c.is_whitespace() || c.is_control(), "_");
-        while name.is_empty() || names.contains(&name) {
-            name.push_str(&format!("column_{number}"));
-        }
-        names.insert(name.clone());
-        column.name = name;
+        column.name = names::distinct(wanted, number, &mut taken)?;
         if known.is_some_and(|known| COLORS.as_flattened().contains(known) || ["alpha", "a"].contains(known)) {
             column.values = narrow(std::mem::take(&mut column.values))?;
         }

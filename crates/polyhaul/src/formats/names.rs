@@ -4,6 +4,7 @@ use crate::error::{Diagnostic, Error, Place, Result};
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The name as text. Bytes that are not UTF-8 are taken as Latin-1, character by character: so
 /// different names stay different, and a material finds its library. That is noted.
@@ -48,6 +49,28 @@ pub(crate) fn written(name: &str) -> Cow<'_, str> {
         true => on_a_line(&name.replace('\0', "_")).into_owned().into(),
         false => on_a_line(name),
     }
+}
+
+/// A name as it may stand in the header of a PLY file: one word.
+pub(crate) fn word(name: &str) -> Cow<'_, str> {
+    let splits = |c: char| c.is_whitespace() || c.is_control();
+    match name.contains(splits) {
+        true => name.replace(splits, "_").into(),
+        false => name.into(),
+    }
+}
+
+/// One word that none of `taken` is, which it joins: `name` where that is one, with the number of its column (from 1)
+/// behind it where it is taken, and `column_1` and so on where there is no name.
+pub(crate) fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Result<String> {
+    let mut name = word(name).into_owned();
+    while name.is_empty() || taken.contains(&name) {
+        let joint = if name.is_empty() { "" } else { "_" };
+        name.push_str(&format!("{joint}column_{number}"));
+    }
+    taken.try_reserve(1).map_err(|_| Error::memory("names"))?;
+    taken.insert(name.clone());
+    Ok(name)
 }
 
 /// A name as it is written where it must be one word: blanks become `_`, as in Blender.

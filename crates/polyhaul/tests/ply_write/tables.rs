@@ -100,6 +100,19 @@ fn numbers_that_are_none_have_their_names() {
 }
 
 #[test]
+fn columns_without_names_get_some() {
+    let names = ["", "column_3", "", "column_1", ""];
+    let columns = names.map(|name| column(name, Values::U8([1, 2].into()))).into();
+    let table = Table { name: "t".into(), row_count: 2, columns };
+    for encoding in ENCODINGS {
+        let read = read::tables(&write_tables(std::slice::from_ref(&table), &encoded(encoding)).unwrap());
+        let found: Vec<_> = read[0].columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(found, ["column_1_column_1", "column_3", "column_3_column_3", "column_1", "column_5"]);
+        assert!(read[0].columns.iter().all(|found| found.values == column("", Values::U8([1, 2].into())).values));
+    }
+}
+
+#[test]
 fn names_that_would_be_one_are_refused() {
     let values = || Values::U8([1, 2].into());
     let table = |name: &str, columns: [&str; 2]| Table {

@@ -3,10 +3,11 @@
 //! [`number`] takes one token at a time and any notation. [`rows`] takes runs of lines of the same
 //! plain shape through the index of [`crate::scan`], many numbers at once, and stops at the first
 //! line that is not plain: the caller then reads that line with [`number`] and goes on. [`tokens`] does the same for
-//! lines without keywords, [`fields`] for tables.
+//! lines without keywords, [`facets`] for those of STL, [`fields`] for tables.
 
 mod decimal;
 mod faces;
+pub mod facets;
 pub mod fields;
 #[cfg(target_arch = "x86_64")]
 mod lanes;

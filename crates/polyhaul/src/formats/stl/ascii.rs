@@ -2,19 +2,24 @@
 //!
 //! A chunk may begin inside a triangle. What stands before the first statement that does not depend on what
 //! came before it (`Word::begins_anew`), and that one itself, is kept and settled in order; all others are known at
-//! once.
+//! once. Triangles that stand on seven lines each are taken many at once ([`polyhaul_text::parse::facets`]), all others
+//! statement by statement.
 
 use super::facets::{Facet, Facets, Places, Solid, check_count};
 use super::machine::{Machine, Step};
 use super::reader::Found;
 use super::statement::{Statement, Statements, Word};
-use crate::error::{Diagnostic, ErrorKind, Place, Result, planted, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
 use crate::formats::names;
 use crate::formats::place::{Placer, excerpt};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::{KEPT, Warnings};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::facets;
+use polyhaul_text::parse::rows::Window;
+use polyhaul_text::scan::{Index, PADDING};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,8 +27,8 @@ use std::sync::Arc;
 const CHUNK_BYTES: usize = 256 << 10;
 /// What a slot takes, as a multiple of its chunk: text and triangles.
 const SLOT_FACTOR: usize = 3;
-/// Nothing is read past the text.
-const PADDING: usize = 8;
+/// How many triangles are taken at once.
+const TOGETHER: usize = 32;
 
 struct AsciiJob<'a, 'o> {
     chunks: TextChunks<'a>,
@@ -31,9 +36,9 @@ struct AsciiJob<'a, 'o> {
     facets: Facets,
 }
 
-#[derive(Default)]
 struct Slot {
     text: Text,
+    index: Box<Index>,
     parsed: Parsed,
     /// The triangle that began in a chunk before.
     first: Option<Facet>,
@@ -88,7 +93,7 @@ pub(super) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Found>
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let threads = options.run.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
-    let crew = Crew::new(threads, options.run.memory_limit, SLOT_FACTOR * chunk_bytes + (16 << 10));
+    let crew = Crew::new(threads, options.run.memory_limit, SLOT_FACTOR * chunk_bytes + (64 << 10));
     let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
     let job = AsciiJob { chunks, options, facets: Facets::new() };
     let mut state = State::default();
@@ -119,14 +124,38 @@ impl Parsed {
     }
 
     /// Parses a chunk; up to the first complaint where that ends the reading.
-    fn parse(&mut self, text: &[u8], stops: bool) -> Result<()> {
+    fn parse(&mut self, text: &Text, index: &mut Index, stops: bool) -> Result<()> {
         self.clear();
-        self.lines = polyhaul_text::lines::count(text) as u64;
+        self.lines = polyhaul_text::lines::count(text.bytes()) as u64;
+        let mut at = text.start + self.head(text.bytes())?;
+        let mut facets = [[[0.0; 3]; 4]; TOGETHER];
+        while at < text.end {
+            // The newline behind the text ends a last line that has none.
+            index.scan(text.padded(), at, text.end + 1, Level::best());
+            let goes_on = if index.lines().is_empty() {
+                let size = memchr::memchr2(b'\n', b'\r', &text.padded()[at..text.end]);
+                let end = size.map_or(text.end, |size| at + size);
+                let line = at..end;
+                at = end + 1;
+                self.line(text, line, stops)?
+            } else {
+                at = index.next_start();
+                self.window(text, index, &mut facets, stops)?
+            };
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what depends on the chunks before; returns where it ends.
+    fn head(&mut self, text: &[u8]) -> Result<usize> {
         let mut statements = Statements::new(text);
-        let mut machine = Machine::default();
         for statement in statements.by_ref() {
             let is_last = statement.word.begins_anew();
             if is_last {
+                let mut machine = Machine::default();
                 machine.step(&statement.word);
                 self.machine = Some(machine);
             }
@@ -135,21 +164,56 @@ impl Parsed {
                 break;
             }
         }
-        for Statement { word, token } in statements {
+        Ok(statements.at())
+    }
+
+    /// Parses the lines of a window, many triangles at once where they have seven lines each; `false` where a
+    /// complaint ends the reading.
+    fn window(&mut self, text: &Text, index: &Index, room: &mut [Facet], stops: bool) -> Result<bool> {
+        let window = Window { padded: text.padded(), index, level: Level::best() };
+        let mut line = 0;
+        while line < index.lines().len() && index.line_start(line) < text.end {
+            if !self.machine.is_some_and(|machine| machine.is_inside()) {
+                let taken = facets::facets(window, line, room);
+                if taken > 0 {
+                    self.facets.try_reserve(taken).map_err(|_| Error::memory("triangles"))?;
+                    self.facets.extend_from_slice(&room[..taken]);
+                    (self.machine, self.is_open) = (Some(Machine::default()), Some(true));
+                    line += facets::LINES * taken;
+                    continue;
+                }
+            }
+            let end = (index.lines()[line].newline as usize).min(text.end);
+            if !self.line(text, index.line_start(line)..end, stops)? {
+                return Ok(false);
+            }
+            line += 1;
+        }
+        Ok(true)
+    }
+
+    /// Parses a line, which is at `line` of the padded text; `false` where a complaint ends the reading.
+    fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
+        let mut machine = self.machine.unwrap_or_default();
+        let mut goes_on = true;
+        for Statement { word, token } in
+            Statements::of_line(text.bytes(), line.start - text.start..line.end - text.start)
+        {
             match machine.step(&word) {
                 Step::Fine => self.open(&word)?,
                 Step::Whole(facet) => try_push(&mut self.facets, facet, "triangles")?,
                 Step::Wrong(expected) => {
                     self.complain(Complaint { expected, token, facets: self.facets.len() })?;
                     if stops {
+                        goes_on = false;
                         break;
                     }
                     self.open(&word)?;
                 }
             }
         }
-        self.machine = self.machine.map(|_| machine);
-        Ok(())
+        self.machine = Some(machine);
+        Ok(goes_on)
     }
 
     /// Notes whether a solid is open now.
@@ -324,7 +388,9 @@ impl Job for AsciiJob<'_, '_> {
     }
 
     fn slot(&self) -> Result<Slot> {
-        Ok(Slot::default())
+        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        let (text, parsed, places) = (Text::default(), Parsed::default(), Places::default());
+        Ok(Slot { text, index, parsed, first: None, places })
     }
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
@@ -333,7 +399,7 @@ impl Job for AsciiJob<'_, '_> {
 
     fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
         if stage == 0 {
-            return slot.parsed.parse(slot.text.bytes(), self.options.raises());
+            return slot.parsed.parse(&slot.text, &mut slot.index, self.options.raises());
         }
         let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
         // SAFETY: `Facets::place` gave these places to this chunk alone.

@@ -45,6 +45,16 @@ impl<'a> Statements<'a> {
         Statements { text, at: 0 }
     }
 
+    /// Those of a line of a text: what they say of places is counted from the text's begin.
+    pub(super) fn of_line(text: &'a [u8], line: Range<usize>) -> Self {
+        Statements { text: text.get(..line.end).unwrap_or(text), at: line.start }
+    }
+
+    /// Where the next one begins, or what is blank before it.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
     fn is_blank(byte: u8) -> bool {
         matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
     }

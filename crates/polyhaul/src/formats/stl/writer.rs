@@ -105,23 +105,24 @@ impl<'a> Piece<'a> {
     fn facets(&self, faces: Range<usize>, facets: &mut [Facet; BATCH]) {
         let (mesh, frame) = (self.part.mesh, &self.part.frame);
         let positions = mesh.positions.as_slice();
-        for (facet, face) in facets.iter_mut().zip(faces.clone()) {
-            let corners = mesh.faces.corner_positions.get(3 * face..).and_then(|corners| corners.first_chunk());
-            let &[a, b, c] = corners.unwrap_or(&[0; 3]);
-            let position = |corner: u32| {
-                let position = positions.get(corner as usize).copied().unwrap_or_default();
-                frame.as_ref().map_or(position, |frame| frame.position(position))
-            };
-            let is_mirrored = frame.as_ref().is_some_and(|frame| frame.is_mirrored);
-            let [b, c] = if is_mirrored { [c, b] } else { [b, c] };
-            let corners = [a, b, c].map(position);
-            facet[1..].copy_from_slice(&corners);
-            if self.normals.is_none() {
-                facet[0] = normal(corners);
+        let position = |corner: u32| positions.get(corner as usize).copied().unwrap_or_default();
+        let corners = mesh.faces.corner_positions.get(3 * faces.start..3 * faces.end).unwrap_or_default();
+        for (facet, &[a, b, c]) in facets.iter_mut().zip(corners.as_chunks::<3>().0) {
+            // Part by part: maps of arrays are slower.
+            (facet[1], facet[2], facet[3]) = (position(a), position(b), position(c));
+        }
+        let own = &mut facets[..faces.len()];
+        if let Some(frame) = frame {
+            for [_, corners @ ..] in own.iter_mut() {
+                corners.iter_mut().for_each(|corner| *corner = frame.position(*corner));
+                if frame.is_mirrored {
+                    corners.swap(1, 2);
+                }
             }
         }
-        if let Some(normals) = self.normals {
-            self.own_normals(normals.get(faces).unwrap_or_default(), frame.as_ref(), facets);
+        match self.normals {
+            Some(normals) => self.own_normals(normals.get(faces).unwrap_or_default(), frame.as_ref(), facets),
+            None => own.iter_mut().for_each(|[place, corners @ ..]| *place = normal(*corners)),
         }
     }
 
@@ -210,8 +211,9 @@ impl Slot {
             piece.facets(start..start + rows.len(), &mut facets);
             for ((row, facet), face) in rows.iter_mut().zip(&facets).zip(start..) {
                 let attribute = piece.attributes.and_then(|values| values.get(face)).copied().unwrap_or(0);
-                let (numbers, last) = row.split_at_mut(48);
-                numbers.copy_from_slice(facet.map(|part| part.map(f32::to_le_bytes)).as_flattened().as_flattened());
+                let (numbers, last) = row.as_chunks_mut::<4>();
+                let values = numbers.iter_mut().zip(facet.as_flattened());
+                values.for_each(|(place, value)| *place = value.to_le_bytes());
                 last.copy_from_slice(&attribute.to_le_bytes());
             }
         }
