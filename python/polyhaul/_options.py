@@ -19,7 +19,7 @@ AxisName: TypeAlias = Literal[
 ]
 
 #: A format that polyhaul reads and writes.
-FormatName: TypeAlias = Literal["obj", "ply", "stl", "csv", "tsv", "txt", "xyz", "pts", "npy"]
+FormatName: TypeAlias = Literal["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy"]
 
 #: How a file is compressed.
 CompressionName: TypeAlias = Literal["gzip", "zstd", "lz4", "none"]

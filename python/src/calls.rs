@@ -43,7 +43,8 @@ pub(crate) fn read<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let loaded = reading(py, source, options, progress, |job, input, options| {
-        let loaded = polyhaul::load(input, options)?;
+        // Python has meshes and objects, no scenes for a renderer.
+        let loaded = polyhaul::flattened(polyhaul::load(input, options)?)?;
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;

@@ -3,8 +3,8 @@
 use polyhaul::model::Scalar;
 use polyhaul::options::{
     Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, Limits, Missing, ObjOptions, OnError,
-    Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions, StlReadOptions, TableOptions, TableStyle,
-    Types,
+    PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions, StlReadOptions, TableOptions,
+    TableStyle, Types,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -172,6 +172,7 @@ impl Read {
             },
             allow_outside: self.allow_outside,
             load_materials: self.load_materials,
+            load_meshes: true,
             resolver: None,
             stl: StlReadOptions { weld: self.weld },
             table: self.table.as_ref().map_or_else(|| Ok(TableOptions::default()), Table::options)?,
@@ -191,6 +192,7 @@ impl Write {
             ply: self.ply()?,
             stl: self.stl()?,
             table: self.table(self.placement()?),
+            pbrt: PbrtStyle::default(),
         })
     }
 

@@ -89,6 +89,7 @@ impl SceneIn<'_> {
             tables: tables::tables_from_python(self.tables),
             comments: self.comments,
             infos: self.infos,
+            render: None,
         })
     }
 }

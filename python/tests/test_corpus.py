@@ -109,3 +109,19 @@ def test_other_bad_files_are_errors_of_ours() -> None:
             except polyhaul.Error as error:
                 assert error.kind in ("malformed", "limit", "unsupported", "io", "usage"), path
                 assert str(error)
+
+
+def test_scenes_for_a_renderer_come_as_meshes_and_objects() -> None:
+    folder = REPOSITORY / "testdata" / "pbrt"
+    for path in sorted(folder.glob("good/*.pbrt")):
+        # Its directives are those of pbrt-v3.
+        on_error = "warn" if path.name.startswith("08") else "raise"
+        scene = polyhaul.read(path, on_error=on_error)
+        assert all(obj.transform is not None for obj in scene.objects), path
+    scene = polyhaul.read(folder / "good" / "07_instances.pbrt")
+    assert len(scene.objects) == 64 and len(scene.meshes) == 1
+    for path in sorted(folder.glob("bad/generated/*.pbrt")):
+        try:
+            polyhaul.read(path)
+        except polyhaul.Error as error:
+            assert error.kind in ("malformed", "limit", "unsupported", "io"), path

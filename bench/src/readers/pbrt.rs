@@ -1,7 +1,9 @@
 //! Reading pbrt scenes: a folder whose main file is `scene.pbrt`, compressed or not. No peer is in a registry.
 
-use super::{found, load, report};
+use super::{Found, load, report};
 use crate::Failure;
+use polyhaul::inspect::Inventory;
+use polyhaul::model::Scene;
 use std::path::{Path, PathBuf};
 
 /// Reads the scene in `folder`, and prints what that took.
@@ -14,4 +16,9 @@ fn main_file(folder: &Path) -> Result<PathBuf, Failure> {
     let names = ["scene.pbrt", "scene.pbrt.gz", "scene.pbrt.zst"].into_iter();
     let mut files = names.map(|name| folder.join(name));
     files.find(|file| file.exists()).ok_or(format!("{}: no scene", folder.display()).into())
+}
+
+fn found(scene: &Scene) -> Found {
+    let contents = Inventory::of(scene).ok().and_then(|inventory| inventory.render).unwrap_or_default().contents;
+    Found { positions: contents.positions, faces: contents.unique_triangles, model_bytes: None }
 }

@@ -1,9 +1,12 @@
 //! What a scene holds, as a table and as JSON.
 
 use crate::human;
-use polyhaul::inspect::{ColumnSummary, Contents, Declared, DeclaredProperty, Inventory, Number};
+use polyhaul::inspect::{
+    ColumnSummary, Contents, Declared, DeclaredProperty, Inventory, Number, RenderContents, RenderInventory,
+};
 use polyhaul::model::{Bounds, Scalar};
 use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How many names the table shows.
@@ -29,6 +32,18 @@ pub struct Listed<'a> {
     rows: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     columns: Vec<Numbers<'a>>,
+    /// Of a scene for a renderer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    render: Option<Rendered<'a>>,
+}
+
+/// What a scene for a renderer holds.
+#[derive(Serialize)]
+struct Rendered<'a> {
+    #[serde(flatten, serialize_with = "render_counts")]
+    contents: RenderContents,
+    classes: BTreeMap<&'a str, u64>,
+    texture_files: &'a [String],
 }
 
 /// A column of a table.
@@ -118,7 +133,15 @@ impl<'a> Listed<'a> {
             header: inventory.declared.as_ref().map(Header::new),
             rows: (!inventory.columns.is_empty()).then_some(inventory.rows),
             columns: inventory.columns.iter().map(Numbers::of).collect(),
+            render: inventory.render.as_ref().map(Rendered::of),
         }
+    }
+}
+
+impl<'a> Rendered<'a> {
+    fn of(RenderInventory { contents, classes, texture_files }: &'a RenderInventory) -> Self {
+        let classes = classes.iter().map(|(class, count)| (class.as_str(), *count)).collect();
+        Rendered { contents: *contents, classes, texture_files }
     }
 }
 
@@ -176,12 +199,41 @@ pub fn counts<S: Serializer>(contents: &Contents, to: S) -> Result<S::Ok, S::Err
     to.collect_map(contents.by_name())
 }
 
+fn render_counts<S: Serializer>(contents: &RenderContents, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(contents.by_name())
+}
+
 /// The table for people.
 pub fn table(inventory: &Inventory) -> String {
-    match inventory.columns.is_empty() {
-        true => scene_rows(inventory),
-        false => column_rows(inventory),
+    match &inventory.render {
+        Some(render) => render_rows(render),
+        None if inventory.columns.is_empty() => scene_rows(inventory),
+        None => column_rows(inventory),
     }
+}
+
+/// What a scene for a renderer holds; what it has none of is left out.
+fn render_rows(render: &RenderInventory) -> String {
+    let mut text = String::new();
+    for (name, count) in render.contents.by_name() {
+        let note = match name {
+            "shapes" => classes(render),
+            "textures" => human::names(render.texture_files.iter().map(String::as_str), NAMES),
+            _ => String::new(),
+        };
+        if count > 0 || name == "shapes" {
+            let note = if note.is_empty() { note } else { format!("  {note}") };
+            let _ = writeln!(text, "  {:<20}{:>14}{note}", name.replace('_', " "), human::count(count));
+        }
+    }
+    text
+}
+
+fn classes(render: &RenderInventory) -> String {
+    let some = render.classes.iter().take(NAMES);
+    let words: Vec<_> = some.map(|(class, count)| format!("{} {}", human::count(*count), human::safe(class))).collect();
+    let more = render.classes.len().saturating_sub(NAMES);
+    words.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
 /// The rows of a table, and each of its columns.

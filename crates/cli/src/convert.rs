@@ -6,6 +6,7 @@ use crate::session::{JsonTo, Session};
 use crate::{DONE, console, format, human, json};
 use polyhaul::inspect::Contents;
 use polyhaul::model::Table;
+use polyhaul::model::render::Render;
 use polyhaul::{Content, Report, Result, WriteOptions};
 use serde::Serialize;
 
@@ -28,10 +29,26 @@ enum What {
     Scene {
         #[serde(flatten, serialize_with = "contents::counts")]
         contents: Contents,
+        /// Shapes and instances of a scene for a renderer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        render: Option<Shown>,
     },
     Tables {
         tables: Vec<Rows>,
     },
+}
+
+/// What a scene for a renderer holds.
+#[derive(Serialize)]
+struct Shown {
+    shapes: u64,
+    instances: u64,
+}
+
+impl Shown {
+    fn of(render: &Render) -> Shown {
+        Shown { shapes: render.shape_count() as u64, instances: render.instances.len() as u64 }
+    }
 }
 
 /// A table that went from file to file as it is.
@@ -45,7 +62,10 @@ struct Rows {
 impl What {
     fn of(content: Content<'_>) -> What {
         match content {
-            Content::Scene(scene) => What::Scene { contents: Contents::of(scene) },
+            Content::Scene(scene) => {
+                let render = scene.render.as_ref().map(|render| Shown::of(render));
+                What::Scene { contents: Contents::of(scene), render }
+            }
             Content::Tables(tables) => What::Tables { tables: tables.iter().map(Rows::of).collect() },
             _ => What::Tables { tables: Vec::new() },
         }
@@ -54,7 +74,10 @@ impl What {
     /// In words: `2 objects, 7 faces`, or `vertex with 8 rows, face with 12 rows`.
     fn words(&self) -> String {
         match self {
-            What::Scene { contents } => {
+            What::Scene { render: Some(Shown { shapes, instances }), .. } => {
+                format!("{}, {}", human::plural(*shapes, "shape"), human::plural(*instances, "instance"))
+            }
+            What::Scene { contents, .. } => {
                 let (objects, faces) = (contents.objects, contents.faces);
                 format!("{}, {}", human::plural(objects, "object"), human::plural(faces, "face"))
             }

@@ -143,6 +143,30 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
     load::load(&Opened::new(input)?, options)
 }
 
+/// The same as meshes, objects and materials where a scene for a renderer was read (pbrt), see [`ops::flatten`]; any
+/// other scene stays as it is. Shapes that are no meshes are left out, with a warning in the report.
+///
+/// ```
+/// use polyhaul::{Input, ReadOptions, flattened, load};
+///
+/// let text = b"WorldBegin Shape \"bilinearmesh\" \"point3 P\" [ 0 0 0  1 0 0  0 1 0  1 1 0 ] Shape \"disk\"";
+/// let loaded = flattened(load(Input::Memory(text.to_vec(), "a.pbrt".into()), &ReadOptions::default())?)?;
+/// assert_eq!((loaded.scene.objects.len(), loaded.scene.totals()[0]), (1, 4));
+/// assert_eq!(loaded.report.warnings.counts()["left-out-shapes"], 1);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`ops::flatten`].
+pub fn flattened(loaded: Loaded) -> Result<Loaded> {
+    let Loaded { scene, mut report } = loaded;
+    let scene = match scene.render {
+        Some(_) => save::flat(Cow::Owned(scene), &mut report.warnings)?,
+        None => scene,
+    };
+    Ok(Loaded { scene, report })
+}
+
 /// Reads tables as they are, with the columns in the file's order and types: the elements of a PLY file, which [`load`]
 /// reads as a scene, or the one table of a csv, tsv, txt, xyz, pts or npy file ([`ReadOptions::table`] says how).
 ///

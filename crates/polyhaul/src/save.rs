@@ -70,8 +70,8 @@ pub(crate) fn save_ply_tables(
     Ok(report)
 }
 
-/// The meshes of a scene for a renderer.
-fn flat(scene: Cow<'_, Scene>, warnings: &mut Warnings) -> Result<Scene> {
+/// The meshes of a scene for a renderer; what is no mesh is left out with a warning.
+pub(crate) fn flat(scene: Cow<'_, Scene>, warnings: &mut Warnings) -> Result<Scene> {
     let (render, meshes) = match &scene {
         Cow::Owned(_) => {
             let mut scene = scene.into_owned();

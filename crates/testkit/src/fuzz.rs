@@ -1,7 +1,7 @@
 //! What must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
 //!
-//! A body panics where something does not hold; everything else, errors included, is fine. PLY and STL are in
-//! [`scans`], pbrt is in a module of its own.
+//! A body panics where something does not hold; everything else, errors included, is fine. PLY, STL and pbrt are
+//! in modules of their own.
 
 mod pbrt;
 mod scans;

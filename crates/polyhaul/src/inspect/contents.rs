@@ -2,7 +2,7 @@
 //!
 //! The scene is only looked at. Names are copied, so that an [`Inventory`] outlives its scene.
 
-use super::{ColumnSummary, Declared};
+use super::{ColumnSummary, Declared, RenderInventory};
 use crate::error::{Result, try_push, try_string};
 use crate::model::{Bounds, Scene};
 
@@ -31,6 +31,8 @@ macro_rules! counts {
         }
     };
 }
+
+pub(super) use counts;
 
 counts! {
     /// The counts of a scene: all meshes together.
@@ -93,6 +95,8 @@ pub struct Inventory {
     pub columns: Vec<ColumnSummary>,
     /// The rows of a table of numbers.
     pub rows: u64,
+    /// What a scene for a renderer holds (pbrt); `None` for everything else.
+    pub render: Option<RenderInventory>,
 }
 
 impl Contents {
@@ -141,6 +145,7 @@ impl Inventory {
             declared: None,
             columns: Vec::new(),
             rows: 0,
+            render: RenderInventory::of(scene)?,
         })
     }
 
@@ -148,6 +153,9 @@ impl Inventory {
     pub fn add(&mut self, other: &Inventory) {
         self.contents.add(&other.contents);
         self.rows = self.rows.saturating_add(other.rows);
+        if let Some(render) = &other.render {
+            self.render.get_or_insert_default().add(render);
+        }
         self.bounds = [self.bounds, other.bounds].into_iter().flatten().reduce(Bounds::union);
     }
 }
@@ -163,7 +171,7 @@ fn texture_files(scene: &Scene) -> Result<Vec<&str>> {
     Ok(files)
 }
 
-fn copies<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
+pub(super) fn copies<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
     let mut copies = Vec::new();
     for name in names {
         try_push(&mut copies, try_string(name)?, "names")?;

@@ -2,19 +2,21 @@
 //!
 //! [`info`] counts what is inside of an input; [`validate`] reads it to its end, collects every complaint and tells
 //! whether a plain read would stop. Nothing is repaired, changed or printed: the command renders what is found here.
-//! Counting is in `contents`, columns of tables are in `columns`, what a file says of itself is in `declared`, what
-//! validating looks at beyond reading in `faces` and `textures`.
+//! Counting is in `contents` and, of scenes for a renderer, in `render`; columns of tables are in `columns`, what a
+//! file says of itself is in `declared`, what validating looks at beyond reading in `faces` and `textures`.
 
 mod columns;
 mod contents;
 mod declared;
 mod faces;
+mod render;
 mod textures;
 mod validate;
 
 pub use columns::{ColumnSummary, Number};
 pub use contents::{Contents, Inventory};
 pub use declared::{Declared, DeclaredElement, DeclaredProperty};
+pub use render::{RenderContents, RenderInventory};
 pub use validate::{Validation, validate};
 
 use crate::load::{Content, Shape, load_as};

@@ -8,7 +8,7 @@
 //! [`put_rows`] puts the texts together with AVX-512. What is rare (numbers that are not normal, infinities, exponents)
 //! is left to [`super::shortest`], and so is everything where the CPU lacks these instructions.
 
-#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_mut))]
 
 use super::digits::ascii;
 use super::fixed::Real;

@@ -55,6 +55,7 @@ impl Numbers<'_> {
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(super) unsafe fn long_f32s(self, out: &mut [f32]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
@@ -68,6 +69,7 @@ impl Numbers<'_> {
     ///
     /// # Safety
     /// As for [`Numbers::f32s`].
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(super) unsafe fn long_f64s(self, out: &mut [f64], marks: &mut [u8]) -> usize {
         match self.level {
             #[cfg(target_arch = "x86_64")]
