@@ -169,22 +169,30 @@ fn write_meshes(
         ..options.run.clone()
     };
     complete.try_reserve(names.len())?;
-    let done = Mutex::new((complete, &mut report.warnings));
+    let mut done = Vec::new();
+    done.try_reserve_exact(names.len())?;
+    let done = Mutex::new(done);
     let cancel = &options.run.cancel;
     try_for_each_item(
         together,
         cancel,
-        names.iter(),
+        names.iter().enumerate(),
         || (),
-        |(), (shape, name)| {
+        |(), (number, (shape, name))| {
             let path = scene_path.with_file_name(name);
             let (written, warnings) = write_mesh(render, *shape as usize, &path, options, &run)?;
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.0.push((Some(path), written));
-            done.1.extend(warnings);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, (Some(path), written), warnings));
             Ok(())
         },
-    )
+    )?;
+    // Who was first is chance.
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(number, ..)| *number);
+    for (_, written, warnings) in done {
+        complete.push(written);
+        report.warnings.extend(warnings);
+    }
+    Ok(())
 }
 
 fn write_mesh(

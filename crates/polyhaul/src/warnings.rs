@@ -9,6 +9,17 @@ use std::collections::BTreeMap;
 /// How many warnings are kept with their places.
 pub const KEPT: usize = 1000;
 
+/// How much a complaint about a text weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// Repaired: a warning.
+    Note,
+    /// Left out: an error, unless the caller asked to go on.
+    Broken,
+    /// Always an error.
+    Limit,
+}
+
 /// A log of warnings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warnings {

@@ -134,7 +134,7 @@ pub(super) fn run(group: Group, rounds: usize) -> Result<Outcome, String> {
 }
 
 /// Runs the limits without keeping their results: the input gets into the page cache, and a virtual
-/// machine gets its memory back from its host, which made first runs up to ten times as slow. One that fails does so
+/// machine gets its memory back from its host, which slows first runs. One that fails does so
 /// in its row too.
 fn warm(group: &Group) {
     for _ in 0..WARM_UPS {

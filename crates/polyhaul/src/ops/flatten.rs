@@ -1,6 +1,6 @@
 //! Scenes for a renderer as scenes of meshes.
 
-use super::place::{Matrix64, Places64, places64};
+use super::place::{Matrix64, Places64, multiply64, places64};
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::model::render::{MaterialUse, ParameterValues, Render, Shape};
 use crate::model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
@@ -105,7 +105,7 @@ impl<'a> Flattener<'a> {
             for index in object.shapes.clone() {
                 let Some(shape) = render.shape(index) else { continue };
                 let inner = self.places.of(render, shape.motion().start);
-                self.object(&shape, multiply(outer, inner), name)?;
+                self.object(&shape, multiply64(outer, inner), name)?;
             }
         }
         Ok(())
@@ -277,8 +277,4 @@ fn turn_around(mesh: &mut Mesh) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn multiply(a: Matrix64, b: Matrix64) -> Matrix64 {
-    std::array::from_fn(|i| std::array::from_fn(|j| (0..4).map(|k| a[i][k] * b[k][j]).sum()))
 }

@@ -97,7 +97,7 @@ fn columns<T: Copy + Default>(numbers: [T; 16]) -> [[T; 4]; 4] {
     rows
 }
 
-fn multiply64(a: Matrix64, b: Matrix64) -> Matrix64 {
+pub(super) fn multiply64(a: Matrix64, b: Matrix64) -> Matrix64 {
     std::array::from_fn(|i| std::array::from_fn(|j| (0..4).map(|k| a[i][k] * b[k][j]).sum()))
 }
 

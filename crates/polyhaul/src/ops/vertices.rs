@@ -131,8 +131,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The first corner at each position: the last that is stored, from the end on. One thread takes 18 ms for 18
-    /// million corners; two with atomic maxima took 40.
+    /// The first corner at each position: the last that is stored, from the end on. One thread is
+    /// enough: two need atomic maxima.
     fn firsts(&self) -> Result<Vec<u32>> {
         let mut firsts: Vec<u32> = zeroed(self.positions, "vertices")?;
         firsts.fill(NONE);

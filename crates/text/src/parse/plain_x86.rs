@@ -177,7 +177,7 @@ fn interleave(even: u64, odd: u64) -> __m128i {
 }
 
 /// Numbers in two parts of up to eight digits, the lower one first, as one: exact below 2^53. (A multiplication of
-/// integers becomes one of 64 bits here, which takes four times as long.)
+/// integers would become one of 64 bits, which is a slow instruction.)
 #[target_feature(enable = "avx512f,avx512dq")]
 #[inline]
 fn join_eights(eights: __m512i) -> __m512d {

@@ -6,7 +6,7 @@
 use crate::error::{Error, Excerpt, Result, try_push};
 use crate::model::Counts;
 use crate::options::ReadOptions;
-use crate::warnings::KEPT;
+use crate::warnings::{KEPT, Weight};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -178,17 +178,6 @@ pub(super) struct Event {
     pub(super) name: Range<usize>,
     /// Where the statement stands in the chunk's text.
     pub(super) token: (u32, u32),
-}
-
-/// How much a complaint weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
-    /// Repaired: a warning.
-    Note,
-    /// Left out: an error, unless the caller asked to go on.
-    Broken,
-    /// Always an error.
-    Limit,
 }
 
 /// Something to say about the text, placed in the chunk.

@@ -6,7 +6,7 @@
 
 use super::assemble::{Assembler, Sections};
 use super::parse::{ChunkText, Parser};
-use super::parsed::{Complaint, Parsed, Stream, Weight};
+use super::parsed::{Complaint, Parsed, Stream};
 use super::publish::{Columns, Places};
 use super::suspects::{self, Suspects};
 use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, try_push, try_string};
@@ -15,7 +15,7 @@ use crate::model::{Axes, Counts, Mesh, NONE, Scene};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::run::{Crew, Job, run};
-use crate::warnings::Warnings;
+use crate::warnings::{Warnings, Weight};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::scan::{Index, PADDING};
 use std::sync::{Arc, Mutex, PoisonError};

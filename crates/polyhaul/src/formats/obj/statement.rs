@@ -1,12 +1,13 @@
 //! One statement of any kind and notation: the path that knows every rule and says what is wrong.
 
 use super::parse::ChunkText;
-use super::parsed::{Complaint, ElementKind, EventKind, Parsed, Relative, Segment, Stream, Weight};
+use super::parsed::{Complaint, ElementKind, EventKind, Parsed, Relative, Segment, Stream};
 use super::tokens::{Line, Token, Tokens, unescaped};
 use crate::error::{Result, try_push};
 use crate::formats::place::excerpt;
 use crate::model::Counts;
 use crate::options::ReadOptions;
+use crate::warnings::Weight;
 use polyhaul_text::parse::number::{self, IntegerError};
 
 /// A statement being parsed.

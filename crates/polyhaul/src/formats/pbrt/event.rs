@@ -5,7 +5,7 @@ use super::intern::Names;
 use crate::error::{Diagnostic, Excerpt, Place, Result, try_string};
 use crate::formats::names;
 use crate::model::render::{Declaration, Name, Segment, StoredParameter};
-use crate::warnings::KEPT;
+use crate::warnings::{KEPT, Weight};
 use std::sync::Arc;
 
 /// A place in a piece of text: lines from 0, columns from 0.
@@ -35,17 +35,6 @@ pub(super) enum What {
     /// `Transform` and `ConcatTransform` with a last row of their own.
     FullMatrix(Directive),
     Complaint,
-}
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weight {
-    /// Noted.
-    Note,
-    /// An error, or left out with a warning.
-    Broken,
-    /// An error.
-    Limit,
 }
 
 /// What is wrong.

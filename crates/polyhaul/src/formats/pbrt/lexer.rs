@@ -1,8 +1,9 @@
 //! The tokens of a piece of text: words, strings, brackets, and runs of numbers. It knows no directive.
 
-use super::event::{Complaint, Spot, Weight};
+use super::event::{Complaint, Spot};
 use crate::error::{Error, Excerpt, Result};
 use crate::formats::place::excerpt;
+use crate::warnings::Weight;
 use memchr::{memchr, memchr2, memrchr};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list::{self, Stop, ends_token};

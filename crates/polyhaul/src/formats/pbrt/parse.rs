@@ -4,10 +4,11 @@
 
 use super::borders::begins_directive;
 use super::directive::{Directive, Form};
-use super::event::{Complaint, Event, Parsed, Spot, Weight, What};
+use super::event::{Complaint, Event, Parsed, Spot, What};
 use super::lexer::{Fault, Lexer, Mark, Parse, Token};
 use crate::error::{Result, try_push};
 use crate::options::ReadOptions;
+use crate::warnings::Weight;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list;
 

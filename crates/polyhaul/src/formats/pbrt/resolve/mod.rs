@@ -8,14 +8,14 @@ mod finish;
 mod state;
 
 use super::directive::Directive;
-use super::event::{Complaint, Event, Said, Spot, Weight, What, place};
+use super::event::{Complaint, Event, Said, Spot, What, place};
 use super::files::{Library, MOST_DEEP, Next, Piece};
 use super::reader::MeshUse;
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use crate::formats::names;
 use crate::model::render::{Name, Render};
 use crate::options::ReadOptions;
-use crate::warnings::Warnings;
+use crate::warnings::{Warnings, Weight};
 use state::{Graphics, Systems};
 use std::collections::HashMap;
 use std::sync::Arc;
