@@ -35,7 +35,7 @@ pub(crate) fn read_pbrt(
     let identity = path.and_then(|path| path.canonicalize().ok());
     let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, options)?;
     load::note_reading(plain, report, found.threads, found.warnings);
-    opener.note(report)?;
+    report.extend(std::mem::take(&mut opener.files().noted));
     let mut scene = Scene { render: Some(Box::new(found.render)), ..Scene::default() };
     if options.load_meshes {
         let meshes = Meshes { opener: &opener, options, report };
@@ -64,8 +64,16 @@ fn open_file(
 struct Opener<'o> {
     options: &'o ReadOptions,
     path: Option<&'o Path>,
-    /// Files that were opened: the name, and, once they were gone through, what is to be noted of them.
-    files: Mutex<Vec<(Option<Plain>, Option<Report>)>>,
+    files: Mutex<Seen>,
+}
+
+/// Files that a scene named.
+#[derive(Default)]
+struct Seen {
+    /// Those that were opened, until they were gone through.
+    open: Vec<Option<Plain>>,
+    /// What is to be noted of those that were gone through, in that order, which is the scene's.
+    noted: Report,
 }
 
 /// A file that was found.
@@ -77,7 +85,7 @@ struct Named {
 }
 
 impl Opener<'_> {
-    fn files(&self) -> MutexGuard<'_, Vec<(Option<Plain>, Option<Report>)>> {
+    fn files(&self) -> MutexGuard<'_, Seen> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,18 +117,6 @@ impl Opener<'_> {
         };
         Ok(Named { opened, shown, identity, folder })
     }
-
-    /// Notes what is to be said of the files, in the order in which they were gone through.
-    fn note(&self, report: &mut Report) -> Result<()> {
-        for (_, closed) in self.files().iter_mut() {
-            if let Some(closed) = closed.take() {
-                report.bytes_in += closed.bytes_in;
-                report.plain_bytes_in += closed.plain_bytes_in;
-                report.warnings.extend(closed.warnings);
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Files for Opener<'_> {
@@ -128,22 +124,21 @@ impl Files for Opener<'_> {
         let Named { opened, shown, identity, folder } = self.find(name, folder)?;
         let plain = opened.plain(self.options)?;
         let mut files = self.files();
-        let mut file = open_file(&plain, Some(&shown), self.options, identity, files.len());
+        let mut file = open_file(&plain, Some(&shown), self.options, identity, files.open.len());
         file.folder = folder;
-        try_push(&mut files, (Some(plain), None), "files")?;
+        try_push(&mut files.open, Some(plain), "files")?;
         Ok(file)
     }
 
     fn close(&self, key: usize) -> Result<()> {
-        let plain = self.files().get_mut(key).and_then(|file| file.0.take());
-        let Some(plain) = plain else { return Ok(()) };
-        let mut report = Report::default();
-        plain.note_name(self.options, &mut report.warnings)?;
-        plain.note_garbage(&mut report.warnings);
-        (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
-        if let Some(file) = self.files().get_mut(key) {
-            file.1 = Some(report);
-        }
+        let mut files = self.files();
+        let Some(plain) = files.open.get_mut(key).and_then(Option::take) else { return Ok(()) };
+        let noted = &mut files.noted;
+        plain.note_name(self.options, &mut noted.warnings)?;
+        plain.note_garbage(&mut noted.warnings);
+        let (bytes, plain_bytes) = plain.bytes_read();
+        noted.bytes_in += bytes;
+        noted.plain_bytes_in += plain_bytes;
         Ok(())
     }
 }

@@ -1,37 +1,26 @@
 //! Scenes of many files: order, depth, rings, what may be opened, limits.
 
 use crate::support::{lenient, options, render, same, shown, text};
+use polyhaul::options::Codec;
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Result, load};
-use std::path::PathBuf;
+use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::packed::pack;
 
-/// A folder with files, which goes when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str, files: &[(&str, &str)]) -> Folder {
-        let folder = std::env::temp_dir().join(format!("polyhaul-pbrt-{name}-{}", std::process::id()));
-        for (file, text) in files {
-            let path = folder.join(file);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        Folder(folder)
-    }
-
-    fn load(&self, options: &ReadOptions) -> Result<Loaded> {
-        load(Input::Path(self.0.join("main.pbrt")), options)
-    }
+/// A folder with files.
+fn filled(name: &str, files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new(&format!("pbrt-{name}")).unwrap();
+    files.iter().for_each(|(file, text)| _ = folder.file(file, text).unwrap());
+    folder
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _left = std::fs::remove_dir_all(&self.0);
-    }
+/// Reads the scene in a folder.
+fn main_of(folder: &Folder, options: &ReadOptions) -> Result<Loaded> {
+    load(Input::Path(folder.join("main.pbrt")), options)
 }
 
 #[test]
 fn includes_and_imports_come_in_the_order_of_the_scene() {
-    let folder = Folder::new(
+    let folder = filled(
         "order",
         &[
             (
@@ -43,7 +32,7 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
             ("sub/c.pbrt", "Shape \"s5\"\n"),
         ],
     );
-    let wanted = folder.load(&options(1, None));
+    let wanted = main_of(&folder, &options(1, None));
     let loaded = wanted.as_ref().unwrap();
     let names: Vec<_> = render(loaded).shapes().map(|shape| shape.class()).collect();
     assert_eq!(names, ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]);
@@ -53,7 +42,7 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
     assert_eq!(x, [0.0, 0.0, 1.0, 1.0, 1.0, 3.0, 3.0, 1.0]);
     for threads in [1, 2, 7] {
         for chunk_bytes in [1, 20, 1000] {
-            let found = folder.load(&options(threads, Some(chunk_bytes)));
+            let found = main_of(&folder, &options(threads, Some(chunk_bytes)));
             assert!(same(&found, &wanted), "{}", shown(&found));
         }
     }
@@ -61,7 +50,7 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
 
 #[test]
 fn errors_say_which_files_led_there() {
-    let folder = Folder::new(
+    let folder = filled(
         "chain",
         &[
             ("main.pbrt", "WorldBegin\n\nInclude \"a.pbrt\"\n"),
@@ -69,10 +58,10 @@ fn errors_say_which_files_led_there() {
             ("b.pbrt", "Shape \"x\"\nShape 1\n"),
         ],
     );
-    let error = folder.load(&options(2, None)).unwrap_err().to_string();
+    let error = main_of(&folder, &options(2, None)).unwrap_err().to_string();
     assert!(error.contains("b.pbrt:2:7: "), "{error}");
     assert!(error.contains("a.pbrt:2:2, ") && error.contains("main.pbrt:3:1)"), "{error}");
-    let loaded = folder.load(&lenient(options(2, None))).unwrap();
+    let loaded = main_of(&folder, &lenient(options(2, None))).unwrap();
     assert_eq!((render(&loaded).shape_count(), loaded.report.warnings.total()), (1, 1));
 }
 
@@ -83,18 +72,18 @@ fn depth_rings_and_counts_are_limited() {
     files.push(("f80.pbrt".into(), "WorldBegin\n".into()));
     files.push(("main.pbrt".into(), "Include \"f0.pbrt\"\n".into()));
     let names: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let folder = Folder::new("deep", &names);
-    let error = folder.load(&options(2, None)).unwrap_err();
+    let folder = filled("deep", &names);
+    let error = main_of(&folder, &options(2, None)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
     assert!(error.to_string().contains("more than 64 deep"), "{error}");
 
     let wide = "Include \"a.pbrt\"\n".repeat(50);
-    let folder = Folder::new("wide", &[("main.pbrt", &format!("WorldBegin\n{wide}")), ("a.pbrt", "Shape \"s\"\n")]);
+    let folder = filled("wide", &[("main.pbrt", &*format!("WorldBegin\n{wide}")), ("a.pbrt", "Shape \"s\"\n")]);
     for (limit, fits) in [(49, false), (50, true), (51, true)] {
         for threads in [1, 2] {
             let mut options = options(threads, None);
             options.limits.files = limit;
-            let result = folder.load(&options);
+            let result = main_of(&folder, &options);
             assert_eq!(result.is_ok(), fits, "{limit}: {}", shown(&result));
             let Err(error) = result else { continue };
             assert!(error.to_string().contains("main.pbrt:51:1: ") && error.kind() == ErrorKind::Limit, "{error}");
@@ -105,11 +94,11 @@ fn depth_rings_and_counts_are_limited() {
 #[cfg(unix)]
 #[test]
 fn only_regular_files_below_the_scene_are_opened() {
-    let folder = Folder::new("outside", &[("in/main.pbrt", ""), ("secret.pbrt", "WorldBegin\n")]);
-    let inner = folder.0.join("in");
-    std::os::unix::fs::symlink(folder.0.join("secret.pbrt"), inner.join("link.pbrt")).unwrap();
+    let folder = filled("outside", &[("in/main.pbrt", ""), ("secret.pbrt", "WorldBegin\n")]);
+    let inner = folder.join("in");
+    std::os::unix::fs::symlink(folder.join("secret.pbrt"), inner.join("link.pbrt")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", inner.join("zero.pbrt")).unwrap();
-    let absolute = folder.0.join("secret.pbrt").display().to_string();
+    let absolute = folder.join("secret.pbrt").display().to_string();
     for name in ["../secret.pbrt", "..\\\\secret.pbrt", &absolute, "link.pbrt", "zero.pbrt", ".", "C:/x"] {
         std::fs::write(inner.join("main.pbrt"), format!("Include \"{name}\"\n")).unwrap();
         let error = load(Input::Path(inner.join("main.pbrt")), &options(2, None)).unwrap_err();
@@ -143,10 +132,31 @@ fn scopes_may_be_very_deep_and_names_must_be_short() {
 #[test]
 fn a_missing_mesh_is_a_warning_and_a_lazy_reading_looks_for_none() {
     let scene = "WorldBegin\nShape \"plymesh\" \"string filename\" \"nope.ply\"\n";
-    let folder = Folder::new("mesh", &[("main.pbrt", scene)]);
-    let loaded = folder.load(&options(2, None)).unwrap();
+    let folder = filled("mesh", &[("main.pbrt", scene)]);
+    let loaded = main_of(&folder, &options(2, None)).unwrap();
     assert_eq!(loaded.report.warnings.counts()["missing-mesh"], 1);
     assert_eq!(render(&loaded).shape(0).unwrap().mesh(), None);
     let lazy = ReadOptions { load_meshes: false, ..options(2, None) };
-    assert!(folder.load(&lazy).unwrap().report.warnings.is_empty());
+    assert!(main_of(&folder, &lazy).unwrap().report.warnings.is_empty());
+}
+
+#[test]
+fn notes_of_files_come_in_the_order_of_the_scene() {
+    let count = 24;
+    let imports: String = (0..count).map(|n| format!("Import \"{n}.pbrt.gz\"\n")).collect();
+    let folder = filled("notes", &[("main.pbrt", &format!("WorldBegin\n{imports}"))]);
+    for n in 0..count {
+        // The first are the longest, so that others are done before them.
+        let text = "Shape \"s\"\n".repeat(40 * (count - n));
+        let packed = [&pack(Codec::Gzip, text.as_bytes(), 1 << 20)[..], b"garbage"].concat();
+        folder.file(&format!("{n}.pbrt.gz"), packed).unwrap();
+    }
+    for threads in [1, 2, 7] {
+        for _ in 0..8 {
+            let loaded = main_of(&folder, &lenient(options(threads, None))).unwrap();
+            let places = loaded.report.warnings.kept().iter().map(|warning| warning.diagnostic.place.file.to_string());
+            let wanted = (0..count).map(|n| folder.join(&format!("{n}.pbrt.gz")).display().to_string());
+            assert_eq!(places.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{threads} threads");
+        }
+    }
 }
