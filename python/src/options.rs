@@ -2,9 +2,9 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, Limits, Missing, ObjOptions, OnError,
-    PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions, StlReadOptions, TableOptions,
-    TableStyle, Types,
+    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, Instances, Limits, Missing, ObjOptions,
+    OnError, PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions, StlReadOptions,
+    TableOptions, TableStyle, Types,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -188,6 +188,7 @@ impl Write {
             run: self.run.options(),
             compression: self.compression()?,
             durable: self.durable,
+            instances: Instances::AsFormat,
             obj: self.obj.options()?,
             ply: self.ply()?,
             stl: self.stl()?,

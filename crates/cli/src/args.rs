@@ -2,6 +2,7 @@
 //!
 //! Only declarations and their translation into the library's options: nothing is opened here.
 
+mod pbrt;
 mod tables;
 
 use crate::format;
@@ -127,6 +128,9 @@ pub struct ReadArgs {
     /// Let a scene refer to files outside of its folder
     #[arg(long)]
     pub allow_outside: bool,
+    /// Leave meshes and textures that a scene names in their files, unread (pbrt)
+    #[arg(long)]
+    pub lazy: bool,
     /// Raise or lower a limit
     #[arg(long, value_name = "NAME=N", value_parser = values::limit, help = values::limit_help())]
     pub limit: Vec<values::Limit>,
@@ -146,6 +150,25 @@ pub enum CodecName {
     Zstd,
     /// Frames of lz4, the fastest to write.
     Lz4,
+}
+
+/// What the demo makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DemoKind {
+    /// Meshes and objects in one OBJ file.
+    Obj,
+    /// A scene for a renderer, in many pbrt and PLY files.
+    Pbrt,
+}
+
+impl DemoKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            DemoKind::Obj => "obj",
+            DemoKind::Pbrt => "pbrt",
+        }
+    }
 }
 
 /// How what is converted is compressed.
@@ -180,9 +203,13 @@ impl ConvertArgs {
         Ok(Compression::By(codec, self.level))
     }
 
-    /// How each format is written.
-    pub fn formats(&self) -> Result<WriteOptions> {
-        let mut options = WriteOptions::default();
+    /// How each format is written, where the output is of the format `to`.
+    pub fn formats(&self, to: Format) -> Result<WriteOptions> {
+        let mut options = WriteOptions {
+            instances: pbrt::InstanceUse::option(self.scene.instances),
+            pbrt: self.pbrt.style(to, (self.read.lazy, self.read.from.or_else(|| Format::of_path(&self.input))))?,
+            ..WriteOptions::default()
+        };
         if let Some(digits) = self.scene.digits {
             options = options.with_digits(digits.0);
         }
@@ -204,7 +231,9 @@ Examples:
   polyhaul convert y_up.obj z_up.obj --up-axis Z --forward-axis Y --global-scale 100
   polyhaul convert scan.ply scan.ply.gz --ascii          every element, property and comment is kept
   polyhaul convert scan.ply points.csv --columns x,y,z,intensity --digits 3
-  polyhaul convert readings.csv readings.npy --delimiter semicolon --missing nan")]
+  polyhaul convert readings.csv readings.npy --delimiter semicolon --missing nan
+  polyhaul convert island.pbrt split/island.pbrt.gz --meshes ply:1000 --parts 20
+  polyhaul convert island.pbrt island.obj                each instance is an object; see --instances")]
 pub struct ConvertArgs {
     /// The file to read; `-` is standard input
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
@@ -239,6 +268,9 @@ pub struct ConvertArgs {
     /// How tables are written.
     #[command(flatten)]
     pub table: tables::TableStyleArgs,
+    /// How pbrt is written.
+    #[command(flatten)]
+    pub pbrt: pbrt::PbrtArgs,
 }
 
 /// How scenes are written, whatever the format: the names are Blender's.
@@ -268,6 +300,10 @@ pub struct SceneArgs {
     /// Cut faces into triangles, as STL always does
     #[arg(long)]
     pub triangulate: bool,
+    /// What becomes of instances (pbrt): each is flattened to shapes or objects of its own, or each definition stands
+    /// once, under its name [default: kept in pbrt, flattened in the others]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub instances: Option<pbrt::InstanceUse>,
     /// Digits after the point of all numbers, 0 to 12, or `shortest` that reads back the same [default: 6 for positions
     /// and uvs of OBJ, 4 for its normals and colours, shortest for the others]
     #[arg(long, value_name = "N")]
@@ -334,6 +370,7 @@ pub struct ObjArgs {
 Examples:
   polyhaul info scene.obj scene.obj.gz
   polyhaul info readings.csv             the columns, with types and ends
+  polyhaul info --lazy island.pbrt       without its meshes, which takes less time
   polyhaul info scan.ply --element face  the same of an element
   polyhaul info --json a.obj b.obj | jq '.files[] | [.file, .faces]'")]
 pub struct InfoArgs {
@@ -371,9 +408,13 @@ Examples:
   polyhaul demo
   polyhaul demo --size 500MB -j 4
   polyhaul demo --compress zstd
+  polyhaul demo --kind pbrt --size 1GB
   polyhaul demo --keep /tmp/scene        look at what was written")]
 pub struct DemoArgs {
-    /// About how much OBJ to make, 100KB to 4GB
+    /// The scene: meshes and objects in one file (obj), or for a renderer, with instances, in many (pbrt)
+    #[arg(long, value_name = "KIND", value_enum, default_value = "obj")]
+    pub kind: DemoKind,
+    /// About how much to make, 100KB to 4GB
     #[arg(long, value_name = "SIZE", default_value = "100MB", value_parser = values::demo_size)]
     pub size: u64,
     /// Compress what is written, and read that

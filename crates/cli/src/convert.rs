@@ -25,22 +25,26 @@ struct Details {
 /// What was read.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum What {
+pub enum What {
+    /// A scene.
     Scene {
+        /// Its counts.
         #[serde(flatten, serialize_with = "contents::counts")]
         contents: Contents,
         /// Shapes and instances of a scene for a renderer.
         #[serde(skip_serializing_if = "Option::is_none")]
         render: Option<Shown>,
     },
+    /// Tables.
     Tables {
+        /// Each of them.
         tables: Vec<Rows>,
     },
 }
 
 /// What a scene for a renderer holds.
 #[derive(Serialize)]
-struct Shown {
+pub struct Shown {
     shapes: u64,
     instances: u64,
 }
@@ -53,14 +57,15 @@ impl Shown {
 
 /// A table that went from file to file as it is.
 #[derive(Serialize)]
-struct Rows {
+pub struct Rows {
     name: String,
     rows: usize,
     columns: usize,
 }
 
 impl What {
-    fn of(content: Content<'_>) -> What {
+    /// Of a scene or tables.
+    pub fn of(content: Content<'_>) -> What {
         match content {
             Content::Scene(scene) => {
                 let render = scene.render.as_ref().map(|render| Shown::of(render));
@@ -72,7 +77,7 @@ impl What {
     }
 
     /// In words: `2 objects, 7 faces`, or `vertex with 8 rows, face with 12 rows`.
-    fn words(&self) -> String {
+    pub fn words(&self) -> String {
         match self {
             What::Scene { render: Some(Shown { shapes, instances }), .. } => {
                 format!("{}, {}", human::plural(*shapes, "shape"), human::plural(*instances, "instance"))
@@ -135,12 +140,13 @@ fn convert(session: &Session, args: &ConvertArgs) -> Result<(Details, Report)> {
 }
 
 fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> {
+    let to = format::of_output(&args.output, args.to)?;
     Ok(WriteOptions {
-        format: Some(format::of_output(&args.output, args.to)?),
+        format: Some(to),
         run: session.run_options(),
         compression: args.compression()?,
         durable: args.durable,
-        ..args.formats()?
+        ..args.formats(to)?
     })
 }
 

@@ -56,6 +56,7 @@ impl Session {
             strict: self.everywhere.strict,
             limits: args.limits(),
             allow_outside: args.allow_outside,
+            load_meshes: !args.lazy,
             stl: args.stl(),
             table: args.table.options(),
             ..ReadOptions::default()
@@ -64,9 +65,17 @@ impl Session {
 
     /// The options for validating, where `--on-error` does not matter.
     pub fn validate_options(&self, args: &ReadArgs) -> ReadOptions {
-        let (run, limits, strict) = (self.run_options(), args.limits(), self.everywhere.strict);
-        let (format, allow_outside, stl, table) = (args.from, args.allow_outside, args.stl(), args.table.options());
-        ReadOptions { format, run, limits, allow_outside, strict, stl, table, ..ReadOptions::default() }
+        ReadOptions {
+            format: args.from,
+            run: self.run_options(),
+            strict: self.everywhere.strict,
+            limits: args.limits(),
+            allow_outside: args.allow_outside,
+            load_meshes: !args.lazy,
+            stl: args.stl(),
+            table: args.table.options(),
+            ..ReadOptions::default()
+        }
     }
 
     /// The options for running anything.

@@ -3,6 +3,7 @@
 //! `Clone` would end the process. Small strings are cloned all the same.
 
 use crate::error::{Error, Result};
+use crate::model::render::{Instances, Render, Segment};
 use crate::model::{Array, Column, Curve, Elements, Mesh, Scene, Table};
 
 /// A copy of a scene without its materials and libraries, which only the caller changes.
@@ -10,6 +11,45 @@ pub(crate) fn scene(scene: &Scene) -> Result<Scene> {
     let (meshes, objects) = (each(&scene.meshes, mesh)?, array(&scene.objects)?);
     let (tables, comments, infos) = (each(&scene.tables, table)?, array(&scene.comments)?, array(&scene.infos)?);
     Ok(Scene { meshes, objects, axes: scene.axes, tables, comments, infos, ..Scene::default() })
+}
+
+/// A copy of a scene for a renderer.
+pub(crate) fn render(render: &Render) -> Result<Render> {
+    let instances = &render.instances;
+    Ok(Render {
+        options: array(&render.options)?,
+        attributes: array(&render.attributes)?,
+        media: array(&render.media)?,
+        textures: array(&render.textures)?,
+        materials: array(&render.materials)?,
+        lights: array(&render.lights)?,
+        area_lights: array(&render.area_lights)?,
+        states: array(&render.states)?,
+        objects: array(&render.objects)?,
+        instances: Instances { objects: array(&instances.objects)?, runs: array(&instances.runs)? },
+        folder: render.folder.clone(),
+        shapes: array(&render.shapes)?,
+        moving: array(&render.moving)?,
+        meshes: array(&render.meshes)?,
+        names: array(&render.names)?,
+        nodes: array(&render.nodes)?,
+        segments: each(&render.segments, segment)?,
+        ..*render
+    })
+}
+
+fn segment(segment: &Segment) -> Result<Segment> {
+    Ok(Segment {
+        names: array(&segment.names)?.into(),
+        declarations: array(&segment.declarations)?.into(),
+        parameters: array(&segment.parameters)?.into(),
+        floats: array(&segment.floats)?.into(),
+        integers: array(&segment.integers)?.into(),
+        bools: array(&segment.bools)?.into(),
+        strings: array(&segment.strings)?.into(),
+        doubles: array(&segment.doubles)?.into(),
+        folder: segment.folder.clone(),
+    })
 }
 
 fn mesh(mesh: &Mesh) -> Result<Mesh> {

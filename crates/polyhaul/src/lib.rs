@@ -41,6 +41,7 @@ mod open;
 pub mod ops;
 pub mod options;
 mod pipeline;
+mod references;
 pub mod report;
 mod resolve;
 pub mod rows;
@@ -161,7 +162,7 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
 pub fn flattened(loaded: Loaded) -> Result<Loaded> {
     let Loaded { scene, mut report } = loaded;
     let scene = match scene.render {
-        Some(_) => save::flat(Cow::Owned(scene), &mut report.warnings)?,
+        Some(_) => save::flat(Cow::Owned(scene), options::Instances::AsFormat, &mut report.warnings)?,
         None => scene,
     };
     Ok(Loaded { scene, report })

@@ -4,7 +4,7 @@ mod pbrt;
 mod table;
 
 pub use crate::model::{Axes, Axis};
-pub use pbrt::{PbrtMeshes, PbrtStyle};
+pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
 pub use polyhaul_bytes::Codec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -174,6 +174,8 @@ pub struct WriteOptions {
     pub compression: Compression,
     /// Make the file durable: fsync the file, rename it, fsync the folder.
     pub durable: bool,
+    /// What becomes of the instances of a scene for a renderer (as the format can).
+    pub instances: Instances,
     /// How OBJ is written.
     pub obj: ObjOptions,
     /// How PLY is written.

@@ -56,11 +56,7 @@ pub(crate) struct Resolver<'o> {
 impl<'o> Resolver<'o> {
     /// Names are relative to the folder of `scene`; `None` for a scene that is no file.
     pub(crate) fn beside(scene: Option<&Path>, options: &'o ReadOptions) -> Resolver<'o> {
-        let folder = scene.map(|path| match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        });
-        Resolver { folder, options, given: None }
+        Resolver { folder: scene.map(folder_of), options, given: None }
     }
 
     /// Whether the host has `name`, or it is a file that may be opened.
@@ -162,6 +158,14 @@ impl<'o> Resolver<'o> {
     }
 }
 
+/// The folder that a file lies in.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
 /// `name` as a path below some folder; `None` where it leaves the folder.
 pub(crate) fn below(name: &str) -> Option<PathBuf> {
     let path = slashed(name);
@@ -170,7 +174,7 @@ pub(crate) fn below(name: &str) -> Option<PathBuf> {
 }
 
 /// Files made on Windows name their neighbours with backslashes.
-fn slashed(name: &str) -> PathBuf {
+pub(crate) fn slashed(name: &str) -> PathBuf {
     PathBuf::from(name.replace('\\', "/"))
 }
 

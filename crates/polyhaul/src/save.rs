@@ -5,7 +5,7 @@ use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
 use crate::model::{Material, Mesh, Object, Scene, Table};
 use crate::ops;
-use crate::options::{self, Codec, Placement, WriteOptions};
+use crate::options::{self, Codec, Instances, Placement, WriteOptions};
 use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Phase, Report};
 use crate::warnings::Warnings;
@@ -25,10 +25,10 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let (mut report, mut warnings) = (Report::default(), Warnings::default());
     let format = format_of(&output, options)?;
     if format == Format::Pbrt {
-        return save_pbrt::save_pbrt(&scene, output, options);
+        return save_pbrt::save_pbrt(scene, output, options);
     }
     let scene = match scene.render {
-        Some(_) => Cow::Owned(report.phase("flatten", || flat(scene, &mut warnings))?),
+        Some(_) => Cow::Owned(report.phase("flatten", || flat(scene, options.instances, &mut warnings))?),
         None => scene,
     };
     report.warnings.extend(warnings);
@@ -71,7 +71,7 @@ pub(crate) fn save_ply_tables(
 }
 
 /// The meshes of a scene for a renderer; what is no mesh is left out with a warning.
-pub(crate) fn flat(scene: Cow<'_, Scene>, warnings: &mut Warnings) -> Result<Scene> {
+pub(crate) fn flat(scene: Cow<'_, Scene>, instances: Instances, warnings: &mut Warnings) -> Result<Scene> {
     let (render, meshes) = match &scene {
         Cow::Owned(_) => {
             let mut scene = scene.into_owned();
@@ -82,7 +82,7 @@ pub(crate) fn flat(scene: Cow<'_, Scene>, warnings: &mut Warnings) -> Result<Sce
             (Cow::Borrowed(render), copy::scene(scene)?.meshes)
         }
     };
-    let ops::Flat { scene, left_out } = ops::flatten(&render, meshes)?;
+    let ops::Flat { scene, left_out } = ops::flatten(&render, meshes, instances)?;
     for (class, count) in left_out {
         let message = format!("shapes of the class `{class}` are no meshes: {count} left out");
         warnings.push_many("left-out-shapes", count, Diagnostic::new(message));

@@ -5,19 +5,19 @@
 //! text says is `formats::pbrt`'s business, and what a mesh file holds `formats::ply`'s.
 
 use crate::Output;
-use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use crate::formats::pbrt::writer::from_meshes;
-use crate::formats::pbrt::writer::{Plan, Split, meshes};
+use crate::formats::pbrt::writer::{Plan, Renamed, Split, meshes};
 use crate::formats::{obj, parts, ply};
 use crate::model::render::Render;
 use crate::model::{Domain, Mesh, Scene};
 use crate::ops::dedup::number_rows;
-use crate::options::{Codec, PbrtMeshes, PlyOptions, RunOptions, WriteOptions};
+use crate::options::{Codec, Instances, PbrtMeshes, PlyOptions, RunOptions, WriteOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use crate::pipeline::write::Writing;
 use crate::report::{Phase, Report};
 use crate::warnings::Warnings;
-use crate::{copy, ops, save};
+use crate::{copy, ops, references, save};
 use polyhaul_bytes::{Complete, FileOptions, Sink};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Writes a scene as pbrt.
-pub(crate) fn save_pbrt(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Report> {
+pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
     let mut report = Report::default();
+    let scene = match (options.instances, options.pbrt.meshes) {
+        (Instances::AsFormat, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
+        _ => changed(scene, options, &mut report)?,
+    };
     let render = match &scene.render {
         Some(render) => Cow::Borrowed(&**render),
         None => {
             let made = report.phase("prepare", || {
-                let prepared = prepared(scene, &options.run)?;
+                let prepared = prepared(&scene, &options.run)?;
                 from_meshes(&prepared, &obj::objects(&prepared)?, &scene.materials, &options.run)
             })?;
             report.warnings.extend(made.1);
@@ -41,25 +45,50 @@ pub(crate) fn save_pbrt(scene: &Scene, output: Output, options: &WriteOptions) -
     let start = Instant::now();
     let files = Files::new(&output, options)?;
     let mut complete = Vec::new();
-    let names = files.mesh_names(&render, options)?;
+    let renamed = references::renamed(&render, path_of(&output), &mut report.warnings)?;
+    let names = files.mesh_names(&render, &renamed, options)?;
     let folder = files.as_ref().map(|files| files.path.clone()).unwrap_or_default();
     write_meshes(&render, &names, &folder, options, (&mut complete, &mut report))?;
-    let split = Split { meshes: &names, parts: options.pbrt.parts };
+    let split = Split { meshes: &names, parts: options.pbrt.parts, renamed: &renamed };
     let plan = Plan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
     for (number, name) in plan.parts().iter().enumerate() {
         let path = folder.with_file_name(name);
         let written = write_file(&plan, Some(number), Output::Path(path.clone()), options, &mut report)?;
         try_push(&mut complete, (Some(path), written), "the plan")?;
     }
-    let path = match &output {
-        Output::Path(path) => Some(path.clone()),
-        _ => None,
-    };
+    let path = path_of(&output).map(Path::to_owned);
     let written = write_file(&plan, None, output, options, &mut report)?;
     try_push(&mut complete, (path, written), "the plan")?;
     report.bytes_out += put_in_place(complete)?;
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)
+}
+
+/// A scene without instances or without meshes in files, as options ask. Of one that is another's a copy is made.
+fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
+    let mut scene = match scene {
+        Cow::Owned(scene) => scene,
+        Cow::Borrowed(scene) => match &scene.render {
+            Some(render) => Scene { render: Some(Box::new(copy::render(render)?)), ..copy::scene(scene)? },
+            None => return Ok(Cow::Borrowed(scene)),
+        },
+    };
+    if let Some(render) = &mut scene.render {
+        report.phase("flatten", || ops::expand(render, options.instances))?;
+        if options.pbrt.meshes == PbrtMeshes::Inline {
+            let left = ops::inline_meshes(render, &scene.meshes)?;
+            let message = format!("meshes in files that no inline shape could be: {left} stay in their files");
+            report.warnings.push_many("left-in-files", left, Diagnostic::new(message));
+        }
+    }
+    Ok(Cow::Owned(scene))
+}
+
+fn path_of(output: &Output) -> Option<&Path> {
+    match output {
+        Output::Path(path) => Some(path),
+        _ => None,
+    }
 }
 
 /// A scene whose faces are triangles and whose attributes are indexed: itself, or a copy without materials.
@@ -113,7 +142,7 @@ struct Files(Option<Names>);
 
 impl Files {
     fn new(output: &Output, options: &WriteOptions) -> Result<Files> {
-        if options.pbrt.meshes == PbrtMeshes::Inline && options.pbrt.parts < 2 {
+        if !matches!(options.pbrt.meshes, PbrtMeshes::Ply { .. }) && options.pbrt.parts < 2 {
             return Ok(Files(None));
         }
         let path = match output {
@@ -139,11 +168,19 @@ impl Files {
     }
 
     /// The shapes whose arrays move, and their files' names.
-    fn mesh_names(&self, render: &Render, options: &WriteOptions) -> Result<Vec<(u32, String)>> {
+    fn mesh_names(&self, render: &Render, renamed: &Renamed<'_>, options: &WriteOptions) -> Result<Vec<(u32, String)>> {
         let PbrtMeshes::Ply { vertices } = options.pbrt.meshes else { return Ok(Vec::new()) };
-        let mut names = Vec::new();
-        for (number, shape) in meshes::movable(render, vertices)?.into_iter().enumerate() {
-            try_push(&mut names, (shape, self.name(&format!("mesh-{}", number + 1), "ply")), "the plan")?;
+        let (mut names, mut number) = (Vec::new(), 0);
+        let taken = references::taken(render, renamed)?;
+        for shape in meshes::movable(render, vertices)? {
+            let name = loop {
+                number += 1;
+                let name = self.name(&format!("mesh-{number}"), "ply");
+                if !taken.contains(&name.to_lowercase()) {
+                    break name;
+                }
+            };
+            try_push(&mut names, (shape, name), "the plan")?;
         }
         Ok(names)
     }

@@ -14,7 +14,7 @@ use crate::options::ReadOptions;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::parallel::try_for_each_item;
 use crate::report::Report;
-use crate::resolve::{Origin, Resolver};
+use crate::resolve::{Origin, Resolver, folder_of};
 use crate::{Input, Loaded};
 use polyhaul_bytes::Source;
 use std::collections::HashMap;
@@ -36,7 +36,9 @@ pub(crate) fn read_pbrt(
     let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, options)?;
     load::note_reading(plain, report, found.threads, found.warnings);
     report.extend(std::mem::take(&mut opener.files().noted));
-    let mut scene = Scene { render: Some(Box::new(found.render)), ..Scene::default() };
+    let mut render = found.render;
+    render.folder = path.map(folder_of);
+    let mut scene = Scene { render: Some(Box::new(render)), ..Scene::default() };
     if options.load_meshes {
         let meshes = Meshes { opener: &opener, options, report };
         meshes.read(&mut scene, &found.meshes)?;
@@ -237,7 +239,13 @@ impl Meshes<'_> {
                     }
                 }
                 Err(error) if matches!(error.kind(), Limit | Memory | Host | Cancelled) => return Err(error),
-                Err(error) if error.kind() == ErrorKind::Malformed => return Err(error),
+                Err(error) if error.kind() == ErrorKind::Malformed => {
+                    if self.options.raises() {
+                        return Err(error);
+                    }
+                    self.report.warnings.push("broken-mesh", error.diagnostic().clone());
+                    None
+                }
                 Err(error) => {
                     let why = match error.io_error() {
                         Some(io) if error.kind() == ErrorKind::Io => io.to_string(),

@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// What differs, in words.
-type Difference = std::result::Result<(), String>;
+pub type Difference = std::result::Result<(), String>;
 
 /// An error where the scenes differ by more than the printed digits.
 pub fn compare(made: &Scene, read: &Scene, options: &ObjOptions) -> Difference {
@@ -64,7 +64,8 @@ fn used(scene: &Scene) -> impl Iterator<Item = &str> {
     runs.map(|run| scene.materials.get(run.value as usize).map_or("", |material| &material.name))
 }
 
-fn equal<T: PartialEq + std::fmt::Debug>(
+/// An error where two lists differ.
+pub fn equal<T: PartialEq + std::fmt::Debug>(
     what: &str,
     made: impl Iterator<Item = T>,
     read: impl Iterator<Item = T>,

@@ -1,46 +1,85 @@
 //! `polyhaul demo`: the main job from end to end, on a scene that it makes itself.
 //!
-//! `scene` makes the scene, `check` compares what came back, `rates` measures this machine's plain
-//! reads and writes, and `folder` gives a place that is taken away again.
+//! `scene` makes the scene of meshes and `island` the one for a renderer, `check` and `check_render` compare what came
+//! back, `rates` measures this machine's plain reads and writes, and `folder` gives a place that is taken away again.
 
 mod check;
+mod check_render;
 mod folder;
+mod island;
 mod rates;
 mod scene;
 
-use crate::args::{CodecName, DemoArgs};
-use crate::contents;
+use crate::args::{CodecName, DemoArgs, DemoKind};
+use crate::convert::What;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human};
 use folder::Folder;
-use polyhaul::inspect::Contents;
 use polyhaul::model::Scene;
 use polyhaul::options::ObjOptions;
-use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions};
+use polyhaul::{Content, Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions};
 use rates::Rate;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The name of the file, which tells how it is compressed.
-fn name(args: &DemoArgs) -> &'static str {
+/// The end of the names of files, which tells how they are compressed.
+fn suffix(args: &DemoArgs) -> &'static str {
     match args.compress {
-        None => "demo.obj",
-        Some(CodecName::Gzip) => "demo.obj.gz",
-        Some(CodecName::Zstd) => "demo.obj.zst",
-        Some(CodecName::Lz4) => "demo.obj.lz4",
+        None => "",
+        Some(CodecName::Gzip) => ".gz",
+        Some(CodecName::Zstd) => ".zst",
+        Some(CodecName::Lz4) => ".lz4",
+    }
+}
+
+/// A scene, and the file that it goes to.
+struct Subject {
+    kind: DemoKind,
+    made: Scene,
+    file: PathBuf,
+    suffix: &'static str,
+    write: WriteOptions,
+}
+
+impl Subject {
+    fn new(session: &Session, args: &DemoArgs, folder: &Path) -> Result<Subject> {
+        let (kind, suffix) = (args.kind, suffix(args));
+        let (made, format) = match kind {
+            DemoKind::Obj => (scene::of_size(args.size), Format::Obj),
+            DemoKind::Pbrt => (island::of_size(args.size)?, Format::Pbrt),
+        };
+        let file = folder.join(format!("demo.{}{suffix}", format.name()));
+        let (run, pbrt) = (session.run_options(), island::style());
+        let write = WriteOptions { format: Some(format), run, pbrt, ..WriteOptions::default() };
+        Ok(Subject { kind, made, file, suffix, write })
+    }
+
+    /// All files of the scene, as it was read.
+    fn files(&self, read: &Scene) -> Vec<PathBuf> {
+        let beside = |what: &str, count: usize, extension: &str| -> Vec<PathBuf> {
+            let name = |number| format!("demo-{what}-{number}.{extension}{}", self.suffix);
+            (1..=count).map(|number| self.file.with_file_name(name(number))).filter(|path| path.exists()).collect()
+        };
+        let mut files = vec![self.file.clone()];
+        if self.kind == DemoKind::Pbrt {
+            files.extend(beside("part", island::PARTS, "pbrt"));
+            files.extend(beside("mesh", read.meshes.len(), "ply"));
+        }
+        files
     }
 }
 
 #[derive(Serialize)]
 struct Details {
     same: bool,
+    kind: &'static str,
     /// Where the scene was kept.
     folder: Option<String>,
     bytes: u64,
     rates: Vec<Rate>,
-    #[serde(flatten, serialize_with = "contents::counts")]
-    contents: Contents,
+    #[serde(flatten)]
+    contents: What,
 }
 
 /// Makes, writes, reads and checks a scene, and shows the rates.
@@ -64,24 +103,27 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     // Signals wait for the end of the running step, so that the folder is taken away.
     let _hold = session.signals().hold()?;
     let folder = Folder::new(args.keep.as_deref())?;
-    let file = folder.path().join(name(args));
-    let made = scene::of_size(args.size);
-    let write = WriteOptions { format: Some(Format::Obj), run: session.run_options(), ..WriteOptions::default() };
+    let subject = Subject::new(session, args, folder.path())?;
+    let Subject { made, file, write, .. } = &subject;
     let read = ReadOptions { run: session.run_options(), ..ReadOptions::default() };
 
     let (write_time, mut report) = timed(|| {
         // As for the plain write, which goes into a new file each time.
-        let _ = std::fs::remove_file(&file);
-        session.save(&made, &file, &write)
+        let _ = std::fs::remove_file(file);
+        session.save(made, file, write)
     })?;
-    let bytes = std::fs::metadata(&file).map_err(|error| io("looking at", &file, error))?.len();
-    let plain_write = rates::plain_write(&file, &folder.path().join("plain.tmp"))?;
-    let (read_time, loaded) = timed(|| session.load(&file, &read))?;
-    let plain_read = rates::plain_read(&file)?;
+    let bytes = match subject.kind {
+        // Without the material library, which is small.
+        DemoKind::Obj => std::fs::metadata(file).map_err(|error| io("looking at", file, error))?.len(),
+        DemoKind::Pbrt => report.bytes_out,
+    };
+    let plain_write = rates::plain_write(file, bytes, &folder.path().join("plain.tmp"))?;
+    let (read_time, loaded) = timed(|| session.load(file, &read))?;
+    let plain_read = rates::plain_read(&subject.files(&loaded.scene))?;
     // What is compressed is text to the one who works on it.
     let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
     report.extend(loaded.report);
-    verify(session, &made, &loaded.scene, &file, &folder)?;
+    verify(session, &subject, &loaded.scene, &folder)?;
 
     let rates = vec![
         Rate::new("write", text_bytes, write_time),
@@ -89,20 +131,22 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
         Rate::new("read", text_bytes, read_time),
         Rate::new("plain read", bytes, plain_read),
     ];
-    let contents = Contents::of(&made);
+    let contents = What::of(Content::Scene(made));
     let kept = args.keep.as_ref().map(|folder| folder.display().to_string());
-    Ok((Details { same: true, folder: kept, bytes, rates, contents }, report))
+    Ok((Details { same: true, kind: subject.kind.name(), folder: kept, bytes, rates, contents }, report))
 }
 
-/// What was read must be what was made, and be written as the same bytes again.
-fn verify(session: &Session, made: &Scene, read: &Scene, file: &Path, folder: &Folder) -> Result<()> {
-    let options = ObjOptions::default();
+/// What was read must be what was made; one file must be written as the same bytes again.
+fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder) -> Result<()> {
     let wrong = |what: String| Error::new(ErrorKind::Internal, format!("the demo's check failed: {what}"));
-    check::compare(made, read, &options).map_err(wrong)?;
+    let Subject { made, file, write, .. } = subject;
+    if subject.kind == DemoKind::Pbrt {
+        return check_render::compare(made, read)?.map_err(wrong);
+    }
+    check::compare(made, read, &ObjOptions::default()).map_err(wrong)?;
     let again = folder.inner("again")?;
     let second = again.path().join(file.file_name().unwrap_or_default());
-    let write = WriteOptions { format: Some(Format::Obj), run: session.run_options(), ..WriteOptions::default() };
-    session.save(read, &second, &write)?;
+    session.save(read, &second, write)?;
     match check::first_difference(file, &second)? {
         None => Ok(()),
         Some(offset) => Err(wrong(format!("the second write differs from the first at byte {offset}"))),
@@ -135,10 +179,10 @@ fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
 /// The table for people: each rate beside the machine's own.
 fn table(details: &Details) -> String {
     let mut text = format!(
-        "{}: {}, {}; read back and written again: the same\n\n",
+        "{}: {}; read back{}: the same\n\n",
         human::bytes(details.bytes),
-        human::plural(details.contents.objects, "object"),
-        human::plural(details.contents.faces, "face"),
+        details.contents.words(),
+        if details.kind == DemoKind::Obj.name() { " and written again" } else { "" },
     );
     for pair in details.rates.chunks(2) {
         for (rate, plain) in pair.iter().zip([pair.last(), None]) {

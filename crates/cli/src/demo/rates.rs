@@ -6,7 +6,7 @@ use polyhaul::Result;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Bytes per call: the plain rates do not grow beyond.
@@ -46,9 +46,9 @@ fn best(run: impl Fn() -> Result<f64>) -> Result<f64> {
     (0..RUNS).try_fold(f64::INFINITY, |best, _| Ok(best.min(run()?)))
 }
 
-/// The seconds that reading the file takes, into a buffer that is used again and again.
-pub fn plain_read(path: &Path) -> Result<f64> {
-    best(|| read_once(path))
+/// The seconds that reading the files takes, into a buffer that is used again and again.
+pub fn plain_read(paths: &[PathBuf]) -> Result<f64> {
+    best(|| paths.iter().try_fold(0.0, |seconds, path| Ok(seconds + read_once(path)?)))
 }
 
 fn read_once(path: &Path) -> Result<f64> {
@@ -59,9 +59,9 @@ fn read_once(path: &Path) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// The seconds that writing as many bytes takes: the first block of `path`, over and over.
-pub fn plain_write(path: &Path, target: &Path) -> Result<f64> {
-    let (block, bytes) = first_block(path).map_err(|error| io("reading", path, error))?;
+/// The seconds that writing so many bytes takes: the first block of `path`, over and over.
+pub fn plain_write(path: &Path, bytes: u64, target: &Path) -> Result<f64> {
+    let block = first_block(path).map_err(|error| io("reading", path, error))?;
     best(|| {
         let result = write_repeated(&block, bytes, target);
         let _ = std::fs::remove_file(target);
@@ -69,12 +69,10 @@ pub fn plain_write(path: &Path, target: &Path) -> Result<f64> {
     })
 }
 
-fn first_block(path: &Path) -> std::io::Result<(Vec<u8>, u64)> {
-    let file = File::open(path)?;
-    let bytes = file.metadata()?.len();
+fn first_block(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut block = Vec::new();
-    file.take(BLOCK_BYTES as u64).read_to_end(&mut block)?;
-    Ok((block, bytes))
+    File::open(path)?.take(BLOCK_BYTES as u64).read_to_end(&mut block)?;
+    Ok(block)
 }
 
 fn write_repeated(block: &[u8], bytes: u64, target: &Path) -> std::io::Result<f64> {
@@ -104,7 +102,9 @@ mod tests {
         let folder = super::super::Folder::new(None).unwrap();
         let (file, target) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&file, vec![7; BLOCK_BYTES + 5]).unwrap();
-        assert!(plain_write(&file, &target).unwrap() > 0.0 && plain_read(&file).unwrap() > 0.0);
+        let bytes = BLOCK_BYTES as u64 + 5;
+        assert!(plain_write(&file, bytes, &target).unwrap() > 0.0);
+        assert!(plain_read(&[file.clone(), file]).unwrap() > 0.0);
         assert!(!target.exists());
     }
 }

@@ -1,4 +1,4 @@
-//! The demo's scene: one heavy mesh, and several thousand small ones that float around it.
+//! The demo's scene of meshes: one heavy mesh, and several thousand small ones that float around it.
 //!
 //! All are tori of quads with positions, uvs and normals. The same size gives the same scene.
 
@@ -54,8 +54,8 @@ fn place(index: u64) -> [f64; 3] {
     [1, 2, 3].map(|axis| 20.0 * fraction(index, axis) - 10.0)
 }
 
-/// A number from 0 to 1: the mixing step of the SplitMix64 generator.
-fn fraction(index: u64, stream: u64) -> f64 {
+/// A number from 0 to 1, by an index and a stream from 0 to 7: the mixing step of the SplitMix64 generator.
+pub(super) fn fraction(index: u64, stream: u64) -> f64 {
     let mut x = (index * 8 + stream).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -63,20 +63,20 @@ fn fraction(index: u64, stream: u64) -> f64 {
 }
 
 /// A tube around a ring, closed both ways.
-struct Torus {
+pub(super) struct Torus {
     /// Quads around the tube.
-    rows: u32,
+    pub(super) rows: u32,
     /// Quads along the ring.
-    columns: u32,
-    center: [f64; 3],
+    pub(super) columns: u32,
+    pub(super) center: [f64; 3],
     /// Of the ring; the tube has a third of it.
-    radius: f64,
+    pub(super) radius: f64,
     /// How much the tube's width swings.
-    ripple: f64,
+    pub(super) ripple: f64,
 }
 
 impl Torus {
-    fn mesh(&self) -> Mesh {
+    pub(super) fn mesh(&self) -> Mesh {
         let (mut positions, mut normals) = (Vec::new(), Vec::new());
         for column in 0..self.columns {
             let (along_sin, along_cos) = turn(column, self.columns).sin_cos();

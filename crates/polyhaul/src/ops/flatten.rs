@@ -4,6 +4,7 @@ use super::place::{Matrix64, Places64, multiply64, places64};
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::model::render::{MaterialUse, ParameterValues, Render, Shape};
 use crate::model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
+use crate::options::Instances;
 use std::collections::{BTreeMap, HashMap};
 
 /// What [`flatten`] makes.
@@ -19,14 +20,15 @@ pub struct Flat {
 ///
 /// Each shape that is a mesh becomes one: `trianglemesh` as it is, `bilinearmesh` as quads, `plymesh` where it was
 /// loaded, `loopsubdiv` as its control mesh. Each is an object with a transform, and once more for each instance, which
-/// shows the same mesh: objects have the names of what they show. All other shapes are left out and counted.
+/// shows the same mesh: objects have the names of what they show. With [`Instances::Once`] each definition stands there
+/// once instead, shown or not, and no instance. All other shapes are left out and counted.
 /// What moves stands where it is when the shutter opens. Reversed orientation turns faces around.
 ///
 /// Of materials `reflectance`, `roughness`, `eta` and metals are taken over.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] for a mesh whose indices are out of range.
-pub fn flatten(render: &Render, meshes: Vec<Mesh>) -> Result<Flat> {
+pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances) -> Result<Flat> {
     let mut flat = Flattener {
         render,
         places: places64(render)?,
@@ -35,7 +37,11 @@ pub fn flatten(render: &Render, meshes: Vec<Mesh>) -> Result<Flat> {
         materials: HashMap::new(),
     };
     flat.meshes(meshes)?;
-    flat.objects()?;
+    flat.world()?;
+    match instances {
+        Instances::Once => flat.definitions()?,
+        Instances::AsFormat | Instances::Flatten => flat.instances()?,
+    }
     Ok(flat.flat)
 }
 
@@ -91,13 +97,30 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
-    fn objects(&mut self) -> Result<()> {
+    fn world(&mut self) -> Result<()> {
         let render = self.render;
         for index in render.world_shapes().into_iter().flatten() {
             let Some(shape) = render.shape(index) else { continue };
             let place = self.places.of(render, shape.motion().start);
             self.object(&shape, place, "")?;
         }
+        Ok(())
+    }
+
+    fn definitions(&mut self) -> Result<()> {
+        let render = self.render;
+        for object in &render.objects {
+            for index in object.shapes.clone() {
+                let Some(shape) = render.shape(index) else { continue };
+                let place = self.places.of(render, shape.motion().start);
+                self.object(&shape, place, render.text(object.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn instances(&mut self) -> Result<()> {
+        let render = self.render;
         for instance in render.instances() {
             let Some(object) = render.objects.get(instance.object) else { continue };
             let outer = self.places.of_instance(render, &instance);

@@ -9,13 +9,18 @@
 //! - [`triangulate()`], [`triangulate_scene`]: polygons become triangles
 //! - [`transform_axes`]: other axes, another scale
 //! - [`flatten()`]: a scene for a renderer becomes meshes and objects
+//! - [`expand()`]: a scene for a renderer without instances; [`inline_meshes`]: one without meshes in files;
+//!   [`Builder`]: one that is made by hand
 //! - [`places64()`], [`places32()`]: where things of a scene for a renderer stand
 //! - [`index_attributes`]: attributes per corner, position or face become indexed ones
 
 mod arrays;
+mod build;
 pub(crate) mod dedup;
 mod domains;
 mod flatten;
+mod inline;
+mod instances;
 mod place;
 mod transform;
 mod triangulate;
@@ -23,8 +28,11 @@ pub(crate) mod vertices;
 mod weld;
 
 pub(crate) use arrays::multiples;
+pub use build::{Builder, Given, GivenValues};
 pub use domains::index_attributes;
 pub use flatten::{Flat, flatten};
+pub use inline::inline_meshes;
+pub use instances::expand;
 pub use place::{Matrix32, Matrix64, Places32, Places64, places32, places64};
 pub use transform::transform_axes;
 pub(crate) use transform::{UNMOVED, axes_matrix, check_scale};

@@ -5,20 +5,34 @@
 pub struct PbrtStyle {
     /// Without indentation, and a thing on a line.
     pub compact: bool,
-    /// Where the arrays of meshes go (into the text).
+    /// Where the arrays of meshes go (they stay where they are).
     pub meshes: PbrtMeshes,
     /// About how many files shapes and instances are spread over, all about as long, which the main one imports. Less
     /// than 2 (the default) makes one file. What has a name stays in the main file.
     pub parts: usize,
 }
 
+/// What becomes of the instances of a scene for a renderer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Instances {
+    /// As the format can: pbrt keeps them, the others get each as an object of its own.
+    #[default]
+    AsFormat,
+    /// Each instance becomes shapes or objects of its own, where it stands.
+    Flatten,
+    /// Each definition stands once, under its name and where it was defined. Instances are left out.
+    Once,
+}
+
 /// Where the arrays of meshes go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PbrtMeshes {
-    /// Into the text.
+    /// They stay where they are: in the text, or in the files that the scene names.
     #[default]
+    Keep,
+    /// Into the text, those of files that were read too. What is no mesh of triangles or of quads alone stays.
     Inline,
-    /// Into PLY files beside the scene, with triangles of at least so many vertices.
+    /// Into PLY files beside the scene, with triangles of at least so many vertices. The scene's own files stay.
     Ply {
         /// The least vertices.
         vertices: u64,

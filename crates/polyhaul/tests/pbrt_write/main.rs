@@ -1,5 +1,6 @@
 //! pbrt scenes that are written: what was read comes back, whatever the threads, the pages and the files.
 
+mod instances;
 mod meshes;
 
 use polyhaul::model::Scene;

@@ -3,7 +3,7 @@
 use super::{compact, read_text, write};
 use polyhaul::model::{Domain, Scene};
 use polyhaul::ops::{self, Flat};
-use polyhaul::options::{PbrtStyle, Resolve, RunOptions};
+use polyhaul::options::{Instances, PbrtStyle, Resolve, RunOptions};
 use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
 use std::sync::Arc;
 
@@ -52,7 +52,8 @@ fn meshes_come_back_where_they_were() {
     let obj = obj();
     let text = write(&obj, PbrtStyle::default(), RunOptions::default());
     let scene = read_text(&text);
-    let Flat { scene: flat, left_out } = ops::flatten(scene.render.as_deref().unwrap(), Vec::new()).unwrap();
+    let Flat { scene: flat, left_out } =
+        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat).unwrap();
     assert!(left_out.is_empty());
     let triangles: usize = flat.meshes.iter().map(|mesh| mesh.faces.len()).sum();
     assert_eq!(triangles, 6);
@@ -69,7 +70,8 @@ fn instances_are_objects_that_share_a_mesh() {
         AttributeBegin Translate 10 0 0 ObjectInstance \"tree\" AttributeEnd
         AttributeBegin Rotate 90 0 0 1 ObjectInstance \"tree\" AttributeEnd";
     let scene = read_text(text.as_bytes());
-    let Flat { scene: flat, left_out } = ops::flatten(scene.render.as_deref().unwrap(), Vec::new()).unwrap();
+    let Flat { scene: flat, left_out } =
+        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat).unwrap();
     assert_eq!(left_out["sphere"], 1);
     assert_eq!(flat.meshes.len(), 2);
     assert_eq!(flat.meshes[0].uv_domain, Domain::Vertex);

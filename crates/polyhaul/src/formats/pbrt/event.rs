@@ -162,6 +162,7 @@ impl Parsed {
             bools: exactly(&self.bools)?,
             strings: exactly(&self.strings)?,
             doubles: exactly(&self.doubles)?,
+            ..Segment::default()
         };
         Ok(Said {
             events: exactly(&self.events)?,

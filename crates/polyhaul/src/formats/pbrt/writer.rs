@@ -11,7 +11,6 @@
 //!
 //! It opens no files: who has more than one ([`Plan::parts`], meshes) hands out their names.
 
-mod build;
 mod convert;
 mod instances;
 mod materials;
@@ -32,6 +31,7 @@ use pages::ScriptPages;
 use places::{Path, Places};
 use plan::Planner;
 use script::{Op, What};
+use std::collections::HashMap;
 use text::Pen;
 
 /// The text of a scene, as a plan.
@@ -43,15 +43,25 @@ pub(crate) struct Plan<'a> {
     part_names: Vec<String>,
     /// Shapes whose arrays are in files, in order, and the names of those.
     meshes: &'a [(u32, String)],
+    renamed: &'a Renamed<'a>,
+}
+
+/// Names of files that are written otherwise than the scene has them.
+#[derive(Debug, Default)]
+pub(crate) struct Renamed<'a> {
+    /// By the folder of the file that says a name, and the name: what is written.
+    pub(crate) names: HashMap<(&'a str, &'a str), Option<String>>,
 }
 
 /// What is to be moved to other files.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Split<'a> {
     /// Shapes whose arrays are in PLY files, in order, and the names of those.
     pub(crate) meshes: &'a [(u32, String)],
     /// Into how many files shapes and instances go; less than two is none.
     pub(crate) parts: usize,
+    /// Names of files.
+    pub(crate) renamed: &'a Renamed<'a>,
 }
 
 impl<'a> Plan<'a> {
@@ -67,8 +77,8 @@ impl<'a> Plan<'a> {
         planner.end_all()?;
         planner.shapes()?;
         instance_ops(render, &mut planner)?;
-        let (main, meshes) = (std::mem::take(&mut planner.ops), split.meshes);
-        let mut plan = Plan { render, places, main, parts: Vec::new(), part_names: Vec::new(), meshes };
+        let (main, Split { meshes, renamed, .. }) = (std::mem::take(&mut planner.ops), split);
+        let mut plan = Plan { render, places, main, parts: Vec::new(), part_names: Vec::new(), meshes, renamed };
         if split.parts > 1 && plan.places.named_count() == 0 {
             plan.split(split.parts)?;
         }
@@ -110,10 +120,11 @@ impl<'a> Plan<'a> {
     fn split(&mut self, count: usize) -> Result<()> {
         let weigh = |op: &Op| match &op.what {
             What::Things(script::Things::Shapes, range) => {
-                let values = |index| {
-                    self.render.shape(index as usize).map_or(0, |shape| {
+                let values = |index: u32| match (self.file_of_mesh(index as usize), self.render.shape(index as usize)) {
+                    (None, Some(shape)) => {
                         shape.parameters().iter().map(|it| it.values.len() as u64 + 4).sum::<u64>() + 8
-                    })
+                    }
+                    _ => 16,
                 };
                 range.clone().map(values).sum::<u64>()
             }

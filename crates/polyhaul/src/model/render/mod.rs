@@ -15,6 +15,7 @@ pub(crate) use parameters::{Declaration, Range as ParameterRange, Segment, Value
 pub use parameters::{Parameter, ParameterType, ParameterValues, Parameters, Strings};
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// The index that means "none".
 const NONE: u32 = u32::MAX;
@@ -153,9 +154,10 @@ pub struct Material {
 }
 
 /// Which material a shape has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MaterialUse {
     /// None was named: a diffuse one.
+    #[default]
     Default,
     /// An index into [`Render::materials`].
     Index(u32),
@@ -163,8 +165,8 @@ pub enum MaterialUse {
     Named(Name),
 }
 
-/// What many shapes have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What many shapes have in common; by default nothing was said of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShapeState {
     /// The material.
     pub material: MaterialUse,
@@ -248,6 +250,8 @@ pub struct Render {
     pub objects: Vec<ObjectDefinition>,
     /// The instances.
     pub instances: Instances,
+    /// The folder that names of files in it are relative to; `None` where it is not out of a file.
+    pub folder: Option<PathBuf>,
     pub(crate) shapes: Vec<StoredShape>,
     /// Shapes that move, in order, and their other transform.
     pub(crate) moving: Vec<(u32, u32)>,

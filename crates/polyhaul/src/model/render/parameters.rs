@@ -1,6 +1,7 @@
 //! Parameters: where they lie, and how they are seen.
 
 use super::{Name, Render};
+use std::sync::Arc;
 
 /// What a parameter's declaration says that its values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,6 +128,8 @@ pub(crate) struct Segment {
     pub(crate) strings: Box<[u32]>,
     /// What transforms are made of.
     pub(crate) doubles: Box<[f64]>,
+    /// The folder of the file that said so, below that of the scene: empty, or ending in a slash.
+    pub(crate) folder: Arc<str>,
 }
 
 /// The parameters of an entity, in the order of the file.
@@ -195,6 +198,11 @@ impl<'a> Parameters<'a> {
     /// The one of this name.
     pub fn get(self, name: &str) -> Option<Parameter<'a>> {
         self.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// The folder of the file that has them, below that of the scene: empty, or ending in a slash.
+    pub(crate) fn folder(self) -> &'a str {
+        self.segment.map_or("", |segment| &segment.folder)
     }
 
     /// The text of the parameter of this name, where that is one string.

@@ -127,6 +127,11 @@ impl<'a> Scene<'a> {
         let mut moved = std::mem::take(&mut said.segment);
         said.segment.names = all.clone().into_boxed_slice();
         moved.names = all.into_boxed_slice();
+        if let Some(frame) = self.frames.last_mut() {
+            moved.folder = self.library.folder(frame.file);
+            // What it was called before it was opened is not what messages call it.
+            frame.name = self.library.file_name(frame.file);
+        }
         let segment = self.render.segments.len() as u32;
         try_push(&mut self.render.segments, moved, "values")?;
         if let Some(frame) = self.frames.last_mut() {

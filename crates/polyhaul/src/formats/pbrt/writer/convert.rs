@@ -6,13 +6,12 @@
 //! perspective camera that sees all of it from the front, film, and a white sky. The camera's x axis is flipped, since
 //! pbrt's cameras are left-handed.
 
-use super::build::{Builder, Given, GivenValues};
 use super::materials::{self, OfShapes};
 use crate::error::{Error, Result, try_push};
 use crate::formats::parts::note_left_out;
 use crate::model::render::{MaterialUse, Motion, ParameterType, Render, ShapeState, Step, Transform};
 use crate::model::{Axis, Bounds, Material, Mesh, NONE, Object, Scene};
-use crate::ops::{self, UNMOVED, Welded};
+use crate::ops::{self, Builder, Given, GivenValues, UNMOVED, Welded};
 use crate::options::RunOptions;
 use crate::warnings::Warnings;
 use std::collections::HashSet;
@@ -42,7 +41,7 @@ pub(crate) fn from_meshes(
     for (mesh, objects) in scene.meshes.iter().zip(of_mesh) {
         converter.mesh(mesh, &objects)?;
     }
-    Ok((converter.builder.render, warnings))
+    Ok((converter.builder.finish(), warnings))
 }
 
 fn note(scene: &Scene, warnings: &mut Warnings) {

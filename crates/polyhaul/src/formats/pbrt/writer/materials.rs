@@ -14,10 +14,10 @@
 //! 0 and 1; XYZ is turned into linear sRGB, a spectral curve is left out. `Ke` makes a shape a light, and `d` and
 //! `map_d` of what is not refractive are its `alpha`; those stand with the shapes. Nothing else of MTL is taken.
 
-use super::build::{Builder, Given, GivenValues};
 use crate::error::{Result, try_push};
 use crate::model::render::{self, ParameterType};
 use crate::model::{Color, MapKind, Material, TextureMap};
+use crate::ops::{Builder, Given, GivenValues};
 
 /// What a material says of the shapes that have it.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use super::script::{Cursor, Op, Things, What, Whose};
 use super::text::Pen;
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::out::Out;
-use crate::model::render::{Entity, Motion, Parameter, ParameterValues, Parameters};
+use crate::model::render::{Entity, Motion, Parameter, ParameterType, ParameterValues, Parameters};
 use crate::pipeline::write::Pages;
 use polyhaul_text::format::Page;
 
@@ -185,6 +185,17 @@ impl<'a> ScriptPages<'a> {
         Some(Body { word, strings: [shape.class(), "", ""], string_count, parameters, own: None })
     }
 
+    /// What a name of a file is written as, where that is not how the scene has it.
+    fn new_name(&self, body: &Body<'a>, parameter: &Parameter<'a>) -> Option<&'a str> {
+        let names = &self.plan.renamed.names;
+        let ParameterValues::Strings(strings) = parameter.values else { return None };
+        // What a film names is made by the renderer.
+        let is_file = matches!(parameter.kind, ParameterType::String | ParameterType::Spectrum)
+            && !(names.is_empty() || body.own.is_some() || body.word == "Film");
+        let key = (body.parameters.filter(|_| is_file)?.folder(), strings.get(0)?);
+        names.get(&key)?.as_deref()
+    }
+
     fn motion(&self, list: Things, index: u32) -> Motion {
         let (render, index) = (self.plan.render, index as usize);
         let motion = match list {
@@ -278,7 +289,9 @@ impl Slot {
             let count = parameter.values.len();
             let stops = ends_here && number == end.parameter as usize;
             let to = if stops { (end.value as usize).min(count) } else { count };
-            if body.own.is_none() || is_kept(&parameter) {
+            if let Some(name) = pages.new_name(&body, &parameter) {
+                self.own(pages.compact, depth, &format!("{} {}", parameter.kind.name(), parameter.name), name)?;
+            } else if body.own.is_none() || is_kept(&parameter) {
                 self.values(&parameter, depth + 1, pages.compact, from..to)?;
             }
             if stops {

@@ -1,8 +1,10 @@
-//! A scene made by hand: entities with parameters, transforms, shapes and objects, one after another.
+//! Scenes for a renderer that are made by hand: entities with parameters, transforms, shapes and objects, one after
+//! another.
 //!
-//! Every entity has a segment of its own, so arrays that are handed over stay where they are.
+//! Every entity has a segment of its own, so arrays that are handed over stay where they are. What a finished scene
+//! is as text is the business of `formats::pbrt::writer`.
 
-use crate::error::{Error, Result, try_push, try_string};
+use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::model::render::{
     Declaration, Entity, InstanceRun, Motion, Name, Node, ObjectDefinition, ParameterRange, ParameterType, Placing,
     Render, Segment, ShapeState, Step, StepKind, StoredParameter, StoredShape, Transform, ValueKind,
@@ -10,26 +12,51 @@ use crate::model::render::{
 use std::collections::HashMap;
 
 /// A parameter that is handed over: its type, its name, its values.
-pub(crate) type Given<'a> = (ParameterType, &'a str, GivenValues);
+pub type Given<'a> = (ParameterType, &'a str, GivenValues);
 
-/// Values that are handed over.
-pub(crate) enum GivenValues {
+/// Values that are handed over: see [`crate::model::render::ParameterValues`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum GivenValues {
+    /// Numbers of all types but `integer`, one after another.
     Floats(Vec<f32>),
+    /// Integers.
     Integers(Vec<i32>),
+    /// `true` and `false`.
     Bools(Vec<bool>),
+    /// Strings, and names of textures and spectra.
     Strings(Vec<String>),
 }
 
 /// A scene that is being made.
-#[derive(Default)]
-pub(crate) struct Builder {
-    pub(crate) render: Render,
+///
+/// ```
+/// use polyhaul::model::render::{ParameterType, ShapeState, Step, Transform};
+/// use polyhaul::ops::{Builder, GivenValues};
+///
+/// let mut builder = Builder::default();
+/// let radius = vec![(ParameterType::Float, "radius", GivenValues::Floats(vec![2.0]))];
+/// builder.shape("sphere", radius, ShapeState::default(), Transform::IDENTITY)?;
+/// let ball = builder.object("ball", 0)?;
+/// let place = builder.transform(Transform::IDENTITY, Step::Translate([0.0, 5.0, 0.0]))?;
+/// builder.instance(ball, place)?;
+/// let render = builder.finish();
+/// assert_eq!((render.shape_count(), render.instances.len()), (1, 1));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Builder {
+    /// The scene so far: cameras, lights and materials made by [`Builder::entity`] go into its lists.
+    pub render: Render,
     numbers: HashMap<String, u32>,
     states: HashMap<ShapeState, u32>,
 }
 
 impl Builder {
-    pub(crate) fn name(&mut self, text: &str) -> Result<Name> {
+    /// A name of the scene.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`], as everywhere here.
+    pub fn name(&mut self, text: &str) -> Result<Name> {
         if let Some(&number) = self.numbers.get(text) {
             return Ok(Name(number));
         }
@@ -40,13 +67,16 @@ impl Builder {
         Ok(Name(number))
     }
 
-    /// An entity that stands at the origin.
-    pub(crate) fn entity(&mut self, name: &str, parameters: Vec<Given<'_>>) -> Result<Entity> {
+    /// An entity that stands at the origin, which is in no list yet.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn entity(&mut self, name: &str, parameters: Vec<Given<'_>>) -> Result<Entity> {
         let (name, parameters) = (self.name(name)?, self.parameters(parameters)?);
         Ok(Entity { name, parameters, color_space: None, attributes: None, motion: Motion::IDENTITY, medium: None })
     }
 
-    fn parameters(&mut self, given: Vec<Given<'_>>) -> Result<ParameterRange> {
+    pub(super) fn parameters(&mut self, given: Vec<Given<'_>>) -> Result<ParameterRange> {
         let segment = self.render.segments.len() as u32;
         let count = given.len() as u32;
         let (mut names, mut declarations, mut parameters) = (Vec::new(), Vec::new(), Vec::new());
@@ -82,14 +112,17 @@ impl Builder {
             integers: integers.into(),
             bools: bools.into(),
             strings: strings.into(),
-            doubles: Box::default(),
+            ..Segment::default()
         };
         try_push(&mut self.render.segments, made, "values")?;
         Ok(ParameterRange { segment, start: 0, count })
     }
 
-    /// A node of the tree; an inverse has no numbers.
-    pub(crate) fn transform(&mut self, parent: Transform, step: Step) -> Result<Transform> {
+    /// What `step` does to `parent`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn transform(&mut self, parent: Transform, step: Step) -> Result<Transform> {
         let (kind, numbers): (StepKind, &[f64]) = match &step {
             Step::Translate(numbers) => (StepKind::Translate, numbers),
             Step::Scale(numbers) => (StepKind::Scale, numbers),
@@ -110,7 +143,11 @@ impl Builder {
         Ok(node)
     }
 
-    pub(crate) fn shape(
+    /// Adds a shape.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn shape(
         &mut self,
         class: &str,
         parameters: Vec<Given<'_>>,
@@ -128,19 +165,51 @@ impl Builder {
         try_push(&mut self.render.shapes, shape, "shapes")
     }
 
-    /// An object of the shapes from `first` on: its index.
-    pub(crate) fn object(&mut self, name: &str, first: usize) -> Result<u32> {
-        let (name, shapes) = (self.name(name)?, first..self.render.shapes.len());
+    /// Makes the shapes from `first` on a definition, which are not in the scene by themselves then: its index.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn object(&mut self, name: &str, first: usize) -> Result<u32> {
+        let (name, shapes) = (self.name(name)?, first.min(self.render.shapes.len())..self.render.shapes.len());
         let number = self.render.objects.len() as u32;
         try_push(&mut self.render.objects, ObjectDefinition { name, shapes, missing: false }, "objects")?;
         Ok(number)
     }
 
-    pub(crate) fn instance(&mut self, object: u32, transform: Transform) -> Result<()> {
+    /// Adds an instance of a definition.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn instance(&mut self, object: u32, transform: Transform) -> Result<()> {
         let first = self.render.instances.objects.len() as u32;
         let placing = Placing::Motion(Motion { start: transform, end: transform });
         try_push(&mut self.render.instances.runs, InstanceRun { first, placing }, "instances")?;
         try_push(&mut self.render.instances.objects, object, "instances")
+    }
+
+    /// Adds many instances of definitions, each with a matrix of four columns of three numbers: where the three axes
+    /// and the origin go. That takes 100 bytes for each.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] where there is not a matrix for each, or too many for one call.
+    pub fn instances(&mut self, objects: &[u32], matrices: Vec<[f64; 12]>) -> Result<()> {
+        let fits = objects.len() == matrices.len() && matrices.len() < (u32::MAX / 12) as usize;
+        if !fits {
+            return Err(Error::new(ErrorKind::Usage, "instances take a matrix each, and are fewer than 2^32 / 12"));
+        }
+        let (first, segment) = (self.render.instances.objects.len() as u32, self.render.segments.len() as u32);
+        let doubles = matrices.into_flattened().into_boxed_slice();
+        try_push(&mut self.render.segments, Segment { doubles, ..Segment::default() }, "values")?;
+        let placing = Placing::Matrices { parent: Transform::IDENTITY.0, step: StepKind::Concat, segment, at: 0 };
+        try_push(&mut self.render.instances.runs, InstanceRun { first, placing }, "instances")?;
+        self.render.instances.objects.try_reserve(objects.len())?;
+        self.render.instances.objects.extend_from_slice(objects);
+        Ok(())
+    }
+
+    /// The scene.
+    pub fn finish(self) -> Render {
+        self.render
     }
 }
 

@@ -1,0 +1,107 @@
+//! What can be asked for of pbrt scenes.
+
+use clap::{Args, ValueEnum};
+use polyhaul::options::{Instances, PbrtMeshes, PbrtStyle};
+use polyhaul::{Error, ErrorKind, Format, Result};
+use std::str::FromStr;
+
+/// How pbrt is written.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Writing pbrt")]
+pub struct PbrtArgs {
+    /// Where the arrays of meshes go: inline (into the text), ply (into files beside the scene), or ply:N (there with N
+    /// vertices or more) [default: they stay where they are]
+    #[arg(long, value_name = "WHERE")]
+    pub meshes: Option<MeshPlace>,
+    /// Spread shapes and instances over about so many files of one size, which the scene imports
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=5000))]
+    pub parts: Option<u16>,
+    /// Write no indentation
+    #[arg(long)]
+    pub compact: bool,
+}
+
+/// What becomes of instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InstanceUse {
+    /// Each becomes shapes or objects of its own.
+    Flatten,
+    /// Each definition stands once, under its name; instances are left out.
+    Once,
+}
+
+impl InstanceUse {
+    /// The library's option.
+    pub fn option(asked: Option<InstanceUse>) -> Instances {
+        match asked {
+            None => Instances::AsFormat,
+            Some(InstanceUse::Flatten) => Instances::Flatten,
+            Some(InstanceUse::Once) => Instances::Once,
+        }
+    }
+}
+
+/// Where the arrays of meshes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeshPlace(PbrtMeshes);
+
+impl FromStr for MeshPlace {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (word, vertices) = text.split_once(':').map_or((text, None), |(word, count)| (word, Some(count)));
+        match (word, vertices.map(str::parse)) {
+            ("inline", None) => Ok(MeshPlace(PbrtMeshes::Inline)),
+            ("ply", None) => Ok(MeshPlace(PbrtMeshes::Ply { vertices: 0 })),
+            ("ply", Some(Ok(vertices))) => Ok(MeshPlace(PbrtMeshes::Ply { vertices })),
+            _ => Err("expected inline, ply, or ply:N with the least number of vertices".into()),
+        }
+    }
+}
+
+impl PbrtArgs {
+    /// The library's options; an error where something is asked for that the output's format has not.
+    pub fn style(&self, to: Format, (lazy, from): (bool, Option<Format>)) -> Result<PbrtStyle> {
+        let asked =
+            [("--meshes", self.meshes.is_some()), ("--parts", self.parts.is_some()), ("--compact", self.compact)];
+        if let (Some((name, _)), true) = (asked.iter().find(|(_, is_asked)| *is_asked), to != Format::Pbrt) {
+            return Err(not_pbrt(name, "is about writing pbrt", to));
+        }
+        if let (true, Some(from)) = (lazy, from.filter(|from| *from != Format::Pbrt)) {
+            let error =
+                Error::new(ErrorKind::Usage, format!("--lazy is about reading pbrt, and the input is {}", from.name()));
+            return Err(error.with_hint("leave --lazy out"));
+        }
+        if lazy && to != Format::Pbrt {
+            return Err(not_pbrt("--lazy", "leaves meshes in their files, which only pbrt can name", to));
+        }
+        let meshes = self.meshes.map_or(PbrtMeshes::Keep, |place| place.0);
+        if lazy && meshes == PbrtMeshes::Inline {
+            let error = Error::new(ErrorKind::Usage, "--lazy and --meshes inline contradict each other");
+            return Err(error.with_hint("--lazy reads no meshes; leave one of the two out"));
+        }
+        Ok(PbrtStyle { compact: self.compact, meshes, parts: self.parts.map_or(0, usize::from) })
+    }
+}
+
+fn not_pbrt(option: &str, why: &str, to: Format) -> Error {
+    let message = format!("{option} {why}, and the output is {}", to.name());
+    let hint = format!("leave {option} out, or end the name of the output in .pbrt (or give --to pbrt)");
+    Error::new(ErrorKind::Usage, message).with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_have_a_threshold() {
+        let ply = |vertices| Ok(MeshPlace(PbrtMeshes::Ply { vertices }));
+        assert_eq!(["ply", "ply:0", "ply:1000"].map(str::parse), [ply(0), ply(0), ply(1000)]);
+        assert_eq!("inline".parse(), Ok(MeshPlace(PbrtMeshes::Inline)));
+        for text in ["", "PLY", "ply:", "ply:-1", "ply:many", "ply:1.5", "inline:5", "obj"] {
+            assert!(text.parse::<MeshPlace>().is_err(), "{text}");
+        }
+    }
+}
