@@ -8,8 +8,8 @@
 :func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` look into them.
 :func:`read_table` and :func:`write_table` move tables of numbers. :func:`savetxt` and :func:`format_rows` make text of
 arrays and records, :func:`loadtxt` arrays of text.
-:class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material` and :class:`Table` are what they hold. Errors derive from
-:class:`Error` and say where they are.
+:class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material` and :class:`Table` are what they hold; :class:`Render` is
+what a scene for a renderer has. Errors derive from :class:`Error` and say where they are.
 """
 
 from polyhaul._arrays import NONE
@@ -30,12 +30,23 @@ from polyhaul._errors import (
     UnsupportedError,
     UsageError,
 )
-from polyhaul._inspect import Declared, DeclaredElement, DeclaredProperty, Info, Validation, info, validate
+from polyhaul._inspect import (
+    Declared,
+    DeclaredElement,
+    DeclaredProperty,
+    FileSummary,
+    Info,
+    RenderInfo,
+    Validation,
+    info,
+    validate,
+)
 from polyhaul._io import convert, read, write
 from polyhaul._material import Material, Spectral, TextureMap, Xyz
 from polyhaul._mesh import Curve, Mesh
 from polyhaul._options import Limits, ObjOptions, TextOptions, WriteOptions
 from polyhaul._polyhaul import __version__
+from polyhaul._render import Definition, Entity, Instances, Parameter, Render, Shape
 from polyhaul._report import PolyhaulWarning, Report, Warnings
 from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
 from polyhaul._rows import format_rows, savetxt
@@ -51,9 +62,13 @@ __all__ = [
     "Declared",
     "DeclaredElement",
     "DeclaredProperty",
+    "Definition",
+    "Entity",
     "Error",
+    "FileSummary",
     "HostError",
     "Info",
+    "Instances",
     "InternalError",
     "IoError",
     "IsAFolderError",
@@ -68,10 +83,14 @@ __all__ = [
     "ObjOptions",
     "Object",
     "OutOfMemoryError",
+    "Parameter",
     "PermissionDeniedError",
     "PolyhaulWarning",
+    "Render",
+    "RenderInfo",
     "Report",
     "Scene",
+    "Shape",
     "Spectral",
     "Table",
     "Tables",

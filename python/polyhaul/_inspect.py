@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +57,60 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
+class FileSummary:
+    """Files of a kind that a scene consists of."""
+
+    #: How many there are. A file that is included twice is read twice, and counts twice.
+    count: int
+    #: How many are named and missing; they are not in ``count``.
+    missing: int
+    #: Their bytes as they are stored, compressed or not. Textures that a resolver has are not counted.
+    bytes: int
+    #: What those bytes came to when they were decompressed; ``None`` for files that were not read.
+    plain_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RenderInfo:
+    """What a scene for a renderer holds (pbrt)."""
+
+    #: Shapes, those of object definitions once.
+    shapes: int
+    #: Object definitions that instances may show.
+    definitions: int
+    #: Instances.
+    instances: int
+    #: Positions of all meshes; ``None`` where some were not read.
+    positions: int | None
+    #: Triangles of all meshes, each once; ``None`` where some were not read.
+    unique_triangles: int | None
+    #: Triangles as a renderer sees them: those of a definition once per instance; ``None`` where some were not read.
+    instanced_triangles: int | None
+    #: Shapes whose PLY file was not read: it is missing, or ``load_meshes`` is off.
+    unread_meshes: int
+    #: Materials, named and not.
+    materials: int
+    #: Textures.
+    textures: int
+    #: Lights.
+    lights: int
+    #: Lights that shapes give.
+    area_lights: int
+    #: Media.
+    media: int
+    #: How many shapes of each class there are.
+    classes: Mapping[str, int]
+    #: How often each directive stands in the files.
+    directives: Mapping[str, int]
+    #: The files by kind: ``"pbrt"``, ``"ply"``, ``"texture"``. A kind that could not be looked for is not there.
+    files: Mapping[str, FileSummary]
+    #: The images that textures, materials, lights and shapes name: sorted, each once.
+    texture_files: tuple[str, ...]
+    #: Those of them that do not exist, or lie outside of the scene's folder.
+    missing_textures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Info:
     """What a file holds: counts of all its meshes together, bounds and names."""
 
@@ -105,6 +160,8 @@ class Info:
     texture_files: tuple[str, ...]
     #: What the header of a PLY file says; ``None`` for other formats.
     declared: Declared | None
+    #: What a scene for a renderer holds (pbrt), where the counts above are 0; ``None`` for other formats.
+    render: RenderInfo | None
     #: What reading did, with its warnings.
     report: Report
 
@@ -136,27 +193,46 @@ def info(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     limits: Limits | None = None,
+    load_meshes: bool = True,
     allow_outside: bool = False,
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
 ) -> Info:
     """Tells what a file holds, without making arrays of it for Python.
 
+    Textures of a pbrt scene, and its PLY files with ``load_meshes=False``, are looked for and not opened: those that are
+    missing are warnings in ``report``.
+
     The arguments and the exceptions are those of :func:`polyhaul.read`.
     """
     options = _options.read_options(
-        format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        limits=limits,
+        load_meshes=load_meshes,
+        allow_outside=allow_outside,
     )
     with opened_reading(source, options, resolver, progress, "reading") as reading:
         found, done = _polyhaul.info(*reading)
-    bounds, declared = found.pop("bounds"), found.pop("declared")
+    bounds, declared, render = found.pop("bounds"), found.pop("declared"), found.pop("render")
     lists: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
     return Info(
         **lists,
         bounds=bounds and (tuple(bounds[0]), tuple(bounds[1])),
         declared=declared and _declared(*declared),
+        render=render and _render(render),
         report=report_from_plain(done),
     )
+
+
+def _render(found: dict[str, Any]) -> RenderInfo:
+    if found["unread_meshes"]:
+        found |= dict.fromkeys(("positions", "unique_triangles", "instanced_triangles"))
+    for name in ("texture_files", "missing_textures"):
+        found[name] = tuple(found[name])
+    files = {kind: FileSummary(*counts) for kind, *counts in found.pop("files")}
+    return RenderInfo(**found, files=files)
 
 
 def _declared(format: str, elements: list[Any], comments: list[str], infos: list[str]) -> Declared:

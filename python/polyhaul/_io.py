@@ -50,6 +50,8 @@ def read(
     strict: bool = False,
     limits: Limits | None = None,
     load_materials: bool = True,
+    load_meshes: bool = True,
+    flatten: bool = True,
     weld: bool = False,
     allow_outside: bool = False,
     resolver: Resolver | None = None,
@@ -73,6 +75,11 @@ def read(
         strict: raise for what is repaired or missing, too.
         limits: what the data may ask for.
         load_materials: whether to read the material libraries that the file names.
+        load_meshes: whether to read the PLY files that a pbrt scene names. Otherwise they are not opened; they still stand
+            in the scene by name.
+        flatten: what becomes of a pbrt scene: meshes and objects with transforms, one for each shape and instance, without
+            spheres, curves, lights and so on; or, with ``False``, all that it has, as ``scene.render``. Other
+            formats are not concerned.
         weld: make positions with the same coordinates one (STL).
         allow_outside: whether files that it names may lie outside of its folder.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene names, as it names it; what
@@ -94,18 +101,11 @@ def read(
     What a callback or a file object raises comes out as it is.
     """
     options = _options.read_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        limits=limits,
-        allow_outside=allow_outside,
-        on_error=on_error,
-        strict=strict,
-        load_materials=load_materials,
-        weld=weld,
+        format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside,
+        on_error=on_error, strict=strict, load_materials=load_materials, load_meshes=load_meshes, weld=weld,
     )
     with opened_reading(source, options, resolver, progress, "reading") as reading:
-        scene, done = _polyhaul.read(*reading)
+        scene, done = _polyhaul.read(*reading, bool(flatten))
     report = report_from_plain(done)
     warn_of(report, on_error, reading)
     return scene_from_plain(scene, report)
@@ -145,7 +145,7 @@ def write(
             ``.zst``, ``.lz4``).
         level: the level on the codec's own scale (gzip 1 to 12, zstd 1 to 22); a fast one where none is given.
         progress: as for :func:`read`.
-        **written: how the format is written: see :class:`polyhaul.ObjOptions` and, for PLY and STL,
+        **written: how the format is written: see :class:`polyhaul.ObjOptions` and, for PLY, STL and pbrt,
             :class:`polyhaul.WriteOptions`.
 
     Returns:
@@ -186,6 +186,7 @@ def convert(
     on_error: OnError = "raise",
     strict: bool = False,
     limits: Limits | None = None,
+    load_meshes: bool = True,
     weld: bool = False,
     allow_outside: bool = False,
     resolver: Resolver | None = None,
@@ -207,6 +208,7 @@ def convert(
         threads=threads,
         memory_limit=memory_limit,
         limits=limits,
+        load_meshes=load_meshes,
         weld=weld,
         allow_outside=allow_outside,
         on_error=on_error,

@@ -90,6 +90,14 @@ class WriteOptions(ObjOptions, total=False):
     """Write the highest byte of numbers first, PLY (False)."""
     float_colors: bool
     """Write colours as floats and not as bytes, PLY (False)."""
+    compact: bool
+    """Write without indentation, a thing on a line, pbrt (False)."""
+    meshes: Literal["inline", "ply"]
+    """Where the arrays of meshes go, pbrt: into the text, or into PLY files beside it (they stay where they are)."""
+    mesh_vertices: int
+    """The least vertices of a mesh that goes into a PLY file, with ``meshes="ply"`` (0)."""
+    parts: int
+    """About how many files the shapes and instances are spread over, which the main one imports, pbrt (1)."""
 
 
 class TextOptions(TypedDict, total=False):
@@ -153,6 +161,7 @@ def read_options(
     on_error: str = "raise",
     strict: bool = False,
     load_materials: bool = True,
+    load_meshes: bool = True,
     weld: bool = False,
     table: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -167,6 +176,7 @@ def read_options(
         "strict": bool(strict),
         "limits": astuple(limits or Limits()),
         "load_materials": bool(load_materials),
+        "load_meshes": bool(load_meshes),
         "allow_outside": bool(allow_outside),
         "weld": bool(weld),
         "table": table,
@@ -194,6 +204,7 @@ def write_options(
         "durable": bool(durable),
         "obj": obj_options(written),
         "bytes": _byte_options(written),
+        "pbrt": _pbrt_options(written),
         "table": table,
     }
 
@@ -284,6 +295,21 @@ def _byte_options(written: WriteOptions) -> dict[str, Any]:
     plain["turns"] = "forward_axis" in written or "up_axis" in written
     plain["digits"] = None if isinstance(digits, Mapping) else _digit(digits)
     return plain
+
+
+def _pbrt_options(written: WriteOptions) -> dict[str, Any]:
+    """How pbrt is written."""
+    meshes = written.get("meshes")
+    if meshes not in (None, "inline", "ply"):
+        raise ValueError(f'meshes is {meshes!r}; expected "inline" or "ply"')
+    if meshes != "ply" and "mesh_vertices" in written:
+        raise ValueError('mesh_vertices says which meshes become PLY files; it needs meshes="ply"')
+    return {
+        "compact": bool(written.get("compact")),
+        "meshes": meshes,
+        "mesh_vertices": count("mesh_vertices", written.get("mesh_vertices", 0)),
+        "parts": count("parts", written.get("parts", 1)),
+    }
 
 
 def run_options(format: str | None, threads: int | None, memory_limit: int | str | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from polyhaul._arrays import Floats
 from polyhaul._material import Material, material_from_plain, material_to_plain
 from polyhaul._mesh import Counts, Mesh, mesh_from_native
 from polyhaul._options import AxisName
+from polyhaul._render import Render
 from polyhaul._report import Report
 from polyhaul._table import Table, table_from_plain
 
@@ -155,6 +156,7 @@ class Scene:
         "_meshes",
         "_named",
         "_objects",
+        "_render",
         "comments",
         "forward_axis",
         "infos",
@@ -186,6 +188,7 @@ class Scene:
         self._objects: list[Object] = []
         self._materials: list[Material] = []
         self._libraries: list[str] = []
+        self._render: Render | None = None
         #: Where each mesh is, by identity.
         self._mesh_at: dict[int, int] = {}
         #: The materials, by identity and by the name that they came with.
@@ -211,6 +214,12 @@ class Scene:
     def material_libraries(self) -> tuple[str, ...]:
         """The names of material libraries, as a file gave them (``mtllib``)."""
         return tuple(self._libraries)
+
+    @property
+    def render(self) -> Render | None:
+        """What a scene for a renderer has, where it was read with ``flatten=False`` (pbrt); ``None`` for all others.
+        Then there are no objects, and the meshes are those of PLY files."""
+        return self._render
 
     def add(
         self,
@@ -241,6 +250,8 @@ class Scene:
         """
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh is of type {type(mesh).__name__}; expected polyhaul.Mesh")
+        if self._render is not None:
+            raise ValueError("a scene for a renderer cannot be changed; read it with flatten=True to add to it")
         if materials is None and mesh._of_file and mesh.material_slots is not None:
             materials = mesh._materials
         mesh = mesh._without_statements()
@@ -261,7 +272,7 @@ class Scene:
     def __repr__(self) -> str:
         counts = ((self._objects, "objects"), (self._meshes, "meshes"), (self._materials, "materials"))
         parts = ", ".join(f"{len(items)} {name}" for items, name in counts)
-        return f"<polyhaul.Scene: {parts}>"
+        return f"<polyhaul.Scene: {parts}>" if self._render is None else f"<polyhaul.Scene: {self._render}>"
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():
@@ -304,6 +315,7 @@ class Scene:
             "tables": [table._to_plain() for table in self.tables],
             "comments": list(self.comments),
             "infos": list(self.infos),
+            "render": self._render and self._render._native,
         }
 
     def _numbered(self) -> tuple[list[Material], dict[int, int]]:
@@ -331,6 +343,8 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
     scene._take(material_from_plain(it) for it in plain["materials"])
     for mesh in plain["meshes"]:
         scene._add_mesh(mesh_from_native(mesh, scene._materials))
+    if plain["render"] is not None:
+        scene._render = Render(plain["render"], scene._meshes)
     for name, mesh_name, kind, at, start, end, transform, materials in plain["objects"]:
         new = Object(name, scene._meshes[at])
         new.mesh_name, new.kind = mesh_name, kind

@@ -54,6 +54,16 @@ impl Array {
         Array::new(text)
     }
 
+    /// Values that lie somewhere in what has more owners, and that stay there.
+    pub(crate) fn part_of<O: Any + Send + Sync, T: NoUninit + Send + Sync>(
+        owner: Arc<O>,
+        part: impl for<'a> FnOnce(&'a O) -> &'a [T],
+    ) -> Array {
+        let bytes: &[u8] = bytemuck::cast_slice(part(&owner));
+        let (start, length) = (NonNull::from(bytes).cast(), bytes.len());
+        Array { start, length, is_shared: true, _owner: Box::new(owner) }
+    }
+
     /// The same values as those of an array that is shared.
     pub(crate) fn of<T: NoUninit + Send + Sync>(values: &model::Array<T>) -> Array {
         Array::new(values.clone())

@@ -34,17 +34,20 @@ pub(crate) struct Target {
     name: String,
 }
 
-/// Reads a scene: the scene and the report, as dicts.
+/// Reads a scene: the scene and the report, as dicts. One for a renderer becomes meshes and objects where it is
+/// to be made flat.
 #[pyfunction]
+#[pyo3(signature = (source, options, progress, flatten))]
 pub(crate) fn read<'py>(
     py: Python<'py>,
     source: Source,
     options: Read,
     progress: Option<Bound<'py, PyAny>>,
+    flatten: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let loaded = reading(py, source, options, progress, |job, input, options| {
-        // Python has meshes and objects, no scenes for a renderer.
-        let loaded = polyhaul::flattened(polyhaul::load(input, options)?)?;
+    let loaded = reading(py, source, options, progress, move |job, input, options| {
+        let loaded = polyhaul::load(input, options)?;
+        let loaded = if flatten { polyhaul::flattened(loaded)? } else { loaded };
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;

@@ -15,6 +15,7 @@ mod job;
 mod material;
 mod mesh;
 mod options;
+mod render;
 mod report;
 mod rows;
 mod scene;
@@ -36,6 +37,8 @@ mod _polyhaul {
     use super::gather::gather;
     #[pymodule_export]
     use super::mesh::NativeMesh;
+    #[pymodule_export]
+    use super::render::NativeRender;
     #[pymodule_export]
     use super::rows::{format_rows, write_rows};
     #[pymodule_export]

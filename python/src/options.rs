@@ -3,8 +3,8 @@
 use polyhaul::model::Scalar;
 use polyhaul::options::{
     Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, Instances, Limits, Missing, ObjOptions,
-    OnError, PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions, StlReadOptions,
-    TableOptions, TableStyle, Types,
+    OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions,
+    StlReadOptions, TableOptions, TableStyle, Types,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -28,6 +28,7 @@ pub(crate) struct Read {
     strict: bool,
     allow_outside: bool,
     load_materials: bool,
+    load_meshes: bool,
     limits: [u64; 10],
     weld: bool,
     /// How the text of a table is read; `None` for the defaults.
@@ -46,6 +47,7 @@ pub(crate) struct Write {
     durable: bool,
     obj: Obj,
     bytes: Bytes,
+    pbrt: Pbrt,
     /// How the text of a table is written; `None` for the defaults.
     table: Option<Style>,
 }
@@ -60,6 +62,18 @@ struct Bytes {
     big_endian: bool,
     float_colors: bool,
     digits: Option<u8>,
+}
+
+/// How pbrt is written.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Pbrt {
+    compact: bool,
+    /// `inline` or `ply`; `None` for the default.
+    meshes: Option<String>,
+    /// The least vertices of meshes that become PLY files.
+    mesh_vertices: u64,
+    parts: usize,
 }
 
 /// How the text of a table is read.
@@ -172,7 +186,7 @@ impl Read {
             },
             allow_outside: self.allow_outside,
             load_materials: self.load_materials,
-            load_meshes: true,
+            load_meshes: self.load_meshes,
             resolver: None,
             stl: StlReadOptions { weld: self.weld },
             table: self.table.as_ref().map_or_else(|| Ok(TableOptions::default()), Table::options)?,
@@ -193,7 +207,7 @@ impl Write {
             ply: self.ply()?,
             stl: self.stl()?,
             table: self.table(self.placement()?),
-            pbrt: PbrtStyle::default(),
+            pbrt: self.pbrt.style()?,
         })
     }
 
@@ -239,6 +253,18 @@ impl Write {
             global_scale: self.obj.global_scale,
             export_triangulated_mesh: self.obj.export_triangulated_mesh,
         })
+    }
+}
+
+impl Pbrt {
+    fn style(&self) -> PyResult<PbrtStyle> {
+        let meshes = match self.meshes.as_deref() {
+            None => PbrtMeshes::default(),
+            Some("inline") => PbrtMeshes::Inline,
+            Some("ply") => PbrtMeshes::Ply { vertices: self.mesh_vertices },
+            Some(name) => return Err(PyValueError::new_err(format!("there is no place for meshes {name:?}"))),
+        };
+        Ok(PbrtStyle { compact: self.compact, meshes, parts: self.parts })
     }
 }
 

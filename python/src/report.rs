@@ -4,7 +4,7 @@ use crate::errors;
 use crate::material::short;
 use crate::options::scalar_name;
 use polyhaul::Report;
-use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, Inventory};
+use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, FileSummary, Inventory, RenderInventory};
 use polyhaul::warnings::Warnings;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -41,6 +41,27 @@ pub(crate) fn inventory<'py>(py: Python<'py>, inventory: &Inventory) -> PyResult
     fields.set_item("material_libraries", &inventory.material_libraries)?;
     fields.set_item("texture_files", &inventory.texture_files)?;
     fields.set_item("declared", inventory.declared.as_ref().map(DeclaredOut::from))?;
+    fields.set_item("render", inventory.render.as_ref().map(|found| render(py, found)).transpose()?)?;
+    Ok(fields)
+}
+
+/// What a scene for a renderer holds.
+fn render<'py>(py: Python<'py>, found: &RenderInventory) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    for (name, count) in found.contents.by_name() {
+        fields.set_item(name, count)?;
+    }
+    for (name, counts) in [("classes", &found.classes), ("directives", &found.directives)] {
+        let by_name = PyDict::new(py);
+        for (name, count) in counts {
+            by_name.set_item(name, count)?;
+        }
+        fields.set_item(name, by_name)?;
+    }
+    let summary = |it: &FileSummary| (it.kind, it.count, it.missing, it.bytes, it.plain_bytes);
+    fields.set_item("files", found.files.iter().map(summary).collect::<Vec<_>>())?;
+    fields.set_item("texture_files", &found.texture_files)?;
+    fields.set_item("missing_textures", &found.missing_textures)?;
     Ok(fields)
 }
 

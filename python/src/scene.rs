@@ -4,11 +4,13 @@ use crate::arrays::Held;
 use crate::material::{material_from_python, material_to_python};
 use crate::mesh::NativeMesh;
 use crate::options;
+use crate::render::NativeRender;
 use crate::tables::{self, TableIn};
 use polyhaul::model::{Axes, Counts, Mesh, Object, ObjectKind, Scene};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::Arc;
 
 /// How a file declared an object, and what Python calls it.
 const KINDS: [(ObjectKind, &str); 3] =
@@ -56,12 +58,21 @@ pub(crate) struct SceneIn<'py> {
     tables: Vec<TableIn>,
     comments: Vec<String>,
     infos: Vec<String>,
+    /// Where this is there, nothing else counts.
+    render: Option<Py<NativeRender>>,
 }
 
 /// A scene as a dict; its arrays move.
-pub(crate) fn scene_to_python(py: Python<'_>, scene: Scene) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene) -> PyResult<Bound<'_, PyDict>> {
     let fields = PyDict::new(py);
-    fields.set_item("meshes", scene.meshes.into_iter().map(NativeMesh::new).collect::<Vec<_>>())?;
+    let meshes: Vec<_> = std::mem::take(&mut scene.meshes).into_iter().map(NativeMesh::new).collect();
+    let render = scene.render.take().map(|render| {
+        let meshes = meshes.iter().map(NativeMesh::mesh).collect();
+        let axes = scene.axes;
+        NativeRender::new(Scene { render: Some(render), meshes, axes, ..Scene::default() })
+    });
+    fields.set_item("render", render)?;
+    fields.set_item("meshes", meshes)?;
     fields.set_item("objects", scene.objects.into_iter().map(ObjectOut::from).collect::<Vec<_>>())?;
     let materials: PyResult<Vec<_>> = scene.materials.iter().map(|it| material_to_python(py, it)).collect();
     fields.set_item("materials", materials?)?;
@@ -76,11 +87,14 @@ pub(crate) fn scene_to_python(py: Python<'_>, scene: Scene) -> PyResult<Bound<'_
 
 impl SceneIn<'_> {
     /// The library's scene.
-    pub(crate) fn scene(self) -> PyResult<Scene> {
+    pub(crate) fn scene(self) -> PyResult<Arc<Scene>> {
+        if let Some(render) = &self.render {
+            return Ok(render.get().scene());
+        }
         let meshes: Vec<_> = self.meshes.iter().map(|mesh| mesh.get().mesh()).collect();
         let objects: PyResult<_> = self.objects.into_iter().map(|object| object.object(&meshes)).collect();
         let materials: PyResult<_> = self.materials.iter().map(material_from_python).collect();
-        Ok(Scene {
+        Ok(Arc::new(Scene {
             objects: objects?,
             meshes,
             materials: materials?,
@@ -90,7 +104,7 @@ impl SceneIn<'_> {
             comments: self.comments,
             infos: self.infos,
             render: None,
-        })
+        }))
     }
 }
 

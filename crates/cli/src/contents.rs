@@ -2,7 +2,8 @@
 
 use crate::human;
 use polyhaul::inspect::{
-    ColumnSummary, Contents, Declared, DeclaredProperty, Inventory, Number, RenderContents, RenderInventory,
+    ColumnSummary, Contents, Declared, DeclaredProperty, FileSummary, Inventory, Number, RenderContents,
+    RenderInventory,
 };
 use polyhaul::model::{Bounds, Scalar};
 use serde::{Serialize, Serializer};
@@ -43,7 +44,20 @@ struct Rendered<'a> {
     #[serde(flatten, serialize_with = "render_counts")]
     contents: RenderContents,
     classes: BTreeMap<&'a str, u64>,
+    directives: BTreeMap<&'a str, u64>,
+    /// By kind.
+    files: BTreeMap<&'a str, Files>,
     texture_files: &'a [String],
+    missing_textures: &'a [String],
+}
+
+/// Files of a kind.
+#[derive(Serialize)]
+struct Files {
+    count: u64,
+    missing: u64,
+    bytes: u64,
+    plain_bytes: Option<u64>,
 }
 
 /// A column of a table.
@@ -139,9 +153,20 @@ impl<'a> Listed<'a> {
 }
 
 impl<'a> Rendered<'a> {
-    fn of(RenderInventory { contents, classes, texture_files }: &'a RenderInventory) -> Self {
-        let classes = classes.iter().map(|(class, count)| (class.as_str(), *count)).collect();
-        Rendered { contents: *contents, classes, texture_files }
+    fn of(render: &'a RenderInventory) -> Self {
+        let by_name =
+            |counts: &'a [(String, u64)]| counts.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        let files = |&FileSummary { kind, count, missing, bytes, plain_bytes }: &FileSummary| {
+            (kind, Files { count, missing, bytes, plain_bytes })
+        };
+        Rendered {
+            contents: render.contents,
+            classes: by_name(&render.classes),
+            directives: by_name(&render.directives),
+            files: render.files.iter().map(files).collect(),
+            texture_files: &render.texture_files,
+            missing_textures: &render.missing_textures,
+        }
     }
 }
 
@@ -200,7 +225,13 @@ pub fn counts<S: Serializer>(contents: &Contents, to: S) -> Result<S::Ok, S::Err
 }
 
 fn render_counts<S: Serializer>(contents: &RenderContents, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(contents.by_name())
+    let known = |(name, count)| (name, Some(count).filter(|_| is_known(contents, name)));
+    to.collect_map(contents.by_name().map(known))
+}
+
+/// Whether a count is the whole truth: that of positions and triangles is not where meshes were not read.
+fn is_known(contents: &RenderContents, name: &str) -> bool {
+    contents.unread_meshes == 0 || !matches!(name, "positions" | "unique_triangles" | "instanced_triangles")
 }
 
 /// The table for people.
@@ -215,25 +246,53 @@ pub fn table(inventory: &Inventory) -> String {
 /// What a scene for a renderer holds; what it has none of is left out.
 fn render_rows(render: &RenderInventory) -> String {
     let mut text = String::new();
+    let mut row = |name: &str, count: u64, note: String| {
+        let note = if note.is_empty() { note } else { format!("  {note}") };
+        let _ = writeln!(text, "  {name:<20}{:>14}{note}", human::count(count));
+    };
+    let names = |names: &[String]| human::names(names.iter().map(String::as_str), NAMES);
+    if !render.directives.is_empty() {
+        row("directives", render.directives.iter().map(|(_, count)| count).sum(), by_count(&render.directives));
+    }
     for (name, count) in render.contents.by_name() {
         let note = match name {
-            "shapes" => classes(render),
-            "textures" => human::names(render.texture_files.iter().map(String::as_str), NAMES),
-            _ => String::new(),
+            "shapes" => by_count(&render.classes),
+            "textures" => names(&render.texture_files),
+            _ if is_known(&render.contents, name) => String::new(),
+            _ => format!("and those of {} not read", human::plural(render.contents.unread_meshes, "PLY shape")),
         };
-        if count > 0 || name == "shapes" {
-            let note = if note.is_empty() { note } else { format!("  {note}") };
-            let _ = writeln!(text, "  {:<20}{:>14}{note}", name.replace('_', " "), human::count(count));
+        if count > 0 || name == "shapes" || !is_known(&render.contents, name) {
+            row(&name.replace('_', " "), count, note);
         }
+    }
+    for files in render.files.iter().filter(|files| files.count + files.missing > 0) {
+        row(&format!("{} files", files.kind), files.count, stored(files));
+    }
+    if !render.missing_textures.is_empty() {
+        row("missing textures", render.missing_textures.len() as u64, names(&render.missing_textures));
     }
     text
 }
 
-fn classes(render: &RenderInventory) -> String {
-    let some = render.classes.iter().take(NAMES);
-    let words: Vec<_> = some.map(|(class, count)| format!("{} {}", human::count(*count), human::safe(class))).collect();
-    let more = render.classes.len().saturating_sub(NAMES);
+/// How often there is each, what is most frequent first.
+fn by_count(counts: &[(String, u64)]) -> String {
+    let mut sorted: Vec<_> = counts.iter().collect();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let some = sorted.iter().take(NAMES);
+    let words: Vec<_> = some.map(|(name, count)| format!("{} {}", human::count(*count), human::safe(name))).collect();
+    let more = counts.len().saturating_sub(NAMES);
     words.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+}
+
+/// How large files are, and how many more are missing.
+fn stored(files: &FileSummary) -> String {
+    let plain = match files.plain_bytes {
+        Some(plain) if plain != files.bytes => format!(", {} decompressed", human::bytes(plain)),
+        Some(_) => String::new(),
+        None => ", not read".into(),
+    };
+    let missing = if files.missing > 0 { format!(", {} missing", human::count(files.missing)) } else { String::new() };
+    format!("{}{plain}{missing}", human::bytes(files.bytes))
 }
 
 /// The rows of a table, and each of its columns.
@@ -377,6 +436,56 @@ mod tests {
         assert!(lines.contains("  vertex                 3  float x, y; list uchar short tags\n"), "{lines}");
         let value = serde_json::to_value(Listed::new(&inventory)).unwrap();
         assert_eq!(value["header"]["elements"][0]["properties"][2]["list"], "uchar");
+    }
+
+    fn render(unread_meshes: u64) -> RenderInventory {
+        let contents = RenderContents { shapes: 5, unique_triangles: 7, unread_meshes, ..RenderContents::default() };
+        let named = |counts: &[(&str, u64)]| counts.iter().map(|(name, count)| ((*name).into(), *count)).collect();
+        let files = |kind, count, missing, bytes, plain_bytes| FileSummary { kind, count, missing, bytes, plain_bytes };
+        RenderInventory {
+            contents,
+            classes: named(&[("curve", 1), ("plymesh", 4)]),
+            directives: named(&[("Include", 2), ("Shape", 1000)]),
+            files: vec![
+                files("pbrt", 3, 0, 1500, Some(20_000)),
+                files("ply", 2, 1, 900, Some(900)),
+                files("texture", 4, 2, 5000, None),
+            ],
+            texture_files: vec!["a.png".into(), "b.png".into()],
+            missing_textures: vec!["b.png".into()],
+        }
+    }
+
+    #[test]
+    fn scenes_for_renderers_are_told_with_their_files() {
+        let inventory = |unread| Inventory { render: Some(render(unread)), ..Inventory::default() };
+        let lines = table(&inventory(0));
+        for line in [
+            "  directives                   1,002  1,000 Shape, 2 Include\n",
+            "  shapes                           5  4 plymesh, 1 curve\n",
+            "  unique triangles                 7\n",
+            "  pbrt files                       3  1.5 kB, 20.0 kB decompressed\n",
+            "  ply files                        2  900 B, 1 missing\n",
+            "  texture files                    4  5.0 kB, not read, 2 missing\n",
+            "  missing textures                 1  b.png\n",
+        ] {
+            assert!(lines.contains(line), "{line}{lines}");
+        }
+        let value = serde_json::to_value(Listed::new(&inventory(0))).unwrap();
+        let told = &value["render"];
+        assert_eq!((&told["directives"]["Shape"], &told["unique_triangles"]), (&1000.into(), &7.into()));
+        let pbrt = serde_json::json!({"count": 3, "missing": 0, "bytes": 1500, "plain_bytes": 20_000});
+        assert_eq!((&told["files"]["pbrt"], &told["missing_textures"][0]), (&pbrt, &"b.png".into()));
+        assert!(told["files"]["texture"]["plain_bytes"].is_null());
+        // What is not known is said to be so.
+        let lines = table(&inventory(4));
+        assert!(lines.contains("unique triangles                 7  and those of 4 PLY shapes not read\n"), "{lines}");
+        assert!(lines.contains("instanced triangles              0  and those of 4 PLY shapes not read\n"), "{lines}");
+        let value = serde_json::to_value(Listed::new(&inventory(4))).unwrap();
+        for name in ["positions", "unique_triangles", "instanced_triangles"] {
+            assert!(value["render"][name].is_null(), "{name}");
+        }
+        assert_eq!(value["render"]["unread_meshes"], 4);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
 use crate::report::{Phase, Report};
 use crate::resolve::{Found, Resolver};
-use crate::scene_files;
+use crate::scene_files::{self, SceneFiles};
 use crate::warnings::Warnings;
 use crate::{Loaded, tables};
 use std::collections::{HashMap, HashSet};
@@ -52,6 +52,8 @@ pub(crate) struct Read {
     pub(crate) format: Format,
     /// Where the format has one; its comments may be in the content.
     pub(crate) header: Option<Header>,
+    /// The files of a scene for a renderer.
+    pub(crate) files: Option<SceneFiles>,
 }
 
 /// Reads the scene of an input.
@@ -70,6 +72,7 @@ pub(crate) fn load_as(
 ) -> Result<(Read, Report)> {
     timed(input, options, |plain, format, report| {
         let (content, header) = match (shape(format), format) {
+            (Shape::Scene, format) => return read_scene(plain, (format, input.path()), options, report),
             (Shape::Tables, Format::Ply) => {
                 let read = ply::tables(feed(plain), &plain.options(options))?;
                 note_reading(plain, report, read.threads, read.warnings);
@@ -78,12 +81,8 @@ pub(crate) fn load_as(
                 (Content::Tables(Tables { tables: read.content, comments, infos }), Some(header))
             }
             (Shape::Tables, format) => (Content::Tables(tables::read(plain, format, options, report)?), None),
-            (Shape::Scene, format) => {
-                let (scene, header) = read_scene(plain, (format, input.path()), options, report)?;
-                (Content::Scene(scene), header)
-            }
         };
-        Ok(Read { content, format, header })
+        Ok(Read { content, format, header, files: None })
     })
 }
 
@@ -92,7 +91,7 @@ fn read_scene(
     (format, path): (Format, Option<&Path>),
     options: &ReadOptions,
     report: &mut Report,
-) -> Result<(Scene, Option<Header>)> {
+) -> Result<Read> {
     if !format.is_table() && (options.table.element.is_some() || options.table.columns.is_some()) {
         let message = format!("an element or columns are asked for, and this {} is read as a scene", format.name());
         return Err(Error::new(ErrorKind::Usage, message).with_hint(match format {
@@ -100,21 +99,28 @@ fn read_scene(
             _ => "only ply and tables of numbers have such",
         }));
     }
-    Ok(match format {
-        Format::Obj => (read_obj(plain, path, options, report)?, None),
+    let (mut header, mut files) = (None, None);
+    let scene = match format {
+        Format::Obj => read_obj(plain, path, options, report)?,
         Format::Ply => {
             let read = ply::scene(feed(plain), &plain.options(options))?;
             note_reading(plain, report, read.threads, read.warnings);
-            (read.content, Some(read.header))
+            header = Some(read.header);
+            read.content
         }
         Format::Stl => {
             let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options))?;
             note_reading(plain, report, found.threads, found.warnings);
-            (found.scene, None)
+            found.scene
         }
-        Format::Pbrt => (scene_files::read_pbrt(plain, path, options, report)?, None),
-        format => (tables::read_scene(plain, format, options, report)?, None),
-    })
+        Format::Pbrt => {
+            let (scene, seen) = scene_files::read_pbrt(plain, path, options, report)?;
+            files = Some(seen);
+            scene
+        }
+        format => tables::read_scene(plain, format, options, report)?,
+    };
+    Ok(Read { content: Content::Scene(scene), format, header, files })
 }
 
 /// The plain bytes in order.

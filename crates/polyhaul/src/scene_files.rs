@@ -17,33 +17,63 @@ use crate::report::Report;
 use crate::resolve::{Origin, Resolver, folder_of};
 use crate::{Input, Loaded};
 use polyhaul_bytes::Source;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The key of the scene's own file.
 const MAIN: usize = usize::MAX;
 
-/// Reads a pbrt scene. `plain` is its own file, at `path`.
+/// What reading saw of the files of a scene.
+#[derive(Debug, Default)]
+pub(crate) struct SceneFiles {
+    /// How often each directive was met, by its name.
+    pub(crate) directives: Vec<(&'static str, u64)>,
+    /// Those with text. One that is included twice is read twice, and counts twice.
+    pub(crate) text: FileSum,
+    /// Those with meshes; `None` where meshes are not read.
+    pub(crate) meshes: Option<FileSum>,
+    /// The folders of those with text, relative to that of the scene.
+    pub(crate) folders: BTreeSet<String>,
+}
+
+/// Files of a kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileSum {
+    pub(crate) count: u64,
+    /// Those that are named and could not be read; they are not in `count`.
+    pub(crate) missing: u64,
+    pub(crate) bytes: u64,
+    pub(crate) plain_bytes: u64,
+}
+
+/// Reads a pbrt scene, and tells of its files. `plain` is its own file, at `path`.
 pub(crate) fn read_pbrt(
     plain: &Plain,
     path: Option<&Path>,
     options: &ReadOptions,
     report: &mut Report,
-) -> Result<Scene> {
+) -> Result<(Scene, SceneFiles)> {
     let opener = Opener { options, path, files: Mutex::default() };
     let identity = path.and_then(|path| path.canonicalize().ok());
     let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, options)?;
     load::note_reading(plain, report, found.threads, found.warnings);
-    report.extend(std::mem::take(&mut opener.files().noted));
+    let mut seen = std::mem::take(&mut *opener.files());
+    report.extend(seen.noted);
+    let (bytes, plain_bytes) = (report.bytes_in, report.plain_bytes_in);
+    let text = FileSum { count: 1 + seen.closed, missing: 0, bytes, plain_bytes };
+    seen.folders.remove("");
+    let mut files = SceneFiles { directives: found.directives, text, meshes: None, folders: seen.folders };
     let mut render = found.render;
     render.folder = path.map(folder_of);
     let mut scene = Scene { render: Some(Box::new(render)), ..Scene::default() };
     if options.load_meshes {
-        let meshes = Meshes { opener: &opener, options, report };
-        meshes.read(&mut scene, &found.meshes)?;
+        let meshes = Meshes { opener: &opener, options, report: &mut *report };
+        let mut sum = meshes.read(&mut scene, &found.meshes)?;
+        (sum.bytes, sum.plain_bytes) = (report.bytes_in - bytes, report.plain_bytes_in - plain_bytes);
+        files.meshes = Some(sum);
     }
-    Ok(scene)
+    Ok((scene, files))
 }
 
 /// The text of a file that is open.
@@ -76,6 +106,10 @@ struct Seen {
     open: Vec<Option<Plain>>,
     /// What is to be noted of those that were gone through, in that order, which is the scene's.
     noted: Report,
+    /// How many those are.
+    closed: u64,
+    /// Their folders, relative to that of the scene.
+    folders: BTreeSet<String>,
 }
 
 /// A file that was found.
@@ -127,6 +161,9 @@ impl Files for Opener<'_> {
         let plain = opened.plain(self.options)?;
         let mut files = self.files();
         let mut file = open_file(&plain, Some(&shown), self.options, identity, files.open.len());
+        if !files.folders.contains(&folder) {
+            files.folders.insert(try_string(&folder)?);
+        }
         file.folder = folder;
         try_push(&mut files.open, Some(plain), "files")?;
         Ok(file)
@@ -135,6 +172,7 @@ impl Files for Opener<'_> {
     fn close(&self, key: usize) -> Result<()> {
         let mut files = self.files();
         let Some(plain) = files.open.get_mut(key).and_then(Option::take) else { return Ok(()) };
+        files.closed += 1;
         let noted = &mut files.noted;
         plain.note_name(self.options, &mut noted.warnings)?;
         plain.note_garbage(&mut noted.warnings);
@@ -159,8 +197,8 @@ struct MeshFile<'a> {
 }
 
 impl Meshes<'_> {
-    /// Reads each file once, side by side, and tells the shapes which mesh they are.
-    fn read(self, scene: &mut Scene, uses: &[MeshUse]) -> Result<()> {
+    /// Reads each file once, side by side, and tells the shapes which mesh they are; counts the files.
+    fn read(self, scene: &mut Scene, uses: &[MeshUse]) -> Result<FileSum> {
         let (mut numbers, mut files) = (HashMap::new(), Vec::new());
         let mut file_of_use = Vec::new();
         for named in uses {
@@ -176,14 +214,14 @@ impl Meshes<'_> {
             try_push(&mut file_of_use, number, "meshes")?;
         }
         self.load_all(&mut files)?;
-        let mesh_of_file = self.take_all(scene, files)?;
-        let Some(render) = &mut scene.render else { return Ok(()) };
+        let (mesh_of_file, sum) = self.take_all(scene, files)?;
+        let Some(render) = &mut scene.render else { return Ok(sum) };
         for (named, &file) in uses.iter().zip(&file_of_use) {
             if let Some(mesh) = mesh_of_file[file] {
                 try_push(&mut render.meshes, (named.shape, mesh), "meshes")?;
             }
         }
-        Ok(())
+        Ok(sum)
     }
 
     fn check_count(&self, count: usize, named: &MeshUse) -> Result<()> {
@@ -220,12 +258,13 @@ impl Meshes<'_> {
     }
 
     /// Puts the meshes into the scene; by file, the index of its mesh.
-    fn take_all(self, scene: &mut Scene, files: Vec<MeshFile<'_>>) -> Result<Vec<Option<u32>>> {
+    fn take_all(self, scene: &mut Scene, files: Vec<MeshFile<'_>>) -> Result<(Vec<Option<u32>>, FileSum)> {
         use ErrorKind::{Cancelled, Host, Limit, Memory};
-        let mut numbers = Vec::new();
+        let (mut numbers, mut sum) = (Vec::new(), FileSum::default());
         for MeshFile { named, result } in files {
             let number = match result {
                 Ok(Loaded { scene: mut found, report }) => {
+                    sum.count += 1;
                     self.report.bytes_in += report.bytes_in;
                     self.report.plain_bytes_in += report.plain_bytes_in;
                     self.report.warnings.extend(report.warnings);
@@ -243,10 +282,12 @@ impl Meshes<'_> {
                     if self.options.raises() {
                         return Err(error);
                     }
+                    sum.missing += 1;
                     self.report.warnings.push("broken-mesh", error.diagnostic().clone());
                     None
                 }
                 Err(error) => {
+                    sum.missing += 1;
                     let why = match error.io_error() {
                         Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
                         _ => error.diagnostic().message.clone(),
@@ -259,6 +300,6 @@ impl Meshes<'_> {
             };
             try_push(&mut numbers, number, "meshes")?;
         }
-        Ok(numbers)
+        Ok((numbers, sum))
     }
 }

@@ -3,7 +3,7 @@
 //! [`info`] counts what is inside of an input; [`validate`] reads it to its end, collects every complaint and tells
 //! whether a plain read would stop. Nothing is repaired, changed or printed: the command renders what is found here.
 //! Counting is in `contents` and, of scenes for a renderer, in `render`; columns of tables are in `columns`, what a
-//! file says of itself is in `declared`, what validating looks at beyond reading in `faces` and `textures`.
+//! file says of itself is in `declared`, what is looked at beyond reading in `faces` and `textures`.
 
 mod columns;
 mod contents;
@@ -16,7 +16,7 @@ mod validate;
 pub use columns::{ColumnSummary, Number};
 pub use contents::{Contents, Inventory};
 pub use declared::{Declared, DeclaredElement, DeclaredProperty};
-pub use render::{RenderContents, RenderInventory};
+pub use render::{FileSummary, RenderContents, RenderInventory};
 pub use validate::{Validation, validate};
 
 use crate::load::{Content, Shape, load_as};
@@ -27,7 +27,9 @@ use crate::{Format, Input, ReadOptions, Report, Result, tables};
 /// columns are listed; and so are those of an element of a PLY file that
 /// [`crate::options::TableOptions::element`] names.
 ///
-/// The whole file is read, so it takes as long and as much memory as [`crate::load`].
+/// The whole file is read, so it takes as long and as much memory as [`crate::load`]. Textures of a pbrt scene, and its
+/// meshes where [`ReadOptions::load_meshes`] is off, are looked for and not opened: those that are not there are
+/// warnings (`missing-texture`, `missing-mesh`, or `outside-` where they lie outside of the scene's folder).
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -47,11 +49,16 @@ use crate::{Format, Input, ReadOptions, Report, Result, tables};
 pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
     let is_element = |format| format == Format::Ply && options.table.element.is_some();
     let as_asked = |format| if is_element(format) { Shape::Tables } else { shape(format) };
-    let (read, report) = load_as(&Opened::new(input)?, options, as_asked)?;
+    let input = Opened::new(input)?;
+    let (read, mut report) = load_as(&input, options, as_asked)?;
     let inventory = match read.content {
         Content::Scene(mut scene) => {
             let declared = read.header.map(|header| Declared::of(header, &mut scene)).transpose()?;
-            Inventory { declared, ..Inventory::of(&scene)? }
+            let mut inventory = Inventory { declared, ..Inventory::of(&scene)? };
+            if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, read.files) {
+                told.look_around(render, files, (input.path(), input.name()), options, &mut report.warnings)?;
+            }
+            inventory
         }
         Content::Tables(mut found) => {
             if is_element(read.format) {

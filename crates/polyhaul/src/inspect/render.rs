@@ -1,12 +1,19 @@
 //! How much of everything a scene for a renderer holds.
 //!
 //! Triangles are counted twice: each once, and as often as a renderer sees them. Nothing is flattened for that.
+//! Textures, and meshes where they were not read, are looked for, see [`super::textures`].
 
 use super::contents::{copies, counts};
+use super::textures::{Looked, MESH, Search, TEXTURE};
 use crate::error::{Error, Result, try_push, try_string};
-use crate::model::render::{ParameterValues, Render, Shape};
+use crate::model::render::{Entity, ParameterValues, Render, Shape};
 use crate::model::{Mesh, Scene};
+use crate::options::ReadOptions;
+use crate::resolve::slashed;
+use crate::scene_files::{FileSum, SceneFiles};
+use crate::warnings::Warnings;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 counts! {
     /// The counts of a scene for a renderer.
@@ -17,15 +24,16 @@ counts! {
         definitions,
         /// Instances.
         instances,
-        /// Positions of all meshes, those of PLY files that were read included.
+        /// Positions of all meshes but those that were not read, see `unread_meshes`.
         positions,
         /// Triangles of all meshes, each once. A face of a PLY file with more corners counts as those that it is cut
-        /// into.
+        /// into. Without those that were not read.
         unique_triangles,
-        /// Triangles as a renderer sees them: those of a definition once per instance.
+        /// Triangles as a renderer sees them: those of a definition once per instance. Without those not read.
         instanced_triangles,
-        /// Meshes in PLY files that were not read.
-        missing_meshes,
+        /// Shapes whose PLY file was not read: it is missing, or [`crate::ReadOptions::load_meshes`] is off. How many
+        /// positions and triangles those have is not known.
+        unread_meshes,
         /// Materials, named and not.
         materials,
         /// Textures.
@@ -46,8 +54,30 @@ pub struct RenderInventory {
     pub contents: RenderContents,
     /// How many shapes of each class there are, by its name.
     pub classes: Vec<(String, u64)>,
-    /// The files that textures name, as they name them: sorted, each once.
+    /// How often each directive stands in the files, by its name: sorted. A file that is included twice counts twice.
+    /// Empty for a scene that was not read by [`super::info`], as are `files` and `missing_textures`.
+    pub directives: Vec<(String, u64)>,
+    /// The files, by kind: those with text and, where that could be looked for, those with meshes and with textures.
+    pub files: Vec<FileSummary>,
+    /// The images that textures, materials, lights and shapes name, as they name them: sorted, each once.
     pub texture_files: Vec<String>,
+    /// Those of them that do not exist, or lie outside of the scene's folder.
+    pub missing_textures: Vec<String>,
+}
+
+/// Files of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSummary {
+    /// `pbrt`, `ply` or `texture`.
+    pub kind: &'static str,
+    /// How many there are. Text that is included twice is read twice, and counts twice.
+    pub count: u64,
+    /// How many are named and missing; they are not in `count`.
+    pub missing: u64,
+    /// Their bytes as they are stored, compressed or not. Textures that a resolver has are not counted.
+    pub bytes: u64,
+    /// What those bytes came to when they were decompressed; `None` for files that were not read.
+    pub plain_bytes: Option<u64>,
 }
 
 impl RenderInventory {
@@ -63,18 +93,79 @@ impl RenderInventory {
             try_push(&mut counted, (try_string(class)?, count), "names")?;
         }
         let contents = RenderContents::of(render, &scene.meshes)?;
-        Ok(Some(RenderInventory { contents, classes: counted, texture_files: texture_files(render)? }))
+        let texture_files = texture_files(render)?;
+        Ok(Some(RenderInventory { contents, classes: counted, texture_files, ..RenderInventory::default() }))
+    }
+
+    /// Tells what reading saw of the files, and looks for those that it did not open.
+    pub(super) fn look_around(
+        &mut self,
+        render: &Render,
+        seen: SceneFiles,
+        (path, file): (Option<&Path>, &str),
+        options: &ReadOptions,
+        warnings: &mut Warnings,
+    ) -> Result<()> {
+        for (name, count) in seen.directives {
+            try_push(&mut self.directives, (try_string(name)?, count), "names")?;
+        }
+        self.files.push(FileSummary::read("pbrt", seen.text));
+        if let Some(meshes) = seen.meshes {
+            self.files.push(FileSummary::read("ply", meshes));
+        }
+        let folders = seen.folders.iter().map(|folder| slashed(folder)).filter(|folder| folder.is_relative());
+        let Some(mut search) = Search::new(path, file, folders, options)? else { return Ok(()) };
+        if seen.meshes.is_none() {
+            let looked = search.look_for(&mesh_files(render)?, MESH, warnings)?;
+            self.files.push(FileSummary::looked("ply", &looked));
+        }
+        let looked = search.look_for(&self.texture_files, TEXTURE, warnings)?;
+        self.files.push(FileSummary::looked("texture", &looked));
+        self.missing_textures = looked.missing;
+        Ok(())
     }
 
     /// Adds the counts of another scene; names stay with their scenes.
     pub(super) fn add(&mut self, other: &RenderInventory) {
         self.contents.add(&other.contents);
-        for (class, count) in &other.classes {
-            match self.classes.binary_search_by(|(known, _)| known.cmp(class)) {
-                Ok(at) => self.classes[at].1 += count,
-                Err(at) => self.classes.insert(at, (class.clone(), *count)),
+        add_counts(&mut self.classes, &other.classes);
+        add_counts(&mut self.directives, &other.directives);
+        for files in &other.files {
+            match self.files.iter_mut().find(|known| known.kind == files.kind) {
+                Some(known) => known.add(files),
+                None => self.files.push(files.clone()),
             }
         }
+    }
+}
+
+/// Adds counts by name to others; both are sorted.
+fn add_counts(counts: &mut Vec<(String, u64)>, others: &[(String, u64)]) {
+    for (name, count) in others {
+        match counts.binary_search_by(|(known, _)| known.cmp(name)) {
+            Ok(at) => counts[at].1 += count,
+            Err(at) => counts.insert(at, (name.clone(), *count)),
+        }
+    }
+}
+
+impl FileSummary {
+    /// Files that were read.
+    fn read(kind: &'static str, FileSum { count, missing, bytes, plain_bytes }: FileSum) -> FileSummary {
+        FileSummary { kind, count, missing, bytes, plain_bytes: Some(plain_bytes) }
+    }
+
+    /// Files that were looked for.
+    fn looked(kind: &'static str, looked: &Looked) -> FileSummary {
+        let missing = looked.missing.len() as u64;
+        FileSummary { kind, count: looked.count, missing, bytes: looked.bytes, plain_bytes: None }
+    }
+
+    fn add(&mut self, other: &FileSummary) {
+        self.count += other.count;
+        self.missing += other.missing;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.plain_bytes = self.plain_bytes.zip(other.plain_bytes).map(|(one, other)| one.saturating_add(other));
     }
 }
 
@@ -95,7 +186,7 @@ impl RenderContents {
         triangles.try_reserve_exact(render.shape_count())?;
         for shape in render.shapes() {
             let size = Size::of(&shape, meshes);
-            contents.missing_meshes += u64::from(shape.class() == "plymesh" && shape.mesh().is_none());
+            contents.unread_meshes += u64::from(shape.class() == "plymesh" && shape.mesh().is_none());
             contents.positions += size.positions;
             contents.unique_triangles += size.triangles;
             triangles.push(size.triangles);
@@ -144,15 +235,30 @@ impl Size {
     }
 }
 
-/// The files that textures name, sorted and each once.
+/// The images that a scene names, sorted and each once: those of textures and lights, maps of normals, and what shapes
+/// emit.
 fn texture_files(render: &Render) -> Result<Vec<String>> {
-    let mut files = Vec::new();
-    for texture in &render.textures {
-        if let Some(file) = render.parameters(&texture.entity).string("filename") {
-            try_push(&mut files, file, "names")?;
-        }
+    let of = |entity: &Entity, name: &str| render.parameters(entity).string(name);
+    let textures = render.textures.iter().filter_map(|texture| of(&texture.entity, "filename"));
+    let lights = render.lights.iter().chain(&render.area_lights).filter_map(|light| of(light, "filename"));
+    let materials = render.materials.iter().filter_map(|material| of(&material.entity, "normalmap"));
+    let patches = render.shapes().filter(|shape| shape.class() == "bilinearmesh");
+    let emitted = patches.filter_map(|shape| shape.parameters().string("emissionfilename"));
+    each_once(textures.chain(lights).chain(materials).chain(emitted))
+}
+
+/// The files with meshes that shapes name, sorted and each once.
+fn mesh_files(render: &Render) -> Result<Vec<String>> {
+    let meshes = render.shapes().filter(|shape| shape.class() == "plymesh");
+    each_once(meshes.filter_map(|shape| shape.parameters().string("filename")))
+}
+
+fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for name in names {
+        try_push(&mut all, name, "names")?;
     }
-    files.sort_unstable();
-    files.dedup();
-    copies(files.into_iter())
+    all.sort_unstable();
+    all.dedup();
+    copies(all.into_iter())
 }

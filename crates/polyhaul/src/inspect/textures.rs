@@ -1,70 +1,38 @@
-//! Textures that materials name and that are not there.
+//! Files that a scene names and that reading does not open: textures, and the meshes of a scene whose meshes are left
+//! alone.
 //!
-//! They are looked for beside the scene and beside its material libraries, where programs look for them. None is
+//! They are looked for beside the scene and beside the files that it consists of, where programs look for them. None is
 //! opened.
 
 use super::validate::complaint;
-use crate::error::{Error, Result, try_push};
+use crate::error::{Error, Result, try_push, try_string};
 use crate::formats::names;
 use crate::model::Scene;
 use crate::options::ReadOptions;
-use crate::resolve::{LONGEST_NAME_BYTES, Resolver, below};
+use crate::resolve::{LONGEST_NAME_BYTES, Resolver, below, slashed};
 use crate::warnings::Warnings;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Complains about each texture that does not exist, or that lies outside of the scene's folder.
-///
-/// `scene_path` is the file of the scene, `file` the name for messages. The resolver is asked first; where
-/// there is neither, there is nothing to look into. At most [`crate::options::Limits::files`] names are looked
-/// up: a hostile scene could have as many as there are textures, times folders.
-pub(super) fn check(
-    scene: &Scene,
-    scene_path: Option<&Path>,
-    file: &str,
-    options: &ReadOptions,
-    warnings: &mut Warnings,
-) -> Result<()> {
-    if scene_path.is_none() && options.resolver.is_none() {
-        return Ok(());
-    }
-    let folders = scene_path.map_or(Ok(Vec::new()), |path| folders(scene, path))?;
-    let resolver = Resolver::beside(None, options);
-    let mut search = Search { resolver, folders, left: options.limits.files };
-    let mut seen = HashSet::new();
-    for material in &scene.materials {
-        for map in material.maps.iter().filter(|map| !map.file.is_empty()) {
-            seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
-            if !seen.insert(map.file.as_str()) {
-                continue;
-            }
-            if options.run.cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
-            let texture = names::shown(&map.file);
-            let (code, message) = match search.find(&map.file)? {
-                Found::There => continue,
-                Found::Outside => ("outside-texture", format!("texture {texture} lies outside of the scene's folder")),
-                Found::Missing => {
-                    let material = names::shown(&material.name);
-                    ("missing-texture", format!("texture {texture} of material {material} does not exist"))
-                }
-                Found::Unknown => {
-                    let limit = options.limits.files;
-                    let why = format!("more than {limit} files would have to be looked for (files)");
-                    ("unchecked-texture", format!("texture {texture} was not looked for: {why}"))
-                }
-            };
-            warnings.push(code, complaint(message, file));
-        }
-    }
-    Ok(())
+/// What is looked for, and the codes of what may be wrong.
+#[derive(Clone, Copy)]
+pub(super) struct Kind {
+    name: &'static str,
+    missing: &'static str,
+    outside: &'static str,
+    unchecked: &'static str,
 }
 
-/// What became of a texture.
+pub(super) const TEXTURE: Kind =
+    Kind { name: "texture", missing: "missing-texture", outside: "outside-texture", unchecked: "unchecked-texture" };
+pub(super) const MESH: Kind =
+    Kind { name: "mesh", missing: "missing-mesh", outside: "outside-mesh", unchecked: "unchecked-mesh" };
+
+/// What became of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
-    There,
+    /// It is there, with so many bytes; the host does not say how many.
+    There(u64),
     Missing,
     /// Its name leads out of the folders.
     Outside,
@@ -72,14 +40,95 @@ enum Found {
     Unknown,
 }
 
-/// Where textures are looked for, and how many more times that may be done.
-struct Search<'o> {
+/// Files that were looked for.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// How many are there.
+    pub(super) count: u64,
+    /// How many bytes those have, without any that the host has.
+    pub(super) bytes: u64,
+    /// Those that are not there or may not be read.
+    pub(super) missing: Vec<String>,
+}
+
+/// Where files are looked for, and how many more times that may be done: at most
+/// [`crate::options::Limits::files`], since a hostile scene could have as many names as it likes, times folders.
+pub(super) struct Search<'o> {
     resolver: Resolver<'o>,
     folders: Vec<PathBuf>,
     left: u64,
+    options: &'o ReadOptions,
+    /// The name of the scene's file, for messages.
+    file: &'o str,
 }
 
-impl Search<'_> {
+impl<'o> Search<'o> {
+    /// Beside the scene at `path`, called `file` in messages, and in other folders, relative to the scene's. The
+    /// resolver is asked first; where there is neither, there is nothing to look into: `None`.
+    pub(super) fn new(
+        path: Option<&Path>,
+        file: &'o str,
+        others: impl IntoIterator<Item = PathBuf>,
+        options: &'o ReadOptions,
+    ) -> Result<Option<Search<'o>>> {
+        if path.is_none() && options.resolver.is_none() {
+            return Ok(None);
+        }
+        let mut folders = Vec::new();
+        if let Some(path) = path {
+            let own = path.parent().unwrap_or(Path::new(""));
+            try_push(&mut folders, own.to_path_buf(), "names")?;
+            for other in others {
+                try_push(&mut folders, own.join(other), "names")?;
+            }
+        }
+        let resolver = Resolver::beside(None, options);
+        Ok(Some(Search { resolver, folders, left: options.limits.files, options, file }))
+    }
+
+    /// Looks for each of these files, and complains about those that are not there or lie outside of the folders.
+    pub(super) fn look_for(&mut self, names: &[String], kind: Kind, warnings: &mut Warnings) -> Result<Looked> {
+        let mut looked = Looked::default();
+        for name in names {
+            match self.check(name, kind, String::new, warnings)? {
+                Found::There(bytes) => {
+                    looked.count += 1;
+                    looked.bytes = looked.bytes.saturating_add(bytes);
+                }
+                Found::Missing | Found::Outside => try_push(&mut looked.missing, try_string(name)?, "names")?,
+                Found::Unknown => {}
+            }
+        }
+        Ok(looked)
+    }
+
+    /// Looks for a file; a complaint says what it is of.
+    fn check(
+        &mut self,
+        name: &str,
+        Kind { name: what, missing, outside, unchecked }: Kind,
+        of: impl FnOnce() -> String,
+        warnings: &mut Warnings,
+    ) -> Result<Found> {
+        if self.options.run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let shown = names::shown(name);
+        let found = self.find(name)?;
+        let (code, message) = match found {
+            Found::There(_) => return Ok(found),
+            Found::Outside => (outside, format!("{what} {shown} lies outside of the scene's folder")),
+            Found::Missing => (missing, format!("{what} {shown}{} does not exist", of())),
+            Found::Unknown => {
+                let limit = self.options.limits.files;
+                let why = format!("more than {limit} files would have to be looked for (files)");
+                (unchecked, format!("{what} {shown} was not looked for: {why}"))
+            }
+        };
+        warnings.push(code, complaint(message, self.file));
+        Ok(found)
+    }
+
     fn find(&mut self, name: &str) -> Result<Found> {
         if self.resolver.has_host() {
             if self.left == 0 {
@@ -87,14 +136,18 @@ impl Search<'_> {
             }
             self.left -= 1;
             if self.resolver.ask(name)?.is_some() {
-                return Ok(Found::There);
+                return Ok(Found::There(0));
             }
         }
         Ok(self.find_file(name))
     }
 
     fn find_file(&mut self, name: &str) -> Found {
-        let Some(path) = below(name) else { return Found::Outside };
+        let path = match below(name) {
+            Some(path) => path,
+            None if self.options.allow_outside => slashed(name),
+            None => return Found::Outside,
+        };
         if name.len() > LONGEST_NAME_BYTES {
             return Found::Missing;
         }
@@ -103,25 +156,49 @@ impl Search<'_> {
                 return Found::Unknown;
             }
             self.left -= 1;
-            if folder.join(&path).is_file() {
-                return Found::There;
+            if let Ok(found) = folder.join(&path).metadata()
+                && found.is_file()
+            {
+                return Found::There(found.len());
             }
         }
         Found::Missing
     }
 }
 
-/// The scene's folder, and those of its material libraries below it.
-fn folders(scene: &Scene, scene_path: &Path) -> Result<Vec<PathBuf>> {
-    let own = scene_path.parent().unwrap_or(Path::new(""));
-    let mut folders = vec![own.to_path_buf()];
+/// Complains about each texture of a material that does not exist, or that lies outside of the scene's folder.
+///
+/// `path` is the file of the scene, `file` the name for messages.
+pub(super) fn check(
+    scene: &Scene,
+    (path, file): (Option<&Path>, &str),
+    options: &ReadOptions,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let Some(mut search) = Search::new(path, file, library_folders(scene)?, options)? else { return Ok(()) };
+    let mut seen = HashSet::new();
+    for material in &scene.materials {
+        for map in material.maps.iter().filter(|map| !map.file.is_empty()) {
+            seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
+            if seen.insert(map.file.as_str()) {
+                let of = || format!(" of material {}", names::shown(&material.name));
+                search.check(&map.file, TEXTURE, of, warnings)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The folders of the scene's material libraries below its own, in their order.
+fn library_folders(scene: &Scene) -> Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
     let mut seen = HashSet::from([PathBuf::new()]);
     let near = scene.material_libraries.iter().filter(|library| library.len() <= LONGEST_NAME_BYTES);
     for library in near.filter_map(|library| below(library)) {
         let Some(folder) = library.parent() else { continue };
         seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
         if seen.insert(folder.to_path_buf()) {
-            try_push(&mut folders, own.join(folder), "names")?;
+            try_push(&mut folders, folder.to_path_buf(), "names")?;
         }
     }
     Ok(folders)
@@ -145,7 +222,7 @@ mod tests {
         options.limits.files = files;
         let mut warnings = Warnings::default();
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/x.obj");
-        check(&scene, Some(&path), "x.obj", &options, &mut warnings).unwrap();
+        check(&scene, (Some(&path), "x.obj"), &options, &mut warnings).unwrap();
         let count = |code| warnings.counts().get(code).copied().unwrap_or(0);
         ["missing-texture", "outside-texture", "unchecked-texture"].map(count)
     }
@@ -165,9 +242,9 @@ mod tests {
 
     #[test]
     fn a_name_that_is_no_path_is_missing() {
-        let options = ReadOptions::default();
-        let resolver = Resolver::beside(None, &options);
-        let mut search = Search { resolver, folders: vec![PathBuf::new()], left: 1 };
+        let mut options = ReadOptions::default();
+        options.limits.files = 1;
+        let mut search = Search::new(Some(Path::new("x")), "x", [], &options).unwrap().unwrap();
         assert_eq!(search.find_file(&"a".repeat(LONGEST_NAME_BYTES + 1)), Found::Missing);
         assert_eq!(search.find_file("none\0.png"), Found::Missing);
         assert_eq!(search.find_file("none.png"), Found::Unknown);

@@ -3,7 +3,7 @@
 //! An input is read to its end with every complaint kept. Where there were any it is read once more, now up to the
 //! first error: so no list of which complaints are serious has to be right.
 
-use super::{faces, shape, textures};
+use super::{RenderInventory, faces, shape, textures};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::load::{Content, load_as};
 use crate::open::Opened;
@@ -54,14 +54,19 @@ pub struct Validation {
 pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
-    let (read, mut report) = match judged(load_as(&input, &lenient, shape))? {
+    let (mut read, mut report) = match judged(load_as(&input, &lenient, shape))? {
         Ok(loaded) => loaded,
         Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
     };
     let doubtful = !report.warnings.is_empty();
     if let Content::Scene(scene) = &read.content {
         faces::check(scene, input.name(), &options.run.cancel, &mut report.warnings)?;
-        textures::check(scene, input.path(), input.name(), options, &mut report.warnings)?;
+        let place = (input.path(), input.name());
+        textures::check(scene, place, options, &mut report.warnings)?;
+        let found = RenderInventory::of(scene)?;
+        if let (Some(mut found), Some(render), Some(files)) = (found, &scene.render, read.files.take()) {
+            found.look_around(render, files, place, options, &mut report.warnings)?;
+        }
     }
     // Two scenes at once would be twice the memory.
     drop(read);

@@ -2,6 +2,7 @@
 
 mod instances;
 mod meshes;
+mod scopes;
 
 use polyhaul::model::Scene;
 use polyhaul::options::{PbrtMeshes, PbrtStyle, RunOptions};

@@ -33,7 +33,7 @@ macro_rules! directives {
         pub(super) enum Directive { $($name,)* }
 
         impl Directive {
-            const ALL: &'static [(Directive, &'static str, Form)] =
+            pub(super) const ALL: &'static [(Directive, &'static str, Form)] =
                 &[$((Directive::$name, stringify!($name), $form),)*];
         }
     };
@@ -84,7 +84,7 @@ directives! {
 }
 
 /// How many directives there are.
-const COUNT: usize = Directive::ALL.len();
+pub(super) const COUNT: usize = Directive::ALL.len();
 /// More places than directives, so that each has its own.
 const PLACES: usize = 256;
 

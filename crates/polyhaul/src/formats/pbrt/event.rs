@@ -1,6 +1,6 @@
 //! What a piece of text says: its directives one by one, what is wrong with it, and the values, ready for the model.
 
-use super::directive::Directive;
+use super::directive::{COUNT, Directive};
 use super::intern::Names;
 use crate::error::{Diagnostic, Excerpt, Place, Result, try_string};
 use crate::formats::names;
@@ -79,6 +79,8 @@ pub(super) struct Parsed {
 /// What the scene needs of a piece once its values have gone into the model.
 pub(super) struct Said {
     pub(super) events: Box<[Event]>,
+    /// How often each directive is among them.
+    pub(super) directives: [u32; COUNT],
     pub(super) complaints: Vec<Complaint>,
     pub(super) uncounted: Vec<(&'static str, u64)>,
     pub(super) operands: Box<[u32]>,
@@ -166,6 +168,7 @@ impl Parsed {
         };
         Ok(Said {
             events: exactly(&self.events)?,
+            directives: counts(&self.events),
             complaints: std::mem::take(&mut self.complaints),
             uncounted: std::mem::take(&mut self.uncounted),
             operands: exactly(&self.operands)?,
@@ -176,6 +179,17 @@ impl Parsed {
             is_empty: false,
         })
     }
+}
+
+/// How often each directive is among some events.
+fn counts(events: &[Event]) -> [u32; COUNT] {
+    let mut counts = [0; COUNT];
+    for event in events {
+        if let What::Directive(directive) | What::FullMatrix(directive) = event.what {
+            counts[directive as usize] += 1;
+        }
+    }
+    counts
 }
 
 /// A string of just the size; what is no UTF-8 is taken as Latin-1.

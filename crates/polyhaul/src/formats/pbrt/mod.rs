@@ -27,7 +27,7 @@ mod resolve;
 pub(crate) mod writer;
 
 pub(crate) use files::{Files, OpenFile};
-pub(crate) use reader::{MeshUse, read};
+pub(crate) use reader::{MeshUse, Pbrt, read};
 
 /// Whether a text begins as scenes of pbrt do: with a directive, behind any comments.
 pub(crate) fn looks_like_scene(text: &[u8]) -> bool {

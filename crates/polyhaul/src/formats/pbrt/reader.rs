@@ -28,6 +28,8 @@ pub(crate) struct Pbrt {
     pub(crate) warnings: Warnings,
     /// Shapes that are meshes of their own.
     pub(crate) meshes: Vec<MeshUse>,
+    /// How often each directive was met, by its name, without those that were not.
+    pub(crate) directives: Vec<(&'static str, u64)>,
     pub(crate) threads: usize,
 }
 
@@ -82,8 +84,7 @@ pub(crate) fn read(main: OpenFile, files: &dyn Files, options: &ReadOptions) -> 
             ));
         }
     }
-    let (render, warnings, meshes) = scene.finish()?;
-    Ok(Pbrt { render, warnings, meshes, threads: crew.threads })
+    scene.finish(crew.threads)
 }
 
 impl<'a> Job for PbrtJob<'a> {

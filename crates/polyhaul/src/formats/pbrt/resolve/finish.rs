@@ -1,15 +1,14 @@
 //! What only the end of a scene can tell: names that are defined nowhere.
 
 use super::{Scene, Where};
-use crate::error::{Diagnostic, Result};
+use crate::error::{Diagnostic, Result, try_push};
 use crate::formats::names::shown;
-use crate::formats::pbrt::MeshUse;
-use crate::model::render::Render;
-use crate::warnings::Warnings;
+use crate::formats::pbrt::Pbrt;
+use crate::formats::pbrt::directive::Directive;
 
 impl Scene<'_> {
-    /// The scene as a whole.
-    pub(in super::super) fn finish(mut self) -> Result<(Render, Warnings, Vec<MeshUse>)> {
+    /// The scene as a whole, read by so many threads.
+    pub(in super::super) fn finish(mut self, threads: usize) -> Result<Pbrt> {
         let mut missing: Vec<(u32, Where)> = self.entities.object_uses.drain().collect();
         missing.sort_unstable_by_key(|&(object, _)| object);
         for (object, at) in missing {
@@ -25,6 +24,11 @@ impl Scene<'_> {
             self.warnings.note(self.options, "missing-material", diagnostic)?;
         }
         self.render.states.shrink_to_fit();
-        Ok((self.render, self.warnings, self.meshes))
+        let mut directives = Vec::new();
+        for (&(_, name, _), count) in Directive::ALL.iter().zip(self.directives).filter(|(_, count)| *count > 0) {
+            try_push(&mut directives, (name, count), "names")?;
+        }
+        let Scene { render, warnings, meshes, .. } = self;
+        Ok(Pbrt { render, warnings, meshes, directives, threads })
     }
 }

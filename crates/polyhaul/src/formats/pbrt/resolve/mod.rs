@@ -7,7 +7,7 @@ mod entities;
 mod finish;
 mod state;
 
-use super::directive::Directive;
+use super::directive::{COUNT, Directive};
 use super::event::{Complaint, Event, Said, Spot, What, place};
 use super::files::{Library, MOST_DEEP, Next, Piece};
 use super::reader::MeshUse;
@@ -63,6 +63,8 @@ pub(super) struct Scene<'a> {
     render: Render,
     warnings: Warnings,
     meshes: Vec<MeshUse>,
+    /// How often each directive was met.
+    directives: [u64; COUNT],
     frames: Vec<Frame>,
     /// How many files were included.
     file_count: u64,
@@ -82,6 +84,7 @@ impl<'a> Scene<'a> {
             render: Render::default(),
             warnings: Warnings::default(),
             meshes: Vec::new(),
+            directives: [0; COUNT],
             frames: vec![main],
             file_count: 0,
             names: HashMap::new(),
@@ -118,6 +121,7 @@ impl<'a> Scene<'a> {
 
     /// Takes a piece into the model: its values as they are, its names into the table of all.
     fn enter(&mut self, mut said: Box<Said>) -> Result<()> {
+        self.directives.iter_mut().zip(said.directives).for_each(|(sum, count)| *sum += u64::from(count));
         let mut all = Vec::new();
         all.try_reserve_exact(said.names.len())?;
         for name in &said.names {

@@ -9,6 +9,7 @@
 use super::script::{Op, Things, What, Whose};
 use crate::error::{Error, Result, try_push};
 use crate::model::render::{Material, MaterialUse, Motion, Name, Render, ShapeState};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Nothing was said.
@@ -58,6 +59,19 @@ struct Life {
 }
 
 const NEVER: Life = Life { first: u64::MAX, last: 0, said: false };
+
+/// The last attribute that several come behind.
+struct Base {
+    slot: Slot,
+    value: Option<u32>,
+    seen: HashSet<u32>,
+}
+
+impl Base {
+    fn new(slot: Slot) -> Base {
+        Base { slot, value: None, seen: HashSet::new() }
+    }
+}
 
 /// The script of a scene as it grows.
 pub(super) struct Planner<'a> {
@@ -251,6 +265,34 @@ impl<'a> Planner<'a> {
     fn before(&self, attribute: u32) -> u32 {
         let before = self.render.attributes.get(attribute as usize).and_then(|attribute| attribute.before);
         before.filter(|&before| before < attribute).unwrap_or(NONE)
+    }
+
+    /// Adds an attribute to those that have a base. What was said or holds has its own before it already, so that
+    /// nothing is gone through twice.
+    fn add_to(&mut self, base: &mut Base, attribute: u32) -> Result<()> {
+        let (slot, mut at) = (base.slot, attribute);
+        while at != NONE
+            && at != self.now.values[slot as usize]
+            && self.life(slot, at).is_some_and(|life| !life.said)
+            && !base.seen.contains(&at)
+        {
+            base.seen.try_reserve(1).map_err(|_| Error::memory("the plan"))?;
+            base.seen.insert(at);
+            at = self.before(at);
+        }
+        base.value = Some(match base.value {
+            None => attribute,
+            Some(NONE) => NONE,
+            // What comes before has the lower index.
+            Some(value) => {
+                if at == NONE {
+                    NONE
+                } else {
+                    value.min(at)
+                }
+            }
+        });
+        Ok(())
     }
 
     /// What must hold so that a value can be said.
@@ -509,17 +551,40 @@ impl<'a> Planner<'a> {
         self.end_all()
     }
 
-    fn object(&mut self, index: u32, shapes: Range<usize>) -> Result<()> {
-        let time = self.shapes_at + TICK * shapes.start as u64;
-        let end = self.shapes_at + TICK * shapes.end as u64;
-        let (mut material, mut light) = (0, 0);
-        for shape in shapes.clone() {
-            let Some(state) = self.render.shape(shape).and_then(|shape| shape.state()) else { continue };
+    /// Closes scopes that the shapes of an object must not be in: none that is open now can be closed in the object.
+    /// Says up to which material and light they are, and which attribute all of them come behind.
+    fn make_room(&mut self, shapes: Range<usize>) -> Result<(u32, u32, u32)> {
+        let mut bases = [Slot::OfShapes, Slot::OfMaterials, Slot::OfAreaLights].map(Base::new);
+        let (mut material, mut light, mut last_state) = (0, 0, None);
+        for shape in shapes {
+            let Some(shape) = self.render.shape(shape).filter(|shape| Some(shape.state_index()) != last_state) else {
+                continue;
+            };
+            last_state = Some(shape.state_index());
+            let Some(state) = shape.state() else { continue };
             if let MaterialUse::Index(index) = state.material {
                 material = material.max(index.saturating_add(1));
             }
             light = light.max(state.area_light.map_or(0, |light| light.saturating_add(1)));
+            let [attributes, of_light, of_material] = wanted(state);
+            self.add_to(&mut bases[0], attributes.1)?;
+            for (wanted, base) in [of_material, of_light].into_iter().zip(&mut bases[1..]) {
+                while !self.is_reachable(wanted.0, wanted.1) && self.end()? {}
+                if let Some((_, value)) = self.condition(wanted) {
+                    self.add_to(base, value)?;
+                }
+            }
         }
+        for base in &bases {
+            while base.value.is_some_and(|value| !self.is_reachable(base.slot, value)) && self.end()? {}
+        }
+        Ok((material, light, bases[0].value.unwrap_or(NONE)))
+    }
+
+    fn object(&mut self, index: u32, shapes: Range<usize>) -> Result<()> {
+        let time = self.shapes_at + TICK * shapes.start as u64;
+        let end = self.shapes_at + TICK * shapes.end as u64;
+        let (material, light, mut base) = self.make_room(shapes.clone())?;
         // What is needed behind the object too is said before it.
         let later = |lives: &[Life], from: u32, to: u32| {
             (from..to).rev().find(|&at| lives.get(at as usize).is_some_and(|life| life.last >= end))
@@ -529,6 +594,12 @@ impl<'a> Planner<'a> {
         }
         if let Some(last) = later(&self.area_lights, self.next_area_light, light) {
             self.area_lights_before(last + 1, time)?;
+        }
+        while base != NONE && self.last(Slot::OfShapes, base) + 1 < end {
+            base = self.before(base);
+        }
+        if self.life(Slot::OfShapes, base).is_some_and(|life| base != NONE && !life.said) {
+            self.reach(&[(Slot::OfShapes, base)], time)?;
         }
         self.push(What::ObjectBegin(index))?;
         self.open(true)?;

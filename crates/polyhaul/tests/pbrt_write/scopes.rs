@@ -1,0 +1,104 @@
+//! Scopes of all kinds, made by chance: nothing moves from one to another, and what was written comes back.
+
+use polyhaul::model::render::Render;
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+/// Numbers by chance.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// A scene of a few scopes and definitions whose things say what holds.
+fn text(chance: &mut Chance) -> String {
+    let (mut text, mut open, mut objects) = (String::from("WorldBegin\n"), Vec::new(), 0);
+    for _ in 0..3 + chance.below(12) {
+        let value = 1 + chance.below(3);
+        match chance.below(12) {
+            0 | 1 => {
+                text.push_str("AttributeBegin\n");
+                open.push("AttributeEnd\n");
+            }
+            2 => text.push_str(open.pop().unwrap_or_default()),
+            3 | 4 if !open.contains(&"ObjectEnd\n") => {
+                objects += 1;
+                text.push_str(&format!("ObjectBegin \"{objects}\"\n"));
+                open.push("ObjectEnd\n");
+            }
+            5 | 6 => text.push_str(&format!("Attribute \"shape\" \"float alpha\" {value}\n")),
+            7 => text.push_str(&format!("Material \"diffuse\" \"float x\" {value}\n")),
+            8 => text.push_str(&format!("AreaLightSource \"diffuse\" \"float scale\" {value}\n")),
+            9 => text.push_str("ReverseOrientation\n"),
+            _ => text.push_str("Shape \"disk\"\n"),
+        }
+    }
+    open.iter().rev().for_each(|end| text.push_str(end));
+    text
+}
+
+fn read(text: &str) -> Box<Render> {
+    let options = ReadOptions { format: Some(Format::Pbrt), ..ReadOptions::default() };
+    load(Input::Memory(text.into(), "x".into()), &options).unwrap().scene.render.unwrap()
+}
+
+/// Bytes that are kept.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn written(render: &Render) -> String {
+    let scene = polyhaul::model::Scene { render: Some(Box::new(render.clone())), ..Default::default() };
+    let (kept, options) = (Kept::default(), WriteOptions { format: Some(Format::Pbrt), ..WriteOptions::default() });
+    save(&scene, Output::Writer(Box::new(kept.clone()), "x".into()), &options).unwrap();
+    let bytes = std::mem::take(&mut *kept.0.lock().unwrap());
+    String::from_utf8(bytes).unwrap()
+}
+
+/// What holds for each shape, by content.
+fn said(render: &Render) -> Vec<String> {
+    let shapes = render.shapes().map(|shape| {
+        let state = shape.state().unwrap();
+        let material = match state.material {
+            polyhaul::model::render::MaterialUse::Index(index) => {
+                format!("{:?}", render.parameters(&render.materials[index as usize].entity))
+            }
+            _ => String::new(),
+        };
+        let light = state.area_light.map(|light| render.parameters(&render.area_lights[light as usize]));
+        let (mut attributes, mut at) = (String::new(), state.attributes);
+        while let Some(attribute) = at.map(|at| &render.attributes[at as usize]) {
+            attributes.push_str(&format!("{:?}", render.parameters(&attribute.entity)));
+            at = attribute.before;
+        }
+        format!("{material} {light:?} {attributes} {}", state.reverse_orientation)
+    });
+    shapes.collect()
+}
+
+#[test]
+fn what_holds_in_one_scope_does_not_hold_in_another() {
+    let mut chance = Chance(7);
+    for _ in 0..3000 {
+        let text = text(&mut chance);
+        let first = read(&text);
+        let once = written(&first);
+        let second = read(&once);
+        assert_eq!(said(&first), said(&second), "{text}\nbecame\n{once}");
+        assert_eq!(once, written(&second), "{text}\nis no fixed point");
+    }
+}

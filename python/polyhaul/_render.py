@@ -1,0 +1,479 @@
+"""Scenes for a renderer, as pbrt-v4 has them: shapes and instances in many places, materials, lights, a camera.
+
+They are what was read, and cannot be changed. Their things are made when somebody asks for them; arrays are views of the
+memory that the file was parsed into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _arrays
+from polyhaul._arrays import Floats, Indices
+from polyhaul._mesh import Mesh
+from polyhaul._polyhaul import NativeRender
+
+T = TypeVar("T")
+
+#: What the values of a parameter are.
+ParameterType: TypeAlias = Literal[
+    "bool",
+    "integer",
+    "float",
+    "point2",
+    "vector2",
+    "point3",
+    "vector3",
+    "normal",
+    "string",
+    "texture",
+    "rgb",
+    "blackbody",
+    "spectrum",
+]
+
+#: How many numbers a value has, where it is more than one.
+_WIDTHS = {"point2": 2, "vector2": 2, "spectrum": 2, "point3": 3, "vector3": 3, "normal": 3, "rgb": 3}
+
+Doubles: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A parameter of a thing: what its values are, and the values."""
+
+    #: The type, as pbrt calls it.
+    type: ParameterType
+    #: (n,) float32, int32 or bool; (n, 2) or (n, 3) float32 for points, vectors, normals and colours, and (n, 2) for
+    #: a spectrum of wavelengths and values; (n,) str, as objects, for strings and for names of textures and spectra.
+    #: Read-only.
+    values: npt.NDArray[Any]
+
+    @property
+    def value(self) -> Any:
+        """The only value: a number, a bool, a string, or a row such as the three numbers of a colour.
+
+        Raises:
+            ValueError: there is none, or more than one.
+        """
+        if len(self.values) != 1:
+            raise ValueError(f"the parameter has {len(self.values)} values; expected one")
+        return self.values[0] if self.values.ndim > 1 else self.values.item()
+
+
+#: Parameters by name, in the order of the file.
+Parameters: TypeAlias = Mapping[str, Parameter]
+
+
+class _Placed:
+    """Something that stands somewhere."""
+
+    __slots__ = ("_end", "_render", "_start")
+
+    _render: Render
+    _start: int | None
+    _end: int | None
+
+    @property
+    def transform(self) -> Doubles:
+        """(4, 4) float64: where it stands, or stands when the shutter opens. The rows of a matrix that multiplies column
+        vectors from the left."""
+        return self._place(self._start)[0]
+
+    @property
+    def transform32(self) -> Floats:
+        """The same as float32, with the operations and in the order that pbrt has."""
+        return self._place(self._start)[1]
+
+    @property
+    def end_transform(self) -> Doubles | None:
+        """(4, 4) float64: where it stands when the shutter closes; ``None`` where it does not move."""
+        return None if self._end == self._start else self._place(self._end)[0]
+
+    def _place(self, node: int | None) -> tuple[Doubles, Floats]:
+        double, single = self._render._native.place(node)
+        return np.array(double, np.float64), np.array(single, np.float32)
+
+
+class Entity(_Placed):
+    """A camera, a film, a material, a texture, a light, a medium and so on."""
+
+    __slots__ = ("_attributes", "_where", "color_space", "kind", "medium", "name", "value_type")
+
+    #: What it is: ``"perspective"``, ``"diffuse"``, ``"imagemap"``. Of named materials and media the parameter ``type``.
+    kind: str
+    #: The name that others know it by; empty where it has none.
+    name: str
+    #: What the values of a texture are; empty for everything else.
+    value_type: Literal["float", "spectrum", ""]
+    #: The colour space of its colours.
+    color_space: str
+    #: The medium around it, of cameras and lights; ``None`` where there is none.
+    medium: str | None
+
+    def __init__(self, render: Render, kind: str, index: int) -> None:
+        name, texture, self._start, self._end, space, self.medium, self._attributes = render._native.entity(kind, index)
+        self._render, self._where = render, (kind, index)
+        self.color_space = space or "srgb"
+        self.kind, self.name, self.value_type = name, "", ""
+        if texture:
+            self.name, self.kind = name, texture[0]
+            self.value_type = "spectrum" if texture[1] == "spectrum" else "float"
+        elif kind == "media" or (kind == "materials" and render._native.is_named(index)):
+            given = self.parameters.get("type")
+            self.name, self.kind = name, given.value if given and given.type == "string" else ""
+
+    @property
+    def parameters(self) -> Parameters:
+        """Its parameters, by name."""
+        return self._render._parameters(*self._where)
+
+    @property
+    def attributes(self) -> Parameters:
+        """What ``Attribute`` said before of such things, by name; its own parameters come first."""
+        return self._render._attributes(self._attributes)
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        return f"<polyhaul.Entity {self.kind}{name}: {', '.join(self.parameters)}>"
+
+
+class Shape(_Placed):
+    """A shape."""
+
+    __slots__ = ("_mesh", "_state", "index", "kind")
+
+    #: What it is: ``"trianglemesh"``, ``"plymesh"``, ``"sphere"``, ``"curve"``.
+    kind: str
+    #: Its place in ``shapes`` of its scene.
+    index: int
+
+    def __init__(self, render: Render, index: int) -> None:
+        self._render, self.index = render, index
+        self.kind, self._start, self._end, self._mesh, self._state = render._native.shape(index)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Its parameters, by name. Arrays are not copied."""
+        return self._render._parameters("shapes", self.index)
+
+    @property
+    def attributes(self) -> Parameters:
+        """What ``Attribute`` said before of shapes, by name; its own parameters come first."""
+        return self._render._attributes(self._state[4])
+
+    @property
+    def mesh(self) -> Mesh | None:
+        """Its mesh, before its transform: of ``plymesh`` the one that was read, of ``trianglemesh``, ``bilinearmesh`` and
+        ``loopsubdiv`` (its control mesh) one of its arrays, which are not copied but for the indices of
+        ``bilinearmesh``. ``None`` for other shapes, and where the PLY file was not read.
+
+        Raises:
+            ValueError: an index is out of range.
+        """
+        if self._mesh is not None:
+            return self._render._meshes[self._mesh]
+        return _own_mesh(self.kind, self.parameters)
+
+    @property
+    def material(self) -> Entity | None:
+        """Its material; ``None`` where it names none, or one that is defined nowhere."""
+        index, name = self._state[0]
+        if index is not None:
+            return self._render.materials[index]
+        return None if name is None else self._render._named_materials.get(name)
+
+    @property
+    def material_name(self) -> str | None:
+        """The name by which it calls its material; ``None`` where it does not."""
+        return self._state[0][1]
+
+    @property
+    def area_light(self) -> Entity | None:
+        """The light that it gives; ``None`` where it gives none."""
+        index = self._state[1]
+        return None if index is None else self._render.area_lights[index]
+
+    @property
+    def inside(self) -> str | None:
+        """The name of the medium inside."""
+        return self._state[2][0]
+
+    @property
+    def outside(self) -> str | None:
+        """The name of the medium outside."""
+        return self._state[2][1]
+
+    @property
+    def reverse_orientation(self) -> bool:
+        """Whether its surface faces the other way. Its mesh is not turned around."""
+        return self._state[3]
+
+    @property
+    def color_space(self) -> str:
+        """The colour space of its colours."""
+        return self._state[5] or "srgb"
+
+    def __repr__(self) -> str:
+        return f"<polyhaul.Shape {self.kind}: {', '.join(self.parameters)}>"
+
+
+class Lazy(Sequence[T], Generic[T]):
+    """Things of a scene that are made one by one."""
+
+    __slots__ = ("_make", "_places")
+
+    def __init__(self, places: Sequence[int], make: Callable[[int], T]) -> None:
+        self._places, self._make = places, make
+
+    @overload
+    def __getitem__(self, key: int) -> T: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[T]: ...
+    def __getitem__(self, key: int | slice) -> T | Sequence[T]:
+        if isinstance(key, slice):
+            return Lazy(self._places[key], self._make)
+        return self._make(self._places[key])
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} things of a scene>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    """What instances show: some shapes, by a name (``ObjectBegin``)."""
+
+    #: The name.
+    name: str
+    #: Its shapes.
+    shapes: Sequence[Shape]
+    #: Whether it is used and defined nowhere: then it has no shapes.
+    missing: bool
+
+
+class Instances:
+    """The instances of a scene, in the order of the file: arrays with a row for each."""
+
+    def __init__(self, native: NativeRender) -> None:
+        self._native = native
+
+    def __len__(self) -> int:
+        return self._native.count("instances")
+
+    @cached_property
+    def definition_indices(self) -> Indices:
+        """(n,) uint32: which of ``render.definitions`` each shows."""
+        return _arrays.view(self._native.instance_definitions(), np.uint32)
+
+    @cached_property
+    def transforms(self) -> Doubles:
+        """(n, 4, 4) float64: where each stands, or stands when the shutter opens. Rows of matrices that multiply column
+        vectors from the left. Made when first asked for: 128 bytes each."""
+        return _matrices(self._native.instance_transforms(False), np.float64)
+
+    @cached_property
+    def transforms32(self) -> Floats:
+        """The same as float32, with the operations and in the order that pbrt has: 64 bytes each."""
+        return _matrices(self._native.instance_transforms32(False), np.float32)
+
+    @cached_property
+    def end_transforms(self) -> Doubles | None:
+        """(n, 4, 4) float64: where each stands when the shutter closes; ``None`` where none moves."""
+        return _matrices(self._native.instance_transforms(True), np.float64) if self._native.instances_move() else None
+
+    def __repr__(self) -> str:
+        return f"<polyhaul.Instances: {len(self)}>"
+
+
+class Render:
+    """What a scene for a renderer has (pbrt). Read with ``polyhaul.read(path, flatten=False).render``.
+
+    It is as it was read and cannot be changed. :func:`polyhaul.write` writes all of it.
+    """
+
+    def __init__(self, native: NativeRender, meshes: list[Mesh]) -> None:
+        self._native, self._meshes = native, meshes
+
+    @cached_property
+    def camera(self) -> Entity | None:
+        """The camera. Its transform is from the world to the camera, as pbrt has it."""
+        return self._setting("camera")
+
+    @cached_property
+    def film(self) -> Entity | None:
+        """The film."""
+        return self._setting("film")
+
+    @cached_property
+    def filter(self) -> Entity | None:
+        """The pixel filter."""
+        return self._setting("filter")
+
+    @cached_property
+    def sampler(self) -> Entity | None:
+        """The sampler."""
+        return self._setting("sampler")
+
+    @cached_property
+    def integrator(self) -> Entity | None:
+        """The integrator."""
+        return self._setting("integrator")
+
+    @cached_property
+    def accelerator(self) -> Entity | None:
+        """The accelerator."""
+        return self._setting("accelerator")
+
+    @cached_property
+    def options(self) -> Mapping[str, str | bool | int | float]:
+        """What ``Option`` said, by name; the last value where there are more."""
+        return {name: value if quoted else _word(value) for name, value, quoted in self._native.options()}
+
+    @property
+    def transform_times(self) -> tuple[float, float]:
+        """When things that move stand at ``transform`` and at ``end_transform``."""
+        start, end = self._native.transform_times or (0.0, 1.0)
+        return start, end
+
+    @cached_property
+    def materials(self) -> Sequence[Entity]:
+        """Materials, named and not."""
+        return self._all("materials")
+
+    @cached_property
+    def textures(self) -> Sequence[Entity]:
+        """Textures."""
+        return self._all("textures")
+
+    @cached_property
+    def media(self) -> Sequence[Entity]:
+        """Media."""
+        return self._all("media")
+
+    @cached_property
+    def lights(self) -> Sequence[Entity]:
+        """Lights that stand alone."""
+        return self._all("lights")
+
+    @cached_property
+    def area_lights(self) -> Sequence[Entity]:
+        """Lights that shapes give."""
+        return self._all("area_lights")
+
+    @property
+    def shapes(self) -> Sequence[Shape]:
+        """All shapes, those of definitions included."""
+        return Lazy(range(self._native.count("shapes")), self._shape)
+
+    @property
+    def world_shapes(self) -> Sequence[Shape]:
+        """The shapes of no definition."""
+        return Lazy([at for start, end in self._native.world_shapes() for at in range(start, end)], self._shape)
+
+    @cached_property
+    def definitions(self) -> Mapping[str, Definition]:
+        """What instances may show, by name, in the order that ``instances.definition_indices`` counts in."""
+        return {
+            name: Definition(name, Lazy(range(start, end), self._shape), missing)
+            for name, start, end, missing in self._native.definitions()
+        }
+
+    @cached_property
+    def instances(self) -> Instances:
+        """The instances."""
+        return Instances(self._native)
+
+    def __repr__(self) -> str:
+        shown = ("shapes", "instances", "materials", "textures", "lights")
+        return f"<polyhaul.Render: {', '.join(f'{self._native.count(kind)} {kind}' for kind in shown)}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Render:
+        return self  # what cannot change needs no copy
+
+    @cached_property
+    def _named_materials(self) -> dict[str, Entity]:
+        return {it.name: it for it in self.materials if it.name}
+
+    def _setting(self, kind: str) -> Entity | None:
+        return Entity(self, kind, 0) if self._native.count(kind) else None
+
+    def _all(self, kind: str) -> tuple[Entity, ...]:
+        return tuple(Entity(self, kind, index) for index in range(self._native.count(kind)))
+
+    def _shape(self, index: int) -> Shape:
+        return Shape(self, index)
+
+    def _parameters(self, kind: str, index: int) -> dict[str, Parameter]:
+        return {name: _parameter(type, values) for name, type, values in self._native.parameters(kind, index)}
+
+    def _attributes(self, last: int | None) -> dict[str, Parameter]:
+        """What attributes say, the last one first."""
+        found: dict[str, Parameter] = {}
+        while last is not None:
+            found = self._parameters("attributes", last) | found
+            last = self._native.attribute_before(last)
+        return found
+
+
+def _parameter(type: Any, values: Any) -> Parameter:
+    if isinstance(values, list):
+        strings = np.array(values, object)
+        strings.flags.writeable = False
+        return Parameter(type, strings)
+    dtype: npt.DTypeLike = {"integer": np.int32, "bool": np.bool_}.get(type, np.float32)
+    return Parameter(type, _arrays.view(values, dtype, _WIDTHS.get(type, 0)))
+
+
+def _matrices(buffer: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    return _arrays.view(buffer, dtype, 16).reshape(-1, 4, 4)
+
+
+def _word(text: str) -> str | bool | int | float:
+    """What a word without quotes stands for."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _own_mesh(kind: str, parameters: Parameters) -> Mesh | None:
+    """The mesh that a shape's arrays are."""
+    corners = {"trianglemesh": 3, "loopsubdiv": 3, "bilinearmesh": 4}.get(kind)
+    positions = _rows(parameters, "P", 3)
+    if corners is None or positions is None:
+        return None
+    given = parameters.get("indices")
+    if given is not None and given.type == "integer":
+        indices = given.values[: len(given.values) // corners * corners].reshape(-1, corners)
+    else:
+        indices = np.arange(corners if len(positions) >= corners else 0, dtype=np.int32).reshape(-1, corners)
+    if corners == 4:
+        indices = indices[:, [0, 1, 3, 2]]  # pbrt has them row by row
+    found: dict[str, Any] = {}
+    for name, attribute, width in (("uv", "uv", 2), ("N", "normal", 3)):
+        values = _rows(parameters, name, width)
+        if values is not None and len(values) == len(positions):
+            found |= {f"{attribute}s": values, f"{attribute}_domain": "vertex"}
+    return Mesh(positions, indices if len(indices) else None, **found)
+
+
+def _rows(parameters: Parameters, name: str, width: int) -> Floats | None:
+    """The numbers of a parameter as rows of so many; ``None`` where it has no floats."""
+    given = parameters.get(name)
+    if given is None or given.values.dtype != np.float32:
+        return None
+    flat = given.values.reshape(-1)
+    return flat[: len(flat) // width * width].reshape(-1, width)
