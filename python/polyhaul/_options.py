@@ -135,6 +135,8 @@ class Limits:
     name_bytes: int = 64 << 10
     #: The most elements of each kind (2**32 - 2).
     elements: int = 2**32 - 2
+    #: The most pixels of an image (2**30: 32,768 x 32,768).
+    pixels: int = 1 << 30
     #: The most columns of a table (100,000).
     columns: int = 100_000
     #: The most elements and properties, in all, that the header of a PLY file declares (10,000).

@@ -2,7 +2,7 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, Instances, Limits, Missing, ObjOptions,
+    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageStyle, Instances, Limits, Missing, ObjOptions,
     OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions,
     StlReadOptions, TableOptions, TableStyle, Types,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Read {
     allow_outside: bool,
     load_materials: bool,
     load_meshes: bool,
-    limits: [u64; 10],
+    limits: [u64; 11],
     weld: bool,
     /// How the text of a table is read; `None` for the defaults.
     table: Option<Table>,
@@ -159,6 +159,7 @@ impl Read {
             line_bytes,
             name_bytes,
             elements,
+            pixels,
             columns,
             properties,
             header_bytes,
@@ -176,6 +177,7 @@ impl Read {
                 line_bytes,
                 name_bytes,
                 elements,
+                pixels,
                 columns,
                 properties,
                 header_bytes,
@@ -208,6 +210,7 @@ impl Write {
             stl: self.stl()?,
             table: self.table(self.placement()?),
             pbrt: self.pbrt.style()?,
+            image: ImageStyle::default(),
         })
     }
 

@@ -323,6 +323,9 @@ pub struct ByteArgs {
     /// Write colours as floats and not as bytes (PLY)
     #[arg(long)]
     pub float_colors: bool,
+    /// Write runs of equal pixels as packets, which is smaller (TGA)
+    #[arg(long)]
+    pub rle: bool,
 }
 
 /// How OBJ is written: the names are Blender's.
@@ -474,7 +477,7 @@ impl ReadArgs {
 }
 
 impl ByteArgs {
-    /// Puts what is asked for into the library's options for PLY and STL.
+    /// Puts what is asked for into the library's options for PLY, STL and images.
     fn apply(&self, scene: &SceneArgs, options: &mut WriteOptions) -> Result<()> {
         let encoding = match (self.ascii, self.big_endian) {
             (true, _) => PlyEncoding::Ascii,
@@ -492,6 +495,7 @@ impl ByteArgs {
             float_colors: self.float_colors,
         };
         options.stl = StlOptions { placement, ascii: self.ascii, digits: options.stl.digits };
+        options.image.tga_rle = self.rle;
         Ok(())
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::human;
 use polyhaul::inspect::{
-    ColumnSummary, Contents, Declared, DeclaredProperty, FileSummary, Inventory, Number, RenderContents,
+    ColumnSummary, Contents, Declared, DeclaredProperty, FileSummary, ImageSummary, Inventory, Number, RenderContents,
     RenderInventory,
 };
-use polyhaul::model::{Bounds, Scalar};
+use polyhaul::model::{Bounds, Channels, ColorSpace, Scalar};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -36,6 +36,19 @@ pub struct Listed<'a> {
     /// Of a scene for a renderer.
     #[serde(skip_serializing_if = "Option::is_none")]
     render: Option<Rendered<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<Pixels>,
+}
+
+/// What an image is.
+#[derive(Serialize)]
+pub struct Pixels {
+    width: usize,
+    height: usize,
+    channels: &'static str,
+    bits: u32,
+    color_space: &'static str,
+    premultiplied: bool,
 }
 
 /// What a scene for a renderer holds.
@@ -148,7 +161,33 @@ impl<'a> Listed<'a> {
             rows: (!inventory.columns.is_empty()).then_some(inventory.rows),
             columns: inventory.columns.iter().map(Numbers::of).collect(),
             render: inventory.render.as_ref().map(Rendered::of),
+            image: inventory.image.as_ref().map(Pixels::of),
         }
+    }
+}
+
+impl Pixels {
+    /// In words that stay as they are.
+    pub fn of(image: &ImageSummary) -> Pixels {
+        let ImageSummary { width, height, bits, premultiplied, .. } = *image;
+        let channels = match image.channels {
+            Channels::Gray => "gray",
+            Channels::GrayAlpha => "gray-alpha",
+            Channels::Rgb => "rgb",
+            Channels::Rgba => "rgba",
+        };
+        let color_space = match image.color_space {
+            ColorSpace::Srgb => "srgb",
+            ColorSpace::Linear => "linear",
+        };
+        Pixels { width, height, channels, bits, color_space, premultiplied }
+    }
+
+    /// For people: `2048 x 2048 pixels, rgb, 8 bits, srgb`.
+    pub fn words(&self) -> String {
+        let Pixels { width, height, channels, bits, color_space, premultiplied } = self;
+        let alpha = if *premultiplied { ", premultiplied" } else { "" };
+        format!("{width} x {height} pixels, {channels}, {bits} bits, {color_space}{alpha}")
     }
 }
 
@@ -236,6 +275,9 @@ fn is_known(contents: &RenderContents, name: &str) -> bool {
 
 /// The table for people.
 pub fn table(inventory: &Inventory) -> String {
+    if let Some(image) = &inventory.image {
+        return format!("  {}\n", Pixels::of(image).words());
+    }
     match &inventory.render {
         Some(render) => render_rows(render),
         None if inventory.columns.is_empty() => scene_rows(inventory),

@@ -1,10 +1,10 @@
 //! `polyhaul convert IN OUT`.
 
 use crate::args::ConvertArgs;
-use crate::contents;
+use crate::contents::{self, Pixels};
 use crate::session::{JsonTo, Session};
 use crate::{DONE, console, format, human, json};
-use polyhaul::inspect::Contents;
+use polyhaul::inspect::{Contents, ImageSummary};
 use polyhaul::model::Table;
 use polyhaul::model::render::Render;
 use polyhaul::{Content, Report, Result, WriteOptions};
@@ -40,6 +40,11 @@ pub enum What {
         /// Each of them.
         tables: Vec<Rows>,
     },
+    /// An image.
+    Image {
+        /// What it is.
+        image: Pixels,
+    },
 }
 
 /// What a scene for a renderer holds.
@@ -72,6 +77,7 @@ impl What {
                 What::Scene { contents: Contents::of(scene), render }
             }
             Content::Tables(tables) => What::Tables { tables: tables.iter().map(Rows::of).collect() },
+            Content::Image(image) => What::Image { image: Pixels::of(&ImageSummary::of(image)) },
             _ => What::Tables { tables: Vec::new() },
         }
     }
@@ -86,6 +92,7 @@ impl What {
                 let (objects, faces) = (contents.objects, contents.faces);
                 format!("{}, {}", human::plural(objects, "object"), human::plural(faces, "face"))
             }
+            What::Image { image } => image.words(),
             What::Tables { tables } => {
                 let words: Vec<_> = tables.iter().take(TABLES).map(Rows::words).collect();
                 let more = tables.len().saturating_sub(TABLES) as u64;

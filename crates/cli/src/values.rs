@@ -121,10 +121,11 @@ impl FromStr for Places {
 type Field = fn(&mut Limits) -> &mut u64;
 
 /// The limits by name.
-const LIMITS: [(&str, Field); 10] = [
+const LIMITS: [(&str, Field); 11] = [
     ("line_bytes", |limits| &mut limits.line_bytes),
     ("name_bytes", |limits| &mut limits.name_bytes),
     ("elements", |limits| &mut limits.elements),
+    ("pixels", |limits| &mut limits.pixels),
     ("columns", |limits| &mut limits.columns),
     ("properties", |limits| &mut limits.properties),
     ("header_bytes", |limits| &mut limits.header_bytes),

@@ -185,6 +185,11 @@ impl Error {
     }
 }
 
+/// What is wrong at a byte of a file that is no text.
+pub(crate) fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error {
+    Diagnostic::at(file, offset, message).into_error(ErrorKind::Malformed)
+}
+
 /// Appends to a list that grows with the input: a lack of memory is an error that names `what`.
 pub(crate) fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
     items.try_reserve(1).map_err(|_| Error::memory(what))?;
@@ -234,6 +239,12 @@ impl Diagnostic {
     /// A diagnostic with nothing but a message.
     pub fn new(message: impl Into<String>) -> Diagnostic {
         Diagnostic { message: message.into(), ..Diagnostic::default() }
+    }
+
+    /// A diagnostic about a byte of a file that is no text.
+    pub(crate) fn at(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Diagnostic {
+        let place = Place { file: file.clone(), offset: Some(offset), ..Place::default() };
+        Diagnostic { place, ..Diagnostic::new(message) }
     }
 
     /// The error of this kind that says this.

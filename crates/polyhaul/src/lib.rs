@@ -34,6 +34,7 @@ mod copy;
 mod detect;
 pub mod error;
 mod formats;
+mod images;
 pub mod inspect;
 mod load;
 pub mod model;
@@ -57,7 +58,7 @@ pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
 pub use report::Report;
 
-use model::{Scene, Table};
+use model::{Image, Scene, Table};
 use open::Opened;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,15 @@ pub enum Output {
 pub struct Loaded {
     /// The scene.
     pub scene: Scene,
+    /// What reading did; the warnings are here.
+    pub report: Report,
+}
+
+/// An image that was read, and what reading did.
+#[derive(Debug)]
+pub struct LoadedImage {
+    /// The image.
+    pub image: Image,
     /// What reading did; the warnings are here.
     pub report: Report,
 }
@@ -200,6 +210,32 @@ pub fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
 /// Writes a scene.
 pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Report> {
     save::save(Cow::Borrowed(scene), output, options)
+}
+
+/// Reads an image: tga, hdr.
+///
+/// ```
+/// use polyhaul::model::{Channels, Samples};
+/// use polyhaul::{Input, ReadOptions, load_image};
+///
+/// // One pixel of 24 bits, which has the blue first.
+/// let file = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0, 3, 2, 1];
+/// let loaded = load_image(Input::Memory(file.to_vec(), "dot.tga".into()), &ReadOptions::default())?;
+/// assert_eq!((loaded.image.width, loaded.image.height, loaded.image.channels), (1, 1, Channels::Rgb));
+/// assert_eq!(loaded.image.samples, Samples::U8([1, 2, 3].into()));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+pub fn load_image(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
+    images::load(input, options)
+}
+
+/// Writes an image: tga, hdr ([`WriteOptions::image`] says how).
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the samples are not as many as the size says, and where the format does not hold such
+/// images; those of [`save`].
+pub fn save_image(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
+    images::save(image, output, options)
 }
 
 /// Writes tables. In PLY each becomes an element, whose columns keep their names, types and order; csv, tsv, txt, xyz,

@@ -7,7 +7,7 @@ use crate::detect::Detected;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::ply::Header;
 use crate::formats::{Format, mtl, names, obj, ply, stl};
-use crate::model::{Material, Scene, Table};
+use crate::model::{Image, Material, Scene, Table};
 use crate::open::{Opened, Plain};
 use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
@@ -17,7 +17,7 @@ use crate::report::{Phase, Report};
 use crate::resolve::{Found, Resolver};
 use crate::scene_files::{self, SceneFiles};
 use crate::warnings::Warnings;
-use crate::{Loaded, tables};
+use crate::{Loaded, images, tables};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -28,6 +28,7 @@ pub(crate) enum Shape {
     Scene,
     /// Tables as they are: of formats that have such.
     Tables,
+    Image,
 }
 
 /// What was read.
@@ -35,6 +36,7 @@ pub(crate) enum Shape {
 pub(crate) enum Content {
     Scene(Scene),
     Tables(Tables),
+    Image(Image),
 }
 
 /// Tables, and what stands before them.
@@ -72,6 +74,8 @@ pub(crate) fn load_as(
 ) -> Result<(Read, Report)> {
     timed(input, options, |plain, format, report| {
         let (content, header) = match (shape(format), format) {
+            (Shape::Image, format) => (Content::Image(images::read(plain, format, options, report)?), None),
+            (_, format) if format.is_image() => return Err(images::is_image(format)),
             (Shape::Scene, format) => return read_scene(plain, (format, input.path()), options, report),
             (Shape::Tables, Format::Ply) => {
                 let read = ply::tables(feed(plain), &plain.options(options))?;

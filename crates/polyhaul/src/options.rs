@@ -1,9 +1,11 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
+mod image;
 mod pbrt;
 mod table;
 
 pub use crate::model::{Axes, Axis};
+pub use image::ImageStyle;
 pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
 pub use polyhaul_bytes::Codec;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,6 +95,8 @@ pub struct Limits {
     pub name_bytes: u64,
     /// The most elements of each kind (default 2^32 - 2, which the index type sets).
     pub elements: u64,
+    /// The most pixels of an image (default 2^30: 32,768 x 32,768).
+    pub pixels: u64,
     /// The most columns of a table (default 100,000).
     pub columns: u64,
     /// The most elements and properties, in all, that the header of a PLY file declares (default 10,000). A few hundred
@@ -186,6 +190,8 @@ pub struct WriteOptions {
     pub table: TableStyle,
     /// How pbrt scenes are written.
     pub pbrt: PbrtStyle,
+    /// How images are written.
+    pub image: ImageStyle,
 }
 
 impl WriteOptions {
@@ -363,6 +369,7 @@ impl Default for Limits {
             line_bytes: 256 << 20,
             name_bytes: 64 << 10,
             elements: u64::from(u32::MAX) - 1,
+            pixels: 1 << 30,
             columns: 100_000,
             properties: 10_000,
             header_bytes: 8 << 20,

@@ -10,12 +10,12 @@ mod fit;
 use crate::error::Result;
 use crate::formats::Format;
 use crate::load::{Content as Loaded, Read, Shape, load_as};
-use crate::model::{Scene, Table};
+use crate::model::{Image, Scene, Table};
 use crate::open::Opened;
 use crate::options::{Placement, PlyOptions, ReadOptions, WriteOptions};
 use crate::report::Report;
 use crate::save::{self, format_of};
-use crate::{Input, Output, tables};
+use crate::{Input, Output, images, tables};
 use std::borrow::Cow;
 
 /// What converting read.
@@ -26,6 +26,8 @@ pub enum Content<'a> {
     Scene(&'a Scene),
     /// Tables: what the target gets, in its order.
     Tables(&'a [Table]),
+    /// An image.
+    Image(&'a Image),
 }
 
 /// What converting did.
@@ -64,6 +66,10 @@ pub(crate) fn convert(
             before(Content::Scene(&scene), &reading)?;
             save::save(Cow::Owned(scene), output, write)?
         }
+        Loaded::Image(image) => {
+            before(Content::Image(&image), &reading)?;
+            images::save(&image, output, write)?
+        }
         Loaded::Tables(found) => {
             let name = save::name_of(&output).into_owned();
             let found = fit::fit(found, (from, to), &read.table, &name, &mut reading.warnings)?;
@@ -80,6 +86,9 @@ fn shape(from: Format, to: Format, write: &WriteOptions) -> Shape {
         Format::Ply => asks_for_mesh(&write.ply),
         _ => write.table.placement != Placement::default(),
     };
+    if from.is_image() || to.is_image() {
+        return Shape::Image;
+    }
     match from.has_tables() && to.has_tables() && !takes_mesh {
         true => Shape::Tables,
         false => Shape::Scene,
@@ -102,6 +111,10 @@ mod tests {
         let write = WriteOptions::default();
         for from in Format::ALL {
             for to in Format::ALL {
+                if from.is_image() || to.is_image() {
+                    assert_eq!(shape(from, to, &write), Shape::Image);
+                    continue;
+                }
                 let [is_mesh, to_mesh] =
                     [from, to].map(|format| matches!(format, Format::Obj | Format::Stl | Format::Pbrt));
                 assert_eq!(shape(from, to, &write) == Shape::Scene, is_mesh || to_mesh, "{from:?} {to:?}");

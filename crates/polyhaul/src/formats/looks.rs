@@ -3,7 +3,7 @@
 //! One function per format that can be told so. Nothing here opens, reads on or parses; who asks, and what becomes of
 //! the answer, is in `detect`.
 
-use super::{Format, pbrt, stl};
+use super::{Format, hdr, pbrt, stl, tga};
 
 /// How much of a source is worth a look.
 pub(crate) const HEAD_BYTES: usize = 1024;
@@ -18,11 +18,14 @@ struct Head<'a> {
 type Look = fn(&Head<'_>) -> bool;
 
 /// What can be told by the first bytes. A new format has its line here.
-const LOOKS: [(Format, Look); 4] = [
+const LOOKS: [(Format, Look); 6] = [
     (Format::Ply, looks_like_ply),
     (Format::Npy, looks_like_npy),
     (Format::Stl, looks_like_stl),
     (Format::Pbrt, |head| pbrt::looks_like_scene(without_mark(head.bytes))),
+    (Format::Hdr, |head| hdr::looks_like_hdr(head.bytes)),
+    // The last, because it is told by little.
+    (Format::Tga, |head| tga::looks_like_tga(head.bytes)),
 ];
 
 /// The format that a source looks like: by its first [`HEAD_BYTES`], and how many there are in all.

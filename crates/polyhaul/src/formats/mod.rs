@@ -1,6 +1,7 @@
 //! The formats that polyhaul reads and writes, and how to tell them apart.
 
 pub(crate) mod frame;
+pub(crate) mod hdr;
 pub(crate) mod looks;
 pub(crate) mod mtl;
 pub(crate) mod names;
@@ -8,10 +9,13 @@ pub(crate) mod obj;
 pub(crate) mod out;
 pub(crate) mod parts;
 pub(crate) mod pbrt;
+pub(crate) mod pixels;
 pub(crate) mod place;
 pub(crate) mod ply;
+pub(crate) mod raster;
 pub(crate) mod stl;
 pub(crate) mod table;
+pub(crate) mod tga;
 
 use crate::options::Codec;
 use std::path::Path;
@@ -40,11 +44,15 @@ pub enum Format {
     Pts,
     /// An array of numpy.
     Npy,
+    /// TGA, images.
+    Tga,
+    /// Radiance HDR, images of light.
+    Hdr,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 10] = [
+    pub const ALL: [Format; 12] = [
         Format::Obj,
         Format::Ply,
         Format::Stl,
@@ -55,6 +63,8 @@ impl Format {
         Format::Xyz,
         Format::Pts,
         Format::Npy,
+        Format::Tga,
+        Format::Hdr,
     ];
 
     /// Its name, which is its extension too.
@@ -70,6 +80,8 @@ impl Format {
             Format::Xyz => "xyz",
             Format::Pts => "pts",
             Format::Npy => "npy",
+            Format::Tga => "tga",
+            Format::Hdr => "hdr",
         }
     }
 
@@ -90,6 +102,17 @@ impl Format {
     /// Whether it holds tables: those of numbers alone, and PLY.
     pub(crate) fn has_tables(self) -> bool {
         self.is_table() || self == Format::Ply
+    }
+
+    /// Whether it holds an image.
+    pub fn is_image(self) -> bool {
+        matches!(self, Format::Tga | Format::Hdr)
+    }
+
+    /// The names of those that hold images, for messages.
+    pub(crate) fn images() -> String {
+        let images = Format::ALL.into_iter().filter(|format| format.is_image());
+        images.map(Format::name).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether it holds a table and nothing else.

@@ -2,7 +2,7 @@
 //!
 //! The scene is only looked at. Names are copied, so that an [`Inventory`] outlives its scene.
 
-use super::{ColumnSummary, Declared, RenderInventory};
+use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
 use crate::error::{Result, try_push, try_string};
 use crate::model::{Bounds, Scene};
 
@@ -97,6 +97,8 @@ pub struct Inventory {
     pub rows: u64,
     /// What a scene for a renderer holds (pbrt); `None` for everything else.
     pub render: Option<RenderInventory>,
+    /// What an image is; `None` for everything else.
+    pub image: Option<ImageSummary>,
 }
 
 impl Contents {
@@ -146,6 +148,7 @@ impl Inventory {
             columns: Vec::new(),
             rows: 0,
             render: RenderInventory::of(scene)?,
+            image: None,
         })
     }
 

@@ -9,6 +9,7 @@ mod columns;
 mod contents;
 mod declared;
 mod faces;
+mod image;
 mod render;
 mod textures;
 mod validate;
@@ -16,6 +17,7 @@ mod validate;
 pub use columns::{ColumnSummary, Number};
 pub use contents::{Contents, Inventory};
 pub use declared::{Declared, DeclaredElement, DeclaredProperty};
+pub use image::ImageSummary;
 pub use render::{FileSummary, RenderContents, RenderInventory};
 pub use validate::{Validation, validate};
 
@@ -60,6 +62,7 @@ pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> 
             }
             inventory
         }
+        Content::Image(image) => Inventory { image: Some(ImageSummary::of(&image)), ..Inventory::default() },
         Content::Tables(mut found) => {
             if is_element(read.format) {
                 tables::select(&mut found, &options.table)?;
@@ -72,5 +75,9 @@ pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> 
 
 /// Tables of numbers are looked at as what they are.
 fn shape(format: Format) -> Shape {
-    if format.is_table() { Shape::Tables } else { Shape::Scene }
+    match format {
+        format if format.is_image() => Shape::Image,
+        format if format.is_table() => Shape::Tables,
+        _ => Shape::Scene,
+    }
 }

@@ -1,11 +1,12 @@
 //! The data that polyhaul moves: plain arrays and small structs, no methods that do work.
 //!
 //! A [`Scene`] owns [`Mesh`]es (arrays), [`Object`]s (named sections of a mesh), [`Material`]s and
-//! [`Table`]s (columns of numbers that no mesh has a place for).
+//! [`Table`]s (columns of numbers that no mesh has a place for). An [`Image`] stands for itself.
 //! This module reads no files, starts no threads and imports nothing of the crate.
 //! To fill a scene see [`crate::read()`]; to change one see [`crate::ops`].
 
 mod array;
+mod image;
 mod material;
 mod mesh;
 pub mod render;
@@ -13,6 +14,7 @@ mod scene;
 mod table;
 
 pub use array::Array;
+pub use image::{Channels, ColorSpace, Image, Samples};
 pub use material::{Color, Illumination, MapKind, Material, TextureMap};
 pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
 pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};

@@ -3,7 +3,7 @@
 
 use super::read::{Garbage, failed, read_part};
 use crate::error::{Error, Result};
-use polyhaul_bytes::Source;
+use polyhaul_bytes::{BLOCK_BYTES, Source};
 
 /// The bytes of a source. Of a stream each part must be asked for where the last one ended.
 pub(crate) struct Bytes<'a> {
@@ -30,6 +30,29 @@ impl<'a> Bytes<'a> {
             }
         }
         Ok(filled)
+    }
+
+    /// The last `most` bytes of those from `begin` on, up to which all was read, and where they begin.
+    pub(crate) fn tail(&self, begin: u64, most: usize) -> Result<(Vec<u8>, u64)> {
+        let last = self.source.len().map_or(0, |len| len.saturating_sub(most as u64));
+        let mut begin = if self.in_order() { begin } else { begin.max(last) };
+        let mut tail = Vec::new();
+        loop {
+            let known = tail.len();
+            tail.try_reserve(BLOCK_BYTES).map_err(|_| Error::memory("the end of a file"))?;
+            tail.resize(known + BLOCK_BYTES, 0);
+            let count = self.read(begin + known as u64, &mut tail[known..])?;
+            tail.truncate(known + count);
+            let beyond = tail.len().saturating_sub(most);
+            // Of a long stream now and then: moving bytes each time would cost more than reading them.
+            if count == 0 || beyond > most {
+                tail.drain(..beyond);
+                begin += beyond as u64;
+            }
+            if count == 0 {
+                return Ok((tail, begin));
+            }
+        }
     }
 
     /// What messages call the source.

@@ -2,7 +2,7 @@
 //!
 //! [`run`] moves numbered chunks through workers and commits them in order; [`chunk`] cuts text
 //! that is read into chunks at line borders; [`blocks`] cuts bytes where nobody has to look; [`column`]
-//! is what many workers fill at once; [`feed`] gives bytes in order, [`bytes`] by their place; [`read`]
+//! is what many workers fill at once; [`feed`] and [`window`] give bytes in order, [`bytes`] by their place; [`read`]
 //! reads on and says who is at fault where that fails; [`write`] puts pages into a sink, compressed or
 //! not; [`parallel`] is a plain loop for work without order.
 
@@ -14,4 +14,5 @@ pub(crate) mod feed;
 pub(crate) mod parallel;
 pub(crate) mod read;
 pub(crate) mod run;
+pub(crate) mod window;
 pub(crate) mod write;

@@ -142,6 +142,17 @@ impl<'s, 'o> Writing<'s, 'o> {
         self.front.head = head;
     }
 
+    /// Bytes of pages so far, with what stood before them.
+    pub(crate) fn written(&self) -> u64 {
+        self.front.done
+    }
+
+    /// What stands behind the last page.
+    pub(crate) fn end(&mut self, tail: Vec<u8>) -> Result<()> {
+        let size = tail.len();
+        self.pages(&Whole(tail), &mut (), 1, size)
+    }
+
     /// Writes what is left of the last member; gives the sink back, not yet finished.
     pub(crate) fn finish(self) -> Result<Sink<'s>> {
         let Front { mut sink, cutter, head, .. } = self.front;
@@ -157,6 +168,30 @@ impl<'s, 'o> Writing<'s, 'o> {
             write_to(&mut sink, &head)?;
         }
         Ok(sink)
+    }
+}
+
+/// A page that is there already.
+struct Whole(Vec<u8>);
+
+impl Pages for Whole {
+    type Slot = ();
+    type State = ();
+
+    fn slot(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn take(&self, number: u64, (): &mut ()) -> Result<bool> {
+        Ok(number == 0)
+    }
+
+    fn make(&self, _: usize, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, (): &'a ()) -> &'a [u8] {
+        &self.0
     }
 }
 

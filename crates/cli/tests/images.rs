@@ -1,0 +1,48 @@
+//! Images through the command.
+
+mod common;
+
+use common::{Folder, run};
+
+/// Two pixels of 24 bits, the blue first.
+const TGA: [u8; 24] = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0, 1, 2, 3, 4, 5, 6];
+
+#[test]
+fn info_says_what_an_image_is() {
+    let folder = Folder::new("image-info");
+    let path = folder.path("two.tga");
+    std::fs::write(&path, TGA).unwrap();
+    let ran = run(&["info", &path]).expect(0);
+    assert!(ran.stdout.contains("2 x 1 pixels, rgb, 8 bits, srgb"), "{ran:?}");
+    let value = run(&["info", "--json", &path]).expect(0).json();
+    assert_eq!((value["image"]["width"].as_u64(), value["image"]["channels"].as_str()), (Some(2), Some("rgb")));
+}
+
+#[test]
+fn images_are_converted_to_images() {
+    let folder = Folder::new("image-convert");
+    let (path, out) = (folder.path("two.tga"), folder.path("out.tga"));
+    std::fs::write(&path, TGA).unwrap();
+    let ran = run(&["convert", &path, &out, "--rle"]).expect(0);
+    assert!(ran.stderr.contains("2 x 1 pixels"), "{ran:?}");
+    let bytes = std::fs::read(&out).unwrap();
+    assert_eq!((bytes[2], &bytes[18..25]), (10, &[1, 1, 2, 3, 4, 5, 6][..]));
+    let obj = folder.file("a.obj", common::SOUND);
+    for (from, to, words) in [(&path, "a.obj", "holds an image"), (&obj, "a.tga", "holds no image")] {
+        let ran = run(&["convert", from, &folder.path(to)]).expect(2);
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+    assert_eq!(folder.names(), ["a.obj", "out.tga", "two.tga"]);
+}
+
+#[test]
+fn a_broken_image_says_where() {
+    let folder = Folder::new("image-broken");
+    let path = folder.path("cut.tga");
+    std::fs::write(&path, &TGA[..23]).unwrap();
+    let ran = run(&["info", &path]).expect(1);
+    assert!(ran.stderr.contains("the file ends too early: its header says 2 x 1 pixels"), "{ran:?}");
+    std::fs::write(&path, TGA).unwrap();
+    let ran = run(&["info", &path, "--limit", "pixels=1"]).expect(1);
+    assert!(ran.stderr.contains("--limit pixels=N"), "{ran:?}");
+}

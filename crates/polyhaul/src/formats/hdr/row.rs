@@ -1,0 +1,188 @@
+//! A row of an HDR file to pixels, and pixels to a row.
+//!
+//! It takes bytes and makes numbers; files and their order are in `reader` and `writer`.
+
+use std::mem::MaybeUninit;
+
+/// A pixel as it is stored: red, green, blue, and the exponent.
+pub(super) type Stored = [u8; 4];
+
+/// What a mantissa is multiplied with, by the exponent.
+static SCALES: [f32; 256] = {
+    let (mut scales, mut exponent) = ([0.0; 256], 1);
+    while exponent < 256 {
+        // 2^(exponent - 136); the first nine are too small to have a whole mantissa.
+        let bits = if exponent < 10 { 1 << (exponent + 13) } else { (exponent - 9) << 23 };
+        scales[exponent as usize] = f32::from_bits(bits);
+        exponent += 1;
+    }
+    scales
+};
+
+/// The widths that rows in runs by channel may have.
+pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
+
+/// Why a row is not one, and where in its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The bytes end before the row does.
+    Cut,
+    At(usize, &'static str),
+}
+
+/// Whether a row of this width begins as one in runs by channel.
+pub(super) fn is_by_channel(width: usize, bytes: &[u8]) -> bool {
+    WIDTHS.contains(&width) && matches!(bytes, [2, 2, high, ..] if *high < 0x80)
+}
+
+/// The most bytes of a row in runs by channel.
+pub(super) const fn most_bytes(width: usize) -> usize {
+    4 + 8 * width
+}
+
+/// Takes a row in runs by channel apart, into four planes; returns how many bytes it has.
+pub(super) fn planes(bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, Fault> {
+    let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(Fault::Cut) };
+    if usize::from(u16::from_be_bytes([high, low])) != width {
+        return Err(Fault::At(0, "this row says another width than the header"));
+    }
+    let mut at = 4;
+    for plane in planes.chunks_exact_mut(width) {
+        let mut rest = plane;
+        while !rest.is_empty() {
+            let (count, is_run) = match *bytes.get(at).ok_or(Fault::Cut)? {
+                0 => return Err(Fault::At(at, "a run of no pixels")),
+                code if code > 128 => (usize::from(code - 128), true),
+                code => (usize::from(code), false),
+            };
+            let Some((now, later)) = rest.split_at_mut_checked(count) else {
+                return Err(Fault::At(at, "a run goes on behind the end of the row"));
+            };
+            let stored = bytes.get(at + 1..).ok_or(Fault::Cut)?;
+            if is_run {
+                now.fill(*stored.first().ok_or(Fault::Cut)?);
+                at += 2;
+            } else {
+                now.copy_from_slice(stored.get(..count).ok_or(Fault::Cut)?);
+                at += 1 + count;
+            }
+            rest = later;
+        }
+    }
+    Ok(at)
+}
+
+/// Four planes to pixels.
+pub(super) fn of_planes(planes: &[u8], to: &mut [MaybeUninit<f32>]) {
+    let width = planes.len() / 4;
+    let (red, rest) = planes.split_at(width);
+    let (green, rest) = rest.split_at(width);
+    let (blue, exponents) = rest.split_at(width);
+    let stored = red.iter().zip(green).zip(blue).zip(exponents);
+    for (to, (((red, green), blue), exponent)) in to.as_chunks_mut::<3>().0.iter_mut().zip(stored) {
+        *to = pixel([*red, *green, *blue, *exponent]).map(MaybeUninit::new);
+    }
+}
+
+/// The numbers of a pixel.
+#[inline]
+pub(super) fn pixel([red, green, blue, exponent]: Stored) -> [f32; 3] {
+    let scale = SCALES[usize::from(exponent)];
+    [red, green, blue].map(|mantissa| f32::from(mantissa) * scale)
+}
+
+/// The nearest pixel that can be stored: what is negative or no number becomes 0, what is too large the largest.
+pub(super) fn stored(pixel: [f32; 3]) -> Stored {
+    let pixel = pixel.map(|value| if value > 0.0 { value.min(f32::MAX) } else { 0.0 });
+    let most = pixel.iter().fold(0.0_f32, |most, value| most.max(*value));
+    // The largest mantissa is 128 to 255: its exponent is that of the number, and one more where it rounds up to 256.
+    let power = (most.to_bits() >> 23) as i32 - 127;
+    let scaled = |exponent: i32| pixel.map(|value| (f64::from(value) * 2_f64.powi(7 - exponent)).round());
+    let (mut power, mut mantissas) = (power, scaled(power));
+    if mantissas.contains(&256.0) {
+        power += 1;
+        mantissas = scaled(power);
+    }
+    match power + 129 {
+        ..=0 => [0; 4],
+        256.. => {
+            let most = scaled(126).map(|mantissa| mantissa.min(255.0) as u8);
+            [most[0], most[1], most[2], 255]
+        }
+        exponent => {
+            let [red, green, blue] = mantissas.map(|mantissa| mantissa as u8);
+            [red, green, blue, exponent as u8]
+        }
+    }
+}
+
+/// Appends a plane in runs: of three bytes or more that are equal, and of others. `out` has room for it.
+pub(super) fn pack(mut plane: &[u8], out: &mut Vec<u8>) {
+    const RUN: usize = 127;
+    const WORTH: usize = 3;
+    let run_of = |plane: &[u8], most: usize| plane.iter().take(most).take_while(|byte| **byte == plane[0]).count();
+    while !plane.is_empty() {
+        let run = run_of(plane, RUN);
+        let count = if run >= WORTH {
+            out.extend_from_slice(&[128 + run as u8, plane[0]]);
+            run
+        } else {
+            let most = plane.len().min(128);
+            let count = (1..most).find(|&at| run_of(&plane[at..], WORTH) == WORTH).unwrap_or(most);
+            out.push(count as u8);
+            out.extend_from_slice(&plane[..count]);
+            count
+        };
+        plane = &plane[count..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_are_mantissas_times_powers_of_two() {
+        for exponent in 1..=255 {
+            let wanted = [1.0, 128.0, 255.0].map(|mantissa| (mantissa * 2_f64.powi(exponent - 136)) as f32);
+            assert_eq!(pixel([1, 128, 255, exponent as u8]), wanted, "{exponent}");
+        }
+        assert_eq!(pixel([255, 255, 255, 0]), [0.0; 3]);
+        assert_eq!(pixel([128, 64, 0, 129]), [1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn what_was_read_is_stored_as_the_same_numbers() {
+        for exponent in 10..=255 {
+            for mantissas in [[128, 0, 255], [1, 200, 3], [255, 255, 255], [5, 0, 130]] {
+                let [red, green, blue] = mantissas;
+                let stored_pixel = [red, green, blue, exponent];
+                assert_eq!(stored(pixel(stored_pixel)), stored_pixel);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_stored_becomes_the_nearest() {
+        assert_eq!(stored([0.0; 3]), [0; 4]);
+        assert_eq!(stored([-1.0, f32::NAN, 0.5]), [0, 0, 128, 128]);
+        assert_eq!(stored([f32::INFINITY, 0.0, 0.0])[3], 255);
+        assert_eq!(stored([1e-40; 3]), [0; 4]);
+        // 255.6 of 256 rounds up to the next exponent.
+        assert_eq!(stored([255.6 / 256.0, 0.0, 0.0]), [128, 0, 0, 129]);
+    }
+
+    #[test]
+    fn planes_that_are_packed_come_out_again() {
+        let width = 301;
+        let plain: Vec<u8> = (0..4 * width).map(|at: usize| (at / (1 + at / 50 % 200)) as u8).collect();
+        let mut packed = vec![2, 2, (width >> 8) as u8, width as u8];
+        plain.chunks(width).for_each(|plane| pack(plane, &mut packed));
+        let mut found = vec![0; plain.len()];
+        assert_eq!(planes(&packed, width, &mut found), Ok(packed.len()));
+        assert!(found == plain);
+        for size in 0..packed.len() {
+            assert_eq!(planes(&packed[..size], width, &mut found), Err(Fault::Cut), "{size}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Three bytes turned round, many pixels at once. The rest of a row is the portable loop's.
+
+use polyhaul_text::cpu::Level;
+use std::arch::x86_64::{
+    __m128i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_castsi256_si128, _mm256_extracti128_si256,
+    _mm256_set_m128i, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm512_loadu_si512, _mm512_permutexvar_epi8,
+    _mm512_storeu_si512,
+};
+use std::mem::MaybeUninit;
+
+/// Turns whole pixels and returns how many bytes that were: all but the last few of both.
+pub(super) fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
+    let count = from.len().min(to.len());
+    let (from, to) = (&from[..count], &mut to[..count]);
+    match level.min(Level::best()) {
+        Level::Portable => 0,
+        // SAFETY: the CPU has these instructions, and both have the same length.
+        Level::Avx2 => unsafe { swap_avx2(from, to) },
+        // SAFETY: as above.
+        Level::Avx512 => unsafe { swap_avx512(from, to) },
+    }
+}
+
+/// Eight pixels a step.
+///
+/// # Safety
+/// The CPU has AVX2, and both slices have the same length.
+#[target_feature(enable = "avx2")]
+unsafe fn swap_avx2(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
+    #[rustfmt::skip]
+    let order = _mm256_setr_epi8(
+        2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, -1, -1, -1, -1, 2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, -1, -1, -1, -1,
+    );
+    let mut done = 0;
+    // The last four bytes of each half are written over by the next.
+    while done + 28 <= from.len() {
+        // SAFETY: 28 bytes are left of both.
+        unsafe {
+            let (low, high) = (from.as_ptr().add(done), from.as_ptr().add(done + 12));
+            let pixels = _mm256_set_m128i(_mm_loadu_si128(high.cast()), _mm_loadu_si128(low.cast()));
+            let turned = _mm256_shuffle_epi8(pixels, order);
+            let to: *mut __m128i = to.as_mut_ptr().add(done).cast();
+            _mm_storeu_si128(to, _mm256_castsi256_si128(turned));
+            _mm_storeu_si128(to.byte_add(12), _mm256_extracti128_si256::<1>(turned));
+        }
+        done += 24;
+    }
+    done
+}
+
+/// 21 pixels a step.
+///
+/// # Safety
+/// The CPU has AVX-512 F and VBMI, and both slices have the same length.
+#[target_feature(enable = "avx512f,avx512vbmi")]
+unsafe fn swap_avx512(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
+    let mut order = [63_u8; 64];
+    for (place, byte) in order.iter_mut().enumerate().take(63) {
+        *byte = (place / 3 * 3 + 2 - place % 3) as u8;
+    }
+    // SAFETY: the array has 64 bytes.
+    let order: __m512i = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
+    let mut done = 0;
+    // The last byte is written over by the next step.
+    while done + 64 <= from.len() {
+        // SAFETY: 64 bytes are left of both.
+        unsafe {
+            let turned = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(from.as_ptr().add(done).cast()));
+            _mm512_storeu_si512(to.as_mut_ptr().add(done).cast(), turned);
+        }
+        done += 63;
+    }
+    done
+}

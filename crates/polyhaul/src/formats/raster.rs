@@ -1,0 +1,119 @@
+//! The samples of an image while it is read: rows in the order of the file, which may begin at the bottom.
+//!
+//! Where the file is large enough to have the rows that it claims, they go straight to their places. Otherwise memory
+//! is taken as rows come, and they are turned round in the end. Nothing here knows pixels.
+
+use crate::error::{Error, Result};
+use crate::pipeline::column::Column;
+use std::mem::MaybeUninit;
+
+/// An image that claims this many bytes, and this many times the bytes of its file on top, is believed.
+const BELIEVED_BYTES: u64 = 64 << 20;
+const BELIEVED_RATIO: u64 = 4;
+
+/// An image that is being read.
+pub(crate) struct Raster<T> {
+    samples: Column<T>,
+    /// Samples of a row.
+    row: usize,
+    height: usize,
+    /// Whether the first row of the file is the bottom one.
+    is_upward: bool,
+    /// Whether all rows have their places.
+    is_placed: bool,
+}
+
+impl<T: Copy + Send> Raster<T> {
+    /// Room for `height` rows of `row` samples out of a file of `backed` bytes, or 0 where that is not known.
+    pub(crate) fn new(row: usize, height: usize, is_upward: bool, backed: u64) -> Result<Raster<T>> {
+        let total = row.checked_mul(height).ok_or_else(|| Error::memory("an image"))?;
+        let bytes = (total as u64).saturating_mul(size_of::<T>() as u64);
+        let is_placed = bytes <= BELIEVED_BYTES.saturating_add(backed.saturating_mul(BELIEVED_RATIO));
+        let samples = Column::new("an image");
+        if is_placed {
+            samples.reserve(total)?;
+        }
+        Ok(Raster { samples, row, height, is_upward, is_placed })
+    }
+
+    /// Rows of the image.
+    pub(crate) fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Makes room for the first `count` rows, of which the file has all.
+    pub(crate) fn reserve(&self, count: usize) -> Result<()> {
+        if self.is_placed { Ok(()) } else { self.samples.reserve(self.row * count.min(self.height)) }
+    }
+
+    /// Hands out row `number` of the file, which there is room for, to be filled as a whole.
+    ///
+    /// # Safety
+    /// No other thread uses the same row at the same time.
+    pub(crate) unsafe fn row(&self, number: usize, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
+        let place = if self.is_placed && self.is_upward { self.height - 1 - number } else { number };
+        // SAFETY: rows do not overlap, and the caller uses this one alone.
+        unsafe { self.samples.write(place * self.row..(place + 1) * self.row, fill) }
+    }
+
+    /// The samples, from the top left. `mirrored` has the samples of a pixel where rows begin at the right.
+    ///
+    /// # Safety
+    /// All rows were filled.
+    pub(crate) unsafe fn finish(self, mirrored: Option<usize>) -> Vec<T> {
+        let Raster { samples, row, height, is_upward, is_placed } = self;
+        // SAFETY: the caller's promise.
+        let mut samples = unsafe { samples.finish(row * height) };
+        if is_upward && !is_placed {
+            turn_round(&mut samples, row);
+        }
+        if let Some(size) = mirrored.filter(|_| row > 0) {
+            samples.chunks_exact_mut(row).for_each(|row| {
+                row.reverse();
+                row.chunks_exact_mut(size).for_each(<[T]>::reverse);
+            });
+        }
+        samples
+    }
+}
+
+/// The last row first.
+fn turn_round<T: Copy>(samples: &mut [T], row: usize) {
+    let height = samples.len().checked_div(row).unwrap_or(0);
+    let (top, bottom) = samples.split_at_mut(height.div_ceil(2) * row);
+    if row > 0 {
+        let bottom = bottom.chunks_exact_mut(row).rev();
+        top.chunks_exact_mut(row).zip(bottom).for_each(|(top, bottom)| top.swap_with_slice(bottom));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(is_upward: bool, is_placed: bool, mirrored: Option<usize>) -> Vec<u8> {
+        let raster = Raster::new(4, 3, is_upward, 0).unwrap();
+        let raster = Raster { is_placed, ..raster };
+        for number in 0..3 {
+            raster.reserve(number + 1).unwrap();
+            // SAFETY: there is one thread.
+            unsafe {
+                raster.row(number, |row| {
+                    row.iter_mut().zip(0..).for_each(|(to, x)| *to = MaybeUninit::new(10 * number as u8 + x));
+                })
+            }
+            .unwrap();
+        }
+        // SAFETY: three rows were filled.
+        unsafe { raster.finish(mirrored) }
+    }
+
+    #[test]
+    fn rows_come_from_the_top_left() {
+        for is_placed in [true, false] {
+            assert_eq!(filled(false, is_placed, None), [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23]);
+            assert_eq!(filled(true, is_placed, None), [20, 21, 22, 23, 10, 11, 12, 13, 0, 1, 2, 3]);
+            assert_eq!(filled(true, is_placed, Some(2)), [22, 23, 20, 21, 12, 13, 10, 11, 2, 3, 0, 1]);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What stands before the pixels of a TGA file: the header, an identification, and the colour map.
+
+use super::HEADER_BYTES;
+use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use crate::formats::pixels::Stored;
+use crate::model::Channels;
+use crate::options::Limits;
+use crate::pipeline::bytes::Bytes;
+use polyhaul_text::cpu::Level;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+/// What a file says about its pixels.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) pixels: Pixels,
+    pub(super) has_packets: bool,
+    /// Whether the first row is the top one.
+    pub(super) from_top: bool,
+    /// Whether the first pixel of a row is its last one.
+    pub(super) from_right: bool,
+    /// Where the pixels begin.
+    pub(super) body: u64,
+}
+
+/// How pixels are stored.
+#[derive(Debug)]
+pub(super) enum Pixels {
+    Plain(Stored),
+    Mapped(Map),
+}
+
+/// A colour map, as pixels of bytes.
+#[derive(Debug)]
+pub(super) struct Map {
+    /// The number of the first colour.
+    pub(super) first: usize,
+    /// The samples of all colours.
+    pub(super) colors: Vec<u8>,
+    pub(super) channels: Channels,
+    /// Bytes of a number.
+    pub(super) index_bytes: usize,
+}
+
+impl Pixels {
+    /// Bytes of a stored pixel.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Pixels::Plain(stored) => stored.bytes(),
+            Pixels::Mapped(map) => map.index_bytes,
+        }
+    }
+
+    pub(super) fn channels(&self) -> Channels {
+        match self {
+            Pixels::Plain(stored) => stored.channels(),
+            Pixels::Mapped(map) => map.channels,
+        }
+    }
+
+    /// Turns stored pixels into pixels of bytes: as many as both hold.
+    ///
+    /// # Errors
+    /// Which of the pixels has a number that the colour map does not have.
+    pub(super) fn expand(
+        &self,
+        level: Level,
+        from: &[u8],
+        to: &mut [MaybeUninit<u8>],
+    ) -> std::result::Result<(), usize> {
+        match self {
+            Pixels::Plain(stored) => {
+                stored.expand(level, from, to);
+                Ok(())
+            }
+            Pixels::Mapped(map) => map.expand(from, to),
+        }
+    }
+}
+
+impl Map {
+    fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {
+        let size = self.channels.count();
+        let pixels = from.chunks_exact(self.index_bytes).zip(to.chunks_exact_mut(size));
+        for (place, (index, to)) in pixels.enumerate() {
+            let index = index.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
+            let color = index.checked_sub(self.first).and_then(|index| self.colors.get(index * size..)?.get(..size));
+            let color = color.ok_or(place)?;
+            to.iter_mut().zip(color).for_each(|(to, sample)| *to = MaybeUninit::new(*sample));
+        }
+        Ok(())
+    }
+}
+
+/// The 18 bytes, and how to complain about them.
+struct Raw<'a> {
+    bytes: [u8; HEADER_BYTES],
+    file: &'a Arc<str>,
+}
+
+impl Raw<'_> {
+    fn short(&self, at: usize) -> usize {
+        usize::from(u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]]))
+    }
+
+    fn fault(&self, at: usize, message: String) -> Error {
+        fault(self.file, at as u64, message)
+    }
+
+    /// How pixels of `bits` bits are stored, that are said at `at`.
+    fn stored(&self, at: usize, is_gray: bool) -> Result<Stored> {
+        let has_bit = self.bytes[17] & 15 == 1;
+        Ok(match (is_gray, self.bytes[at]) {
+            (true, 8) => Stored::Gray8,
+            (true, 16) => Stored::GrayAlpha8,
+            (false, 15) => Stored::Bgr5,
+            (false, 16) if has_bit => Stored::Bgr5A1,
+            (false, 16) => Stored::Bgr5,
+            (false, 24) => Stored::Bgr8,
+            (false, 32) => Stored::Bgra8,
+            (is_gray, bits) => {
+                let (what, known) = if is_gray { ("gray", "8 and 16") } else { ("colour", "15, 16, 24 and 32") };
+                let message = format!("{what} of {bits} bits is not part of this format; there are {known}");
+                return Err(self.fault(at, message));
+            }
+        })
+    }
+
+    /// Whether pixels are mapped, gray, or in packets.
+    fn kind(&self) -> Result<[bool; 3]> {
+        let kind = self.bytes[2];
+        match kind & !8 {
+            1..=3 if kind < 16 => Ok([kind & 7 == 1, kind & 7 == 3, kind & 8 != 0]),
+            0 if kind == 0 => Err(self.fault(2, "the file says that it has no image".into())),
+            32 if kind < 40 => {
+                Err(Diagnostic::at(self.file, 2, format!("images of type {kind} (Huffman codes) are not read"))
+                    .into_error(ErrorKind::Unsupported))
+            }
+            _ => Err(self.fault(2, format!("there is no type {kind}; 1, 2, 3, 9, 10 and 11 are those of images"))),
+        }
+    }
+}
+
+/// Whether a file may be one: nothing at its begin says so, but few others have such a header.
+pub(crate) fn looks_like_tga(head: &[u8]) -> bool {
+    let Some(&bytes) = head.first_chunk() else { return false };
+    let raw = Raw { bytes, file: &"".into() };
+    let Ok([is_mapped, is_gray, _]) = raw.kind() else { return false };
+    let is_sound = match is_mapped {
+        true => bytes[1] == 1 && matches!(bytes[16], 8 | 16) && raw.stored(7, false).is_ok(),
+        false => bytes[1] <= 1 && raw.stored(16, is_gray).is_ok(),
+    };
+    is_sound && raw.short(12) > 0 && raw.short(14) > 0 && bytes[17] & 0xC0 == 0
+}
+
+/// Reads what stands before the pixels.
+pub(super) fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Header> {
+    let mut raw = Raw { bytes: [0; HEADER_BYTES], file };
+    let count = bytes.read(0, &mut raw.bytes)?;
+    if count < HEADER_BYTES {
+        return Err(fault(file, count as u64, "the file ends in its header, which has 18 bytes"));
+    }
+    let [is_mapped, is_gray, has_packets] = raw.kind()?;
+    let (width, height) = (raw.short(12), raw.short(14));
+    if width == 0 || height == 0 {
+        return Err(raw.fault(12, format!("an image of {width} x {height} pixels has none")));
+    }
+    if (width * height) as u64 > limits.pixels {
+        let message = format!("{width} x {height} pixels are more than the limit of {} (pixels)", limits.pixels);
+        let error = Diagnostic::at(file, 12, message).into_error(ErrorKind::Limit);
+        return Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"));
+    }
+    let (map_type, id_size) = (raw.bytes[1], usize::from(raw.bytes[0]));
+    if map_type > 1 || is_mapped && map_type == 0 {
+        return Err(
+            raw.fault(1, format!("there is no colour map of type {map_type} for images of type {}", raw.bytes[2]))
+        );
+    }
+    let (first, map_count) = (raw.short(3), raw.short(5));
+    let map_begin = HEADER_BYTES + id_size;
+    let map_bytes = if map_type == 1 { map_count * usize::from(raw.bytes[7]).div_ceil(8) } else { 0 };
+    let before = Before { bytes, file }.read(map_begin, map_bytes)?;
+    let pixels = match is_mapped {
+        false => Pixels::Plain(raw.stored(16, is_gray)?),
+        true => Pixels::Mapped(map(&raw, first, &before[id_size..])?),
+    };
+    Ok(Header {
+        width,
+        height,
+        pixels,
+        has_packets,
+        from_top: raw.bytes[17] & 0x20 != 0,
+        from_right: raw.bytes[17] & 0x10 != 0,
+        body: (map_begin + map_bytes) as u64,
+    })
+}
+
+/// What stands between the header and the pixels.
+struct Before<'a> {
+    bytes: &'a Bytes<'a>,
+    file: &'a Arc<str>,
+}
+
+impl Before<'_> {
+    /// The identification and the colour map, of at most 255 and 65,535 times 32 bytes.
+    fn read(&self, map_begin: usize, map_bytes: usize) -> Result<Vec<u8>> {
+        let size = map_begin - HEADER_BYTES + map_bytes;
+        let mut before = Vec::new();
+        before.try_reserve_exact(size).map_err(|_| Error::memory("a colour map"))?;
+        before.resize(size, 0);
+        let found = HEADER_BYTES + self.bytes.read(HEADER_BYTES as u64, &mut before)?;
+        if found < HEADER_BYTES + size {
+            let what = if found < map_begin { "identification" } else { "colour map" };
+            return Err(fault(self.file, found as u64, format!("the file ends in its {what}")));
+        }
+        Ok(before)
+    }
+}
+
+/// The colour map out of its bytes.
+fn map(raw: &Raw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
+    let index_bytes = match raw.bytes[16] {
+        8 => 1,
+        15 | 16 => 2,
+        bits => return Err(raw.fault(16, format!("numbers of colours have 8 or 16 bits, not {bits}"))),
+    };
+    let stored = raw.stored(7, false)?;
+    let channels = stored.channels();
+    let size = bytes.len() / stored.bytes() * channels.count();
+    let mut colors: Vec<u8> = Vec::new();
+    colors.try_reserve_exact(size).map_err(|_| Error::memory("a colour map"))?;
+    stored.expand(Level::best(), bytes, &mut colors.spare_capacity_mut()[..size]);
+    // SAFETY: so many colours were written.
+    unsafe { colors.set_len(size) };
+    Ok(Map { first, colors, channels, index_bytes })
+}

@@ -1,0 +1,219 @@
+//! The pixels of a TGA file to an image.
+//!
+//! Plain rows are read and turned side by side, by their place; packets come one after another. Runs are unpacked in
+//! `packets`, the places of rows are in `formats/raster`.
+
+use super::header::{self, Header};
+use super::packets::{Done, Packets};
+use super::{EXTENSION_BYTES, PREMULTIPLIED, SIGNATURE, TAIL_BYTES};
+use crate::error::{Error, Result, fault};
+use crate::formats::raster::Raster;
+use crate::model::{Image, Samples};
+use crate::options::ReadOptions;
+use crate::pipeline::bytes::Bytes;
+use crate::pipeline::run::{Crew, Job, run};
+use crate::pipeline::window::Window;
+use polyhaul_text::cpu::Level;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// About how many bytes are read at a time: so much stays in the nearest caches.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Reads a TGA file; says too how many threads worked.
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, usize)> {
+    let file: Arc<str> = bytes.name().into();
+    let header = header::read(&bytes, &file, &options.limits)?;
+    let channels = header.pixels.channels();
+    let backed = bytes.len().filter(|_| bytes.is_backed());
+    let raster = Raster::new(header.width * channels.count(), header.height, !header.from_top, backed.unwrap_or(0))?;
+    let input = Input { bytes, file, header, raster, options };
+    let (threads, end) = match input.header.has_packets {
+        true => (1, input.read_packets()?),
+        false => input.read_rows()?,
+    };
+    let premultiplied = channels.has_alpha() && input.is_premultiplied(end)?;
+    input.bytes.check_unchanged()?;
+    let Input { header: Header { width, height, from_right, .. }, raster, .. } = input;
+    // SAFETY: all rows were read and filled.
+    let samples = Samples::U8(unsafe { raster.finish(from_right.then_some(channels.count())) }.into());
+    Ok((Image { width, height, channels, samples, premultiplied, ..Image::default() }, threads))
+}
+
+struct Input<'a> {
+    bytes: Bytes<'a>,
+    file: Arc<str>,
+    header: Header,
+    raster: Raster<u8>,
+    options: &'a ReadOptions,
+}
+
+impl Input<'_> {
+    /// Bytes of a row in the file, without packets.
+    fn row_bytes(&self) -> usize {
+        self.header.width * self.header.pixels.bytes()
+    }
+
+    /// The file ends before its pixels do, at `offset`.
+    fn cut(&self, offset: u64) -> Error {
+        let Header { width, height, .. } = self.header;
+        fault(&self.file, offset, format!("the file ends too early: its header says {width} x {height} pixels"))
+    }
+
+    /// A pixel whose number the colour map does not have.
+    fn unmapped(&self, offset: u64) -> Error {
+        fault(&self.file, offset, "this pixel has a colour that the colour map does not have")
+    }
+
+    /// Reads plain rows. Returns how many threads worked, and where the pixels end.
+    fn read_rows(&self) -> Result<(usize, u64)> {
+        let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
+        if let Some(len) = self.bytes.len()
+            && len < end
+        {
+            return Err(self.cut(len));
+        }
+        let chunk_bytes = self.options.run.chunk_bytes.unwrap_or(CHUNK_BYTES);
+        let chunk_rows = (chunk_bytes / self.row_bytes()).max(1);
+        let chunks = self.raster.height().div_ceil(chunk_rows);
+        let threads = self.options.run.worker_threads().min(chunks);
+        let crew = Crew::new(threads, self.options.run.memory_limit, chunk_rows * self.row_bytes());
+        run(&RowsJob { input: self, chunk_rows }, &mut 0, crew, &self.options.run.cancel)?;
+        Ok((crew.threads, end))
+    }
+
+    /// Reads packets, one after another. Returns where the pixels end.
+    fn read_packets(&self) -> Result<u64> {
+        let mut window = Window::new(self.header.body, CHUNK_BYTES)?;
+        let mut packets = Packets::default();
+        for number in 0..self.raster.height() {
+            if self.options.run.cancel.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            self.raster.reserve(number + 1)?;
+            let mut result = Ok(());
+            // SAFETY: this is the one thread that there is.
+            unsafe { self.raster.row(number, |to| result = self.unpack(&mut packets, &mut window, to))? };
+            result?;
+            self.report(window.offset());
+        }
+        match packets.left() {
+            0 => Ok(window.offset()),
+            left => Err(fault(&self.file, window.offset(), format!("the last packet has {left} pixels too many"))),
+        }
+    }
+
+    /// Unpacks a row.
+    fn unpack(&self, packets: &mut Packets, window: &mut Window, to: &mut [MaybeUninit<u8>]) -> Result<()> {
+        let mut made = 0;
+        loop {
+            let unpacked = packets.unpack(&self.header.pixels, window.rest(), &mut to[made..]);
+            let done = unpacked.map_err(|place| self.unmapped(window.offset() + place as u64))?;
+            window.consume(done.used);
+            made += done.made;
+            if made == to.len() {
+                return Ok(());
+            }
+            if done == Done::default() && !window.refill(&self.bytes)? {
+                return Err(self.cut(window.offset() + window.rest().len() as u64));
+            }
+        }
+    }
+
+    fn report(&self, done: u64) {
+        if let Some(progress) = &self.options.run.progress {
+            (progress.0)(done, self.bytes.len());
+        }
+    }
+
+    /// Whether the extension behind the pixels, which end at `end`, says that colours are multiplied with alpha.
+    fn is_premultiplied(&self, end: u64) -> Result<bool> {
+        let (tail, begin) = self.bytes.tail(end, TAIL_BYTES)?;
+        let Some((rest, SIGNATURE)) = tail.split_last_chunk() else { return Ok(false) };
+        let Some((_, places)) = rest.split_last_chunk::<8>() else { return Ok(false) };
+        let extension = u64::from(u32::from_le_bytes([places[0], places[1], places[2], places[3]]));
+        let start =
+            extension.checked_sub(begin).filter(|_| extension > 0).and_then(|start| usize::try_from(start).ok());
+        Ok(start.and_then(|start| rest.get(start..)?.get(EXTENSION_BYTES - 1)) == Some(&PREMULTIPLIED))
+    }
+}
+
+/// Plain rows, some at a time.
+struct RowsJob<'a> {
+    input: &'a Input<'a>,
+    chunk_rows: usize,
+}
+
+#[derive(Default)]
+struct Slot {
+    bytes: Vec<u8>,
+    rows: Range<usize>,
+}
+
+impl RowsJob<'_> {
+    fn place(&self, row: usize) -> u64 {
+        self.input.header.body + row as u64 * self.input.row_bytes() as u64
+    }
+}
+
+impl Job for RowsJob<'_> {
+    type Slot = Slot;
+    /// Bytes that are done.
+    type State = u64;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn takes_in_order(&self) -> bool {
+        self.input.bytes.in_order()
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        let height = self.input.raster.height();
+        let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.chunk_rows);
+        if first >= height {
+            return Ok(false);
+        }
+        slot.rows = first..height.min(first + self.chunk_rows);
+        let size = slot.rows.len() * self.input.row_bytes();
+        slot.bytes.try_reserve_exact(size.saturating_sub(slot.bytes.len())).map_err(|_| Error::memory("rows"))?;
+        slot.bytes.resize(size, 0);
+        let found = self.input.bytes.read(self.place(first), &mut slot.bytes)?;
+        if found < size {
+            return Err(self.input.cut(self.place(first) + found as u64));
+        }
+        self.input.raster.reserve(slot.rows.end).map(|()| true)
+    }
+
+    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let level = Level::best();
+        for (number, from) in slot.rows.clone().zip(slot.bytes.chunks_exact(self.input.row_bytes())) {
+            let mut result = Ok(());
+            // SAFETY: a row belongs to one chunk, and a chunk to one thread.
+            unsafe {
+                self.input.raster.row(number, |to| result = self.input.header.pixels.expand(level, from, to))?;
+            }
+            result.map_err(|pixel| {
+                let offset = self.place(number) + (pixel * self.input.header.pixels.bytes()) as u64;
+                self.input.unmapped(offset)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn commit(&self, _: usize, done: &mut u64, slot: &mut Slot) -> Result<()> {
+        *done += slot.bytes.len() as u64;
+        self.input.report(self.input.header.body + *done);
+        Ok(())
+    }
+}

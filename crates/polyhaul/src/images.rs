@@ -1,0 +1,62 @@
+//! Images, read and written as a whole, whatever their format.
+//!
+//! Pixels of each format are the business of its folder in `formats`; which format a source has is found by `detect`.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::{Format, hdr, tga};
+use crate::load::{Content, Read, Shape, load_as, note_reading};
+use crate::model::Image;
+use crate::open::{Opened, Plain};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::pipeline::bytes::Bytes;
+use crate::report::{Phase, Report};
+use crate::save::{format_of, write_to};
+use crate::{Input, LoadedImage, Output, check};
+use std::time::Instant;
+
+/// Reads the image of an input.
+pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
+    match load_as(&Opened::new(input)?, options, |_| Shape::Image)? {
+        (Read { content: Content::Image(image), .. }, report) => Ok(LoadedImage { image, report }),
+        _ => Err(Error::new(ErrorKind::Internal, "an image was read as something else")),
+    }
+}
+
+/// Reads an image of a format that is known.
+pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report: &mut Report) -> Result<Image> {
+    let bytes = Bytes::new(plain.source(), plain.garbage());
+    let own = plain.options(options);
+    let (image, threads) = match format {
+        Format::Tga => tga::read(bytes, &own)?,
+        Format::Hdr => (hdr::read(bytes, &own)?, 1),
+        _ => return Err(no_image(format)),
+    };
+    note_reading(plain, report, threads, Default::default());
+    Ok(image)
+}
+
+/// The error where an image is wanted, and the format has none.
+pub(crate) fn no_image(format: Format) -> Error {
+    let error = Error::new(ErrorKind::Usage, format!("{} holds no image", format.name()));
+    error.with_hint(format!("formats of images are {}", Format::images()))
+}
+
+/// The error where something else is wanted of an image.
+pub(crate) fn is_image(format: Format) -> Error {
+    let error = Error::new(ErrorKind::Usage, format!("{} holds an image, and no scene or table", format.name()));
+    error.with_hint("images are read by load_image, and converted to images")
+}
+
+/// Writes an image that a caller made.
+pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
+    check::image(image)?;
+    let format = format_of(&output, options)?;
+    let (mut report, start) = (Report::default(), Instant::now());
+    write_to(output, options, &mut report, |writing, _, _| match format {
+        Format::Tga => tga::write(image, &options.image, &options.run, writing),
+        Format::Hdr => hdr::write(image, &options.run, writing),
+        format => Err(no_image(format)),
+    })?;
+    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    Ok(report)
+}

@@ -1,0 +1,113 @@
+//! Radiance HDR.
+
+use crate::*;
+use polyhaul::ErrorKind;
+use polyhaul::model::ColorSpace;
+
+fn floats(image: &Image) -> &[f32] {
+    match &image.samples {
+        Samples::F32(samples) => samples,
+        _ => panic!("HDR has floats"),
+    }
+}
+
+fn image(width: usize, height: usize, samples: Vec<f32>) -> Image {
+    let (channels, color_space) = (Channels::Rgb, ColorSpace::Linear);
+    Image { width, height, channels, samples: Samples::F32(samples.into()), color_space, premultiplied: false }
+}
+
+fn with(size: &str, pixels: &[u8]) -> Vec<u8> {
+    let header = format!("#?RADIANCE\n# made by hand\nEXPOSURE=2\nFORMAT=32-bit_rle_rgbe\n\n{size}\n");
+    [header.as_bytes(), pixels].concat()
+}
+
+fn load(bytes: Vec<u8>) -> Result<Image> {
+    crate::load("x.hdr", bytes, &ReadOptions::default())
+}
+
+#[test]
+fn files_are_read_however_they_are_stored() {
+    for (name, bytes) in files("hdr", "good/image-rs") {
+        same_for_all("x.hdr", &bytes);
+        let image = load(bytes).unwrap();
+        assert_eq!(image.sample_count(), Some(image.samples.len()), "{name}");
+        assert_eq!((image.channels, image.color_space), (Channels::Rgb, ColorSpace::Linear));
+        assert!(floats(&image).iter().any(|sample| *sample > 0.0), "{name}");
+    }
+}
+
+#[test]
+fn rows_may_begin_at_any_corner() {
+    let pixels = [[128, 0, 0, 129], [0, 128, 0, 129], [0, 0, 128, 129], [64, 64, 64, 129]].concat();
+    let [red, green, blue, gray] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5; 3]];
+    for (size, wanted) in [
+        ("-Y 2 +X 2", [red, green, blue, gray]),
+        ("+Y 2 +X 2", [blue, gray, red, green]),
+        ("-Y 2 -X 2", [green, red, gray, blue]),
+        ("+Y 2 -X 2", [gray, blue, green, red]),
+    ] {
+        assert_eq!(load(with(size, &pixels)).unwrap(), image(2, 2, wanted.concat()), "{size}");
+    }
+}
+
+#[test]
+fn old_runs_repeat_the_pixel_before() {
+    let pixel = [128, 0, 0, 129];
+    // Twice, then 1 + 256 times more: later counts are worth 256 times as much.
+    let pixels = [pixel, [1, 1, 1, 1], [1, 1, 1, 1], [0, 128, 0, 129]].concat();
+    let found = load(with("-Y 1 +X 259", &pixels)).unwrap();
+    assert_eq!(floats(&found)[..3 * 258], [1.0, 0.0, 0.0].repeat(258));
+    assert_eq!(floats(&found)[3 * 258..], [0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn bad_files_are_errors_with_places() {
+    for (name, bytes) in files("hdr", "bad/generated") {
+        let error = error("x.hdr", &bytes);
+        let kind = error.kind();
+        assert!(matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported), "{name}: {error}");
+        assert!(error.place().offset.is_some(), "{name}: {error}");
+    }
+    let columns = error("x.hdr", &with("+X 2 -Y 2", &[0; 16]));
+    assert!(columns.to_string().contains("columns one after another"), "{columns}");
+}
+
+#[test]
+fn every_prefix_is_an_error() {
+    for (name, bytes) in files("hdr", "good/image-rs") {
+        let whole = load(bytes.clone()).unwrap();
+        for size in (0..bytes.len()).step_by(1 + bytes.len() / 600) {
+            match load(bytes[..size].to_vec()) {
+                Ok(image) => assert!(image == whole, "{name}: {size} of {}", bytes.len()),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Malformed, "{name}: {size}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    // Wide enough for runs by channel, and not; numbers that mantissas of 8 bits can say.
+    for (width, height) in [(300, 20), (7, 3), (1, 1), (40_000, 1)] {
+        let samples =
+            (0..3 * width * height).map(|at| f32::from((at / 7 % 256) as u8) * 2_f32.powi((at / 999 % 9) as i32));
+        let pixels: Vec<f32> = samples.collect();
+        let first = load(written_by_all("x.hdr", &image(width, height, pixels), ImageStyle::default())).unwrap();
+        let second = load(written_by_all("x.hdr", &first, ImageStyle::default())).unwrap();
+        assert!(first == second, "{width} x {height}");
+    }
+    let flat = image(64, 2, [0.5_f32, 2.0, 0.0].repeat(128));
+    let bytes = written_by_all("x.hdr", &flat, ImageStyle::default());
+    assert!(load(bytes.clone()).unwrap() == flat);
+    assert!(bytes.len() < 120, "equal pixels become runs");
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let bytes = Image { samples: Samples::U8([1, 2, 3].into()), ..image(1, 1, Vec::new()) };
+    let gray = Image { channels: Channels::Gray, ..image(1, 1, vec![1.0]) };
+    for image in [bytes, gray, image(0, 0, Vec::new())] {
+        let error = written("x.hdr", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+}

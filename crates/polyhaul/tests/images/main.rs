@@ -1,0 +1,101 @@
+//! Tests of images, reading and writing.
+
+mod hdr;
+mod tga;
+
+use polyhaul::model::{Channels, Image, Samples};
+use polyhaul::options::{ImageStyle, RunOptions};
+use polyhaul::{Error, Format, Input, Output, ReadOptions, Result, WriteOptions};
+use polyhaul_testkit::corpus;
+use polyhaul_testkit::output::Shared;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The bytes of a file of the test data of a format.
+fn file(format: &str, name: &str) -> Vec<u8> {
+    std::fs::read(corpus::root().join(format).join(name)).unwrap()
+}
+
+/// All files of a folder of the test data of a format, with their names.
+fn files(format: &str, folder: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = corpus::root().join(format).join(folder);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == format));
+    paths.sort();
+    assert!(!paths.is_empty());
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+}
+
+fn load(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
+    polyhaul::load_image(Input::Memory(bytes, name.into()), options).map(|loaded| loaded.image)
+}
+
+/// As [`load`] from a reader, which nobody can ask for its size.
+fn load_stream(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
+    let reader = Parts(std::io::Cursor::new(bytes), 5000);
+    polyhaul::load_image(Input::Reader(Box::new(reader), name.into()), options).map(|loaded| loaded.image)
+}
+
+/// Gives what it is asked for in parts of one to `most` bytes.
+struct Parts(std::io::Cursor<Vec<u8>>, usize);
+
+impl Read for Parts {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let size = out.len().min(1 + self.0.position() as usize % self.1);
+        self.0.read(&mut out[..size])
+    }
+}
+
+fn threads(threads: usize, chunk_bytes: Option<usize>) -> ReadOptions {
+    let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+    ReadOptions { run, ..ReadOptions::default() }
+}
+
+/// Numbers of threads and sizes of chunks that must make no difference.
+fn crews() -> impl Iterator<Item = ReadOptions> {
+    let chunks = [None, Some(1), Some(601), Some(4000)];
+    [1, 2, 3, 7, 64].into_iter().flat_map(move |count| chunks.map(|chunk_bytes| threads(count, chunk_bytes)))
+}
+
+/// What is wrong, whoever reads it and however.
+#[track_caller]
+fn error(name: &str, bytes: &[u8]) -> Error {
+    let error = load(name, bytes.to_vec(), &ReadOptions::default()).unwrap_err();
+    for options in crews() {
+        for again in [load, load_stream].map(|load| load(name, bytes.to_vec(), &options).unwrap_err()) {
+            assert_eq!((again.kind(), again.diagnostic()), (error.kind(), error.diagnostic()), "{options:?}");
+        }
+    }
+    error
+}
+
+/// Holds that nothing depends on how the bytes come.
+#[track_caller]
+fn same_for_all(name: &str, bytes: &[u8]) {
+    let wanted = load(name, bytes.to_vec(), &ReadOptions::default()).unwrap();
+    for options in crews() {
+        for load in [load, load_stream] {
+            assert!(load(name, bytes.to_vec(), &options).unwrap() == wanted, "{name} {options:?}");
+        }
+    }
+}
+
+/// The bytes of an image as a file of this name.
+fn written(name: &str, image: &Image, style: ImageStyle, run: &RunOptions) -> Result<Vec<u8>> {
+    let shared = Shared::default();
+    let format = Format::of_path(Path::new(name));
+    let options = WriteOptions { format, image: style, run: run.clone(), ..WriteOptions::default() };
+    polyhaul::save_image(image, Output::Writer(Box::new(shared.clone()), name.into()), &options)?;
+    Ok(shared.take())
+}
+
+/// The bytes of an image as a file, for any number of threads.
+#[track_caller]
+fn written_by_all(name: &str, image: &Image, style: ImageStyle) -> Vec<u8> {
+    let bytes = written(name, image, style, &RunOptions::default()).unwrap();
+    for options in crews() {
+        assert!(written(name, image, style, &options.run).unwrap() == bytes, "{name} {options:?}");
+    }
+    bytes
+}

@@ -1,0 +1,44 @@
+//! Images that are written, and read again.
+
+use super::*;
+use polyhaul::ErrorKind;
+
+/// An image with runs of every length and pixels that repeat in no run.
+fn sample(channels: Channels) -> Image {
+    let (width, height, size) = (311, 23, channels.count());
+    let mut samples = Vec::new();
+    for place in 0..width * height {
+        let run = place / (1 + place / width * 7);
+        samples.extend((0..size).map(|channel| (run * (channel + 3)) as u8));
+    }
+    image(width, height, channels, samples)
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    for channels in [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba] {
+        for tga_rle in [false, true] {
+            for premultiplied in [false, channels.has_alpha()] {
+                let image = Image { premultiplied, ..sample(channels) };
+                let bytes = written_by_all("x.tga", &image, ImageStyle { tga_rle });
+                assert!(load(bytes.clone()).unwrap() == image, "{channels:?} {tga_rle}");
+                let plain = 18 + image.samples.len() + 26 + if premultiplied { 495 } else { 0 };
+                assert_eq!(bytes.len() < plain, tga_rle, "{channels:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let save =
+        |image: &Image| written("x.tga", image, ImageStyle::default(), &RunOptions::default()).unwrap_err().kind();
+    let floats = Image { samples: Samples::F32(vec![0.5; 3].into()), ..image(1, 1, Channels::Rgb, Vec::new()) };
+    let kinds = [
+        save(&floats),
+        save(&image(70_000, 1, Channels::Gray, vec![0; 70_000])),
+        save(&image(0, 1, Channels::Gray, Vec::new())),
+        save(&image(2, 2, Channels::Gray, vec![0; 3])),
+    ];
+    assert_eq!(kinds, [ErrorKind::Usage; 4]);
+}
