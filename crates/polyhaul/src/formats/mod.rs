@@ -10,6 +10,8 @@ pub(crate) mod out;
 pub(crate) mod parts;
 pub(crate) mod pbrt;
 pub(crate) mod pixels;
+#[cfg(target_arch = "x86_64")]
+mod pixels_x86;
 pub(crate) mod place;
 pub(crate) mod ply;
 pub(crate) mod raster;

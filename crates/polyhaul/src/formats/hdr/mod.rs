@@ -7,7 +7,7 @@
 //! - Rows may begin at the top or at the bottom, at the left or at the right; columns one after another are not read.
 //! - Rows are in runs by channel, in runs by pixel (as they were before 1991) or plain: each row says which.
 //!
-//! `header`: the lines before the pixels. `row`: a row of bytes to a row of pixels, and back. `reader`, `writer`: files.
+//! `header`: the lines before the pixels. `row`: bytes to pixels of a row, and back. `reader`, `writer`: files.
 //! Format: Greg Ward, "Real Pixels", Graphics Gems II; the Radiance file formats document.
 
 mod header;

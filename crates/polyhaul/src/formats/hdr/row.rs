@@ -104,6 +104,7 @@ pub(super) fn stored(pixel: [f32; 3]) -> Stored {
         mantissas = scaled(power);
     }
     match power + 129 {
+        _ if mantissas == [0.0; 3] => [0; 4],
         ..=0 => [0; 4],
         256.. => {
             let most = scaled(126).map(|mantissa| mantissa.min(255.0) as u8);

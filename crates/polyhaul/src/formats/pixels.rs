@@ -3,9 +3,6 @@
 //! One row, or any run of pixels, at a time. Nothing here knows a file's header or where a row belongs: those are in
 //! the folders of the formats.
 
-#[cfg(target_arch = "x86_64")]
-mod x86;
-
 use crate::model::Channels;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
@@ -91,19 +88,19 @@ fn each<const FROM: usize, const TO: usize>(
     }
 }
 
-/// Five bits become eight by saying the first three again: 31 becomes 255, and every value the nearest of its share.
+/// Five bits become eight, rounded to the nearest: 31 becomes 255.
 fn five_bits([low, high]: [u8; 2]) -> [u8; 3] {
     let pixel = u16::from_le_bytes([low, high]);
     [10, 5, 0].map(|shift| {
-        let five = (pixel >> shift & 31) as u8;
-        five << 3 | five >> 2
+        // 527 / 64 is a little more than 255 / 31, and close enough for all 32.
+        (((pixel >> shift & 31) * 527 + 23) >> 6) as u8
     })
 }
 
 /// Blue, green, red to red, green, blue.
 fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
     #[cfg(target_arch = "x86_64")]
-    let done = x86::swap_three(level, from, to);
+    let done = super::pixels_x86::swap_three(level, from, to);
     #[cfg(not(target_arch = "x86_64"))]
     let done = 0;
     #[cfg(not(target_arch = "x86_64"))]
