@@ -185,7 +185,7 @@ fn rows_agree_on_their_columns() {
     );
     let hint = error("1;2\n1,5;2\n", "x.csv", options());
     assert_eq!(hint.diagnostic().hint.as_deref(), Some("numbers have a decimal point here, not a comma"));
-    for bad in ["0x10", "1_000", "1e", "--1", "1.2.3", "\u{661}", "1d5", "\"1"] {
+    for bad in ["0x10", "1_000", "1e", "--1", "1.2.3", "\u{661}", "1d5", "1\""] {
         let text = format!("1\n{bad}\n");
         assert!(complaint(&text, options()).starts_with("x.csv:2:1: `"), "{bad}");
     }
@@ -241,4 +241,22 @@ fn quotes_and_comments_count_in_columns_that_are_not_kept() {
     assert!(message.contains("this row has 2 values"), "{message}");
     let message = complaint("x,2,3\ny,4#,5\n", options);
     assert!(message.contains("this row has 2 values"), "{message}");
+}
+
+#[test]
+fn a_quote_that_nothing_closes_is_an_error_at_its_place() {
+    let kept = |place| TableOptions { columns: Some(vec![ColumnName::Index(place)]), ..TableOptions::default() };
+    for (text, options, place) in [
+        ("x,y\n1,\"2\n3,4\n", TableOptions::default(), (2, 3, 6)),
+        ("x,y\n1,\"2\n3\",4\n", kept(0), (2, 3, 6)),
+        ("x,y\n1, \"2\"\",3\n", kept(0), (2, 4, 7)),
+        ("x, \"y\n1,2\n", TableOptions::default(), (1, 4, 3)),
+    ] {
+        let error = error(text, "x.csv", options);
+        let found = &error.diagnostic().place;
+        let found = (found.line, found.column, found.offset);
+        assert_eq!(found, (Some(place.0), Some(place.1), Some(place.2)), "{error}");
+        assert!(error.to_string().contains("this quote is not closed in its line"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+    }
 }

@@ -1,8 +1,9 @@
 //! The same table, or the same error, for any threads, chunks, splits and compression; damaged text.
 
 use crate::support::{only, shown};
-use polyhaul::options::{Codec, Limits, Missing, OnError, RunOptions, TableOptions};
-use polyhaul::{ErrorKind, Input, ReadOptions, load_tables};
+use polyhaul::model::{Scalar, Values};
+use polyhaul::options::{Codec, Limits, Missing, OnError, RunOptions, TableOptions, Types};
+use polyhaul::{ErrorKind, Input, ReadOptions, load_array, load_tables};
 use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
 use polyhaul_testkit::mutate;
 use polyhaul_testkit::packed::pack;
@@ -92,6 +93,60 @@ fn whatever_the_threads_and_chunks() {
     let found = check(text.as_bytes(), &ReadOptions::default());
     assert!(found.starts_with("502 rows; =F64([123.0") && found.contains("9007199254740993, 1]"), "{found}");
     check("\n#\n\na b\n\n# x\n\n1 2".as_bytes(), &ReadOptions::default());
+}
+
+const TYPES: [Types; 3] = [Types::Auto, Types::All(Scalar::F64), Types::All(Scalar::F32)];
+
+/// Numbers as programs print them, which are taken at once wherever a chunk has no others.
+fn regular(seed: u64, count: usize) -> String {
+    let mut random = Random::new(seed);
+    let mut value = || (random.below(2_000_000_000) as f64 - 1e9) / 10f64.powi(random.below(9) as i32);
+    (0..count).map(|_| format!("{:.6},{:.6},{:.6}\n", value(), value(), value())).collect()
+}
+
+#[test]
+fn regular_rows_are_as_any_others() {
+    for types in TYPES {
+        let table = TableOptions { types, ..TableOptions::default() };
+        let mut base = ReadOptions { table, ..ReadOptions::default() };
+        let (rows, others) = (regular(1, 120), "1,2.5e3,-0\n# c\n");
+        // With a line in it that is not regular, one chunk of all of it is none; many have at most one that is none.
+        let text = [&rows, others, &regular(2, 120), "1.000000,2.000000,3.000000"].concat();
+        let found = check(text.as_bytes(), &base);
+        assert!(found.starts_with("242 rows; "), "{found}");
+        assert_eq!(check(rows.as_bytes(), &base), check(rows.trim_end().as_bytes(), &base));
+        let broken = check([&rows, "1.000000,2.000000\n"].concat().as_bytes(), &base);
+        assert!(broken.contains("line: Some(121)"), "{broken}");
+        base.table.max_rows = Some(50);
+        assert!(check(rows.as_bytes(), &base).starts_with("50 rows; "));
+        base.limits.elements = 49;
+        assert!(check(rows.as_bytes(), &base).contains("line: Some(50)"));
+    }
+}
+
+#[test]
+fn regular_rows_are_one_array() {
+    let (text, wanted) = (regular(3, 300), regular(3, 300).replace('\n', ","));
+    let wanted: Vec<&str> = wanted.trim_end_matches(',').split(',').collect();
+    for threads in THREADS {
+        for chunk_bytes in CHUNKS {
+            for types in TYPES {
+                let mut options = options(threads, Some(chunk_bytes), &ReadOptions::default());
+                options.table.types = types;
+                let array = load_array(memory(text.as_bytes()), &options).unwrap();
+                match &array.values {
+                    Values::F64(values) => {
+                        assert!(values.iter().zip(&wanted).all(|(it, token)| Ok(*it) == token.parse()))
+                    }
+                    Values::F32(values) => {
+                        assert!(values.iter().zip(&wanted).all(|(it, token)| Ok(*it) == token.parse()));
+                    }
+                    other => panic!("{other:?}"),
+                }
+                assert_eq!((array.row_count, array.values.len()), (300, 900));
+            }
+        }
+    }
 }
 
 #[test]

@@ -3,12 +3,16 @@
 //! [`number`] takes one token at a time and any notation. [`rows`] takes runs of lines of the same
 //! plain shape through the index of [`crate::scan`], many numbers at once, and stops at the first
 //! line that is not plain: the caller then reads that line with [`number`] and goes on. [`tokens`] does the same for
-//! lines without keywords, [`facets`] for those of STL, [`fields`] for tables.
+//! lines without keywords, [`facets`] for those of STL, [`fields`] for tables, [`grid`]
+//! for those that are as regular as programs print them.
 
 mod decimal;
 mod faces;
 pub mod facets;
 pub mod fields;
+pub mod grid;
+#[cfg(target_arch = "x86_64")]
+mod grid_x86;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
 pub mod list;

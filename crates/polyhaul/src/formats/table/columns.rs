@@ -4,13 +4,18 @@ use super::head::{Head, Kind};
 use super::parse::Parsed;
 use super::typed::{TypedColumn, with_column};
 use super::value::Wide;
-use crate::error::{Result, try_push};
+use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::model::{Scalar, Values};
 use crate::options::RunOptions;
 use crate::pipeline::column::Column;
 use crate::pipeline::parallel::for_each_item;
+use polyhaul_text::parse::grid::{Grid, MOST_COLUMNS};
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
+use std::slice;
+
+/// Numbers of a grid that are converted before they are parted: they stay in the fastest cache.
+const GRID_BLOCK: usize = 1024;
 
 /// How the values of a table lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +143,65 @@ impl Columns {
         Ok(())
     }
 
+    /// Converts the values of a chunk that is a grid: straight to their places where there is one array.
+    ///
+    /// # Safety
+    /// The rows belong to the caller's chunk alone.
+    pub(super) unsafe fn publish_grid(&self, rows: Range<usize>, padded: &[u8], grid: &Grid) -> Result<()> {
+        let step = match self.arrays.len() {
+            0 | 1 => rows.len(),
+            _ => GRID_BLOCK / self.count.clamp(1, MOST_COLUMNS),
+        };
+        let mut row = rows.start;
+        while row < rows.end {
+            let end = rows.end.min(row + step);
+            let first = (row - rows.start) * self.count;
+            // SAFETY: the caller's promise.
+            unsafe {
+                match &self.arrays[..] {
+                    [array] => array.write_grid(row * self.width()..end * self.width(), padded, first, grid)?,
+                    _ => self.publish_block(row..end, padded, first, grid)?,
+                }
+            }
+            row = end;
+        }
+        Ok(())
+    }
+
+    /// Converts a few rows, whose values begin at `first`, and parts them.
+    ///
+    /// # Safety
+    /// The rows belong to the caller's chunk alone.
+    unsafe fn publish_block(&self, rows: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
+        let count = rows.len() * self.count;
+        let (mut singles, mut doubles) = ([MaybeUninit::uninit(); GRID_BLOCK], [MaybeUninit::uninit(); GRID_BLOCK]);
+        let (singles, doubles) = (&mut singles[..count], &mut doubles[..count]);
+        match self.arrays.first() {
+            Some(Target::Typed(TypedColumn::F32(_))) => grid.f32s(padded, first, singles),
+            _ => grid.f64s(padded, first, doubles),
+        }
+        for (number, array) in self.arrays.iter().enumerate() {
+            let lane = Lane { first: number, step: self.count };
+            let rows = rows.clone();
+            // SAFETY: the caller's promise; the values that the type of all arrays takes were just written.
+            unsafe {
+                match array {
+                    Target::Typed(TypedColumn::F32(column)) => {
+                        column.write(rows, |slots| lane.fill(slots, singles, |value| value.assume_init()))?;
+                    }
+                    Target::Typed(TypedColumn::F64(column)) => {
+                        column.write(rows, |slots| lane.fill(slots, doubles, |value| value.assume_init()))?;
+                    }
+                    Target::Auto(column) => column.write(rows, |slots| {
+                        lane.fill(slots, doubles, |value| value.assume_init().to_bits() as i64);
+                    })?,
+                    Target::Typed(_) => return Err(no_floats()),
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The finished arrays of so many rows.
     ///
     /// # Safety
@@ -152,6 +216,11 @@ impl Columns {
         }
         Ok(values)
     }
+}
+
+/// A grid has points, so the parser takes none for columns of integers.
+fn no_floats() -> Error {
+    Error::new(ErrorKind::Internal, "a column of integers has no place for floats")
 }
 
 impl Target {
@@ -193,6 +262,27 @@ impl Target {
             match is_float {
                 true => column.write(range, |slots| lane.fill(slots, values, |value| value.to_bits() as i64)),
                 false => column.write(range, |slots| lane.put(slots, values, wides)),
+            }
+        }
+    }
+
+    /// Converts the values of a grid from `first` on to the places of `range`.
+    ///
+    /// # Safety
+    /// The range belongs to the caller's chunk alone.
+    unsafe fn write_grid(&self, range: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Target::Typed(TypedColumn::F32(column)) => column.write(range, |out| grid.f32s(padded, first, out)),
+                Target::Typed(TypedColumn::F64(column)) => column.write(range, |out| grid.f64s(padded, first, out)),
+                Target::Auto(column) => column.write(range, |out| {
+                    const { assert!(align_of::<i64>() == align_of::<f64>()) };
+                    // SAFETY: places for as many bits, which may be those of f64s as well.
+                    let out = slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len());
+                    grid.f64s(padded, first, out);
+                }),
+                Target::Typed(_) => Err(no_floats()),
             }
         }
     }

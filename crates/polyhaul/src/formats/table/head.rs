@@ -3,7 +3,7 @@
 //! Lines are looked at one after another, wherever chunks end, until the first row of data.
 
 use super::columns::Layout;
-use super::line::{Field, Grammar, is_blank};
+use super::line::{Field, Grammar, OPEN, Quotes, is_blank};
 use super::scene;
 use super::value::check_number;
 use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, try_push, try_string};
@@ -286,7 +286,14 @@ impl<'o> Finder<'o> {
     ) -> Result<Vec<String>> {
         let limit = self.options.limits.name_bytes;
         let mut found = Vec::new();
-        for Field { range, quoted } in grammar.fields(line) {
+        for Field { range, quotes } in grammar.fields(line) {
+            if quotes == Quotes::Open {
+                let Diagnostic { mut place, .. } = diagnostic.clone();
+                place.column = place.column.map(|column| column + range.start as u64);
+                place.offset = place.offset.map(|offset| offset + range.start as u64);
+                let excerpt = Some(Excerpt::of_line(line, range.start..range.start + 1));
+                return Err(Diagnostic { place, excerpt, ..Diagnostic::new(OPEN) }.into_error(ErrorKind::Malformed));
+            }
             if range.len() as u64 > limit {
                 let message = format!("this name is longer than the limit of {limit} bytes (name_bytes)");
                 let error = Diagnostic { message, ..diagnostic.clone() }.into_error(ErrorKind::Limit);
@@ -300,7 +307,7 @@ impl<'o> Finder<'o> {
                 Cow::Borrowed(name) => try_string(name)?,
                 Cow::Owned(name) => name,
             };
-            if quoted {
+            if quotes == Quotes::Both {
                 let mut was_quote = false;
                 name.retain(|c| {
                     was_quote = c == '"' && !was_quote;

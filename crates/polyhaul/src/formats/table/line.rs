@@ -11,11 +11,23 @@ pub(super) struct Grammar {
     pub(super) comment: Vec<u8>,
 }
 
+/// What is wrong with a field that is [`Quotes::Open`].
+pub(super) const OPEN: &str = "this quote is not closed in its line";
+
 /// A field: its bytes in the line, inside the quotes where it has some.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) range: Range<usize>,
-    pub(super) quoted: bool,
+    pub(super) quotes: Quotes,
+}
+
+/// Whether a field has quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quotes {
+    None,
+    Both,
+    /// One begins it that nothing closes: the field is the rest of the line.
+    Open,
 }
 
 /// Whether a line has nothing that counts: no field, no separator.
@@ -80,7 +92,7 @@ impl Iterator for Fields<'_> {
             .unwrap_or(rest.len());
         self.go_on(end);
         let size = self.line[start..end].iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last + 1);
-        Some(Field { range: start..start + size, quoted: false })
+        Some(Field { range: start..start + size, quotes: Quotes::None })
     }
 }
 
@@ -92,7 +104,11 @@ impl Fields<'_> {
         }
         let mut end = start + 1;
         loop {
-            end += memchr::memchr(b'"', &self.line[end..])?;
+            let Some(found) = memchr::memchr(b'"', &self.line[end..]) else {
+                self.at = None;
+                return Some(Field { range: start..self.line.len(), quotes: Quotes::Open });
+            };
+            end += found;
             match self.line.get(end + 1) {
                 Some(b'"') => end += 2,
                 _ => break,
@@ -107,7 +123,7 @@ impl Fields<'_> {
             return None;
         }
         self.go_on(next);
-        Some(Field { range: start + 1..end, quoted: true })
+        Some(Field { range: start + 1..end, quotes: Quotes::Both })
     }
 
     /// A field ended at `end`.
@@ -144,7 +160,8 @@ mod tests {
         assert_eq!(split(comma, "1,2 # 3,4"), ["1", "2"]);
         assert_eq!(split(comma, "\"a,#b\",\"c\"\"d\" , e"), ["a,#b", "c\"\"d", "e"]);
         assert_eq!(split(comma, "\"a\"b,c\"d"), ["\"a\"b", "c\"d"]);
-        assert_eq!(split(comma, "\"a,b"), ["\"a", "b"]);
+        assert_eq!(split(comma, "\"a,b"), ["\"a,b"]);
+        assert_eq!(split(comma, "1,\"\"\"b,c\"\""), ["1", "\"\"\"b,c\"\""]);
         assert_eq!(split(Separator::Blanks, "  1\t 2  \r"), ["1", "2"]);
         assert_eq!(split(Separator::Blanks, "\"a b\" c \"d\"e"), ["a b", "c", "\"d\"e"]);
         assert_eq!(split(Separator::Byte(b'\t'), " 1\t\t2 \t"), ["1", "", "2", ""]);

@@ -1,7 +1,7 @@
 //! A chunk of a table's text to values, row by row: runs of plain rows at once, all other lines one by one.
 
 use super::head::{Head, Kind, line_end};
-use super::line::Field;
+use super::line::{Field, OPEN, Quotes};
 use super::value::{Value, Wide, check_number, f64_of, range_of};
 use crate::error::{Diagnostic, Error, Excerpt, Result, try_push};
 use crate::formats::names;
@@ -10,6 +10,7 @@ use crate::options::{Missing, ReadOptions};
 use crate::warnings::KEPT;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, Run, WIDE};
+use polyhaul_text::parse::grid::Grid;
 use polyhaul_text::scan::Index;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,6 +22,8 @@ pub(super) struct Parsed {
     pub(super) singles: Vec<f32>,
     /// The kept values of all rows otherwise.
     pub(super) doubles: Vec<f64>,
+    /// All values, still text, where that is as regular as can be; then there are none of the others.
+    pub(super) grid: Grid,
     /// Integers that no f64 keeps, in the order of the values.
     pub(super) wides: Vec<Wide>,
     /// For each column, whether a value is no integer.
@@ -73,13 +76,17 @@ impl Parsed {
         self.has_floats.clear();
         self.has_floats.try_reserve_exact(columns)?;
         self.has_floats.resize(columns, false);
+        self.grid.clear();
         (self.row_count, self.over, self.line_count) = (0, false, 0);
         Ok(())
     }
 
     /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
-        let held = 4 * self.singles.len() + 8 * self.doubles.len() + size_of::<Wide>() * self.wides.capacity();
+        let held = self.grid.heap_bytes()
+            + 4 * self.singles.len()
+            + 8 * self.doubles.len()
+            + size_of::<Wide>() * self.wides.capacity();
         if held + size_of::<Field>() * self.fields.capacity() > 4 * slot_bytes {
             *self = Parsed::default();
         }
@@ -117,6 +124,9 @@ impl Parser<'_> {
         out: &mut Parsed,
     ) -> Result<()> {
         out.clear(self.head.columns())?;
+        if most_rows == usize::MAX && self.grid(text, out)? {
+            return Ok(());
+        }
         let mut at = text.start;
         while at < text.end && out.row_count < most_rows && !out.over {
             // The newline behind the text ends a last line that has none.
@@ -131,6 +141,24 @@ impl Parser<'_> {
         // The newline behind a last line that has none is no line's end.
         out.line_count -= u64::from(at > text.end);
         Ok(())
+    }
+
+    /// Takes the text as a grid, if it is one: its values need no look before they have their places.
+    fn grid(&self, text: ChunkText<'_>, out: &mut Parsed) -> Result<bool> {
+        let columns = self.head.columns();
+        let is_fit = self.head.is_f32() || self.head.kinds.iter().all(|kind| matches!(kind, Kind::Auto | Kind::F64));
+        // The newline behind the text ends a last line that has none.
+        let has_end = text.padded[..text.end].ends_with(b"\n");
+        let range = text.start..text.end + usize::from(!has_end);
+        let separator = self.head.grammar.separator;
+        let found =
+            self.head.keeps_all && is_fit && out.grid.scan(text.padded, range, separator, columns, self.level)?;
+        if found {
+            out.row_count = out.grid.len() / columns;
+            out.line_count = out.row_count as u64 - u64::from(!has_end);
+            out.has_floats.fill(true);
+        }
+        Ok(found)
     }
 
     /// Parses the lines of a window; returns where the first line after it begins.
@@ -342,17 +370,19 @@ impl Parser<'_> {
         let grammar = &self.head.grammar;
         let content = grammar.content(line);
         out.fields.clear();
-        let mut count = 0;
+        let (mut count, mut open) = (0, None);
         for field in grammar.fields(content) {
             count += 1;
+            open = (field.quotes == Quotes::Open).then_some(field.range.start);
             if count <= self.head.field_count {
                 try_push(&mut out.fields, field, "the fields of a line")?;
             }
         }
         if count > 0 {
-            let result = match count == self.head.field_count {
-                true => self.row(content, out)?,
-                false => Err(self.ragged(content, count)),
+            let result = match open {
+                Some(quote) => Err((quote..quote + 1, "unclosed-quote", Box::new(Diagnostic::new(OPEN)))),
+                None if count == self.head.field_count => self.row(content, out)?,
+                None => Err(self.ragged(content, count)),
             };
             match result {
                 Ok(()) => (out.row_count, out.last_row) = (out.row_count + 1, start),

@@ -167,9 +167,14 @@ impl<'o> Job for TableJob<'_, 'o> {
         match (stage, self.plan.get().filter(|_| slot.is_body)) {
             (1, Some(plan)) => self.parse(&plan.head, usize::MAX, slot),
             (2, Some(plan)) if !slot.rows.is_empty() => {
-                let Slot { rows, parsed, is_float, .. } = slot;
+                let Slot { rows, text, parsed, is_float, .. } = slot;
                 // SAFETY: the rows were given to this chunk alone.
-                unsafe { plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())? };
+                unsafe {
+                    match parsed.grid.len() {
+                        0 => plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())?,
+                        _ => plan.columns.publish_grid(rows.clone(), text.padded(), &parsed.grid)?,
+                    }
+                }
                 slot.parsed.shrink(self.slot_bytes);
                 slot.text.shrink(self.slot_bytes);
                 Ok(())

@@ -1,0 +1,174 @@
+//! Grids: text in which every line has the same number of numbers, each with the same number of digits behind its
+//! point, as programs print them by `%.6f`.
+//!
+//! To find that a text is a grid proves all of its numbers at once. What remains is a conversion that cannot fail: the
+//! places of the numbers in an array are known before, and they go there directly. Any other text is no grid, and
+//! [`super::fields`] takes it; so it does where the CPU has no AVX-512. Digits are below 2^53 and powers of ten exact,
+//! so that a division is rounded once.
+
+use super::FLOAT_SIZE;
+#[cfg(target_arch = "x86_64")]
+use super::grid_x86 as x86;
+use crate::cpu::Level;
+use crate::scan::{PADDING, Separator};
+use std::collections::TryReserveError;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// The most columns of a grid.
+pub const MOST_COLUMNS: usize = 64;
+/// How many numbers are converted at once.
+pub(super) const TOGETHER: usize = 8;
+/// The most characters of a number, its minus included: then it has at most 15 digits.
+pub(super) const MOST_SIZE: usize = 16;
+/// Places behind the last end that scanning may write to.
+const SLACK: usize = 80;
+
+/// Where the numbers of a grid are. The memory is kept from text to text.
+#[derive(Debug, Default)]
+pub struct Grid {
+    /// Where the first number begins, less one; then where each ends.
+    pub(super) ends: Vec<u32>,
+    /// How many there are.
+    pub(super) count: usize,
+    /// How many digits are behind each point.
+    pub(super) places: usize,
+    /// The offset behind all ends.
+    pub(super) limit: usize,
+}
+
+/// What a grid must be like.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub(super) struct Shape {
+    pub(super) separator: u8,
+    pub(super) columns: usize,
+    pub(super) places: usize,
+}
+
+impl Grid {
+    /// Looks for a grid of so many columns in `padded[range]`, which begins with a line and ends with the end of one;
+    /// whether it is one. Where it is none there are no numbers.
+    ///
+    /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Needs up to two bytes of memory per byte of text.
+    pub fn scan(
+        &mut self,
+        padded: &[u8],
+        range: Range<usize>,
+        separator: Separator,
+        columns: usize,
+        level: Level,
+    ) -> Result<bool, TryReserveError> {
+        self.count = 0;
+        let fits = range.start >= PADDING && range.start < range.end && padded.len() <= u32::MAX as usize;
+        let fits = fits && padded.len() - PADDING.min(padded.len()) >= range.end;
+        if !fits || padded[range.end - 1] != b'\n' || !has_kernel(level) {
+            return Ok(false);
+        }
+        let Some(shape) = shape(&padded[range.clone()], separator, columns) else { return Ok(false) };
+        // A number has a point, digits behind it, and what ends it.
+        let most = range.len() / (shape.places + 2) + 1;
+        reserve(&mut self.ends, 1 + most + SLACK)?;
+        (self.places, self.limit) = (shape.places, range.end);
+        let start = range.start as u32 - 1;
+        self.ends[0] = start;
+        self.count = find(self, padded, range, shape);
+        // Kernels look at a few more.
+        self.ends[self.count + 1..][..2 * TOGETHER].fill(start);
+        Ok(self.count > 0)
+    }
+
+    /// Forgets all numbers.
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// How many numbers there are, in all columns.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The memory that is held, in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        4 * self.ends.capacity()
+    }
+
+    /// Converts the numbers from `first` on to the nearest f64s, as many as `out` has places: all are filled. `padded`
+    /// is the text that was looked at, and has as many numbers.
+    ///
+    /// # Panics
+    /// Where the numbers or the text are not as many.
+    pub fn f64s(&self, padded: &[u8], first: usize, out: &mut [MaybeUninit<f64>]) {
+        self.check(padded, first, out.len());
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: only a kernel finds a grid, so the CPU has the features; all numbers are in the text.
+        unsafe {
+            x86::f64s(self, padded, first, out);
+        }
+    }
+
+    /// The same as the nearest f32s.
+    ///
+    /// # Panics
+    /// As [`Grid::f64s`].
+    pub fn f32s(&self, padded: &[u8], first: usize, out: &mut [MaybeUninit<f32>]) {
+        self.check(padded, first, out.len());
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        unsafe {
+            x86::f32s(self, padded, first, out);
+        }
+    }
+
+    fn check(&self, padded: &[u8], first: usize, count: usize) {
+        let is_there = first.checked_add(count).is_some_and(|end| end <= self.count);
+        assert!(is_there && padded.len() >= self.limit + PADDING, "the numbers are not those of this text");
+    }
+}
+
+/// What the first number says of all of them.
+fn shape(text: &[u8], separator: Separator, columns: usize) -> Option<Shape> {
+    let head = &text[..text.len().min(MOST_SIZE + 1)];
+    let end = head.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'.'))?;
+    let places = head[..end].iter().rev().position(|byte| *byte == b'.')?;
+    let separator = match separator {
+        Separator::Byte(byte) => byte,
+        Separator::Blanks if head[end] == b'\t' => b'\t',
+        Separator::Blanks => b' ',
+    };
+    ((1..=MOST_COLUMNS).contains(&columns) && (1..=FLOAT_SIZE).contains(&places)).then_some(Shape {
+        separator,
+        columns,
+        places,
+    })
+}
+
+fn reserve<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<(), TryReserveError> {
+    if values.len() < count {
+        values.try_reserve_exact(count - values.len())?;
+        values.resize(count, T::default());
+    }
+    Ok(())
+}
+
+/// Whether there is code for a level.
+fn has_kernel(level: Level) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return level.usable() == Level::Avx512;
+    #[cfg(not(target_arch = "x86_64"))]
+    return {
+        let _ = level;
+        false
+    };
+}
+
+/// Finds the numbers; how many there are, or 0.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: Shape) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the CPU has the level of the kernel.
+    return unsafe { x86::find(grid, padded, range, shape) };
+    #[cfg(not(target_arch = "x86_64"))]
+    return 0;
+}

@@ -1,0 +1,264 @@
+//! Grids with AVX-512: found 64 bytes at a time, converted eight numbers at a time.
+
+use super::fields::TENS;
+use super::grid::{Grid, MOST_SIZE, Shape, TOGETHER};
+use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS, number};
+use crate::scan::x86::spread_avx512;
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// Blocks that are looked at before it is asked whether the text is still a grid.
+const STRIDE: usize = 64;
+
+/// The bits of a block that matter.
+struct Marks {
+    end: u64,
+    newline: u64,
+    point: u64,
+    minus: u64,
+    other: u64,
+}
+
+/// What one block leaves to the next one.
+struct Walk {
+    /// The marks of the block before.
+    end: u64,
+    point: u64,
+    numbers: usize,
+    lines: usize,
+    /// Bits that should not be.
+    bad: u64,
+}
+
+/// Finds the numbers of `padded[range]` if it is a grid; how many there are, or 0.
+///
+/// # Safety
+/// The CPU has the features; 64 bytes are readable behind the range.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: Shape) -> usize {
+    let newlines = newlines(shape.columns);
+    let mut walk = Walk { end: 1 << 63, point: 0, numbers: 0, lines: 0, bad: 0 };
+    let mut base = range.start;
+    while base < range.end && walk.bad == 0 {
+        let stop = range.end.min(base + 64 * STRIDE);
+        while base < stop {
+            let Some(block) = padded[base..].first_chunk::<64>() else { return 0 };
+            let marks = marks(block, shape.separator, u64::MAX >> (64 - (range.end - base).min(64)));
+            let ends = grid.ends.get_mut(walk.numbers + 1..).and_then(|ends| ends.first_chunk_mut());
+            let Some(ends) = ends else { return 0 };
+            spread_avx512(marks.end, base as u32, ends);
+            walk.step(&marks, newlines, &shape);
+            base += 64;
+        }
+    }
+    let is_grid = walk.bad == 0 && walk.numbers == walk.lines * shape.columns;
+    let is_grid = is_grid && grid.ends.get(..=walk.numbers).is_some_and(|ends| are_of_size(ends, shape.places));
+    if is_grid { walk.numbers } else { 0 }
+}
+
+/// Whether all numbers have digits behind their points and are not too long.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn are_of_size(ends: &[u32], places: usize) -> bool {
+    // With the character behind each.
+    let (least, most) = (places as u32 + 2, MOST_SIZE as u32 + 1);
+    let outside = |(before, end): (&u32, &u32)| u32::from(end.wrapping_sub(*before).wrapping_sub(least) > most - least);
+    ends.iter().zip(&ends[1..]).map(outside).fold(0, |any, one| any | one) == 0
+}
+
+/// The ends that are newlines, a bit each, from a line's begin on.
+fn newlines(columns: usize) -> u128 {
+    (columns - 1..128).step_by(columns).fold(0, |bits, at| bits | 1 << at)
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn marks(block: &[u8; 64], separator: u8, inside: u64) -> Marks {
+    // SAFETY: a block is 64 bytes.
+    let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+    let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)) & inside;
+    let digit = _mm512_cmple_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8(b'0' as i8)), _mm512_set1_epi8(9));
+    let (newline, point, minus) = (equal(b'\n'), equal(b'.'), equal(b'-'));
+    let end = newline | equal(separator);
+    Marks { end, newline, point, minus, other: inside & !(digit | point | minus | end) }
+}
+
+impl Walk {
+    /// Goes on behind a block.
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    #[inline]
+    fn step(&mut self, marks: &Marks, newlines: u128, shape: &Shape) {
+        let back = shape.places + 1;
+        let behind = marks.point << back | self.point >> (64 - back);
+        let count = marks.end.count_ones();
+        // The place in the line: within it as long as nothing is bad.
+        let place = self.numbers.wrapping_sub(self.lines * shape.columns);
+        let expected = _bzhi_u64((newlines >> (place & 63)) as u64, count);
+        let found = _pext_u64(marks.newline, marks.end);
+        let begins = marks.end << 1 | self.end >> 63;
+        self.bad |= marks.other | marks.minus & !begins | behind ^ marks.end | found ^ expected;
+        self.numbers += count as usize;
+        self.lines += marks.newline.count_ones() as usize;
+        (self.end, self.point) = (marks.end, marks.point);
+    }
+}
+
+/// What converting has to know of a grid.
+struct Kernel {
+    text: *const u8,
+    /// Which character of a number of 16 goes where, when all digits are moved to the end and the point is left out.
+    order: __m512i,
+    power: __m512d,
+}
+
+/// Converts as many numbers as `out` has places, from `first` on.
+///
+/// # Safety
+/// The CPU has the features; the numbers were found in the text, behind which 64 bytes are.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
+pub(super) unsafe fn f64s(grid: &Grid, padded: &[u8], first: usize, out: &mut [MaybeUninit<f64>]) {
+    let kernel = Kernel::new(grid, padded, &TENS);
+    let (eights, rest) = out.as_chunks_mut::<TOGETHER>();
+    let mut at = first;
+    for out in eights {
+        // SAFETY: the caller's promise; eight f64s fit.
+        unsafe { _mm512_storeu_pd(out.as_mut_ptr().cast(), kernel.f64s(grid, at)) };
+        at += TOGETHER;
+    }
+    if !rest.is_empty() {
+        // SAFETY: as above; a number is there.
+        let last = values(unsafe { kernel.f64s(grid, at) });
+        rest.iter_mut().zip(last).for_each(|(out, value)| _ = out.write(value));
+    }
+}
+
+/// As [`f64s`].
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
+pub(super) unsafe fn f32s(grid: &Grid, padded: &[u8], first: usize, out: &mut [MaybeUninit<f32>]) {
+    let kernel = Kernel::new(grid, padded, &TENTHS);
+    for (step, out) in out.chunks_mut(TOGETHER).enumerate() {
+        let at = first + step * TOGETHER;
+        // SAFETY: the caller's promise.
+        let (products, unsure) = unsafe { kernel.f32s(grid, at) };
+        let near = _mm512_cvtpd_ps(products);
+        // SAFETY: the places are there.
+        unsafe { _mm256_mask_storeu_ps(out.as_mut_ptr().cast(), u8::MAX >> (TOGETHER - out.len()), near) };
+        if unsure != 0 {
+            for (lane, out) in out.iter_mut().enumerate().filter(|(lane, _)| unsure >> lane & 1 == 1) {
+                out.write(nearest(grid, padded, at + lane));
+            }
+        }
+    }
+}
+
+/// One number, whatever rounding it needs.
+fn nearest(grid: &Grid, padded: &[u8], at: usize) -> f32 {
+    let (Some(&before), Some(&end)) = (grid.ends.get(at), grid.ends.get(at + 1)) else { return f32::NAN };
+    let token = padded.get(before as usize + 1..end as usize).unwrap_or_default();
+    number::f32(token).unwrap_or(f32::NAN)
+}
+
+fn values(vector: __m512d) -> [f64; 8] {
+    // SAFETY: the same bits, of which all are f64s.
+    unsafe { std::mem::transmute(vector) }
+}
+
+impl Kernel {
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn new(grid: &Grid, padded: &[u8], powers: &[f64; 32]) -> Kernel {
+        let point = 15 - grid.places as i8;
+        let order: [i8; 16] = std::array::from_fn(|at| at as i8 - i8::from(at as i8 <= point));
+        // SAFETY: 16 bytes.
+        let order = unsafe { _mm_loadu_si128(order.as_ptr().cast()) };
+        let power = _mm512_set1_pd(powers[grid.places & 31]);
+        Kernel { text: padded.as_ptr(), order: _mm512_broadcast_i32x4(order), power }
+    }
+
+    /// The quotients of eight numbers, each rounded once.
+    ///
+    /// # Safety
+    /// The CPU has the features; number `at` is in the text or just behind the last one.
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
+    #[inline]
+    unsafe fn f64s(&self, grid: &Grid, at: usize) -> __m512d {
+        // SAFETY: the caller's promise.
+        let (whole, negative) = unsafe { self.digits(grid, at) };
+        let values = _mm512_div_pd(whole, self.power);
+        _mm512_mask_xor_pd(values, negative, values, _mm512_set1_pd(-0.0))
+    }
+
+    /// Eight products, which are less than two steps of an f64 off, and a bit for each that may not be rounded to f32.
+    ///
+    /// # Safety
+    /// As for [`Kernel::f64s`].
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
+    #[inline]
+    unsafe fn f32s(&self, grid: &Grid, at: usize) -> (__m512d, u8) {
+        // SAFETY: the caller's promise.
+        let (whole, negative) = unsafe { self.digits(grid, at) };
+        let products = _mm512_mul_pd(whole, self.power);
+        let near = _mm512_add_epi64(_mm512_castpd_si512(products), _mm512_set1_epi64(MARGIN as i64));
+        let near = _mm512_and_si512(near, _mm512_set1_epi64(MIDDLE_MASK as i64));
+        let unsure = _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64));
+        (_mm512_mask_xor_pd(products, negative, products, _mm512_set1_pd(-0.0)), unsure)
+    }
+
+    /// The digits of eight numbers, each as one number without its point, and a bit for each that has a minus.
+    ///
+    /// # Safety
+    /// As for [`Kernel::f64s`].
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
+    #[inline]
+    unsafe fn digits(&self, grid: &Grid, at: usize) -> (__m512d, u8) {
+        // SAFETY: behind the last end are places for more than eight.
+        let ends = unsafe { grid.ends.as_ptr().add(at) };
+        // SAFETY: as above.
+        let (before, end) = unsafe { (_mm256_loadu_si256(ends.cast()), _mm256_loadu_si256(ends.add(1).cast())) };
+        // The characters that numbers have less than 16.
+        let short = _mm256_sub_epi32(_mm256_add_epi32(before, _mm256_set1_epi32(17)), end);
+        // Every second number in each vector: packing the two puts them in order.
+        // SAFETY: the caller's promise; the begins of eight numbers are in the text.
+        let bytes = unsafe { [self.load(ends), self.load(ends.add(1))] };
+        let fours = [self.fours(bytes[0], short, 0), self.fours(bytes[1], short, 4)];
+        let eights = _mm512_madd_epi16(_mm512_packus_epi32(fours[0], fours[1]), _mm512_set1_epi32(0x0001_2710));
+        let low = _mm512_cvtepi64_pd(_mm512_srli_epi64::<32>(eights));
+        let high = _mm512_cvtepi64_pd(_mm512_and_si512(eights, _mm512_set1_epi64(0xFFFF_FFFF)));
+        // Of what numbers begin with, only a minus has neither of these bits.
+        let negative = _mm512_testn_epi64_mask(_mm512_unpacklo_epi64(bytes[0], bytes[1]), _mm512_set1_epi64(0x12));
+        (_mm512_fmadd_pd(high, _mm512_set1_pd(1e8), low), negative)
+    }
+
+    /// 16 bytes from the begin of each of four numbers on: the one behind the end at `ends`, and each second one.
+    ///
+    /// # Safety
+    /// As for [`Kernel::f64s`].
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    unsafe fn load(&self, ends: *const u32) -> __m512i {
+        // SAFETY: the caller's promise.
+        let load = |number: usize| unsafe { _mm_loadu_si128(self.text.add(*ends.add(number) as usize + 1).cast()) };
+        let pair = |number: usize| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(load(number)), load(number + 2));
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(pair(0)), pair(4))
+    }
+
+    /// Four numbers in parts of four digits, the highest first; `short` has their sizes, from byte `first` on.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    #[inline]
+    fn fours(&self, bytes: __m512i, short: __m256i, first: u8) -> __m512i {
+        const LANE: i64 = 0x0101_0101_0101_0101;
+        // What is less than a zero becomes one: a minus, as a point, has no value.
+        let values = _mm512_subs_epu8(bytes, _mm512_set1_epi8(b'0' as i8));
+        // Numbers are two sizes apart.
+        let [a, b, c, d] = [0, 8, 16, 24].map(|byte| (byte + i64::from(first)) * LANE);
+        let own = _mm512_set_epi64(d, d, c, c, b, b, a, a);
+        let short = _mm512_permutexvar_epi8(own, _mm512_castsi256_si512(short));
+        // What comes before a number is negative, which makes zeros.
+        let digits = _mm512_shuffle_epi8(values, _mm512_sub_epi8(self.order, short));
+        let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
+        _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064))
+    }
+}
