@@ -8,7 +8,7 @@ use std::io::Write;
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use polyhaul_text::format::{FixedLine, IndexLine, Page};
+use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page};
 
 /// Values per iteration: their text stays in the first-level cache, as a page in use does.
 const COUNT: usize = 3 * 512;
@@ -206,9 +206,10 @@ mod shortest {
     /// Rows of three values.
     fn rows<R: polyhaul_text::format::Real>(bencher: Bencher<'_, '_>, values: &[R]) {
         let mut buffer = vec![0; 1 << 16];
+        let lines = NumberLines::new(3, b' ', [b"\n"]);
         bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
             let mut page = Page::new(&mut buffer);
-            page.shortest_rows(black_box(values), 3, b' ', b'\n')
+            page.shortest_lines(&lines, 0, black_box(values))
         });
     }
 

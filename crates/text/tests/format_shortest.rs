@@ -1,6 +1,6 @@
 //! Shortest digits of many values at a time against those of one at a time, which are another implementation's.
 
-use polyhaul_text::format::{MAX_SHORTEST_F64, Page, Real};
+use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page, Real};
 
 const BLOCK: usize = 1024;
 
@@ -27,7 +27,7 @@ impl<R: Real> Values<R> {
     fn compare(&mut self) {
         let [many, one] = &mut self.texts;
         let mut many = Page::new(many);
-        assert_eq!(many.shortest_rows(&self.values, 1, b',', b'\n'), self.values.len());
+        assert_eq!(many.shortest_lines(&NumberLines::new(1, b',', [b"\n"]), 0, &self.values), self.values.len());
         let mut page = Page::new(one);
         for &value in &self.values {
             (self.one)(&mut page, value);
@@ -109,24 +109,47 @@ fn numbers_as_people_write_them() {
     });
 }
 
-#[test]
-fn rows_have_separators_and_fit_whole_or_not_at_all() {
+/// What stands behind number `place` of a list whose lines end in turn in `ends`.
+fn behind<'e>(place: usize, columns: usize, ends: &[&'e str]) -> &'e str {
+    if (place + 1).is_multiple_of(columns) { ends[place / columns % ends.len()] } else { "," }
+}
+
+/// Lists of `E` ends against the same put together from single texts, in rooms of all sizes.
+fn list_of<const E: usize>(columns: usize, place: usize, ends: [&str; E]) {
     let values: Vec<f64> = random().take(3 * 40).map(|bits| (bits >> 40) as f64 / 1024.0).collect();
-    let rows: Vec<String> = values.chunks(3).map(|row| format!("{},{},{}\n", row[0], row[1], row[2])).collect();
-    let all = rows.concat();
-    for room in (0..all.len() + 100).step_by(7) {
-        let mut buffer = vec![0xAA; room];
-        let mut page = Page::new(&mut buffer);
-        let count = page.shortest_rows(&values, 3, b',', b'\n');
-        assert_eq!(String::from_utf8_lossy(page.as_bytes()), rows[..count].concat());
-        assert!(count == rows.len() || page.len() + rows[count].len() > room, "{room}");
-        assert_eq!(page.overflowed(), count < rows.len());
-    }
+    let integers: Vec<i32> = random().take(3 * 40).map(|bits| (bits as i32) >> (bits >> 59)).collect();
+    let lines = NumberLines::new(columns, b',', ends.map(str::as_bytes));
+    let compare = |texts: &[String], write: &dyn Fn(&mut Page<'_>) -> usize| {
+        let text = |at: usize| texts[at].clone() + behind(place + at, columns, &ends);
+        let texts: Vec<String> = (0..texts.len()).map(text).collect();
+        let all = texts.concat();
+        for room in (0..all.len() + 200).step_by(7) {
+            let mut buffer = vec![0xAA; room];
+            let mut page = Page::new(&mut buffer);
+            let count = write(&mut page);
+            assert_eq!(String::from_utf8_lossy(page.as_bytes()), texts[..count].concat());
+            assert!(count == texts.len() || page.len() + texts[count].len() > room, "{room}");
+            assert_eq!(page.overflowed(), count < texts.len());
+        }
+        let behind_all: usize = (place..place + texts.len()).map(|at| lines.bytes_behind(at)).sum();
+        assert_eq!(behind_all, (place..place + texts.len()).map(|at| behind(at, columns, &ends).len()).sum());
+    };
+    let texts: Vec<String> = values.iter().map(f64::to_string).collect();
+    compare(&texts, &|page| page.shortest_lines(&lines, place, &values));
+    let texts: Vec<String> = integers.iter().map(i32::to_string).collect();
+    compare(&texts, &|page| page.integer_lines(&lines, place, &integers));
+}
+
+#[test]
+fn numbers_of_lists_have_separators_and_ends_and_fit_whole_or_not_at_all() {
+    list_of(3, 0, ["\n"]);
+    list_of(24, 41, ["\n            "]);
+    list_of(7, 5, ["", " and a text of more than sixteen bytes ", ";"]);
+    list_of(1, 2, [" 0 ", " 1 ]"]);
     let mut buffer = [0; 64];
     let mut page = Page::new(&mut buffer);
-    assert_eq!(page.shortest_rows(&[1.0_f32, 2.0, 3.0], 2, b' ', b';'), 1);
-    assert_eq!(page.shortest_rows(&[1.0_f32, 2.0, 3.0], 0, b' ', b';'), 0);
-    assert_eq!(page.as_bytes(), b"1 2;");
+    assert_eq!(page.shortest_lines(&NumberLines::new(0, b' ', [b";"]), 0, &[1.0_f32, 2.0]), 2);
+    assert_eq!(page.as_bytes(), b"1;2;");
 }
 
 #[test]

@@ -208,6 +208,44 @@ fn neither_threads_nor_pages_change_a_byte() {
     }
 }
 
+#[test]
+fn a_long_list_may_hold_what_has_no_end() {
+    let word = |i: u32| if i == 77 { "-1e999".into() } else { ((i as f32 - 40.0) * 0.37).to_string() };
+    for count in [3, 8, 24, 25, 100] {
+        let words: Vec<String> = (0..count).map(word).collect();
+        let text = format!("WorldBegin Shape \"curve\" \"float a\" [{}]", words.join(" "));
+        let written = comes_back(&read_text(text.as_bytes()));
+        let list = written.split(['[', ']']).nth(1).unwrap();
+        assert_eq!(list.split_whitespace().collect::<Vec<_>>(), words);
+    }
+}
+
+#[test]
+fn matrices_of_instances_have_the_digits_of_each_number() {
+    // Between two f32s: all digits are needed.
+    let odd = "1.000000059604644775390625";
+    for odd_at in [None, Some(0), Some(37)] {
+        let number = |instance: u32, at: u32| match (at, instance) {
+            (7, _) if odd_at == Some(instance) => odd.to_string(),
+            (3, _) => "-0".into(),
+            (5, _) => format!("{:e}", f64::from(instance + 2) * 1e-9),
+            _ => (f64::from(instance * 12 + at) * 0.37 - 50.0).to_string(),
+        };
+        let matrix = |instance: u32| {
+            let column = |at: u32| (at..at + 3).map(|at| number(instance, at) + " ").collect::<String>();
+            format!("Transform [ {}0 {}0 {}0 {}1 ]", column(0), column(3), column(6), column(9))
+        };
+        let mut text = "WorldBegin ObjectBegin \"o\" Shape \"sphere\" ObjectEnd\n".to_string();
+        for instance in 0..50 {
+            text += &format!("AttributeBegin {} ObjectInstance \"o\" AttributeEnd\n", matrix(instance));
+        }
+        let written = comes_back(&read_text(text.as_bytes()));
+        let lines: Vec<&str> = written.lines().map(str::trim).filter(|line| line.starts_with("Transform")).collect();
+        assert_eq!(lines.len(), 50);
+        (0..50).map(matrix).zip(lines).for_each(|(expected, line)| assert_eq!(line, expected));
+    }
+}
+
 /// A mesh of `count` triangles that hang together.
 fn strip(count: usize) -> String {
     let indices: String = (0..count).map(|i| format!("{i} {} {} ", i + 1, i + 2)).collect();

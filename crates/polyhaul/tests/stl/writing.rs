@@ -77,6 +77,37 @@ fn what_was_read_is_written_as_it_was() {
 }
 
 #[test]
+fn text_has_the_fewest_digits_of_each_number() {
+    let point = |i: u32| [i as f32 * 0.37, -1e-9 / (i + 1) as f32, (i % 7) as f32];
+    let positions: Vec<[f32; 3]> = (0..3000).map(point).collect();
+    let normals: Vec<[f32; 3]> = (0..1000).map(|i| point(i * 5).map(|v| v - 0.5)).collect();
+    let faces = Elements {
+        offsets: (0..=1000).map(|i| 3 * i).collect::<Vec<u32>>().into(),
+        corner_positions: (0..3000).collect::<Vec<u32>>().into(),
+        ..Elements::default()
+    };
+    let number = |v: f32| if v != 0.0 && v.abs() < 1e-6 { format!("{v:e}") } else { v.to_string() };
+    let shown = |vector: &[f32; 3]| vector.map(number).join(" ");
+    let mut expected = "solid\n".to_string();
+    for (normal, corners) in normals.iter().zip(positions.chunks(3)) {
+        expected += &format!("facet normal {}\n  outer loop\n", shown(normal));
+        corners.iter().for_each(|corner| expected += &format!("    vertex {}\n", shown(corner)));
+        expected += "  endloop\nendfacet\n";
+    }
+    expected += "endsolid\n";
+    let mesh = Mesh {
+        positions: positions.into(),
+        normals: normals.into(),
+        normal_domain: Domain::Face,
+        faces,
+        ..Mesh::default()
+    };
+    let ascii = StlOptions { ascii: true, digits: Digits::Shortest, ..StlOptions::default() };
+    let text = String::from_utf8(write(&scene(mesh), ascii).0).unwrap();
+    assert!(text == expected, "{text}");
+}
+
+#[test]
 fn objects_stand_where_they_are() {
     let mut mesh = square();
     (mesh.normals, mesh.normal_domain) = ([[0.0, 0.0, 1.0]].into(), Domain::Face);

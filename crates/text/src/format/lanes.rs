@@ -1,26 +1,27 @@
-//! The shortest digits of many values at once, and rows of them.
+//! The shortest digits of many values at once, and lists of them.
 //!
 //! For each value, the interval of numbers that are read as it is scaled by a power of ten, so chosen that at least one
 //! integer and at most one multiple of ten lies in it; the interval's ends and the value are known in quarters, with a
 //! bit for what is cut off. (The method is Raffaele Giulietti's "Schubfach", 2020, which has the proofs.) There is no
 //! branch in it, and all is done by steps over [`LANES`] values that the compiler makes AVX-512 of.
 //!
-//! [`put_rows`] puts the texts together with AVX-512. What is rare (numbers that are not normal, infinities, exponents)
-//! is left to [`super::shortest`], and so is everything where the CPU lacks these instructions.
+//! [`put_all`] puts the texts together with AVX-512. What is rare (numbers that are not normal, infinities) is left to
+//! [`super::shortest`], and so is everything where the CPU lacks these instructions.
 
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_mut))]
 
 use super::digits::ascii;
 use super::fixed::Real;
-use super::pen::{Pen, SLACK};
+use super::lines::{NumberLines, Walk, one_by_one};
+use super::pen::Pen;
 use super::power::{highest_bit, is_exact, power};
 use super::{MAX_SHORTEST_F64, Page, shortest};
 use crate::cpu::Level;
 
-/// What a value takes at most, with the byte behind it.
-const ROOM: usize = MAX_SHORTEST_F64 + 1;
 /// Values at a time.
 const LANES: usize = 32;
+/// Fewer take longer together than one by one.
+const FEW: usize = 8;
 
 /// A number of each lane.
 type Lanes = [u64; LANES];
@@ -35,13 +36,26 @@ struct Texts {
     lengths: [u8; LANES],
     /// 1 for a negative value.
     signs: [u8; LANES],
-    /// Not 0 for values that are left to others.
-    rare: [u8; LANES],
+    /// The exponents of those that are [`SCIENTIFIC`].
+    exponents: [i16; LANES],
+    /// [`PLAIN`], [`SCIENTIFIC`], or neither.
+    kinds: [u8; LANES],
 }
 
+/// Notations; what has neither is left to others.
+const PLAIN: u8 = 0;
+const SCIENTIFIC: u8 = 1;
+const NEITHER: u8 = 2;
+
 impl Texts {
-    const EMPTY: Self =
-        Self { parts: [[0; 4]; LANES], layouts: [0; LANES], lengths: [0; LANES], signs: [0; LANES], rare: [0; LANES] };
+    const EMPTY: Self = Self {
+        parts: [[0; 4]; LANES],
+        layouts: [0; LANES],
+        lengths: [0; LANES],
+        signs: [0; LANES],
+        exponents: [0; LANES],
+        kinds: [0; LANES],
+    };
 }
 
 /// The lowest exponent of plain notation.
@@ -57,8 +71,9 @@ pub trait Float: Copy + Default {
     /// Plain notation.
     const PLAIN: std::ops::RangeInclusive<i32>;
     fn bits(self) -> u64;
-    /// The upper bits of power · end, the lowest one set if any below them is.
-    fn scale(high: u64, low: u64, end: u64) -> u64;
+    /// The upper bits of power · end, the lowest one set if any below them is, for the ends of an interval and its
+    /// middle: `4 * c - step`, `4 * c` and `4 * c + 2`, all moved up by `shift` bits.
+    fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3];
     /// A tenth.
     fn tenth(integer: u64) -> u64;
     /// The integer filled up to the digits of the longest, and how many it had.
@@ -78,11 +93,14 @@ impl Float for f32 {
     }
 
     #[inline(always)]
-    fn scale(high: u64, low: u64, end: u64) -> u64 {
+    fn scale([high, low]: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3] {
         // 64 bits of the power do, rounded up.
         let power = high + u64::from(low != 0);
-        let product = (power >> 32) * end + (((power & LOWER) * end) >> 32);
-        product >> 32 | u64::from(product as u32 > 1)
+        [4 * c - step, 4 * c, 4 * c + 2].map(|end| {
+            let end = end << (shift & 63);
+            let product = (power >> 32) * end + (((power & LOWER) * end) >> 32);
+            product >> 32 | u64::from(product as u32 > 1)
+        })
     }
 
     #[inline(always)]
@@ -121,11 +139,18 @@ impl Float for f64 {
     }
 
     #[inline(always)]
-    fn scale(high: u64, low: u64, end: u64) -> u64 {
-        let (below, _) = multiply(low, end);
-        let (upper, lower) = multiply(high, end);
-        let sum = lower.wrapping_add(below);
-        (upper + u64::from(sum < lower)) | u64::from(sum > 1)
+    fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3] {
+        // Only the middle is a product: from there it is one or two powers to the ends.
+        let [high, low] = power;
+        let middle = (4 * c) << (shift & 63);
+        let (carried, last) = multiply(low, middle);
+        let (first, lower) = multiply(high, middle);
+        let (second, carry) = add(lower, carried);
+        let middle = [first + carry, second, last];
+        let above = shifted(power, shift + 1);
+        let below = shifted(power, shift + step - 1);
+        let closed = |[first, second, _]: [u64; 3]| first | u64::from(second > 1);
+        [closed(minus(middle, below)), closed(middle), closed(plus(middle, above))]
     }
 
     #[inline(always)]
@@ -159,6 +184,36 @@ fn multiply(a: u64, b: u64) -> (u64, u64) {
     let middle = a_upper * b + (lowest >> 32);
     let other = a * b_upper + (middle & LOWER);
     (a_upper * b_upper + (middle >> 32) + (other >> 32), other << 32 | lowest & LOWER)
+}
+
+/// A sum, and what is carried.
+#[inline(always)]
+fn add(a: u64, b: u64) -> (u64, u64) {
+    let sum = a.wrapping_add(b);
+    (sum, u64::from(sum < a))
+}
+
+/// 128 bits moved up by 0 to 63, the uppermost first.
+#[inline(always)]
+fn shifted([high, low]: [u64; 2], by: u64) -> [u64; 3] {
+    let (by, back) = (by & 63, (63 - by) & 63);
+    [high >> 1 >> back, high << by | low >> 1 >> back, low << by]
+}
+
+#[inline(always)]
+fn plus(a: [u64; 3], b: [u64; 3]) -> [u64; 3] {
+    let (last, carry) = add(a[2], b[2]);
+    let (middle, first) = add(a[1], b[1]);
+    let (middle, second) = add(middle, carry);
+    [a[0] + b[0] + first + second, middle, last]
+}
+
+#[inline(always)]
+fn minus(a: [u64; 3], b: [u64; 3]) -> [u64; 3] {
+    let borrowed = u64::from(a[2] < b[2]);
+    let middle = a[1].wrapping_sub(b[1]);
+    let first = u64::from(a[1] < b[1]) + u64::from(middle < borrowed);
+    [a[0] - b[0] - first, middle.wrapping_sub(borrowed), a[2].wrapping_sub(b[2])]
 }
 
 /// n / 10^8 below 2^32.
@@ -204,7 +259,7 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut Texts) {
         steps[lane] = 2 - u64::from(is_power);
         shifts[lane] = (q + highest_bit(-exponent) + 1) as u64 & 63;
         exponents[lane] = exponent;
-        texts.rare[lane] = u8::from(is_rare);
+        texts.kinds[lane] = if is_rare { NEITHER } else { PLAIN };
         texts.signs[lane] = (bits >> (R::BITS + R::EXPONENT_BITS)) as u8 & 1;
     }
     for lane in 0..LANES {
@@ -221,13 +276,17 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut Texts) {
         let zeros =
             if last == 0 { 8 + (u64::from(middle.leading_zeros()) >> 3) } else { u64::from(last.leading_zeros()) >> 3 };
         let digits = 17 - zeros as i32;
-        let whole = exponent.max(0) + 1;
+        let is_plain = (exponent >= *R::PLAIN.start()) & (exponent <= *R::PLAIN.end());
+        // The digits stand as those of a number from 1 to 10 where an exponent follows.
+        let shown = if is_plain { exponent } else { 0 };
+        let whole = shown.max(0) + 1;
         let plain = if digits > whole { digits + 1 } else { whole };
-        let length = if exponent < 0 { digits + 1 - exponent } else { plain };
+        let length = if shown < 0 { digits + 1 - shown } else { plain };
         texts.parts[lane] = [ascii(middle), ascii(last), first | 0x30_2E30, 0];
         texts.lengths[lane] = length as u8;
-        texts.layouts[lane] = (exponent - LOWEST) as u8;
-        texts.rare[lane] |= u8::from((exponent < *R::PLAIN.start()) | (exponent > *R::PLAIN.end()));
+        texts.layouts[lane] = (shown - LOWEST) as u8;
+        texts.exponents[lane] = exponent as i16;
+        texts.kinds[lane] |= if is_plain { PLAIN } else { SCIENTIFIC };
     }
 }
 
@@ -244,12 +303,10 @@ fn integers<R: Float>(
     let mut integers = [0; LANES];
     for lane in 0..LANES {
         let (high, low) = (highs[lane], lows[lane] + u64::from(!is_exact(-exponents[lane])));
-        let four = 4 * cs[lane];
-        let scaled = |end: u64| R::scale(high, low, end << (shifts[lane] & 63));
+        let [lower, middle, upper] = R::scale([high, low], cs[lane], steps[lane], shifts[lane]);
         // The ends belong to the interval if the significand is even.
         let open = cs[lane] & 1;
-        let middle = scaled(four);
-        let (lower, upper) = (scaled(four - steps[lane]) + open, scaled(four + 2) - open);
+        let (lower, upper) = (lower + open, upper - open);
         let floor = middle >> 2;
         let tens = R::tenth(floor);
         let forties = (tens << 5) + (tens << 3);
@@ -289,41 +346,74 @@ static LAYOUT: [[u8; 32]; LAYOUTS] = {
     layouts
 };
 
-/// Stores rows of `columns` values with a separator between them and `end` behind each row.
+/// Stores values and what stands behind them.
 ///
 /// # Safety
-/// `ROOM` bytes for each value and `SLACK` from `pen` must be inside its buffer, and the CPU must have
+/// Room for each value and what stands behind it, and `SLACK`, must be inside `pen`'s buffer, and the CPU must have
 /// [`Level::Avx512`](crate::cpu::Level).
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]
-unsafe fn put_rows<R: Float>(mut pen: Pen, values: &[R], columns: usize, between: [u8; 2]) -> Pen {
-    use std::arch::x86_64::*;
+unsafe fn put_all<R: Float, const E: usize>(mut pen: Pen, values: &[R], walk: &mut Walk<'_, '_, E>) -> Pen {
     let mut found = Texts::EMPTY;
-    let mut left = columns;
     for values in values.chunks(LANES) {
+        if values.len() < FEW {
+            // SAFETY: the same demand.
+            values.iter().for_each(|&value| pen = unsafe { walk.step(put_one(pen, value)) });
+            continue;
+        }
         let mut lanes = [R::default(); LANES];
         lanes[..values.len()].copy_from_slice(values);
         texts(&lanes, &mut found);
         for (lane, &value) in values.iter().enumerate() {
-            left -= 1;
-            let next = between[usize::from(left == 0)];
-            left = if left == 0 { columns } else { left };
-            // SAFETY: the caller vouches for the room and the CPU; a layout that there is not is that of a rare value.
+            // SAFETY: the caller vouches for the room and the CPU.
             unsafe {
-                if found.rare[lane] != 0 {
-                    pen = put_rare(pen, value).put([next], 1);
-                    continue;
+                if found.kinds[lane] == PLAIN {
+                    pen = put_digits(pen, &found, lane, usize::from(found.layouts[lane]));
+                } else {
+                    pen = put_unusual(pen, &found, lane, value);
                 }
-                let layout = LAYOUT.get_unchecked(usize::from(found.layouts[lane]));
-                let parts = _mm256_loadu_si256(found.parts[lane].as_ptr().cast());
-                let text = _mm256_permutexvar_epi8(_mm256_loadu_si256(layout.as_ptr().cast()), parts);
-                let text: [u8; 32] = std::mem::transmute(text);
-                pen = pen.put([b'-'], usize::from(found.signs[lane]));
-                pen = pen.put(text, usize::from(found.lengths[lane])).put([next], 1);
+                pen = walk.step(pen);
             }
         }
     }
     pen
+}
+
+/// Stores the sign and the digits of a value.
+///
+/// # Safety
+/// As for [`put_all`]; `layout` is one of [`LAYOUT`].
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl,avx512vbmi")]
+unsafe fn put_digits(pen: Pen, found: &Texts, lane: usize, layout: usize) -> Pen {
+    use std::arch::x86_64::*;
+    // SAFETY: the caller vouches for the room and the layout.
+    unsafe {
+        let parts = _mm256_loadu_si256(found.parts[lane].as_ptr().cast());
+        let text = _mm256_permutexvar_epi8(_mm256_loadu_si256(LAYOUT.get_unchecked(layout).as_ptr().cast()), parts);
+        let text: [u8; 32] = std::mem::transmute(text);
+        pen.put([b'-'], usize::from(found.signs[lane])).put(text, usize::from(found.lengths[lane]))
+    }
+}
+
+/// Stores a value that is not plain.
+///
+/// # Safety
+/// As for [`put_all`].
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512vbmi")]
+unsafe fn put_unusual<R: Float>(pen: Pen, found: &Texts, lane: usize, value: R) -> Pen {
+    // SAFETY: the caller vouches for the room and the CPU; exponents of floats are below 1000.
+    unsafe {
+        if found.kinds[lane] == SCIENTIFIC {
+            let exponent = found.exponents[lane];
+            let pen = put_digits(pen, found, lane, usize::from(found.layouts[lane]));
+            return pen.put(*b"e-", 1 + usize::from(exponent < 0)).head(usize::from(exponent.unsigned_abs()));
+        }
+        put_one(pen, value)
+    }
 }
 
 /// Stores any value.
@@ -331,9 +421,7 @@ unsafe fn put_rows<R: Float>(mut pen: Pen, values: &[R], columns: usize, between
 /// # Safety
 /// [`MAX_SHORTEST_F64`] bytes of room.
 #[cfg(target_arch = "x86_64")]
-#[cold]
-#[inline(never)]
-unsafe fn put_rare<R: Float>(pen: Pen, value: R) -> Pen {
+unsafe fn put_one<R: Float>(pen: Pen, value: R) -> Pen {
     // SAFETY: the caller vouches for the room.
     unsafe {
         match R::EXPONENT_BITS {
@@ -343,36 +431,27 @@ unsafe fn put_rare<R: Float>(pen: Pen, value: R) -> Pen {
     }
 }
 
-/// See [`Page::shortest_rows`].
-pub(super) fn rows<R: Real>(page: &mut Page<'_>, values: &[R], columns: usize, between: [u8; 2]) -> usize {
-    let mut left = values;
+/// See [`Page::shortest_lines`].
+pub(super) fn lines<R: Real, const E: usize>(
+    page: &mut Page<'_>,
+    lines: &NumberLines<'_, E>,
+    place: usize,
+    values: &[R],
+) -> usize {
+    let mut done = 0;
     #[cfg(target_arch = "x86_64")]
-    if columns > 0 && Level::best() == Level::Avx512 {
-        let fitting = page.room().saturating_sub(SLACK) / columns.saturating_mul(ROOM);
-        let count = (values.len() / columns).min(fitting) * columns;
+    while Level::best() == Level::Avx512 {
+        let left = &values[done..];
+        let count = left.len().min(lines.fitting(page.room(), MAX_SHORTEST_F64));
+        if count == 0 {
+            break;
+        }
         // SAFETY: the room was counted, and the CPU asked.
         unsafe {
-            let end = put_rows(page.pen(), &values[..count], columns, between);
+            let end = put_all(page.pen(), &left[..count], &mut lines.walk(place + done));
             page.take(end);
         }
-        left = &values[count..];
+        done += count;
     }
-    let done = (values.len() - left.len()).checked_div(columns).unwrap_or(0);
-    done + one_by_one(page, left, columns, between)
-}
-
-/// The same value by value.
-fn one_by_one<R: Real>(page: &mut Page<'_>, values: &[R], columns: usize, [separator, end]: [u8; 2]) -> usize {
-    if columns == 0 {
-        return 0;
-    }
-    let whole = |row: &[R]| {
-        page.whole(|page| {
-            for (column, value) in row.iter().enumerate() {
-                value.append_shortest(page);
-                page.byte(if column + 1 == columns { end } else { separator });
-            }
-        })
-    };
-    values.chunks_exact(columns).map(whole).take_while(|&fitted| fitted).count()
+    done + one_by_one(page, lines, place + done, &values[done..], |page, value| value.append_shortest(page))
 }

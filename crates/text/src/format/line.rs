@@ -326,12 +326,17 @@ pub(super) struct Prefix<'p> {
 }
 
 impl<'p> Prefix<'p> {
-    fn new(text: &'p [u8]) -> Self {
+    pub(super) fn new(text: &'p [u8]) -> Self {
         let mut head = [0; 16];
         for (place, &byte) in head.iter_mut().zip(text) {
             *place = byte;
         }
         Self { text, head }
+    }
+
+    /// The bytes.
+    pub(super) fn text(&self) -> &'p [u8] {
+        self.text
     }
 
     /// # Safety

@@ -2,7 +2,8 @@
 //!
 //! [`Page`] is the cursor: it appends bytes, integers, fixed and shortest digits, one by one.
 //! [`FixedLine`] and [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1
-//! 2/2/1 3/3/1`), which a page writes with one check of the room left.
+//! 2/2/1 3/3/1`), which a page writes with one check of the room left; [`NumberLines`] what stands between the
+//! numbers of a list.
 //!
 //! [`RowFormat`] is a template (`"{flag:y/n} {value:.2f}\n"`, or `printf`'s) compiled once and run over rows of typed
 //! columns.
@@ -12,8 +13,8 @@
 //!
 //! Where to look next: `fixed` (how `%.6f` is done in 3 ns), `exact` and `big` (what is left over), `significant`
 //! and `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (the same of many values at
-//! once), `integer`, `line` (whole lines), `x86` (whole lines by AVX-512), `row` (compiled templates), `pen` (the
-//! unchecked stores).
+//! once), `integer`, `line` (whole lines), `lines` (lists), `x86` (whole lines by AVX-512), `row` (compiled
+//! templates), `pen` (the unchecked stores).
 //!
 //! ```
 //! use polyhaul_text::format::{FixedLine, IndexLine, Page};
@@ -32,6 +33,7 @@ mod fixed;
 mod integer;
 mod lanes;
 mod line;
+mod lines;
 mod pen;
 mod power;
 mod row;
@@ -46,6 +48,7 @@ use pen::{Pen, SLACK};
 
 pub use fixed::{MAX_DIGITS, Real};
 pub use line::{FixedLine, IndexLine};
+pub use lines::NumberLines;
 pub use row::{
     Column, ColumnsError, Dialect, Kind, MAX_PRECISION, MAX_WIDTH, Problem, RowError, RowFormat, Rows, TemplateError,
 };
@@ -278,22 +281,31 @@ impl<'a> Page<'a> {
         shortest::shortest_f64(self, value);
     }
 
-    /// Appends rows of `columns` values with their shortest digits, a separator between two values and an end behind
-    /// each row, as far as they fit, and returns how many did: each value as by [`shortest_f32`](Self::shortest_f32) or
-    /// [`shortest_f64`](Self::shortest_f64), several at a time.
-    ///
-    /// Values behind the last whole row are left out. Rows left over are no overflow, unless a row did not fit the room
-    /// that there was.
+    /// Appends numbers of a list, `place` being that of the first, with their shortest digits and what stands behind
+    /// each; returns how many fitted. Each as by [`shortest_f32`](Self::shortest_f32) or
+    /// [`shortest_f64`](Self::shortest_f64), many at a time.
     ///
     /// ```
-    /// # use polyhaul_text::format::Page;
+    /// # use polyhaul_text::format::{NumberLines, Page};
     /// let mut buffer = [0; 64];
     /// let mut page = Page::new(&mut buffer);
-    /// assert_eq!(page.shortest_rows(&[1.0_f32, 0.1, -2.5, 1e-9], 2, b',', b'\n'), 2);
+    /// let rows = NumberLines::new(2, b',', [b"\n"]);
+    /// assert_eq!(page.shortest_lines(&rows, 0, &[1.0_f32, 0.1, -2.5, 1e-9]), 4);
     /// assert_eq!(page.as_bytes(), b"1,0.1\n-2.5,1e-9\n");
     /// ```
-    pub fn shortest_rows<R: Real>(&mut self, values: &[R], columns: usize, separator: u8, end: u8) -> usize {
-        lanes::rows(self, values, columns, [separator, end])
+    pub fn shortest_lines<R: Real, const E: usize>(
+        &mut self,
+        lines: &NumberLines<'_, E>,
+        place: usize,
+        values: &[R],
+    ) -> usize {
+        lanes::lines(self, lines, place, values)
+    }
+
+    /// Appends integers of a list, `place` being that of the first, and what stands behind each; returns how many
+    /// fitted.
+    pub fn integer_lines<const E: usize>(&mut self, lines: &NumberLines<'_, E>, place: usize, values: &[i32]) -> usize {
+        lines::integers(self, lines, place, values)
     }
 
     /// Appends a line of `N` values with fixed digits.

@@ -11,7 +11,7 @@ use crate::ops::dedup::BATCH;
 use crate::options::{Digits, StlOptions};
 use crate::pipeline::write::{Pages, Writing};
 use crate::warnings::Warnings;
-use polyhaul_text::format::Page;
+use polyhaul_text::format::{FixedLine, NumberLines, Page};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -232,16 +232,10 @@ impl Slot {
         for start in (first..end).step_by(BATCH) {
             let count = BATCH.min(end - start);
             piece.facets(start..start + count, &mut facets);
-            let mut rest = &facets[..count];
-            self.text.format(|page| {
-                while let [facet, others @ ..] = rest {
-                    if !page.whole(|page| lines(page, facet, digits)) {
-                        return false;
-                    }
-                    rest = others;
-                }
-                true
-            })?;
+            match digits {
+                Digits::Shortest => shortest(&mut self.text, &facets[..count])?,
+                Digits::Fixed(digits) => fixed(&mut self.text, &facets[..count], digits.into())?,
+            }
         }
         if range.end == piece.part.faces.len() {
             self.text.whole(|page| solid(page, b"endsolid", &name))?;
@@ -267,22 +261,51 @@ fn solid(page: &mut Page<'_>, word: &[u8], name: &str) {
     page.byte(b'\n');
 }
 
-fn lines(page: &mut Page<'_>, [normal, corners @ ..]: &Facet, digits: Digits) {
-    let line = |page: &mut Page<'_>, begin: &[u8], vector: &[f32; 3]| {
-        page.bytes(begin);
-        for &part in vector {
-            page.byte(b' ');
-            match digits {
-                Digits::Fixed(digits) => page.fixed_f32(part, digits.into()),
-                Digits::Shortest => page.shortest_f32(part),
-            }
+/// What stands around the numbers of a triangle.
+const NORMAL: &[u8] = b"facet normal ";
+const OUTER: &[u8] = b"  outer loop\n";
+const VERTEX: &[u8] = b"    vertex ";
+const END: &[u8] = b"  endloop\nendfacet\n";
+
+/// Triangles whose numbers have the fewest digits.
+fn shortest(text: &mut Out, facets: &[Facet]) -> Result<()> {
+    let vertex = b"\n    vertex ";
+    let ends: [&[u8]; 4] = [b"\n  outer loop\n    vertex ", vertex, vertex, b"\n  endloop\nendfacet\nfacet normal "];
+    let lines = NumberLines::new(3, b' ', ends);
+    let numbers = facets.as_flattened().as_flattened();
+    let (mut done, facet) = (0, Facet::default().as_flattened().len());
+    text.format(|page| {
+        let is_between = |done: usize| done.is_multiple_of(facet);
+        if is_between(done) && !page.whole(|page| page.bytes(NORMAL)) {
+            return false;
         }
-        page.byte(b'\n');
-    };
-    line(page, b"facet normal", normal);
-    page.bytes(b"  outer loop\n");
-    corners.iter().for_each(|corner| line(page, b"    vertex", corner));
-    page.bytes(b"  endloop\nendfacet\n");
+        done += page.shortest_lines(&lines, done, &numbers[done..]);
+        if is_between(done) {
+            // The begin of one more.
+            page.truncate(page.len() - NORMAL.len());
+        }
+        done == numbers.len()
+    })
+}
+
+/// Triangles whose numbers have so many digits behind the point.
+fn fixed(text: &mut Out, mut facets: &[Facet], digits: usize) -> Result<()> {
+    let (normals, vertices) = (FixedLine::new(NORMAL, digits), FixedLine::new(VERTEX, digits));
+    text.format(|page| {
+        while let [[normal, corners @ ..], others @ ..] = facets {
+            let is_whole = page.whole(|page| {
+                page.fixed_line(&normals, *normal);
+                page.bytes(OUTER);
+                corners.iter().for_each(|corner| page.fixed_line(&vertices, *corner));
+                page.bytes(END);
+            });
+            if !is_whole {
+                return false;
+            }
+            facets = others;
+        }
+        true
+    })
 }
 
 impl Pages for FacetPages<'_> {

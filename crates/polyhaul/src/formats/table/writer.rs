@@ -10,7 +10,7 @@ use crate::formats::{Format, names};
 use crate::model::{Table, Values};
 use crate::options::{Digits, RunOptions, TableStyle};
 use crate::pipeline::write::{Pages, Writing};
-use polyhaul_text::format::{FixedLine, Page, Real};
+use polyhaul_text::format::{FixedLine, NumberLines, Page, Real};
 use std::ops::Range;
 
 /// About how many bytes of text a page has.
@@ -408,11 +408,12 @@ fn whole_lines<const N: usize, R: Real>(line: &FixedLine<'_>, tile: &[R], out: &
 }
 
 /// Rows of values with their shortest digits.
-fn shortest_rows<R: Real>(mut tile: &[R], count: usize, delimiter: u8, out: &mut Out) -> Result<()> {
+fn shortest_rows<R: Real>(tile: &[R], count: usize, delimiter: u8, out: &mut Out) -> Result<()> {
+    let lines = NumberLines::new(count, delimiter, [b"\n"]);
+    let mut written = 0;
     out.format(|page| {
-        let written = page.shortest_rows(tile, count, delimiter, b'\n');
-        tile = &tile[written * count..];
-        tile.is_empty()
+        written += page.shortest_lines(&lines, written, &tile[written..]);
+        written == tile.len()
     })
 }
 

@@ -342,6 +342,12 @@ impl Render {
         }
     }
 
+    /// The numbers of a matrix that moves no infinity: four columns of three.
+    pub(crate) fn columns(&self, segment: u32, at: u32) -> [f64; 12] {
+        let numbers = self.segments.get(segment as usize).map_or(&[][..], |segment| &segment.doubles);
+        first(numbers.get(at as usize..).unwrap_or_default())
+    }
+
     /// The other end of a shape's motion.
     fn end_of(&self, shape: usize) -> Option<Transform> {
         let at = self.moving.binary_search_by_key(&(shape as u32), |&(shape, _)| shape).ok()?;

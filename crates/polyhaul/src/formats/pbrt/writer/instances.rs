@@ -1,6 +1,9 @@
 //! Instances by their index, and which of them stand at one place.
 
+use super::text::are_plain;
 use crate::model::render::{InstanceRun, Motion, Placing, Render, Step, StepKind, Transform};
+use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page};
+use std::ops::Range;
 
 /// Where an instance stands, as the text says it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,5 +83,61 @@ impl Stand {
             Stand::At(_) => None,
             Stand::Matrix { step, segment, at, .. } => Some(render.step_of(step, segment, at)),
         }
+    }
+}
+
+/// Matrices whose text is made together.
+const BATCH: usize = 16;
+/// Room for the text of a matrix, and to spare.
+const MATRIX_BYTES: usize = 12 * (MAX_SHORTEST_F64 + 4) + 64;
+
+/// The numbers of instances' matrices as text, made many at a time ahead of those who ask.
+pub(super) struct Matrices {
+    left: Range<u32>,
+    /// Those whose text there is, and where it ends.
+    made: Range<u32>,
+    ends: [usize; BATCH],
+    text: [u8; BATCH * MATRIX_BYTES],
+}
+
+impl Matrices {
+    /// The matrices of these instances.
+    pub(super) fn new(range: Range<u32>) -> Matrices {
+        let made = range.start..range.start;
+        Matrices { left: range, made, ends: [0; BATCH], text: [0; BATCH * MATRIX_BYTES] }
+    }
+
+    /// Makes the texts of an instance and of those that follow, if they are all plain matrices.
+    pub(super) fn prepare(&mut self, index: u32, render: &Render) {
+        if index < self.left.start {
+            return;
+        }
+        let end = self.left.end.min(index + BATCH as u32);
+        (self.made, self.left.start) = (index..index, end);
+        let mut instances = Instances::new(render);
+        let mut numbers = [[0.0; 12]; BATCH];
+        for (place, index) in numbers.iter_mut().zip(index..end) {
+            let Stand::Matrix { segment, at, .. } = instances.stand(index) else { return };
+            *place = render.columns(segment, at);
+        }
+        let count = (end - index) as usize;
+        let numbers = numbers[..count].as_flattened();
+        if !are_plain(numbers) {
+            return;
+        }
+        let lines = NumberLines::new(3, b' ', [b" 0 ", b" 0 ", b" 0 ", b" 1\n"]);
+        let mut page = Page::new(&mut self.text);
+        if page.shortest_lines(&lines, 0, numbers) == numbers.len() {
+            let ends = memchr::memchr_iter(b'\n', page.as_bytes());
+            self.ends.iter_mut().zip(ends).for_each(|(place, end)| *place = end);
+            self.made.end = end;
+        }
+    }
+
+    /// The 16 numbers of an instance, if they were made.
+    pub(super) fn text(&self, index: u32) -> Option<&[u8]> {
+        let place = index.checked_sub(self.made.start).filter(|_| index < self.made.end)? as usize;
+        let start = if place == 0 { 0 } else { self.ends[place - 1] + 1 };
+        self.text.get(start..self.ends[place])
     }
 }

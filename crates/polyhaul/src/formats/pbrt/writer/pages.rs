@@ -1,20 +1,22 @@
 //! The text of a script, in pages that are made side by side.
 
 use super::Plan;
-use super::instances::{Instances, Stand};
+use super::instances::{Instances, Matrices, Stand};
 use super::places::Path;
 use super::script::{Cursor, Op, Things, What, Whose};
-use super::text::Pen;
+use super::text::{self, Pen};
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::out::Out;
 use crate::model::render::{Entity, Motion, Parameter, ParameterType, ParameterValues, Parameters};
 use crate::pipeline::write::Pages;
-use polyhaul_text::format::Page;
+use polyhaul_text::format::{NumberLines, Page};
 
 /// About how many bytes a page has.
 const PAGE_BYTES: usize = 512 << 10;
 /// Numbers on a line of a list.
 const ON_A_LINE: usize = 24;
+/// Fewer floats are written one by one.
+const MANY: usize = 8;
 /// About how many bytes of text a value takes, and what is around the values of a parameter.
 const VALUE_BYTES: u64 = 9;
 const PARAMETER_BYTES: u64 = 24;
@@ -324,7 +326,7 @@ impl Slot {
         if count == 0 {
             return Ok(());
         }
-        let list = List { depth, compact, is_long: count > ON_A_LINE && !compact };
+        let list = List::new(count, compact, [text::new_line(depth), text::new_line(depth + 1)]);
         if range.start == 0 {
             Self::whole(&mut self.out, compact, |pen| {
                 begin_parameter(pen, depth);
@@ -343,7 +345,7 @@ impl Slot {
         let mut next = range.start;
         self.out.format(|page| {
             let mut pen = Pen { page, compact, bad: false };
-            let done = list.values(&mut pen, &parameter.values, &mut next, range.end, count);
+            let done = list.values(&mut pen, &parameter.values, &mut next, range.end);
             bad |= pen.bad;
             done
         })?;
@@ -351,7 +353,10 @@ impl Slot {
             return Err(no_number());
         }
         if range.end == count && count > 1 {
-            self.out.whole(|page| list.end(page))?;
+            self.out.whole(|page| {
+                page.bytes(list.end);
+                page.byte(b']');
+            })?;
         }
         Ok(())
     }
@@ -366,20 +371,24 @@ impl Slot {
         let render = pages.plan.render;
         let mut instances = Instances::new(render);
         let mut before = (range.start > first).then(|| instances.stand(range.start - 1));
+        let mut matrices = Matrices::new(range.clone());
         let mut here = instances.stand(range.start);
         for index in range {
             let after = (index + 1 < end).then(|| instances.stand(index + 1));
             let is_placed = here != Stand::At(Motion::IDENTITY);
             let depth_inside = depth + u32::from(is_placed);
             let path = &mut self.path;
+            matrices.prepare(index, render);
             Self::whole(&mut self.out, pages.compact, |pen| {
                 if is_placed && before != Some(here) {
                     pen.line(depth, "AttributeBegin");
                     if !is_based {
                         pages.plan.places.go(pen, depth_inside, here.base(), path)?;
                     }
-                    if let Some(step) = here.step(render) {
-                        pen.step(depth_inside, &step);
+                    match (here.step(render), matrices.text(index)) {
+                        (Some(step), None) => pen.step(depth_inside, &step),
+                        (Some(step), Some(text)) => pen.made_matrix(depth_inside, &step, text),
+                        (None, _) => {}
                     }
                 }
                 pen.indent(depth_inside);
@@ -397,75 +406,86 @@ impl Slot {
 }
 
 /// How the values of a list stand.
-struct List {
-    depth: u32,
-    compact: bool,
-    /// On lines of their own.
-    is_long: bool,
+struct List<'l> {
+    /// What stands before the first value, before the first of another line, and behind the last.
+    begin: &'l [u8],
+    line: &'l [u8],
+    end: &'l [u8],
+    lines: NumberLines<'l>,
 }
 
-impl List {
-    /// What stands before a value; where lines end depends on its index alone.
-    #[inline]
-    fn space(&self, pen: &mut Pen<'_, '_>, at: usize, count: usize) {
-        if !at.is_multiple_of(ON_A_LINE) {
-            return pen.page.byte(b' ');
-        }
-        match (self.compact, at) {
-            _ if self.is_long => {
-                pen.page.byte(b'\n');
-                pen.indent(self.depth + 1);
-            }
-            (true, 0) => {}
-            (true, _) => pen.page.byte(b'\n'),
-            (false, _) if count > 1 => pen.page.byte(b' '),
-            (false, _) => {}
-        }
+impl<'l> List<'l> {
+    fn new(count: usize, compact: bool, [outside, inside]: [&'l [u8]; 2]) -> Self {
+        let (begin, line, end): (&[u8], &[u8], &[u8]) = match (compact, count) {
+            (true, _) => (b"", b"\n", b""),
+            (false, ..=1) => (b"", b"", b""),
+            (false, ..=ON_A_LINE) => (b" ", b"", b" "),
+            _ => (inside, inside, outside),
+        };
+        List { begin, line, end, lines: NumberLines::new(ON_A_LINE, b' ', [line]) }
     }
 
-    fn end(&self, page: &mut Page<'_>) {
-        if self.is_long {
-            let mut pen = Pen { page, compact: self.compact, bad: false };
-            pen.page.byte(b'\n');
-            pen.indent(self.depth);
-            pen.page.byte(b']');
-        } else {
-            page.bytes(if self.compact { b"]" } else { b" ]" });
+    /// What stands before a value; where lines end depends on its index alone.
+    fn before(&self, at: usize) -> &[u8] {
+        match at {
+            0 => self.begin,
+            _ if at.is_multiple_of(ON_A_LINE) => self.line,
+            _ => b" ",
         }
     }
 
     /// Writes values up to `end`, as far as they fit; `false` where they did not.
-    fn values(
-        &self,
-        pen: &mut Pen<'_, '_>,
-        values: &ParameterValues<'_>,
-        next: &mut usize,
-        end: usize,
-        count: usize,
-    ) -> bool {
+    fn values(&self, pen: &mut Pen<'_, '_>, values: &ParameterValues<'_>, next: &mut usize, end: usize) -> bool {
         match values {
-            ParameterValues::Floats(values) => self.each(pen, next, (end, count), |pen, at| pen.single(values[at])),
-            ParameterValues::Integers(values) => self.each(pen, next, (end, count), |pen, at| pen.page.i32(values[at])),
-            ParameterValues::Bools(values) => self.each(pen, next, (end, count), |pen, at| {
+            ParameterValues::Floats(values) if values.len() < MANY || !are_finite(&values[*next..end]) => {
+                self.each(pen, next, end, |pen, at| pen.single(values[at]))
+            }
+            ParameterValues::Floats(values) => self.numbers(pen.page, &values[..end], next, |page, at, values| {
+                page.shortest_lines(&self.lines, at, values)
+            }),
+            ParameterValues::Integers(values) => self.numbers(pen.page, &values[..end], next, |page, at, values| {
+                page.integer_lines(&self.lines, at, values)
+            }),
+            ParameterValues::Bools(values) => self.each(pen, next, end, |pen, at| {
                 pen.page.bytes(if values[at] { b"true" } else { b"false" });
             }),
-            ParameterValues::Strings(values) => self.each(pen, next, (end, count), |pen, at| {
+            ParameterValues::Strings(values) => self.each(pen, next, end, |pen, at| {
                 pen.string(values.get(at).unwrap_or_default());
             }),
         }
     }
 
-    #[inline(always)]
+    /// Many numbers at a time.
+    fn numbers<T>(
+        &self,
+        page: &mut Page<'_>,
+        values: &[T],
+        next: &mut usize,
+        write: impl Fn(&mut Page<'_>, usize, &[T]) -> usize,
+    ) -> bool {
+        let before = page.len();
+        page.bytes(self.before(*next));
+        let count = write(page, *next, &values[*next..]);
+        if count == 0 {
+            page.truncate(before);
+            return false;
+        }
+        *next += count;
+        // What stands behind the last of these is for those that follow.
+        page.truncate(page.len() - self.lines.bytes_behind(*next - 1));
+        *next == values.len()
+    }
+
     fn each(
         &self,
         pen: &mut Pen<'_, '_>,
         next: &mut usize,
-        (end, count): (usize, usize),
+        end: usize,
         write: impl Fn(&mut Pen<'_, '_>, usize),
     ) -> bool {
         while *next < end {
             let before = pen.page.len();
-            self.space(pen, *next, count);
+            pen.page.bytes(self.before(*next));
             write(pen, *next);
             if pen.page.overflowed() {
                 pen.page.truncate(before);
@@ -475,6 +495,12 @@ impl List {
         }
         true
     }
+}
+
+/// Whether none is infinite or NaN. Without a branch, so that many are looked at together.
+fn are_finite(values: &[f32]) -> bool {
+    let largest = values.iter().fold(0, |largest, value| value.abs().to_bits().max(largest));
+    largest < f32::INFINITY.to_bits()
 }
 
 /// What stands in front of a parameter.

@@ -6,7 +6,21 @@ use polyhaul_text::format::Page;
 /// Spaces per scope.
 const INDENT: usize = 4;
 /// Lines are indented no further.
-const DEEPEST: u32 = 16;
+const DEEPEST: usize = 16;
+/// What comes before the deepest word of a line.
+const NEW_LINE: [u8; 1 + INDENT * DEEPEST] = {
+    let mut text = [b' '; 1 + INDENT * DEEPEST];
+    text[0] = b'\n';
+    text
+};
+
+/// A line feed, and the space in front of what follows.
+pub(super) fn new_line(depth: u32) -> &'static [u8] {
+    &NEW_LINE[..1 + INDENT * (depth as usize).min(DEEPEST)]
+}
+
+const REPLACE: &str = "Transform";
+const CONCAT: &str = "ConcatTransform";
 
 /// Text that goes to a page.
 pub(super) struct Pen<'p, 'b> {
@@ -20,9 +34,7 @@ impl Pen<'_, '_> {
     /// The space in front of a directive.
     pub(super) fn indent(&mut self, depth: u32) {
         if !self.compact {
-            for _ in 0..depth.min(DEEPEST) {
-                self.page.bytes(&[b' '; INDENT]);
-            }
+            self.page.bytes(&new_line(depth)[1..]);
         }
     }
 
@@ -122,15 +134,29 @@ impl Pen<'_, '_> {
     }
 
     /// 16 numbers in brackets.
-    pub(super) fn matrix(&mut self, word: &str, numbers: &[f64; 16]) {
+    fn matrix(&mut self, word: &str, numbers: &[f64; 16]) {
+        self.brackets(word, |pen| {
+            for (at, &number) in numbers.iter().enumerate() {
+                if at > 0 {
+                    pen.page.byte(b' ');
+                }
+                pen.double(number);
+            }
+        });
+    }
+
+    /// A line of a matrix whose 16 numbers are text already.
+    pub(super) fn made_matrix(&mut self, depth: u32, step: &Step, numbers: &[u8]) {
+        let word = if matches!(step, Step::Replace(_)) { REPLACE } else { CONCAT };
+        self.indent(depth);
+        self.brackets(word, |pen| pen.page.bytes(numbers));
+        self.page.byte(b'\n');
+    }
+
+    fn brackets(&mut self, word: &str, write: impl FnOnce(&mut Self)) {
         self.page.bytes(word.as_bytes());
         self.page.bytes(if self.compact { b" [" } else { b" [ " });
-        for (at, &number) in numbers.iter().enumerate() {
-            if at > 0 {
-                self.page.byte(b' ');
-            }
-            self.double(number);
-        }
+        write(self);
         self.page.bytes(if self.compact { b"]" } else { b" ]" });
     }
 
@@ -142,8 +168,8 @@ impl Pen<'_, '_> {
             Step::Scale(numbers) => self.numbers("Scale", numbers),
             Step::Rotate(numbers) => self.numbers("Rotate", numbers),
             Step::LookAt(numbers) => self.numbers("LookAt", numbers),
-            Step::Replace(numbers) => self.matrix("Transform", numbers),
-            Step::Concat(numbers) => self.matrix("ConcatTransform", numbers),
+            Step::Replace(numbers) => self.matrix(REPLACE, numbers),
+            Step::Concat(numbers) => self.matrix(CONCAT, numbers),
             // Whoever walks up the tree stops there.
             Step::Inverse => {}
         }
@@ -168,4 +194,9 @@ fn escape(byte: u8) -> Option<u8> {
 #[inline]
 fn is_between_singles(value: f64) -> bool {
     value.to_bits() & 0x1fff_ffff == 0x1000_0000 && value.abs() < f64::from(f32::MAX) && value.abs() > 1e-37
+}
+
+/// Whether the fewest digits of all numbers are read as the same in any precision, and none is endless.
+pub(super) fn are_plain(numbers: &[f64]) -> bool {
+    numbers.iter().fold(true, |plain, &number| plain & number.is_finite() & !is_between_singles(number))
 }

@@ -6,7 +6,7 @@
 
 use crate::formats::frame::Frame;
 use crate::model::{NONE, Scalar, Values, with_values};
-use crate::ops::dedup::BATCH;
+use crate::ops::dedup::{BATCH, prefetch};
 use std::ops::Range;
 
 /// Rows that are made at a time.
@@ -70,6 +70,19 @@ impl Pick<'_> {
             Pick::Listed(places) => places.get(row).and_then(listed),
         }
     }
+}
+
+impl Pick<'_> {
+    fn prefetch<T>(self, values: &[T], rows: Range<usize>) {
+        if let Pick::Own(first) = self {
+            prefetch_all(values, first + rows.start..first + rows.end);
+        }
+    }
+}
+
+/// Asks for values of a range, line by line.
+fn prefetch_all<T>(values: &[T], range: Range<usize>) {
+    range.step_by((64 / size_of::<T>()).max(1)).for_each(|at| prefetch(values, at));
 }
 
 /// The order of a number's bytes.
@@ -218,6 +231,22 @@ impl Field<'_> {
             Field::Lists { offsets, values, .. } => Some((offsets, written_bytes(values.scalar()))),
             Field::Corners { offsets, .. } => Some((offsets, 4)),
             _ => None,
+        }
+    }
+
+    /// Asks for what rows are made of, some time before they are.
+    fn prefetch(&self, rows: Range<usize>) {
+        match self {
+            Field::Numbers(values, pick) => with_values!(values, array => pick.prefetch(array, rows)),
+            Field::Vectors(vectors, pick, _) => pick.prefetch(vectors, rows),
+            Field::Pairs(pairs, pick) => pick.prefetch(pairs, rows),
+            Field::Colors { colors, pick, .. } => pick.prefetch(colors, rows),
+            Field::Corners { offsets, corners, .. } => {
+                prefetch_all(offsets, rows.clone());
+                let at = |row: usize| offsets.get(row).map_or(0, |&offset| offset as usize);
+                prefetch_all(corners, at(rows.start)..at(rows.end));
+            }
+            Field::Lists { .. } | Field::Edges { .. } | Field::Zeros(_) => {}
         }
     }
 
@@ -434,31 +463,58 @@ impl<'a> Rows<'a> {
 
     /// Makes the rows `range` at the begin of `page`, which has room for them.
     pub(super) fn put<O: Order>(&self, range: Range<usize>, mut page: &mut [u8]) {
-        let (mut starts, mut sizes) = ([0; BLOCK], [0; BLOCK]);
+        let mut starts = [0; BLOCK];
         for start in range.clone().step_by(BLOCK) {
             let rows = start..range.end.min(start + BLOCK);
-            let (starts, sizes) = (&mut starts[..rows.len()], &mut sizes[..rows.len()]);
-            sizes.fill(self.fixed_bytes);
-            for (offsets, width) in self.fields.iter().filter_map(Field::lists) {
-                let lists = offsets.get(rows.start..=rows.end).unwrap_or_default().windows(2);
-                sizes.iter_mut().zip(lists).for_each(|(size, list)| *size += width * (list[1] - list[0]) as usize);
-            }
-            let mut end = 0;
-            for (start, size) in starts.iter_mut().zip(&*sizes) {
-                *start = end;
-                end += *size;
-            }
-            let (own, rest) = page.split_at_mut_checked(end).unwrap_or_default();
-            let stride = sizes.first().copied().unwrap_or(0);
-            // Two lists could have the same size together only.
-            let lists = self.fields.iter().filter_map(Field::lists).count();
-            let cursors = match lists < 2 && stride > 0 && sizes.iter().all(|size| *size == stride) {
-                true => Cursors::Alike { stride, written: 0 },
-                false => Cursors::Each(starts),
+            let next = rows.end..range.end.min(rows.end + BLOCK);
+            self.fields.iter().for_each(|field| field.prefetch(next.clone()));
+            let (end, cursors) = match self.stride(rows.clone()) {
+                Some(stride) => (stride * rows.len(), Cursors::Alike { stride, written: 0 }),
+                None => {
+                    let starts = &mut starts[..rows.len()];
+                    (self.find_starts(rows.clone(), starts), Cursors::Each(starts))
+                }
             };
+            let (own, rest) = page.split_at_mut_checked(end).unwrap_or_default();
             let mut block = Block { page: own, rows: cursors };
             self.fields.iter().for_each(|field| field.put::<O>(rows.clone(), &mut block));
             page = rest;
         }
+    }
+
+    /// The bytes of each row, if it is known that all have as many, and some.
+    fn stride(&self, rows: Range<usize>) -> Option<usize> {
+        let mut lists = self.fields.iter().filter_map(Field::lists);
+        let stride = match (lists.next(), lists.next()) {
+            (None, _) => self.fixed_bytes,
+            (Some((offsets, width)), None) => {
+                let (starts, ends) = (offsets.get(rows.clone())?, offsets.get(rows.start + 1..=rows.end)?);
+                let size = ends.first()?.wrapping_sub(*starts.first()?);
+                let sizes = starts.iter().zip(ends).map(|(start, end)| end.wrapping_sub(*start));
+                // Without a branch, so that many are looked at together.
+                if !sizes.fold(true, |alike, other| alike & (other == size)) {
+                    return None;
+                }
+                self.fixed_bytes + width * size as usize
+            }
+            // Two lists could have the same size together only.
+            _ => return None,
+        };
+        (stride > 0).then_some(stride)
+    }
+
+    /// Finds where rows begin, and where the last one ends.
+    fn find_starts(&self, rows: Range<usize>, starts: &mut [usize]) -> usize {
+        let mut sizes = [self.fixed_bytes; BLOCK];
+        for (offsets, width) in self.fields.iter().filter_map(Field::lists) {
+            let lists = offsets.get(rows.start..=rows.end).unwrap_or_default().windows(2);
+            sizes.iter_mut().zip(lists).for_each(|(size, list)| *size += width * (list[1] - list[0]) as usize);
+        }
+        let mut end = 0;
+        for (start, size) in starts.iter_mut().zip(sizes) {
+            *start = end;
+            end += size;
+        }
+        end
     }
 }

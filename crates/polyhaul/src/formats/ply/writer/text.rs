@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::formats::out::Out;
 use crate::model::Scalar;
 use crate::options::Digits;
-use polyhaul_text::format::{FixedLine, IndexLine, Page};
+use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page, Real};
 
 /// What stands in a row: a number, or how many follow and what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,74 @@ pub(super) fn lines(out: &mut Out, kinds: &[Kind], digits: Digits, count: usize,
                 each(out, kinds, Digits::Fixed(digits), count, rows)
             }
         }
+        (_, Digits::Shortest) if holds(kinds, Scalar::F32) => numbers(out, kinds, rows, single),
+        (_, Digits::Shortest) if holds(kinds, Scalar::F64) => numbers(out, kinds, rows, double),
         _ => each(out, kinds, digits, count, rows),
     }
 }
+
+/// Whether rows are numbers, some of this type of floats, which holds all others: integers have the same text as
+/// floats.
+fn holds(kinds: &[Kind], float: Scalar) -> bool {
+    let is_held = |kind: &Kind| match kind.scalar {
+        _ if kind.count.is_some() => false,
+        Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 => true,
+        Scalar::I32 | Scalar::U32 | Scalar::I64 | Scalar::U64 => float == Scalar::F64,
+        scalar => scalar == float,
+    };
+    kinds.iter().all(is_held) && kinds.iter().any(|kind| kind.scalar == float)
+}
+
+fn single(scalar: Scalar, rest: &mut &[u8]) -> f32 {
+    match scalar {
+        Scalar::I8 => i8::from_le_bytes(take(rest)).into(),
+        Scalar::U8 => u8::from_le_bytes(take(rest)).into(),
+        Scalar::I16 => i16::from_le_bytes(take(rest)).into(),
+        Scalar::U16 => u16::from_le_bytes(take(rest)).into(),
+        _ => f32::from_le_bytes(take(rest)),
+    }
+}
+
+fn double(scalar: Scalar, rest: &mut &[u8]) -> f64 {
+    match scalar {
+        Scalar::F64 => f64::from_le_bytes(take(rest)),
+        Scalar::I32 | Scalar::I64 => i32::from_le_bytes(take(rest)).into(),
+        Scalar::U32 | Scalar::U64 => u32::from_le_bytes(take(rest)).into(),
+        _ => single(scalar, rest).into(),
+    }
+}
+
+/// Rows of numbers with their shortest digits.
+fn numbers<R: Real + Default>(
+    out: &mut Out,
+    kinds: &[Kind],
+    mut rows: &[u8],
+    number: fn(Scalar, &mut &[u8]) -> R,
+) -> Result<()> {
+    let lines = NumberLines::new(kinds.len(), b' ', [b"\n"]);
+    let (mut tile, mut place) = ([R::default(); TILE], 0);
+    let mut scalars = kinds.iter().map(|kind| kind.scalar).cycle();
+    while !rows.is_empty() {
+        let mut count = 0;
+        for (value, scalar) in tile.iter_mut().zip(&mut scalars) {
+            *value = number(scalar, &mut rows);
+            count += 1;
+            if rows.is_empty() {
+                break;
+            }
+        }
+        let mut done = 0;
+        out.format(|page| {
+            done += page.shortest_lines(&lines, place + done, &tile[done..count]);
+            done == count
+        })?;
+        place += count;
+    }
+    Ok(())
+}
+
+/// Numbers that are formatted together.
+const TILE: usize = 512;
 
 const FLOAT: Kind = Kind { scalar: Scalar::F32, count: None };
 
