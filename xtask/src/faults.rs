@@ -15,6 +15,10 @@ const FAULTS: &[(&str, &str)] = &[
     ("stl-machine", "stl"),
     ("stl-truncated", "stl"),
     ("chunk-crlf", "table"),
+    ("pbrt-import", "pbrt"),
+    ("pbrt-instances", "pbrt"),
+    ("pbrt-lines", "pbrt"),
+    ("pbrt-pages", "pbrt_write"),
 ];
 
 /// Runs the tests once without a fault, and once with each.
@@ -56,10 +60,13 @@ mod tests {
     #[test]
     fn every_fault_is_planted_once() {
         let source = ["formats/ply/scene.rs", "formats/ply/text.rs", "formats/ply/writer.rs", "formats/stl/ascii.rs"];
+        let pbrt =
+            ["resolve/mod.rs", "resolve/entities.rs", "writer/pages.rs"].map(|name| format!("formats/pbrt/{name}"));
         let more = ["formats/stl/binary.rs", "ops/vertices.rs", "pipeline/chunk.rs"];
         let text: String = source
             .into_iter()
             .chain(more)
+            .chain(pbrt.iter().map(String::as_str))
             .map(|path| std::fs::read_to_string(root::root().join("crates/polyhaul/src").join(path)).unwrap())
             .collect();
         for (fault, _) in FAULTS {

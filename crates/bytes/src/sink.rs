@@ -12,7 +12,7 @@ pub use temporary::remove_temporaries;
 use crate::counters::{Counters, Snapshot};
 use crate::error::{reserve, retry};
 use crate::layer::{Disk, Layer};
-use file::{CompleteFile, FileSink};
+use file::{CompleteFile, FileSink, PlacedFile};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -27,6 +27,9 @@ pub struct FileOptions {
     /// Without it (the default), a power failure soon after may leave the old or the new file. Windows has no sync of
     /// folders.
     pub durable: bool,
+    /// Another file of the same folder takes its place after this one, in [`Complete::put_all_in_place`], which syncs
+    /// the folder for both.
+    pub is_part: bool,
 }
 
 impl FileOptions {
@@ -34,6 +37,13 @@ impl FileOptions {
     #[must_use]
     pub fn with_durable(mut self, durable: bool) -> Self {
         self.durable = durable;
+        self
+    }
+
+    /// Sets [`FileOptions::is_part`].
+    #[must_use]
+    pub fn with_part(mut self, is_part: bool) -> Self {
+        self.is_part = is_part;
         self
     }
 }
@@ -235,15 +245,56 @@ impl Complete {
     /// # Errors
     /// As for [`Sink::finish`].
     pub fn put_in_place(self) -> io::Result<Finished> {
-        let bytes = match self.kind {
-            CompleteKind::File(file) => {
-                file.put_in_place(&self.counters)?;
-                None
+        let (placed, finished) = self.rename()?;
+        placed.map_or(Ok(()), |placed| placed.sync())?;
+        Ok(finished)
+    }
+
+    /// Makes outputs final that belong together, one after the other; the last one is that which names the others.
+    ///
+    /// It takes its place when all others have theirs: so at no time is it new while one of them is not. Where a
+    /// rename fails, those files go again that were not there before; a file that was already replaced stays new.
+    /// Durable files survive a power failure in this order, too.
+    ///
+    /// # Errors
+    /// As for [`Sink::finish`], with the number of the output that failed.
+    pub fn put_all_in_place(all: Vec<Complete>) -> Result<Vec<Finished>, (usize, io::Error)> {
+        let last = all.len().saturating_sub(1);
+        let (mut placed, mut finished) = (Vec::new(), Vec::new());
+        let room = placed.try_reserve_exact(all.len()).and_then(|()| finished.try_reserve_exact(all.len()));
+        room.map_err(|_| (0, io::ErrorKind::OutOfMemory.into()))?;
+        for (number, complete) in all.into_iter().enumerate() {
+            let before = if number == last && number > 0 { complete.sync_folder() } else { Ok(()) };
+            match before.and_then(|()| complete.rename()) {
+                Ok((file, done)) => {
+                    placed.extend(file);
+                    finished.push(done);
+                }
+                Err(error) => {
+                    placed.into_iter().for_each(PlacedFile::take_back);
+                    return Err((number, error));
+                }
             }
-            CompleteKind::Memory(data) => Some(data),
-            CompleteKind::Writer => None,
+        }
+        // All are there: from here on nothing goes again.
+        placed.last().map_or(Ok(()), PlacedFile::sync).map_err(|error| (last, error))?;
+        Ok(finished)
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        match &self.kind {
+            CompleteKind::File(file) => self.counters.waiting(|| file.sync_folder()),
+            _ => Ok(()),
+        }
+    }
+
+    fn rename(self) -> io::Result<(Option<PlacedFile>, Finished)> {
+        let (placed, bytes) = match self.kind {
+            CompleteKind::File(file) => (Some(self.counters.waiting(|| file.rename())?), None),
+            CompleteKind::Memory(data) => (None, Some(data)),
+            CompleteKind::Writer => (None, None),
         };
-        Ok(Finished { counters: self.counters.snapshot(), bytes })
+        Ok((placed, Finished { counters: self.counters.snapshot(), bytes }))
     }
 }
 

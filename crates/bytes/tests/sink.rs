@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Folder, Random};
-use polyhaul_bytes::{BLOCK_BYTES, FaultyLayer, FileOptions, Finished, Sink};
+use polyhaul_bytes::{BLOCK_BYTES, Complete, FaultyLayer, FileOptions, Finished, Sink};
 use std::error::Error;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -188,6 +188,63 @@ fn durable_syncs_the_file_before_and_the_folder_after_the_rename() {
             false => &["close", "rename"],
         };
         assert_eq!(operations[last_write + 1..], *expected);
+    }
+}
+
+/// Three files of which the last names the others; two of them are there already.
+fn write_group(layer: &Arc<FaultyLayer>, folder: &Folder, durable: bool) -> io::Result<()> {
+    let mut complete = Vec::new();
+    for name in GROUP {
+        let options = FileOptions::default().with_durable(durable).with_part(name != "main");
+        let mut sink = Sink::file_with(layer.clone(), folder.join(name), options)?;
+        sink.write_all(b"new")?;
+        complete.push(sink.complete()?);
+    }
+    Complete::put_all_in_place(complete).map(drop).map_err(|(_, error)| error)
+}
+
+const GROUP: [&str; 3] = ["part-1", "part-2", "main"];
+
+#[test]
+fn files_that_belong_together_appear_with_the_last_one_at_last() {
+    for durable in [false, true] {
+        let mut failed = Vec::new();
+        loop {
+            let folder = Folder::new();
+            folder.file("part-2", b"old");
+            folder.file("main", b"old");
+            let layer = Arc::new(FaultyLayer::new(failed.len(), ErrorKind::StorageFull));
+            let result = write_group(&layer, &folder, durable);
+            let read =
+                |name| fs::read(folder.join(name)).map_or("none".to_owned(), |it| String::from_utf8(it).unwrap());
+            let found = GROUP.map(read);
+            let Some(operation) = layer.fired() else {
+                assert_eq!((result.is_ok(), found.each_ref().map(String::as_str)), (true, ["new"; 3]));
+                break;
+            };
+            result.unwrap_err();
+            let is_over = failed.last() == Some(&"rename") && operation == "sync_folder";
+            let renamed = failed.iter().filter(|name| **name == "rename").count();
+            let wanted = match renamed {
+                3 if is_over => ["new"; 3],
+                // Not taken back: the file that was replaced.
+                2 => ["none", "new", "old"],
+                _ => ["none", "old", "old"],
+            };
+            assert_eq!(found, wanted, "{operation}, {} before", failed.len());
+            assert!(folder.names().iter().all(|name| GROUP.contains(&name.as_str())), "{:?}", folder.names());
+            failed.push(operation);
+        }
+        // The folder is synced before the last file takes its place, and behind.
+        let ends: &[&str] = match durable && !cfg!(windows) {
+            true => &["rename", "rename", "sync_folder", "rename", "sync_folder"],
+            false => &["rename"; 3],
+        };
+        assert!(failed.ends_with(ends), "{failed:?}");
+        assert_eq!(
+            failed.iter().filter(|name| **name == "open_folder").count(),
+            usize::from(durable && !cfg!(windows))
+        );
     }
 }
 

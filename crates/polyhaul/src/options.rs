@@ -104,7 +104,8 @@ pub struct Limits {
     pub properties: u64,
     /// The longest header of a PLY file, in bytes (default 8 MiB).
     pub header_bytes: u64,
-    /// The most files that one scene may refer to (default 10,000).
+    /// The most files that one scene may refer to (default 10,000). Of pbrt each Include and Import counts, also of a
+    /// file that was there before: it is read each time.
     pub files: u64,
     /// The largest file that a scene refers to, in bytes, plain where it is compressed (default 64 MiB).
     pub referenced_file_bytes: u64,

@@ -1,8 +1,13 @@
 //! Writing a pbrt scene, which may be many files: its own text, parts that it imports, and meshes.
 //!
 //! All files are written as temporaries. They take their places when the last one is complete, the scene's own file at
-//! last: a failure before that leaves everything as it was, and one among the renames takes back what was new. What
-//! text says is `formats::pbrt`'s business, and what a mesh file holds `formats::ply`'s.
+//! last. So a failure before that leaves everything as it was, whatever failed. One among the renames leaves the
+//! scene's own file as it was and takes back files that are new; a part or mesh that was already replaced by that of
+//! the same name stays so, as after a kill at that moment: such a folder has the old scene with some new parts, each
+//! whole.
+//! The new scene is never there without all that it names.
+//!
+//! What text says is `formats::pbrt`'s business, and what a mesh file holds `formats::ply`'s.
 
 use crate::Output;
 use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push};
@@ -256,7 +261,7 @@ fn write_mesh(
 }
 
 fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
-    let options = FileOptions::default().with_durable(options.durable);
+    let options = FileOptions::default().with_durable(options.durable).with_part(true);
     Sink::file(path, options).map_err(|e| Error::io("creating", &path.display().to_string(), e))
 }
 
@@ -273,30 +278,29 @@ fn write_file(
     report: &mut Report,
 ) -> Result<Complete> {
     let compression = save::compression_of(&output, options)?;
-    let (sink, name) = save::open(output, FileOptions::default().with_durable(options.durable))?;
+    let file = FileOptions::default().with_durable(options.durable).with_part(part.is_some());
+    let (sink, name) = save::open(output, file)?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     plan.write(part, options.pbrt.compact, &options.run, &mut writing)?;
     report.threads = report.threads.max(writing.threads());
     finish(writing, &name)
 }
 
-/// Renames everything; what is new goes again where that fails.
+/// Renames everything: how many bytes all are.
 fn put_in_place(complete: Vec<Written>) -> Result<u64> {
-    let (mut bytes, mut new): (u64, Vec<PathBuf>) = (0, Vec::new());
-    new.try_reserve_exact(complete.len())?;
+    let (mut paths, mut files) = (Vec::new(), Vec::new());
+    paths.try_reserve_exact(complete.len())?;
+    files.try_reserve_exact(complete.len())?;
     for (path, file) in complete {
-        let is_new = path.as_ref().is_some_and(|path| std::fs::symlink_metadata(path).is_err());
-        match file.put_in_place() {
-            Ok(finished) => bytes += finished.counters.bytes,
-            Err(error) => {
-                for path in new {
-                    let _ = std::fs::remove_file(path);
-                }
-                let name = path.map_or_else(|| "the scene".into(), |path| path.display().to_string());
-                return Err(Error::io("writing", &name, error));
-            }
-        }
-        new.extend(path.filter(|_| is_new));
+        paths.push(path);
+        files.push(file);
     }
-    Ok(bytes)
+    match Complete::put_all_in_place(files) {
+        Ok(finished) => Ok(finished.iter().map(|file| file.counters.bytes).sum()),
+        Err((number, error)) => {
+            let path = paths.get(number).and_then(Option::as_ref);
+            let name = path.map_or_else(|| "the scene".into(), |path| path.display().to_string());
+            Err(Error::io("writing", &name, error))
+        }
+    }
 }

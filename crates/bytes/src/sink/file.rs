@@ -35,11 +35,48 @@ pub(super) struct CompleteFile {
     replacement: Option<Replacement>,
 }
 
+/// A file that has its place.
+pub(super) struct PlacedFile {
+    layer: Arc<dyn Layer>,
+    /// Where it stands, if nothing stood there before.
+    new: Option<PathBuf>,
+    /// Open if it is to be synced.
+    folder: Option<File>,
+}
+
 impl CompleteFile {
-    pub(super) fn put_in_place(self, counters: &Counters) -> io::Result<()> {
-        match self.replacement {
-            Some(replacement) => counters.waiting(|| replacement.commit(&*self.layer)),
+    /// Syncs the folder, for what others did there.
+    pub(super) fn sync_folder(&self) -> io::Result<()> {
+        match self.replacement.as_ref().and_then(|replacement| replacement.folder.as_ref()) {
+            Some(folder) => self.layer.sync_folder(folder),
             None => Ok(()),
+        }
+    }
+
+    /// Puts the file in its place; if that fails, the old one is there.
+    pub(super) fn rename(self) -> io::Result<PlacedFile> {
+        let Some(Replacement { temporary, target, is_new, folder }) = self.replacement else {
+            return Ok(PlacedFile { layer: self.layer, new: None, folder: None });
+        };
+        temporary.rename_to(&target)?;
+        Ok(PlacedFile { layer: self.layer, new: is_new.then_some(target), folder })
+    }
+}
+
+impl PlacedFile {
+    /// Makes its place survive a power failure.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        self.layer.sync_folder(folder).map_err(|error| {
+            context(error, "the new file is whole and in its place, but the folder cannot be synced, so it may not survive a power failure")
+        })
+    }
+
+    /// Removes it where nothing stood before.
+    pub(super) fn take_back(self) {
+        if let Some(path) = self.new {
+            // Whoever takes it back has an error to tell already.
+            let _ = self.layer.remove(&path);
         }
     }
 }
@@ -47,6 +84,8 @@ impl CompleteFile {
 struct Replacement {
     temporary: Temporary,
     target: PathBuf,
+    /// Whether nothing was there when it was begun.
+    is_new: bool,
     /// Open if it is to be synced.
     folder: Option<File>,
 }
@@ -86,19 +125,20 @@ impl FileSink {
             layer.check_writable(&target)?;
         }
         let folder = match folder_of(&target) {
-            folder if options.durable => layer
+            folder if options.durable && !options.is_part => layer
                 .open_folder(folder)
                 .map_err(|error| context(error, format!("cannot open the folder {} to sync it", folder.display())))?,
             _ => None,
         };
         let mode = if old.is_some() { PRIVATE_MODE } else { NEW_FILE_MODE };
         let (temporary, file) = Temporary::create(layer.clone(), &target, mode)?;
+        let is_new = old.is_none();
         let kept = old.map_or(Ok(()), |old| layer.keep_attributes(&file, &old));
         let sink = FileSink {
             file,
             layer,
             durable: options.durable,
-            replacement: Some(Replacement { temporary, target, folder }),
+            replacement: Some(Replacement { temporary, target, is_new, folder }),
         };
         match kept {
             Ok(()) => Ok(sink),
@@ -143,18 +183,6 @@ impl FileSink {
             Some(replacement) => replacement.temporary.abandon(error),
             None => error,
         }
-    }
-}
-
-impl Replacement {
-    fn commit(self, layer: &dyn Layer) -> io::Result<()> {
-        self.temporary.rename_to(&self.target)?;
-        let Some(folder) = self.folder else {
-            return Ok(());
-        };
-        layer.sync_folder(&folder).map_err(|error| {
-            context(error, "the new file is whole and in its place, but the folder cannot be synced, so it may not survive a power failure")
-        })
     }
 }
 

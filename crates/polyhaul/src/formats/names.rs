@@ -34,12 +34,15 @@ pub(crate) fn latin1(bytes: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// The name as messages show it: the beginning of a long one, so that a message stays small.
+/// The name as messages show it: the beginning of a long one, so that a message stays small, and on one line.
 pub(crate) fn shown(name: &str) -> Cow<'_, str> {
     const MOST_BYTES: usize = 200;
-    match (0..=MOST_BYTES).rfind(|&size| name.is_char_boundary(size)) {
-        Some(size) if name.len() > MOST_BYTES => format!("{}...", &name[..size]).into(),
-        _ => name.into(),
+    let size = (0..=MOST_BYTES).rfind(|&size| name.is_char_boundary(size)).unwrap_or(0);
+    let (beginning, dots) = if name.len() > MOST_BYTES { (&name[..size], "...") } else { (name, "") };
+    match beginning.contains(char::is_control) {
+        true => (beginning.replace(char::is_control, "?") + dots).into(),
+        false if dots.is_empty() => name.into(),
+        false => format!("{beginning}{dots}").into(),
     }
 }
 

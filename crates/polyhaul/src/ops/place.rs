@@ -32,7 +32,20 @@ pub fn places64(render: &Render) -> Result<Places64> {
     Ok(places)
 }
 
-/// As [`places64`], in single precision, bit by bit as pbrt-v4 does it where its compiler does not reorder.
+/// As [`places64`], in single precision and with the operations of pbrt-v4 in their order, so that the bits are those
+/// of a pbrt whose compiler fuses no products and sums. All is rounded to f32 after each operation:
+///
+/// - Each transform is a pair of matrices, the second its inverse. A directive multiplies the first by its own from the
+///   right and the second by its own inverse from the left.
+/// - Elements of products are sums of products `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, with what each rounding
+///   lost added at the end.
+/// - `Translate` and `Scale` have the inverse that negates or divides, `Rotate` the transpose. The inverses of the
+///   other ones come from 2x2 determinants of the upper two and the lower two rows.
+/// - `LookAt` is the inverse of the camera's matrix; cross products are differences of products with the error of the
+///   second one.
+///
+/// Numbers are read as doubles and rounded to f32, which differs from reading them as f32 for one in some hundred
+/// million that have more than 15 digits. Sine and cosine are the platform's.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Memory`].

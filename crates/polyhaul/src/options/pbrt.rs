@@ -8,7 +8,8 @@ pub struct PbrtStyle {
     /// Where the arrays of meshes go (they stay where they are).
     pub meshes: PbrtMeshes,
     /// About how many files shapes and instances are spread over, all about as long, which the main one imports. Less
-    /// than 2 (the default) makes one file. What has a name stays in the main file.
+    /// than 2 (the default) makes one file. What has a name stays in the main file, which takes its place when all
+    /// parts and meshes have theirs.
     pub parts: usize,
 }
 

@@ -15,7 +15,14 @@ fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
 
 #[test]
 fn every_prefix() {
-    for (name, step) in [("good/01_directives.pbrt", 3), ("good/04_types.pbrt", 3), ("good/05_tokens_crlf.pbrt", 1)] {
+    for (name, step) in [
+        ("good/01_directives.pbrt", 3),
+        ("good/04_types.pbrt", 3),
+        ("good/05_tokens_crlf.pbrt", 1),
+        ("good/03_shapes.pbrt", 5),
+        ("good/06_media.pbrt", 5),
+        ("good/07_instances.pbrt", 97),
+    ] {
         let bytes = std::fs::read(data(name)).unwrap();
         for size in (0..bytes.len()).step_by(step) {
             let whole = read(&bytes[..size], &options(1, None));
@@ -27,9 +34,16 @@ fn every_prefix() {
 
 #[test]
 fn one_other_byte() {
-    let bytes = std::fs::read(data("good/05_tokens_crlf.pbrt")).unwrap();
+    change("good/05_tokens_crlf.pbrt", 1);
+    change("good/01_directives.pbrt", 13);
+    change("good/04_types.pbrt", 13);
+}
+
+/// Changes one byte of so many.
+fn change(name: &str, step: usize) {
+    let bytes = std::fs::read(data(name)).unwrap();
     // Every other one has its turn with other rules.
-    for at in 0..bytes.len() {
+    for at in (0..bytes.len()).step_by(step) {
         let old = bytes[at];
         for new in [0, 0x7F, 0x80, 0xFF, old.wrapping_add(1), old.wrapping_sub(1), b'\n', b'-', b'9', b'"', b']', b'#']
         {

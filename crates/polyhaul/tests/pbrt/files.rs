@@ -1,5 +1,6 @@
 //! Scenes of many files: order, depth, rings, what may be opened, limits.
 
+use crate::dump::dump;
 use crate::support::{lenient, options, render, same, shown, text};
 use polyhaul::options::Codec;
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Result, load};
@@ -46,6 +47,47 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
             assert!(same(&found, &wanted), "{}", shown(&found));
         }
     }
+}
+
+/// What an included file says holds behind it; what an imported one says does not, and it sees what holds before.
+#[test]
+fn an_import_has_a_state_of_its_own() {
+    let part = "Translate 0 1 0 Material \"m\" ReverseOrientation Attribute \"shape\" \"float a\" 1 CoordinateSystem \"part\"\n\
+                MediumInterface \"x\" Shape \"in\" ActiveTransform EndTime MakeNamedMaterial \"named\"\n";
+    let inside = "shape \"in\" of 0 reversed inside \"x\" outside \"x\" +float a: 1 @ 1 0 0 1, 0 1 0 1, 0 0 1 0";
+    for (directive, behind) in [
+        ("Import", "shape \"out\" of \"named\" @ 1 0 0 1, 0 1 0 0, 0 0 1 3"),
+        (
+            "Include",
+            "shape \"out\" of \"named\" reversed inside \"x\" outside \"x\" +float a: 1 \
+             @ 1 0 0 1, 0 1 0 1, 0 0 1 0 to 1 0 0 1, 0 1 0 1, 0 0 1 3",
+        ),
+    ] {
+        let main = format!(
+            "WorldBegin\nTranslate 1 0 0\n{directive} \"part.pbrt\"\nCoordSysTransform \"part\"\n\
+                            Translate 0 0 3\nNamedMaterial \"named\"\nShape \"out\"\n"
+        );
+        let folder = filled("import", &[("main.pbrt", &*main), ("part.pbrt", part)]);
+        for threads in [1, 2] {
+            let loaded = main_of(&folder, &options(threads, None)).unwrap();
+            assert_eq!(dump(render(&loaded)), ["material \"m\"", "named \"named\"", inside, behind], "{directive}");
+            let is_there = !loaded.report.warnings.counts().contains_key("missing-coordinate-system");
+            assert_eq!(is_there, directive == "Include");
+        }
+    }
+    // Scopes of an import are its own: it can neither leave one open nor close that of another.
+    for (part, wanted) in
+        [("AttributeBegin", "part.pbrt:1:15: `AttributeBegin`"), ("AttributeEnd\nFoo", "part.pbrt:2:1: ")]
+    {
+        let main = "WorldBegin\nAttributeBegin\nImport \"part.pbrt\"\nAttributeEnd\n";
+        let folder = filled("import", &[("main.pbrt", main), ("part.pbrt", part)]);
+        let error = main_of(&folder, &options(2, None)).unwrap_err();
+        assert!(error.to_string().contains(wanted), "{error}");
+    }
+    // One that is included may open what the file behind it closes.
+    let main = "WorldBegin\nInclude \"part.pbrt\"\nAttributeEnd\nShape \"a\"\n";
+    let folder = filled("include", &[("main.pbrt", main), ("part.pbrt", "AttributeBegin Translate 1 1 1")]);
+    assert_eq!(dump(render(&main_of(&folder, &options(2, None)).unwrap())), ["shape \"a\""]);
 }
 
 #[test]

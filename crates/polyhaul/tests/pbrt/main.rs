@@ -1,9 +1,14 @@
 //! Tests of reading pbrt scenes: what the files of `testdata/pbrt` say, and that no cut, thread or byte changes it.
 
+mod changes;
 mod contents;
 mod damage;
+mod dump;
 mod files;
 mod good;
 mod matrix;
 mod places;
+mod scenes;
+mod single;
 mod support;
+mod traps;

@@ -1,6 +1,8 @@
 //! pbrt scenes that are written: what was read comes back, whatever the threads, the pages and the files.
 
 mod instances;
+#[cfg(target_os = "linux")]
+mod killed;
 mod meshes;
 mod scopes;
 
@@ -173,6 +175,13 @@ fn text_grows_with_the_tree_of_transforms() {
     let bytes = |depth: usize| write(&read_text(nested(depth).as_bytes()), compact(), RunOptions::default()).len();
     let (one, ten) = (bytes(1_000), bytes(10_000));
     assert!(ten < 12 * one, "{one} bytes for 1,000 scopes, {ten} for 10,000");
+}
+
+#[test]
+fn scopes_may_be_very_deep() {
+    let scene = read_text(nested(200_000).as_bytes());
+    let again = read_text(&write(&scene, compact(), RunOptions::default()));
+    assert_eq!(again.render.unwrap().shape_count(), 200_000);
 }
 
 /// A scene of the generator, and the folder that it is in.

@@ -202,7 +202,7 @@ fn text(bytes: &[u8]) -> Result<Box<str>> {
 }
 
 /// A copy of just the size.
-fn exactly<T: Copy>(values: &[T]) -> Result<Box<[T]>> {
+pub(super) fn exactly<T: Copy>(values: &[T]) -> Result<Box<[T]>> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(values.len())?;
     copy.extend_from_slice(values);

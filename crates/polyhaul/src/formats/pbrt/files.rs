@@ -9,7 +9,8 @@ use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
 use polyhaul_text::scan::PADDING;
-use std::collections::BTreeMap;
+use std::cmp::Ordering as Order;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,7 +58,7 @@ pub(super) enum Piece {
 /// A file of the scene.
 struct File {
     /// Where it is named: its own place in the order of all.
-    order: Vec<u64>,
+    order: Arc<[u64]>,
     parent: Option<usize>,
     name: String,
     file_name: Arc<str>,
@@ -75,9 +76,59 @@ struct File {
 #[derive(Default)]
 struct Table {
     files: Vec<File>,
-    /// Files that are still to be read, that which the scene needs first at the end.
-    queue: Vec<usize>,
+    /// Files that are still to be read, and some that were.
+    queue: BinaryHeap<Turn>,
     round: Round,
+}
+
+/// A file in the queue: that which the scene needs first is the greatest.
+struct Turn {
+    order: Arc<[u64]>,
+    file: usize,
+}
+
+impl Ord for Turn {
+    fn cmp(&self, other: &Turn) -> Order {
+        match self.order == other.order {
+            true => Order::Equal,
+            false if is_before(&self.order, &other.order) => Order::Greater,
+            false => Order::Less,
+        }
+    }
+}
+
+impl PartialOrd for Turn {
+    fn partial_cmp(&self, other: &Turn) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Turn {
+    fn eq(&self, other: &Turn) -> bool {
+        self.cmp(other) == Order::Equal
+    }
+}
+
+impl Eq for Turn {}
+
+impl Table {
+    /// The file that the scene needs first, of those that are still to be read.
+    fn first(&mut self) -> Option<usize> {
+        while let Some(turn) = self.queue.peek() {
+            if self.files[turn.file].piece_count.is_none() {
+                return Some(turn.file);
+            }
+            self.queue.pop();
+        }
+        None
+    }
+
+    fn queue(&mut self, file: usize) -> Result<()> {
+        let turn = Turn { order: self.files[file].order.clone(), file };
+        self.queue.try_reserve(1)?;
+        self.queue.push(turn);
+        Ok(())
+    }
 }
 
 /// A run of the job. Its numbers must have no gaps below the last one that has a piece.
@@ -164,7 +215,7 @@ impl<'f> Library<'f> {
         let mut table = self.lock();
         let number = table.files.len();
         let file = File {
-            order,
+            order: order.into(),
             parent,
             file_name: name.as_str().into(),
             name,
@@ -176,11 +227,7 @@ impl<'f> Library<'f> {
             piece_count: None,
         };
         try_push(&mut table.files, file, "files")?;
-        let Table { files, queue, .. } = &mut *table;
-        queue.try_reserve(1)?;
-        let later = |&other: &usize| !is_before(&files[other].order, &files[number].order);
-        let at = queue.partition_point(later);
-        queue.insert(at, number);
+        table.queue(number)?;
         Ok(number)
     }
 
@@ -206,7 +253,7 @@ impl<'f> Library<'f> {
 
     /// Whether pieces are left to be read.
     pub(super) fn has_more(&self) -> bool {
-        !self.lock().queue.is_empty()
+        self.lock().first().is_some()
     }
 
     fn opened(&self, file: usize, open: OpenFile) {
@@ -221,27 +268,20 @@ impl<'f> Library<'f> {
         entry.reading = Some(Arc::new(Reading { text, key, next: AtomicU64::new(0), in_order }));
     }
 
-    /// Opens a file whose turn has come; one worker does, and others take it from there.
-    fn open(&self, file: usize) {
+    /// Opens a file that was taken out of the queue: others take from it when it is back. Whether it could be opened.
+    fn open(&self, file: usize) -> bool {
         let (name, folder) = {
-            let mut table = self.lock();
-            // Nobody else takes from it until it is open.
-            table.queue.retain(|&other| other != file);
+            let table = self.lock();
             let parent = table.files[file].parent;
             let folder = parent.map_or("".into(), |parent| table.files[parent].folder.clone());
             (table.files[file].name.clone(), folder)
         };
         let result = self.opener.open(&name, &folder).and_then(|open| self.check_ring(file, open));
-        match result {
-            Ok(open) => {
-                self.opened(file, open);
-                let mut table = self.lock();
-                let Table { files, queue, .. } = &mut *table;
-                let at = queue.partition_point(|&other| !is_before(&files[other].order, &files[file].order));
-                queue.insert(at, file);
-            }
-            Err(error) => self.lock().files[file].refused = Some(error),
-        }
+        let result = result.and_then(|open| {
+            self.opened(file, open);
+            self.lock().queue(file)
+        });
+        result.map_err(|error| self.lock().files[file].refused = Some(error)).is_ok()
     }
 
     /// A file must not be in itself.
@@ -286,13 +326,17 @@ impl<'f> Library<'f> {
     fn take_next(&self, text: &mut Text) -> Option<Origin> {
         loop {
             let (file, reading) = {
-                let table = self.lock();
-                let &file = table.queue.last()?;
-                (file, table.files[file].reading.clone())
+                let mut table = self.lock();
+                let file = table.first()?;
+                let reading = table.files[file].reading.clone();
+                if reading.is_none() {
+                    // One worker opens it.
+                    table.queue.pop();
+                }
+                (file, reading)
             };
             let Some(reading) = reading else {
-                self.open(file);
-                if self.lock().files[file].refused.is_some() {
+                if !self.open(file) {
                     // The scene looks for it in its turn.
                     return Some(Origin::nothing());
                 }
@@ -330,7 +374,6 @@ impl<'f> Library<'f> {
     /// A file has no more than `count` pieces.
     fn end(&self, file: usize, count: u64) {
         let mut table = self.lock();
-        table.queue.retain(|&other| other != file);
         let entry = &mut table.files[file];
         entry.piece_count = Some(entry.piece_count.map_or(count, |known| known.min(count)));
     }

@@ -10,8 +10,9 @@
 //! - A word that begins with a capital begins a directive, wherever it stands. So a list that is not closed is
 //!   reported where it begins, and pieces can be parsed before it is known what came before.
 //! - A string ends on its line, be that ended by LF or CR.
-//! - What pbrt-v3 said otherwise (`point`, `vector`, `color`, `WorldEnd`, quoted booleans) is an error that says what
-//!   it is today; where broken statements are left out it is taken as that, with a warning.
+//! - What pbrt-v3 said otherwise (`point`, `vector`, `normal3`, `color`, textures of `color`, `WorldEnd`, quoted
+//!   booleans) is an error that says what it is today; where broken statements are left out it is taken as that, with a
+//!   warning.
 //! - A name is looked for in the folder of the scene, as pbrt does, and then in that of the file that names it.
 
 mod borders;

@@ -4,6 +4,7 @@ use super::directive::Directive;
 use super::lexer::{Fault, Mark, Parse, Token};
 use super::parse::Piece;
 use crate::error::try_push;
+use crate::formats::names;
 use crate::model::render::{Declaration, ParameterType, StoredParameter, ValueKind};
 use polyhaul_text::parse::list;
 use polyhaul_text::parse::number::IntegerError;
@@ -42,7 +43,7 @@ impl<'t> Piece<'t, '_> {
         });
         let Some((_, twice)) = twice else { return Ok(()) };
         let name = String::from_utf8_lossy(self.parsed.names.get(self.name_of(twice.declaration))).into_owned();
-        let name = crate::formats::names::shown(&name).into_owned();
+        let name = names::shown(&name).into_owned();
         let message = format!("`{}` has the parameter `{name}` twice; the last one counts", directive.name());
         self.note(mark, "repeated-parameter", message)
     }
@@ -106,14 +107,18 @@ impl<'t> Piece<'t, '_> {
         let today = match kind {
             b"point" => Some(ParameterType::Point3),
             b"vector" => Some(ParameterType::Vector3),
+            b"normal3" => Some(ParameterType::Normal),
             b"color" => Some(ParameterType::Rgb),
             _ => None,
         };
         let known = ParameterType::ALL.into_iter().find(|one| one.name().as_bytes() == kind);
         let Some(found) = known.or(today) else {
-            let shown = String::from_utf8_lossy(&kind[..kind.len().min(60)]).into_owned();
-            let message = format!("`{shown}` is no type of a parameter");
-            return Err(self.complaint(mark, "bad-declaration", message, "a type and a name, as in \"float radius\""));
+            let (what, shown) = ("a type and a name, as in \"float radius\"", String::from_utf8_lossy(kind));
+            let message = match kind {
+                b"xyz" => "the type `xyz` is pbrt-v3's; pbrt-v4 has no such type".to_owned(),
+                _ => format!("`{}` is no type of a parameter", names::shown(&shown)),
+            };
+            return Err(self.complaint(mark, "bad-declaration", message, what));
         };
         let name = self.parsed.names.number(name)?;
         if let Some(today) = today {
@@ -297,7 +302,7 @@ impl<'t> Piece<'t, '_> {
 
     /// Whether a list ends here; that it has no end is an error, at its beginning.
     #[inline]
-    fn is_closed(&mut self, bracket: Mark) -> Parse<bool> {
+    pub(super) fn is_closed(&mut self, bracket: Mark) -> Parse<bool> {
         match self.lexer.peek() {
             Token::Close => {
                 self.lexer.pass(1);

@@ -211,6 +211,7 @@ impl Piece<'_, '_> {
         if self.lexer.peek() != Token::Open {
             return Err(self.unexpected(directive, mark, "16 numbers in brackets"));
         }
+        let bracket = self.lexer.mark(1);
         self.lexer.pass(1);
         let first = self.parsed.doubles.len();
         self.lexer.doubles(&mut self.parsed.doubles)?;
@@ -221,10 +222,9 @@ impl Piece<'_, '_> {
                 return Err(self.no_number());
             }
         }
-        if self.lexer.peek() != Token::Close {
+        if !self.is_closed(bracket)? {
             return Err(self.unexpected(directive, mark, "16 numbers in brackets"));
         }
-        self.lexer.pass(1);
         let count = self.parsed.doubles.len() - first;
         let Some(numbers) = self.parsed.doubles[first..].first_chunk_mut::<16>().filter(|_| count == 16) else {
             let message = format!("`{}` has {count} numbers", directive.name());

@@ -4,7 +4,7 @@ use super::super::directive::Directive;
 use super::super::event::{Event, Said, Spot};
 use super::state::NONE;
 use super::{Scene, Where};
-use crate::error::{Error, Result, try_push};
+use crate::error::{Error, Result, planted, try_push};
 use crate::formats::names::shown;
 use crate::formats::pbrt::MeshUse;
 use crate::model::render::{
@@ -156,7 +156,7 @@ impl Scene<'_> {
                 if let Some(&InstanceRun { first, placing: Placing::Matrices { parent, step, segment, at } }) =
                     runs.last()
                     && (parent, step, segment) == (node.parent, node.step, node.segment)
-                    && node.at == at + 12 * (index - first)
+                    && (node.at == at + 12 * (index - first) || planted("pbrt-instances"))
                 {
                     return Ok(());
                 }
@@ -315,6 +315,11 @@ impl Scene<'_> {
         let is_spectrum = match said.text(operand(1)) {
             "spectrum" => true,
             "float" => false,
+            "color" => {
+                let message = "the texture type `color` is pbrt-v3's; pbrt-v4 calls it `spectrum`";
+                self.broken(event.spot, "old-syntax", message.into())?;
+                true
+            }
             other => {
                 let message = format!("`{}` is no type of a texture; `float` and `spectrum` are", shown(other));
                 return self.broken(event.spot, "bad-value", message);

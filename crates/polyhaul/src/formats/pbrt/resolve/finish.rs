@@ -9,7 +9,9 @@ use crate::formats::pbrt::directive::Directive;
 impl Scene<'_> {
     /// The scene as a whole, read by so many threads.
     pub(in super::super) fn finish(mut self, threads: usize) -> Result<Pbrt> {
-        let mut missing: Vec<(u32, Where)> = self.entities.object_uses.drain().collect();
+        let mut missing: Vec<(u32, Where)> = Vec::new();
+        missing.try_reserve_exact(self.entities.object_uses.len())?;
+        missing.extend(self.entities.object_uses.drain());
         missing.sort_unstable_by_key(|&(object, _)| object);
         for (object, at) in missing {
             let name = self.render.objects.get(object as usize).map_or("", |object| self.render.text(object.name));

@@ -8,17 +8,16 @@ mod finish;
 mod state;
 
 use super::directive::{COUNT, Directive};
-use super::event::{Complaint, Event, Said, Spot, What, place};
+use super::event::{Complaint, Event, Said, Spot, What, exactly, place};
 use super::files::{Library, MOST_DEEP, Next, Piece};
 use super::reader::MeshUse;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
 use crate::formats::names;
 use crate::model::render::{Name, Render};
 use crate::options::ReadOptions;
 use crate::warnings::{Warnings, Weight};
 use state::{Graphics, Systems};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// A place in the scene, small enough to be kept for each scope.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +30,6 @@ struct Where {
 /// A file that the scene is in.
 struct Frame {
     file: usize,
-    name: Arc<str>,
     /// The piece that comes next, or is gone through.
     piece: u64,
     said: Option<Box<Said>>,
@@ -77,7 +75,7 @@ pub(super) struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     pub(super) fn new(main: usize, library: &'a Library<'a>, options: &'a ReadOptions) -> Scene<'a> {
-        let main = Frame::new(main, library, None, None);
+        let main = Frame::new(main, None, None);
         Scene {
             library,
             options,
@@ -129,12 +127,10 @@ impl<'a> Scene<'a> {
         }
         // The events need the names until they are gone through.
         let mut moved = std::mem::take(&mut said.segment);
-        said.segment.names = all.clone().into_boxed_slice();
+        said.segment.names = exactly(&all)?;
         moved.names = all.into_boxed_slice();
         if let Some(frame) = self.frames.last_mut() {
             moved.folder = self.library.folder(frame.file);
-            // What it was called before it was opened is not what messages call it.
-            frame.name = self.library.file_name(frame.file);
         }
         let segment = self.render.segments.len() as u32;
         try_push(&mut self.render.segments, moved, "values")?;
@@ -183,7 +179,7 @@ impl<'a> Scene<'a> {
         }
         if let Some(frame) = self.frames.last_mut() {
             frame.piece += 1;
-            frame.lines += u64::from(said.end.line);
+            frame.lines += u64::from(said.end.line) - u64::from(planted("pbrt-lines") && said.end.line > 1);
             frame.column = if said.is_empty { frame.column } else { said.end.column };
         }
         Ok(())
@@ -191,7 +187,7 @@ impl<'a> Scene<'a> {
 
     fn complaint(&mut self, complaint: &Complaint) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
-        let mut diagnostic = complaint.diagnostic(&frame.name, frame.lines);
+        let mut diagnostic = complaint.diagnostic(&self.library.file_name(frame.file), frame.lines);
         self.add_chain(&mut diagnostic);
         match complaint.weight {
             Weight::Note => self.warnings.note(self.options, complaint.code, diagnostic),
@@ -283,7 +279,7 @@ impl<'a> Scene<'a> {
             self.state.open_from = self.state.scopes.len();
         }
         let named = Some(self.at(event.spot));
-        try_push(&mut self.frames, Frame::new(file, self.library, named, import), "files")
+        try_push(&mut self.frames, Frame::new(file, named, import), "files")
     }
 
     /// The file could not be opened.
@@ -298,7 +294,7 @@ impl<'a> Scene<'a> {
             Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
             _ => error.diagnostic().message.clone(),
         };
-        let message = format!("the file `{}` was not read: {why}", names::shown(&frame.name));
+        let message = format!("the file `{}` was not read: {why}", names::shown(&self.library.file_name(frame.file)));
         let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message) };
         self.add_chain(&mut diagnostic);
         self.warnings.broken(self.options, "missing-file", diagnostic)
@@ -328,6 +324,9 @@ impl<'a> Scene<'a> {
     fn restore(&mut self, import: Option<Box<Outer>>) -> Result<()> {
         if let Some(outer) = import {
             self.state.scopes.truncate(self.state.open_from);
+            if planted("pbrt-import") {
+                return Ok(());
+            }
             (self.state.graphics, self.state.open_from) = (outer.graphics, outer.scopes);
             (self.state.systems, self.state.object) = (outer.systems, outer.object);
             self.forget_nodes(outer.node_count);
@@ -337,9 +336,8 @@ impl<'a> Scene<'a> {
 }
 
 impl Frame {
-    fn new(file: usize, library: &Library<'_>, named: Option<Where>, import: Option<Box<Outer>>) -> Frame {
-        let name = library.file_name(file);
+    fn new(file: usize, named: Option<Where>, import: Option<Box<Outer>>) -> Frame {
         let (piece, event, lines, column, segment) = (0, 0, 0, 0, 0);
-        Frame { file, name, piece, said: None, segment, event, lines, column, named, import }
+        Frame { file, piece, said: None, segment, event, lines, column, named, import }
     }
 }

@@ -5,7 +5,7 @@ use super::instances::{Instances, Matrices, Stand};
 use super::places::Path;
 use super::script::{Cursor, Op, Things, What, Whose};
 use super::text::{self, Pen};
-use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::error::{Error, ErrorKind, Result, planted, try_push};
 use crate::formats::out::Out;
 use crate::model::render::{Entity, Motion, Parameter, ParameterType, ParameterValues, Parameters};
 use crate::pipeline::write::Pages;
@@ -342,7 +342,7 @@ impl Slot {
             })?;
         }
         let mut bad = false;
-        let mut next = range.start;
+        let mut next = range.start + usize::from(planted("pbrt-pages") && range.start > 0);
         self.out.format(|page| {
             let mut pen = Pen { page, compact, bad: false };
             let done = list.values(&mut pen, &parameter.values, &mut next, range.end);
