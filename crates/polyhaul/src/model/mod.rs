@@ -7,6 +7,7 @@
 
 mod array;
 mod image;
+pub(crate) mod kept;
 mod material;
 mod mesh;
 pub mod render;

@@ -198,7 +198,7 @@ impl Builder {
             return Err(Error::new(ErrorKind::Usage, "instances take a matrix each, and are fewer than 2^32 / 12"));
         }
         let (first, segment) = (self.render.instances.objects.len() as u32, self.render.segments.len() as u32);
-        let doubles = matrices.into_flattened().into_boxed_slice();
+        let doubles = matrices.into_flattened().into();
         try_push(&mut self.render.segments, Segment { doubles, ..Segment::default() }, "values")?;
         let placing = Placing::Matrices { parent: Transform::IDENTITY.0, step: StepKind::Concat, segment, at: 0 };
         try_push(&mut self.render.instances.runs, InstanceRun { first, placing }, "instances")?;

@@ -194,7 +194,7 @@ impl<'a> Expander<'a> {
 impl Expanded {
     /// Takes the place of what was there.
     fn apply(self, render: &mut Render) -> Result<()> {
-        let doubles = self.numbers.into_boxed_slice();
+        let doubles = self.numbers.into();
         try_push(&mut render.segments, Segment { doubles, ..Segment::default() }, "transforms")?;
         render.nodes.try_reserve_exact(self.nodes.len())?;
         render.nodes.extend(self.nodes);

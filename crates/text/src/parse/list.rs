@@ -1,15 +1,15 @@
 //! Numbers one after another, up to the bracket that ends their list: text without an index.
 //!
-//! [`f32s`], [`f64s`] and [`i32s`] find where up to a hundred numbers end, then convert several at once; they stop
-//! before the first token that is no number and say where. What that token means is its reader's business: the end of
-//! the list, a comment, a string, a fault.
+//! [`Lists`] finds where up to a hundred numbers end, then converts several at once; it stops before the first token
+//! that is no number and says where. What that token means is its reader's business: the end of the list, a comment, a
+//! string, a fault.
 //!
 //! White space here is blank, tab, LF and CR, and nothing else. A token ends at white space, at `[`, `]` or `"`.
 
 #[cfg(target_arch = "x86_64")]
 use super::list_x86 as x86;
 use super::number::{self, IntegerError};
-use super::plain::{Before, Numbers, TOGETHER};
+use super::plain::{ALL_ODD, Before, Numbers, Run, TOGETHER};
 use super::swar;
 use crate::cpu::Level;
 use crate::scan::PADDING;
@@ -42,26 +42,136 @@ pub(super) struct Masks {
     pub(super) stop: u64,
 }
 
-/// Appends the nearest f32s of the numbers in `padded[start..end]` to `out`, up to the first token that is none.
+/// A text with lists in it, and what finding numbers needs.
 ///
-/// `padded` has [`PADDING`] bytes before `start` and after `end`, or nothing is taken; the byte at `end` is white
+/// `padded` has [`PADDING`] bytes before each list and behind `end`, or nothing is taken; the byte at `end` is white
 /// space.
-///
-/// # Errors
-/// `None` where `out` cannot grow.
-pub fn f32s(padded: &[u8], start: usize, end: usize, level: Level, out: &mut Vec<f32>) -> Option<Stop> {
-    take::<Singles>(padded, start, end, level, out)
+pub struct Lists<'a> {
+    padded: &'a [u8],
+    end: usize,
+    level: Level,
+    found: Ends,
 }
 
-/// As [`f32s`], for f64s: the nearest of each number, or the one beside it where rounding it to an f32 would not be
-/// the nearest f32 of the number.
-pub fn f64s(padded: &[u8], start: usize, end: usize, level: Level, out: &mut Vec<f64>) -> Option<Stop> {
-    take::<Doubles>(padded, start, end, level, out)
-}
+impl<'a> Lists<'a> {
+    /// The lists of a text that ends at `end`.
+    pub fn new(padded: &'a [u8], end: usize, level: Level) -> Lists<'a> {
+        Lists { padded, end, level: level.usable(), found: Ends { ends: [0; MOST_ENDS + SLACK], count: 0 } }
+    }
 
-/// As [`f32s`], for decimal integers. One that does not fit is where it stops.
-pub fn i32s(padded: &[u8], start: usize, end: usize, level: Level, out: &mut Vec<i32>) -> Option<Stop> {
-    take::<Integers>(padded, start, end, level, out)
+    /// Appends the nearest f32s of the numbers from `start` on to `out`, up to the first token that is none.
+    ///
+    /// # Errors
+    /// `None` where `out` cannot grow.
+    pub fn f32s(&mut self, start: usize, out: &mut Vec<f32>) -> Option<Stop> {
+        self.take::<Singles>(start, out)
+    }
+
+    /// As [`Lists::f32s`], for f64s: the nearest of each number, or the one beside it where rounding it to an f32
+    /// would not be the nearest f32 of the number.
+    pub fn f64s(&mut self, start: usize, out: &mut Vec<f64>) -> Option<Stop> {
+        self.take::<Doubles>(start, out)
+    }
+
+    /// As [`Lists::f32s`], for decimal integers. One that does not fit is where it stops.
+    pub fn i32s(&mut self, start: usize, out: &mut Vec<i32>) -> Option<Stop> {
+        self.take::<Integers>(start, out)
+    }
+
+    /// The numbers from `start` on as [`Lists::f64s`] has them, if they are 16, and where the last one ends.
+    pub fn matrix(&mut self, start: usize) -> Option<([f64; 16], usize)> {
+        const COUNT: usize = 16;
+        if !self.has_room(start) {
+            return None;
+        }
+        let at = find(self.padded, start, self.end, self.level, &mut self.found);
+        if self.found.count != COUNT {
+            return None;
+        }
+        let mut out = [0.0; COUNT + TOGETHER];
+        self.convert::<Doubles>(start, &mut out).ok()?;
+        Some((*out.first_chunk()?, at))
+    }
+
+    /// The nearest f32 of the token that ends at `end`, where it is plain.
+    pub fn f32_until(&self, end: usize) -> Option<f32> {
+        let is_before = |at: usize| self.padded.get(at).is_some_and(|&byte| is_before(byte));
+        swar::float_after(self.padded, end, is_before)
+    }
+
+    /// Whether vectors may be loaded around what lies between `start` and the end.
+    fn has_room(&self, start: usize) -> bool {
+        let Lists { padded, end, .. } = *self;
+        start >= PADDING && start <= end && padded.len() >= end + PADDING && padded.len() <= u32::MAX as usize
+    }
+
+    fn take<K: Kind>(&mut self, start: usize, out: &mut Vec<K::Value>) -> Option<Stop> {
+        if !self.has_room(start) {
+            return Some(Stop { at: start, overflow: false });
+        }
+        let mut at = start;
+        loop {
+            let next = find(self.padded, at, self.end, self.level, &mut self.found);
+            let first = out.len();
+            let room = self.found.count + TOGETHER;
+            out.try_reserve(room).ok()?;
+            out.resize(first + room, K::Value::default());
+            let converted = self.convert::<K>(at, &mut out[first..]);
+            let done = converted.map_or_else(|(done, _)| done, |()| self.found.count);
+            out.truncate(first + done);
+            if let Err((_, stop)) = converted {
+                return Some(stop);
+            }
+            at = skip_blanks(self.padded, next, self.end);
+            if done > 0 && ends_token(self.padded[at]) && at < self.end {
+                return Some(Stop { at, overflow: false });
+            }
+            if done == 0 {
+                // What stands here is longer than a block, or no number.
+                let token = &self.padded[at..token_end(self.padded, at, self.end)];
+                match K::any(token) {
+                    Ok(value) => {
+                        out.try_reserve(1).ok()?;
+                        out.push(value);
+                        at += token.len();
+                    }
+                    Err(error) => return Some(Stop { at, overflow: error == IntegerError::Overflow }),
+                }
+            }
+        }
+    }
+
+    /// Converts the numbers that were found, of which the first begins at or after `at`. `out` has room for
+    /// [`TOGETHER`] more.
+    ///
+    /// # Errors
+    /// Where one is none: how many come before it, and where it is.
+    #[inline]
+    fn convert<K: Kind>(&self, at: usize, out: &mut [K::Value]) -> Result<(), (usize, Stop)> {
+        let Lists { padded, level, ref found, .. } = *self;
+        let (mut done, count) = (0, found.count);
+        while done < count {
+            let ends = &found.ends[done..count + TOGETHER];
+            let Run { done: more, mut odd } =
+                K::plain(Numbers { padded, ends, before: Before::List, level }, &mut out[done..]);
+            done += more;
+            let next = count.min(done + TOGETHER);
+            while odd != 0 {
+                let place = done + odd.trailing_zeros() as usize;
+                if place >= next {
+                    break;
+                }
+                odd &= odd - 1;
+                let before = if place == 0 { at } else { found.ends[place - 1] as usize };
+                let end = found.ends[place] as usize;
+                let from = skip_blanks(padded, before, end);
+                let overflow = |error| Stop { at: from, overflow: error == IntegerError::Overflow };
+                out[place] = K::any(&padded[from..end]).map_err(|error| (place, overflow(error)))?;
+            }
+            done = next;
+        }
+        Ok(())
+    }
 }
 
 /// The nearest f32 of a number in any notation that is the whole of a token.
@@ -85,8 +195,8 @@ pub fn i32(token: &[u8]) -> Result<i32, IntegerError> {
 /// A type of number.
 pub(super) trait Kind {
     type Value: Copy + Default;
-    /// As many of the numbers as are plain, in steps: returns how many. `out` has room for [`TOGETHER`] more.
-    fn plain(numbers: Numbers<'_>, out: &mut [Self::Value]) -> usize;
+    /// Converts numbers up to where some are not plain. `out` has room for [`TOGETHER`] more.
+    fn plain(numbers: Numbers<'_>, out: &mut [Self::Value]) -> Run;
     /// A number in any notation.
     fn any(token: &[u8]) -> Result<Self::Value, IntegerError>;
 }
@@ -98,9 +208,9 @@ pub(super) struct Integers;
 impl Kind for Singles {
     type Value = f32;
 
-    fn plain(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
+    fn plain(numbers: Numbers<'_>, out: &mut [f32]) -> Run {
         // SAFETY: the level is usable; ends lie in the padded text, PADDING bytes into it.
-        unsafe { numbers.f32s(out) }
+        unsafe { numbers.list_f32s(out) }
     }
 
     fn any(token: &[u8]) -> Result<f32, IntegerError> {
@@ -115,17 +225,15 @@ impl Kind for Singles {
 impl Kind for Doubles {
     type Value = f64;
 
-    fn plain(numbers: Numbers<'_>, out: &mut [f64]) -> usize {
-        let mut marks = [0; MOST_ENDS + SLACK];
+    fn plain(numbers: Numbers<'_>, out: &mut [f64]) -> Run {
         // SAFETY: as above.
-        let count = unsafe { numbers.f64s(out, &mut marks) };
-        let is_middle = |value: &f64| value.to_bits() & BELOW_SINGLE == HALF_SINGLE;
-        out[..count].iter().position(is_middle).unwrap_or(count)
+        unsafe { numbers.list_f64s::<{ MOST_ENDS + SLACK }>(out) }
     }
 
     fn any(token: &[u8]) -> Result<f64, IntegerError> {
         let value = match is_number(token).then(|| number::f64(token)).flatten() {
-            Some(value) => nudged(value, number::f32(token).unwrap_or_default()),
+            Some(value) if is_middle(value) => nudged(value, number::f32(token).unwrap_or_default()),
+            Some(value) => value,
             None => hexadecimal(token).ok_or(IntegerError::Malformed)?,
         };
         Ok(value)
@@ -135,10 +243,10 @@ impl Kind for Doubles {
 impl Kind for Integers {
     type Value = i32;
 
-    fn plain(numbers: Numbers<'_>, out: &mut [i32]) -> usize {
+    fn plain(numbers: Numbers<'_>, out: &mut [i32]) -> Run {
         let Numbers { padded, level, .. } = numbers;
         let ends = numbers.wanted();
-        match level {
+        let done = match level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Level::Avx512 => unsafe { x86::i32s_avx512(padded, ends, out) },
@@ -146,7 +254,8 @@ impl Kind for Integers {
             // SAFETY: as above.
             Level::Avx2 => unsafe { x86::i32s_avx2(padded, ends, out) },
             _ => portable(ends, out, |end| swar::integer(padded, end)),
-        }
+        };
+        Run { done, odd: ALL_ODD }
     }
 
     fn any(token: &[u8]) -> Result<i32, IntegerError> {
@@ -156,8 +265,14 @@ impl Kind for Integers {
 }
 
 /// The bits of an f64 that an f32 has no room for, and what they are in the middle of two f32s.
-const BELOW_SINGLE: u64 = 0x1FFF_FFFF;
-const HALF_SINGLE: u64 = 0x1000_0000;
+pub(super) const BELOW_SINGLE: u64 = 0x1FFF_FFFF;
+pub(super) const HALF_SINGLE: u64 = 0x1000_0000;
+
+/// Whether an f64 may be in the middle of two f32s: one that is not rounds as the number does that it is nearest to.
+/// Below the normal f32s the middles are elsewhere.
+fn is_middle(value: f64) -> bool {
+    value.to_bits() & BELOW_SINGLE == HALF_SINGLE || value.abs() < f64::from(f32::MIN_POSITIVE)
+}
 
 /// The f64 of a number, or the one beside it that rounds to `single`, the nearest f32 of that number.
 fn nudged(value: f64, single: f32) -> f64 {
@@ -224,70 +339,6 @@ fn token_end(padded: &[u8], start: usize, end: usize) -> usize {
 fn skip_blanks(padded: &[u8], at: usize, end: usize) -> usize {
     let rest = padded.get(at..end).unwrap_or_default();
     at + rest.iter().position(|&byte| !is_blank(byte)).unwrap_or(rest.len())
-}
-
-fn take<K: Kind>(padded: &[u8], start: usize, end: usize, level: Level, out: &mut Vec<K::Value>) -> Option<Stop> {
-    if start < PADDING || end < start || padded.len() < end + PADDING || padded.len() > u32::MAX as usize {
-        return Some(Stop { at: start, overflow: false });
-    }
-    let level = level.usable();
-    let mut found = Ends { ends: [0; MOST_ENDS + SLACK], count: 0 };
-    let mut at = start;
-    loop {
-        let next = find(padded, at, end, level, &mut found);
-        let stop = convert::<K>(padded, at, &found, level, out)?;
-        if let Some(stop) = stop {
-            return Some(stop);
-        }
-        at = skip_blanks(padded, next, end);
-        if found.count == 0 {
-            // What stands here is longer than a block, or no number.
-            let token = &padded[at..token_end(padded, at, end)];
-            match K::any(token) {
-                Ok(value) => {
-                    out.try_reserve(1).ok()?;
-                    out.push(value);
-                    at += token.len();
-                }
-                Err(error) => return Some(Stop { at, overflow: error == IntegerError::Overflow }),
-            }
-        }
-    }
-}
-
-/// Converts numbers that end at `found`, of which the first begins at or after `at`.
-fn convert<K: Kind>(
-    padded: &[u8],
-    at: usize,
-    found: &Ends,
-    level: Level,
-    out: &mut Vec<K::Value>,
-) -> Option<Option<Stop>> {
-    let (ends, behind) = (&found.ends[..found.count], found.count + TOGETHER);
-    let (mut done, first) = (0, out.len());
-    out.try_reserve(behind).ok()?;
-    out.resize(first + behind, K::Value::default());
-    while done < ends.len() {
-        let numbers = Numbers { padded, ends: &found.ends[done..behind], before: Before::List, level };
-        done += K::plain(numbers, &mut out[first + done..]);
-        // One of the next is not plain.
-        let stop = ends.len().min(done + TOGETHER);
-        while done < stop {
-            let before = if done == 0 { at } else { ends[done - 1] as usize };
-            let end = ends[done] as usize;
-            let from = skip_blanks(padded, before, end);
-            match K::any(&padded[from..end]) {
-                Ok(value) => out[first + done] = value,
-                Err(error) => {
-                    out.truncate(first + done);
-                    return Some(Some(Stop { at: from, overflow: error == IntegerError::Overflow }));
-                }
-            }
-            done += 1;
-        }
-    }
-    out.truncate(first + done);
-    Some(None)
 }
 
 /// Finds where tokens end from `at` on, up to what is no number; returns where to go on: behind the last one.
@@ -381,14 +432,14 @@ mod tests {
             for (text, count, at) in [("1 2 3]", 3, 5), ("1]2", 1, 1), ("", 0, 0), ("  ]", 0, 2), ("1 # 2", 1, 2)] {
                 let (bytes, start, end) = padded(text);
                 let mut out = Vec::new();
-                let stop = f32s(&bytes, start, end, level, &mut out).unwrap();
+                let stop = Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap();
                 assert_eq!((out.len(), stop.at - start), (count, at), "{text} {level:?}");
             }
             for gap in 0..70 {
                 let text = format!("{}{long}\"x\"", " ".repeat(gap));
                 let (bytes, start, end) = padded(&text);
                 let mut out = Vec::new();
-                let stop = f32s(&bytes, start, end, level, &mut out).unwrap();
+                let stop = Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap();
                 assert_eq!(out, values);
                 assert_eq!(bytes[stop.at], b'"');
             }
@@ -403,9 +454,9 @@ mod tests {
         for level in Level::all() {
             let (bytes, start, end) = padded(good);
             let (mut out, mut wide) = (Vec::new(), Vec::new());
-            assert_eq!(f32s(&bytes, start, end, level, &mut out).unwrap().at, end);
+            assert_eq!(Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap().at, end);
             assert_eq!(out, wanted);
-            f64s(&bytes, start, end, level, &mut wide).unwrap();
+            Lists::new(&bytes, end, level).f64s(start, &mut wide).unwrap();
             assert!(wide.iter().map(|&value| value as f32).eq(wanted.iter().copied()));
             for bad in
                 ["nan", "inf", "-", "+", ".", "1e", "3#c", "1/2", "1\x0b2", "x", "--1", "0x", "1,5", "-inf", "True"]
@@ -413,10 +464,10 @@ mod tests {
                 for before in ["", "1 ", "1 2 3 ", "1 2 3 4 5 6 7 8 9 "] {
                     let (bytes, start, end) = padded(&format!("{before}{bad} 1 2 3 4 5"));
                     let (mut out, mut ints) = (Vec::new(), Vec::new());
-                    let stop = f32s(&bytes, start, end, level, &mut out).unwrap();
+                    let stop = Lists::new(&bytes, end, level).f32s(start, &mut out).unwrap();
                     assert_eq!(stop.at, start + before.len(), "{before}{bad} {level:?}");
                     assert_eq!(out.len() * 2, before.len());
-                    assert_eq!(i32s(&bytes, start, end, level, &mut ints).unwrap().at, stop.at);
+                    assert_eq!(Lists::new(&bytes, end, level).i32s(start, &mut ints).unwrap().at, stop.at);
                 }
             }
         }
@@ -428,12 +479,66 @@ mod tests {
             let (bytes, start, end) =
                 padded("0 1 26 -5 +7 2147483647 -2147483648 12345678 123456789 0 0 3 2147483648 1");
             let mut out = Vec::new();
-            let stop = i32s(&bytes, start, end, level, &mut out).unwrap();
+            let stop = Lists::new(&bytes, end, level).i32s(start, &mut out).unwrap();
             assert_eq!(out, [0, 1, 26, -5, 7, i32::MAX, i32::MIN, 12345678, 123456789, 0, 0, 3]);
             assert!(stop.overflow && bytes[stop.at..].starts_with(b"2147483648 1"));
             let (bytes, start, end) = padded("1 2 1.5 3");
-            let stop = i32s(&bytes, start, end, level, &mut out).unwrap();
+            let stop = Lists::new(&bytes, end, level).i32s(start, &mut out).unwrap();
             assert!(!stop.overflow && bytes[stop.at..].starts_with(b"1.5"));
+        }
+    }
+
+    /// Numbers of every kind, by turns and by chance: plain ones with odd ones among them.
+    fn mixed(count: usize, state: &mut u64) -> Vec<String> {
+        let mut next = |limit: u64| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*state >> 33) % limit
+        };
+        let mut number = || match next(12) {
+            0 => format!("{}e-{}", next(100_000), next(50)),
+            1 => format!("-{}.{}E{}", next(10), next(1_000_000), next(30)),
+            2 => format!("{}.{:09}{:09}", next(100), next(1_000_000_000), next(1_000_000_000)),
+            // Beside the middle of two f32s, normal ones and others.
+            3 => format!("{}.00000000{}", 16_777_217 + 2 * next(1000), next(2)),
+            4 => format!("{}", f64::from(f32::from_bits(next(1 << 23) as u32)) + 0.7e-45),
+            5 => format!("-{}", next(10)),
+            _ => format!("{}{}.{:06}", ["", "-"][next(2) as usize], next(2000), next(1_000_000)),
+        };
+        (0..count).map(|_| number()).collect()
+    }
+
+    #[test]
+    fn odd_numbers_among_plain_ones_are_the_nearest_too() {
+        let mut state = 1;
+        for round in 0..400 {
+            let numbers = mixed(if round % 2 == 0 { 16 } else { round % 50 }, &mut state);
+            let (bytes, start, end) = padded(&format!(" {} ]", numbers.join(" ")));
+            let wanted: Vec<u32> = numbers.iter().map(|number| number.parse::<f32>().unwrap().to_bits()).collect();
+            for level in Level::all() {
+                let (mut singles, mut doubles, mut lists) = (Vec::new(), Vec::new(), Lists::new(&bytes, end, level));
+                assert_eq!(lists.f32s(start, &mut singles).unwrap().at, end - 1);
+                assert!(
+                    singles.iter().map(|value| value.to_bits()).eq(wanted.iter().copied()),
+                    "{level:?} {numbers:?}"
+                );
+                assert_eq!(lists.f64s(start, &mut doubles).unwrap().at, end - 1);
+                for (value, number) in doubles.iter().zip(&numbers) {
+                    let nearest: f64 = number.parse().unwrap();
+                    let apart = value.to_bits().abs_diff(nearest.to_bits());
+                    assert!(
+                        apart <= 1 && (*value as f32).to_bits() == number.parse::<f32>().unwrap().to_bits(),
+                        "{number}"
+                    );
+                    assert!(apart == 0 || is_middle(nearest), "{number}");
+                }
+                let matrix = lists.matrix(start);
+                assert_eq!(matrix.is_some(), numbers.len() == 16);
+                assert!(matrix.is_none_or(|(matrix, at)| matrix[..] == doubles && at == end - 2));
+                assert!(numbers.last().is_none_or(|last| match lists.f32_until(end - 2) {
+                    Some(value) => value.to_bits() == last.parse::<f32>().unwrap().to_bits(),
+                    None => last.len() > 12 || last.contains(['e', 'E']) || last.starts_with("167"),
+                }));
+            }
         }
     }
 }

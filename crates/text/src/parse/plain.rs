@@ -4,17 +4,29 @@
 //! A plain number has up to 14 characters, digits with at most one point, and a minus before them. Each function goes
 //! on while the numbers are plain and returns how many it converted.
 
+use super::list::{self, BELOW_SINGLE, HALF_SINGLE};
 #[cfg(target_arch = "x86_64")]
 use super::long_x86;
 #[cfg(target_arch = "x86_64")]
 use super::plain_x86 as x86;
-use super::{list, swar};
+use super::swar;
 use crate::cpu::Level;
 use crate::scan::{Separator, is_space};
 
 /// How many numbers are converted at once, at most: as many ends must be there behind the last one, and their places
 /// in the output may change.
 pub(super) const TOGETHER: usize = 8;
+
+/// How far a run of numbers went.
+pub(super) struct Run {
+    /// So many are converted.
+    pub(super) done: usize,
+    /// A bit for each of the [`TOGETHER`] behind them that is not: not plain, mostly.
+    pub(super) odd: u8,
+}
+
+/// Where it is not known which are.
+pub(super) const ALL_ODD: u8 = u8::MAX;
 
 /// What may stand before a number.
 #[derive(Clone, Copy)]
@@ -122,6 +134,36 @@ impl Numbers<'_> {
                 values.zip(places).map(|(value, (out, mark))| (*out, *mark) = value).count()
             }
         }
+    }
+
+    /// As [`Numbers::f32s`], of a list; it says what it stopped at.
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn list_f32s(self, out: &mut [f32]) -> Run {
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the caller's promise.
+            Level::Avx512 => unsafe { x86::list_f32s_avx512(self, out) },
+            // SAFETY: the same.
+            _ => Run { done: unsafe { self.f32s(out) }, odd: ALL_ODD },
+        }
+    }
+
+    /// As [`Numbers::list_f32s`], as f64s of which none is in the middle of two f32s.
+    ///
+    /// # Safety
+    /// As there; there are no more than `MOST` places in `out`.
+    pub(super) unsafe fn list_f64s<const MOST: usize>(self, out: &mut [f64]) -> Run {
+        #[cfg(target_arch = "x86_64")]
+        if self.level == Level::Avx512 {
+            // SAFETY: the caller's promise.
+            return unsafe { x86::list_f64s_avx512(self, out) };
+        }
+        // SAFETY: the same.
+        let count = unsafe { self.f64s(out, &mut [0; MOST]) };
+        let is_middle = |value: &f64| value.to_bits() & BELOW_SINGLE == HALF_SINGLE;
+        Run { done: out[..count].iter().position(is_middle).unwrap_or(count), odd: ALL_ODD }
     }
 
     /// Whether a number may begin behind the byte at a place.

@@ -2,8 +2,9 @@
 
 use super::fields::TENS;
 use super::lanes::{self, FloatMarks, Floats, WIDE_TOP};
+use super::list::{BELOW_SINGLE, HALF_SINGLE};
 use super::list_x86;
-use super::plain::{Before, Numbers};
+use super::plain::{ALL_ODD, Before, Numbers, Run};
 use super::x86::{self, Four};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK, TENTHS};
 use crate::scan::Separator;
@@ -23,7 +24,7 @@ static TENTHS_BY_ZEROS: [f64; 16] = x86::by_zeros(&TENTHS);
 pub(super) unsafe fn f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> usize {
     let convert = |eight: &Eight, at: usize| {
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
-        eight.f32s(out)
+        eight.odd == 0 && eight.f32s(out) == 0
     };
     // SAFETY: the caller's promise.
     unsafe { eights(numbers, convert) }
@@ -38,11 +39,48 @@ pub(super) unsafe fn f64s_avx512(numbers: Numbers<'_>, out: &mut [f64], marks: &
     let convert = |eight: &Eight, at: usize| {
         let (Some(out), Some(marks)) = (out.get_mut(at..), marks.get_mut(at..)) else { return false };
         let (Some(out), Some(marks)) = (out.first_chunk_mut(), marks.first_chunk_mut()) else { return false };
-        eight.f64s(out, marks);
-        true
+        if eight.odd == 0 {
+            eight.marks(eight.f64s(out), marks);
+        }
+        eight.odd == 0
     };
     // SAFETY: the caller's promise.
     unsafe { eights(numbers, convert) }
+}
+
+/// As [`f32s_avx512`], of lists: it also says which of the eight are odd that it stops at, and converts the others.
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> Run {
+    let mut odd = ALL_ODD;
+    let convert = |eight: &Eight, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
+        odd = eight.odd | eight.f32s(out);
+        odd == 0
+    };
+    // SAFETY: the caller's promise.
+    let done = unsafe { eights(Numbers { before: Before::List, ..numbers }, convert) };
+    Run { done, odd }
+}
+
+/// As [`list_f32s_avx512`], as f64s; one in the middle of two f32s is odd.
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+pub(super) unsafe fn list_f64s_avx512(numbers: Numbers<'_>, out: &mut [f64]) -> Run {
+    let mut odd = ALL_ODD;
+    let convert = |eight: &Eight, at: usize| {
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
+        let below = _mm512_and_si512(_mm512_castpd_si512(eight.f64s(out)), _mm512_set1_epi64(BELOW_SINGLE as i64));
+        odd = eight.odd | _mm512_cmpeq_epi64_mask(below, _mm512_set1_epi64(HALF_SINGLE as i64));
+        odd == 0
+    };
+    // SAFETY: the caller's promise.
+    let done = unsafe { eights(Numbers { before: Before::List, ..numbers }, convert) };
+    Run { done, odd }
 }
 
 /// The loop over eight numbers each, one for every kind of what may be before them.
@@ -56,27 +94,27 @@ unsafe fn eights(numbers: Numbers<'_>, mut convert: impl FnMut(&Eight, usize) ->
     match numbers.before {
         Before::Token => numbers.batches(|at, ends| {
             // SAFETY: the caller's promise.
-            unsafe { Eight::load(text, ends, |bytes| separator_mask(bytes)) }.is_some_and(|eight| convert(&eight, at))
+            convert(&unsafe { Eight::load(text, ends, |bytes| separator_mask(bytes)) }, at)
         }),
         Before::List => numbers.batches(|at, ends| {
             // SAFETY: the caller's promise.
-            unsafe { Eight::load(text, ends, |bytes| list_x86::before_avx512(bytes)) }
-                .is_some_and(|eight| convert(&eight, at))
+            convert(&unsafe { Eight::load(text, ends, |bytes| list_x86::before_avx512(bytes)) }, at)
         }),
         Before::Field(Separator::Blanks) => numbers.batches(|at, ends| {
             // SAFETY: the caller's promise.
-            unsafe { Eight::load(text, ends, |bytes| space_mask(bytes)) }.is_some_and(|eight| convert(&eight, at))
+            convert(&unsafe { Eight::load(text, ends, |bytes| space_mask(bytes)) }, at)
         }),
         Before::Field(Separator::Byte(byte)) => numbers.batches(|at, ends| {
             // SAFETY: the caller's promise.
-            unsafe { Eight::load(text, ends, |bytes| before_mask(bytes, byte)) }
-                .is_some_and(|eight| convert(&eight, at))
+            convert(&unsafe { Eight::load(text, ends, |bytes| before_mask(bytes, byte)) }, at)
         }),
     }
 }
 
-/// The parts of eight plain numbers.
+/// The parts of eight numbers.
 struct Eight {
+    /// A bit for each that is not plain.
+    odd: u8,
     /// The digits of each as one number.
     whole: __m512d,
     /// 16 bits for each, in which one is set where there is a point, and where there is a minus.
@@ -85,13 +123,13 @@ struct Eight {
 }
 
 impl Eight {
-    /// Eight numbers that end at `ends`; `None` where one of them is not plain. `spaces` finds what may be before one.
+    /// Eight numbers that end at `ends`. `spaces` finds what may be before one.
     ///
     /// # Safety
     /// The CPU has the features; 16 bytes before each end are readable.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
     #[inline]
-    unsafe fn load(text: *const u8, ends: &[u32; 8], spaces: impl Fn(__m512i) -> u64) -> Option<Eight> {
+    unsafe fn load(text: *const u8, ends: &[u32; 8], spaces: impl Fn(__m512i) -> u64) -> Eight {
         // Every second number in each vector: packing the two puts them in order.
         // SAFETY: the caller's promise.
         let bytes = unsafe {
@@ -104,49 +142,51 @@ impl Eight {
         let values = [_mm512_sub_epi8(bytes[0], zero), _mm512_sub_epi8(bytes[1], zero)];
         let parts =
             [parts_avx512(bytes[0], values[0], spaces(bytes[0])), parts_avx512(bytes[1], values[1], spaces(bytes[1]))];
-        if parts[0].bad | parts[1].bad != 0 {
-            return None;
-        }
+        let bad = interleave(parts[0].bad, parts[1].bad);
         let fours = [x86::fours_avx512(values[0], &parts[0]), x86::fours_avx512(values[1], &parts[1])];
         let eights = _mm512_madd_epi16(_mm512_packus_epi32(fours[0], fours[1]), _mm512_set1_epi32(0x2710_0001));
-        Some(Eight {
+        Eight {
+            odd: _mm_test_epi16_mask(bad, bad),
             whole: join_eights(eights),
             points: interleave(parts[0].point, parts[1].point),
             signs: interleave(parts[0].negative, parts[1].negative),
-        })
+        }
     }
 
-    /// The nearest f32s; `false` where rounding twice could go wrong.
+    /// The nearest f32s; a bit for each where rounding twice could go wrong.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
-    fn f32s(&self, out: &mut [f32; 8]) -> bool {
+    fn f32s(&self, out: &mut [f32; 8]) -> u8 {
         let products = _mm512_mul_pd(self.whole, self.by_point(&TENTHS_BY_ZEROS));
         let near = _mm512_add_epi64(_mm512_castpd_si512(products), _mm512_set1_epi64(MARGIN as i64));
         let near = _mm512_and_si512(near, _mm512_set1_epi64(MIDDLE_MASK as i64));
-        if _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64)) != 0 {
-            return false;
-        }
         let (values, minus) = (_mm512_cvtpd_ps(products), _mm256_set1_ps(-0.0));
         let values = _mm256_mask_xor_ps(values, _mm_test_epi16_mask(self.signs, self.signs), values, minus);
         // SAFETY: eight f32s fit.
         unsafe { _mm256_storeu_ps(out.as_mut_ptr(), values) };
-        true
+        _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64))
     }
 
-    /// As f64s with their marks. Digits below 10^14 and powers up to that are exact, so a division is rounded once.
+    /// As f64s. Digits below 10^14 and powers up to that are exact, so a division is rounded once.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
-    fn f64s(&self, out: &mut [f64; 8], marks: &mut [u8; 8]) {
+    fn f64s(&self, out: &mut [f64; 8]) -> __m512d {
         let (values, minus) = (_mm512_div_pd(self.whole, self.by_point(&TENS_BY_ZEROS)), _mm512_set1_pd(-0.0));
         let values = _mm512_mask_xor_pd(values, _mm_test_epi16_mask(self.signs, self.signs), values, minus);
+        // SAFETY: eight f64s fit.
+        unsafe { _mm512_storeu_pd(out.as_mut_ptr(), values) };
+        values
+    }
+
+    /// The marks of numbers that are these f64s.
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    #[inline]
+    fn marks(&self, values: __m512d, marks: &mut [u8; 8]) {
         // A zero with a minus is its sign and nothing else.
         let minus_zero = _mm512_cmpeq_epi64_mask(_mm512_castpd_si512(values), _mm512_set1_epi64(i64::MIN));
         let no_integers = _mm_test_epi16_mask(self.points, self.points) | minus_zero;
-        // SAFETY: eight f64s and eight bytes fit.
-        unsafe {
-            _mm512_storeu_pd(out.as_mut_ptr(), values);
-            _mm_storel_epi64(marks.as_mut_ptr().cast(), _mm_maskz_set1_epi8(no_integers.into(), 1));
-        }
+        // SAFETY: eight bytes fit.
+        unsafe { _mm_storel_epi64(marks.as_mut_ptr().cast(), _mm_maskz_set1_epi8(no_integers.into(), 1)) };
     }
 
     /// A power of ten for each number, by the place of its point.

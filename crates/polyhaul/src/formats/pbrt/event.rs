@@ -2,6 +2,7 @@
 
 use super::directive::{COUNT, Directive};
 use super::intern::Names;
+use super::shelf::{Shelf, room_of};
 use crate::error::{Diagnostic, Excerpt, Place, Result, try_string};
 use crate::formats::names;
 use crate::model::render::{Declaration, Name, Segment, StoredParameter};
@@ -148,22 +149,24 @@ impl Parsed {
         self.complain(complaint)
     }
 
-    /// Takes out what was said, in arrays of just its size.
-    pub(super) fn take(&mut self) -> Result<Said> {
+    /// Takes out what was said, in arrays of just its size; those of the model in a room of `shelf`.
+    pub(super) fn take(&mut self, shelf: &Shelf) -> Result<Said> {
         let mut names = Vec::new();
         names.try_reserve_exact(self.names.len())?;
         for number in 0..self.names.len() {
             names.push(text(self.names.get(number as u32))?);
         }
+        let numbers = room_of(&self.floats) + room_of(&self.integers) + room_of(&self.doubles);
+        let mut room = shelf.room(numbers + room_of(&self.parameters) + room_of(&self.strings))?;
         let segment = Segment {
             names: Box::default(),
             declarations: exactly(&self.declarations)?,
-            parameters: exactly(&self.parameters)?,
-            floats: exactly(&self.floats)?,
-            integers: exactly(&self.integers)?,
+            parameters: room.keep(&self.parameters)?,
+            floats: room.keep(&self.floats)?,
+            integers: room.keep(&self.integers)?,
             bools: exactly(&self.bools)?,
-            strings: exactly(&self.strings)?,
-            doubles: exactly(&self.doubles)?,
+            strings: room.keep(&self.strings)?,
+            doubles: room.keep(&self.doubles)?,
             ..Segment::default()
         };
         Ok(Said {

@@ -6,7 +6,7 @@ use crate::formats::place::excerpt;
 use crate::warnings::Weight;
 use memchr::{memchr, memchr2, memrchr};
 use polyhaul_text::cpu::Level;
-use polyhaul_text::parse::list::{self, Stop, ends_token};
+use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
 
 /// Text that is read from front to back.
 pub(super) struct Lexer<'a> {
@@ -14,7 +14,7 @@ pub(super) struct Lexer<'a> {
     padded: &'a [u8],
     start: usize,
     end: usize,
-    level: Level,
+    lists: Lists<'a>,
     pub(super) at: usize,
     lines: u32,
     line_start: usize,
@@ -57,7 +57,8 @@ pub(super) type Parse<T> = std::result::Result<T, Fault>;
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(padded: &'a [u8], start: usize, end: usize, level: Level) -> Lexer<'a> {
-        Lexer { padded, start, end, level, at: start, lines: 0, line_start: start, decoded: Vec::new() }
+        let lists = Lists::new(padded, end, level);
+        Lexer { padded, start, end, lists, at: start, lines: 0, line_start: start, decoded: Vec::new() }
     }
 
     #[inline]
@@ -77,27 +78,40 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips white space and comments: what stands next.
-    #[inline]
+    #[inline(always)]
     pub(super) fn peek(&mut self) -> Token {
-        loop {
+        // Mostly a token follows, or one blank.
+        self.at += usize::from(self.byte() == b' ');
+        match self.byte() {
+            b'"' => self.unless_end(Token::String),
+            b'[' => self.unless_end(Token::Open),
+            b']' => self.unless_end(Token::Close),
+            b' ' | b'\t' | b'\r' | b'\n' | b'#' => self.peek_behind_space(),
+            _ => self.unless_end(Token::Word),
+        }
+    }
+
+    #[inline(never)]
+    fn peek_behind_space(&mut self) -> Token {
+        while self.at < self.end {
             match self.byte() {
                 b' ' | b'\t' | b'\r' => self.at += 1,
                 b'\n' => {
-                    if self.at >= self.end {
-                        break;
-                    }
                     self.at += 1;
                     self.lines += 1;
                     self.line_start = self.at;
+                    let next = self.padded.get(self.at..).and_then(|rest| rest.first_chunk::<8>());
+                    let indent = next.map_or(0, |eight| (u64::from_le_bytes(*eight) ^ (ONES * 0x20)).trailing_zeros());
+                    self.at += indent as usize / 8;
                 }
-                b'"' => return self.unless_end(Token::String),
-                b'[' => return self.unless_end(Token::Open),
-                b']' => return self.unless_end(Token::Close),
-                b'#' if self.at < self.end => {
+                b'#' => {
                     let rest = &self.padded[self.at..self.end];
                     self.at += memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
                 }
-                _ => return self.unless_end(Token::Word),
+                b'"' => return Token::String,
+                b'[' => return Token::Open,
+                b']' => return Token::Close,
+                _ => return Token::Word,
             }
         }
         self.at = self.end;
@@ -122,6 +136,30 @@ impl<'a> Lexer<'a> {
             size += 1;
         }
         &rest[..size]
+    }
+
+    /// The two bytes that stand next.
+    #[inline]
+    pub(super) fn pair(&self) -> [u8; 2] {
+        self.padded.get(self.at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()
+    }
+
+    /// Takes the one number of a list that ends behind it, where it is plain.
+    #[inline]
+    pub(super) fn only_float(&mut self) -> Option<f32> {
+        let word = self.word();
+        let end = self.at + word.len();
+        let behind = &self.padded[end..];
+        let size = if behind.starts_with(b" ]") { 2 } else { usize::from(behind.starts_with(b"]")) };
+        let value = self.lists.f32_until(end).filter(|_| size > 0)?;
+        self.at = end + size;
+        Some(value)
+    }
+
+    /// The nearest f32 of a word that stands next.
+    #[inline]
+    pub(super) fn float(&self, word: &[u8]) -> Option<f32> {
+        self.lists.f32_until(self.at + word.len()).or_else(|| list::f32(word))
     }
 
     /// Passes bytes in which no line ends.
@@ -212,30 +250,42 @@ impl<'a> Lexer<'a> {
 
     /// Takes numbers up to the first token that is none; `true` where that is a number which does not fit.
     pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> Parse<bool> {
-        let stop = list::f32s(self.padded, self.at, self.end, self.level, out);
+        let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
     }
 
     pub(super) fn doubles(&mut self, out: &mut Vec<f64>) -> Parse<bool> {
-        let stop = list::f64s(self.padded, self.at, self.end, self.level, out);
+        let stop = self.lists.f64s(self.at, out);
         self.stopped(stop)
     }
 
+    /// Takes the numbers that stand next, where they are 16.
+    #[inline]
+    pub(super) fn matrix(&mut self) -> Option<[f64; 16]> {
+        let (numbers, at) = self.lists.matrix(self.at)?;
+        self.pass_to(at);
+        Some(numbers)
+    }
+
     pub(super) fn integers(&mut self, out: &mut Vec<i32>) -> Parse<bool> {
-        let stop = list::i32s(self.padded, self.at, self.end, self.level, out);
+        let stop = self.lists.i32s(self.at, out);
         self.stopped(stop)
     }
 
     fn stopped(&mut self, stop: Option<Stop>) -> Parse<bool> {
         let stop = stop.ok_or_else(|| Error::memory("values"))?;
-        let to = stop.at.min(self.end);
+        self.pass_to(stop.at.min(self.end));
+        Ok(stop.overflow)
+    }
+
+    /// Passes bytes in which lines may end.
+    fn pass_to(&mut self, to: usize) {
         let passed = &self.padded[self.at..to];
         if let Some(last) = memrchr(b'\n', passed) {
             self.lines += passed.iter().map(|&byte| u32::from(byte == b'\n')).sum::<u32>();
             self.line_start = self.at + last + 1;
         }
         self.at = to;
-        Ok(stop.overflow)
     }
 
     /// Something broken at a mark.

@@ -25,6 +25,7 @@ mod parameters;
 mod parse;
 mod reader;
 mod resolve;
+mod shelf;
 pub(crate) mod writer;
 
 pub(crate) use files::{Files, OpenFile};

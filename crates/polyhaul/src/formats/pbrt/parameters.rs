@@ -170,7 +170,10 @@ impl<'t> Piece<'t, '_> {
     #[inline]
     fn floats(&mut self, in_brackets: bool, bracket: Mark, mark: Mark) -> Parse<(u32, u32)> {
         let first = self.parsed.floats.len();
-        if in_brackets {
+        let only = if in_brackets { self.lexer.only_float() } else { None };
+        if let Some(value) = only {
+            try_push(&mut self.parsed.floats, value, "values")?;
+        } else if in_brackets {
             loop {
                 self.lexer.floats(&mut self.parsed.floats)?;
                 let stopped = self.lexer.at;
@@ -184,7 +187,7 @@ impl<'t> Piece<'t, '_> {
             }
         } else {
             let word = self.single(mark, "numbers")?;
-            let Some(value) = list::f32(word) else { return Err(self.no_number()) };
+            let Some(value) = self.lexer.float(word) else { return Err(self.no_number()) };
             self.lexer.pass(word.len());
             try_push(&mut self.parsed.floats, value, "values")?;
         }

@@ -6,7 +6,7 @@ use super::borders::begins_directive;
 use super::directive::{Directive, Form};
 use super::event::{Complaint, Event, Parsed, Spot, What};
 use super::lexer::{Fault, Lexer, Mark, Parse, Token};
-use crate::error::{Result, try_push};
+use crate::error::{Error, Result, try_push};
 use crate::options::ReadOptions;
 use crate::warnings::Weight;
 use polyhaul_text::cpu::Level;
@@ -24,6 +24,9 @@ pub(super) struct Piece<'t, 'o> {
     pub(super) parsed: &'t mut Parsed,
     pub(super) options: &'o ReadOptions,
 }
+
+/// The last row of a matrix that is no perspective.
+const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 
 /// How much of the values there was when a directive began: what is left of it when it is broken.
 struct Sizes([usize; 7]);
@@ -181,7 +184,8 @@ impl Piece<'_, '_> {
     /// Whether the word that stands next begins a directive.
     #[inline]
     pub(super) fn at_directive(&self) -> bool {
-        matches!(self.lexer.word(), [first, second, ..] if begins_directive(*first, *second))
+        let [first, second] = self.lexer.pair();
+        begins_directive(first, second)
     }
 
     /// `WorldEnd` is no directive any more.
@@ -213,11 +217,33 @@ impl Piece<'_, '_> {
         }
         let bracket = self.lexer.mark(1);
         self.lexer.pass(1);
-        let first = self.parsed.doubles.len();
-        self.lexer.doubles(&mut self.parsed.doubles)?;
+        let numbers = match self.lexer.matrix() {
+            Some(numbers) if self.lexer.peek() == Token::Close => numbers,
+            Some(numbers) => self.odd_matrix(&numbers, directive, [mark, bracket])?,
+            None => self.odd_matrix(&[], directive, [mark, bracket])?,
+        };
+        self.lexer.pass(1);
+        let is_plain = [numbers[3], numbers[7], numbers[11], numbers[15]].map(f64::to_bits) == PLAIN_ROW;
+        let doubles = &mut self.parsed.doubles;
+        doubles.try_reserve(numbers.len()).map_err(Error::from)?;
+        if !is_plain {
+            doubles.extend_from_slice(&numbers);
+            return Ok(false);
+        }
+        let [a, b, c, _, d, e, f, _, g, h, i, _, x, y, z, _] = numbers;
+        doubles.extend_from_slice(&[a, b, c, d, e, f, g, h, i, x, y, z]);
+        Ok(true)
+    }
+
+    /// The numbers of a matrix, of which some are taken, where there are comments among them or not 16.
+    #[cold]
+    fn odd_matrix(&mut self, taken: &[f64], directive: Directive, [mark, bracket]: [Mark; 2]) -> Parse<[f64; 16]> {
+        let mut numbers = Vec::new();
+        numbers.try_reserve(taken.len()).map_err(Error::from)?;
+        numbers.extend_from_slice(taken);
         while self.lexer.peek() == Token::Word && !self.at_directive() {
             let before = self.lexer.at;
-            self.lexer.doubles(&mut self.parsed.doubles)?;
+            self.lexer.doubles(&mut numbers)?;
             if self.lexer.at == before {
                 return Err(self.no_number());
             }
@@ -225,19 +251,10 @@ impl Piece<'_, '_> {
         if !self.is_closed(bracket)? {
             return Err(self.unexpected(directive, mark, "16 numbers in brackets"));
         }
-        let count = self.parsed.doubles.len() - first;
-        let Some(numbers) = self.parsed.doubles[first..].first_chunk_mut::<16>().filter(|_| count == 16) else {
-            let message = format!("`{}` has {count} numbers", directive.name());
-            return Err(self.complaint(mark, "wrong-count", message, "16"));
-        };
-        if [numbers[3], numbers[7], numbers[11], numbers[15]].map(f64::to_bits) != [0, 0, 0, 1.0f64.to_bits()] {
-            return Ok(false);
-        }
-        numbers.copy_within(4..7, 3);
-        numbers.copy_within(8..11, 6);
-        numbers.copy_within(12..15, 9);
-        self.parsed.doubles.truncate(first + 12);
-        Ok(true)
+        numbers[..].try_into().map_err(|_| {
+            let message = format!("`{}` has {} numbers", directive.name(), numbers.len());
+            self.complaint(mark, "wrong-count", message, "16")
+        })
     }
 
     /// So many numbers, without brackets.

@@ -9,6 +9,7 @@ use super::event::{Parsed, Said, What};
 use super::files::{Files, Library, MOST_DEEP, OpenFile, Origin, Piece};
 use super::parse::Parser;
 use super::resolve::Scene;
+use super::shelf::Shelf;
 use crate::error::{Error, ErrorKind, Place, Result, try_push};
 use crate::model::render::Render;
 use crate::options::ReadOptions;
@@ -58,6 +59,8 @@ struct Slot {
 struct PbrtJob<'a> {
     library: &'a Library<'a>,
     parser: Parser<'a>,
+    /// Where the values of all pieces are kept.
+    shelf: Shelf,
     options: &'a ReadOptions,
     slot_bytes: usize,
 }
@@ -70,7 +73,7 @@ pub(crate) fn read(main: OpenFile, files: &dyn Files, options: &ReadOptions) -> 
     let main = library.begin(main)?;
     let crew = Crew::new(options.run.worker_threads(), options.run.memory_limit, slot_bytes);
     let parser = Parser { options, level: Level::best() };
-    let job = PbrtJob { library: &library, parser, options, slot_bytes };
+    let job = PbrtJob { library: &library, parser, shelf: Shelf::default(), options, slot_bytes };
     let mut scene = Scene::new(main, &library, options);
     // Files that are named by the last pieces of others are the next round's.
     while !scene.is_done() {
@@ -126,7 +129,7 @@ impl<'a> Job for PbrtJob<'a> {
         if text.too_long {
             parsed.too_long(self.options.limits.line_bytes)?;
         }
-        let mut said = parsed.take()?;
+        let mut said = parsed.take(&self.shelf)?;
         said.is_empty = text.len() == 0;
         self.name_files(&said, &slot.origin, &mut slot.files)?;
         slot.said = Some(said);

@@ -1,5 +1,6 @@
 //! Parameters: where they lie, and how they are seen.
 
+use super::super::kept::Kept;
 use super::{Name, Render};
 use std::sync::Arc;
 
@@ -120,14 +121,14 @@ pub(crate) struct Range {
 pub(crate) struct Segment {
     pub(crate) names: Box<[Name]>,
     pub(crate) declarations: Box<[Declaration]>,
-    pub(crate) parameters: Box<[Values]>,
-    pub(crate) floats: Box<[f32]>,
-    pub(crate) integers: Box<[i32]>,
+    pub(crate) parameters: Kept<Values>,
+    pub(crate) floats: Kept<f32>,
+    pub(crate) integers: Kept<i32>,
     pub(crate) bools: Box<[bool]>,
     /// Indices into the names.
-    pub(crate) strings: Box<[u32]>,
+    pub(crate) strings: Kept<u32>,
     /// What transforms are made of.
-    pub(crate) doubles: Box<[f64]>,
+    pub(crate) doubles: Kept<f64>,
     /// The folder of the file that said so, below that of the scene: empty, or ending in a slash.
     pub(crate) folder: Arc<str>,
 }
@@ -175,7 +176,7 @@ pub struct Strings<'a> {
 impl<'a> Parameters<'a> {
     pub(super) fn new(render: &'a Render, range: Range) -> Parameters<'a> {
         let segment = render.segments.get(range.segment as usize);
-        let all = segment.map_or(&[][..], |segment| &segment.parameters);
+        let all = segment.map_or(&[][..], |segment| &*segment.parameters);
         let end = range.start as usize + range.count as usize;
         Parameters { render, segment, values: all.get(range.start as usize..end).unwrap_or_default() }
     }
