@@ -30,7 +30,7 @@ usage: cargo xtask CHORE
                              all parts beside other programs, or some: obj python blender gzip ply stl pbrt tables
                              numbers records; the record goes to bench/record, that of a smaller trial to DIR/record
                              --install-peers: install what peers in C++ and Python need by apt-get
-  bench --readme             the README's tables, from the latest record
+  bench --readme             the README's tables, from the latest records
 ";
 
 fn main() -> ExitCode {

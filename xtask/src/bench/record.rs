@@ -12,11 +12,15 @@ use std::path::Path;
 const README_BEGIN: &str = "<!-- readme: begin -->";
 const README_END: &str = "<!-- readme: end -->";
 /// The README's tables: what they are of, two groups, and which memory counts.
-const README: [(&str, &str, &str, Memory); 4] = [
+const README: [(&str, &str, &str, Memory); 8] = [
     ("Reading OBJ", "read single", "read objects", Memory::Peak),
     ("Writing OBJ", "write single", "write objects", Memory::Peak),
     ("Reading OBJ in Python", "python large", "python small", Memory::Peak),
     ("Writing Blender's meshes", "export monkey", "export many", Memory::Extra),
+    ("Reading PLY", "read ply binary", "read ply ascii", Memory::Peak),
+    ("Reading STL", "read stl binary", "read stl ascii", Memory::Peak),
+    ("Numbers as text", "write table", "read table", Memory::Peak),
+    ("Reading pbrt", "read pbrt one", "read pbrt many", Memory::Peak),
 ];
 
 /// How it was measured, for readers of a record.
@@ -69,7 +73,8 @@ impl Table {
     }
 }
 
-/// The README's table out of the latest record in `folder`.
+/// The README's tables out of the records in `folder`, each from the latest one that has it, with what stands behind
+/// the tables of that record.
 pub(super) fn readme(folder: &Path) -> Result<String, String> {
     let none = || format!("no record with a table in {}", folder.display());
     let mut names: Vec<_> = std::fs::read_dir(folder)
@@ -80,7 +85,32 @@ pub(super) fn readme(folder: &Path) -> Result<String, String> {
     // Names begin with the date.
     names.sort();
     let texts = names.iter().rev().filter_map(|path| std::fs::read_to_string(path).ok());
-    texts.into_iter().find_map(|text| Some(readme_part(&text)?.to_string())).ok_or_else(none)
+    Some(newest(texts)).filter(|text| !text.is_empty()).ok_or_else(none)
+}
+
+/// The newest of each table, record by record; `records` begins with the newest.
+fn newest(records: impl Iterator<Item = String>) -> String {
+    let mut seen = [false; README.len()];
+    // Where a record's first table stands among all, and what it gives.
+    let mut parts: Vec<(usize, String)> = Vec::new();
+    for record in records {
+        let Some(part) = readme_part(&record) else { continue };
+        let (mut text, mut first) = (String::new(), README.len());
+        for paragraph in part.trim().split("\n\n") {
+            let of_table =
+                |head: &str| paragraph.strip_prefix("| ").is_some_and(|rest| rest.split(" |").next() == Some(head));
+            match README.iter().position(|(head, ..)| of_table(head)) {
+                Some(place) if seen[place] => continue,
+                Some(place) => (seen[place], first) = (true, first.min(place)),
+                None if text.is_empty() => continue,
+                None => {}
+            }
+            text += &format!("{paragraph}\n\n");
+        }
+        parts.push((first, text));
+    }
+    parts.sort();
+    parts.into_iter().map(|(_, text)| text).collect()
 }
 
 fn readme_part(record: &str) -> Option<&str> {
@@ -175,13 +205,18 @@ impl Record {
         table
     }
 
-    /// What the README shows; only a record with all of its tables has that.
+    /// What the README shows of this record, if it shows anything.
     fn readme(&self) -> Option<String> {
         let outcome = |key| self.outcomes.iter().find(|outcome| outcome.group.key == key);
         let mut text = String::new();
         for (head, left, right, memory) in README {
-            text.push_str(&readme_table(head, outcome(left)?, outcome(right)?, memory).0);
-            text.push('\n');
+            if let (Some(left), Some(right)) = (outcome(left), outcome(right)) {
+                text += &readme_table(head, left, right, memory).0;
+                text.push('\n');
+            }
+        }
+        if text.is_empty() {
+            return None;
         }
         let Machine { cpu, cores, date, .. } = &self.machine;
         let _ = writeln!(
@@ -281,12 +316,12 @@ fn contents(positions: u64, faces: u64) -> String {
 fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> Table {
     let size =
         |outcome: &Outcome| format!("{}, {:.0} MB", outcome.group.input.title, outcome.group.input.bytes as f64 / 1e6);
-    let against = format!("against {}", left.group.baseline);
+    let against = |outcome: &Outcome| format!("against {}", outcome.group.baseline);
     let memory_head = match memory {
         Memory::Peak => "peak memory",
         Memory::Extra => "extra memory",
     };
-    let mut table = Table::new(1, &[head, &size(left), &against, &size(right), &against, memory_head]);
+    let mut table = Table::new(1, &[head, &size(left), &against(left), &size(right), &against(right), memory_head]);
     let (limits, mut rows): (Vec<&Row>, Vec<&Row>) = left.rows.iter().partition(|row| row.name.starts_with("limit"));
     // The fastest first.
     rows.sort_by(|a, b| a.least_seconds().unwrap_or(f64::MAX).total_cmp(&b.least_seconds().unwrap_or(f64::MAX)));
@@ -376,6 +411,19 @@ mod tests {
         let record = format!("# a\n{README_BEGIN}\n| b |\n{README_END}\nc\n");
         assert_eq!(readme_part(&record), Some("| b |\n"));
         assert_eq!(readme_part("# a\n"), None);
+    }
+
+    #[test]
+    fn the_readme_has_the_newest_of_each_table() {
+        let record = |text: &str| format!("{README_BEGIN}\n{text}{README_END}\n");
+        let new = record("| Reading PLY | s |\n| new | 1 |\n\nnew day\n");
+        let old = record("| Reading OBJ | s |\n| old | 2 |\n\n| Reading PLY | s |\n| old | 3 |\n\nold day\n");
+        let older = record("| Reading PLY | s |\n| older | 4 |\n\nolder day\n");
+        let text = newest([new, "# nothing\n".into(), old, older].into_iter());
+        assert_eq!(
+            text,
+            "| Reading OBJ | s |\n| old | 2 |\n\nold day\n\n| Reading PLY | s |\n| new | 1 |\n\nnew day\n\n"
+        );
     }
 
     #[test]
