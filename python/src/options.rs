@@ -2,8 +2,8 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageStyle, Instances, Limits, Missing, ObjOptions,
-    OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions,
+    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageStyle, Instances, Limits, Missing,
+    ObjOptions, OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions,
     StlReadOptions, TableOptions, TableStyle, Types,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};

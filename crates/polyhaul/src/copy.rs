@@ -13,7 +13,7 @@ pub(crate) fn scene(scene: &Scene) -> Result<Scene> {
     Ok(Scene { meshes, objects, axes: scene.axes, tables, comments, infos, ..Scene::default() })
 }
 
-/// A copy of a scene for a renderer.
+/// A copy of a scene for a renderer; both share the values, which never change.
 pub(crate) fn render(render: &Render) -> Result<Render> {
     let instances = &render.instances;
     Ok(Render {
@@ -42,12 +42,12 @@ fn segment(segment: &Segment) -> Result<Segment> {
     Ok(Segment {
         names: array(&segment.names)?.into(),
         declarations: array(&segment.declarations)?.into(),
-        parameters: array(&segment.parameters)?.into(),
-        floats: array(&segment.floats)?.into(),
-        integers: array(&segment.integers)?.into(),
+        parameters: segment.parameters.clone(),
+        floats: segment.floats.clone(),
+        integers: segment.integers.clone(),
         bools: array(&segment.bools)?.into(),
-        strings: array(&segment.strings)?.into(),
-        doubles: array(&segment.doubles)?.into(),
+        strings: segment.strings.clone(),
+        doubles: segment.doubles.clone(),
         folder: segment.folder.clone(),
     })
 }

@@ -6,14 +6,11 @@
 
 use crate::error::{Diagnostic, Error, Result};
 use crate::formats::pbrt::writer::Renamed;
-use crate::model::render::{ParameterType, ParameterValues, Parameters, Render};
+use crate::model::render::{ParameterValues, Parameters, Render};
 use crate::resolve::{LONGEST_NAME_BYTES, folder_of, slashed};
 use crate::warnings::Warnings;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
-
-/// Parameters whose strings are names of files, whatever they belong to. Those of films are files to be made.
-const FILES: [&str; 4] = ["filename", "lensfile", "aperture", "normalmap"];
 
 /// The names that change where a scene is written to `output`; a stream is taken for a file beside the scene.
 /// Files that end up outside of the new scene's folder are noted.
@@ -33,12 +30,9 @@ pub(crate) fn renamed<'a>(render: &'a Render, output: Option<&Path>, warnings: &
     each(render, &mut |parameters| {
         for parameter in parameters.iter() {
             let ParameterValues::Strings(strings) = parameter.values else { continue };
-            let is_file = parameter.kind == ParameterType::String && FILES.contains(&parameter.name);
-            let (true, Some(name)) = (is_file || parameter.kind == ParameterType::Spectrum, strings.get(0)) else {
-                continue;
-            };
+            let (true, Some(name)) = (parameter.names_file(), strings.get(0)) else { continue };
             let key = (parameters.folder(), name);
-            if strings.len() != 1 || renamed.names.contains_key(&key) {
+            if renamed.names.contains_key(&key) {
                 continue;
             }
             let new = found(folder, key).and_then(|found| text(&way.join(found)));

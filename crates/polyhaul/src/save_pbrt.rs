@@ -69,8 +69,14 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
     Ok(report)
 }
 
-/// A scene without instances or without meshes in files, as options ask. Of one that is another's a copy is made.
+/// A scene without instances or without meshes in files, as options ask. Of one that is another's a copy is made where
+/// that changes it.
 fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Report) -> Result<Cow<'a, Scene>> {
+    let expands = options.instances != Instances::AsFormat;
+    let inlines = options.pbrt.meshes == PbrtMeshes::Inline;
+    if !scene.render.as_ref().is_some_and(|it| expands && !it.objects.is_empty() || inlines && !it.meshes.is_empty()) {
+        return Ok(scene);
+    }
     let mut scene = match scene {
         Cow::Owned(scene) => scene,
         Cow::Borrowed(scene) => match &scene.render {
@@ -80,7 +86,7 @@ fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Repor
     };
     if let Some(render) = &mut scene.render {
         report.phase("flatten", || ops::expand(render, options.instances))?;
-        if options.pbrt.meshes == PbrtMeshes::Inline {
+        if inlines {
             let left = ops::inline_meshes(render, &scene.meshes)?;
             let message = format!("meshes in files that no inline shape could be: {left} stay in their files");
             report.warnings.push_many("left-in-files", left, Diagnostic::new(message));

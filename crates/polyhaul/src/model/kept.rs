@@ -31,6 +31,9 @@ impl<T: Copy> Kept<T> {
 
 impl<T: Copy + Send + Sync + 'static> From<Vec<T>> for Kept<T> {
     fn from(mut values: Vec<T>) -> Self {
+        if values.is_empty() {
+            return Kept::default();
+        }
         let (start, count) = (values.as_mut_ptr(), values.len());
         NonNull::new(start).map_or_else(Kept::default, |start| Kept {
             values: start,

@@ -32,11 +32,15 @@ impl<'a> Bytes<'a> {
         Ok(filled)
     }
 
-    /// The last `most` bytes of those from `begin` on, up to which all was read, and where they begin.
-    pub(crate) fn tail(&self, begin: u64, most: usize) -> Result<(Vec<u8>, u64)> {
+    /// The last `most` bytes of those from `begin` on, and where they begin. All before was read, and `read` behind it.
+    pub(crate) fn tail(&self, begin: u64, read: &[u8], most: usize) -> Result<(Vec<u8>, u64)> {
         let last = self.source.len().map_or(0, |len| len.saturating_sub(most as u64));
         let mut begin = if self.in_order() { begin } else { begin.max(last) };
         let mut tail = Vec::new();
+        if self.in_order() {
+            tail.try_reserve(read.len()).map_err(|_| Error::memory("the end of a file"))?;
+            tail.extend_from_slice(read);
+        }
         loop {
             let known = tail.len();
             tail.try_reserve(BLOCK_BYTES).map_err(|_| Error::memory("the end of a file"))?;

@@ -43,6 +43,10 @@ impl<T: Copy + Send> Column<T> {
         }
         let mut items = self.items.write().unwrap_or_else(PoisonError::into_inner);
         let filled = items.capacity();
+        // Another thread may have made it meanwhile.
+        if filled >= total {
+            return Ok(());
+        }
         // Doubling: each growth leaves a border where no huge page fits.
         let wanted = total.max(2 * filled);
         // SAFETY: cells need not be initialised, and up to the capacity all are allocated.

@@ -86,6 +86,12 @@ fn every_prefix_is_an_error() {
 }
 
 #[test]
+fn rows_that_claim_much_take_no_memory() {
+    let error = error("x.hdr", &with("-Y 1 +X 1073741824", &[]));
+    assert!(error.to_string().contains("no size that is read"), "{error}");
+}
+
+#[test]
 fn what_is_written_is_read_again() {
     // Wide enough for runs by channel, and not; numbers that mantissas of 8 bits can say.
     for (width, height) in [(300, 20), (7, 3), (1, 1), (40_000, 1)] {
@@ -96,6 +102,9 @@ fn what_is_written_is_read_again() {
         let second = load(written_by_all("x.hdr", &first, ImageStyle::default())).unwrap();
         assert!(first == second, "{width} x {height}");
     }
+    // Too small for any exponent, in rows that are not in runs.
+    let tiny = load(written_by_all("x.hdr", &image(1, 1, vec![4.6e-41; 3]), ImageStyle::default())).unwrap();
+    assert_eq!(floats(&tiny), [0.0; 3]);
     let flat = image(64, 2, [0.5_f32, 2.0, 0.0].repeat(128));
     let bytes = written_by_all("x.hdr", &flat, ImageStyle::default());
     assert!(load(bytes.clone()).unwrap() == flat);

@@ -60,6 +60,15 @@ fn pieces_of_every_size() {
     }
 }
 
+#[test]
+fn a_comment_in_a_matrix_takes_nothing_behind_it() {
+    for (behind, place) in [("]#c\nFoo\n", "x.pbrt:3:1"), ("]\nFoo\n", "x.pbrt:3:1"), ("]Foo\n", "x.pbrt:2:18")] {
+        let scene = format!("Transform [1 0 0 0 0 1 0 0 # rows\n0 0 1 0 0 0 0 1 {behind}");
+        let error = text(&scene, &options(1, None)).unwrap_err();
+        assert_eq!(error.place().to_string(), place, "{error}");
+    }
+}
+
 /// Many instances and curves, so that every array crosses borders.
 #[test]
 fn instances_and_curves_are_the_same_in_any_pieces() {

@@ -274,6 +274,23 @@ fn a_list_is_cut_anywhere() {
     }
 }
 
+#[test]
+fn many_short_lists_are_the_same_in_any_room() {
+    // Rooms that text is made in end anywhere in these, on one thread and on others elsewhere.
+    let shape = |n: usize| {
+        let values = (0..25 + n % 40).map(|at| (at + n) % 10).map(|digit| format!("{digit} ")).collect::<String>();
+        format!("Shape \"{}\" \"integer i\" [ {values}]\n", "a".repeat(1 + n % 7))
+    };
+    let text: String = (0..40_000).map(shape).collect();
+    let scene = read_text(format!("WorldBegin\n{text}").as_bytes());
+    let run = |threads, chunk_bytes| RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+    let wanted = write(&scene, PbrtStyle::default(), run(1, None));
+    for (threads, chunk_bytes) in [(2, None), (7, None), (1, Some(100_000)), (1, Some(10_000_000)), (3, Some(777_777))]
+    {
+        assert!(write(&scene, PbrtStyle::default(), run(threads, chunk_bytes)) == wanted, "{threads} {chunk_bytes:?}");
+    }
+}
+
 fn names(folder: &Folder) -> Vec<String> {
     let entries = std::fs::read_dir(folder.path()).unwrap();
     let mut names: Vec<String> = entries

@@ -102,9 +102,9 @@ impl Grid {
     pub fn f64s(&self, padded: &[u8], first: usize, out: &mut [MaybeUninit<f64>]) {
         self.check(padded, first, out.len());
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: only a kernel finds a grid, so the CPU has the features; all numbers are in the text.
-        unsafe {
-            x86::f64s(self, padded, first, out);
+        if !out.is_empty() {
+            // SAFETY: only a kernel finds a grid with numbers, so the CPU has the features; all are in the text.
+            unsafe { x86::f64s(self, padded, first, out) };
         }
     }
 
@@ -115,9 +115,9 @@ impl Grid {
     pub fn f32s(&self, padded: &[u8], first: usize, out: &mut [MaybeUninit<f32>]) {
         self.check(padded, first, out.len());
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        unsafe {
-            x86::f32s(self, padded, first, out);
+        if !out.is_empty() {
+            // SAFETY: as above.
+            unsafe { x86::f32s(self, padded, first, out) };
         }
     }
 

@@ -179,7 +179,7 @@ pub fn f32(token: &[u8]) -> Option<f32> {
     Singles::any(token).ok()
 }
 
-/// The f64 of a number, as [`f64s`] has it.
+/// The f64 of a number, as [`Lists::f64s`] has it.
 pub fn f64(token: &[u8]) -> Option<f64> {
     Doubles::any(token).ok()
 }

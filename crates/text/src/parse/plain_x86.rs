@@ -56,6 +56,7 @@ pub(super) unsafe fn f64s_avx512(numbers: Numbers<'_>, out: &mut [f64], marks: &
 pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> Run {
     let mut odd = ALL_ODD;
     let convert = |eight: &Eight, at: usize| {
+        odd = ALL_ODD;
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
         odd = eight.odd | eight.f32s(out);
         odd == 0
@@ -73,6 +74,7 @@ pub(super) unsafe fn list_f32s_avx512(numbers: Numbers<'_>, out: &mut [f32]) -> 
 pub(super) unsafe fn list_f64s_avx512(numbers: Numbers<'_>, out: &mut [f64]) -> Run {
     let mut odd = ALL_ODD;
     let convert = |eight: &Eight, at: usize| {
+        odd = ALL_ODD;
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) else { return false };
         let below = _mm512_and_si512(_mm512_castpd_si512(eight.f64s(out)), _mm512_set1_epi64(BELOW_SINGLE as i64));
         odd = eight.odd | _mm512_cmpeq_epi64_mask(below, _mm512_set1_epi64(HALF_SINGLE as i64));

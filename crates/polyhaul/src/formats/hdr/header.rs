@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// The most bytes of all lines.
 const MOST_BYTES: usize = 64 << 10;
 
+/// The most rows, and the most pixels of a row: memory is taken for one before its bytes are seen.
+const MOST_SIDE: usize = 1 << 20;
+
 /// What a file says about its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
@@ -99,11 +102,11 @@ impl Lines<'_> {
 fn size(line: &str) -> std::result::Result<Header, String> {
     let shown = crate::formats::names::shown(line);
     let words: Vec<&str> = line.split_ascii_whitespace().take(5).collect();
-    let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= 1 << 31);
+    let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= MOST_SIDE);
     match words[..] {
         [y @ ("-Y" | "+Y"), height, x @ ("-X" | "+X"), width] => match (number(width), number(height)) {
             (Some(width), Some(height)) => Ok(Header { width, height, is_upward: y == "+Y", is_mirrored: x == "-X" }),
-            _ => Err(format!("`{shown}` is no size: there are two numbers from 1 to 2^31")),
+            _ => Err(format!("`{shown}` is no size that is read: there are two numbers from 1 to {MOST_SIDE}")),
         },
         ["-X" | "+X", _, "-Y" | "+Y", _] => {
             Err("columns one after another are not read; rows (`-Y 1 +X 1`) are".into())

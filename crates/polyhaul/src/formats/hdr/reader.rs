@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// About how many bytes are read at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 
+/// After how many bytes progress is told.
+const REPORT_BYTES: u64 = 1 << 20;
+
 /// Reads an HDR file.
 pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
@@ -22,6 +25,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
     let channels = Channels::Rgb;
     let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
     let raster: Raster<f32> = Raster::new(width * channels.count(), height, is_upward, backed)?;
+    let mut reported = 0;
     let mut rows = Rows { bytes, file, window, width, planes: Vec::new(), repeat: Repeat::default() };
     for number in 0..height {
         if options.run.cancel.is_cancelled() {
@@ -32,9 +36,16 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
         // SAFETY: this is the one thread that there is.
         unsafe { raster.row(number, |to| result = rows.next(to))? };
         result?;
-        if let Some(progress) = &options.run.progress {
-            (progress.0)(rows.window.offset(), rows.bytes.len());
+        if let Some(progress) = &options.run.progress
+            && rows.window.offset() - reported >= REPORT_BYTES
+        {
+            reported = rows.window.offset();
+            (progress.0)(reported, rows.bytes.len());
         }
+    }
+    // Only at the end of a stream damage of compressed data shows.
+    while rows.bytes.in_order() && rows.window.refill(&rows.bytes)? {
+        rows.window.consume(rows.window.rest().len());
     }
     rows.bytes.check_unchanged()?;
     // SAFETY: all rows were filled.

@@ -96,7 +96,7 @@ pub(super) fn stored(pixel: [f32; 3]) -> Stored {
     let pixel = pixel.map(|value| if value > 0.0 { value.min(f32::MAX) } else { 0.0 });
     let most = pixel.iter().fold(0.0_f32, |most, value| most.max(*value));
     // The largest mantissa is 128 to 255: its exponent is that of the number, and one more where it rounds up to 256.
-    let power = (most.to_bits() >> 23) as i32 - 127;
+    let power = (f64::from(most).to_bits() >> 52) as i32 - 1023;
     let scaled = |exponent: i32| pixel.map(|value| (f64::from(value) * 2_f64.powi(7 - exponent)).round());
     let (mut power, mut mantissas) = (power, scaled(power));
     if mantissas.contains(&256.0) {

@@ -218,11 +218,13 @@ impl Piece<'_, '_> {
         let bracket = self.lexer.mark(1);
         self.lexer.pass(1);
         let numbers = match self.lexer.matrix() {
-            Some(numbers) if self.lexer.peek() == Token::Close => numbers,
+            Some(numbers) if self.lexer.peek() == Token::Close => {
+                self.lexer.pass(1);
+                numbers
+            }
             Some(numbers) => self.odd_matrix(&numbers, directive, [mark, bracket])?,
             None => self.odd_matrix(&[], directive, [mark, bracket])?,
         };
-        self.lexer.pass(1);
         let is_plain = [numbers[3], numbers[7], numbers[11], numbers[15]].map(f64::to_bits) == PLAIN_ROW;
         let doubles = &mut self.parsed.doubles;
         doubles.try_reserve(numbers.len()).map_err(Error::from)?;

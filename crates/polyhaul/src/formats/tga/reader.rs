@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// About how many bytes are read at a time: so much stays in the nearest caches.
 const CHUNK_BYTES: usize = 256 << 10;
 
+/// After how many bytes progress is told.
+const REPORT_BYTES: u64 = 1 << 20;
+
 /// Reads a TGA file; says too how many threads worked.
 pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
@@ -29,11 +32,10 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
     let backed = bytes.len().filter(|_| bytes.is_backed());
     let raster = Raster::new(header.width * channels.count(), header.height, !header.from_top, backed.unwrap_or(0))?;
     let input = Input { bytes, file, header, raster, options };
-    let (threads, end) = match input.header.has_packets {
+    let (threads, premultiplied) = match input.header.has_packets {
         true => (1, input.read_packets()?),
         false => input.read_rows()?,
     };
-    let premultiplied = channels.has_alpha() && input.is_premultiplied(end)?;
     input.bytes.check_unchanged()?;
     let Input { header: Header { width, height, from_right, .. }, raster, .. } = input;
     // SAFETY: all rows were read and filled.
@@ -66,8 +68,8 @@ impl Input<'_> {
         fault(&self.file, offset, "this pixel has a colour that the colour map does not have")
     }
 
-    /// Reads plain rows. Returns how many threads worked, and where the pixels end.
-    fn read_rows(&self) -> Result<(usize, u64)> {
+    /// Reads plain rows. Returns how many threads worked, and whether colours are multiplied with alpha.
+    fn read_rows(&self) -> Result<(usize, bool)> {
         let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
         if let Some(len) = self.bytes.len()
             && len < end
@@ -80,13 +82,13 @@ impl Input<'_> {
         let threads = self.options.run.worker_threads().min(chunks);
         let crew = Crew::new(threads, self.options.run.memory_limit, chunk_rows * self.row_bytes());
         run(&RowsJob { input: self, chunk_rows }, &mut 0, crew, &self.options.run.cancel)?;
-        Ok((crew.threads, end))
+        Ok((crew.threads, self.is_premultiplied(end, &[])?))
     }
 
-    /// Reads packets, one after another. Returns where the pixels end.
-    fn read_packets(&self) -> Result<u64> {
+    /// Reads packets, one after another. Returns whether colours are multiplied with alpha.
+    fn read_packets(&self) -> Result<bool> {
         let mut window = Window::new(self.header.body, CHUNK_BYTES)?;
-        let mut packets = Packets::default();
+        let (mut packets, mut reported) = (Packets::default(), 0);
         for number in 0..self.raster.height() {
             if self.options.run.cancel.is_cancelled() {
                 return Err(Error::cancelled());
@@ -96,10 +98,13 @@ impl Input<'_> {
             // SAFETY: this is the one thread that there is.
             unsafe { self.raster.row(number, |to| result = self.unpack(&mut packets, &mut window, to))? };
             result?;
-            self.report(window.offset());
+            if window.offset() - reported >= REPORT_BYTES {
+                reported = window.offset();
+                self.report(reported);
+            }
         }
         match packets.left() {
-            0 => Ok(window.offset()),
+            0 => self.is_premultiplied(window.offset(), window.rest()),
             left => Err(fault(&self.file, window.offset(), format!("the last packet has {left} pixels too many"))),
         }
     }
@@ -127,15 +132,22 @@ impl Input<'_> {
         }
     }
 
-    /// Whether the extension behind the pixels, which end at `end`, says that colours are multiplied with alpha.
-    fn is_premultiplied(&self, end: u64) -> Result<bool> {
-        let (tail, begin) = self.bytes.tail(end, TAIL_BYTES)?;
+    /// Whether the extension behind the pixels says that colours are multiplied with alpha. The pixels end at `end`,
+    /// and `read` was read behind them.
+    fn is_premultiplied(&self, end: u64, read: &[u8]) -> Result<bool> {
+        let has_alpha = self.header.pixels.channels().has_alpha();
+        // A stream is read to its end: only there damage of compressed data shows.
+        if !(has_alpha || self.bytes.in_order()) {
+            return Ok(false);
+        }
+        let (tail, begin) = self.bytes.tail(end, read, TAIL_BYTES)?;
         let Some((rest, SIGNATURE)) = tail.split_last_chunk() else { return Ok(false) };
         let Some((_, places)) = rest.split_last_chunk::<8>() else { return Ok(false) };
         let extension = u64::from(u32::from_le_bytes([places[0], places[1], places[2], places[3]]));
         let start =
             extension.checked_sub(begin).filter(|_| extension > 0).and_then(|start| usize::try_from(start).ok());
-        Ok(start.and_then(|start| rest.get(start..)?.get(EXTENSION_BYTES - 1)) == Some(&PREMULTIPLIED))
+        let kind = start.and_then(|start| rest.get(start..)?.get(EXTENSION_BYTES - 1));
+        Ok(has_alpha && kind == Some(&PREMULTIPLIED))
     }
 }
 

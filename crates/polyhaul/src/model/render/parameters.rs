@@ -152,6 +152,21 @@ pub struct Parameter<'a> {
     pub values: ParameterValues<'a>,
 }
 
+/// Parameters whose strings are names of files, whatever they belong to.
+const FILES: [&str; 5] = ["filename", "lensfile", "aperture", "normalmap", "emissionfilename"];
+
+impl Parameter<'_> {
+    /// Whether its one string may be the name of a file: a spectrum's may be that of a known one too, and a film's is
+    /// that of a file to be made.
+    pub(crate) fn names_file(&self) -> bool {
+        let may_be = match self.kind {
+            ParameterType::String => FILES.contains(&self.name),
+            kind => kind == ParameterType::Spectrum,
+        };
+        may_be && matches!(self.values, ParameterValues::Strings(strings) if strings.len() == 1)
+    }
+}
+
 /// The values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterValues<'a> {

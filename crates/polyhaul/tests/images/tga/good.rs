@@ -83,6 +83,11 @@ fn the_extension_says_whether_colors_are_multiplied() {
         assert_eq!(load(file.clone()).unwrap().premultiplied, wanted);
         let streamed = load_stream("x.tga", file.clone(), &ReadOptions::default()).unwrap();
         assert_eq!(streamed.premultiplied, wanted);
+        let image = load(file.clone()).unwrap();
+        for tga_rle in [false, true] {
+            let bytes = written("x.tga", &image, ImageStyle { tga_rle }, &RunOptions::default()).unwrap();
+            assert_eq!(load_stream("x.tga", bytes, &ReadOptions::default()).unwrap().premultiplied, wanted);
+        }
         // Places that are none.
         for place in [1, 519, 100_000, u32::MAX] {
             let at = file.len() - 26;

@@ -7,7 +7,7 @@ use super::script::{Cursor, Op, Things, What, Whose};
 use super::text::{self, Pen};
 use crate::error::{Error, ErrorKind, Result, planted, try_push};
 use crate::formats::out::Out;
-use crate::model::render::{Entity, Motion, Parameter, ParameterType, ParameterValues, Parameters};
+use crate::model::render::{Entity, Motion, Parameter, ParameterValues, Parameters};
 use crate::pipeline::write::Pages;
 use polyhaul_text::format::{NumberLines, Page};
 
@@ -192,8 +192,7 @@ impl<'a> ScriptPages<'a> {
         let names = &self.plan.renamed.names;
         let ParameterValues::Strings(strings) = parameter.values else { return None };
         // What a film names is made by the renderer.
-        let is_file = matches!(parameter.kind, ParameterType::String | ParameterType::Spectrum)
-            && !(names.is_empty() || body.own.is_some() || body.word == "Film");
+        let is_file = parameter.names_file() && !(names.is_empty() || body.own.is_some() || body.word == "Film");
         let key = (body.parameters.filter(|_| is_file)?.folder(), strings.get(0)?);
         names.get(&key)?.as_deref()
     }
@@ -465,7 +464,8 @@ impl<'l> List<'l> {
     ) -> bool {
         let before = page.len();
         page.bytes(self.before(*next));
-        let count = write(page, *next, &values[*next..]);
+        // A number alone would fit where what stands before it does not.
+        let count = if page.overflowed() { 0 } else { write(page, *next, &values[*next..]) };
         if count == 0 {
             page.truncate(before);
             return false;
