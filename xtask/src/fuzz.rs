@@ -19,6 +19,8 @@ const TARGETS: &[(&str, &str)] = &[
     ("stl", "testdata/stl"),
     ("pbrt", "testdata/pbrt"),
     ("table", "testdata/table"),
+    ("tga", "testdata/tga"),
+    ("hdr", "testdata/hdr"),
 ];
 
 /// Longer inputs only slow the search down; the largest seeds have megabytes.

@@ -119,6 +119,24 @@ fn bad_files_end_in_the_right_error_which_stays() {
     }
 }
 
+/// Zeros behind the data are fine; what follows them is not, and its place is its own.
+#[test]
+fn what_follows_zeros_has_the_same_place_however_it_is_read() {
+    for format in ["gz", "zst", "lz4"] {
+        let kind = if format == "lz4" { "frame" } else { "single" };
+        let packed = fs::read(folder(format, "good").join(format!("mesh.ply.{kind}.{format}"))).unwrap();
+        let place = packed.len() as u64 + 20;
+        let packed = [&packed[..], &[0; 20], b"more"].concat();
+        for size in [1, 7, 10_000] {
+            let (_, error) = unpack(Source::reader(hostile(&packed, move |_, _| Answer::Give(size)), "r"));
+            let error = damage(&error.unwrap()).clone();
+            assert_eq!((error.kind, error.offset), (Kind::TrailingGarbage, place), "{format} {size}");
+        }
+        let (_, error) = unpack(Source::memory(&packed));
+        assert_eq!(damage(&error.unwrap()).offset, place, "{format}");
+    }
+}
+
 #[test]
 fn a_wrong_magic_number_is_not_compressed_data() {
     let packed = fs::read(folder("zst", "bad").join("mesh.ply.bad_magic.zst")).unwrap();

@@ -1,11 +1,13 @@
 //! What must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
 //!
-//! A body panics where something does not hold; everything else, errors included, is fine. PLY, STL and pbrt are
-//! in modules of their own.
+//! A body panics where something does not hold; everything else, errors included, is fine. Images, PLY, STL
+//! and pbrt are in modules of their own.
 
+mod images;
 mod pbrt;
 mod scans;
 
+pub use images::{hdr, tga};
 pub use pbrt::pbrt;
 pub use scans::{ply, stl};
 

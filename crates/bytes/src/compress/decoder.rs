@@ -161,16 +161,17 @@ fn is_cut(pending: &[u8], begins: impl Fn(&[u8]) -> bool) -> bool {
 fn padding(input: &mut Buffer<'_>) -> Result<Next, Stop> {
     loop {
         let pending = input.ensure(1)?;
+        if pending.is_empty() {
+            return Ok(Next::End);
+        }
         let zeros = pending.iter().take_while(|&&byte| byte == 0).count();
-        let is_end = pending.is_empty();
-        if zeros < pending.len() {
+        let is_all = zeros == pending.len();
+        // What is wrong is at the first other byte, however many zeros came with it.
+        input.consume(zeros);
+        if !is_all {
             let message = "something else follows the compressed data".to_owned();
             return Err(Stop::Data(DecompressErrorKind::TrailingGarbage, message));
         }
-        if is_end {
-            return Ok(Next::End);
-        }
-        input.consume(zeros);
     }
 }
 

@@ -241,8 +241,10 @@ impl<'a> TextChunks<'a> {
                 _ => return self.nothing(from, text),
             },
         };
-        // The line that may pass the end of the share begins here.
-        let last = (self.borders.last)(&text.bytes[base..base + share], begin).unwrap_or(begin);
+        // The line that may pass the end of the share begins here. What decides that may lie behind the share; a border
+        // that lies there itself is found first below.
+        let decided = have.min(share + self.borders.reach - 1);
+        let last = (self.borders.last)(&text.bytes[base..base + decided], begin).unwrap_or(begin);
         let mut looked = share;
         let end = loop {
             if let Some(end) = (self.borders.next)(&text.bytes[base..base + have], looked, have) {
@@ -251,7 +253,7 @@ impl<'a> TextChunks<'a> {
             if all(have) {
                 break have;
             }
-            if (have - last) as u64 > self.line_bytes + LINE_END {
+            if self.is_too_long(have - last) {
                 text.too_long = true;
                 break last;
             }
@@ -261,6 +263,12 @@ impl<'a> TextChunks<'a> {
         (text.start, text.end, text.offset) = (base + begin, base + end, origin + begin as u64);
         self.finish(text)?;
         Ok(true)
+    }
+
+    /// Whether a line is over the limit, of which `have` bytes are there and no border behind it is known: one may be
+    /// in the last of them.
+    fn is_too_long(&self, have: usize) -> bool {
+        have as u64 > self.line_bytes + LINE_END + self.borders.reach as u64 - 1
     }
 
     /// A chunk in whose share no line begins.
@@ -295,7 +303,7 @@ impl<'a> TextChunks<'a> {
             if let Some(end) = (self.borders.last)(&text.bytes[base..base + have], unseen) {
                 break end;
             }
-            if have as u64 > self.line_bytes + LINE_END {
+            if self.is_too_long(have) {
                 break 0;
             }
             unseen = have.saturating_sub(self.borders.reach);
@@ -315,7 +323,7 @@ impl<'a> TextChunks<'a> {
     /// many are the text of this chunk.
     fn settle(&self, stream: &mut Stream, text: &mut Text, last: usize, have: usize) -> Result<usize> {
         let is_whole = stream.ended && stream.failed.is_none();
-        text.too_long = (have - last) as u64 > self.line_bytes + LINE_END && !is_whole;
+        text.too_long = self.is_too_long(have - last) && !is_whole;
         if text.too_long {
             // Nobody asks for what comes behind it.
             (stream.ended, stream.failed) = (true, None);

@@ -102,13 +102,21 @@ fn what_is_written_is_read_again() {
         let second = load(written_by_all("x.hdr", &first, ImageStyle::default())).unwrap();
         assert!(first == second, "{width} x {height}");
     }
-    // Too small for any exponent, in rows that are not in runs.
+    // The least exponent, in rows that are not in runs.
     let tiny = load(written_by_all("x.hdr", &image(1, 1, vec![4.6e-41; 3]), ImageStyle::default())).unwrap();
-    assert_eq!(floats(&tiny), [0.0; 3]);
+    assert_eq!(floats(&tiny), [f32::from_bits(1 << 15); 3]);
     let flat = image(64, 2, [0.5_f32, 2.0, 0.0].repeat(128));
     let bytes = written_by_all("x.hdr", &flat, ImageStyle::default());
     assert!(load(bytes.clone()).unwrap() == flat);
     assert!(bytes.len() < 120, "equal pixels become runs");
+}
+
+#[test]
+fn the_darkest_pixels_come_back() {
+    // As the bytes that look nearest it would be three mantissas of 1, which a plain row takes for a run.
+    let dark = load(file("hdr", "regression/darkest.hdr")).unwrap();
+    assert_eq!(floats(&dark), [1.0, 0.0, 0.0, 2_f32.powi(-134), 2_f32.powi(-134), 2_f32.powi(-134)]);
+    assert!(load(written_by_all("x.hdr", &dark, ImageStyle::default())).unwrap() == dark);
 }
 
 #[test]

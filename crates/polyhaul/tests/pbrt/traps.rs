@@ -1,6 +1,6 @@
 //! Text and folders that are built to hurt: what each comes to, where, and that the work for it is linear.
 
-use crate::support::{lenient, options, render, same, shown};
+use crate::support::{data, lenient, options, render, same, shown};
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Result, load};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::pbrt::hostile::{Trap, Way, chain, fan, ring, wide};
@@ -258,6 +258,27 @@ fn limits_hold_to_the_one() {
                 assert!(error.to_string().contains(name), "{error}");
                 let line = if name == "elements" { 46 } else { 2 };
                 assert_eq!(error.place().line, Some(line), "{name} {chunk_bytes:?}: {error}");
+            }
+        }
+    }
+}
+
+/// The border before a long line, and the one behind it, may lie anywhere in a piece or at its end.
+#[test]
+fn a_long_line_is_found_wherever_pieces_end() {
+    let text = std::fs::read(data("regression/long_lines.pbrt")).unwrap();
+    let long_lines = [(4215, 3), (5015, 5)];
+    for limit in [4214, 4215, 5014, 5015] {
+        let wanted = long_lines.iter().find(|(size, _)| *size > limit).map(|(_, line)| *line);
+        for chunk_bytes in 1..120 {
+            let mut way = options(1, Some(chunk_bytes));
+            way.limits.line_bytes = limit;
+            let stream = Input::Reader(Box::new(std::io::Cursor::new(text.clone())), "x.pbrt".into());
+            for input in [Input::Memory(text.clone(), "x.pbrt".into()), stream] {
+                let found = load(input, &way).err();
+                assert!(found.iter().all(|error| error.kind() == ErrorKind::Limit), "{limit} {chunk_bytes}: {found:?}");
+                let line = found.and_then(|error| error.place().line);
+                assert_eq!(line, wanted, "{limit}, pieces of {chunk_bytes}");
             }
         }
     }

@@ -70,7 +70,7 @@ pub fn stl(data: &[u8]) {
 }
 
 /// No input may come to these.
-fn no_fault(error: &Error) {
+pub(super) fn no_fault(error: &Error) {
     assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{error}");
 }
 
@@ -87,7 +87,7 @@ fn hostile(data: &[u8], name: &str, random: &Random) -> Input {
 }
 
 /// Reading is the same from memory and from a stream, whatever the chunks.
-fn same_in_all_ways<T: PartialEq + std::fmt::Debug>(
+pub(super) fn same_in_all_ways<T: PartialEq + std::fmt::Debug>(
     data: &[u8],
     name: &str,
     options: &ReadOptions,

@@ -15,7 +15,7 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let folder = if matches!(extension, "ply" | "stl" | "pbrt") { extension } else { "obj" };
+    let folder = if matches!(extension, "ply" | "stl" | "pbrt" | "tga" | "hdr") { extension } else { "obj" };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     small.map(|file| file.bytes()).collect()
@@ -107,6 +107,16 @@ fn stl() {
 #[test]
 fn pbrt() {
     run(fuzz::pbrt, shaken(seeds("pbrt"), 4000));
+}
+
+#[test]
+fn tga() {
+    run(fuzz::tga, shaken(seeds("tga"), 4000));
+}
+
+#[test]
+fn hdr() {
+    run(fuzz::hdr, shaken(seeds("hdr"), 4000));
 }
 
 #[test]

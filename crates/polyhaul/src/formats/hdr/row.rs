@@ -91,29 +91,28 @@ pub(super) fn pixel([red, green, blue, exponent]: Stored) -> [f32; 3] {
     [red, green, blue].map(|mantissa| f32::from(mantissa) * scale)
 }
 
-/// The nearest pixel that can be stored: what is negative or no number becomes 0, what is too large the largest.
+/// The nearest pixel that can be stored: what is negative or no number becomes 0, what is too large the largest. Three
+/// mantissas of 1 would be a run in a plain row; only the darkest pixel there is has them, and becomes black.
 pub(super) fn stored(pixel: [f32; 3]) -> Stored {
-    let pixel = pixel.map(|value| if value > 0.0 { value.min(f32::MAX) } else { 0.0 });
-    let most = pixel.iter().fold(0.0_f32, |most, value| most.max(*value));
+    let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
+    let most = pixel.iter().fold(0.0_f64, |most, value| most.max(*value));
     // The largest mantissa is 128 to 255: its exponent is that of the number, and one more where it rounds up to 256.
-    let power = (f64::from(most).to_bits() >> 52) as i32 - 1023;
-    let scaled = |exponent: i32| pixel.map(|value| (f64::from(value) * 2_f64.powi(7 - exponent)).round());
+    // Below the least exponent mantissas are smaller.
+    let power = ((most.to_bits() >> 52) as i32 - 1023).max(-128);
+    let scaled = |exponent: i32| pixel.map(|value| (value * 2_f64.powi(7 - exponent)).round());
     let (mut power, mut mantissas) = (power, scaled(power));
     if mantissas.contains(&256.0) {
         power += 1;
         mantissas = scaled(power);
     }
-    match power + 129 {
-        _ if mantissas == [0.0; 3] => [0; 4],
-        ..=0 => [0; 4],
-        256.. => {
-            let most = scaled(126).map(|mantissa| mantissa.min(255.0) as u8);
-            [most[0], most[1], most[2], 255]
-        }
-        exponent => {
-            let [red, green, blue] = mantissas.map(|mantissa| mantissa as u8);
-            [red, green, blue, exponent as u8]
-        }
+    let bytes = |mantissas: [f64; 3], exponent: u8| {
+        let [red, green, blue] = mantissas.map(|mantissa| mantissa.min(255.0) as u8);
+        [red, green, blue, exponent]
+    };
+    match u8::try_from(power + 129) {
+        Ok(_) if mantissas == [0.0; 3] || mantissas == [1.0; 3] => [0; 4],
+        Ok(exponent) => bytes(mantissas, exponent),
+        Err(_) => bytes(scaled(126), u8::MAX),
     }
 }
 
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_was_read_is_stored_as_the_same_numbers() {
-        for exponent in 10..=255 {
+        for exponent in 1..=255 {
             for mantissas in [[128, 0, 255], [1, 200, 3], [255, 255, 255], [5, 0, 130]] {
                 let [red, green, blue] = mantissas;
                 let stored_pixel = [red, green, blue, exponent];
@@ -168,9 +167,19 @@ mod tests {
         assert_eq!(stored([0.0; 3]), [0; 4]);
         assert_eq!(stored([-1.0, f32::NAN, 0.5]), [0, 0, 128, 128]);
         assert_eq!(stored([f32::INFINITY, 0.0, 0.0])[3], 255);
-        assert_eq!(stored([1e-40; 3]), [0; 4]);
+        assert_eq!(stored([1e-42; 3]), [0; 4]);
+        assert_eq!(stored(pixel([0, 3, 64, 1])), [0, 3, 64, 1]);
         // 255.6 of 256 rounds up to the next exponent.
         assert_eq!(stored([255.6 / 256.0, 0.0, 0.0]), [128, 0, 0, 129]);
+    }
+
+    #[test]
+    fn no_pixel_looks_like_a_run() {
+        for exponent in 1..=255 {
+            let stored = stored(pixel([1, 1, 1, exponent]));
+            assert_eq!(stored == [0; 4], exponent == 1, "{stored:?}");
+            assert_ne!(stored[..3], [1; 3]);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Plain rows are read and turned side by side, by their place; packets come one after another. Runs are unpacked in
 //! `packets`, the places of rows are in `formats/raster`.
 
-use super::header::{self, Header};
+use super::header::{self, Header, Pixels};
 use super::packets::{Done, Packets};
 use super::{EXTENSION_BYTES, PREMULTIPLIED, SIGNATURE, TAIL_BYTES};
 use crate::error::{Error, Result, fault};
@@ -71,7 +71,8 @@ impl Input<'_> {
     /// Reads plain rows. Returns how many threads worked, and whether colours are multiplied with alpha.
     fn read_rows(&self) -> Result<(usize, bool)> {
         let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
-        if let Some(len) = self.bytes.len()
+        // Before it ends, a pixel may have a colour that there is not: that is found first however the file is read.
+        if let (Some(len), Pixels::Plain(_)) = (self.bytes.len(), &self.header.pixels)
             && len < end
         {
             return Err(self.cut(len));
@@ -201,15 +202,13 @@ impl Job for RowsJob<'_> {
         slot.bytes.try_reserve_exact(size.saturating_sub(slot.bytes.len())).map_err(|_| Error::memory("rows"))?;
         slot.bytes.resize(size, 0);
         let found = self.input.bytes.read(self.place(first), &mut slot.bytes)?;
-        if found < size {
-            return Err(self.input.cut(self.place(first) + found as u64));
-        }
+        slot.bytes.truncate(found);
         self.input.raster.reserve(slot.rows.end).map(|()| true)
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
-        let level = Level::best();
-        for (number, from) in slot.rows.clone().zip(slot.bytes.chunks_exact(self.input.row_bytes())) {
+        let (level, row_bytes) = (Level::best(), self.input.row_bytes());
+        for (number, from) in slot.rows.clone().zip(slot.bytes.chunks(row_bytes)) {
             let mut result = Ok(());
             // SAFETY: a row belongs to one chunk, and a chunk to one thread.
             unsafe {
@@ -220,7 +219,12 @@ impl Job for RowsJob<'_> {
                 self.input.unmapped(offset)
             })?;
         }
-        Ok(())
+        match slot.bytes.len() {
+            size if size < slot.rows.len() * row_bytes => {
+                Err(self.input.cut(self.place(slot.rows.start) + size as u64))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn commit(&self, _: usize, done: &mut u64, slot: &mut Slot) -> Result<()> {

@@ -28,6 +28,13 @@ fn errors_say_what_and_where() {
     says("cmap_missing", "1: there is no colour map of type 0 for images of type 1");
 }
 
+/// A file may end early behind a pixel that is wrong.
+#[test]
+fn the_first_error_is_found_however_a_file_is_read() {
+    let error = error(&file("regression/short_and_unmapped.tga"));
+    assert_eq!(error.to_string(), "x.tga: byte 29: this pixel has a colour that the colour map does not have");
+}
+
 #[test]
 fn bad_files_are_errors() {
     for folder in ["bad/generated", "bad/image-rs"] {

@@ -1,0 +1,71 @@
+//! What must hold for any bytes taken as an image.
+
+use super::options;
+use super::scans::{no_fault, same_in_all_ways};
+use crate::output::Shared;
+use crate::random::Random;
+use crate::summary;
+use polyhaul::model::{Image, Samples};
+use polyhaul::options::ImageStyle;
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load_image, save_image};
+
+const NAME: &str = "image that came back";
+
+/// Larger images only slow the search down.
+const MOST_PIXELS: u64 = 1 << 16;
+
+/// Reads a TGA file in many ways, which must all come to the same; the image comes back when it is written, with
+/// packets and without.
+pub fn tga(data: &[u8]) {
+    if let Some(image) = image(data, "fuzz.tga") {
+        for tga_rle in [false, true] {
+            assert_eq!(come_back(&image, Format::Tga, ImageStyle { tga_rle }), image, "in packets: {tga_rle}");
+        }
+    }
+}
+
+/// Reads an HDR file in many ways, which must all come to the same; the image comes back when it is written.
+pub fn hdr(data: &[u8]) {
+    if let Some(mut image) = image(data, "fuzz.hdr") {
+        let back = come_back(&image, Format::Hdr, ImageStyle::default());
+        blacken(&mut image);
+        assert_eq!(back, image);
+    }
+}
+
+/// The image, where it is one, whatever way it is read.
+fn image(data: &[u8], name: &str) -> Option<Image> {
+    let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
+    let mut options = options(&mut random);
+    options.limits.pixels = MOST_PIXELS;
+    let read = |input: &dyn Fn() -> Input, options: &ReadOptions| {
+        let result = load_image(input(), options).map(|loaded| loaded.image);
+        result.as_ref().err().into_iter().for_each(no_fault);
+        let sample_count = result.as_ref().ok().map(|image| image.samples.len());
+        assert_eq!(sample_count, result.as_ref().ok().and_then(Image::sample_count));
+        result.map_err(|error| summary::error(&error))
+    };
+    same_in_all_ways(data, name, &options, &mut random, read);
+    read(&|| Input::Memory(data.to_vec(), name.into()), &options).ok()
+}
+
+/// An image that was read, written and read again.
+fn come_back(image: &Image, format: Format, style: ImageStyle) -> Image {
+    let shared = Shared::default();
+    let options = WriteOptions { format: Some(format), image: style, ..WriteOptions::default() };
+    save_image(image, Output::Writer(Box::new(shared.clone()), NAME.into()), &options)
+        .expect("an image that was read is written");
+    let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+    load_image(Input::Memory(shared.take(), NAME.into()), &options).expect("what is written is read").image
+}
+
+/// Makes the one pixel black that HDR has, but that a plain row cannot say: three mantissas of 1 with the least
+/// exponent, which would be a run.
+fn blacken(image: &mut Image) {
+    let Samples::F32(samples) = &mut image.samples else { return };
+    for pixel in samples.to_mut().expect("memory").as_chunks_mut::<3>().0 {
+        if *pixel == [2_f32.powi(-135); 3] {
+            *pixel = [0.0; 3];
+        }
+    }
+}
