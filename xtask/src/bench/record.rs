@@ -314,8 +314,12 @@ fn contents(positions: u64, faces: u64) -> String {
 /// Two groups with the same contestants beside each other; the memory is the left one's. What no
 /// contestant can beat comes last.
 fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> Table {
-    let size =
-        |outcome: &Outcome| format!("{}, {:.0} MB", outcome.group.input.title, outcome.group.input.bytes as f64 / 1e6);
+    // Two jobs on one file are told apart by their own titles.
+    let is_one = left.group.input.title == right.group.input.title;
+    let size = |Outcome { group, .. }: &Outcome| {
+        let title: &str = if is_one { &group.title } else { group.input.title };
+        format!("{title}, {:.0} MB", group.input.bytes as f64 / 1e6)
+    };
     let against = |outcome: &Outcome| format!("against {}", outcome.group.baseline);
     let memory_head = match memory {
         Memory::Peak => "peak memory",

@@ -3,13 +3,26 @@
 //! Where the file is large enough to have the rows that it claims, they go straight to their places. Otherwise memory
 //! is taken as rows come, and they are turned round in the end. Nothing here knows pixels.
 
-use crate::error::{Error, Result};
+use crate::error::{Diagnostic, Error, ErrorKind, Result};
+use crate::options::Limits;
 use crate::pipeline::column::Column;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// An image that claims this many bytes, and this many times the bytes of its file on top, is believed.
 const BELIEVED_BYTES: u64 = 64 << 20;
 const BELIEVED_RATIO: u64 = 4;
+
+/// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
+pub(crate) fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+    let count = (width as u64).saturating_mul(height as u64);
+    if count <= limits.pixels {
+        return Ok(());
+    }
+    let message = format!("{width} x {height} pixels are more than the limit of {} (pixels)", limits.pixels);
+    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+    Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"))
+}
 
 /// An image that is being read.
 pub(crate) struct Raster<T> {

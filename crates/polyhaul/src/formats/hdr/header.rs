@@ -1,6 +1,7 @@
 //! The lines before the pixels of an HDR file.
 
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use crate::formats::raster::check_size;
 use crate::options::Limits;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::window::Window;
@@ -57,12 +58,7 @@ pub(super) fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limi
     }
     let line = lines.next()?;
     let header = size(&line).map_err(|message| fault(file, at, message))?;
-    let count = (header.width as u64).saturating_mul(header.height as u64);
-    if count > limits.pixels {
-        let message = format!("{count} pixels are more than the limit of {} (pixels)", limits.pixels);
-        let error = Diagnostic::at(file, at, message).into_error(ErrorKind::Limit);
-        return Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"));
-    }
+    check_size([header.width, header.height], limits, file, at)?;
     Ok(header)
 }
 

@@ -1,9 +1,9 @@
 //! Binary STL: blocks of whole triangles, each read to its own place.
 
 use super::facets::{Facet, Facets, Places, Solid, check_count};
-use super::reader::{Found, placed};
+use super::reader::Found;
 use super::{FACET_BYTES, HEADER_BYTES};
-use crate::error::{Diagnostic, ErrorKind, Result, planted, try_push};
+use crate::error::{Diagnostic, Error, Result, fault, planted, try_push};
 use crate::options::ReadOptions;
 use crate::pipeline::blocks::{Block, Blocks, Source};
 use crate::pipeline::read::Garbage;
@@ -89,14 +89,14 @@ fn settle(
         let message = format!("the file ends in triangle {} of {count}", found + 1);
         let diagnostic = Diagnostic {
             expected: Some(format!("{} bytes", start + count * facet_bytes)),
-            ..placed(message, name, start + state.bytes)
+            ..Diagnostic::at(name, start + state.bytes, message)
         };
         warnings.broken(options, "truncated", diagnostic)?;
     }
     let bytes = size.map_or(state.bytes, |size| size.saturating_sub(start));
     if bytes > count * facet_bytes {
         let message = format!("after the {count} triangles that the header counts comes something else");
-        warnings.note(options, "trailing-bytes", placed(message, name, start + count * facet_bytes))?;
+        warnings.note(options, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
     }
     Ok(found.min(count))
 }
@@ -179,8 +179,8 @@ impl Job for BinaryJob<'_, '_> {
     }
 }
 
-/// A fault of a binary file with an error kind of its own.
-pub(super) fn short(bytes: u64, name: &Arc<str>) -> crate::error::Error {
+/// The error of a file that is too short for its header.
+pub(super) fn short(bytes: u64, name: &Arc<str>) -> Error {
     let message = "this file is too short for STL: a binary one has at least 84 bytes, and text begins with `solid`";
-    placed(message.into(), name, bytes).into_error(ErrorKind::Malformed)
+    fault(name, bytes, message)
 }

@@ -1,7 +1,7 @@
 //! Which kind of STL a file is, and reading it as that.
 
 use super::{FACET_BYTES, HEADER_BYTES, ascii, binary};
-use crate::error::{Diagnostic, Place, Result, try_push};
+use crate::error::{Place, Result, try_push};
 use crate::formats::names;
 use crate::model::Scene;
 use crate::options::ReadOptions;
@@ -60,12 +60,6 @@ pub(crate) fn is_text(head: &[u8], size: Option<u64>) -> bool {
     // Names may be in any encoding, but no text has these.
     let is_plain = |&byte: &u8| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c);
     begins && head.iter().all(is_plain)
-}
-
-/// A diagnostic about a place of a binary file.
-pub(super) fn placed(message: String, name: &Arc<str>, offset: u64) -> Diagnostic {
-    let place = Place { file: name.clone(), offset: Some(offset), ..Place::default() };
-    Diagnostic { place, ..Diagnostic::new(message) }
 }
 
 #[cfg(test)]

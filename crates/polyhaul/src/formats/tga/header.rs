@@ -3,6 +3,7 @@
 use super::HEADER_BYTES;
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::formats::pixels::Stored;
+use crate::formats::raster::check_size;
 use crate::model::Channels;
 use crate::options::Limits;
 use crate::pipeline::bytes::Bytes;
@@ -167,11 +168,7 @@ pub(super) fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Resul
     if width == 0 || height == 0 {
         return Err(raw.fault(12, format!("an image of {width} x {height} pixels has none")));
     }
-    if (width * height) as u64 > limits.pixels {
-        let message = format!("{width} x {height} pixels are more than the limit of {} (pixels)", limits.pixels);
-        let error = Diagnostic::at(file, 12, message).into_error(ErrorKind::Limit);
-        return Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"));
-    }
+    check_size([width, height], limits, file, 12)?;
     let (map_type, id_size) = (raw.bytes[1], usize::from(raw.bytes[0]));
     if map_type > 1 || is_mapped && map_type == 0 {
         return Err(

@@ -1,7 +1,7 @@
 //! The header of an npy file: types, shape, order.
 
 use super::literal::{Literal, parse};
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use crate::formats::names;
 use crate::model::Scalar;
 use crate::options::Limits;
@@ -40,30 +40,25 @@ const MOST_BYTES: u32 = 16 << 20;
 /// The size of the header and where it begins, from the first [`MOST_PREFIX`] bytes, or fewer at the end of a file.
 pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     let [b'\x93', b'N', b'U', b'M', b'P', b'Y', major, _minor, rest @ ..] = bytes else {
-        let error = fault(file, 0, "this is no npy file: it does not begin with \\x93NUMPY");
+        let error = Diagnostic::at(file, 0, "this is no npy file: it does not begin with \\x93NUMPY");
         return Err(error.into_error(ErrorKind::Malformed));
     };
     let (size, begin) = match (major, rest) {
         (1, [a, b, ..]) => (u32::from(u16::from_le_bytes([*a, *b])), 10),
         (2 | 3, [a, b, c, d, ..]) => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
         (1..=3, _) => {
-            return Err(fault(file, bytes.len(), "the file ends in its header").into_error(ErrorKind::Malformed));
+            return Err(fault(file, bytes.len() as u64, "the file ends in its header"));
         }
         (major, _) => {
             let message = format!("this is version {major} of npy; versions 1 to 3 are read");
-            return Err(fault(file, 6, message).into_error(ErrorKind::Unsupported));
+            return Err(Diagnostic::at(file, 6, message).into_error(ErrorKind::Unsupported));
         }
     };
     if size > MOST_BYTES {
         let message = format!("the header has {size} bytes, more than the limit of {MOST_BYTES}");
-        return Err(fault(file, 8, message).into_error(ErrorKind::Limit));
+        return Err(Diagnostic::at(file, 8, message).into_error(ErrorKind::Limit));
     }
     Ok((size as usize, begin))
-}
-
-pub(super) fn fault(file: &Arc<str>, offset: usize, message: impl Into<String>) -> Diagnostic {
-    let place = Place { file: file.clone(), offset: Some(offset as u64), ..Place::default() };
-    Diagnostic { place, ..Diagnostic::new(message) }
 }
 
 /// Reads the text of a header that begins at `begin` of the file.
@@ -73,12 +68,12 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
         // Before version 3.
         Err(_) => std::borrow::Cow::Owned(names::latin1(bytes)?),
     };
-    let malformed = |message: &str| Err(fault(file, begin, message).into_error(ErrorKind::Malformed));
+    let malformed = |message: &str| Err(fault(file, begin as u64, message));
     let entries = match parse(&text)? {
         Ok(Literal::Dict(entries)) => entries,
         Ok(_) => return malformed("the header is no dict"),
         Err((at, expected)) => {
-            let diagnostic = fault(file, begin + at, "the header is not written as Python would");
+            let diagnostic = Diagnostic::at(file, (begin + at) as u64, "the header is not written as Python would");
             let expected = Some(expected.into());
             return Err(Diagnostic { expected, ..diagnostic }.into_error(ErrorKind::Malformed));
         }
@@ -92,7 +87,7 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
     else {
         return malformed("the header does not say `descr`, `fortran_order` and `shape`");
     };
-    let refused = |message: String| fault(file, begin, message).into_error(ErrorKind::Unsupported);
+    let refused = |message: String| Diagnostic::at(file, begin as u64, message).into_error(ErrorKind::Unsupported);
     let (row_count, width) = match &shape[..] {
         [Literal::Integer(rows)] => (*rows, None),
         [Literal::Integer(rows), Literal::Integer(width)] => (*rows, Some(*width)),
@@ -102,7 +97,9 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
     };
     let too_many = |what: &str, limit: u64| {
         let message = format!("there are more {what} than the limit of {limit} ({what})");
-        fault(file, begin, message).into_error(ErrorKind::Limit).with_hint(format!("raise Limits::{what} to read them"))
+        Diagnostic::at(file, begin as u64, message)
+            .into_error(ErrorKind::Limit)
+            .with_hint(format!("raise Limits::{what} to read them"))
     };
     if row_count > limits.elements || usize::try_from(row_count).is_err() {
         return Err(too_many("elements", limits.elements));

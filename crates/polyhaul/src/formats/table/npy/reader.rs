@@ -1,8 +1,8 @@
 //! Bytes of an npy file to columns: chunks of rows, read side by side and by their place, or from a stream in order.
 
 use super::super::typed::TypedColumn;
-use super::header::{Field, Header, MAGIC, MOST_PREFIX, fault, header, prefix};
-use crate::error::{Error, ErrorKind, Result, try_push};
+use super::header::{Field, Header, MAGIC, MOST_PREFIX, header, prefix};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use crate::model::{self, Table};
 use crate::options::{ColumnName, ReadOptions, Types};
 use crate::pipeline::bytes::Bytes;
@@ -61,7 +61,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Npy> {
     let fits = |count: &u64| count.checked_mul(header.record_bytes as u64).is_some_and(|size| size < u64::MAX / 2);
     let Some(record_count) = record_count.filter(fits) else {
         let message = "the array is larger than any file";
-        return Err(fault(&file, header.body as usize, message).into_error(ErrorKind::Malformed));
+        return Err(fault(&file, header.body, message));
     };
     let size = record_count * header.record_bytes as u64;
     if let Some(len) = bytes.len()
@@ -107,7 +107,7 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ReadOptions) -> Res
         text.try_reserve_exact(part).map_err(|_| Error::memory("a header"))?;
         text.resize(at + part, 0);
         if bytes.read((begin + at) as u64, &mut text[at..])? < part {
-            return Err(fault(file, begin + at, "the file ends in its header").into_error(ErrorKind::Malformed));
+            return Err(fault(file, (begin + at) as u64, "the file ends in its header"));
         }
     }
     header(&text, begin, file, &options.limits)
@@ -117,7 +117,7 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ReadOptions) -> Res
 fn cut(file: &Arc<str>, len: u64, header: &Header) -> Error {
     let what = format!("{} rows of {} columns", header.row_count, header.fields.len());
     let message = format!("the file ends too early: its header says {what}");
-    fault(file, usize::try_from(len).unwrap_or(usize::MAX), message).into_error(ErrorKind::Malformed)
+    fault(file, len, message)
 }
 
 /// The columns that are kept.
@@ -259,11 +259,7 @@ impl NpyJob<'_> {
         };
         match follows {
             true => {
-                let what = fault(
-                    &self.file,
-                    usize::try_from(end).unwrap_or(usize::MAX),
-                    "something follows the array; it is not read",
-                );
+                let what = Diagnostic::at(&self.file, end, "something follows the array; it is not read");
                 warnings.note(self.options, "trailing-data", what)
             }
             false => Ok(()),
