@@ -14,7 +14,7 @@ const PAGE_BYTES: usize = 256 << 10;
 pub(crate) fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let (Samples::F32(samples), ColorSpace::Linear) = (&image.samples, image.color_space) else {
         let error = Error::new(ErrorKind::Usage, "HDR holds floats in proportion to the light");
-        return Err(error.with_hint("turn the samples into linear floats first, or write PNG or TGA"));
+        return Err(error.with_hint("turn the samples into linear floats first, or write TGA"));
     };
     let is_rgb = image.channels == Channels::Rgb;
     if !is_rgb || image.width == 0 || image.height == 0 {

@@ -24,7 +24,7 @@ pub(crate) fn write(
 ) -> Result<()> {
     let Samples::U8(samples) = &image.samples else {
         let error = Error::new(ErrorKind::Usage, "TGA holds samples of 8 bits");
-        return Err(error.with_hint("turn them into 8 bits first, or write PNG (16 bits), HDR or EXR (floats)"));
+        return Err(error.with_hint("turn them into 8 bits first, or write HDR, which holds floats"));
     };
     let (Ok(width), Ok(height)) = (u16::try_from(image.width), u16::try_from(image.height)) else {
         let message = format!("TGA holds at most 65535 x 65535 pixels, not {} x {}", image.width, image.height);
