@@ -49,18 +49,7 @@ impl Session {
 
     /// The options for reading.
     pub fn read_options(&self, args: &ReadArgs) -> Result<ReadOptions> {
-        Ok(ReadOptions {
-            format: args.from,
-            run: self.run_options(),
-            on_error: self.everywhere.policy()?,
-            strict: self.everywhere.strict,
-            limits: args.limits(),
-            allow_outside: args.allow_outside,
-            load_meshes: !args.lazy,
-            stl: args.stl(),
-            table: args.table.options(),
-            ..ReadOptions::default()
-        })
+        Ok(ReadOptions { on_error: self.everywhere.policy()?, ..self.validate_options(args) })
     }
 
     /// The options for validating, where `--on-error` does not matter.

@@ -2,7 +2,7 @@
 //!
 //! `Clone` would end the process. Small strings are cloned all the same.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, try_copy};
 use crate::model::render::{Instances, Render, Segment};
 use crate::model::{Array, Column, Curve, Elements, Mesh, Scene, Table};
 
@@ -113,8 +113,5 @@ fn each<T>(items: &[T], copy: impl Fn(&T) -> Result<T>) -> Result<Vec<T>> {
 }
 
 fn array<T: Clone>(items: &[T]) -> Result<Vec<T>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(items.len()).map_err(|_| Error::memory("a copy of the scene"))?;
-    copy.extend_from_slice(items);
-    Ok(copy)
+    try_copy(items, "a copy of the scene")
 }

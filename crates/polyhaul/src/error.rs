@@ -197,6 +197,14 @@ pub(crate) fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()>
     Ok(())
 }
 
+/// A copy of `items` that takes no more room than they do; a lack of memory is an error that names `what`.
+pub(crate) fn try_copy<T: Clone>(items: &[T], what: &str) -> Result<Vec<T>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(items.len()).map_err(|_| Error::memory(what))?;
+    copy.extend_from_slice(items);
+    Ok(copy)
+}
+
 /// A copy of `text`; a lack of memory is an error.
 pub(crate) fn try_string(text: &str) -> Result<String> {
     let mut copy = String::new();

@@ -57,11 +57,13 @@ pub(crate) fn read_pbrt(
     let opener = Opener { options, path, files: Mutex::default() };
     let identity = path.and_then(|path| path.canonicalize().ok());
     let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, options)?;
+    // Files of text that are left out have one warning each.
+    let missing = found.warnings.counts().get("missing-file").copied().unwrap_or(0);
     load::note_reading(plain, report, found.threads, found.warnings);
     let mut seen = std::mem::take(&mut *opener.files());
     report.extend(seen.noted);
     let (bytes, plain_bytes) = (report.bytes_in, report.plain_bytes_in);
-    let text = FileSum { count: 1 + seen.closed, missing: 0, bytes, plain_bytes };
+    let text = FileSum { count: 1 + seen.closed, missing, bytes, plain_bytes };
     seen.folders.remove("");
     let mut files = SceneFiles { directives: found.directives, text, meshes: None, folders: seen.folders };
     let mut render = found.render;

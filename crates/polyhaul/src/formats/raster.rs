@@ -1,12 +1,13 @@
 //! The samples of an image while it is read: rows in the order of the file, which may begin at the bottom.
 //!
 //! Where the file is large enough to have the rows that it claims, they go straight to their places. Otherwise memory
-//! is taken as rows come, and they are turned round in the end. Nothing here knows pixels.
+//! is taken as rows come, and they are turned round in the end. Rows are written in pages. Nothing here knows pixels.
 
 use crate::error::{Diagnostic, Error, ErrorKind, Result};
 use crate::options::Limits;
 use crate::pipeline::column::Column;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An image that claims this many bytes, and this many times the bytes of its file on top, is believed.
@@ -88,6 +89,12 @@ impl<T: Copy + Send> Raster<T> {
         }
         samples
     }
+}
+
+/// The samples of page `number`, of those that have `page` samples each but for the last; empty behind that.
+pub(crate) fn page_of(number: u64, page: usize, total: usize) -> Range<usize> {
+    let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(page).min(total);
+    start..total.min(start.saturating_add(page))
 }
 
 /// The last row first.

@@ -1,7 +1,7 @@
 //! Scenes for a renderer as scenes of meshes.
 
 use super::place::{Matrix64, Places64, multiply64, places64};
-use crate::error::{Error, ErrorKind, Result, try_push, try_string};
+use crate::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
 use crate::model::render::{MaterialUse, ParameterValues, Render, Shape};
 use crate::model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
 use crate::options::Instances;
@@ -282,10 +282,7 @@ fn own_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
 }
 
 fn array<T: Copy>(values: &[T]) -> Result<Array<T>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len())?;
-    copy.extend_from_slice(values);
-    Ok(copy.into())
+    try_copy(values, "an array").map(Array::from)
 }
 
 /// Turns the corners of every face around; the first one stays.

@@ -1,7 +1,7 @@
 //! Meshes that shapes name in files, put into the scene itself.
 
 use super::build::{Builder, Given, GivenValues};
-use crate::error::{Error, Result, try_push, try_string};
+use crate::error::{Result, try_copy, try_push, try_string};
 use crate::model::render::{Parameter, ParameterType, ParameterValues, Render};
 use crate::model::{Domain, Elements, Mesh};
 
@@ -64,14 +64,7 @@ fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
 }
 
 fn floats(values: &[f32]) -> Result<GivenValues> {
-    Ok(GivenValues::Floats(copy(values)?))
-}
-
-fn copy<T: Copy>(values: &[T]) -> Result<Vec<T>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len()).map_err(|_| Error::memory("values"))?;
-    copy.extend_from_slice(values);
-    Ok(copy)
+    Ok(GivenValues::Floats(try_copy(values, "values")?))
 }
 
 /// A parameter with a name of its own.
@@ -87,9 +80,9 @@ fn own_parameters(render: &Render, shape: usize) -> Result<Option<Vec<Owned>>> {
             _ => {}
         }
         let values = match values {
-            ParameterValues::Floats(values) => GivenValues::Floats(copy(values)?),
-            ParameterValues::Integers(values) => GivenValues::Integers(copy(values)?),
-            ParameterValues::Bools(values) => GivenValues::Bools(copy(values)?),
+            ParameterValues::Floats(values) => GivenValues::Floats(try_copy(values, "values")?),
+            ParameterValues::Integers(values) => GivenValues::Integers(try_copy(values, "values")?),
+            ParameterValues::Bools(values) => GivenValues::Bools(try_copy(values, "values")?),
             ParameterValues::Strings(values) => GivenValues::Strings(values.iter().map(str::to_owned).collect()),
         };
         try_push(&mut own, (kind, try_string(name)?, values), "values")?;

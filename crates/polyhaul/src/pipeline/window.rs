@@ -13,12 +13,14 @@ pub(crate) struct Window {
     end: usize,
     /// Where the bytes behind `end` lie in the source.
     next: u64,
+    /// Whether the source was asked for more and had nothing.
+    is_over: bool,
 }
 
 impl Window {
     /// A window of `size` bytes at `offset` of a source that was read up to there.
     pub(crate) fn new(offset: u64, size: usize) -> Result<Window> {
-        let mut window = Window { bytes: Vec::new(), start: 0, end: 0, next: offset };
+        let mut window = Window { bytes: Vec::new(), start: 0, end: 0, next: offset, is_over: false };
         window.grow(size)?;
         Ok(window)
     }
@@ -47,6 +49,9 @@ impl Window {
 
     /// Reads more behind the rest; `false` at the end. A window that is full grows.
     pub(crate) fn refill(&mut self, bytes: &Bytes<'_>) -> Result<bool> {
+        if self.is_over {
+            return Ok(false);
+        }
         self.bytes.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         if self.end == self.bytes.len() {
@@ -55,7 +60,8 @@ impl Window {
         let count = bytes.read(self.next, &mut self.bytes[self.end..])?;
         self.end += count;
         self.next += count as u64;
-        Ok(count > 0)
+        self.is_over = count == 0;
+        Ok(!self.is_over)
     }
 
     /// Reads on until there are `count` bytes, or all that there are.

@@ -2,7 +2,7 @@
 
 use super::{about_row_bytes, bound, in_row};
 use crate::Output;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy};
 use crate::formats::out::Out;
 use crate::options::WriteOptions;
 use crate::pipeline::write::Pages;
@@ -38,18 +38,11 @@ pub fn write_rows(
         let pages = RowPages::new(&rows, format.max_bytes(), foot, name, options);
         let text = (rows.count() as u64).saturating_mul(pages.row_bytes as u64);
         writing.announce(text.saturating_add((head.len() + foot.len()) as u64));
-        writing.begin(copied(head)?);
+        writing.begin(try_copy(head, "what stands before the rows")?);
         writing.pages(&pages, &mut (), pages.count(), pages.most_bytes())
     })?;
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)
-}
-
-fn copied(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(bytes.len())?;
-    copy.extend_from_slice(bytes);
-    Ok(copy)
 }
 
 struct RowPages<'a> {

@@ -39,6 +39,18 @@ fn a_generated_scene_holds_what_was_made() {
     }
 }
 
+#[test]
+fn text_that_is_left_out_is_counted() {
+    let folder = Folder::new("pbrt-contents-missing").unwrap();
+    let text = "WorldBegin\nInclude \"a.pbrt\"\nInclude \"none.pbrt\"\nImport \"neither.pbrt\"\n";
+    std::fs::write(folder.join("main.pbrt"), text).unwrap();
+    std::fs::write(folder.join("a.pbrt"), "Shape \"sphere\"\n").unwrap();
+    let options = crate::support::lenient(ReadOptions::default());
+    let (found, _) = info(Input::Path(folder.join("main.pbrt")), &options).unwrap();
+    let text = found.render.unwrap().files.into_iter().find(|files| files.kind == "pbrt").unwrap();
+    assert_eq!((text.count, text.missing), (2, 2));
+}
+
 /// The files of a kind, as they were made.
 fn files_of(made: &Made, kind: FileKind) -> FileSummary {
     let count = made.files.iter().filter(|file| file.kind == kind).count() as u64;

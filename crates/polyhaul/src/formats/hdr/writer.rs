@@ -2,6 +2,7 @@
 
 use super::row::{self, Stored};
 use crate::error::{Error, ErrorKind, Result};
+use crate::formats::raster::page_of;
 use crate::model::{Channels, ColorSpace, Image, Samples};
 use crate::options::RunOptions;
 use crate::pipeline::write::{Pages, Writing};
@@ -79,9 +80,7 @@ impl Pages for RowPages<'_> {
     }
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
-        let page = self.page_rows * self.width;
-        let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(page).min(self.samples.len());
-        slot.pixels = start..self.samples.len().min(start + page);
+        slot.pixels = page_of(number, self.page_rows * self.width, self.samples.len());
         Ok(!slot.pixels.is_empty())
     }
 

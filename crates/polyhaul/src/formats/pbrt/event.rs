@@ -3,7 +3,7 @@
 use super::directive::{COUNT, Directive};
 use super::intern::Names;
 use super::shelf::{Shelf, room_of};
-use crate::error::{Diagnostic, Excerpt, Place, Result, try_string};
+use crate::error::{Diagnostic, Excerpt, Place, Result, try_copy, try_string};
 use crate::formats::names;
 use crate::model::render::{Declaration, Name, Segment, StoredParameter};
 use crate::warnings::{KEPT, Weight};
@@ -206,10 +206,7 @@ fn text(bytes: &[u8]) -> Result<Box<str>> {
 
 /// A copy of just the size.
 pub(super) fn exactly<T: Copy>(values: &[T]) -> Result<Box<[T]>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len())?;
-    copy.extend_from_slice(values);
-    Ok(copy.into_boxed_slice())
+    try_copy(values, "values").map(Vec::into_boxed_slice)
 }
 
 impl Said {

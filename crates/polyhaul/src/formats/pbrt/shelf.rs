@@ -1,6 +1,6 @@
 //! Blocks of memory for the values of a scene: many threads put arrays there, each into its own room.
 //!
-//! Fresh memory in small pages is a seventh of the time of reading a scene, so blocks are large, begin where huge pages
+//! Fresh memory in small pages costs much of the time of reading a scene, so blocks are large, begin where huge pages
 //! do and ask for them. A block lives as long as any array in it. What the arrays mean is their owner's business.
 
 use crate::error::{Error, ErrorKind, Result};

@@ -5,6 +5,7 @@
 use super::{EXTENSION_BYTES, HEADER_BYTES, PREMULTIPLIED, SIGNATURE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::pixels;
+use crate::formats::raster::page_of;
 use crate::model::{Channels, Image, Samples};
 use crate::options::{ImageStyle, RunOptions};
 use crate::pipeline::write::{Pages, Writing};
@@ -100,9 +101,7 @@ impl Pages for RowPages<'_> {
     }
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
-        let page_bytes = self.page_rows * self.row_bytes;
-        let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(page_bytes).min(self.samples.len());
-        slot.samples = start..self.samples.len().min(start + page_bytes);
+        slot.samples = page_of(number, self.page_rows * self.row_bytes, self.samples.len());
         Ok(!slot.samples.is_empty())
     }
 

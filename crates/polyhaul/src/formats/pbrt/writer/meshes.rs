@@ -1,6 +1,6 @@
 //! Which shapes' arrays move to PLY files, and what is in those.
 
-use crate::error::{Result, try_push};
+use crate::error::{Result, try_copy, try_push};
 use crate::model::render::{ParameterValues, Render, Shape};
 use crate::model::{Domain, Elements, Mesh};
 
@@ -38,13 +38,13 @@ pub(crate) fn mesh(shape: &Shape<'_>) -> Result<Mesh> {
     let parameters = shape.parameters();
     let mut mesh = Mesh { uv_domain: Domain::Vertex, normal_domain: Domain::Vertex, ..Mesh::default() };
     if let Some(points) = parameters.get("P").and_then(|it| it.values.rows::<3>()) {
-        mesh.positions = copy(points)?.into();
+        mesh.positions = try_copy(points, "values")?.into();
     }
     if let Some(normals) = parameters.get("N").and_then(|it| it.values.rows::<3>()) {
-        mesh.normals = copy(normals)?.into();
+        mesh.normals = try_copy(normals, "values")?.into();
     }
     if let Some(uvs) = parameters.get("uv").and_then(|it| it.values.rows::<2>()) {
-        mesh.uvs = copy(uvs)?.into();
+        mesh.uvs = try_copy(uvs, "values")?.into();
     }
     if let Some(ParameterValues::Integers(indices)) = parameters.get("indices").map(|it| it.values) {
         let mut corners = Vec::new();
@@ -61,11 +61,4 @@ pub(crate) fn triangles(corners: Vec<u32>) -> Result<Elements> {
     offsets.try_reserve_exact(corners.len() / 3 + 1)?;
     offsets.extend((0..=corners.len() / 3).map(|face| 3 * face as u32));
     Ok(Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() })
-}
-
-fn copy<T: Copy>(values: &[T]) -> Result<Vec<T>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len())?;
-    copy.extend_from_slice(values);
-    Ok(copy)
 }
