@@ -3,7 +3,7 @@
 //! Pixels of each format are the business of its folder in `formats`; which format a source has is found by `detect`.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{Format, hdr, tga};
+use crate::formats::{Format, bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
 use crate::load::{Content, Read, Shape, load_as, note_reading};
 use crate::model::Image;
 use crate::open::{Opened, Plain};
@@ -29,6 +29,13 @@ pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report:
     let (image, threads) = match format {
         Format::Tga => tga::read(bytes, &own)?,
         Format::Hdr => (hdr::read(bytes, &own)?, 1),
+        Format::Png => (png::read(bytes, &own)?, 1),
+        Format::Jpeg => (jpeg::read(bytes, &own)?, 1),
+        Format::Exr => (exr::read(bytes, &own)?, 1),
+        Format::Bmp => (bmp::read(bytes, &own)?, 1),
+        Format::Psd => (psd::read(bytes, &own)?, 1),
+        Format::Dds => (dds::read(bytes, &own)?, 1),
+        Format::Ktx2 => (ktx2::read(bytes, &own)?, 1),
         _ => return Err(no_image(format)),
     };
     note_reading(plain, report, threads, Default::default());

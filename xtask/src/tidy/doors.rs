@@ -21,6 +21,13 @@ const DOORS: &[(&str, &[&str])] = &[
     ("zstd", &["crates/bytes/src/compress"]),
     ("zstd_safe", &["crates/bytes/src/compress"]),
     ("lz4_flex", &["crates/bytes/src/compress"]),
+    // Images and textures.
+    ("png", &["crates/polyhaul/src/formats/png"]),
+    ("zune_jpeg", &["crates/polyhaul/src/formats/jpeg"]),
+    ("zune_core", &["crates/polyhaul/src/formats/jpeg"]),
+    ("exr", &["crates/polyhaul/src/formats/exr"]),
+    ("bcdec_rs", &["crates/polyhaul/src/ops/blocks/decode"]),
+    ("intel_tex_2", &["crates/polyhaul/src/ops/blocks/encode"]),
     // Threads.
     ("rayon", &["crates/polyhaul/src/pipeline"]),
     // The system: files, huge pages, signals and the terminal.

@@ -3,7 +3,7 @@
 //! One function per format that can be told so. Nothing here opens, reads on or parses; who asks, and what becomes of
 //! the answer, is in `detect`.
 
-use super::{Format, hdr, pbrt, stl, tga};
+use super::{Format, bmp, dds, exr, hdr, jpeg, ktx2, pbrt, png, psd, stl, tga};
 
 /// How much of a source is worth a look.
 pub(crate) const HEAD_BYTES: usize = 1024;
@@ -18,12 +18,19 @@ struct Head<'a> {
 type Look = fn(&Head<'_>) -> bool;
 
 /// What can be told by the first bytes. A new format has its line here.
-const LOOKS: [(Format, Look); 6] = [
+const LOOKS: [(Format, Look); 13] = [
     (Format::Ply, looks_like_ply),
     (Format::Npy, looks_like_npy),
     (Format::Stl, looks_like_stl),
     (Format::Pbrt, |head| pbrt::looks_like_scene(without_mark(head.bytes))),
     (Format::Hdr, |head| hdr::looks_like_hdr(head.bytes)),
+    (Format::Png, |head| png::looks_like_png(head.bytes)),
+    (Format::Jpeg, |head| jpeg::looks_like_jpeg(head.bytes)),
+    (Format::Exr, |head| exr::looks_like_exr(head.bytes)),
+    (Format::Bmp, |head| bmp::looks_like_bmp(head.bytes)),
+    (Format::Psd, |head| psd::looks_like_psd(head.bytes)),
+    (Format::Dds, |head| dds::looks_like_dds(head.bytes)),
+    (Format::Ktx2, |head| ktx2::looks_like_ktx2(head.bytes)),
     // The last, because it is told by little.
     (Format::Tga, |head| tga::looks_like_tga(head.bytes)),
 ];

@@ -1,7 +1,12 @@
 //! The formats that polyhaul reads and writes, and how to tell them apart.
 
+pub(crate) mod bmp;
+pub(crate) mod dds;
+pub(crate) mod exr;
 pub(crate) mod frame;
 pub(crate) mod hdr;
+pub(crate) mod jpeg;
+pub(crate) mod ktx2;
 pub(crate) mod looks;
 pub(crate) mod mtl;
 pub(crate) mod names;
@@ -14,6 +19,8 @@ pub(crate) mod pixels;
 mod pixels_x86;
 pub(crate) mod place;
 pub(crate) mod ply;
+pub(crate) mod png;
+pub(crate) mod psd;
 pub(crate) mod raster;
 pub(crate) mod stl;
 pub(crate) mod table;
@@ -50,11 +57,25 @@ pub enum Format {
     Tga,
     /// Radiance HDR, images of light.
     Hdr,
+    /// PNG, images.
+    Png,
+    /// JPEG, photographs; they are read only.
+    Jpeg,
+    /// OpenEXR, images of light.
+    Exr,
+    /// Windows bitmaps; they are read only.
+    Bmp,
+    /// Photoshop documents, of which the picture of all layers is read.
+    Psd,
+    /// DDS, textures.
+    Dds,
+    /// KTX 2, textures.
+    Ktx2,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 12] = [
+    pub const ALL: [Format; 19] = [
         Format::Obj,
         Format::Ply,
         Format::Stl,
@@ -67,6 +88,13 @@ impl Format {
         Format::Npy,
         Format::Tga,
         Format::Hdr,
+        Format::Png,
+        Format::Jpeg,
+        Format::Exr,
+        Format::Bmp,
+        Format::Psd,
+        Format::Dds,
+        Format::Ktx2,
     ];
 
     /// Its name, which is its extension too.
@@ -84,12 +112,20 @@ impl Format {
             Format::Npy => "npy",
             Format::Tga => "tga",
             Format::Hdr => "hdr",
+            Format::Png => "png",
+            Format::Jpeg => "jpg",
+            Format::Exr => "exr",
+            Format::Bmp => "bmp",
+            Format::Psd => "psd",
+            Format::Dds => "dds",
+            Format::Ktx2 => "ktx2",
         }
     }
 
-    /// The format of that name, in any case.
+    /// The format of that name, in any case; `jpeg` is one of `jpg`.
     pub fn named(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
+        let is_other = |format| format == Format::Jpeg && name.eq_ignore_ascii_case("jpeg");
+        Format::ALL.into_iter().find(|&format| format.name().eq_ignore_ascii_case(name) || is_other(format))
     }
 
     /// The format that a file name's extension names; that of a codec (`.gz`, `.zst`, `.lz4`) may
@@ -108,7 +144,8 @@ impl Format {
 
     /// Whether it holds an image.
     pub fn is_image(self) -> bool {
-        matches!(self, Format::Tga | Format::Hdr)
+        use Format::{Bmp, Dds, Exr, Hdr, Jpeg, Ktx2, Png, Psd, Tga};
+        matches!(self, Tga | Hdr | Png | Jpeg | Exr | Bmp | Psd | Dds | Ktx2)
     }
 
     /// The names of those that hold images, for messages.

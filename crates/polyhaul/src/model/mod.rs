@@ -13,6 +13,7 @@ mod mesh;
 pub mod render;
 mod scene;
 mod table;
+mod texture;
 
 pub use array::Array;
 pub use image::{Channels, ColorSpace, Image, Samples};
@@ -21,6 +22,7 @@ pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
 pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};
 pub use table::{Column, Scalar, Table, Values};
 pub(crate) use table::{map_values, with_values};
+pub use texture::{Encoding, Texel, Texture};
 
 /// The index that means "none": a corner without a uv, a face without a group.
 pub const NONE: u32 = u32::MAX;
