@@ -7,6 +7,7 @@
 //! input files and the comparison of number kernels. For Unix alone (`getrusage`).
 
 mod generate;
+mod images;
 mod limits;
 mod measure;
 mod numbers;
@@ -30,6 +31,7 @@ usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|st
        bench-obj read limit-cat|limit-memory|limit-inflate FILE-OR-FOLDER [THREADS]
        bench-obj write polyhaul|polyhaul-text|obj|stl_io|limit FILE OUTPUT [THREADS]
        bench-obj numbers|records ROUNDS
+       bench-obj images make FOLDER | measure FOLDER ROUNDS
        bench-obj level";
 
 fn main() -> ExitCode {
@@ -60,6 +62,8 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         }
         ["numbers", rounds] => numbers::main(rounds.parse()?),
         ["records", rounds] => numbers::records(rounds.parse()?),
+        ["images", "make", folder] => images::make(Path::new(folder)),
+        ["images", "measure", folder, rounds] => images::main(Path::new(folder), rounds.parse()?),
         ["level"] => {
             println!("{:?}", polyhaul_text::cpu::Level::best());
             Ok(())

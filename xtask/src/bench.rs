@@ -9,6 +9,7 @@
 //! verdict is only told: the exit code is 0 unless something could not run.
 
 mod build;
+mod images;
 mod json;
 mod machine;
 mod part;
@@ -117,10 +118,11 @@ fn measure(options: &Options) -> Result<bool, String> {
     make_folder(&data.join("out"))?;
     let tools = build::tools(&options.parts, options.install_peers)?;
     let mut outcomes = Vec::new();
-    let mut kernels = Vec::new();
+    let (mut kernels, mut pictures) = (Vec::new(), Vec::new());
     for &part in &options.parts {
         match part {
             Part::Numbers => kernels.extend(runs::numbers(&tools, "numbers", options.rounds * NUMBER_ROUNDS)?),
+            Part::Images => pictures = images::run(&tools, &data, options.rounds)?,
             Part::Records => kernels.extend(runs::numbers(&tools, "records", options.rounds)?),
             _ => {}
         }
@@ -133,9 +135,10 @@ fn measure(options: &Options) -> Result<bool, String> {
         rounds: options.rounds,
         notes: tools.notes,
         peers: tools.peers,
-        verdicts: wanted::verdicts(&outcomes, &kernels),
+        verdicts: wanted::verdicts(&outcomes, &kernels, &pictures, &data),
         outcomes,
         kernels,
+        pictures,
     };
     keep(&record, options)?;
     let failed = |row: &runs::Row| row.failure.is_some();

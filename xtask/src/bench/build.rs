@@ -8,13 +8,28 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Peers in C++: program, Debian package, and what the linker needs.
-const CPP: &[(&str, &str, &[&str])] =
-    &[("tinyobj", "libtinyobjloader-dev", &[]), ("assimp", "libassimp-dev", &["-lassimp"])];
-/// Further Debian packages: a library that open3d loads.
-const LIBRARIES: &[&str] = &["libusb-1.0-0"];
+const CPP: &[(&str, &str, &[&str])] = &[
+    ("tinyobj", "libtinyobjloader-dev", &[]),
+    ("assimp", "libassimp-dev", &["-lassimp"]),
+    ("images", "libfreeimage-dev", &["-lfreeimage"]),
+];
+/// Further Debian packages: a library that open3d loads, and stb_image.
+const LIBRARIES: &[&str] = &["libusb-1.0-0", "libstb-dev"];
 /// Peers in Rust, by their names in the lock file of `bench/`.
-const CRATES: &[&str] =
-    &["tobj", "obj", "obj-rs", "ufbx", "serde-ply", "ply-rs-bw", "stl_io", "zmij", "ryu", "fast-float2"];
+const CRATES: &[&str] = &[
+    "tobj",
+    "obj",
+    "obj-rs",
+    "ufbx",
+    "serde-ply",
+    "ply-rs-bw",
+    "stl_io",
+    "zmij",
+    "ryu",
+    "fast-float2",
+    "image",
+    "png",
+];
 
 /// Why pbrt scenes are read beside limits alone.
 const NO_PBRT_PEERS: &str = "pbrt-v4, minipbrt and pbrt-parser (C++): in no package registry; the crate pbrt4 0.2 prints \
@@ -28,6 +43,8 @@ pub(super) struct Tools {
     pub(super) command: PathBuf,
     pub(super) tinyobj: Option<PathBuf>,
     pub(super) assimp: Option<PathBuf>,
+    /// FreeImage and stb_image.
+    pub(super) images: Option<PathBuf>,
     pub(super) pythons: Pythons,
     /// What each measurement is started with: the real-time class, where that is allowed.
     pub(super) prefix: Vec<OsString>,
@@ -46,6 +63,7 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
         command: PathBuf::new(),
         tinyobj: None,
         assimp: None,
+        images: None,
         pythons: Pythons::default(),
         prefix: real_time(),
         taskset: root::succeeds(Command::new("taskset").args(["-c", "0", "true"])),
@@ -60,6 +78,9 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
         (tools.tinyobj, tools.assimp) = (tinyobj, assimp);
         let absent = "fast_obj and rapidobj (C++): in no package registry, not measured here";
         tools.notes.push(absent.into());
+    }
+    if parts.contains(&Part::Images) {
+        tools.images = cpp(2, &mut tools);
     }
     if parts.contains(&Part::Pbrt) {
         tools.notes.push(NO_PBRT_PEERS.into());

@@ -19,6 +19,8 @@ pub(super) enum Part {
     Pbrt,
     /// Text of numbers.
     Tables,
+    /// Textures.
+    Images,
     /// Number kernels.
     Numbers,
     /// Records to text, beside C and Rust.
@@ -27,7 +29,7 @@ pub(super) enum Part {
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 10] = [
+    pub(super) const ALL: [Part; 11] = [
         Part::Obj,
         Part::Python,
         Part::Blender,
@@ -36,6 +38,7 @@ impl Part {
         Part::Stl,
         Part::Pbrt,
         Part::Tables,
+        Part::Images,
         Part::Numbers,
         Part::Records,
     ];
@@ -50,6 +53,7 @@ impl Part {
             Part::Stl => "stl",
             Part::Pbrt => "pbrt",
             Part::Tables => "tables",
+            Part::Images => "images",
             Part::Numbers => "numbers",
             Part::Records => "records",
         }

@@ -94,7 +94,7 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Pbrt => pbrt::groups(tools, data, megabytes),
         Part::Stl => stl::groups(tools, data, megabytes),
         Part::Tables => tables::groups(tools, data, megabytes),
-        Part::Numbers | Part::Records => Ok(Vec::new()),
+        Part::Images | Part::Numbers | Part::Records => Ok(Vec::new()),
     }
 }
 

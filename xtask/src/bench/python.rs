@@ -14,6 +14,8 @@ const PEERS: &[&str] =
     &["trimesh", "meshio", "open3d", "pymeshlab", "plyfile", "numpy-stl", "polars", "pyarrow", "duckdb", "pandas"];
 /// What is measured of polyhaul's package where it is there already.
 const FUNCTIONS: [&str; 2] = ["savetxt", "loadtxt"];
+/// Readers of images.
+const IMAGES: &[&str] = &["numpy", "pillow", "OpenImageIO"];
 const BLENDER: &[&str] = &["bpy==5.0.1"];
 /// The one Python that this Blender runs in.
 const BLENDER_PYTHON: &str = "python3.11";
@@ -29,6 +31,8 @@ pub(super) struct Pythons {
     pub(super) functions: Vec<&'static str>,
     /// With the other readers.
     pub(super) peers: Option<PathBuf>,
+    /// With readers of images.
+    pub(super) images: Option<PathBuf>,
     /// With Blender.
     pub(super) blender: Option<PathBuf>,
 }
@@ -45,6 +49,9 @@ pub(super) fn set_up(parts: &[Part], peers: &mut Vec<String>, notes: &mut Vec<St
     }
     if let Some(python) = found.polyhaul.as_ref().filter(|_| wanted(&[Part::Tables])) {
         found.functions = functions(python, notes);
+    }
+    if wanted(&[Part::Images]) {
+        found.images = environment("python3", "bench-images", IMAGES, peers, notes);
     }
     if wanted(&[Part::Python, Part::Blender]) {
         found.blender = environment(BLENDER_PYTHON, "bench-blender", BLENDER, peers, notes);

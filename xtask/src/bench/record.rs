@@ -1,5 +1,6 @@
 //! The record of a run: Markdown to read, JSON to compute with, and the table for the README.
 
+use super::images::{self, Picture, agrees};
 use super::json::{ToJson, array, object};
 use super::machine::Machine;
 use super::plan::{ONE_THREAD, TWO_THREADS};
@@ -43,6 +44,7 @@ pub(super) struct Record {
     pub(super) notes: Vec<String>,
     pub(super) outcomes: Vec<Outcome>,
     pub(super) kernels: Vec<Kernel>,
+    pub(super) pictures: Vec<Picture>,
     pub(super) verdicts: Vec<Verdict>,
 }
 
@@ -90,16 +92,17 @@ pub(super) fn readme(folder: &Path) -> Result<String, String> {
 
 /// The newest of each table, record by record; `records` begins with the newest.
 fn newest(records: impl Iterator<Item = String>) -> String {
-    let mut seen = [false; README.len()];
+    let heads: Vec<&str> = README.iter().map(|(head, ..)| *head).chain([images::HEAD]).collect();
+    let mut seen = vec![false; heads.len()];
     // Where a record's first table stands among all, and what it gives.
     let mut parts: Vec<(usize, String)> = Vec::new();
     for record in records {
         let Some(part) = readme_part(&record) else { continue };
-        let (mut text, mut first) = (String::new(), README.len());
+        let (mut text, mut first) = (String::new(), heads.len());
         for paragraph in part.trim().split("\n\n") {
             let of_table =
                 |head: &str| paragraph.strip_prefix("| ").is_some_and(|rest| rest.split(" |").next() == Some(head));
-            match README.iter().position(|(head, ..)| of_table(head)) {
+            match heads.iter().position(|head| of_table(head)) {
                 Some(place) if seen[place] => continue,
                 Some(place) => (seen[place], first) = (true, first.min(place)),
                 None if text.is_empty() => continue,
@@ -146,6 +149,7 @@ impl Record {
                 self.kernel_table().0
             );
         }
+        self.picture_tables(&mut page);
         let _ = write!(page, "\n## Wanted and got\n\n{}", self.verdict_table().0);
         if let Some(readme) = self.readme() {
             let _ = write!(page, "\n## For the README\n\n{README_BEGIN}\n{readme}{README_END}\n");
@@ -192,6 +196,30 @@ impl Record {
         table
     }
 
+    /// A table for each file.
+    fn picture_tables(&self, page: &mut String) {
+        for group in self.pictures.chunk_by(|a, b| a.group == b.group) {
+            let head = ["by", "least ms", "median ms", "MPix/s", "calls", "extra memory", "pixels"];
+            let mut table = Table::new(1, &head);
+            for picture in group {
+                table.row([
+                    picture.name.clone(),
+                    format!("{:.2}", picture.seconds * 1e3),
+                    format!("{:.2}", picture.median_seconds * 1e3),
+                    format!("{:.0}", picture.rate()),
+                    if picture.calls == 0 { "-".into() } else { picture.calls.to_string() },
+                    if picture.extra_bytes == 0 {
+                        "-".into()
+                    } else {
+                        format!("{:.1} MiB", mebibytes(picture.extra_bytes))
+                    },
+                    agrees(&self.pictures, picture).map_or("-", |same| if same { "right" } else { "OTHER" }).into(),
+                ]);
+            }
+            let _ = write!(page, "\n## Reading `{}`\n\n{}", group[0].group, table.0);
+        }
+    }
+
     fn verdict_table(&self) -> Table {
         let mut table = Table::new(4, &["what", "wanted", "got", "verdict"]);
         for Verdict { what, wanted, got, met } in &self.verdicts {
@@ -214,6 +242,12 @@ impl Record {
                 text += &readme_table(head, left, right, memory).0;
                 text.push('\n');
             }
+        }
+        if let Some([head, rows @ ..]) = images::readme(&self.pictures).as_deref() {
+            let mut table = Table::new(1, &head.each_ref().map(String::as_str));
+            rows.iter().for_each(|row| table.row(row.clone()));
+            text += &table.0;
+            text.push('\n');
         }
         if text.is_empty() {
             return None;
@@ -253,6 +287,7 @@ impl Record {
             ("left_out", array(self.notes.iter().map(|note| note.json()))),
             ("groups", array(self.outcomes.iter().map(outcome_json))),
             ("numbers", array(self.kernels.iter().map(kernel_json))),
+            ("images", array(self.pictures.iter().map(Picture::json))),
             ("wanted", array(self.verdicts.iter().map(verdict))),
         ];
         object(&fields) + "\n"
@@ -442,6 +477,7 @@ mod tests {
             notes: vec!["nobody".into()],
             outcomes: vec![Outcome { group: group("read single"), rows }],
             kernels: Vec::new(),
+            pictures: Vec::new(),
             verdicts: Vec::new(),
         };
         assert_eq!(record.name(""), "2026-11-20-fast-2-cores");

@@ -1,16 +1,19 @@
-//! What must be reached, and whether it was. A verdict is only told. What PLY, STL, pbrt and tables must reach
-//! is in [`ply`], [`stl`], [`pbrt`] and [`tables`].
+//! What must be reached, and whether it was. A verdict is only told. What PLY, STL, pbrt, tables and images must
+//! reach is in modules of these names.
 
+mod images;
 mod pbrt;
 mod ply;
 mod stl;
 mod tables;
 
+use super::images::Picture;
 use super::plan::{
     BLENDER, BLENDER_ONE, BLENDER_TWO, COMMAND, INFLATE, ISAL, LIMIT_LINES, LIMIT_WRITE, ONE_THREAD, PARSE,
     PYTHON_GZIP, TOBJ, TRIMESH, TWO_THREADS,
 };
 use super::runs::{Kernel, Outcome, Row};
+use std::path::Path;
 
 /// Work in flight may take this much (the default of `memory_limit`) ...
 const BUDGET_BYTES: u64 = 64 << 20;
@@ -40,7 +43,7 @@ enum Bound {
 }
 
 /// All demands on what was measured.
-pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel]) -> Vec<Verdict> {
+pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel], pictures: &[Picture], data: &Path) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for outcome in outcomes {
         match outcome.group.key {
@@ -63,6 +66,10 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel]) -> Vec<Verdict>
         }
     }
     let (records, numbers): (Vec<Kernel>, Vec<Kernel>) = kernels.iter().cloned().partition(|it| it.group == RECORDS);
+    if !pictures.is_empty() {
+        let bytes = |file: &str| Some(std::fs::metadata(data.join("images").join(file)).ok()?.len());
+        verdicts.extend(images::reading(pictures, bytes));
+    }
     if !numbers.is_empty() {
         verdicts.extend(of_numbers(&numbers));
     }

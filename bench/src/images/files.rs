@@ -1,0 +1,108 @@
+//! The files that are read: a painted texture with flat parts, gradients and grain, and the same as light.
+
+use crate::Failure;
+use polyhaul::model::{Channels, ColorSpace, Image, Samples};
+use polyhaul::options::ImageStyle;
+use polyhaul::{Output, WriteOptions, save_image};
+use std::path::Path;
+
+/// A file of the benchmark.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Pixels in a row, and rows.
+    pub side: usize,
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// TGA of this many bits.
+    Tga {
+        bits: usize,
+    },
+    /// TGA of 24 bits in packets.
+    Packets,
+    /// TGA of 24 bits in an LZ4 frame.
+    Cache,
+    Png,
+    Hdr,
+}
+
+/// All files.
+pub const FILES: &[File] = &[
+    File { name: "story.tga", kind: Kind::Tga { bits: 24 }, side: 2048 },
+    File { name: "story-32.tga", kind: Kind::Tga { bits: 32 }, side: 2048 },
+    File { name: "story-rle.tga", kind: Kind::Packets, side: 2048 },
+    File { name: "story.tga.lz4", kind: Kind::Cache, side: 2048 },
+    File { name: "story.png", kind: Kind::Png, side: 2048 },
+    File { name: "story.hdr", kind: Kind::Hdr, side: 2048 },
+    File { name: "large.tga", kind: Kind::Tga { bits: 24 }, side: 8192 },
+    File { name: "large-rle.tga", kind: Kind::Packets, side: 8192 },
+];
+
+impl File {
+    pub fn pixels(&self) -> usize {
+        self.side * self.side
+    }
+}
+
+/// Makes the files in `folder` that are not there.
+pub fn make(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)?;
+    for file in FILES {
+        let path = folder.join(file.name);
+        if !path.exists() {
+            write(file, &path)?;
+        }
+    }
+    Ok(())
+}
+
+fn write(file: &File, path: &Path) -> Result<(), Failure> {
+    let channels = if file.kind == (Kind::Tga { bits: 32 }) { Channels::Rgba } else { Channels::Rgb };
+    let (width, height) = (file.side, file.side);
+    let paint = painted(file.side, channels.count());
+    if file.kind == Kind::Png {
+        // Not by polyhaul: who made a file has no advantage in reading it.
+        image::save_buffer(path, &paint, width as u32, height as u32, image::ExtendedColorType::Rgb8)?;
+        return Ok(());
+    }
+    let (samples, color_space) = match file.kind {
+        Kind::Hdr => (Samples::F32(paint.into_iter().map(light).collect::<Vec<f32>>().into()), ColorSpace::Linear),
+        _ => (Samples::U8(paint.into()), ColorSpace::Srgb),
+    };
+    let image = Image { width, height, channels, samples, color_space, premultiplied: false };
+    let style = ImageStyle { tga_rle: file.kind == Kind::Packets, ..ImageStyle::default() };
+    let options = WriteOptions { image: style, ..WriteOptions::default() };
+    save_image(&image, Output::Path(path.into()), &options)?;
+    Ok(())
+}
+
+/// What a byte is as light: up to 16 times white.
+fn light(byte: u8) -> f32 {
+    (f32::from(byte) / 255.0).powi(3) * 16.0
+}
+
+/// Tiles of 128 pixels: flat ones, gradients with steps, and grain.
+fn painted(side: usize, channels: usize) -> Vec<u8> {
+    let mut samples = Vec::with_capacity(side * side * channels);
+    let mut grain = 1u32;
+    for y in 0..side {
+        for x in 0..side {
+            grain = grain.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let tile = (x / 128 * 7 + y / 128 * 13) % 5;
+            for channel in 0..channels {
+                let base = (40 * tile + 30 * channel) as u32;
+                let value = match tile {
+                    0 | 1 => base,
+                    2 | 3 => base + ((x % 128) as u32 + (y % 128) as u32) / 8,
+                    _ => base / 2 + (grain >> (22 - channel)) % 24,
+                };
+                samples.push(if channel == 3 { 255 - (tile as u8) * 20 } else { value.min(255) as u8 });
+            }
+        }
+    }
+    samples
+}

@@ -1,0 +1,46 @@
+//! A host that has files, counts how often it is asked, and may take its time.
+
+use std::fs::File;
+use std::io::{Read, Result, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A file of a host.
+pub struct Host {
+    file: File,
+    calls: Arc<AtomicU64>,
+    delay: Duration,
+}
+
+impl Host {
+    /// Opens a file whose every call takes `delay` longer; the calls are counted in what comes with it.
+    pub fn open(path: &Path, delay: Duration) -> Result<(Host, Arc<AtomicU64>)> {
+        let calls = Arc::new(AtomicU64::new(0));
+        Ok((Host { file: File::open(path)?, calls: calls.clone(), delay }, calls))
+    }
+
+    fn count(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let start = Instant::now();
+        // Sleeping would take 50 microseconds more.
+        while start.elapsed() < self.delay {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+impl Read for Host {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize> {
+        self.count();
+        self.file.read(out)
+    }
+}
+
+impl Seek for Host {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+        self.count();
+        self.file.seek(to)
+    }
+}

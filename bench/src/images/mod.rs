@@ -1,0 +1,93 @@
+//! Textures side by side: each reader decodes the same files, from the file and through callbacks of a host that counts
+//! its calls and can be slow.
+//!
+//! Readers of a file take turns, round after round. What each found is summed up, so that who decodes to other
+//! pixels is seen. Files are made by [`files`]; readers in Rust are here and in [`readers`], others in `peers/` and
+//! `python/`; what the machine can do is in [`limits`].
+
+mod files;
+mod host;
+mod limits;
+mod readers;
+
+use crate::Failure;
+use crate::measure::{peak_memory_bytes, reset_peak_memory};
+use std::path::Path;
+use std::time::Instant;
+
+pub use files::make;
+
+/// The samples of an image, as a reader gave them.
+enum Decoded {
+    Bytes(Box<dyn AsRef<[u8]>>),
+    Floats(Box<dyn AsRef<[f32]>>),
+    /// Nothing, of who only shows what the machine can do.
+    None,
+}
+
+/// One way to read a file.
+struct Contender<'a> {
+    name: &'static str,
+    /// Decodes once; says too how often a host was called.
+    read: Box<dyn Fn() -> Result<(Decoded, u64), Failure> + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    fn new(name: &'static str, read: impl Fn() -> Result<(Decoded, u64), Failure> + 'a) -> Contender<'a> {
+        Contender { name, read: Box::new(read) }
+    }
+}
+
+impl Decoded {
+    /// The sum of all samples, which does not depend on their order.
+    fn sum(&self) -> f64 {
+        match self {
+            Decoded::Bytes(bytes) => (**bytes).as_ref().iter().map(|&byte| u64::from(byte)).sum::<u64>() as f64,
+            Decoded::Floats(floats) => (**floats).as_ref().iter().map(|&float| f64::from(float)).sum(),
+            Decoded::None => 0.0,
+        }
+    }
+}
+
+/// Measures all readers of all files in `folder`.
+pub fn main(folder: &Path, rounds: usize) -> Result<(), Failure> {
+    for file in files::FILES {
+        let path = folder.join(file.name);
+        measure(file, &readers::all(file, &path), rounds)?;
+    }
+    Ok(())
+}
+
+/// `image group=FILE name=N seconds=LEAST median_seconds=M pixels=P sum=S calls=C extra_bytes=E`
+fn measure(file: &files::File, contenders: &[Contender<'_>], rounds: usize) -> Result<(), Failure> {
+    let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
+    let mut lines = Vec::new();
+    for contender in contenders {
+        reset_peak_memory();
+        let before = peak_memory_bytes();
+        let (decoded, calls) = (contender.read)()?;
+        let extra = peak_memory_bytes().saturating_sub(before);
+        lines.push((decoded.sum(), calls, extra));
+    }
+    for _ in 0..rounds.max(1) {
+        for (contender, times) in contenders.iter().zip(&mut times) {
+            let start = Instant::now();
+            let decoded = (contender.read)()?;
+            times.push(start.elapsed().as_secs_f64());
+            // Giving the memory back is nobody's reading.
+            drop(decoded);
+        }
+    }
+    for ((contender, times), (sum, calls, extra)) in contenders.iter().zip(&mut times).zip(lines) {
+        times.sort_by(f64::total_cmp);
+        println!(
+            "image group={} name={} seconds={:.6} median_seconds={:.6} pixels={} sum={sum} calls={calls} extra_bytes={extra}",
+            file.name,
+            contender.name.replace(' ', "_"),
+            times[0],
+            times[times.len() / 2],
+            file.pixels(),
+        );
+    }
+    Ok(())
+}
