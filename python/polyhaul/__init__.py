@@ -6,10 +6,10 @@
     (3, 3)
 
 :func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` look into them.
-:func:`read_table` and :func:`write_table` move tables of numbers. :func:`savetxt` and :func:`format_rows` make text of
-arrays and records, :func:`loadtxt` arrays of text.
-:class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material` and :class:`Table` are what they hold; :class:`Render` is
-what a scene for a renderer has. Errors derive from :class:`Error` and say where they are.
+:func:`read_table` and :func:`write_table` move tables of numbers, :func:`read_image` and :func:`write_image` images.
+:func:`savetxt` and :func:`format_rows` make text of arrays and records, :func:`loadtxt` arrays of text.
+:class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` are what they hold;
+:class:`Render` is what a scene for a renderer has. Errors derive from :class:`Error` and say where they are.
 """
 
 from polyhaul._arrays import NONE
@@ -30,6 +30,7 @@ from polyhaul._errors import (
     UnsupportedError,
     UsageError,
 )
+from polyhaul._image import Image, read_image, write_image
 from polyhaul._inspect import (
     Declared,
     DeclaredElement,
@@ -44,7 +45,7 @@ from polyhaul._inspect import (
 from polyhaul._io import convert, read, write
 from polyhaul._material import Material, Spectral, TextureMap, Xyz
 from polyhaul._mesh import Curve, Mesh
-from polyhaul._options import Limits, ObjOptions, TextOptions, WriteOptions
+from polyhaul._options import ImageOptions, Limits, ObjOptions, TextOptions, WriteOptions
 from polyhaul._polyhaul import __version__
 from polyhaul._render import Definition, Entity, Instances, Parameter, Render, Shape
 from polyhaul._report import PolyhaulWarning, Report, Warnings
@@ -67,6 +68,8 @@ __all__ = [
     "Error",
     "FileSummary",
     "HostError",
+    "Image",
+    "ImageOptions",
     "Info",
     "Instances",
     "InternalError",
@@ -108,11 +111,13 @@ __all__ = [
     "info",
     "loadtxt",
     "read",
+    "read_image",
     "read_table",
     "read_tables",
     "savetxt",
     "validate",
     "write",
+    "write_image",
     "write_table",
     "write_tables",
 ]

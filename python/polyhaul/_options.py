@@ -19,7 +19,10 @@ AxisName: TypeAlias = Literal[
 ]
 
 #: A format that polyhaul reads and writes.
-FormatName: TypeAlias = Literal["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy"]
+FormatName: TypeAlias = Literal[
+    "obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy",
+    "tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2",
+]
 
 #: How a file is compressed.
 CompressionName: TypeAlias = Literal["gzip", "zstd", "lz4", "none"]
@@ -98,6 +101,13 @@ class WriteOptions(ObjOptions, total=False):
     """The least vertices of a mesh that goes into a PLY file, with ``meshes="ply"`` (0)."""
     parts: int
     """About how many files the shapes and instances are spread over, which the main one imports, pbrt (1)."""
+
+
+class ImageOptions(TypedDict, total=False):
+    """How images are written: keywords of :func:`polyhaul.write_image`."""
+
+    rle: bool
+    """Write runs of equal pixels as packets, TGA: smaller and slower (False)."""
 
 
 class TextOptions(TypedDict, total=False):
@@ -195,6 +205,7 @@ def write_options(
     durable: bool,
     written: WriteOptions,
     table: dict[str, Any] | None = None,
+    image: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options of writing as native code takes them."""
     if compression is not None and compression not in get_args(CompressionName):
@@ -208,7 +219,14 @@ def write_options(
         "bytes": _byte_options(written),
         "pbrt": _pbrt_options(written),
         "table": table,
+        "image": image,
     }
+
+
+def image_options(given: ImageOptions) -> dict[str, Any]:
+    """How an image is written, as native code takes it."""
+    _check_names(cast(dict[str, Any], given), ImageOptions)
+    return {"rle": bool(given.get("rle", False))}
 
 
 def table_options(given: TextOptions) -> dict[str, Any]:

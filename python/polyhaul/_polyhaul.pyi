@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final
 
 from polyhaul._errors import Error
 
@@ -17,9 +17,11 @@ __all__ = [
     "info",
     "read",
     "read_array",
+    "read_image",
     "read_tables",
     "validate",
     "write",
+    "write_image",
     "write_rows",
     "write_tables",
 ]
@@ -100,6 +102,15 @@ def format_rows(
 def read_tables(
     source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
 ) -> tuple[list[tuple[str, int, list[tuple[str, str, Array, Array | None]]]], list[str], list[str], dict[str, Any]]: ...
+def read_image(
+    source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
+) -> tuple[str, Array, tuple[int, int, int], Literal["srgb", "linear"], bool, dict[str, Any]]: ...
+def write_image(
+    image: tuple[Any, tuple[int, ...], str, bool],
+    target: dict[str, Any],
+    options: dict[str, Any],
+    progress: Callable[[int, int | None], Any] | None,
+) -> dict[str, Any]: ...
 def read_array(
     source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
 ) -> tuple[str, Array, tuple[int, int], dict[str, Any]]: ...

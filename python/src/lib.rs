@@ -11,6 +11,7 @@ mod calls;
 mod errors;
 mod fitting;
 mod gather;
+mod images;
 mod job;
 mod material;
 mod mesh;
@@ -35,6 +36,8 @@ mod _polyhaul {
     use super::calls::{convert, info, read, validate, write};
     #[pymodule_export]
     use super::gather::gather;
+    #[pymodule_export]
+    use super::images::{read_image, write_image};
     #[pymodule_export]
     use super::mesh::NativeMesh;
     #[pymodule_export]

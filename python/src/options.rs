@@ -50,6 +50,8 @@ pub(crate) struct Write {
     pbrt: Pbrt,
     /// How the text of a table is written; `None` for the defaults.
     table: Option<Style>,
+    /// How an image is written; `None` for the defaults.
+    image: Option<Pixels>,
 }
 
 /// How PLY and STL are written, where it is not as OBJ.
@@ -74,6 +76,13 @@ struct Pbrt {
     /// The least vertices of meshes that become PLY files.
     mesh_vertices: u64,
     parts: usize,
+}
+
+/// How an image is written.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Pixels {
+    rle: bool,
 }
 
 /// How the text of a table is read.
@@ -210,7 +219,7 @@ impl Write {
             stl: self.stl()?,
             table: self.table(self.placement()?),
             pbrt: self.pbrt.style()?,
-            image: ImageStyle::default(),
+            image: self.image.as_ref().map_or_else(ImageStyle::default, Pixels::style),
         })
     }
 
@@ -350,6 +359,12 @@ impl Obj {
             },
             export_curves: self.export_curves,
         })
+    }
+}
+
+impl Pixels {
+    fn style(&self) -> ImageStyle {
+        ImageStyle { tga_rle: self.rle }
     }
 }
 

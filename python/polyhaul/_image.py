@@ -1,0 +1,199 @@
+"""Images: the class that users see, and the calls that move them: read_image, write_image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, Unpack, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from polyhaul import _options, _polyhaul
+from polyhaul._io import OnError, opened_reading, warn_of
+from polyhaul._options import CompressionName, FormatName, ImageOptions, Limits
+from polyhaul._progress import Progress, reporter
+from polyhaul._report import Report, report_from_plain
+from polyhaul._sources import Source, Target, opened_target
+from polyhaul._table import memory
+
+#: What the samples of colours mean; alpha is linear always.
+ColorSpace: TypeAlias = Literal["srgb", "linear"]
+
+#: How many samples a pixel has, and what numpy calls their types.
+CHANNELS = (1, 2, 3, 4)
+TYPES = ("uint8", "uint16", "float32")
+
+
+@dataclass(slots=True)
+class Image:
+    """A rectangle of pixels, as an array of rows, columns and channels.
+
+    >>> import numpy as np, polyhaul
+    >>> image = polyhaul.Image(np.zeros((2, 3, 4), np.uint8))
+    >>> image.width, image.height, image.has_alpha
+    (3, 2, True)
+
+    numpy takes it for its pixels: ``np.asarray(image)``.
+    """
+
+    #: The samples as ``(height, width, channels)`` of uint8, uint16 or float32, from the top left. One channel is a
+    #: brightness, two have alpha too, three are red, green and blue, four have alpha too.
+    pixels: npt.NDArray[Any]
+    #: What the samples of colours mean.
+    color_space: ColorSpace = "srgb"
+    #: Whether the colours are multiplied with alpha already.
+    premultiplied: bool = False
+    #: What reading did; ``None`` for an image that was not read.
+    report: Report | None = None
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """The pixels."""
+        array = np.asarray(self.pixels, dtype)
+        return array.copy() if copy and array is self.pixels else array
+
+    @property
+    def width(self) -> int:
+        """Pixels in a row."""
+        return int(self.pixels.shape[1])
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return int(self.pixels.shape[0])
+
+    @property
+    def has_alpha(self) -> bool:
+        """Whether the last channel is alpha."""
+        return self.pixels.shape[2] in (2, 4)
+
+
+def read_image(
+    source: Source,
+    *,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_error: OnError = "raise",
+    limits: Limits | None = None,
+    progress: Progress | bool | None = None,
+) -> Image:
+    """Reads an image.
+
+        >>> import polyhaul
+        >>> dot = bytes([0, 0, 2, *[0] * 9, 1, 0, 1, 0, 24, 0, 3, 2, 1])
+        >>> polyhaul.read_image(dot, format="tga").pixels
+        array([[[1, 2, 3]]], dtype=uint8)
+
+    The pixels are memory of their own, which may be changed. Other Python threads run meanwhile, and Ctrl-C works.
+
+    Args:
+        source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
+        format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` takes it from the name, or from the first bytes.
+        threads, memory_limit, on_error, limits, progress: as for :func:`polyhaul.read`; ``Limits.pixels`` is for images.
+
+    Returns:
+        The image: 8 or 16 bits where the file has integers, float32 where it has light.
+
+    Raises:
+        polyhaul.MalformedError: the data is no such image; the exception says where.
+        polyhaul.LimitError: it has more pixels than ``limits`` allow.
+        polyhaul.UsageError: the format holds no image.
+        polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
+    """
+    options = _options.read_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        limits=limits,
+        allow_outside=False,
+        on_error=on_error,
+        strict=False,
+    )
+    with opened_reading(source, options, None, progress, "reading") as reading:
+        kind, samples, shape, color_space, premultiplied, done = _polyhaul.read_image(*reading)
+    report = report_from_plain(done)
+    warn_of(report, on_error, reading)
+    return Image(memory(samples, kind).reshape(shape), color_space, premultiplied, report)
+
+
+def write_image(
+    image: Image | npt.ArrayLike,
+    target: Target,
+    *,
+    color_space: ColorSpace | None = None,
+    premultiplied: bool | None = None,
+    format: FormatName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    durable: bool = False,
+    compression: CompressionName | None = None,
+    level: int | None = None,
+    progress: Progress | bool | None = None,
+    **written: Unpack[ImageOptions],
+) -> Report:
+    """Writes an image. A file is replaced as a whole or not at all.
+
+        >>> import io, numpy as np, polyhaul
+        >>> out = io.BytesIO()
+        >>> report = polyhaul.write_image(np.full((64, 64, 3), 200, np.uint8), out, format="tga", rle=True)
+        >>> np.asarray(polyhaul.read_image(out.getvalue(), format="tga"))[0, 0]
+        array([200, 200, 200], dtype=uint8)
+
+    Other threads must not change the pixels meanwhile.
+
+    Args:
+        image: an image, or an array of rows, columns and channels, or of rows and columns, of uint8, uint16 or floats.
+        target: as for :func:`polyhaul.write`: a path, a URL, a file object in binary mode.
+        color_space: what the samples of colours mean: ``"srgb"`` or ``"linear"``. ``None`` takes what the image says; an
+            array of floats is linear, one of integers sRGB.
+        premultiplied: whether the colours are multiplied with alpha already; ``None`` takes what the image says.
+        format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` takes it from the name.
+        threads, memory_limit, durable, compression, level, progress: as for :func:`polyhaul.write`.
+        **written: how the format is written: see :class:`polyhaul.ImageOptions`.
+
+    Returns:
+        What writing did.
+
+    Raises:
+        polyhaul.UsageError: the format does not hold such images.
+        polyhaul.IoError: the system refused; also an ``OSError``, such as ``PermissionError``.
+        TypeError, ValueError: an argument makes no sense.
+    """
+    given = image if isinstance(image, Image) else _image_of(image)
+    space = color_space or given.color_space
+    if space not in get_args(ColorSpace):
+        raise ValueError(f"color_space is {space!r}; expected 'srgb' or 'linear'")
+    pixels = _pixels(given.pixels)
+    options = _options.write_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        compression=compression,
+        level=level,
+        durable=durable,
+        written={},
+        image=_options.image_options(written),
+    )
+    multiplied = given.premultiplied if premultiplied is None else bool(premultiplied)
+    plain_image = (pixels.reshape(-1), pixels.shape, space, multiplied)
+    with opened_target(target, compression) as plain, reporter(progress, "writing") as report_progress:
+        return report_from_plain(_polyhaul.write_image(plain_image, plain, options, report_progress))
+
+
+def _image_of(value: npt.ArrayLike) -> Image:
+    """An array as an image."""
+    pixels = _pixels(value)
+    return Image(pixels, "linear" if pixels.dtype.kind == "f" else "srgb")
+
+
+def _pixels(value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """An array of rows, columns and channels, of a type that images have; a copy only where it must be one."""
+    array = np.asarray(value)
+    if array.ndim == 2:
+        array = array[:, :, np.newaxis]
+    if array.ndim != 3 or array.shape[2] not in CHANNELS:
+        raise ValueError(f"the image has the shape {array.shape}; expected (height, width, channels) with 1 to 4 channels")
+    kind = "float32" if array.dtype.kind == "f" else array.dtype.newbyteorder("=").name
+    if kind not in TYPES:
+        raise TypeError(f"the image is of {array.dtype}; expected uint8, uint16 or floats")
+    return np.ascontiguousarray(array, kind)

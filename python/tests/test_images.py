@@ -1,0 +1,118 @@
+"""Images: arrays of rows, columns and channels, there and back."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polyhaul
+import pytest
+from conftest import REPOSITORY
+from polyhaul import Image
+
+DATA = REPOSITORY / "testdata"
+RANDOM = np.random.default_rng(3)
+
+
+def written(image: Any, format: Any, **options: Any) -> bytes:
+    out = io.BytesIO()
+    polyhaul.write_image(image, out, format=format, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("rle", [False, True])
+def test_tga_comes_back(channels: int, rle: bool) -> None:
+    pixels = np.repeat(RANDOM.integers(0, 256, (7, 5, channels), np.uint8), 3, axis=1)
+    image = polyhaul.read_image(written(pixels, "tga", rle=rle), format="tga")
+    np.testing.assert_array_equal(image.pixels, pixels)
+    assert (image.height, image.width, image.has_alpha) == (7, 15, channels == 4)
+    assert (image.color_space, image.premultiplied) == ("srgb", False)
+    assert image.report is not None and image.report.warnings.total == 0
+
+
+def test_packets_are_smaller() -> None:
+    flat = np.full((64, 64, 3), 9, np.uint8)
+    assert len(written(flat, "tga", rle=True)) < len(written(flat, "tga")) // 10
+
+
+def test_light_is_float32_and_linear() -> None:
+    pixels = np.array([[[1, 0.5, 0.25]], [[16, 8, 4]]])
+    image = polyhaul.read_image(written(pixels, "hdr"), format="hdr")
+    assert image.pixels.dtype == np.float32 and image.color_space == "linear"
+    np.testing.assert_array_equal(image.pixels, pixels)
+
+
+def test_files_of_others_are_read_as_they_are(tmp_path: Path) -> None:
+    image = polyhaul.read_image(DATA / "tga" / "good" / "pillow" / "200x32_rgb_bl_rle.tga")
+    assert image.pixels.shape == (32, 200, 3)
+    polyhaul.write_image(image, tmp_path / "a.tga.gz")
+    np.testing.assert_array_equal(polyhaul.read_image(tmp_path / "a.tga.gz").pixels, image.pixels)
+
+
+def test_pixels_may_be_changed_and_numpy_takes_images() -> None:
+    image = polyhaul.read_image(written(np.zeros((2, 2, 3), np.uint8), "tga"), format="tga")
+    image.pixels[0, 0] = 7
+    assert np.asarray(image)[0, 0, 1] == 7
+    assert np.array(image, copy=True) is not image.pixels
+
+
+def test_views_need_no_copy_of_the_caller() -> None:
+    pixels = RANDOM.integers(0, 256, (6, 8, 3), np.uint8)
+    for view in (pixels[::-1], pixels[:, ::2], pixels.transpose(1, 0, 2), pixels[:, :, 0]):
+        back = polyhaul.read_image(written(view, "tga"), format="tga").pixels
+        np.testing.assert_array_equal(back.reshape(view.shape), view)
+
+
+def test_results_do_not_depend_on_threads() -> None:
+    pixels = RANDOM.integers(0, 256, (300, 500, 4), np.uint8)
+    files = {written(pixels, "tga", threads=threads) for threads in (1, 2, 7)}
+    assert len(files) == 1
+    for threads in (1, 2, 7):
+        np.testing.assert_array_equal(polyhaul.read_image(next(iter(files)), threads=threads).pixels, pixels)
+
+
+@pytest.mark.parametrize(
+    ("image", "error"),
+    [
+        (np.zeros((2, 2, 5), np.uint8), ValueError),
+        (np.zeros(4, np.uint8), ValueError),
+        (np.zeros((2, 2, 3), np.int32), TypeError),
+        ("picture", (TypeError, ValueError)),
+    ],
+)
+def test_what_is_no_image_is_said(image: Any, error: Any) -> None:
+    with pytest.raises(error):
+        written(image, "tga")
+
+
+def test_errors_say_where() -> None:
+    with pytest.raises(polyhaul.MalformedError, match=r"byte|ends"):
+        polyhaul.read_image(written(np.zeros((9, 9, 3), np.uint8), "tga")[:100], format="tga")
+    with pytest.raises(polyhaul.LimitError, match="pixels"):
+        polyhaul.read_image(written(np.zeros((9, 9, 3), np.uint8), "tga"), limits=polyhaul.Limits(pixels=80))
+    with pytest.raises(polyhaul.UsageError, match="holds no image"):
+        polyhaul.read_image(b"v 0 0 0\n", format="obj")
+    with pytest.raises(ValueError, match="color_space"):
+        written(Image(np.zeros((1, 1, 3), np.uint8), "linaer"), "tga")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="rel"):
+        written(np.zeros((1, 1, 3), np.uint8), "tga", rel=True)
+
+
+def test_a_callback_of_a_file_object_is_asked_in_blocks() -> None:
+    class Counted(io.BytesIO):
+        calls = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            Counted.calls += 1
+            return super().read(size)
+
+        def readinto(self, buffer: Any) -> int:
+            Counted.calls += 1
+            return super().readinto(buffer)
+
+    file = written(RANDOM.integers(0, 256, (512, 512, 3), np.uint8), "tga")
+    polyhaul.read_image(Counted(file), format="tga")
+    assert Counted.calls <= -(-len(file) // 65536) + 4
