@@ -15,6 +15,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("mtl", "testdata/obj"),
     ("numbers", "testdata/obj"),
     ("packed", "testdata"),
+    ("zip", "testdata/zip"),
     ("ply", "testdata/ply"),
     ("stl", "testdata/stl"),
     ("pbrt", "testdata/pbrt"),

@@ -4,6 +4,7 @@
 //! The kind of the cause is kept, and the cause itself is the `source()` of the error.
 
 use crate::compress::DecompressError;
+use crate::host::HostFault;
 use std::fmt;
 use std::io;
 
@@ -37,9 +38,11 @@ pub(crate) fn repeat(error: &io::Error) -> io::Error {
     if let Some(number) = error.raw_os_error() {
         return io::Error::from_raw_os_error(number);
     }
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<DecompressError>()) {
-        Some(damage) => damage.clone().into(),
-        None => io::Error::new(error.kind(), error.to_string()),
+    let Some(inner) = error.get_ref() else { return error.kind().into() };
+    match (inner.downcast_ref::<DecompressError>(), inner.downcast_ref::<HostFault>()) {
+        (Some(damage), _) => damage.clone().into(),
+        (_, Some(fault)) => fault.again(),
+        _ => io::Error::new(error.kind(), error.to_string()),
     }
 }
 

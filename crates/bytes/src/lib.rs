@@ -3,7 +3,9 @@
 //! - [`Source`]: where bytes come from (file, standard input, memory, any reader).
 //! - [`Buffer`]: sequential access to a source in large reads, however small the consumer's requests are.
 //! - [`Sink`]: where bytes go; a file is replaced in one step, or not at all.
+//! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
 //! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the other way, member by member.
+//! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Counters`]: bytes, calls, sizes and waiting time of every source and sink, always on.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
@@ -32,21 +34,25 @@
 //! # }
 //! ```
 
+mod archive;
 mod buffer;
 mod compress;
 mod counters;
 #[cfg(unix)]
 mod descriptor;
 mod error;
+mod host;
 mod layer;
 mod sink;
 mod source;
 
+pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
 pub use compress::{
     Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, MEMBER_BYTES, decompressed,
 };
 pub use counters::{BUCKET_COUNT, Counters, Snapshot};
+pub use host::{HostFault, HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};
 pub use sink::{Complete, FileOptions, Finished, Sink, remove_temporaries};
 pub use source::Source;

@@ -1,7 +1,9 @@
-//! Where bytes go: a file that is replaced in one step, standard output, memory, or a writer that a host brings along.
+//! Where bytes go: a file that is replaced in one step, standard output, memory, or a writer or callbacks that a host
+//! brings along.
 //!
-//! A sink hands every block to the system at once: it buffers nothing, so nothing can be lost when it is dropped, and
-//! callers should bring large blocks. Success is what [`Sink::finish`] says, and nothing else.
+//! A sink hands every block to the system at once: it buffers nothing but what a host would get in small pieces, so
+//! nothing can be lost when it is dropped, and callers should bring large blocks. Success is what [`Sink::finish`]
+//! says, and nothing else.
 //! See `sink/file.rs` for the order of operations on files and `sink/temporary.rs` for the files in flight.
 
 mod file;
@@ -11,6 +13,7 @@ pub use temporary::remove_temporaries;
 
 use crate::counters::{Counters, Snapshot};
 use crate::error::{reserve, retry};
+use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
 use file::{CompleteFile, FileSink, PlacedFile};
 use std::fmt;
@@ -82,6 +85,7 @@ enum Kind<'a> {
     File(FileSink),
     Memory(Vec<u8>),
     Writer(Box<dyn Write + Send + 'a>),
+    Host(HostSink<'a>),
 }
 
 impl<'a> Sink<'a> {
@@ -137,6 +141,12 @@ impl<'a> Sink<'a> {
         Self::new(name.into(), Kind::Writer(writer))
     }
 
+    /// Callbacks of a host, called with blocks of at least 64 KiB, the last one apart: see [`HostWrite`]. What the host
+    /// fails with is a [`HostFault`](crate::HostFault).
+    pub fn host(host: Box<dyn HostWrite + 'a>, name: impl Into<String>) -> Self {
+        Self::new(name.into(), Kind::Host(HostSink::new(host)))
+    }
+
     fn new(name: String, kind: Kind<'a>) -> Self {
         Sink { name, kind, counters: Arc::new(Counters::new()), failed: false }
     }
@@ -157,7 +167,10 @@ impl<'a> Sink<'a> {
     /// What the system or the writer says; the sink can then only be dropped.
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.check_sound()?;
-        let result = self.write_parts(bytes);
+        let result = match &mut self.kind {
+            Kind::Host(host) => host.write(bytes, &self.counters),
+            _ => self.write_parts(bytes),
+        };
         self.failed = result.is_err();
         result
     }
@@ -204,6 +217,10 @@ impl<'a> Sink<'a> {
             Kind::Memory(data) => CompleteKind::Memory(data),
             Kind::Writer(mut writer) => {
                 retry(|| self.counters.waiting(|| writer.flush()))?;
+                CompleteKind::Writer
+            }
+            Kind::Host(host) => {
+                host.finish(&self.counters)?;
                 CompleteKind::Writer
             }
         };
@@ -309,6 +326,7 @@ impl Kind<'_> {
         match self {
             Kind::File(file) => file.write(bytes),
             Kind::Writer(writer) => writer.write(bytes),
+            Kind::Host(_) => Err(io::ErrorKind::Unsupported.into()),
             Kind::Memory(data) => {
                 reserve(data, bytes.len())?;
                 data.extend_from_slice(bytes);

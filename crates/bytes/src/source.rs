@@ -1,4 +1,4 @@
-//! Where bytes come from: a file, standard input, memory, or a reader that a host brings along.
+//! Where bytes come from: a file, standard input, memory, or a reader or callbacks that a host brings along.
 //!
 //! A regular file is *positioned*: any thread reads any range. Everything else is a *stream*, read in order under a
 //! lock. A source never hands out fewer bytes than asked for except at the end, never asks a stream for less than 64
@@ -8,6 +8,7 @@ use crate::BLOCK_BYTES;
 use crate::compress::{Codec, Members};
 use crate::counters::Counters;
 use crate::error::{grow, repeat, retry};
+use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
@@ -44,13 +45,26 @@ struct Shared<'a> {
     counters: Arc<Counters>,
     /// Where the bytes come from when they are decompressed on the way.
     compressed: Option<(Codec, Source<'a>)>,
+    /// How many bytes a stream is said to have.
+    claimed: Option<u64>,
+    /// Whose callbacks a stream reads from.
+    host: Option<SharedHost<'a>>,
 }
 
 enum Kind<'a> {
     File(RegularFile),
     Stream(Mutex<Stream<'a>>),
+    Host(View<'a>),
+    Part(Source<'a>, Range<u64>),
     Memory(Box<dyn AsRef<[u8]> + Send + Sync + 'a>),
     Members(Box<Members<'a>>),
+}
+
+impl<'a> Shared<'a> {
+    fn new(name: String, kind: Kind<'a>) -> Self {
+        let counters = Arc::new(Counters::new());
+        Shared { name, kind, next: Mutex::new(0), counters, compressed: None, claimed: None, host: None }
+    }
 }
 
 impl<'a> Source<'a> {
@@ -119,19 +133,59 @@ impl<'a> Source<'a> {
         Self::new(name.into(), Kind::Stream(Mutex::new(Stream::new(reader))))
     }
 
+    /// A stream that a host reads, in calls of at least 64 KiB: see [`HostRead`]. What it fails with is a
+    /// [`HostFault`](crate::HostFault).
+    ///
+    /// A host that can seek and knows its size is read at any place where [`Source::positioned`] asks for that.
+    pub fn host(host: Box<dyn HostRead + 'a>, name: impl Into<String>) -> Self {
+        let host = Arc::new(Mutex::new(Host::new(host)));
+        let claimed = host::lock(&host).size();
+        let kind = Kind::Stream(Mutex::new(Stream::new(Box::new(InOrder(host.clone())))));
+        let shared = Shared { claimed, host: Some(host), ..Shared::new(name.into(), kind) };
+        Source { shared: Arc::new(shared) }
+    }
+
     fn new(name: String, kind: Kind<'a>) -> Self {
-        Self::with_compressed(name, kind, None)
+        Source { shared: Arc::new(Shared::new(name, kind)) }
     }
 
     fn with_compressed(name: String, kind: Kind<'a>, compressed: Option<(Codec, Source<'a>)>) -> Self {
-        let shared = Shared { name, kind, next: Mutex::new(0), counters: Arc::new(Counters::new()), compressed };
-        Source { shared: Arc::new(shared) }
+        Source { shared: Arc::new(Shared { compressed, ..Shared::new(name, kind) }) }
+    }
+
+    /// The same bytes such that any place can be read, from their beginning; `None` for a stream whose host cannot
+    /// seek or does not know its size, and for any other stream. Where there is
+    /// one, the stream itself is not to be read any more.
+    ///
+    /// # Errors
+    /// What the host says.
+    pub fn positioned(&self) -> io::Result<Option<Source<'a>>> {
+        let Kind::Stream(stream) = &self.shared.kind else { return Ok(Some(self.clone())) };
+        let Some(host) = &self.shared.host else { return Ok(None) };
+        let Some(size) = View::size_of(host)? else { return Ok(None) };
+        let view = View::new(host.clone(), size, lock(stream)?.give_up())?;
+        let counters = self.shared.counters.clone();
+        let shared = Shared { counters, ..Shared::new(self.name().to_owned(), Kind::Host(view)) };
+        Ok(Some(Source { shared: Arc::new(shared) }))
     }
 
     /// The plain bytes of `compressed`, read in order.
     pub(crate) fn decoded(codec: Codec, compressed: Source<'a>, plain: Box<dyn Read + Send + 'a>) -> Self {
         let kind = Kind::Stream(Mutex::new(Stream::new(plain)));
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
+    }
+
+    /// The plain bytes of a member of an archive, which has `plain_bytes` as that says, read in order; `packed` is the
+    /// part of the archive where they are.
+    pub(crate) fn member(name: String, packed: Source<'a>, plain: Box<dyn Read + Send + 'a>, plain_bytes: u64) -> Self {
+        let kind = Kind::Stream(Mutex::new(Stream::new(plain)));
+        let (compressed, claimed) = (Some((Codec::Zip, packed)), Some(plain_bytes));
+        Source { shared: Arc::new(Shared { compressed, claimed, ..Shared::new(name, kind) }) }
+    }
+
+    /// A range of a positioned source.
+    pub(crate) fn part(name: String, whole: Source<'a>, range: Range<u64>) -> Self {
+        Self::new(name, Kind::Part(whole, range))
     }
 
     /// The plain bytes of `compressed`, read from any place.
@@ -170,8 +224,16 @@ impl<'a> Source<'a> {
             Kind::File(file) => Some(file.len),
             Kind::Memory(memory) => Some((**memory).as_ref().len() as u64),
             Kind::Members(members) => Some(members.len()),
+            Kind::Host(view) => Some(view.len()),
+            Kind::Part(_, range) => Some(range.end - range.start),
             Kind::Stream(_) => None,
         }
+    }
+
+    /// Size in bytes as far as anybody said it: [`Source::len`], or what the host of a stream claims. Good for
+    /// progress, not for memory.
+    pub fn claimed_len(&self) -> Option<u64> {
+        self.len().or(self.shared.claimed)
     }
 
     /// Where piece `number` lies, in bytes, if this source has pieces: parts that cover it and of which each is best
@@ -215,6 +277,12 @@ impl<'a> Source<'a> {
             Kind::File(file) => file.read_at(offset, out, &self.shared.counters),
             Kind::Memory(memory) => self.shared.counters.transfer(|| Ok(copy_from((**memory).as_ref(), offset, out))),
             Kind::Members(members) => self.shared.counters.transfer(|| members.read_at(offset, out)),
+            Kind::Host(view) => view.read_at(offset, out, &self.shared.counters),
+            Kind::Part(whole, range) => {
+                let left = (range.end - range.start).saturating_sub(offset);
+                let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
+                self.shared.counters.transfer(|| whole.read_at(range.start + offset, &mut out[..count]))
+            }
             Kind::Stream(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "a stream can only be read in order")),
         }
     }
@@ -268,6 +336,7 @@ impl<'a> Source<'a> {
         match (&self.shared.kind, &self.shared.compressed) {
             (_, Some((_, compressed))) => compressed.check_unchanged(),
             (Kind::File(file), None) => file.check_unchanged(),
+            (Kind::Part(whole, _), None) => whole.check_unchanged(),
             _ => Ok(()),
         }
     }
@@ -375,13 +444,24 @@ struct Stream<'a> {
     /// The part of `spill` that is not handed out yet.
     spill_start: usize,
     spill_end: usize,
+    /// Whether nothing was handed out.
+    is_first: bool,
     ended: bool,
     failed: Option<io::Error>,
 }
 
 impl<'a> Stream<'a> {
     fn new(reader: Box<dyn Read + Send + 'a>) -> Self {
-        Stream { reader, spill: Vec::new(), spill_start: 0, spill_end: 0, ended: false, failed: None }
+        Stream { reader, spill: Vec::new(), spill_start: 0, spill_end: 0, is_first: true, ended: false, failed: None }
+    }
+
+    /// What was read and not handed out, where that is the beginning.
+    fn give_up(&mut self) -> Vec<u8> {
+        let is_head = self.spill_start == 0 && self.is_first;
+        self.spill.truncate(self.spill_end);
+        self.ended = true;
+        (self.spill_start, self.spill_end) = (0, 0);
+        if is_head { std::mem::take(&mut self.spill) } else { Vec::new() }
     }
 
     fn read_full(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
@@ -396,6 +476,7 @@ impl<'a> Stream<'a> {
     }
 
     fn read_once(&mut self, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
+        self.is_first = false;
         if self.spill_start == self.spill_end {
             if out.len() >= BLOCK_BYTES {
                 return self.call(out, counters);

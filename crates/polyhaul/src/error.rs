@@ -4,6 +4,7 @@
 //! right, the file, line, column and byte offset, and the line itself. Nothing is printed here;
 //! the command renders diagnostics in `crates/cli/src/render.rs`.
 
+use polyhaul_bytes::HostFault;
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub enum ErrorKind {
     Io,
     /// The caller asked for something that makes no sense.
     Usage,
-    /// A callback of the host broke its contract.
+    /// A callback of the host failed, or broke its contract.
     Host,
     /// The machine has no more memory.
     Memory,
@@ -114,11 +115,12 @@ impl Error {
         Diagnostic::new(message).into_error(kind)
     }
 
-    /// An operating system's error while doing something with `file`.
+    /// An operating system's error while doing something with `file`, or that of a host's callback.
     pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
-        let kind = match error.kind() {
-            std::io::ErrorKind::OutOfMemory => ErrorKind::Memory,
-            _ => ErrorKind::Io,
+        let (kind, error) = match HostFault::cause_of(error) {
+            Ok(cause) => (ErrorKind::Host, cause),
+            Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => (ErrorKind::Memory, error),
+            Err(error) => (ErrorKind::Io, error),
         };
         let diagnostic = Diagnostic {
             message: format!("{doing} failed: {error}"),

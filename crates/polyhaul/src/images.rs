@@ -3,23 +3,43 @@
 //! Pixels of each format are the business of its folder in `formats`; which format a source has is found by `detect`.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{Format, bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
+use crate::formats::{Format, bmp, dds, exr, hdr, jpeg, ktx2, names, png, psd, tga};
 use crate::load::{Content, Read, Shape, load_as, note_reading};
 use crate::model::Image;
-use crate::open::{Opened, Plain};
+use crate::open::{Near, Opened, Plain};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::report::{Phase, Report};
+use crate::resolve::Resolver;
 use crate::save::{format_of, write_to};
 use crate::{Input, LoadedImage, Output, check};
+use std::path::Path;
 use std::time::Instant;
 
 /// Reads the image of an input.
 pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
-    match load_as(&Opened::new(input)?, options, |_| Shape::Image)? {
+    load_opened(&Opened::new(input, options)?, options)
+}
+
+fn load_opened(input: &Opened, options: &ReadOptions) -> Result<LoadedImage> {
+    match load_as(input, options, |_| Shape::Image)? {
         (Read { content: Content::Image(image), .. }, report) => Ok(LoadedImage { image, report }),
         _ => Err(Error::new(ErrorKind::Internal, "an image was read as something else")),
     }
+}
+
+/// Reads the image that a scene calls `name`, beside the scene.
+pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<LoadedImage> {
+    let near = scene.map_or(Ok(Near::Nothing), |path| Near::of_path(path, options))?;
+    let mut resolver = Resolver::beside(&near, options);
+    let found = resolver.find(name).map_err(|error| match error.kind() {
+        ErrorKind::Unsupported => {
+            let why = &error.diagnostic().message;
+            Error::new(ErrorKind::Unsupported, format!("the image `{}` was not read: {why}", names::shown(name)))
+        }
+        _ => error,
+    })?;
+    load_opened(&resolver.open(found.origin)?.0, options)
 }
 
 /// Reads an image of a format that is known.

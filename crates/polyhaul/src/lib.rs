@@ -28,6 +28,7 @@
 //!
 //! It prints nothing, installs no handlers and never ends the process.
 
+mod archives;
 mod check;
 mod convert;
 mod copy;
@@ -56,6 +57,7 @@ pub use convert::{Content, Converted};
 pub use error::{Error, ErrorKind, Result};
 pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
+pub use polyhaul_bytes::{HostRead, HostWrite};
 pub use report::Report;
 
 use model::{Image, Scene, Table};
@@ -78,6 +80,11 @@ pub enum Input {
     Shared(Arc<dyn AsRef<[u8]> + Send + Sync>, String),
     /// Any reader, and the name that messages use.
     Reader(Box<dyn std::io::Read + Send>, String),
+    /// Callbacks of a host, and the name that messages use. What they fail with is an error of [`ErrorKind::Host`].
+    Host(Box<dyn HostRead>, String),
+    /// A member of the archive (zip) that an input is, by its name there. A path may name one by itself:
+    /// `assets.zip/textures/wood.tga`.
+    Member(Box<Input>, String),
 }
 
 /// Where a scene is written to.
@@ -89,6 +96,9 @@ pub enum Output {
     Stdout,
     /// Any writer, and the name that messages use; the material library is named but not written.
     Writer(Box<dyn std::io::Write + Send>, String),
+    /// Callbacks of a host, and the name that messages use, whose end says the format where the options do not; the
+    /// material library is named but not written. What they fail with is an error of [`ErrorKind::Host`].
+    Host(Box<dyn HostWrite>, String),
 }
 
 /// A scene that was read, and what reading did.
@@ -151,7 +161,7 @@ pub fn write(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
 
 /// Reads a scene.
 pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
-    load::load(&Opened::new(input)?, options)
+    load::load(&Opened::new(input, options)?, options)
 }
 
 /// The same as meshes, objects and materials where a scene for a renderer was read (pbrt), see [`ops::flatten`]; any
@@ -196,7 +206,7 @@ pub fn flattened(loaded: Loaded) -> Result<Loaded> {
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn load_tables(input: Input, options: &ReadOptions) -> Result<LoadedTables> {
-    tables::load(&Opened::new(input)?, options)
+    tables::load(&Opened::new(input, options)?, options)
 }
 
 /// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.
@@ -227,6 +237,32 @@ pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Rep
 /// ```
 pub fn load_image(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
     images::load(input, options)
+}
+
+/// Reads the image that a scene names, from where its other files come: [`options::Resolve`] is asked first; else it is
+/// the file beside `scene`, or the member of the archive that `scene` lies in. It must lie in the scene's folder or
+/// below, unless [`ReadOptions::allow_outside`] says otherwise, and be a regular file.
+///
+/// `scene` is the path that the scene was read from; `None` where it was none.
+///
+/// ```
+/// use polyhaul::options::Resolve;
+/// use polyhaul::{Input, ReadOptions, load_referenced_image};
+/// use std::sync::Arc;
+///
+/// let dot = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0, 3, 2, 1];
+/// let resolve = move |name: &str| Ok((name == "dot.tga").then(|| Input::Memory(dot.to_vec(), name.into())));
+/// let options = ReadOptions { resolver: Some(Resolve(Arc::new(resolve))), ..ReadOptions::default() };
+/// assert_eq!(load_referenced_image(None, "dot.tga", &options)?.image.width, 1);
+/// assert!(load_referenced_image(None, "other.tga", &options).is_err());
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Io`] where there is no such file, [`ErrorKind::Unsupported`] where it may not be opened; those of
+/// [`load_image`].
+pub fn load_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<LoadedImage> {
+    images::load_referenced(scene, name, options)
 }
 
 /// Writes an image: tga, hdr ([`WriteOptions::image`] says how).

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::ply::Header;
 use crate::formats::{Format, mtl, names, obj, ply, stl};
 use crate::model::{Image, Material, Scene, Table};
-use crate::open::{Opened, Plain};
+use crate::open::{Near, Opened, Plain};
 use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::feed::Feed;
@@ -19,7 +19,7 @@ use crate::scene_files::{self, SceneFiles};
 use crate::warnings::Warnings;
 use crate::{Loaded, images, tables};
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// What a file is read as.
@@ -76,7 +76,7 @@ pub(crate) fn load_as(
         let (content, header) = match (shape(format), format) {
             (Shape::Image, format) => (Content::Image(images::read(plain, format, options, report)?), None),
             (_, format) if format.is_image() => return Err(images::is_image(format)),
-            (Shape::Scene, format) => return read_scene(plain, (format, input.path()), options, report),
+            (Shape::Scene, format) => return read_scene(plain, (format, input.near()), options, report),
             (Shape::Tables, Format::Ply) => {
                 let read = ply::tables(feed(plain), &plain.options(options))?;
                 note_reading(plain, report, read.threads, read.warnings);
@@ -92,7 +92,7 @@ pub(crate) fn load_as(
 
 fn read_scene(
     plain: &Plain,
-    (format, path): (Format, Option<&Path>),
+    (format, near): (Format, &Near),
     options: &ReadOptions,
     report: &mut Report,
 ) -> Result<Read> {
@@ -105,7 +105,7 @@ fn read_scene(
     }
     let (mut header, mut files) = (None, None);
     let scene = match format {
-        Format::Obj => read_obj(plain, path, options, report)?,
+        Format::Obj => read_obj(plain, near, options, report)?,
         Format::Ply => {
             let read = ply::scene(feed(plain), &plain.options(options))?;
             note_reading(plain, report, read.threads, read.warnings);
@@ -118,7 +118,7 @@ fn read_scene(
             found.scene
         }
         Format::Pbrt => {
-            let (scene, seen) = scene_files::read_pbrt(plain, path, options, report)?;
+            let (scene, seen) = scene_files::read_pbrt(plain, near, options, report)?;
             files = Some(seen);
             scene
         }
@@ -161,7 +161,7 @@ fn read_plain<T>(
 ) -> Result<(T, Report)> {
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
-    let found = Detected::of(plain, input.path(), input.name(), options)?;
+    let found = Detected::of(plain, input.near().path(), input.name(), options)?;
     match read(plain, found.format, &mut report) {
         Ok(content) => {
             found.note(plain, &mut report.warnings)?;
@@ -184,19 +184,19 @@ pub(crate) fn note_reading(plain: &Plain, report: &mut Report, threads: usize, w
     (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
 }
 
-fn read_obj(plain: &Plain, path: Option<&Path>, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
+fn read_obj(plain: &Plain, near: &Near, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
     let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
     let found = obj::read(text, &plain.options(options))?;
     note_reading(plain, report, found.threads, found.warnings);
     let mut scene = found.scene;
     if options.load_materials {
-        let resolver = Resolver::beside(path, options);
+        let resolver = Resolver::beside(near, options);
         let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
         let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
         let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
         scene.material_libraries = libraries.read_all(&found.libraries)?;
         // Where nothing was looked for, the missing libraries are noted already.
-        if path.is_some() || options.resolver.is_some() || found.libraries.is_empty() {
+        if near.has_files() || options.resolver.is_some() || found.libraries.is_empty() {
             note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
         }
     }

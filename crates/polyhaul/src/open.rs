@@ -1,9 +1,10 @@
 //! Opening an input: its bytes as they are outside, and as plain bytes.
 //!
-//! Whether bytes are compressed is told by the bytes alone; a name that promises it and is wrong is noted. Nothing
-//! here knows formats of scenes.
+//! Whether bytes are compressed, or an archive, is told by the bytes alone; a name that promises compression and is
+//! wrong is noted. Nothing here knows formats of scenes; members of archives are [`crate::archives`]'.
 
 use crate::Input;
+use crate::archives::{self, Member, Shelf};
 use crate::error::{Diagnostic, Error, Place, Result};
 use crate::model::Array;
 use crate::options::{Cancel, Codec, Progress, ReadOptions};
@@ -22,29 +23,103 @@ const CHUNK_BYTES: usize = 8 * BLOCK_BYTES;
 /// An input that was opened.
 pub(crate) struct Opened {
     source: Source<'static>,
-    /// Where it is a file.
-    path: Option<PathBuf>,
+    near: Near,
+}
+
+/// Where an input lies, for what it names.
+#[derive(Clone)]
+pub(crate) enum Near {
+    /// A stream or memory.
+    Nothing,
+    /// The path of a file.
+    File(PathBuf),
+    /// In an archive.
+    Archive(Member),
+}
+
+impl Near {
+    /// The path, where it is a file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Near::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Whether files may be beside it.
+    pub(crate) fn has_files(&self) -> bool {
+        !matches!(self, Near::Nothing)
+    }
+
+    /// Where a scene lies that was read from `path`.
+    pub(crate) fn of_path(path: &Path, options: &ReadOptions) -> Result<Near> {
+        let member = match Source::open_regular(path) {
+            Ok(source) if archives::is_archive(&source)? => Some(Shelf::open(source, 1, options)?.only_member()?),
+            Ok(_) => None,
+            Err(_) => archives::member_at(path, options)?,
+        };
+        Ok(match member {
+            Some(member) => Near::Archive(member.resolved(options)?),
+            None => Near::File(path.to_path_buf()),
+        })
+    }
 }
 
 impl Opened {
-    /// Opens an input.
-    pub(crate) fn new(input: Input) -> Result<Opened> {
-        let (source, path) = match input {
-            Input::Path(path) => {
-                let source = Source::open(&path).map_err(|e| Error::io("opening", &path.display().to_string(), e))?;
-                (source, Some(path))
-            }
-            Input::Stdin => (Source::stdin().map_err(|e| Error::io("opening", "standard input", e))?, None),
-            Input::Memory(bytes, name) => (Source::named_memory(bytes, name), None),
-            Input::Shared(owner, name) => (Source::named_memory(Array::shared(owner), name), None),
-            Input::Reader(reader, name) => (Source::reader(reader, name), None),
-        };
-        Ok(Opened { source, path })
+    /// Opens an input. An archive stands for its one member of a known format.
+    pub(crate) fn new(input: Input, options: &ReadOptions) -> Result<Opened> {
+        let opened = Self::as_is(input, options)?;
+        if !archives::is_archive(&opened.source)? {
+            return Ok(opened);
+        }
+        Self::member(opened.shelf(options)?.only_member()?.resolved(options)?, options)
     }
 
-    /// A source that is open already.
-    pub(crate) fn of(source: Source<'static>) -> Opened {
-        Opened { source, path: None }
+    /// Opens an input, an archive too.
+    fn as_is(input: Input, options: &ReadOptions) -> Result<Opened> {
+        let (source, near) = match input {
+            Input::Path(path) => match Source::open(&path) {
+                Ok(source) => (source, Near::File(path)),
+                Err(error) => match archives::member_at(&path, options)? {
+                    Some(member) => return Self::member(member, options),
+                    None => return Err(Error::io("opening", &path.display().to_string(), error)),
+                },
+            },
+            Input::Stdin => (Source::stdin().map_err(|e| Error::io("opening", "standard input", e))?, Near::Nothing),
+            Input::Memory(bytes, name) => (Source::named_memory(bytes, name), Near::Nothing),
+            Input::Shared(owner, name) => (Source::named_memory(Array::shared(owner), name), Near::Nothing),
+            Input::Reader(reader, name) => (Source::reader(reader, name), Near::Nothing),
+            Input::Host(host, name) => (Source::host(host, name), Near::Nothing),
+            Input::Member(archive, name) => {
+                let shelf = Self::as_is(*archive, options)?.shelf(options)?;
+                return Self::member(shelf.member(&name, options)?, options);
+            }
+        };
+        Ok(Opened { source, near })
+    }
+
+    /// The archive that this is.
+    fn shelf(self, options: &ReadOptions) -> Result<Arc<Shelf>> {
+        match self.near {
+            Near::Archive(member) => member.open_archive(options),
+            _ => Shelf::open(self.source, 1, options),
+        }
+    }
+
+    /// Opens a member of an archive.
+    pub(crate) fn member(member: Member, options: &ReadOptions) -> Result<Opened> {
+        Ok(Opened { source: member.source(options)?, near: Near::Archive(member) })
+    }
+
+    /// Opens a file that another file refers to: a regular one, or a member of an archive.
+    pub(crate) fn regular(path: &Path, shown: &str, options: &ReadOptions) -> Result<Opened> {
+        match Source::open_regular(path) {
+            Ok(source) => Ok(Opened { source, near: Near::Nothing }),
+            Err(error) => match archives::member_at(path, options)? {
+                Some(member) => Self::member(member, options),
+                None => Err(Error::io("reading", shown, error)),
+            },
+        }
     }
 
     /// The name that messages use.
@@ -52,36 +127,37 @@ impl Opened {
         self.source.name()
     }
 
-    /// The path, where the input is a file.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+    /// Where it lies.
+    pub(crate) fn near(&self) -> &Near {
+        &self.near
     }
 
     /// The same input, such that it can be read more than once: all bytes of a stream are taken into memory, compressed
     /// if they are.
     pub(crate) fn kept(self, cancel: &Cancel) -> Result<Opened> {
-        if self.source.is_positioned() {
+        // A member is read anew each time.
+        if self.source.is_positioned() || matches!(self.near, Near::Archive(_)) {
             return Ok(self);
         }
         let bytes = read_all(&self.source, None, u64::MAX, cancel, "a stream that is read twice")?;
-        Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), path: self.path })
+        Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), near: self.near })
     }
 
     /// The same input as a stream, of which nobody sees more than one who gets it through a pipe; `None` where it is
     /// one already.
     pub(crate) fn streamed(&self) -> Option<Opened> {
         let source = || Source::reader(Box::new(Buffer::new(self.source.clone())), self.name());
-        self.source.is_positioned().then(|| Opened { source: source(), path: self.path.clone() })
+        self.source.is_positioned().then(|| Opened { source: source(), near: self.near.clone() })
     }
 
     /// The plain bytes.
     pub(crate) fn plain(&self, options: &ReadOptions) -> Result<Plain> {
-        let limits = DecompressLimits::default()
-            .with_bytes(options.limits.decompressed_bytes)
-            .with_ratio(options.limits.decompressed_ratio)
-            .with_memory_bytes(options.run.memory_limit);
-        let source = ask(&self.source, || decompressed(self.source.clone(), &limits))?;
-        let name = self.path().map_or(self.name().into(), |path| path.to_string_lossy());
+        let source = match &self.near {
+            Near::Archive(member) => member.source(options)?,
+            _ => self.source.clone(),
+        };
+        let source = ask(&source, || decompressed(source.clone(), &limits(options)))?;
+        let name = self.near.path().map_or(self.name().into(), |path| path.to_string_lossy());
         let promised = Codec::of_name(&name).map(|(codec, _)| codec).filter(|&codec| source.codec() != Some(codec));
         let garbage = (!options.raises()).then(Garbage::default);
         Ok(Plain { source, promised, garbage })
@@ -149,10 +225,18 @@ impl Plain {
     /// outside.
     pub(crate) fn options(&self, options: &ReadOptions) -> ReadOptions {
         let mut options = options.clone();
-        let Some(compressed) = self.source.compressed() else { return options };
+        let Some(compressed) = self.source.compressed() else {
+            if let (None, claimed @ Some(_)) = (self.source.len(), self.source.claimed_len())
+                && let Some(progress) = options.run.progress.take()
+            {
+                options.run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(done, claimed))));
+            }
+            return options;
+        };
         options.run.chunk_bytes = self.source.piece_bytes().or(options.run.chunk_bytes).or(Some(CHUNK_BYTES));
         if let Some(progress) = options.run.progress.take() {
-            let (counters, size, plain_size) = (compressed.counters().clone(), compressed.len(), self.source.len());
+            let (counters, size, plain_size) =
+                (compressed.counters().clone(), compressed.claimed_len(), self.source.len());
             let outside = move |done: u64| match (size, plain_size) {
                 // The begin of a piece is read more than once: who cuts lines there looks a little further.
                 (Some(size), Some(plain_size)) => {
@@ -176,7 +260,16 @@ impl Plain {
     }
 }
 
-fn read_all(
+/// What compressed data may cost.
+pub(crate) fn limits(options: &ReadOptions) -> DecompressLimits {
+    DecompressLimits::default()
+        .with_bytes(options.limits.decompressed_bytes)
+        .with_ratio(options.limits.decompressed_ratio)
+        .with_memory_bytes(options.run.memory_limit)
+}
+
+/// All bytes of a source, for `what`; `None` where there are more than `most_bytes`.
+pub(crate) fn read_all(
     source: &Source<'_>,
     garbage: Option<&Garbage>,
     most_bytes: u64,
@@ -215,9 +308,9 @@ mod tests {
     #[test]
     fn shared_memory_is_read_where_it_is_and_given_back() {
         let bytes = Arc::new(b"v 0 0 0\n".to_vec());
-        let opened = Opened::new(Input::Shared(bytes.clone(), "x.obj".into())).unwrap();
+        let opened = Opened::new(Input::Shared(bytes.clone(), "x.obj".into()), &ReadOptions::default()).unwrap();
         assert!(opened.source.is_positioned());
-        assert_eq!((opened.name(), opened.path(), Arc::strong_count(&bytes)), ("x.obj", None, 2));
+        assert_eq!((opened.name(), opened.near().path(), Arc::strong_count(&bytes)), ("x.obj", None, 2));
         let opened = opened.kept(&Cancel::default()).unwrap();
         let plain = opened.plain(&ReadOptions::default()).unwrap();
         assert_eq!(plain.read_all(100, &Cancel::default(), "a test").unwrap().as_deref(), Some(&bytes[..]));

@@ -2,16 +2,16 @@
 //!
 //! A name comes out of a file that may be hostile. Who the caller appointed is asked first. A file beside the
 //! scene must stay under the scene's folder (after symlinks are followed) unless the caller allows more, and it
-//! must be a regular file: a FIFO or a device would block or never end. A source without a folder (a stream,
-//! memory) has no such files.
+//! must be a regular file: a FIFO or a device would block or never end. What a scene in an archive names lies in the
+//! same archive. A source without a folder (a stream, memory) has no such files.
 
 use crate::Input;
+use crate::archives::Member;
 use crate::error::{Error, ErrorKind, Result, try_string};
 use crate::formats::names;
-use crate::open::Opened;
+use crate::open::{Near, Opened};
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;
-use polyhaul_bytes::Source;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 
@@ -23,7 +23,8 @@ pub(crate) const LONGEST_NAME_BYTES: usize = 768;
 pub(crate) struct Found {
     /// Where its bytes come from.
     pub(crate) origin: Origin,
-    /// Of a file beside the scene the path without links, which was checked, is opened, and tells files apart.
+    /// Of a file beside the scene the path without links, which was checked, is opened, and tells files apart; of a
+    /// member of an archive its place there.
     pub(crate) real: Option<PathBuf>,
 }
 
@@ -31,6 +32,8 @@ pub(crate) struct Found {
 pub(crate) enum Origin {
     /// The file: its path without links, and as the scene has it, for messages.
     File { real: PathBuf, shown: String },
+    /// The member of the archive that the scene lies in.
+    Member(Member),
     /// What the host gave, and the name that the scene has.
     Host(Input, String),
 }
@@ -45,24 +48,34 @@ pub(crate) struct Read {
     pub(crate) name: String,
 }
 
+impl Found {
+    /// Whether it is a file, and no folder.
+    fn is_file(&self) -> bool {
+        match &self.origin {
+            Origin::File { real, .. } => real.is_file(),
+            _ => true,
+        }
+    }
+}
+
 /// Finds the files of a scene.
 pub(crate) struct Resolver<'o> {
-    folder: Option<PathBuf>,
+    near: &'o Near,
     options: &'o ReadOptions,
     /// What the host gave for a name that was only asked about: it is asked once.
     given: Option<(String, Option<Input>)>,
 }
 
 impl<'o> Resolver<'o> {
-    /// Names are relative to the folder of `scene`; `None` for a scene that is no file.
-    pub(crate) fn beside(scene: Option<&Path>, options: &'o ReadOptions) -> Resolver<'o> {
-        Resolver { folder: scene.map(folder_of), options, given: None }
+    /// Names are relative to the folder of the scene, which lies there.
+    pub(crate) fn beside(near: &'o Near, options: &'o ReadOptions) -> Resolver<'o> {
+        Resolver { near, options, given: None }
     }
 
     /// Whether the host has `name`, or it is a file that may be opened.
     pub(crate) fn exists(&mut self, name: &str) -> Result<bool> {
         let given = self.ask(name)?;
-        let is_there = given.is_some() || self.find_file(name).is_ok_and(|(real, _)| real.is_file());
+        let is_there = given.is_some() || self.find_file(name).is_ok_and(|found| found.is_file());
         self.given = Some((try_string(name)?, given));
         Ok(is_there)
     }
@@ -72,8 +85,7 @@ impl<'o> Resolver<'o> {
         if let Some(input) = self.ask(name)? {
             return Ok(Found { origin: Origin::Host(input, try_string(name)?), real: None });
         }
-        let (real, shown) = self.find_file(name)?;
-        Ok(Found { origin: Origin::File { real: real.clone(), shown }, real: Some(real) })
+        self.find_file(name)
     }
 
     /// Whether there is somebody to ask.
@@ -96,50 +108,71 @@ impl<'o> Resolver<'o> {
         }
     }
 
-    /// The file that `name` means: its path without links, and the one for messages.
-    fn find_file(&self, name: &str) -> Result<(PathBuf, String)> {
-        let Some(folder) = &self.folder else {
+    /// The file that `name` means.
+    fn find_file(&self, name: &str) -> Result<Found> {
+        if !self.near.has_files() {
             return refuse("the scene is no file, so there is no folder to look in");
-        };
+        }
         if name.len() > LONGEST_NAME_BYTES {
             return refuse("its name is too long for a path");
         }
         let allow_outside = self.options.allow_outside;
-        let path = match below(name) {
-            Some(path) => folder.join(path),
-            None if allow_outside => folder.join(slashed(name)),
+        let name = match below(name) {
+            Some(path) => path,
+            None if allow_outside => slashed(name),
             None => return refuse("it lies outside of the scene's folder"),
         };
+        let scene = match self.near {
+            Near::Archive(scene) => {
+                let Some(member) = scene.beside(&name, allow_outside) else {
+                    return refuse("it lies outside of the scene's archive");
+                };
+                let member = member?;
+                return Ok(Found { real: Some(PathBuf::from(&**member.shown())), origin: Origin::Member(member) });
+            }
+            near => near.path().unwrap_or(Path::new("")),
+        };
+        let folder = folder_of(scene);
+        let path = folder.join(name);
         let shown = path.display().to_string();
         let failed = |error| Error::io("reading", &shown, error);
         let real = path.canonicalize().map_err(failed)?;
         if !allow_outside && !real.starts_with(folder.canonicalize().map_err(failed)?) {
             return refuse("it leads outside of the scene's folder through a symlink");
         }
-        Ok((real, shown))
+        Ok(Found { real: Some(real.clone()), origin: Origin::File { real, shown } })
+    }
+
+    /// Opens what was found; with it goes the name for messages.
+    pub(crate) fn open(&self, origin: Origin) -> Result<(Opened, String)> {
+        let options = self.options;
+        Ok(match origin {
+            Origin::File { real, shown } => (Opened::regular(&real, &shown, options)?, shown),
+            Origin::Member(member) => {
+                let shown = try_string(member.shown())?;
+                (Opened::member(member, options)?, shown)
+            }
+            Origin::Host(Input::Path(path), _) => {
+                let shown = path.display().to_string();
+                (Opened::regular(&path, &shown, options)?, shown)
+            }
+            Origin::Host(input, asked) => {
+                let opened = Opened::new(input, options)?;
+                let shown = if opened.name().is_empty() { asked } else { try_string(opened.name())? };
+                (opened, shown)
+            }
+        })
     }
 
     /// Reads what was found.
     pub(crate) fn read(&self, origin: Origin, warnings: &mut Warnings) -> Result<Read> {
-        let regular = |path: &Path, shown: &str| Source::open_regular(path).map_err(|e| Error::io("reading", shown, e));
-        match origin {
-            Origin::File { real, shown } => self.read_opened(Opened::of(regular(&real, &shown)?), shown, warnings),
-            Origin::Host(Input::Path(path), _) => {
-                let shown = path.display().to_string();
-                self.read_opened(Opened::of(regular(&path, &shown)?), shown, warnings)
-            }
-            Origin::Host(input, asked) => {
-                let is_host = matches!(input, Input::Reader(..));
-                let opened = Opened::new(input)?;
-                let name = if opened.name().is_empty() { asked } else { try_string(opened.name())? };
-                // What its own reader says is the host's, as what its callback says.
-                let blame = |error: Error| match error.kind() {
-                    ErrorKind::Io if is_host => error.blamed_on_host(),
-                    _ => error,
-                };
-                self.read_opened(opened, name, warnings).map_err(blame)
-            }
-        }
+        let is_host = matches!(origin, Origin::Host(Input::Reader(..), _));
+        let read = self.open(origin).and_then(|(opened, name)| self.read_opened(opened, name, warnings));
+        // What its own reader says is the host's, as what its callback says.
+        read.map_err(|error| match error.kind() {
+            ErrorKind::Io if is_host => error.blamed_on_host(),
+            _ => error,
+        })
     }
 
     fn read_opened(&self, opened: Opened, name: String, warnings: &mut Warnings) -> Result<Read> {

@@ -141,6 +141,7 @@ pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Forma
                 Format::ALL.map(Format::name).join(", .")
             ))
         }),
+        (None, Output::Host(_, name)) => Ok(Format::of_path(Path::new(name)).unwrap_or(Format::Obj)),
         (None, _) => Ok(Format::Obj),
     }
 }
@@ -190,7 +191,7 @@ fn prepare<'a>(scene: Cow<'a, Scene>, placement: &Placement, options: &WriteOpti
 pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
     match output {
         Output::Path(path) => path.to_string_lossy(),
-        Output::Writer(_, name) => name.into(),
+        Output::Writer(_, name) | Output::Host(_, name) => name.into(),
         Output::Stdout => "standard output".into(),
     }
 }
@@ -245,6 +246,7 @@ pub(crate) fn open(output: Output, options: FileOptions) -> Result<(Sink<'static
             (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
         }
         Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
+        Output::Host(host, name) => (Sink::host(host, name.clone()), name),
     })
 }
 

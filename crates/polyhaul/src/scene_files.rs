@@ -3,22 +3,21 @@
 //! A name is looked for in the folder of the scene and then in that of the file that names it; see
 //! [`crate::resolve`] for what may be opened. What text means is `formats::pbrt`'s business.
 
+use crate::Loaded;
 use crate::error::Diagnostic;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::pbrt::{self, Files, MeshUse, OpenFile};
 use crate::formats::{Format, names};
 use crate::load;
 use crate::model::Scene;
-use crate::open::{Opened, Plain};
+use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::parallel::try_for_each_item;
 use crate::report::Report;
-use crate::resolve::{Origin, Resolver, folder_of};
-use crate::{Input, Loaded};
-use polyhaul_bytes::Source;
+use crate::resolve::{Resolver, folder_of};
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The key of the scene's own file.
@@ -47,15 +46,19 @@ pub(crate) struct FileSum {
     pub(crate) plain_bytes: u64,
 }
 
-/// Reads a pbrt scene, and tells of its files. `plain` is its own file, at `path`.
+/// Reads a pbrt scene, and tells of its files. `plain` is its own file, which lies there.
 pub(crate) fn read_pbrt(
     plain: &Plain,
-    path: Option<&Path>,
+    near: &Near,
     options: &ReadOptions,
     report: &mut Report,
 ) -> Result<(Scene, SceneFiles)> {
-    let opener = Opener { options, path, files: Mutex::default() };
-    let identity = path.and_then(|path| path.canonicalize().ok());
+    let opener = Opener { options, near, files: Mutex::default() };
+    let identity = match near {
+        Near::Nothing => None,
+        Near::File(path) => path.canonicalize().ok(),
+        Near::Archive(member) => Some(PathBuf::from(&**member.shown())),
+    };
     let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, options)?;
     // Files of text that are left out have one warning each.
     let missing = found.warnings.counts().get("missing-file").copied().unwrap_or(0);
@@ -67,7 +70,7 @@ pub(crate) fn read_pbrt(
     seen.folders.remove("");
     let mut files = SceneFiles { directives: found.directives, text, meshes: None, folders: seen.folders };
     let mut render = found.render;
-    render.folder = path.map(folder_of);
+    render.folder = near.path().map(folder_of);
     let mut scene = Scene { render: Some(Box::new(render)), ..Scene::default() };
     if options.load_meshes {
         let meshes = Meshes { opener: &opener, options, report: &mut *report };
@@ -97,7 +100,7 @@ fn open_file(
 /// Opens the files that a scene names.
 struct Opener<'o> {
     options: &'o ReadOptions,
-    path: Option<&'o Path>,
+    near: &'o Near,
     files: Mutex<Seen>,
 }
 
@@ -129,7 +132,7 @@ impl Opener<'_> {
 
     /// Finds the file that `name` means in a file of `folder`.
     fn find(&self, name: &str, folder: &str) -> Result<Named> {
-        let mut resolver = Resolver::beside(self.path, self.options);
+        let mut resolver = Resolver::beside(self.near, self.options);
         let (found, name) = match resolver.find(name) {
             Err(error) if !folder.is_empty() && error.kind() == ErrorKind::Io => {
                 let beside = format!("{folder}{name}");
@@ -139,20 +142,8 @@ impl Opener<'_> {
             found => (found?, try_string(name)?),
         };
         let folder = name.rfind(['/', '\\']).map_or(String::new(), |at| name[..=at].to_owned());
-        let regular = |path: &Path, shown: &str| Source::open_regular(path).map_err(|e| Error::io("reading", shown, e));
         let identity = found.real;
-        let (opened, shown) = match found.origin {
-            Origin::File { real, shown } => (Opened::of(regular(&real, &shown)?), shown),
-            Origin::Host(Input::Path(path), _) => {
-                let shown = path.display().to_string();
-                (Opened::of(regular(&path, &shown)?), shown)
-            }
-            Origin::Host(input, asked) => {
-                let opened = Opened::new(input)?;
-                let shown = if opened.name().is_empty() { asked } else { try_string(opened.name())? };
-                (opened, shown)
-            }
-        };
+        let (opened, shown) = resolver.open(found.origin)?;
         Ok(Named { opened, shown, identity, folder })
     }
 }

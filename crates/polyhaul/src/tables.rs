@@ -29,7 +29,7 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables
 
 /// Reads the text of a table into one array.
 pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
-    let (read, report) = timed(&Opened::new(input)?, options, |plain, format, report| {
+    let (read, report) = timed(&Opened::new(input, options)?, options, |plain, format, report| {
         if !format.is_table() || format == Format::Npy {
             return Err(Error::new(ErrorKind::Usage, "only the text of tables is read into one array"));
         }

@@ -1,12 +1,14 @@
 //! What must hold for any bytes: the bodies of the fuzz targets, which also run as normal tests.
 //!
-//! A body panics where something does not hold; everything else, errors included, is fine. Images, PLY, STL
-//! and pbrt are in modules of their own.
+//! A body panics where something does not hold; everything else, errors included, is fine. Images, PLY, STL,
+//! pbrt and archives are in modules of their own.
 
+mod archives;
 mod images;
 mod pbrt;
 mod scans;
 
+pub use archives::zip;
 pub use images::{hdr, tga};
 pub use pbrt::pbrt;
 pub use scans::{ply, stl};

@@ -1,10 +1,11 @@
-//! Readers that do what a host may do (short reads, interruptions, errors) and what it must not do
-//! (claim more than was asked for, panic).
+//! Readers and callbacks that do what a host may do (short reads, interruptions, errors) and what it must not do
+//! (claim more than was asked for or another size, panic).
 
 use crate::random::Random;
+use polyhaul_bytes::{HostRead, HostWrite};
 use std::io::{self, Read};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 /// How many bytes a call gives.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub struct Hostile {
     fault: Fault,
     interrupt: bool,
     over: bool,
+    can_seek: bool,
+    size: Option<u64>,
     log: Arc<Log>,
 }
 
@@ -69,8 +72,22 @@ impl Hostile {
             fault: Fault::Nothing,
             interrupt: false,
             over: false,
+            can_seek: false,
+            size: None,
             log: Arc::new(log),
         }
+    }
+
+    /// The same reader as callbacks of a host that can seek.
+    pub fn seekable(mut self) -> Hostile {
+        self.can_seek = true;
+        self
+    }
+
+    /// The same reader as callbacks of a host that says this size.
+    pub fn sized(mut self, size: u64) -> Hostile {
+        self.size = Some(size);
+        self
     }
 
     /// The same reader with a fault.
@@ -137,6 +154,121 @@ impl Read for Hostile {
     }
 }
 
+impl HostRead for Hostile {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        Read::read(self, out)
+    }
+
+    fn seek(&mut self, offset: u64) -> io::Result<bool> {
+        if self.can_seek {
+            self.at = usize::try_from(offset).map_or(self.bytes.len(), |offset| offset.min(self.bytes.len()));
+            self.over = false;
+        }
+        Ok(self.can_seek)
+    }
+
+    fn size(&mut self) -> Option<u64> {
+        self.size
+    }
+}
+
+/// What a host that is written to does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taking {
+    /// All that it is given.
+    All,
+    /// At most so many bytes of a block.
+    AtMost(usize),
+    /// An error in place of this byte.
+    FailsAt(usize),
+    /// Nothing from this byte on.
+    NothingAt(usize),
+    /// At this byte it claims one more than it was given.
+    ClaimsTooMuchAt(usize),
+    /// A panic at this byte.
+    PanicsAt(usize),
+    /// An error when all is written.
+    FailsToFlush,
+    /// An error at the very end.
+    FailsToClose,
+}
+
+/// What a host that is written to got.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// All bytes that it took.
+    pub bytes: Vec<u8>,
+    /// How large the blocks were that it was given.
+    pub blocks: Vec<usize>,
+    /// How often it was told that all is written.
+    pub flushes: usize,
+    /// How often it was closed.
+    pub closes: usize,
+    /// Calls after an error, or after the end.
+    pub calls_too_late: usize,
+    is_over: bool,
+}
+
+/// A host that is written to.
+pub struct Taker {
+    taking: Taking,
+    taken: Arc<Mutex<Taken>>,
+}
+
+impl Taker {
+    /// A host, and what it gets.
+    pub fn new(taking: Taking) -> (Taker, Arc<Mutex<Taken>>) {
+        let taken = Arc::new(Mutex::new(Taken::default()));
+        (Taker { taking, taken: taken.clone() }, taken)
+    }
+
+    fn fail<T>(&self, taken: &mut Taken) -> io::Result<T> {
+        taken.is_over = true;
+        Err(io::Error::other("the host's disk is full"))
+    }
+}
+
+impl HostWrite for Taker {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.taken.clone();
+        let mut taken = taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        taken.calls_too_late += usize::from(taken.is_over);
+        taken.blocks.push(bytes.len());
+        let reaches = |at: usize| at < taken.bytes.len() + bytes.len();
+        let count = match self.taking {
+            Taking::AtMost(most) => most.min(bytes.len()),
+            Taking::FailsAt(at) if reaches(at) => return self.fail(&mut taken),
+            Taking::NothingAt(at) if reaches(at) => 0,
+            Taking::ClaimsTooMuchAt(at) if reaches(at) => bytes.len() + 1,
+            Taking::PanicsAt(at) if reaches(at) => {
+                taken.is_over = true;
+                drop(taken);
+                std::panic::resume_unwind(Box::new("the host panics"))
+            }
+            _ => bytes.len(),
+        };
+        taken.is_over = count == 0 || count > bytes.len();
+        taken.bytes.extend_from_slice(&bytes[..count.min(bytes.len())]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let taken = self.taken.clone();
+        let mut taken = taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        taken.calls_too_late += usize::from(taken.is_over);
+        taken.flushes += 1;
+        if self.taking == Taking::FailsToFlush { self.fail(&mut taken) } else { Ok(()) }
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        let taken = self.taken.clone();
+        let mut taken = taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        taken.calls_too_late += usize::from(taken.is_over);
+        (taken.closes, taken.is_over) = (taken.closes + 1, true);
+        if self.taking == Taking::FailsToClose { self.fail(&mut taken) } else { Ok(()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +294,6 @@ mod tests {
         assert_eq!(read(Fault::FailsAt(42)), (true, 42));
         assert_eq!(read(Fault::Nothing), (false, 100));
         let mut reader = Hostile::new(vec![7; 9], Sizes::All).with(Fault::ClaimsTooMuchAt(0));
-        assert_eq!(reader.read(&mut [0; 5]).unwrap(), 6);
+        assert_eq!(Read::read(&mut reader, &mut [0; 5]).unwrap(), 6);
     }
 }

@@ -4,10 +4,10 @@
 //! - [`generate`]: OBJ text of any size and of hostile shapes; [`naive`]: a slow reader to compare with
 //! - [`pbrt`]: pbrt scenes of any size, and text that is built to hurt their readers
 //! - [`summary`]: a scene, a warning, an error as text that is the same on every machine
-//! - [`hostile`]: readers that do what a host may do, and what it must not do
+//! - [`hostile`]: readers and callbacks that do what a host may do, and what it must not do
 //! - [`mutate`]: damaged text; [`fuzz`]: what must hold for any bytes
 //! - [`alloc`]: allocators that count, and that fail; [`starve`]: work whose allocations fail one by one
-//! - [`output`]: what writing gives, in memory; [`packed`]: compressed bytes
+//! - [`output`]: what writing gives, in memory; [`packed`]: compressed bytes; [`zip`]: archives
 //! - [`corpus`]: the files under `testdata`, and folders that remove themselves
 //! - [`random`]: numbers that look random and are the same every time
 
@@ -25,3 +25,4 @@ pub mod random;
 pub mod scene;
 pub mod starve;
 pub mod summary;
+pub mod zip;

@@ -5,7 +5,7 @@
 //! into plain bytes of the caller's buffer, for as long as there is room. It keeps its own history, so that the caller
 //! may come with another buffer each time.
 
-use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated};
+use super::error::{DecompressError, DecompressErrorKind, Stop, corrupt, truncated, unsupported};
 use super::{Codec, DecompressLimits, gzip, lz4, skippable_len, zstd};
 use crate::error::repeat;
 use crate::{Buffer, Source};
@@ -37,11 +37,22 @@ impl Output<'_> {
 }
 
 /// A format being read.
-trait Format: Send {
+pub(super) trait Format: Send {
     /// Decodes until `out` is full, or to the end of the last member: then there is room left in `out`.
     fn decode(&mut self, input: &mut Buffer<'_>, out: &mut Output<'_>) -> Result<(), Stop>;
     /// Forgets all that was read.
     fn restart(&mut self);
+}
+
+/// Members of archives are decoded one by one: see `entry.rs`.
+struct NoFormat;
+
+impl Format for NoFormat {
+    fn decode(&mut self, _: &mut Buffer<'_>, _: &mut Output<'_>) -> Result<(), Stop> {
+        Err(unsupported("an archive is no compressed file"))
+    }
+
+    fn restart(&mut self) {}
 }
 
 /// What the members of a format are like.
@@ -61,7 +72,7 @@ pub(super) trait Member: Send {
 }
 
 /// Members one after the other.
-struct Sequence<M> {
+pub(super) struct Sequence<M> {
     member: M,
     state: State,
     is_first: bool,
@@ -74,7 +85,7 @@ enum State {
 }
 
 impl<M: Member + 'static> Sequence<M> {
-    fn boxed(member: M) -> Box<dyn Format> {
+    pub(super) fn boxed(member: M) -> Box<dyn Format> {
         Box::new(Sequence { member, state: State::Head, is_first: true })
     }
 }
@@ -195,6 +206,8 @@ pub(crate) struct Decoder<'a> {
     input: Buffer<'a>,
     format: Box<dyn Format>,
     limits: DecompressLimits,
+    /// Where the input begins in the compressed data that messages are about.
+    begin: u64,
     /// Plain bytes handed out, in bytes from the beginning of the plain data.
     plain_offset: u64,
     failed: Option<io::Error>,
@@ -206,9 +219,21 @@ impl<'a> Decoder<'a> {
             Codec::Gzip => Sequence::boxed(gzip::Gzip::new()),
             Codec::Zstd => Sequence::boxed(zstd::Zstd::new(limits.memory_bytes)),
             Codec::Lz4 => Sequence::boxed(lz4::Lz4::new(limits.memory_bytes)),
+            Codec::Zip => Box::new(NoFormat),
         };
         let input = Buffer::new(source);
-        Decoder { codec, input, format, limits: limits.clone(), plain_offset: 0, failed: None }
+        Decoder { codec, input, format, limits: limits.clone(), begin: 0, plain_offset: 0, failed: None }
+    }
+
+    /// Decodes a part of a source, which begins at byte `begin` of that, as `format` says.
+    pub(super) fn of_part(
+        codec: Codec,
+        (part, begin): (Source<'a>, u64),
+        format: Box<dyn Format>,
+        limits: &DecompressLimits,
+    ) -> Self {
+        let input = Buffer::new(part);
+        Decoder { codec, input, format, limits: limits.clone(), begin, plain_offset: 0, failed: None }
     }
 
     /// How many plain bytes came before the next one.
@@ -249,7 +274,8 @@ impl<'a> Decoder<'a> {
         match stop {
             Stop::Io(error) => error,
             Stop::Data(kind, message) => {
-                let (codec, offset, plain_offset) = (self.codec, self.input.offset(), self.plain_offset);
+                let (codec, plain_offset) = (self.codec, self.plain_offset);
+                let offset = self.begin + self.input.offset();
                 DecompressError { codec, offset, plain_offset, kind, message }.into()
             }
         }

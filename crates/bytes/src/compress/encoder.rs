@@ -44,15 +44,19 @@ impl Encoder {
     pub fn new(codec: Codec, level: Option<i32>) -> io::Result<Self> {
         let levels = codec.levels();
         let level = level.unwrap_or(1);
+        if levels.is_empty() {
+            let message = format!("{codec} is read and not written");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         if !levels.contains(&level) {
             let (first, last) = (levels.start(), levels.end());
             let message = format!("{codec} has no level {level}: levels go from {first} to {last}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let engine = match codec {
-            Codec::Gzip => Engine::Gzip(Compressor::new(CompressionLvl::new(level).unwrap_or_default())),
             Codec::Zstd => Engine::Zstd(zstd_context(level)?),
             Codec::Lz4 => Engine::Lz4,
+            _ => Engine::Gzip(Compressor::new(CompressionLvl::new(level).unwrap_or_default())),
         };
         Ok(Encoder { codec, engine })
     }

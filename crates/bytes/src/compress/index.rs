@@ -87,6 +87,7 @@ pub(super) fn find(codec: Codec, source: &Source<'_>, limits: &DecompressLimits)
         Codec::Gzip => walk.gzip()?,
         Codec::Zstd => walk.frames(Walk::zstd_frame)?,
         Codec::Lz4 => walk.frames(Walk::lz4_frame)?,
+        Codec::Zip => false,
     };
     let Some(groups) = walk.groups.finish().filter(|groups| is_known && groups.count() > 1) else {
         return Ok(None);

@@ -20,6 +20,7 @@
 
 mod decoder;
 mod encoder;
+pub(crate) mod entry;
 mod error;
 mod gzip;
 mod index;
@@ -47,6 +48,8 @@ pub enum Codec {
     Zstd,
     /// lz4 frames, of any number, and the older lz4 format.
     Lz4,
+    /// A member of a zip archive, which is read by [`Archive`](crate::Archive) and not written.
+    Zip,
 }
 
 impl Codec {
@@ -76,6 +79,8 @@ impl Codec {
             Codec::Gzip => 1..=12,
             Codec::Zstd => 1..=22,
             Codec::Lz4 => 1..=1,
+            #[allow(clippy::reversed_empty_ranges, reason = "it has none")]
+            Codec::Zip => 1..=0,
         }
     }
 
@@ -119,6 +124,7 @@ impl fmt::Display for Codec {
             Codec::Gzip => "gzip",
             Codec::Zstd => "zstd",
             Codec::Lz4 => "lz4",
+            Codec::Zip => "zip",
         })
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn convert(
     let to = format_of(&output, write)?;
     // Nothing is read for an output that cannot be written.
     save::check_compression(&output, write)?;
-    let (found, mut reading) = load_as(&Opened::new(input)?, read, |from| shape(from, to, write))?;
+    let (found, mut reading) = load_as(&Opened::new(input, read)?, read, |from| shape(from, to, write))?;
     let Read { content, format: from, .. } = found;
     let writing = match content {
         Loaded::Scene(scene) => {

@@ -51,14 +51,14 @@ use crate::{Format, Input, ReadOptions, Report, Result, tables};
 pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
     let is_element = |format| format == Format::Ply && options.table.element.is_some();
     let as_asked = |format| if is_element(format) { Shape::Tables } else { shape(format) };
-    let input = Opened::new(input)?;
+    let input = Opened::new(input, options)?;
     let (read, mut report) = load_as(&input, options, as_asked)?;
     let inventory = match read.content {
         Content::Scene(mut scene) => {
             let declared = read.header.map(|header| Declared::of(header, &mut scene)).transpose()?;
             let mut inventory = Inventory { declared, ..Inventory::of(&scene)? };
             if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, read.files) {
-                told.look_around(render, files, (input.path(), input.name()), options, &mut report.warnings)?;
+                told.look_around(render, files, (input.near(), input.name()), options, &mut report.warnings)?;
             }
             inventory
         }

@@ -8,12 +8,12 @@ use super::textures::{Looked, MESH, Search, TEXTURE};
 use crate::error::{Error, Result, try_push, try_string};
 use crate::model::render::{Entity, ParameterValues, Render, Shape};
 use crate::model::{Mesh, Scene};
+use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::resolve::slashed;
 use crate::scene_files::{FileSum, SceneFiles};
 use crate::warnings::Warnings;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 counts! {
     /// The counts of a scene for a renderer.
@@ -102,7 +102,7 @@ impl RenderInventory {
         &mut self,
         render: &Render,
         seen: SceneFiles,
-        (path, file): (Option<&Path>, &str),
+        (near, file): (&Near, &str),
         options: &ReadOptions,
         warnings: &mut Warnings,
     ) -> Result<()> {
@@ -114,7 +114,7 @@ impl RenderInventory {
             self.files.push(FileSummary::read("ply", meshes));
         }
         let folders = seen.folders.iter().map(|folder| slashed(folder)).filter(|folder| folder.is_relative());
-        let Some(mut search) = Search::new(path, file, folders, options)? else { return Ok(()) };
+        let Some(mut search) = Search::new(near, file, folders, options)? else { return Ok(()) };
         if seen.meshes.is_none() {
             let looked = search.look_for(&mesh_files(render)?, MESH, warnings)?;
             self.files.push(FileSummary::looked("ply", &looked));

@@ -8,10 +8,12 @@ use super::validate::complaint;
 use crate::error::{Error, Result, try_push, try_string};
 use crate::formats::names;
 use crate::model::Scene;
+use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::resolve::{LONGEST_NAME_BYTES, Resolver, below, slashed};
 use crate::warnings::Warnings;
 use std::collections::HashSet;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 /// What is looked for, and the codes of what may be wrong.
@@ -54,6 +56,7 @@ pub(super) struct Looked {
 /// Where files are looked for, and how many more times that may be done: at most
 /// [`crate::options::Limits::files`], since a hostile scene could have as many names as it likes, times folders.
 pub(super) struct Search<'o> {
+    near: &'o Near,
     resolver: Resolver<'o>,
     folders: Vec<PathBuf>,
     left: u64,
@@ -63,27 +66,27 @@ pub(super) struct Search<'o> {
 }
 
 impl<'o> Search<'o> {
-    /// Beside the scene at `path`, called `file` in messages, and in other folders, relative to the scene's. The
+    /// Beside the scene, called `file` in messages, and in other folders, relative to the scene's. The
     /// resolver is asked first; where there is neither, there is nothing to look into: `None`.
     pub(super) fn new(
-        path: Option<&Path>,
+        near: &'o Near,
         file: &'o str,
         others: impl IntoIterator<Item = PathBuf>,
         options: &'o ReadOptions,
     ) -> Result<Option<Search<'o>>> {
-        if path.is_none() && options.resolver.is_none() {
+        if !near.has_files() && options.resolver.is_none() {
             return Ok(None);
         }
         let mut folders = Vec::new();
-        if let Some(path) = path {
-            let own = path.parent().unwrap_or(Path::new(""));
+        if near.has_files() {
+            let own = near.path().and_then(Path::parent).unwrap_or(Path::new(""));
             try_push(&mut folders, own.to_path_buf(), "names")?;
             for other in others {
                 try_push(&mut folders, own.join(other), "names")?;
             }
         }
-        let resolver = Resolver::beside(None, options);
-        Ok(Some(Search { resolver, folders, left: options.limits.files, options, file }))
+        let resolver = Resolver::beside(near, options);
+        Ok(Some(Search { near, resolver, folders, left: options.limits.files, options, file }))
     }
 
     /// Looks for each of these files, and complains about those that are not there or lie outside of the folders.
@@ -156,26 +159,32 @@ impl<'o> Search<'o> {
                 return Found::Unknown;
             }
             self.left -= 1;
-            if let Ok(found) = folder.join(&path).metadata()
-                && found.is_file()
-            {
-                return Found::There(found.len());
+            if let Some(bytes) = self.bytes_of(&folder.join(&path)) {
+                return Found::There(bytes);
             }
         }
         Found::Missing
+    }
+
+    /// How many bytes a file has, where it is one; in an archive its path is relative to the scene's folder.
+    fn bytes_of(&self, path: &Path) -> Option<u64> {
+        match self.near {
+            Near::Archive(scene) => Some(scene.beside(path, self.options.allow_outside)?.ok()?.claimed_bytes()),
+            _ => path.metadata().ok().filter(Metadata::is_file).map(|found| found.len()),
+        }
     }
 }
 
 /// Complains about each texture of a material that does not exist, or that lies outside of the scene's folder.
 ///
-/// `path` is the file of the scene, `file` the name for messages.
+/// `file` is the name of the scene for messages.
 pub(super) fn check(
     scene: &Scene,
-    (path, file): (Option<&Path>, &str),
+    (near, file): (&Near, &str),
     options: &ReadOptions,
     warnings: &mut Warnings,
 ) -> Result<()> {
-    let Some(mut search) = Search::new(path, file, library_folders(scene)?, options)? else { return Ok(()) };
+    let Some(mut search) = Search::new(near, file, library_folders(scene)?, options)? else { return Ok(()) };
     let mut seen = HashSet::new();
     for material in &scene.materials {
         for map in material.maps.iter().filter(|map| !map.file.is_empty()) {
@@ -221,8 +230,8 @@ mod tests {
         let mut options = ReadOptions::default();
         options.limits.files = files;
         let mut warnings = Warnings::default();
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/x.obj");
-        check(&scene, (Some(&path), "x.obj"), &options, &mut warnings).unwrap();
+        let near = Near::File(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/x.obj"));
+        check(&scene, (&near, "x.obj"), &options, &mut warnings).unwrap();
         let count = |code| warnings.counts().get(code).copied().unwrap_or(0);
         ["missing-texture", "outside-texture", "unchecked-texture"].map(count)
     }
@@ -244,7 +253,8 @@ mod tests {
     fn a_name_that_is_no_path_is_missing() {
         let mut options = ReadOptions::default();
         options.limits.files = 1;
-        let mut search = Search::new(Some(Path::new("x")), "x", [], &options).unwrap().unwrap();
+        let near = Near::File("x".into());
+        let mut search = Search::new(&near, "x", [], &options).unwrap().unwrap();
         assert_eq!(search.find_file(&"a".repeat(LONGEST_NAME_BYTES + 1)), Found::Missing);
         assert_eq!(search.find_file("none\0.png"), Found::Missing);
         assert_eq!(search.find_file("none.png"), Found::Unknown);

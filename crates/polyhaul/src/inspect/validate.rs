@@ -52,7 +52,7 @@ pub struct Validation {
 /// Where nothing can be said about the data: it cannot be opened or read, its format is not known, the machine has no
 /// memory, or the caller cancelled.
 pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
-    let input = Opened::new(input)?.kept(&options.run.cancel)?;
+    let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
     let (mut read, mut report) = match judged(load_as(&input, &lenient, shape))? {
         Ok(loaded) => loaded,
@@ -61,7 +61,7 @@ pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
     let doubtful = !report.warnings.is_empty();
     if let Content::Scene(scene) = &read.content {
         faces::check(scene, input.name(), &options.run.cancel, &mut report.warnings)?;
-        let place = (input.path(), input.name());
+        let place = (input.near(), input.name());
         textures::check(scene, place, options, &mut report.warnings)?;
         let found = RenderInventory::of(scene)?;
         if let (Some(mut found), Some(render), Some(files)) = (found, &scene.render, read.files.take()) {

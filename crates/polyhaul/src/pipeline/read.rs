@@ -4,7 +4,7 @@
 //! damaged. Nothing here looks at the bytes.
 
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
-use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, Source};
+use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
@@ -52,7 +52,8 @@ pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
         };
     }
     let is_stream = !source.compressed().unwrap_or(source).is_positioned();
-    if is_stream && error.kind() == io::ErrorKind::InvalidData {
+    let is_told = error.get_ref().is_some_and(|inner| inner.is::<HostFault>());
+    if is_stream && !is_told && error.kind() == io::ErrorKind::InvalidData {
         return Error::new(ErrorKind::Host, format!("{name}: {error}")).caused_by(error);
     }
     Error::io("reading", name, error)

@@ -1,9 +1,10 @@
 //! The bodies of the fuzz targets over the test files, shaken up: a fixed number of times from a
 //! fixed seed, so that a failure comes back.
 
-use polyhaul_testkit::corpus::samples;
+use polyhaul_testkit::corpus::{Sample, samples};
 use polyhaul_testkit::packed::CODECS;
 use polyhaul_testkit::random::Random;
+use polyhaul_testkit::zip::{self as archive, METHODS};
 use polyhaul_testkit::{fuzz, generate, mutate};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -124,6 +125,13 @@ fn packed() {
     let files = CODECS.into_iter().flat_map(|(_, extension)| samples(extension, extension));
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     run(fuzz::packed, shaken(small.map(|file| file.bytes()).collect(), 1500));
+}
+
+#[test]
+fn zip() {
+    let mut seeds: Vec<_> = samples("zip", "zip").iter().map(Sample::bytes).collect();
+    seeds.extend(METHODS.map(|method| archive::simple(&[("a.obj", b"v 0 0 0\n"), ("b/c.obj", &[b'#'; 300])], method)));
+    run(fuzz::zip, shaken(seeds, 3000));
 }
 
 #[test]

@@ -2,12 +2,14 @@
 //!
 //! The files of `testdata` are taken up by themselves. Whatever is random comes from a fixed seed.
 
+mod archives;
 mod compressed;
 mod damage;
 mod differential;
 mod expected;
 mod files;
 mod fuzzing;
+mod host_io;
 mod hosts;
 mod libraries;
 mod limits;

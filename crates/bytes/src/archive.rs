@@ -1,0 +1,144 @@
+//! Archives: files in a file, found by name. The one kind is zip.
+//!
+//! The directory at the end of the archive is read once, as far as it is there; where its members lie is checked when
+//! they are asked for, and what they hold is checked while it is read. A name that leads out of the archive (`../a`,
+//! `/a`, `C:a`) is no member's. What the bytes on disk look like is in `archive/zip.rs`, decoding in
+//! `compress/entry.rs`.
+
+mod zip;
+
+use crate::compress::{DecompressError, DecompressErrorKind, entry};
+use crate::{Codec, DecompressLimits, Source};
+use std::fmt;
+use std::io;
+use zip::Record;
+
+/// The directory of an archive, and where its bytes come from.
+///
+/// ```
+/// use polyhaul_bytes::{Archive, DecompressLimits, Source};
+///
+/// # fn main() -> std::io::Result<()> {
+/// // A zip archive with the member `a.txt`, which holds `hi` as it is.
+/// let local = b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\xac\x2a\x93\xd8\x02\0\0\0\x02\0\0\0\x05\0\0\0a.txthi";
+/// let entry = b"PK\x01\x02\x14\0\x14\0\0\0\0\0\0\0\0\0\xac\x2a\x93\xd8\x02\0\0\0\x02\0\0\0\x05\0";
+/// let rest = b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0a.txt";
+/// let end = b"PK\x05\x06\0\0\0\0\x01\0\x01\0\x33\0\0\0\x25\0\0\0\0\0";
+/// let bytes = [&local[..], entry, rest, end].concat();
+///
+/// let limits = DecompressLimits::default();
+/// let archive = Archive::open(Source::memory(bytes), &limits)?;
+/// let number = archive.find("a.txt")?.unwrap();
+/// let member = archive.member(number, "a.txt", &limits)?;
+/// let mut text = [0; 100];
+/// assert_eq!(member.read_next(&mut text)?, 2);
+/// assert_eq!(&text[..2], b"hi");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Archive<'a> {
+    source: Source<'a>,
+    /// The names of all members, one behind the other.
+    names: String,
+    /// In the order of their names.
+    records: Vec<Record>,
+}
+
+impl<'a> Archive<'a> {
+    /// Whether `source` begins as an archive does. Nothing is taken out of it.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub fn is_archive(source: &Source<'_>) -> io::Result<bool> {
+        let mut first = [0; 4];
+        let count = source.peek(&mut first)?;
+        Ok(count == first.len() && zip::begins(&first))
+    }
+
+    /// Reads the directory of a positioned source. It may take half of `limits.memory_bytes`.
+    ///
+    /// # Errors
+    /// What the source says; `Unsupported` for a stream; a [`DecompressError`] if the directory is damaged, or larger
+    /// than the limit, or uses parts of the format that are not built.
+    pub fn open(source: Source<'a>, limits: &DecompressLimits) -> io::Result<Archive<'a>> {
+        let Some(len) = source.len().filter(|_| source.is_positioned()) else {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "an archive cannot be read in order"));
+        };
+        let zip::Directory { names, records } = zip::read(&source, len, limits)?;
+        Ok(Archive { source, names, records })
+    }
+
+    /// What to call the archive in messages.
+    pub fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// The names of the members, sorted. Folders are none.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.records.iter().map(|record| self.name_of(record))
+    }
+
+    fn name_of(&self, record: &Record) -> &str {
+        self.names.get(record.name.clone()).unwrap_or_default()
+    }
+
+    /// The number of the member `name`, from 0 in the order of [`Archive::names`]; its parts are separated by `/`.
+    ///
+    /// # Errors
+    /// A [`DecompressError`] if there are two of that name.
+    pub fn find(&self, name: &str) -> io::Result<Option<usize>> {
+        let first = self.records.partition_point(|record| self.name_of(record) < name);
+        let has_name = |number: usize| self.records.get(number).is_some_and(|record| self.name_of(record) == name);
+        if has_name(first) && has_name(first + 1) {
+            return Err(self.damage(first, DecompressErrorKind::Corrupt, "two members have this name"));
+        }
+        Ok(has_name(first).then_some(first))
+    }
+
+    /// The plain bytes of member `number`, in order; size and checksum are compared with the directory's at the end.
+    /// `name` is what messages call it.
+    ///
+    /// # Errors
+    /// What the source says; a [`DecompressError`] if it lies where it cannot lie, or is packed or encrypted in a way
+    /// that is not built.
+    pub fn member(&self, number: usize, name: &str, limits: &DecompressLimits) -> io::Result<Source<'a>> {
+        let record = self.records.get(number).ok_or(io::ErrorKind::NotFound)?;
+        let entry = self.placed(number, zip::entry(&self.source, record))?;
+        Ok(entry::source(&self.source, name.to_owned(), entry, limits))
+    }
+
+    /// The bytes of member `number` where any place of them can be read, because they are stored as they are: for an
+    /// archive in an archive, since the checksum is not looked at.
+    ///
+    /// # Errors
+    /// As for [`Archive::member`].
+    pub fn stored(&self, number: usize, name: &str) -> io::Result<Option<Source<'a>>> {
+        let record = self.records.get(number).ok_or(io::ErrorKind::NotFound)?;
+        let entry = self.placed(number, zip::entry(&self.source, record))?;
+        let is_stored = entry.method == entry::Method::Stored;
+        Ok(is_stored.then(|| Source::part(name.to_owned(), self.source.clone(), entry.packed)))
+    }
+
+    /// How many plain bytes member `number` has, as the directory says.
+    pub fn plain_bytes(&self, number: usize) -> u64 {
+        self.records.get(number).map_or(0, |record| record.plain_bytes)
+    }
+
+    fn placed<T>(&self, number: usize, result: Result<T, zip::Fault>) -> io::Result<T> {
+        result.map_err(|fault| match fault {
+            zip::Fault::Io(error) => error,
+            zip::Fault::Data(kind, message) => self.damage(number, kind, message),
+        })
+    }
+
+    fn damage(&self, number: usize, kind: DecompressErrorKind, message: &str) -> io::Error {
+        let offset = self.records.get(number).map_or(0, |record| record.header);
+        DecompressError { codec: Codec::Zip, offset, plain_offset: 0, kind, message: message.to_owned() }.into()
+    }
+}
+
+impl fmt::Debug for Archive<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Archive").field("name", &self.name()).field("members", &self.records.len()).finish()
+    }
+}

@@ -1,0 +1,351 @@
+//! Callbacks of a host (an editor, an engine) that reads and writes its own way: out of archives, caches, a network.
+//!
+//! A host is called with blocks of at least 64 KiB, the tail apart, by one thread at a time, and never again after it
+//! failed. What it says is not trusted: a count that cannot be, a size that is wrong and a panic are a [`HostFault`],
+//! as an error of its own is. No lock is held that another source or sink would need, so a callback may use this
+//! library itself. `host/view.rs` reads a host at any place.
+
+mod view;
+
+pub(crate) use view::View;
+
+use crate::BLOCK_BYTES;
+use crate::counters::Counters;
+use crate::error::{repeat, reserve, retry};
+use std::fmt;
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes that a host reads. Only [`HostRead::read`] is needed.
+///
+/// ```
+/// use polyhaul_bytes::{HostRead, Source};
+/// use std::io;
+///
+/// /// Bytes that the host has somewhere.
+/// struct Asset {
+///     bytes: Vec<u8>,
+///     at: usize,
+/// }
+///
+/// impl HostRead for Asset {
+///     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+///         let count = out.len().min(self.bytes.len() - self.at);
+///         out[..count].copy_from_slice(&self.bytes[self.at..][..count]);
+///         self.at += count;
+///         Ok(count)
+///     }
+///
+///     fn size(&mut self) -> Option<u64> {
+///         Some(self.bytes.len() as u64)
+///     }
+/// }
+///
+/// let source = Source::host(Box::new(Asset { bytes: vec![7; 300], at: 0 }), "asset.bin");
+/// let mut block = [0; 1000];
+/// assert_eq!(source.read_next(&mut block)?, 300);
+/// # Ok::<(), io::Error>(())
+/// ```
+pub trait HostRead: Send {
+    /// Reads on: at least one byte into `out`, which has room for 64 KiB or more; returns how many, 0 at the end. Fewer
+    /// than there is room for are fine.
+    ///
+    /// # Errors
+    /// Whatever the host likes; it comes back to the caller as it is. `Interrupted` means: call again.
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize>;
+
+    /// Goes to `offset`, in bytes from the beginning, where the next read begins; `Ok(false)` where the host cannot,
+    /// and stays where it stands (the default). Only archives need it.
+    ///
+    /// # Errors
+    /// Whatever the host likes.
+    fn seek(&mut self, offset: u64) -> io::Result<bool> {
+        let _ = offset;
+        Ok(false)
+    }
+
+    /// How many bytes there are, if that is known (default: it is not). It is asked for once, before the first read,
+    /// and must be right.
+    fn size(&mut self) -> Option<u64> {
+        None
+    }
+}
+
+/// Where a host takes bytes. Only [`HostWrite::write`] is needed.
+///
+/// [`HostWrite::close`] is the success: where it was not called, the output is to be thrown away.
+///
+/// ```
+/// use polyhaul_bytes::{HostWrite, Sink};
+/// use std::io;
+/// use std::sync::{Arc, Mutex};
+///
+/// /// Takes bytes, and puts them in their place when they are all there.
+/// struct Asset {
+///     bytes: Vec<u8>,
+///     place: Arc<Mutex<Vec<u8>>>,
+/// }
+///
+/// impl HostWrite for Asset {
+///     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+///         self.bytes.extend_from_slice(bytes);
+///         Ok(bytes.len())
+///     }
+///
+///     fn close(&mut self) -> io::Result<()> {
+///         *self.place.lock().unwrap() = std::mem::take(&mut self.bytes);
+///         Ok(())
+///     }
+/// }
+///
+/// let place = Arc::new(Mutex::new(Vec::new()));
+/// let mut sink = Sink::host(Box::new(Asset { bytes: Vec::new(), place: place.clone() }), "asset.bin");
+/// sink.write_all(b"v 0 0 0\n")?;
+/// assert!(place.lock().unwrap().is_empty());
+/// sink.finish()?;
+/// assert_eq!(*place.lock().unwrap(), b"v 0 0 0\n");
+/// # Ok::<(), io::Error>(())
+/// ```
+pub trait HostWrite: Send {
+    /// Takes bytes: 64 KiB or more, the last block apart, and what was not taken of a block; returns how many it took,
+    /// at least one.
+    ///
+    /// # Errors
+    /// Whatever the host likes; it comes back to the caller as it is. `Interrupted` means: call again.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// All was written. Called once.
+    ///
+    /// # Errors
+    /// Whatever the host likes.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// All was written and flushed: from here on the output counts. Called once, as the last thing.
+    ///
+    /// # Errors
+    /// Whatever the host likes: the output is then not written.
+    fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a host failed with, or how it broke its contract. Found inside the `io::Error` by downcasting;
+/// [`HostFault::cause_of`] gives back what the host said.
+#[derive(Debug)]
+pub struct HostFault(io::Error);
+
+impl HostFault {
+    pub(crate) fn wrap(cause: io::Error) -> io::Error {
+        io::Error::new(cause.kind(), HostFault(cause))
+    }
+
+    /// A broken contract.
+    pub(crate) fn broken(message: impl Into<String>) -> io::Error {
+        Self::wrap(io::Error::new(io::ErrorKind::InvalidData, message.into()))
+    }
+
+    /// The same fault once more.
+    pub(crate) fn again(&self) -> io::Error {
+        Self::wrap(repeat(&self.0))
+    }
+
+    /// The host's own error, where `error` is its fault; else `error` as it is.
+    ///
+    /// # Errors
+    /// `error` where it is no fault of a host.
+    pub fn cause_of(error: io::Error) -> Result<io::Error, io::Error> {
+        if !error.get_ref().is_some_and(|inner| inner.is::<HostFault>()) {
+            return Err(error);
+        }
+        let kind = error.kind();
+        match error.into_inner().map(|inner| inner.downcast::<HostFault>()) {
+            Some(Ok(fault)) => Ok(fault.0),
+            _ => Ok(kind.into()),
+        }
+    }
+}
+
+impl fmt::Display for HostFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for HostFault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// Calls a host: what it fails with, a panic included, is its fault.
+fn guarded<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Err(error)) if error.kind() != io::ErrorKind::Interrupted => Err(HostFault::wrap(error)),
+        Ok(result) => result,
+        Err(_) => Err(HostFault::wrap(io::Error::other("the host's callback panicked"))),
+    }
+}
+
+/// A host that is read, and where it stands.
+pub(crate) struct Host<'a> {
+    host: Box<dyn HostRead + 'a>,
+    /// The next byte that it gives.
+    at: u64,
+    /// What it said.
+    size: Option<u64>,
+    failed: Option<io::Error>,
+}
+
+impl<'a> Host<'a> {
+    pub(crate) fn new(mut host: Box<dyn HostRead + 'a>) -> Self {
+        let (size, failed) = match guarded(|| Ok(host.size())) {
+            Ok(size) => (size, None),
+            Err(error) => (None, Some(error)),
+        };
+        Host { host, at: 0, size, failed }
+    }
+
+    pub(crate) fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// The one place where the host is called.
+    fn call<T>(&mut self, call: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
+        if let Some(error) = &self.failed {
+            return Err(repeat(error));
+        }
+        let result = call(self);
+        if let Err(error) = &result
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            self.failed = Some(repeat(error));
+        }
+        result
+    }
+
+    /// Goes to `offset`, wherever it stands; `false` where the host cannot.
+    fn seek(&mut self, offset: u64) -> io::Result<bool> {
+        self.call(|this| {
+            let can = retry(|| guarded(|| this.host.seek(offset)))?;
+            if can {
+                this.at = offset;
+            }
+            Ok(can)
+        })
+    }
+
+    /// Reads at `offset`.
+    fn read_from(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        if self.at != offset && !self.seek(offset)? {
+            return Err(HostFault::broken("the host cannot seek any more"));
+        }
+        self.read(out)
+    }
+}
+
+impl Read for Host<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.call(|this| {
+            let count = guarded(|| this.host.read(out))?;
+            if count > out.len() {
+                let asked = out.len();
+                let message = format!("the host says that it read {count} bytes where {asked} were asked for");
+                return Err(HostFault::broken(message));
+            }
+            this.at = this.at.saturating_add(count as u64);
+            match this.size {
+                Some(size) if this.at > size => {
+                    Err(HostFault::broken(format!("the host has more than the {size} bytes that it said")))
+                }
+                Some(size) if count == 0 && this.at < size => {
+                    let message = format!("the host ended at byte {}, and said that it has {size} bytes", this.at);
+                    Err(HostFault::broken(message))
+                }
+                _ => Ok(count),
+            }
+        })
+    }
+}
+
+/// A host that a stream and a view share. Nothing panics while the lock is held.
+pub(crate) type SharedHost<'a> = Arc<Mutex<Host<'a>>>;
+
+/// Reads a shared host in order.
+pub(crate) struct InOrder<'a>(pub(crate) SharedHost<'a>);
+
+impl Read for InOrder<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        lock(&self.0).read(out)
+    }
+}
+
+pub(crate) fn lock<'m, 'a>(host: &'m SharedHost<'a>) -> MutexGuard<'m, Host<'a>> {
+    host.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A host that is written to, and what it was not given yet: less than a block.
+pub(crate) struct HostSink<'a> {
+    host: Box<dyn HostWrite + 'a>,
+    pending: Vec<u8>,
+}
+
+impl<'a> HostSink<'a> {
+    pub(crate) fn new(host: Box<dyn HostWrite + 'a>) -> Self {
+        HostSink { host, pending: Vec::new() }
+    }
+
+    /// Takes all of `bytes`; the host gets whole blocks of them.
+    pub(crate) fn write(&mut self, mut bytes: &[u8], counters: &Counters) -> io::Result<()> {
+        if !self.pending.is_empty() || bytes.len() < BLOCK_BYTES {
+            let count = bytes.len().min(BLOCK_BYTES - self.pending.len());
+            reserve(&mut self.pending, count)?;
+            self.pending.extend_from_slice(&bytes[..count]);
+            bytes = &bytes[count..];
+            if self.pending.len() < BLOCK_BYTES {
+                return Ok(());
+            }
+            self.give_pending(counters)?;
+        }
+        if bytes.len() >= BLOCK_BYTES {
+            return give(&mut *self.host, bytes, counters);
+        }
+        reserve(&mut self.pending, bytes.len())?;
+        self.pending.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn give_pending(&mut self, counters: &Counters) -> io::Result<()> {
+        give(&mut *self.host, &self.pending, counters)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Gives the host the rest, and says that this is all.
+    pub(crate) fn finish(mut self, counters: &Counters) -> io::Result<()> {
+        self.give_pending(counters)?;
+        let host = &mut self.host;
+        retry(|| counters.waiting(|| guarded(|| host.flush())))?;
+        retry(|| counters.waiting(|| guarded(|| host.close())))
+    }
+}
+
+fn give(host: &mut dyn HostWrite, mut bytes: &[u8], counters: &Counters) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let given = bytes.len();
+        let checked = || match guarded(|| host.write(bytes))? {
+            0 => Err(HostFault::broken("the host takes no more bytes")),
+            count if count > given => {
+                let message = format!("the host says that it took {count} bytes where {given} were given");
+                Err(HostFault::broken(message))
+            }
+            count => Ok(count),
+        };
+        let mut checked = checked;
+        let count = retry(|| counters.transfer(&mut checked))?;
+        bytes = bytes.get(count..).unwrap_or_default();
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Inputs inside of archives: a path that goes on behind an archive names a member of it.
+//!
+//! `assets.zip/textures/wood.tga` is a member; `assets.zip/more.zip/a.obj` one of an archive in an archive. An archive
+//! that is named by itself stands for its one member of a known format. What lies beside a member lies in the same
+//! archive: see [`crate::resolve`]. How archives are built is `polyhaul_bytes`' business.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::{Format, names};
+use crate::open::{limits, read_all};
+use crate::options::ReadOptions;
+use crate::pipeline::read::ask;
+use polyhaul_bytes::{Archive, Source};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// How many archives may lie in each other.
+const MOST_DEPTH: u32 = 4;
+/// How many members a message lists.
+const LISTED_COUNT: usize = 5;
+
+/// An archive that is open.
+pub(crate) struct Shelf {
+    archive: Archive<'static>,
+    /// Where its bytes come from, for errors.
+    source: Source<'static>,
+    /// In how many archives it lies, and itself.
+    depth: u32,
+}
+
+/// A member of an archive.
+#[derive(Clone)]
+pub(crate) struct Member {
+    shelf: Arc<Shelf>,
+    number: usize,
+    /// Its name in the archive, without those of archives around it.
+    name: Arc<str>,
+    /// What messages call it: the archive's name and its own.
+    shown: Arc<str>,
+}
+
+/// Whether a source is an archive. Nothing is taken out of it.
+pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
+    ask(source, || Archive::is_archive(source))
+}
+
+/// The member that `path` names, where a part of it is an archive and not a folder; `None` where none is.
+pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Member>> {
+    let is_file = |path: &&Path| path.metadata().is_ok_and(|found| found.is_file());
+    let Some(file) = path.ancestors().skip(1).find(is_file) else { return Ok(None) };
+    let shown = file.display().to_string();
+    let source = Source::open_regular(file).map_err(|error| Error::io("opening", &shown, error))?;
+    if !is_archive(&source)? {
+        return Ok(None);
+    }
+    let Some(name) = path.strip_prefix(file).ok().and_then(in_archive) else { return Ok(None) };
+    Shelf::open(source, 1, options)?.member(&name, options).map(Some)
+}
+
+/// A path as names in archives are written; `None` where it leads out.
+fn in_archive(path: &Path) -> Option<String> {
+    let mut name = String::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => continue,
+            Component::Normal(part) => {
+                if !name.is_empty() {
+                    name.push('/');
+                }
+                name.push_str(part.to_str()?);
+            }
+            _ => return None,
+        }
+    }
+    Some(name)
+}
+
+impl Shelf {
+    /// Opens an archive in `depth` archives, itself included. One that can only be read in order is taken into memory.
+    pub(crate) fn open(source: Source<'static>, depth: u32, options: &ReadOptions) -> Result<Arc<Shelf>> {
+        let name = source.name().to_owned();
+        if depth > MOST_DEPTH {
+            return Err(Error::new(ErrorKind::Limit, format!("{name}: more than {MOST_DEPTH} archives in each other")));
+        }
+        let source = match ask(&source, || source.positioned())? {
+            Some(source) => source,
+            None => in_memory(&source, options)?,
+        };
+        let archive = ask(&source, || Archive::open(source.clone(), &limits(options)))?;
+        Ok(Arc::new(Shelf { archive, source, depth }))
+    }
+
+    /// The member `name`, or that of an archive in it.
+    pub(crate) fn member(self: &Arc<Self>, name: &str, options: &ReadOptions) -> Result<Member> {
+        if let Some(member) = self.find(name)? {
+            return Ok(member);
+        }
+        let ends = name.char_indices().rev().filter(|&(_, letter)| letter == '/').map(|(at, _)| at);
+        for end in ends {
+            if let Some(inner) = self.find(&name[..end])? {
+                return inner.open_archive(options)?.member(&name[end + 1..], options);
+            }
+        }
+        let missing = format!("the archive has no member `{}`; {}", names::shown(name), self.list(|_| true));
+        Err(Error::io("opening", self.archive.name(), io::Error::new(io::ErrorKind::NotFound, missing)))
+    }
+
+    /// The member of exactly this name.
+    fn find(self: &Arc<Self>, name: &str) -> Result<Option<Member>> {
+        let Some(number) = ask(&self.source, || self.archive.find(name))? else { return Ok(None) };
+        let shown = format!("{}/{name}", self.archive.name()).into();
+        Ok(Some(Member { shelf: self.clone(), number, name: name.into(), shown }))
+    }
+
+    /// The one member whose name says a format.
+    pub(crate) fn only_member(self: &Arc<Self>) -> Result<Member> {
+        let mut known = self.archive.names().filter(|name| is_known(name));
+        match (known.next(), known.next()) {
+            (Some(name), None) => match self.find(name)? {
+                Some(member) => Ok(member),
+                None => Err(Error::new(ErrorKind::Internal, "a member is not there")),
+            },
+            (None, _) => Err(self.unclear("no member of a known format", |_| true)),
+            _ => Err(self.unclear("several members that could be meant", is_known)),
+        }
+    }
+
+    fn unclear(&self, what: &str, is_listed: impl Fn(&str) -> bool) -> Error {
+        let name = self.archive.name();
+        let message = format!("{name}: this archive has {what}; {}", self.list(is_listed));
+        Error::new(ErrorKind::Usage, message).with_hint("name the member behind the archive: archive.zip/folder/member")
+    }
+
+    /// Some of the members.
+    fn list(&self, is_listed: impl Fn(&str) -> bool) -> String {
+        let mut listed = self.archive.names().filter(|name| is_listed(name));
+        let first: Vec<_> = listed.by_ref().take(LISTED_COUNT).map(|name| names::shown(name).to_string()).collect();
+        match (first.is_empty(), listed.count()) {
+            (true, _) => "it has none".to_owned(),
+            (_, 0) => format!("it has {}", first.join(", ")),
+            (_, more) => format!("it has {} and {more} more", first.join(", ")),
+        }
+    }
+}
+
+/// Whether the name says a format. What macOS puts beside each file has the same name and is none.
+fn is_known(name: &str) -> bool {
+    !name.starts_with("__MACOSX/") && Format::of_path(Path::new(name)).is_some()
+}
+
+/// All bytes of a stream, as far as the memory limit allows.
+fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'static>> {
+    let (name, most_bytes) = (source.name(), options.run.memory_limit);
+    let bytes = read_all(source, None, most_bytes, &options.run.cancel, "an archive that is a stream")?;
+    let Some(bytes) = bytes else {
+        let message = format!(
+            "{name}: this archive comes as a stream and is larger than the memory limit of {most_bytes} bytes \
+             (memory_limit), and its directory is at its end"
+        );
+        let hint = "give it as a file, or raise RunOptions::memory_limit (--memory-limit SIZE)";
+        return Err(Error::new(ErrorKind::Limit, message).with_hint(hint));
+    };
+    Ok(Source::named_memory(bytes, name))
+}
+
+impl Member {
+    /// What messages call it.
+    pub(crate) fn shown(&self) -> &Arc<str> {
+        &self.shown
+    }
+
+    /// How many bytes it has, as its archive says.
+    pub(crate) fn claimed_bytes(&self) -> u64 {
+        self.shelf.archive.plain_bytes(self.number)
+    }
+
+    /// Its bytes, from the beginning.
+    pub(crate) fn source(&self, options: &ReadOptions) -> Result<Source<'static>> {
+        let (shelf, shown) = (&self.shelf, &self.shown);
+        ask(&shelf.source, || shelf.archive.member(self.number, shown, &limits(options)))
+    }
+
+    /// The archive that it is.
+    pub(crate) fn open_archive(&self, options: &ReadOptions) -> Result<Arc<Shelf>> {
+        let (shelf, shown) = (&self.shelf, &self.shown);
+        let stored = ask(&shelf.source, || shelf.archive.stored(self.number, shown))?;
+        let source = stored.map_or_else(|| self.source(options), Ok)?;
+        Shelf::open(source, shelf.depth + 1, options)
+    }
+
+    /// This member, or the one that it stands for where it is an archive itself.
+    pub(crate) fn resolved(self, options: &ReadOptions) -> Result<Member> {
+        match is_archive(&self.source(options)?)? {
+            true => self.open_archive(options)?.only_member()?.resolved(options),
+            false => Ok(self),
+        }
+    }
+
+    /// The member that `name` means beside this one; `None` where the name leads out of the archive, or, unless
+    /// `allow_outside`, out of the folder.
+    pub(crate) fn beside(&self, name: &Path, allow_outside: bool) -> Option<Result<Member>> {
+        let mut path = PathBuf::from(&*self.name);
+        path.pop();
+        for part in name.components() {
+            match part {
+                Component::Normal(part) => path.push(part),
+                Component::CurDir => {}
+                Component::ParentDir if allow_outside && path.pop() => {}
+                _ => return None,
+            }
+        }
+        let name = in_archive(&path)?;
+        let missing = || {
+            let missing = io::Error::new(io::ErrorKind::NotFound, "the archive has no such member");
+            Error::io("reading", &format!("{}/{name}", self.shelf.archive.name()), missing)
+        };
+        Some(self.shelf.find(&name).and_then(|found| found.ok_or_else(missing)))
+    }
+}

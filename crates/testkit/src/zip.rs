@@ -1,0 +1,169 @@
+//! Zip archives for tests: sound ones, and what hostile ones are made of. Nothing here reads them.
+
+use crate::packed::pack;
+use polyhaul_bytes::{Codec, Encoder};
+
+/// How a member is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// As it is.
+    Stored,
+    /// By deflate.
+    Deflate,
+    /// By zstd.
+    Zstd,
+}
+
+/// Methods, for tests of all.
+pub const METHODS: [Method; 3] = [Method::Stored, Method::Deflate, Method::Zstd];
+
+/// A member, with what its records say: tests change that as they like.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The name, as it is written.
+    pub name: Vec<u8>,
+    /// The data.
+    pub packed: Vec<u8>,
+    /// What the directory says of its size.
+    pub packed_bytes: u64,
+    /// What the directory says of the size of its plain data.
+    pub plain_bytes: u64,
+    /// The checksum.
+    pub crc: u32,
+    /// The number of the method.
+    pub method: u16,
+    /// Flags: 1 is encrypted, 8 means that the sizes are behind the data.
+    pub flags: u16,
+    /// The attributes of the file; in the upper half the mode.
+    pub attributes: u32,
+    /// Whether its sizes stand in a field of zip64.
+    pub is_wide: bool,
+    /// Where the directory says it is; `None` for where it is.
+    pub told_offset: Option<u64>,
+}
+
+impl Member {
+    /// A sound member.
+    pub fn new(name: impl AsRef<[u8]>, plain: &[u8], method: Method) -> Member {
+        const GZIP_HEAD_BYTES: usize = 20;
+        const GZIP_TAIL_BYTES: usize = 8;
+        let mut gzip = Vec::new();
+        Encoder::new(Codec::Gzip, None).unwrap().encode(plain, &mut gzip).unwrap();
+        let tail = gzip.len() - GZIP_TAIL_BYTES;
+        let crc = u32::from_le_bytes(gzip[tail..tail + 4].try_into().unwrap());
+        let (method, packed) = match method {
+            Method::Stored => (0, plain.to_vec()),
+            Method::Deflate => (8, gzip[GZIP_HEAD_BYTES..tail].to_vec()),
+            Method::Zstd => (93, pack(Codec::Zstd, plain, usize::MAX)),
+        };
+        Member {
+            name: name.as_ref().to_vec(),
+            packed_bytes: packed.len() as u64,
+            plain_bytes: plain.len() as u64,
+            packed,
+            crc,
+            method,
+            flags: 0,
+            attributes: 0o100_644 << 16,
+            is_wide: false,
+            told_offset: None,
+        }
+    }
+}
+
+/// An archive of these members, with a comment.
+pub fn archive(members: &[Member], comment: &[u8]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for member in members {
+        let offset = member.told_offset.unwrap_or(bytes.len() as u64);
+        local(member, &mut bytes);
+        record(member, offset, &mut directory);
+    }
+    let begin = bytes.len() as u64;
+    bytes.extend_from_slice(&directory);
+    end(members.len() as u64, begin, directory.len() as u64, members.iter().any(|member| member.is_wide), &mut bytes);
+    let at = bytes.len() - 2;
+    bytes[at..].copy_from_slice(&(comment.len() as u16).to_le_bytes());
+    bytes.extend_from_slice(comment);
+    bytes
+}
+
+/// An archive of sound members: names and data.
+pub fn simple(members: &[(&str, &[u8])], method: Method) -> Vec<u8> {
+    let members: Vec<_> = members.iter().map(|(name, plain)| Member::new(name, plain, method)).collect();
+    archive(&members, b"")
+}
+
+fn put(out: &mut Vec<u8>, numbers: &[(u64, usize)]) {
+    for (number, len) in numbers {
+        out.extend_from_slice(&number.to_le_bytes()[..*len]);
+    }
+}
+
+/// Version, flags, method, time and date, checksum.
+fn common(member: &Member, crc: u32, out: &mut Vec<u8>) {
+    let Member { flags, method, .. } = member;
+    put(out, &[(45, 2), (u64::from(*flags), 2), (u64::from(*method), 2), (0, 2), (0x21, 2), (u64::from(crc), 4)]);
+}
+
+fn local(member: &Member, out: &mut Vec<u8>) {
+    let is_behind = member.flags & 8 != 0;
+    let told = |number: u64| if is_behind { 0 } else { number.min(0xffff_ffff) };
+    out.extend_from_slice(b"PK\x03\x04");
+    common(member, told(u64::from(member.crc)) as u32, out);
+    put(out, &[(told(member.packed_bytes), 4), (told(member.plain_bytes), 4), (member.name.len() as u64, 2), (4, 2)]);
+    out.extend_from_slice(&member.name);
+    // A field that means nothing, which the directory does not have.
+    out.extend_from_slice(&[0xfe, 0xca, 0, 0]);
+    out.extend_from_slice(&member.packed);
+    if is_behind {
+        out.extend_from_slice(b"PK\x07\x08");
+        put(out, &[(u64::from(member.crc), 4), (member.packed_bytes, 4), (member.plain_bytes, 4)]);
+    }
+}
+
+fn record(member: &Member, offset: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"PK\x01\x02\x2d\x03");
+    common(member, member.crc, out);
+    let wide = if member.is_wide { 28 } else { 0 };
+    let told = |number: u64| if member.is_wide { 0xffff_ffff } else { number };
+    put(out, &[(told(member.packed_bytes), 4), (told(member.plain_bytes), 4), (member.name.len() as u64, 2)]);
+    put(out, &[(wide, 2), (0, 2), (0, 2), (0, 2), (u64::from(member.attributes), 4), (told(offset), 4)]);
+    out.extend_from_slice(&member.name);
+    if member.is_wide {
+        put(out, &[(1, 2), (24, 2), (member.plain_bytes, 8), (member.packed_bytes, 8), (offset, 8)]);
+    }
+}
+
+fn end(count: u64, begin: u64, len: u64, is_wide: bool, out: &mut Vec<u8>) {
+    let at = out.len() as u64;
+    if is_wide {
+        out.extend_from_slice(b"PK\x06\x06");
+        put(out, &[(44, 8), (45, 2), (45, 2), (0, 4), (0, 4), (count, 8), (count, 8), (len, 8), (begin, 8)]);
+        out.extend_from_slice(b"PK\x06\x07");
+        put(out, &[(0, 4), (at, 8), (1, 4)]);
+    }
+    let told = |number: u64, most: u64| if is_wide { most } else { number };
+    out.extend_from_slice(b"PK\x05\x06");
+    put(out, &[(0, 2), (0, 2), (told(count, 0xffff), 2), (told(count, 0xffff), 2)]);
+    put(out, &[(told(len, 0xffff_ffff), 4), (told(begin, 0xffff_ffff), 4), (0, 2)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packed::unpack;
+    use polyhaul_bytes::{Archive, DecompressLimits, Source};
+
+    #[test]
+    fn what_is_packed_is_found() {
+        for method in METHODS {
+            let bytes = simple(&[("b/c.obj", b"v 0 0 0\n"), ("a", b"")], method);
+            let limits = DecompressLimits::default();
+            let archive = Archive::open(Source::memory(bytes), &limits).unwrap();
+            assert_eq!(archive.names().collect::<Vec<_>>(), ["a", "b/c.obj"]);
+            let member = archive.member(1, "m", &limits).unwrap();
+            assert_eq!(unpack(member, &limits, 3), (b"v 0 0 0\n".to_vec(), None), "{method:?}");
+        }
+    }
+}
