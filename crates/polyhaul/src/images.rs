@@ -48,7 +48,7 @@ pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report:
     let own = plain.options(options);
     let (image, threads) = match format {
         Format::Tga => tga::read(bytes, &own)?,
-        Format::Hdr => (hdr::read(bytes, &own)?, 1),
+        Format::Hdr => hdr::read(bytes, &own)?,
         Format::Png => (png::read(bytes, &own)?, 1),
         Format::Jpeg => (jpeg::read(bytes, &own)?, 1),
         Format::Exr => (exr::read(bytes, &own)?, 1),

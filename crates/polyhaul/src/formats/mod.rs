@@ -22,6 +22,9 @@ pub(crate) mod ply;
 pub(crate) mod png;
 pub(crate) mod psd;
 pub(crate) mod raster;
+pub(crate) mod runs;
+#[cfg(target_arch = "x86_64")]
+mod runs_x86;
 pub(crate) mod stl;
 pub(crate) mod table;
 pub(crate) mod tga;

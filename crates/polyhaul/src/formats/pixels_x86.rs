@@ -2,11 +2,15 @@
 
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
-    __m128i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_castsi256_si128, _mm256_extracti128_si256,
-    _mm256_set_m128i, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm512_loadu_si512, _mm512_permutexvar_epi8,
-    _mm512_storeu_si512,
+    __m128i, __m512i, _MM_HINT_ET0, _mm_loadu_si128, _mm_prefetch, _mm_storeu_si128, _mm256_castsi256_si128,
+    _mm256_extracti128_si256, _mm256_set_m128i, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm512_loadu_si512,
+    _mm512_permutexvar_epi8, _mm512_storeu_si512,
 };
 use std::mem::MaybeUninit;
+
+/// How far ahead memory that will be written is asked for: fresh pages have left the nearest caches when the system has
+/// cleared them.
+const AHEAD: usize = 1024;
 
 /// Turns whole pixels and returns how many bytes that were: all but the last few of both.
 pub(super) fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
@@ -63,10 +67,12 @@ unsafe fn swap_avx512(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     let mut done = 0;
     // The last byte is written over by the next step.
     while done + 64 <= from.len() {
-        // SAFETY: 64 bytes are left of both.
+        // SAFETY: 64 bytes are left of both. What is asked for ahead need not be there.
         unsafe {
             let turned = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(from.as_ptr().add(done).cast()));
-            _mm512_storeu_si512(to.as_mut_ptr().add(done).cast(), turned);
+            let target = to.as_mut_ptr().add(done);
+            _mm_prefetch::<_MM_HINT_ET0>(target.wrapping_add(AHEAD).cast());
+            _mm512_storeu_si512(target.cast(), turned);
         }
         done += 63;
     }

@@ -2,7 +2,6 @@
 
 use crate::*;
 use polyhaul::ErrorKind;
-use polyhaul::model::ColorSpace;
 
 fn floats(image: &Image) -> &[f32] {
     match &image.samples {
@@ -61,6 +60,32 @@ fn old_runs_repeat_the_pixel_before() {
 }
 
 #[test]
+fn rows_of_all_kinds_follow_one_another() {
+    // In runs by channel, plain, with a run by pixel, and in runs by channel again.
+    let by_channel = |red: u8| [2, 2, 0, 9, 128 + 9, red, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128 + 9, 0, 128 + 9, 136];
+    let pixel = |red: u8| [red, 0, 0, 136];
+    let runs = [pixel(7), pixel(8), [1, 1, 1, 7]].concat();
+    let plain: Vec<u8> = (10..19).flat_map(pixel).collect();
+    let pixels = [&by_channel(5)[..], &plain, &runs, &by_channel(6)].concat();
+    let bytes = with("-Y 4 +X 9", &pixels);
+    same_for_all("x.hdr", &bytes);
+    let reds: Vec<f32> = floats(&load(bytes.clone()).unwrap()).iter().step_by(3).copied().collect();
+    let wanted = [&[5.0; 9][..], &[10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0], &[7.0], &[8.0; 8], &[6.0; 9]];
+    assert_eq!(reds, wanted.concat());
+    // An error in the last row is the same for all, and one before it comes first.
+    let last = bytes.len() - 2;
+    let changed = |place: usize, byte: u8| {
+        let mut bytes = bytes.clone();
+        (bytes[place], bytes[last]) = (byte, 0);
+        error("x.hdr", &bytes).to_string()
+    };
+    assert_eq!(changed(last, 0), format!("x.hdr: byte {last}: a run of no pixels"));
+    let run = bytes.len() - by_channel(6).len() - 1;
+    let message = format!("x.hdr: byte {}: a run goes on behind the end of the row", run - 3);
+    assert_eq!(changed(run, 8), message);
+}
+
+#[test]
 fn bad_files_are_errors_with_places() {
     for (name, bytes) in files("hdr", "bad/generated") {
         let error = error("x.hdr", &bytes);
@@ -98,7 +123,9 @@ fn what_is_written_is_read_again() {
         let samples =
             (0..3 * width * height).map(|at| f32::from((at / 7 % 256) as u8) * 2_f32.powi((at / 999 % 9) as i32));
         let pixels: Vec<f32> = samples.collect();
-        let first = load(written_by_all("x.hdr", &image(width, height, pixels), ImageStyle::default())).unwrap();
+        let bytes = written_by_all("x.hdr", &image(width, height, pixels), ImageStyle::default());
+        same_for_all("x.hdr", &bytes);
+        let first = load(bytes).unwrap();
         let second = load(written_by_all("x.hdr", &first, ImageStyle::default())).unwrap();
         assert!(first == second, "{width} x {height}");
     }

@@ -3,13 +3,15 @@
 mod hdr;
 mod tga;
 
-use polyhaul::model::{Channels, Image, Samples};
+use polyhaul::model::{Channels, ColorSpace, Image, Samples};
 use polyhaul::options::{ImageStyle, RunOptions};
 use polyhaul::{Error, Format, Input, Output, ReadOptions, Result, WriteOptions};
 use polyhaul_testkit::corpus;
 use polyhaul_testkit::output::Shared;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The bytes of a file of the test data of a format.
 fn file(format: &str, name: &str) -> Vec<u8> {
@@ -44,6 +46,38 @@ impl Read for Parts {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let size = out.len().min(1 + self.0.position() as usize % self.1);
         self.0.read(&mut out[..size])
+    }
+}
+
+/// A reader that counts how often it is called.
+struct Calls(std::io::Cursor<Vec<u8>>, Arc<AtomicUsize>);
+
+impl Read for Calls {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.read(out)
+    }
+}
+
+#[test]
+fn readers_are_called_once_for_64_kilobytes_at_most() {
+    let (width, height) = (1100, 600);
+    let bytes: Vec<u8> = (0..3 * width * height).map(|at: usize| ((at * at) >> 7) as u8).collect();
+    let numbers: Vec<f32> = bytes.iter().map(|byte| f32::from(*byte)).collect();
+    let image = |samples, color_space| Image { width, height, samples, color_space, ..Image::default() };
+    let bytes = image(Samples::U8(bytes.into()), ColorSpace::Srgb);
+    let numbers = image(Samples::F32(numbers.into()), ColorSpace::Linear);
+    for (name, image, tga_rle) in [("x.tga", &bytes, false), ("x.tga", &bytes, true), ("x.hdr", &numbers, false)] {
+        let style = ImageStyle { tga_rle };
+        let file = written(name, image, style, &RunOptions::default()).unwrap();
+        let most = file.len().div_ceil(64 << 10) + 4;
+        for options in [1, 2, 7].map(|count| threads(count, None)) {
+            let calls = Arc::new(AtomicUsize::new(0));
+            let reader = Calls(std::io::Cursor::new(file.clone()), calls.clone());
+            polyhaul::load_image(Input::Reader(Box::new(reader), name.into()), &options).unwrap();
+            let calls = calls.load(Ordering::Relaxed);
+            assert!(calls > 1 && calls <= most, "{name} {tga_rle}: {calls} calls, at most {most}");
+        }
     }
 }
 

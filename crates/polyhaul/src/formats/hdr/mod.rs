@@ -13,6 +13,8 @@
 mod header;
 mod reader;
 mod row;
+#[cfg(target_arch = "x86_64")]
+mod row_x86;
 mod writer;
 
 pub(crate) use header::looks_like_hdr;

@@ -2,6 +2,8 @@
 //!
 //! It takes bytes and makes numbers; files and their order are in `reader` and `writer`.
 
+use crate::formats::runs::{self, Code, Done, SLACK};
+use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
 /// A pixel as it is stored: red, green, blue, and the exponent.
@@ -40,46 +42,79 @@ pub(super) const fn most_bytes(width: usize) -> usize {
     4 + 8 * width
 }
 
-/// Takes a row in runs by channel apart, into four planes; returns how many bytes it has.
-pub(super) fn planes(bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, Fault> {
+/// Bytes of a row by channel: a plane each of red, green, blue and exponents.
+pub(super) const fn plane_bytes(width: usize) -> usize {
+    4 * width
+}
+
+/// What the first byte of a packet says.
+struct Heads;
+
+impl Code for Heads {
+    #[inline(always)]
+    fn of(head: u8) -> (usize, bool) {
+        let is_run = head > 128;
+        (usize::from(head) - if is_run { 128 } else { 0 }, is_run)
+    }
+}
+
+/// Takes a row in runs by channel apart, into four planes; returns how many bytes it has. Behind the planes there are
+/// [`SLACK`] bytes more, which hold anything then.
+pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, Fault> {
     let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(Fault::Cut) };
     if usize::from(u16::from_be_bytes([high, low])) != width {
         return Err(Fault::At(0, "this row says another width than the header"));
     }
-    let mut at = 4;
-    for plane in planes.chunks_exact_mut(width) {
-        let mut rest = plane;
-        while !rest.is_empty() {
-            let (count, is_run) = match *bytes.get(at).ok_or(Fault::Cut)? {
-                0 => return Err(Fault::At(at, "a run of no pixels")),
-                code if code > 128 => (usize::from(code - 128), true),
-                code => (usize::from(code), false),
-            };
-            let Some((now, later)) = rest.split_at_mut_checked(count) else {
-                return Err(Fault::At(at, "a run goes on behind the end of the row"));
-            };
-            let stored = bytes.get(at + 1..).ok_or(Fault::Cut)?;
-            if is_run {
-                now.fill(*stored.first().ok_or(Fault::Cut)?);
-                at += 2;
-            } else {
-                now.copy_from_slice(stored.get(..count).ok_or(Fault::Cut)?);
-                at += 1 + count;
+    let mut used = 4;
+    for plane in 0..4 {
+        let plane = &mut planes[plane * width..][..width + SLACK];
+        let mut done = Done { used, made: 0 };
+        while done.made < width {
+            runs::unpack::<Heads, 1>(level, bytes, plane, &mut done);
+            if done.made < width {
+                packet(bytes, &mut plane[..width], &mut done)?;
             }
-            rest = later;
         }
+        used = done.used;
     }
-    Ok(at)
+    Ok(used)
 }
 
-/// Four planes to pixels.
-pub(super) fn of_planes(planes: &[u8], to: &mut [MaybeUninit<f32>]) {
+/// Unpacks a packet that may end where one of both does.
+fn packet(bytes: &[u8], plane: &mut [u8], Done { used, made }: &mut Done) -> Result<(), Fault> {
+    let (count, is_run) = match *bytes.get(*used).ok_or(Fault::Cut)? {
+        0 => return Err(Fault::At(*used, "a run of no pixels")),
+        head => Heads::of(head),
+    };
+    let Some(to) = plane.get_mut(*made..*made + count) else {
+        return Err(Fault::At(*used, "a run goes on behind the end of the row"));
+    };
+    let stored = bytes.get(*used + 1..).ok_or(Fault::Cut)?;
+    if is_run {
+        to.fill(*stored.first().ok_or(Fault::Cut)?);
+    } else {
+        to.copy_from_slice(stored.get(..count).ok_or(Fault::Cut)?);
+    }
+    *used += 1 + if is_run { 1 } else { count };
+    *made += count;
+    Ok(())
+}
+
+/// Four planes to pixels. Every level gives the same.
+pub(super) fn of_planes(level: Level, planes: &[u8], to: &mut [MaybeUninit<f32>]) {
     let width = planes.len() / 4;
     let (red, rest) = planes.split_at(width);
     let (green, rest) = rest.split_at(width);
     let (blue, exponents) = rest.split_at(width);
+    let to = to.as_chunks_mut::<3>().0;
+    #[cfg(target_arch = "x86_64")]
+    let done = super::row_x86::of_planes(level, [red, green, blue, exponents], to);
+    #[cfg(not(target_arch = "x86_64"))]
+    let done = 0;
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = level;
     let stored = red.iter().zip(green).zip(blue).zip(exponents);
-    for (to, (((red, green), blue), exponent)) in to.as_chunks_mut::<3>().0.iter_mut().zip(stored) {
+    for (to, (((red, green), blue), exponent)) in to.iter_mut().zip(stored).skip(done) {
         *to = pixel([*red, *green, *blue, *exponent]).map(MaybeUninit::new);
     }
 }
@@ -188,11 +223,52 @@ mod tests {
         let plain: Vec<u8> = (0..4 * width).map(|at: usize| (at / (1 + at / 50 % 200)) as u8).collect();
         let mut packed = vec![2, 2, (width >> 8) as u8, width as u8];
         plain.chunks(width).for_each(|plane| pack(plane, &mut packed));
-        let mut found = vec![0; plain.len()];
-        assert_eq!(planes(&packed, width, &mut found), Ok(packed.len()));
-        assert!(found == plain);
-        for size in 0..packed.len() {
-            assert_eq!(planes(&packed[..size], width, &mut found), Err(Fault::Cut), "{size}");
+        for level in Level::all() {
+            let mut found = vec![0; plain.len() + SLACK];
+            assert_eq!(planes(level, &packed, width, &mut found), Ok(packed.len()));
+            assert!(found[..plain.len()] == plain);
+            for size in 0..packed.len() {
+                assert_eq!(planes(level, &packed[..size], width, &mut found), Err(Fault::Cut), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn packets_that_are_wrong_are_found_at_every_level() {
+        // One of no pixels, a run and others that go on behind the end of a plane: with much behind them, and little.
+        for (wrong, message) in [
+            (&[0, 9][..], "a run of no pixels"),
+            (&[128 + 5, 9], "a run goes on behind the end of the row"),
+            (&[5, 9, 9, 9, 9, 9], "a run goes on behind the end of the row"),
+        ] {
+            for behind in [0, 500] {
+                let mut packed = [&[2, 2, 0, 100, 128 + 96, 7], wrong].concat();
+                packed.resize(packed.len() + behind, 1);
+                for level in Level::all() {
+                    let found = planes(level, &packed, 100, &mut [0; 400 + SLACK]);
+                    assert_eq!(found, Err(Fault::At(6, message)), "{level:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_makes_the_same_numbers_of_all_that_is_stored() {
+        // All mantissas with all exponents, in rows of many widths.
+        let all: Vec<Stored> =
+            (0..=255).flat_map(|exponent| (0..=255_u8).map(move |m| [m, !m, m.reverse_bits(), exponent])).collect();
+        for width in (1..70).chain([1000, all.len()]) {
+            for stored in all.chunks(width).step_by(1 + 70 / width) {
+                let planes: Vec<u8> = (0..4).flat_map(|plane| stored.iter().map(move |pixel| pixel[plane])).collect();
+                let wanted: Vec<f32> = stored.iter().flat_map(|stored| pixel(*stored)).collect();
+                for level in Level::all() {
+                    let mut found = vec![MaybeUninit::new(-1.0); 3 * stored.len() + 3];
+                    of_planes(level, &planes, &mut found[..3 * stored.len()]);
+                    // SAFETY: all were initialised when the vector was made.
+                    let found: Vec<f32> = found.iter().map(|value| unsafe { value.assume_init() }).collect();
+                    assert!(found[..wanted.len()] == wanted && found[wanted.len()..] == [-1.0; 3], "{level:?} {width}");
+                }
+            }
         }
     }
 }

@@ -79,16 +79,28 @@ impl Pixels {
             Pixels::Mapped(map) => map.expand(from, to),
         }
     }
+
+    /// Which of the stored pixels has a number that the colour map does not have.
+    pub(super) fn unmapped(&self, from: &[u8]) -> Option<usize> {
+        match self {
+            Pixels::Plain(_) => None,
+            Pixels::Mapped(map) => from.chunks_exact(map.index_bytes).position(|index| map.color(index).is_none()),
+        }
+    }
 }
 
 impl Map {
+    /// The samples of a colour by its number, as that is stored.
+    fn color(&self, index: &[u8]) -> Option<&[u8]> {
+        let index = index.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
+        self.colors.get(index.checked_sub(self.first)? * self.channels.count()..)?.get(..self.channels.count())
+    }
+
     fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {
         let size = self.channels.count();
         let pixels = from.chunks_exact(self.index_bytes).zip(to.chunks_exact_mut(size));
         for (place, (index, to)) in pixels.enumerate() {
-            let index = index.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
-            let color = index.checked_sub(self.first).and_then(|index| self.colors.get(index * size..)?.get(..size));
-            let color = color.ok_or(place)?;
+            let color = self.color(index).ok_or(place)?;
             to.iter_mut().zip(color).for_each(|(to, sample)| *to = MaybeUninit::new(*sample));
         }
         Ok(())

@@ -1,28 +1,26 @@
 //! The pixels of a TGA file to an image.
 //!
-//! Plain rows are read and turned side by side, by their place; packets come one after another. Runs are unpacked in
-//! `packets`, the places of rows are in `formats/raster`.
+//! Rows are read, some at a time: plain ones by their place, side by side; packets one after another, which makes plain
+//! rows of them. Their pixels are turned side by side. Runs are unpacked in `packets`, the places of rows are in
+//! `formats/raster`.
 
 use super::header::{self, Header, Pixels};
-use super::packets::{Done, Packets};
+use super::packets::Packets;
 use super::{EXTENSION_BYTES, PREMULTIPLIED, SIGNATURE, TAIL_BYTES};
 use crate::error::{Error, Result, fault};
 use crate::formats::raster::Raster;
+use crate::formats::runs::{Done, SLACK};
 use crate::model::{Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::pipeline::window::Window;
 use polyhaul_text::cpu::Level;
-use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// About how many bytes are read at a time: so much stays in the nearest caches.
 const CHUNK_BYTES: usize = 256 << 10;
-
-/// After how many bytes progress is told.
-const REPORT_BYTES: u64 = 1 << 20;
 
 /// Reads a TGA file; says too how many threads worked.
 pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, usize)> {
@@ -31,11 +29,14 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
     let channels = header.pixels.channels();
     let backed = bytes.len().filter(|_| bytes.is_backed());
     let raster = Raster::new(header.width * channels.count(), header.height, !header.from_top, backed.unwrap_or(0))?;
-    let input = Input { bytes, file, header, raster, options };
-    let (threads, premultiplied) = match input.header.has_packets {
-        true => (1, input.read_packets()?),
-        false => input.read_rows()?,
+    let packed = match header.has_packets {
+        true => {
+            Some(Mutex::new(Packed { window: Window::new(header.body, CHUNK_BYTES)?, packets: Packets::default() }))
+        }
+        false => None,
     };
+    let input = Input { bytes, file, header, raster, options };
+    let (threads, premultiplied) = input.read(packed)?;
     input.bytes.check_unchanged()?;
     let Input { header: Header { width, height, from_right, .. }, raster, .. } = input;
     // SAFETY: all rows were read and filled.
@@ -68,11 +69,11 @@ impl Input<'_> {
         fault(&self.file, offset, "this pixel has a colour that the colour map does not have")
     }
 
-    /// Reads plain rows. Returns how many threads worked, and whether colours are multiplied with alpha.
-    fn read_rows(&self) -> Result<(usize, bool)> {
+    /// Reads all rows. Returns how many threads worked, and whether colours are multiplied with alpha.
+    fn read(&self, packed: Option<Mutex<Packed>>) -> Result<(usize, bool)> {
         let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
         // Before it ends, a pixel may have a colour that there is not: that is found first however the file is read.
-        if let (Some(len), Pixels::Plain(_)) = (self.bytes.len(), &self.header.pixels)
+        if let (Some(len), Pixels::Plain(_), None) = (self.bytes.len(), &self.header.pixels, &packed)
             && len < end
         {
             return Err(self.cut(len));
@@ -82,49 +83,40 @@ impl Input<'_> {
         let chunks = self.raster.height().div_ceil(chunk_rows);
         let threads = self.options.run.worker_threads().min(chunks);
         let crew = Crew::new(threads, self.options.run.memory_limit, chunk_rows * self.row_bytes());
-        run(&RowsJob { input: self, chunk_rows }, &mut 0, crew, &self.options.run.cancel)?;
-        Ok((crew.threads, self.is_premultiplied(end, &[])?))
+        let job = RowsJob { input: self, chunk_rows, packed };
+        run(&job, &mut (), crew, &self.options.run.cancel)?;
+        let premultiplied = match job.packed.map(|packed| packed.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            Some(Packed { window, packets }) => match packets.left() {
+                0 => self.is_premultiplied(window.offset(), window.rest())?,
+                left => {
+                    let message = format!("the last packet has {left} pixels too many");
+                    return Err(fault(&self.file, window.offset(), message));
+                }
+            },
+            None => self.is_premultiplied(end, &[])?,
+        };
+        Ok((crew.threads, premultiplied))
     }
 
-    /// Reads packets, one after another. Returns whether colours are multiplied with alpha.
-    fn read_packets(&self) -> Result<bool> {
-        let mut window = Window::new(self.header.body, CHUNK_BYTES)?;
-        let (mut packets, mut reported) = (Packets::default(), 0);
-        for number in 0..self.raster.height() {
-            if self.options.run.cancel.is_cancelled() {
-                return Err(Error::cancelled());
+    /// Unpacks the next pixels to all of `to` but its last bytes. Returns where in the file that ended.
+    fn unpack(&self, packed: &mut Packed, to: &mut [u8]) -> Result<u64> {
+        let Packed { window, packets } = packed;
+        let (size, mut made) = (self.header.pixels.bytes(), 0);
+        while made + SLACK < to.len() {
+            let (from, before) = (window.rest(), packets.clone());
+            let done = packets.unpack(size, from, &mut to[made..]);
+            if let Some(pixel) = self.header.pixels.unmapped(&to[made..made + done.made]) {
+                // Once more, up to that pixel: then it is the last one that was used.
+                let used = before.clone().unpack(size, from, &mut to[made..][..(pixel + 1) * size + SLACK]).used;
+                return Err(self.unmapped(window.offset() + used as u64 - size as u64));
             }
-            self.raster.reserve(number + 1)?;
-            let mut result = Ok(());
-            // SAFETY: this is the one thread that there is.
-            unsafe { self.raster.row(number, |to| result = self.unpack(&mut packets, &mut window, to))? };
-            result?;
-            if window.offset() - reported >= REPORT_BYTES {
-                reported = window.offset();
-                self.report(reported);
-            }
-        }
-        match packets.left() {
-            0 => self.is_premultiplied(window.offset(), window.rest()),
-            left => Err(fault(&self.file, window.offset(), format!("the last packet has {left} pixels too many"))),
-        }
-    }
-
-    /// Unpacks a row.
-    fn unpack(&self, packets: &mut Packets, window: &mut Window, to: &mut [MaybeUninit<u8>]) -> Result<()> {
-        let mut made = 0;
-        loop {
-            let unpacked = packets.unpack(&self.header.pixels, window.rest(), &mut to[made..]);
-            let done = unpacked.map_err(|place| self.unmapped(window.offset() + place as u64))?;
             window.consume(done.used);
             made += done.made;
-            if made == to.len() {
-                return Ok(());
-            }
             if done == Done::default() && !window.refill(&self.bytes)? {
                 return Err(self.cut(window.offset() + window.rest().len() as u64));
             }
         }
+        Ok(window.offset())
     }
 
     fn report(&self, done: u64) {
@@ -152,19 +144,33 @@ impl Input<'_> {
     }
 }
 
-/// Plain rows, some at a time.
+/// Packets that are unpacked one after another.
+struct Packed {
+    window: Window,
+    packets: Packets,
+}
+
+/// Rows, some at a time.
 struct RowsJob<'a> {
     input: &'a Input<'a>,
     chunk_rows: usize,
+    /// Where there are packets.
+    packed: Option<Mutex<Packed>>,
 }
 
 #[derive(Default)]
 struct Slot {
+    /// Pixels as they are stored, and some bytes that mean nothing.
     bytes: Vec<u8>,
+    /// How many bytes of pixels were found.
+    found: usize,
     rows: Range<usize>,
+    /// Where they end in the file.
+    end: u64,
 }
 
 impl RowsJob<'_> {
+    /// Where a plain row begins.
     fn place(&self, row: usize) -> u64 {
         self.input.header.body + row as u64 * self.input.row_bytes() as u64
     }
@@ -172,8 +178,7 @@ impl RowsJob<'_> {
 
 impl Job for RowsJob<'_> {
     type Slot = Slot;
-    /// Bytes that are done.
-    type State = u64;
+    type State = ();
 
     fn stages(&self) -> usize {
         1
@@ -184,7 +189,7 @@ impl Job for RowsJob<'_> {
     }
 
     fn takes_in_order(&self) -> bool {
-        self.input.bytes.in_order()
+        self.packed.is_some() || self.input.bytes.in_order()
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -199,16 +204,25 @@ impl Job for RowsJob<'_> {
         }
         slot.rows = first..height.min(first + self.chunk_rows);
         let size = slot.rows.len() * self.input.row_bytes();
-        slot.bytes.try_reserve_exact(size.saturating_sub(slot.bytes.len())).map_err(|_| Error::memory("rows"))?;
-        slot.bytes.resize(size, 0);
-        let found = self.input.bytes.read(self.place(first), &mut slot.bytes)?;
-        slot.bytes.truncate(found);
+        let missing = (size + SLACK).saturating_sub(slot.bytes.len());
+        slot.bytes.try_reserve_exact(missing).map_err(|_| Error::memory("rows"))?;
+        slot.bytes.resize(slot.bytes.len() + missing, 0);
+        (slot.found, slot.end) = match &self.packed {
+            Some(packed) => {
+                let mut packed = packed.lock().unwrap_or_else(PoisonError::into_inner);
+                (size, self.input.unpack(&mut packed, &mut slot.bytes[..size + SLACK])?)
+            }
+            None => {
+                let found = self.input.bytes.read(self.place(first), &mut slot.bytes[..size])?;
+                (found, self.place(first) + found as u64)
+            }
+        };
         self.input.raster.reserve(slot.rows.end).map(|()| true)
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
         let (level, row_bytes) = (Level::best(), self.input.row_bytes());
-        for (number, from) in slot.rows.clone().zip(slot.bytes.chunks(row_bytes)) {
+        for (number, from) in slot.rows.clone().zip(slot.bytes[..slot.found].chunks(row_bytes)) {
             let mut result = Ok(());
             // SAFETY: a row belongs to one chunk, and a chunk to one thread.
             unsafe {
@@ -219,17 +233,11 @@ impl Job for RowsJob<'_> {
                 self.input.unmapped(offset)
             })?;
         }
-        match slot.bytes.len() {
-            size if size < slot.rows.len() * row_bytes => {
-                Err(self.input.cut(self.place(slot.rows.start) + size as u64))
-            }
-            _ => Ok(()),
-        }
+        if slot.found < slot.rows.len() * row_bytes { Err(self.input.cut(slot.end)) } else { Ok(()) }
     }
 
-    fn commit(&self, _: usize, done: &mut u64, slot: &mut Slot) -> Result<()> {
-        *done += slot.bytes.len() as u64;
-        self.input.report(self.input.header.body + *done);
+    fn commit(&self, _: usize, (): &mut (), slot: &mut Slot) -> Result<()> {
+        self.input.report(slot.end);
         Ok(())
     }
 }
