@@ -22,6 +22,10 @@ const TARGETS: &[(&str, &str)] = &[
     ("table", "testdata/table"),
     ("tga", "testdata/tga"),
     ("hdr", "testdata/hdr"),
+    ("bmp", "testdata/bmp"),
+    ("psd", "testdata/psd"),
+    ("dds", "testdata/dds"),
+    ("ktx2", "testdata/ktx2"),
 ];
 
 /// Longer inputs only slow the search down; the largest seeds have megabytes.

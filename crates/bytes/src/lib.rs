@@ -49,7 +49,8 @@ mod source;
 pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
 pub use compress::{
-    Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, MEMBER_BYTES, decompressed,
+    Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, MEMBER_BYTES,
+    decompressed, inflated,
 };
 pub use counters::{BUCKET_COUNT, Counters, Snapshot};
 pub use host::{HostFault, HostRead, HostWrite};

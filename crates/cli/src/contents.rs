@@ -3,9 +3,9 @@
 use crate::human;
 use polyhaul::inspect::{
     ColumnSummary, Contents, Declared, DeclaredProperty, FileSummary, ImageSummary, Inventory, Number, RenderContents,
-    RenderInventory,
+    RenderInventory, TextureSummary,
 };
-use polyhaul::model::{Bounds, Channels, ColorSpace, Scalar};
+use polyhaul::model::{Bounds, Channels, ColorSpace, Encoding, Scalar, Texel};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -49,6 +49,19 @@ pub struct Pixels {
     bits: u32,
     color_space: &'static str,
     premultiplied: bool,
+    /// What only textures have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texture: Option<Levels>,
+}
+
+/// What a texture has beside its first picture.
+#[derive(Serialize)]
+struct Levels {
+    encoding: String,
+    levels: usize,
+    depth: usize,
+    layers: usize,
+    faces: usize,
 }
 
 /// What a scene for a renderer holds.
@@ -180,14 +193,54 @@ impl Pixels {
             ColorSpace::Srgb => "srgb",
             ColorSpace::Linear => "linear",
         };
-        Pixels { width, height, channels, bits, color_space, premultiplied }
+        let texture = image.texture.as_ref().map(Levels::of);
+        Pixels { width, height, channels, bits, color_space, premultiplied, texture }
     }
 
-    /// For people: `2048 x 2048 pixels, rgb, 8 bits, srgb`.
+    /// For people: `2048 x 2048 pixels, rgb, 8 bits, srgb`; of a texture `, bc7, 12 levels` behind it.
     pub fn words(&self) -> String {
-        let Pixels { width, height, channels, bits, color_space, premultiplied } = self;
+        let Pixels { width, height, channels, bits, color_space, premultiplied, texture } = self;
         let alpha = if *premultiplied { ", premultiplied" } else { "" };
-        format!("{width} x {height} pixels, {channels}, {bits} bits, {color_space}{alpha}")
+        let texture = texture.as_ref().map(Levels::words).unwrap_or_default();
+        format!("{width} x {height} pixels, {channels}, {bits} bits, {color_space}{alpha}{texture}")
+    }
+}
+
+impl Levels {
+    fn of(texture: &TextureSummary) -> Levels {
+        let TextureSummary { levels, depth, layers, faces, .. } = *texture;
+        Levels { encoding: encoding_name(texture.encoding), levels, depth, layers, faces }
+    }
+
+    fn words(&self) -> String {
+        let Levels { encoding, levels, depth, layers, faces } = self;
+        let several = [(levels, "levels"), (depth, "slices"), (layers, "layers"), (faces, "faces")];
+        let several = several.into_iter().filter(|(count, _)| **count > 1);
+        several.fold(format!(", {encoding}"), |words, (count, what)| format!("{words}, {count} {what}"))
+    }
+}
+
+/// What the bytes of a texture are, in words that stay as they are: `bc7`, `bc5-signed`, `rgba-u8`.
+fn encoding_name(encoding: Encoding) -> String {
+    let with_sign = |name: &str, signed: bool| format!("{name}{}", if signed { "-signed" } else { "" });
+    match encoding {
+        Encoding::Bc1 => "bc1".into(),
+        Encoding::Bc2 => "bc2".into(),
+        Encoding::Bc3 => "bc3".into(),
+        Encoding::Bc4 { signed } => with_sign("bc4", signed),
+        Encoding::Bc5 { signed } => with_sign("bc5", signed),
+        Encoding::Bc6h { signed } => with_sign("bc6h", signed),
+        Encoding::Bc7 => "bc7".into(),
+        Encoding::Plain { channels, texel } => {
+            let channels = "rgba".get(..usize::from(channels)).unwrap_or("rgba");
+            let texel = match texel {
+                Texel::U8 => "u8",
+                Texel::U16 => "u16",
+                Texel::F16 => "f16",
+                Texel::F32 => "f32",
+            };
+            format!("{channels}-{texel}")
+        }
     }
 }
 

@@ -19,6 +19,27 @@ fn info_says_what_an_image_is() {
 }
 
 #[test]
+fn info_says_what_a_texture_is() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/");
+    let words = [
+        ("dds/good/openimageio-images/dds_npot_bc3_mips.dds", "13 x 7 pixels, rgba, 8 bits, srgb, bc3, 4 levels"),
+        ("ktx2/good/bc7_zstd.ktx2", "16 x 8 pixels, rgba, 8 bits, linear, bc7\n"),
+        ("ktx2/good/rgba8.ktx2", "16 x 8 pixels, rgba, 8 bits, srgb, rgba-u8\n"),
+    ];
+    for (name, words) in words {
+        let ran = run(&["info", &format!("{root}{name}")]).expect(0);
+        assert!(ran.stdout.contains(words), "{ran:?}");
+    }
+    let value = run(&["info", "--json", &format!("{root}{}", words[0].0)]).expect(0).json();
+    let texture = &value["image"]["texture"];
+    assert_eq!((texture["encoding"].as_str(), texture["levels"].as_u64()), (Some("bc3"), Some(4)));
+    assert_eq!(
+        (texture["faces"].as_u64(), texture["layers"].as_u64(), texture["depth"].as_u64()),
+        (Some(1), Some(1), Some(1))
+    );
+}
+
+#[test]
 fn images_are_converted_to_images() {
     let folder = Folder::new("image-convert");
     let (path, out) = (folder.path("two.tga"), folder.path("out.tga"));

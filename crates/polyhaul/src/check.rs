@@ -3,7 +3,7 @@
 //! What a reader of ours made is right by construction and is not checked. Nothing is repaired.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Column, Counts, Domain, Elements, Image, Mesh, NONE, Run, Scene, Table};
+use crate::model::{Column, Counts, Domain, Elements, Encoding, Image, Mesh, NONE, Run, Scene, Table, Texture};
 use crate::options::{Cancel, RunOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,6 +85,36 @@ pub(crate) fn image(image: &Image) -> Result<()> {
     let Image { width, height, channels, samples, .. } = image;
     let size = format!("{width} x {height} pixels of {} channels", channels.count());
     Err(Error::new(ErrorKind::Usage, format!("the image has {} samples, which are not {size}", samples.len())))
+}
+
+/// The levels of a texture have the bytes that its sizes say, and its counts are those of a texture that there can be.
+pub(crate) fn texture(texture: &Texture) -> Result<()> {
+    let Texture { width, height, depth, layers, faces, encoding, .. } = *texture;
+    let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    if let Encoding::Plain { channels, .. } = encoding
+        && !matches!(channels, 1 | 2 | 4)
+    {
+        return refuse(format!("a texture has pixels of 1, 2 or 4 channels, not {channels}"));
+    }
+    let is_size = [width, height, depth, layers].iter().all(|count| *count > 0 && u32::try_from(*count).is_ok());
+    let is_cube = faces == 6 && width == height;
+    if !is_size || faces != 1 && !is_cube || depth > 1 && faces * layers > 1 {
+        return refuse(format!(
+            "there is no texture of {width} x {height} x {depth} pixels, {layers} layers and {faces} faces"
+        ));
+    }
+    let (count, most) = (texture.levels.len(), texture.most_levels());
+    if count == 0 || count > most {
+        return refuse(format!("a texture of {width} x {height} pixels has 1 to {most} levels, not {count}"));
+    }
+    for (number, level) in texture.levels.iter().enumerate() {
+        if texture.level_bytes(number) != Some(level.len()) {
+            let message =
+                format!("level {number} of the texture has {} bytes, which are not those of its size", level.len());
+            return refuse(message);
+        }
+    }
+    Ok(())
 }
 
 /// The arrays that go by domain, face or edge fit the mesh.

@@ -5,14 +5,14 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, bmp, dds, exr, hdr, jpeg, ktx2, names, png, psd, tga};
 use crate::load::{Content, Read, Shape, load_as, note_reading};
-use crate::model::Image;
+use crate::model::{Image, Texture};
 use crate::open::{Near, Opened, Plain};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::report::{Phase, Report};
 use crate::resolve::Resolver;
 use crate::save::{format_of, write_to};
-use crate::{Input, LoadedImage, Output, check};
+use crate::{Input, LoadedImage, LoadedTexture, Output, check};
 use std::path::Path;
 use std::time::Instant;
 
@@ -52,7 +52,7 @@ pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report:
         Format::Png => (png::read(bytes, &own)?, 1),
         Format::Jpeg => (jpeg::read(bytes, &own)?, 1),
         Format::Exr => (exr::read(bytes, &own)?, 1),
-        Format::Bmp => (bmp::read(bytes, &own)?, 1),
+        Format::Bmp => bmp::read(bytes, &own)?,
         Format::Psd => (psd::read(bytes, &own)?, 1),
         Format::Dds => (dds::read(bytes, &own)?, 1),
         Format::Ktx2 => (ktx2::read(bytes, &own)?, 1),
@@ -62,10 +62,48 @@ pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report:
     Ok(image)
 }
 
+/// Reads the texture of an input.
+pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<LoadedTexture> {
+    match load_as(&Opened::new(input, options)?, options, |_| Shape::Texture)? {
+        (Read { content: Content::Texture(texture), .. }, report) => Ok(LoadedTexture { texture, report }),
+        _ => Err(Error::new(ErrorKind::Internal, "a texture was read as something else")),
+    }
+}
+
+/// Reads a texture of a format that is known.
+pub(crate) fn read_texture(
+    plain: &Plain,
+    format: Format,
+    options: &ReadOptions,
+    report: &mut Report,
+) -> Result<Texture> {
+    let bytes = Bytes::new(plain.source(), plain.garbage());
+    let own = plain.options(options);
+    let texture = match format {
+        Format::Dds => dds::texture(bytes, &own)?,
+        Format::Ktx2 => ktx2::texture(bytes, &own)?,
+        _ => return Err(no_texture(format)),
+    };
+    note_reading(plain, report, 1, Default::default());
+    Ok(texture)
+}
+
+/// The error where a texture is wanted, and the format has none.
+fn no_texture(format: Format) -> Error {
+    let error = Error::new(ErrorKind::Usage, format!("{} holds no texture", format.name()));
+    error.with_hint("formats of textures are dds and ktx2")
+}
+
 /// The error where an image is wanted, and the format has none.
 pub(crate) fn no_image(format: Format) -> Error {
     let error = Error::new(ErrorKind::Usage, format!("{} holds no image", format.name()));
     error.with_hint(format!("formats of images are {}", Format::images()))
+}
+
+/// The error where an image is to be written in a format of images that it is not written in.
+fn not_written(format: Format) -> Error {
+    let error = Error::new(ErrorKind::Usage, format!("images are not written as {}", format.name()));
+    error.with_hint("tga and hdr are; dds and ktx2 are written of textures")
 }
 
 /// The error where something else is wanted of an image.
@@ -82,7 +120,22 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
     write_to(output, options, &mut report, |writing, _, _| match format {
         Format::Tga => tga::write(image, &options.image, &options.run, writing),
         Format::Hdr => hdr::write(image, &options.run, writing),
+        format if format.is_image() => Err(not_written(format)),
         format => Err(no_image(format)),
+    })?;
+    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    Ok(report)
+}
+
+/// Writes a texture that a caller made.
+pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
+    check::texture(texture)?;
+    let format = format_of(&output, options)?;
+    let (mut report, start) = (Report::default(), Instant::now());
+    write_to(output, options, &mut report, |writing, _, _| match format {
+        Format::Dds => dds::write(texture, &options.run, writing),
+        Format::Ktx2 => ktx2::write(texture, &options.image, &options.run, writing),
+        format => Err(no_texture(format)),
     })?;
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)

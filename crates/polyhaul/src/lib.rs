@@ -60,7 +60,7 @@ pub use options::{ReadOptions, WriteOptions};
 pub use polyhaul_bytes::{HostRead, HostWrite};
 pub use report::Report;
 
-use model::{Image, Scene, Table};
+use model::{Image, Scene, Table, Texture};
 use open::Opened;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -115,6 +115,15 @@ pub struct Loaded {
 pub struct LoadedImage {
     /// The image.
     pub image: Image,
+    /// What reading did; the warnings are here.
+    pub report: Report,
+}
+
+/// A texture that was read, and what reading did.
+#[derive(Debug)]
+pub struct LoadedTexture {
+    /// The texture.
+    pub texture: Texture,
     /// What reading did; the warnings are here.
     pub report: Report,
 }
@@ -222,7 +231,8 @@ pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Rep
     save::save(Cow::Borrowed(scene), output, options)
 }
 
-/// Reads an image: tga, hdr.
+/// Reads an image: tga, hdr, bmp, psd (the picture of all layers), dds and ktx2 (the largest level of the first
+/// picture).
 ///
 /// ```
 /// use polyhaul::model::{Channels, Samples};
@@ -272,6 +282,39 @@ pub fn load_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOpt
 /// images; those of [`save`].
 pub fn save_image(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     images::save(image, output, options)
+}
+
+/// Reads a texture as it is, with all its mip levels, layers and faces: dds, ktx2. [`load_image`] decodes the largest
+/// level of the first of them.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for formats that hold no textures.
+pub fn load_texture(input: Input, options: &ReadOptions) -> Result<LoadedTexture> {
+    images::load_texture(input, options)
+}
+
+/// Writes a texture: dds, ktx2 ([`WriteOptions::image`] says how).
+///
+/// ```
+/// use polyhaul::model::Texture;
+/// use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load_texture, save_texture};
+///
+/// // Two pixels and the level of one: red, green, blue and alpha of 8 bits.
+/// let levels = vec![[200, 0, 0, 255, 100, 0, 0, 255].into(), [150, 0, 0, 255].into()];
+/// let texture = Texture { width: 2, height: 1, depth: 1, layers: 1, faces: 1, levels, ..Texture::default() };
+/// # let path = std::env::temp_dir().join(format!("polyhaul-doc-{}.ktx2", std::process::id()));
+/// save_texture(&texture, Output::Path(path.clone()), &WriteOptions::default())?;
+/// assert_eq!(load_texture(Input::Path(path.clone()), &ReadOptions::default())?.texture, texture);
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the levels do not have the bytes that the size says, where there is no such texture
+/// (volumes in arrays, cubes that are not square), and where the format has no such pixels: in DDS only BC1 to BC3, BC7
+/// and four channels of 8 bits can be sRGB. Those of [`save`].
+pub fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
+    images::save_texture(texture, output, options)
 }
 
 /// Writes tables. In PLY each becomes an element, whose columns keep their names, types and order; csv, tsv, txt, xyz,

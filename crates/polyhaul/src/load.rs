@@ -7,7 +7,7 @@ use crate::detect::Detected;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::ply::Header;
 use crate::formats::{Format, mtl, names, obj, ply, stl};
-use crate::model::{Image, Material, Scene, Table};
+use crate::model::{Image, Material, Scene, Table, Texture};
 use crate::open::{Near, Opened, Plain};
 use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
@@ -29,6 +29,8 @@ pub(crate) enum Shape {
     /// Tables as they are: of formats that have such.
     Tables,
     Image,
+    /// The levels of a texture as they are: of formats that have such.
+    Texture,
 }
 
 /// What was read.
@@ -37,6 +39,7 @@ pub(crate) enum Content {
     Scene(Scene),
     Tables(Tables),
     Image(Image),
+    Texture(Texture),
 }
 
 /// Tables, and what stands before them.
@@ -75,6 +78,7 @@ pub(crate) fn load_as(
     timed(input, options, |plain, format, report| {
         let (content, header) = match (shape(format), format) {
             (Shape::Image, format) => (Content::Image(images::read(plain, format, options, report)?), None),
+            (Shape::Texture, format) => (Content::Texture(images::read_texture(plain, format, options, report)?), None),
             (_, format) if format.is_image() => return Err(images::is_image(format)),
             (Shape::Scene, format) => return read_scene(plain, (format, input.near()), options, report),
             (Shape::Tables, Format::Ply) => {

@@ -9,7 +9,7 @@ mod pbrt;
 mod scans;
 
 pub use archives::zip;
-pub use images::{hdr, tga};
+pub use images::{bmp, dds, hdr, ktx2, psd, tga};
 pub use pbrt::pbrt;
 pub use scans::{ply, stl};
 

@@ -28,11 +28,13 @@ mod inflate;
 mod lz4;
 mod members;
 mod xxh32;
+mod zlib;
 mod zstd;
 
 pub use encoder::{Encoder, MEMBER_BYTES};
 pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
 pub(crate) use members::Members;
+pub use zlib::inflated;
 
 use crate::{BLOCK_BYTES, Source};
 use std::fmt;

@@ -70,6 +70,9 @@ pub(crate) fn convert(
             before(Content::Image(&image), &reading)?;
             images::save(&image, output, write)?
         }
+        Loaded::Texture(_) => {
+            return Err(crate::Error::new(crate::ErrorKind::Internal, "an image was read as a texture"));
+        }
         Loaded::Tables(found) => {
             let name = save::name_of(&output).into_owned();
             let found = fit::fit(found, (from, to), &read.table, &name, &mut reading.warnings)?;

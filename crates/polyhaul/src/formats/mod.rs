@@ -8,12 +8,14 @@ pub(crate) mod hdr;
 pub(crate) mod jpeg;
 pub(crate) mod ktx2;
 pub(crate) mod looks;
+pub(crate) mod masks;
 pub(crate) mod mtl;
 pub(crate) mod names;
 pub(crate) mod obj;
 pub(crate) mod out;
 pub(crate) mod parts;
 pub(crate) mod pbrt;
+pub(crate) mod pieces;
 pub(crate) mod pixels;
 #[cfg(target_arch = "x86_64")]
 mod pixels_x86;
@@ -22,11 +24,14 @@ pub(crate) mod ply;
 pub(crate) mod png;
 pub(crate) mod psd;
 pub(crate) mod raster;
+pub(crate) mod rows;
 pub(crate) mod runs;
 #[cfg(target_arch = "x86_64")]
 mod runs_x86;
 pub(crate) mod stl;
+pub(crate) mod surface;
 pub(crate) mod table;
+pub(crate) mod texels;
 pub(crate) mod tga;
 
 use crate::options::Codec;

@@ -1,6 +1,6 @@
 //! What an image is.
 
-use crate::model::{Channels, ColorSpace, Image, Samples};
+use crate::model::{Channels, ColorSpace, Encoding, Image, Samples, Texel, Texture};
 
 /// What an image is, its pixels apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,23 @@ pub struct ImageSummary {
     pub color_space: ColorSpace,
     /// Whether the colours are multiplied with alpha already.
     pub premultiplied: bool,
+    /// What a texture has beside its first picture; `None` for images.
+    pub texture: Option<TextureSummary>,
+}
+
+/// What a texture is, its pixels apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextureSummary {
+    /// What the bytes of a level are.
+    pub encoding: Encoding,
+    /// Mip levels.
+    pub levels: usize,
+    /// Slices of the largest level: 1 but for volumes.
+    pub depth: usize,
+    /// How many there are in an array: 1 but for arrays.
+    pub layers: usize,
+    /// 6 for cube maps, otherwise 1.
+    pub faces: usize,
 }
 
 impl ImageSummary {
@@ -28,6 +45,31 @@ impl ImageSummary {
             Samples::U16(_) => 16,
             Samples::F32(_) => 32,
         };
-        ImageSummary { width, height, channels, bits, color_space, premultiplied }
+        ImageSummary { width, height, channels, bits, color_space, premultiplied, texture: None }
+    }
+
+    /// Of this texture: channels and bits are those of its picture as an image.
+    pub fn of_texture(texture: &Texture) -> ImageSummary {
+        let Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, .. } = *texture;
+        let (channels, bits) = match encoding {
+            Encoding::Bc1 | Encoding::Bc2 | Encoding::Bc3 | Encoding::Bc7 => (Channels::Rgba, 8),
+            Encoding::Bc4 { signed } => (Channels::Gray, if signed { 32 } else { 8 }),
+            Encoding::Bc5 { signed } => (Channels::Rgb, if signed { 32 } else { 8 }),
+            Encoding::Bc6h { .. } => (Channels::Rgb, 32),
+            Encoding::Plain { channels, texel } => (
+                match channels {
+                    1 => Channels::Gray,
+                    2 => Channels::Rgb,
+                    _ => Channels::Rgba,
+                },
+                match texel {
+                    Texel::U8 => 8,
+                    Texel::U16 => 16,
+                    Texel::F16 | Texel::F32 => 32,
+                },
+            ),
+        };
+        let summary = TextureSummary { encoding, levels: texture.levels.len(), depth, layers, faces };
+        ImageSummary { width, height, channels, bits, color_space, premultiplied, texture: Some(summary) }
     }
 }

@@ -17,7 +17,7 @@ mod validate;
 pub use columns::{ColumnSummary, Number};
 pub use contents::{Contents, Inventory};
 pub use declared::{Declared, DeclaredElement, DeclaredProperty};
-pub use image::ImageSummary;
+pub use image::{ImageSummary, TextureSummary};
 pub use render::{FileSummary, RenderContents, RenderInventory};
 pub use validate::{Validation, validate};
 
@@ -63,6 +63,9 @@ pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> 
             inventory
         }
         Content::Image(image) => Inventory { image: Some(ImageSummary::of(&image)), ..Inventory::default() },
+        Content::Texture(texture) => {
+            Inventory { image: Some(ImageSummary::of_texture(&texture)), ..Inventory::default() }
+        }
         Content::Tables(mut found) => {
             if is_element(read.format) {
                 tables::select(&mut found, &options.table)?;
@@ -76,6 +79,7 @@ pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> 
 /// Tables of numbers are looked at as what they are.
 fn shape(format: Format) -> Shape {
     match format {
+        Format::Dds | Format::Ktx2 => Shape::Texture,
         format if format.is_image() => Shape::Image,
         format if format.is_table() => Shape::Tables,
         _ => Shape::Scene,

@@ -129,4 +129,17 @@ impl Texture {
         let half = |count: usize| count.checked_shr(number as u32).unwrap_or(0).max(1);
         [half(self.width), half(self.height), half(self.depth)]
     }
+
+    /// Bytes of mip level `number`, all its layers, faces and slices; `None` where no memory holds so many.
+    pub fn level_bytes(&self, number: usize) -> Option<usize> {
+        let [width, height, depth] = self.level_size(number);
+        let images = depth.checked_mul(self.layers)?.checked_mul(self.faces)?;
+        self.encoding.image_bytes(width, height)?.checked_mul(images)
+    }
+
+    /// How many levels there can be: the last one is a single pixel.
+    pub fn most_levels(&self) -> usize {
+        let longest = self.width.max(self.height).max(self.depth).max(1);
+        longest.ilog2() as usize + 1
+    }
 }

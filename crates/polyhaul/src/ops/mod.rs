@@ -13,8 +13,10 @@
 //!   [`Builder`]: one that is made by hand
 //! - [`places64()`], [`places32()`]: where things of a scene for a renderer stand
 //! - [`index_attributes`]: attributes per corner, position or face become indexed ones
+//! - [`blocks`]: pictures of textures as images
 
 mod arrays;
+pub mod blocks;
 mod build;
 pub(crate) mod dedup;
 mod domains;

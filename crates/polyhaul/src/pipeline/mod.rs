@@ -4,13 +4,14 @@
 //! that is read into chunks at line borders; [`blocks`] cuts bytes where nobody has to look; [`column`]
 //! is what many workers fill at once; [`feed`] and [`window`] give bytes in order, [`bytes`] by their place; [`read`]
 //! reads on and says who is at fault where that fails; [`write`] puts pages into a sink, compressed or
-//! not; [`parallel`] is a plain loop for work without order.
+//! not; [`packed`] is compressed blocks inside of formats; [`parallel`] is a plain loop for work without order.
 
 pub(crate) mod blocks;
 pub(crate) mod bytes;
 pub(crate) mod chunk;
 pub(crate) mod column;
 pub(crate) mod feed;
+pub(crate) mod packed;
 pub(crate) mod parallel;
 pub(crate) mod read;
 pub(crate) mod run;

@@ -3,7 +3,7 @@
 //! A source may be a host's code, which may panic or claim what is not so, and its bytes may be compressed, and
 //! damaged. Nothing here looks at the bytes.
 
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, fault};
 use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -66,6 +66,14 @@ pub(crate) fn is_damage(error: &Error) -> bool {
 
 fn is(error: &Error, kind: DecompressErrorKind) -> bool {
     error.io_error().and_then(damage).is_some_and(|damage| damage.kind == kind)
+}
+
+/// What is wrong with a compressed block that lies at `offset` of a file.
+pub(crate) fn damage_of(error: &io::Error, file: &Arc<str>, offset: u64) -> Error {
+    match damage(error) {
+        Some(damage) => damaged(file, &DecompressError { offset: offset + damage.offset, ..damage.clone() }),
+        None => fault(file, offset, error.to_string()),
+    }
 }
 
 fn damage(error: &io::Error) -> Option<&DecompressError> {

@@ -7,7 +7,7 @@ use crate::random::Random;
 use crate::summary;
 use polyhaul::model::{Image, Samples};
 use polyhaul::options::ImageStyle;
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load_image, save_image};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load_image, load_texture, save_image, save_texture};
 
 const NAME: &str = "image that came back";
 
@@ -19,7 +19,11 @@ const MOST_PIXELS: u64 = 1 << 16;
 pub fn tga(data: &[u8]) {
     if let Some(image) = image(data, "fuzz.tga") {
         for tga_rle in [false, true] {
-            assert_eq!(come_back(&image, Format::Tga, ImageStyle { tga_rle }), image, "in packets: {tga_rle}");
+            assert_eq!(
+                come_back(&image, Format::Tga, ImageStyle { tga_rle, ..ImageStyle::default() }),
+                image,
+                "in packets: {tga_rle}"
+            );
         }
     }
 }
@@ -31,6 +35,44 @@ pub fn hdr(data: &[u8]) {
         blacken(&mut image);
         assert_eq!(back, image);
     }
+}
+
+/// Reads a BMP file in many ways, which must all come to the same.
+pub fn bmp(data: &[u8]) {
+    image(data, "fuzz.bmp");
+}
+
+/// Reads a Photoshop document in many ways, which must all come to the same.
+pub fn psd(data: &[u8]) {
+    image(data, "fuzz.psd");
+}
+
+/// Reads a DDS file in many ways, which must all come to the same; the texture comes back when it is written.
+pub fn dds(data: &[u8]) {
+    texture(data, "fuzz.dds");
+}
+
+/// Reads a KTX 2 file in many ways, which must all come to the same; the texture comes back when it is written.
+pub fn ktx2(data: &[u8]) {
+    texture(data, "fuzz.ktx2");
+}
+
+/// Holds that a texture is read and decoded whatever way it is read, and that it comes back from a KTX 2 file, which
+/// holds all that there are.
+fn texture(data: &[u8], name: &str) {
+    let Some(image) = image(data, name) else { return };
+    let input = || Input::Memory(data.to_vec(), name.into());
+    let mut options = ReadOptions::default();
+    options.limits.pixels = MOST_PIXELS;
+    let found = load_texture(input(), &options).expect("an image that was read is a texture").texture;
+    assert_eq!((found.width, found.height), (image.width, image.height));
+    let shared = Shared::default();
+    let write = WriteOptions { format: Some(Format::Ktx2), ..WriteOptions::default() };
+    save_texture(&found, Output::Writer(Box::new(shared.clone()), NAME.into()), &write)
+        .expect("a texture that was read is written");
+    let options = ReadOptions { format: Some(Format::Ktx2), ..options };
+    let back = load_texture(Input::Memory(shared.take(), NAME.into()), &options).expect("what is written is read");
+    assert_eq!(back.texture, found);
 }
 
 /// The image, where it is one, whatever way it is read.

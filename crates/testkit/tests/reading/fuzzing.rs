@@ -16,7 +16,11 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let folder = if matches!(extension, "ply" | "stl" | "pbrt" | "tga" | "hdr") { extension } else { "obj" };
+    let folder = if matches!(extension, "ply" | "stl" | "pbrt" | "tga" | "hdr" | "bmp" | "psd" | "dds" | "ktx2") {
+        extension
+    } else {
+        "obj"
+    };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     small.map(|file| file.bytes()).collect()
@@ -118,6 +122,26 @@ fn tga() {
 #[test]
 fn hdr() {
     run(fuzz::hdr, shaken(seeds("hdr"), 4000));
+}
+
+#[test]
+fn bmp() {
+    run(fuzz::bmp, shaken(seeds("bmp"), 4000));
+}
+
+#[test]
+fn psd() {
+    run(fuzz::psd, shaken(seeds("psd"), 4000));
+}
+
+#[test]
+fn dds() {
+    run(fuzz::dds, shaken(seeds("dds"), 4000));
+}
+
+#[test]
+fn ktx2() {
+    run(fuzz::ktx2, shaken(seeds("ktx2"), 4000));
 }
 
 #[test]

@@ -85,7 +85,9 @@ fn the_extension_says_whether_colors_are_multiplied() {
         assert_eq!(streamed.premultiplied, wanted);
         let image = load(file.clone()).unwrap();
         for tga_rle in [false, true] {
-            let bytes = written("x.tga", &image, ImageStyle { tga_rle }, &RunOptions::default()).unwrap();
+            let bytes =
+                written("x.tga", &image, ImageStyle { tga_rle, ..ImageStyle::default() }, &RunOptions::default())
+                    .unwrap();
             assert_eq!(load_stream("x.tga", bytes, &ReadOptions::default()).unwrap().premultiplied, wanted);
         }
         // Places that are none.

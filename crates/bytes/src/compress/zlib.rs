@@ -1,0 +1,65 @@
+//! zlib data (RFC 1950): a head of two bytes, deflate, and a checksum. Blocks inside of other formats have it, never a
+//! whole file, so it is no [`Codec`](super::Codec).
+
+use super::decoder::Output;
+use super::error::{Stop, checksum, corrupt, limit, truncated};
+use super::{DecompressLimit, inflate::Inflate};
+use crate::error::grow;
+use crate::{Buffer, Source};
+use libdeflater::Adler32;
+use std::io;
+
+/// How many bytes are decoded at a time.
+const STEP_BYTES: usize = 256 << 10;
+
+/// The plain bytes of zlib data, which must not be more than `most_bytes`. Memory is taken as they come; what follows
+/// the data is not looked at.
+///
+/// ```
+/// let packed = [0x78, 1, 1, 3, 0, 0xFC, 0xFF, b'a', b'b', b'c', 2, 0x4D, 1, 0x27];
+/// assert_eq!(polyhaul_bytes::inflated(&packed, 3).unwrap(), b"abc");
+/// ```
+///
+/// # Errors
+/// `InvalidData` where the data is damaged, or more than `most_bytes`; `OutOfMemory`.
+pub fn inflated(packed: &[u8], most_bytes: usize) -> io::Result<Vec<u8>> {
+    read(&mut Buffer::new(Source::memory(packed)), most_bytes).map_err(|stop| match stop {
+        Stop::Io(error) => error,
+        Stop::Data(_, message) => io::Error::new(io::ErrorKind::InvalidData, format!("the zlib data: {message}")),
+    })
+}
+
+fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
+    let &[method, flags] = input.ensure(2)?.first_chunk().ok_or_else(truncated)?;
+    if method & 15 != 8 || method >> 4 > 7 || u16::from_be_bytes([method, flags]) % 31 != 0 {
+        return Err(corrupt("it does not begin as zlib does"));
+    }
+    if flags & 0x20 != 0 {
+        return Err(corrupt("it needs a dictionary"));
+    }
+    input.consume(2);
+    let mut inflate = Inflate::new();
+    inflate.restart();
+    let (mut plain, mut sum, mut is_end) = (Vec::new(), Adler32::new(), false);
+    while !is_end {
+        let begin = plain.len();
+        if begin > most_bytes {
+            return Err(limit(DecompressLimit::Bytes, format!("it unpacks to more than {most_bytes} bytes")));
+        }
+        // One byte more tells whether there is more.
+        grow(&mut plain, begin + STEP_BYTES.min(most_bytes - begin + 1))?;
+        let mut out = Output { bytes: &mut plain[begin..], filled: 0 };
+        is_end = inflate.decode(input, &mut out)?;
+        let filled = out.filled;
+        plain.truncate(begin + filled);
+        sum.update(&plain[begin..]);
+    }
+    match input.ensure(4)?.first_chunk() {
+        None => Err(truncated()),
+        Some(told) if u32::from_be_bytes(*told) != sum.sum() => Err(checksum("the checksum is not that of the data")),
+        Some(_) if plain.len() > most_bytes => {
+            Err(limit(DecompressLimit::Bytes, format!("it unpacks to more than {most_bytes} bytes")))
+        }
+        Some(_) => Ok(plain),
+    }
+}

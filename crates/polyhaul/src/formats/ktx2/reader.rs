@@ -1,0 +1,37 @@
+//! KTX 2 files to textures and images.
+
+use super::header::{self, Header, in_order};
+use crate::error::{Error, Result};
+use crate::formats::pieces::Pieces;
+use crate::model::{Image, Texture};
+use crate::ops::blocks::decode;
+use crate::options::ReadOptions;
+use crate::pipeline::bytes::Bytes;
+use crate::pipeline::packed::unpack;
+
+/// Reads the largest picture, of the first layer, face and slice.
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
+    decode(&texture(bytes, options)?, 0, 0, &options.run)
+}
+
+/// Reads all levels of all pictures.
+pub(crate) fn texture(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Texture> {
+    let mut pieces = Pieces::new(bytes, options);
+    let Header { surface, packing, entries } = header::read(&mut pieces, &options.limits)?;
+    let mut stored = vec![Vec::new(); entries.len()];
+    for entry in in_order(&entries) {
+        pieces.skip_to(entry.offset)?;
+        let count = usize::try_from(entry.bytes).map_err(|_| Error::memory("levels"))?;
+        let level = pieces.take(count, "levels")?;
+        let place = (entry.told_at - entries[0].told_at) as usize / super::ENTRY_BYTES;
+        stored[place] = match packing {
+            None => level,
+            Some(packing) => {
+                let at = (&pieces.file, entry.offset);
+                unpack(packing, &level, entry.plain_bytes as usize, &options.limits, at)?
+            }
+        };
+    }
+    pieces.finish()?;
+    surface.with_levels(stored)
+}

@@ -1,0 +1,113 @@
+//! The sizes that the header of a texture file claims, and how many bytes they come to.
+//!
+//! Whatever a header says is looked at here before memory is taken. Nothing here knows where it says it.
+
+use super::pieces::Pieces;
+use super::texels::Texels;
+use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use crate::model::{Array, ColorSpace, Texture};
+use crate::options::Limits;
+use std::sync::Arc;
+
+/// What a header says.
+#[derive(Clone, Debug)]
+pub(crate) struct Surface {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+    pub(crate) layers: usize,
+    /// 6 or 1.
+    pub(crate) faces: usize,
+    pub(crate) levels: usize,
+    pub(crate) texels: Texels,
+    pub(crate) color_space: ColorSpace,
+    pub(crate) premultiplied: bool,
+}
+
+impl Surface {
+    /// The texture, without its levels.
+    pub(crate) fn texture(&self) -> Texture {
+        let Surface { width, height, depth, layers, faces, color_space, premultiplied, .. } = *self;
+        let (encoding, levels) = (self.texels.encoding(), Vec::new());
+        Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, levels }
+    }
+
+    /// An error, at `offset` of the file, where there is no such texture, or it has more pixels than the limit.
+    pub(crate) fn check(&self, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+        let Surface { width, height, depth, layers, faces, levels, .. } = *self;
+        let (counts, most) = ([width, height, depth, layers, faces], self.texture().most_levels());
+        if counts.contains(&0) {
+            let message = format!("a texture of {width} x {height} x {depth} pixels and {layers} layers has none");
+            return Err(fault(file, offset, message));
+        }
+        let pixels = counts.iter().fold(1_u64, |product, count| product.saturating_mul(*count as u64));
+        if pixels > limits.pixels {
+            let message = format!(
+                "{width} x {height} x {} pixels are more than the limit of {} (pixels)",
+                depth.saturating_mul(layers).saturating_mul(faces),
+                limits.pixels
+            );
+            let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+            return Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"));
+        }
+        if levels == 0 || levels > most {
+            let message = format!("{width} x {height} pixels have at most {most} mip levels, not {levels}");
+            return Err(fault(file, offset, message));
+        }
+        if faces == 6 && width != height {
+            return Err(fault(file, offset, format!("a cube map of {width} x {height} pixels is not square")));
+        }
+        if depth > 1 && layers * faces > 1 {
+            let message = format!("volumes in arrays ({depth} slices, {layers} layers) are not read");
+            return Err(Diagnostic::at(file, offset, message).into_error(ErrorKind::Unsupported));
+        }
+        Ok(())
+    }
+
+    /// Bytes of one image of a level in the file, all slices of a volume included; `None` where no memory holds so
+    /// many.
+    pub(crate) fn image_bytes(&self, level: usize) -> Option<usize> {
+        let [width, height, depth] = self.texture().level_size(level);
+        self.texels.stored_bytes(width, height)?.checked_mul(depth)
+    }
+
+    /// Bytes of a level in the file, or an error where no memory holds so many.
+    pub(crate) fn level_bytes(&self, level: usize) -> Result<usize> {
+        let images = self.layers.checked_mul(self.faces);
+        let bytes = self.image_bytes(level).zip(images).and_then(|(bytes, images)| bytes.checked_mul(images));
+        bytes.ok_or_else(|| Error::memory("pixels"))
+    }
+
+    /// The texture, with its levels as they are stored.
+    pub(crate) fn with_levels(&self, stored: Vec<Vec<u8>>) -> Result<Texture> {
+        let mut texture = self.texture();
+        texture.levels.try_reserve_exact(stored.len())?;
+        for level in stored {
+            texture.levels.push(Array::from(self.texels.expand(level)?));
+        }
+        Ok(texture)
+    }
+
+    /// Reads levels that stand one after another for each layer and face, as in DDS.
+    pub(crate) fn read_by_image(&self, pieces: &mut Pieces<'_>) -> Result<Texture> {
+        let mut total = 0_u64;
+        for level in 0..self.levels {
+            total = total.saturating_add(self.level_bytes(level)? as u64);
+        }
+        pieces.check_left(total, "pixels")?;
+        let mut stored = vec![Vec::new(); self.levels];
+        for (number, level) in stored.iter_mut().enumerate() {
+            // One image is taken as it comes, and where there are more the file has them all.
+            if pieces.is_backed() {
+                level.try_reserve_exact(self.level_bytes(number)?)?;
+            }
+        }
+        for _ in 0..self.layers * self.faces {
+            for (number, level) in stored.iter_mut().enumerate() {
+                let count = self.image_bytes(number).ok_or_else(|| Error::memory("pixels"))?;
+                pieces.append(count, level, "pixels")?;
+            }
+        }
+        self.with_levels(stored)
+    }
+}
