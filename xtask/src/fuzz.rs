@@ -26,6 +26,9 @@ const TARGETS: &[(&str, &str)] = &[
     ("psd", "testdata/psd"),
     ("dds", "testdata/dds"),
     ("ktx2", "testdata/ktx2"),
+    ("png", "testdata/png"),
+    ("jpeg", "testdata/jpg"),
+    ("exr", "testdata/exr"),
 ];
 
 /// Longer inputs only slow the search down; the largest seeds have megabytes.

@@ -9,8 +9,8 @@ use crate::format;
 use crate::values::{self, Direction, Places};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use polyhaul::options::{
-    Axes, Codec, Compression, Limits, ObjOptions, OnError, Placement, PlyEncoding, PlyOptions, StlOptions,
-    StlReadOptions,
+    Axes, Codec, Compression, ImageStyle, Limits, ObjOptions, OnError, Placement, PlyEncoding, PlyOptions, PngLevel,
+    StlOptions, StlReadOptions,
 };
 use polyhaul::{Error, ErrorKind, Format, Result, WriteOptions};
 use std::path::PathBuf;
@@ -150,6 +150,27 @@ pub enum CodecName {
     Zstd,
     /// Frames of lz4, the fastest to write.
     Lz4,
+}
+
+/// How hard pixels of a PNG are packed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum PngLevelName {
+    /// Fast, and somewhat larger.
+    Fast,
+    /// Neither.
+    Balanced,
+    /// Small, and slow.
+    Best,
+}
+
+impl From<PngLevelName> for PngLevel {
+    fn from(name: PngLevelName) -> PngLevel {
+        match name {
+            PngLevelName::Fast => PngLevel::Fast,
+            PngLevelName::Balanced => PngLevel::Balanced,
+            PngLevelName::Best => PngLevel::Best,
+        }
+    }
 }
 
 /// What the demo makes.
@@ -326,6 +347,12 @@ pub struct ByteArgs {
     /// Write runs of equal pixels as packets, which is smaller (TGA)
     #[arg(long)]
     pub rle: bool,
+    /// How hard pixels are packed (PNG)
+    #[arg(long, value_name = "LEVEL", value_enum, default_value = "balanced")]
+    pub png_level: PngLevelName,
+    /// Write floats of 32 bits and not of 16 (EXR)
+    #[arg(long)]
+    pub exr_float: bool,
 }
 
 /// How OBJ is written: the names are Blender's.
@@ -495,7 +522,8 @@ impl ByteArgs {
             float_colors: self.float_colors,
         };
         options.stl = StlOptions { placement, ascii: self.ascii, digits: options.stl.digits };
-        options.image.tga_rle = self.rle;
+        let (png_level, exr_float) = (self.png_level.into(), self.exr_float);
+        options.image = ImageStyle { tga_rle: self.rle, png_level, exr_float, ..options.image };
         Ok(())
     }
 }

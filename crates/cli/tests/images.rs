@@ -57,6 +57,26 @@ fn images_are_converted_to_images() {
 }
 
 #[test]
+fn png_is_packed_as_hard_as_asked() {
+    let folder = Folder::new("image-png");
+    let (tga, png) = (folder.path("large.tga"), folder.path("large.png"));
+    // 256 x 256 pixels.
+    let header = TGA[..12].iter().copied().chain([0, 1, 0, 1, 24, 0]);
+    let pixels = (0..3 * 65_536_u64).map(|at| (at * at / 7_777_777) as u8);
+    std::fs::write(&tga, header.chain(pixels).collect::<Vec<u8>>()).unwrap();
+    let sizes = ["fast", "balanced", "best"].map(|level| {
+        run(&["convert", &tga, &png, "--png-level", level]).expect(0);
+        std::fs::read(&png).unwrap().len()
+    });
+    assert!(sizes[2] < sizes[0], "{sizes:?}");
+    let ran = run(&["info", &png]).expect(0);
+    assert!(ran.stdout.contains("256 x 256 pixels, rgb, 8 bits, srgb"), "{ran:?}");
+    run(&["convert", &tga, &png, "--png-level", "most"]).expect(2);
+    let ran = run(&["convert", &tga, &folder.path("large.jpg")]).expect(2);
+    assert!(ran.stderr.contains("jpg is read, and not written"), "{ran:?}");
+}
+
+#[test]
 fn a_broken_image_says_where() {
     let folder = Folder::new("image-broken");
     let path = folder.path("cut.tga");

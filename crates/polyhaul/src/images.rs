@@ -51,7 +51,7 @@ pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report:
         Format::Hdr => hdr::read(bytes, &own)?,
         Format::Png => (png::read(bytes, &own)?, 1),
         Format::Jpeg => (jpeg::read(bytes, &own)?, 1),
-        Format::Exr => (exr::read(bytes, &own)?, 1),
+        Format::Exr => exr::read(bytes, &own)?,
         Format::Bmp => bmp::read(bytes, &own)?,
         Format::Psd => (psd::read(bytes, &own)?, 1),
         Format::Dds => (dds::read(bytes, &own)?, 1),
@@ -102,8 +102,11 @@ pub(crate) fn no_image(format: Format) -> Error {
 
 /// The error where an image is to be written in a format of images that it is not written in.
 fn not_written(format: Format) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("images are not written as {}", format.name()));
-    error.with_hint("tga and hdr are; dds and ktx2 are written of textures")
+    let message = match format {
+        Format::Dds | Format::Ktx2 => format!("{} is written of textures, and not of images", format.name()),
+        _ => format!("{} is read, and not written", format.name()),
+    };
+    Error::new(ErrorKind::Usage, message).with_hint("images are written as tga, hdr, png and exr")
 }
 
 /// The error where something else is wanted of an image.
@@ -120,6 +123,8 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
     write_to(output, options, &mut report, |writing, _, _| match format {
         Format::Tga => tga::write(image, &options.image, &options.run, writing),
         Format::Hdr => hdr::write(image, &options.run, writing),
+        Format::Png => png::write(image, &options.image, writing),
+        Format::Exr => exr::write(image, &options.image, &options.run, writing),
         format if format.is_image() => Err(not_written(format)),
         format => Err(no_image(format)),
     })?;

@@ -231,8 +231,10 @@ pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Rep
     save::save(Cow::Borrowed(scene), output, options)
 }
 
-/// Reads an image: tga, hdr, bmp, psd (the picture of all layers), dds and ktx2 (the largest level of the first
-/// picture).
+/// Reads an image: tga, hdr, png, jpg, exr, bmp, psd (the picture of all layers), dds and ktx2 (the largest level of the
+/// first picture).
+///
+/// Samples have the type of the file: bytes, 16 bits, or floats where it holds light (hdr, exr).
 ///
 /// ```
 /// use polyhaul::model::{Channels, Samples};
@@ -275,7 +277,7 @@ pub fn load_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOpt
     images::load_referenced(scene, name, options)
 }
 
-/// Writes an image: tga, hdr ([`WriteOptions::image`] says how).
+/// Writes an image: tga, hdr, png, exr ([`WriteOptions::image`] says how).
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] where the samples are not as many as the size says, and where the format does not hold such

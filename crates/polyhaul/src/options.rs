@@ -5,7 +5,7 @@ mod pbrt;
 mod table;
 
 pub use crate::model::{Axes, Axis};
-pub use image::ImageStyle;
+pub use image::{ImageStyle, PngLevel};
 pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
 pub use polyhaul_bytes::Codec;
 use std::sync::atomic::{AtomicBool, Ordering};

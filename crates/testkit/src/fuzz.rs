@@ -9,7 +9,7 @@ mod pbrt;
 mod scans;
 
 pub use archives::zip;
-pub use images::{bmp, dds, hdr, ktx2, psd, tga};
+pub use images::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
 pub use pbrt::pbrt;
 pub use scans::{ply, stl};
 

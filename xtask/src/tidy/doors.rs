@@ -16,13 +16,13 @@ const DOORS: &[(&str, &[&str])] = &[
     // Compression.
     ("zlib_rs", &["crates/bytes/src/compress"]),
     ("libz_rs_sys", &["crates/bytes/src/compress"]),
-    ("flate2", &["crates/bytes/src/compress"]),
     ("libdeflater", &["crates/bytes/src/compress"]),
     ("zstd", &["crates/bytes/src/compress"]),
     ("zstd_safe", &["crates/bytes/src/compress"]),
     ("lz4_flex", &["crates/bytes/src/compress"]),
     // Images and textures.
     ("png", &["crates/polyhaul/src/formats/png"]),
+    ("flate2", &["crates/polyhaul/src/formats/png"]),
     ("zune_jpeg", &["crates/polyhaul/src/formats/jpeg"]),
     ("zune_core", &["crates/polyhaul/src/formats/jpeg"]),
     ("exr", &["crates/polyhaul/src/formats/exr"]),

@@ -65,9 +65,24 @@ impl<T: Copy + Send> Raster<T> {
     /// # Safety
     /// No other thread uses the same row at the same time.
     pub(crate) unsafe fn row(&self, number: usize, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.part(number, 0..self.row, fill) }
+    }
+
+    /// As [`Raster::row`], the samples `part` of it alone; `part` ends in the row.
+    ///
+    /// # Safety
+    /// No other thread uses the same part at the same time.
+    pub(crate) unsafe fn part(
+        &self,
+        number: usize,
+        part: Range<usize>,
+        fill: impl FnOnce(&mut [MaybeUninit<T>]),
+    ) -> Result<()> {
         let place = if self.is_placed && self.is_upward { self.height - 1 - number } else { number };
-        // SAFETY: rows do not overlap, and the caller uses this one alone.
-        unsafe { self.samples.write(place * self.row..(place + 1) * self.row, fill) }
+        let start = place * self.row;
+        // SAFETY: rows do not overlap, and the caller uses this part alone.
+        unsafe { self.samples.write(start + part.start..start + part.end, fill) }
     }
 
     /// The samples, from the top left. `mirrored` has the samples of a pixel where rows begin at the right.

@@ -3,8 +3,9 @@
 //! [`run`] moves numbered chunks through workers and commits them in order; [`chunk`] cuts text
 //! that is read into chunks at line borders; [`blocks`] cuts bytes where nobody has to look; [`column`]
 //! is what many workers fill at once; [`feed`] and [`window`] give bytes in order, [`bytes`] by their place; [`read`]
-//! reads on and says who is at fault where that fails; [`write`] puts pages into a sink, compressed or
-//! not; [`packed`] is compressed blocks inside of formats; [`parallel`] is a plain loop for work without order.
+//! reads on and says who is at fault where that fails; [`reader`] is a source for decoders that are not our own;
+//! [`write`] puts pages into a sink, compressed or not; [`packed`] is compressed blocks inside of formats; [`parallel`]
+//! is a plain loop for work without order.
 
 pub(crate) mod blocks;
 pub(crate) mod bytes;
@@ -14,6 +15,7 @@ pub(crate) mod feed;
 pub(crate) mod packed;
 pub(crate) mod parallel;
 pub(crate) mod read;
+pub(crate) mod reader;
 pub(crate) mod run;
 pub(crate) mod window;
 pub(crate) mod write;

@@ -2,8 +2,11 @@
 
 mod bmp;
 mod dds;
+mod exr;
 mod hdr;
+mod jpeg;
 mod ktx2;
+mod png;
 mod psd;
 mod textures;
 mod tga;
@@ -137,4 +140,85 @@ fn written_by_all(name: &str, image: &Image, style: ImageStyle) -> Vec<u8> {
         assert!(written(name, image, style, &options.run).unwrap() == bytes, "{name} {options:?}");
     }
     bytes
+}
+
+/// An array of numpy: its shape and type as numpy writes them, and its bytes.
+fn npy(bytes: &[u8]) -> (String, &[u8]) {
+    let size = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    (String::from_utf8_lossy(&bytes[..size]).into_owned(), &bytes[size..])
+}
+
+/// Holds that an image has the size and channels of an array of numpy of this type; returns the bytes of the array.
+#[track_caller]
+fn shaped<'a>(image: &Image, array: &'a [u8], kind: &str, name: &str) -> &'a [u8] {
+    let (head, bytes) = npy(array);
+    let shape = format!("({}, {}, {})", image.height, image.width, image.channels.count());
+    assert!(head.contains(&shape) && head.contains(kind), "{name}: {kind} {shape} in {head}");
+    bytes
+}
+
+/// Holds that the limit of pixels is exact for an image of so many.
+#[track_caller]
+fn limit_is_exact(name: &str, bytes: &[u8], count: u64) {
+    let with = |pixels| {
+        let limits = polyhaul::options::Limits { pixels, ..Default::default() };
+        load(name, bytes.to_vec(), &ReadOptions { limits, ..ReadOptions::default() })
+    };
+    assert!(with(count).is_ok() && with(count + 1).is_ok());
+    let error = with(count - 1).unwrap_err();
+    assert_eq!(error.kind(), polyhaul::ErrorKind::Limit);
+    assert!(error.to_string().contains("(pixels)") && error.place().offset.is_some(), "{error}");
+}
+
+/// Holds that each beginning of a file is an error with a place.
+#[track_caller]
+fn prefixes_are_errors(name: &str, bytes: &[u8]) {
+    for size in (0..bytes.len()).step_by(1 + bytes.len() / 3000) {
+        for load in [load, load_stream] {
+            let error = load(name, bytes[..size].to_vec(), &threads(1, None)).expect_err("a file that is cut");
+            assert_eq!(error.kind(), polyhaul::ErrorKind::Malformed, "{size} of {}: {error}", bytes.len());
+            assert!(error.place().offset.is_some_and(|offset| offset <= size as u64), "{size}: {error}");
+        }
+    }
+}
+
+/// Holds that a file of which any byte is another one is an image or an error, and no fault of polyhaul.
+#[track_caller]
+fn changed_bytes_break_nothing(name: &str, bytes: &[u8]) {
+    let limits = polyhaul::options::Limits { pixels: 1 << 20, ..Default::default() };
+    let options = ReadOptions { limits, ..threads(1, None) };
+    for place in (0..bytes.len()).step_by(1 + bytes.len() / 1500) {
+        for byte in [0, 0x7F, 0x80, 0xFF, bytes[place].wrapping_add(1), bytes[place].wrapping_sub(1)] {
+            let mut changed = bytes.to_vec();
+            changed[place] = byte;
+            match load(name, changed, &options) {
+                Ok(image) => assert_eq!(image.sample_count(), Some(image.samples.len())),
+                Err(error) => assert_ne!(error.kind(), polyhaul::ErrorKind::Internal, "{place} {byte}: {error}"),
+            }
+        }
+    }
+}
+
+/// Counts how often a reader is asked, and for how much at least.
+#[derive(Clone, Default)]
+struct Asked(std::sync::Arc<std::sync::Mutex<Vec<usize>>>);
+
+struct Counted(std::io::Cursor<Vec<u8>>, Asked);
+
+impl Read for Counted {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        self.1.0.lock().unwrap().push(out.len());
+        self.0.read(out)
+    }
+}
+
+/// Holds that a source is asked for large blocks, and not often.
+#[track_caller]
+fn asked_in_blocks(name: &str, bytes: &[u8]) {
+    let asked = Asked::default();
+    let reader = Counted(std::io::Cursor::new(bytes.to_vec()), asked.clone());
+    polyhaul::load_image(Input::Reader(Box::new(reader), name.into()), &ReadOptions::default()).unwrap();
+    let asked = asked.0.lock().unwrap();
+    assert!(asked.len() <= bytes.len().div_ceil(64 << 10) + 4, "{name}: {asked:?}");
+    assert!(asked.iter().all(|size| *size >= 64 << 10), "{name}: {asked:?}");
 }

@@ -16,11 +16,8 @@ const LARGEST_SEED_BYTES: u64 = 4000;
 
 /// The test files of one kind, those of the size that shows most.
 fn seeds(extension: &str) -> Vec<Vec<u8>> {
-    let folder = if matches!(extension, "ply" | "stl" | "pbrt" | "tga" | "hdr" | "bmp" | "psd" | "dds" | "ktx2") {
-        extension
-    } else {
-        "obj"
-    };
+    let own = ["ply", "stl", "pbrt", "tga", "hdr", "bmp", "psd", "dds", "ktx2", "png", "jpg", "exr"];
+    let folder = if own.contains(&extension) { extension } else { "obj" };
     let files = samples(folder, extension).into_iter();
     let small = files.filter(|file| file.size <= LARGEST_SEED_BYTES);
     small.map(|file| file.bytes()).collect()
@@ -142,6 +139,26 @@ fn dds() {
 #[test]
 fn ktx2() {
     run(fuzz::ktx2, shaken(seeds("ktx2"), 4000));
+}
+
+#[test]
+fn png() {
+    run(fuzz::png, shaken(small("png"), 2000));
+}
+
+#[test]
+fn jpeg() {
+    run(fuzz::jpeg, shaken(small("jpg"), 2000));
+}
+
+#[test]
+fn exr() {
+    run(fuzz::exr, shaken(small("exr"), 2000));
+}
+
+/// Seeds that are quickly read.
+fn small(folder: &str) -> Vec<Vec<u8>> {
+    seeds(folder).into_iter().filter(|seed| seed.len() < 16 << 10).collect()
 }
 
 #[test]

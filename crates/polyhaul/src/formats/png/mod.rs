@@ -1,18 +1,35 @@
 //! PNG.
 //!
-//! Nothing here knows files or threads.
+//! What polyhaul takes a PNG file to mean where programs differ:
+//!
+//! - Samples of 1, 2 and 4 bits become 8, so that the largest becomes 255; those of 16 bits stay. Colours of a
+//!   palette become pixels of 8 bits, with alpha where the file has a list of it (`tRNS`). The one colour that it makes
+//!   transparent in other files becomes alpha 0, and all others have the largest. Colours are not multiplied with
+//!   alpha; those that are get divided by it when they are written.
+//! - Samples are linear where the file says so: `cICP` with the linear transfer, or `gAMA` of 1 and no `sRGB`.
+//!   All others are taken for sRGB; profiles (`iCCP`) are not looked at.
+//! - Sums (CRC) of all chunks are checked, also of those that nobody needs, and the sum of the pixels (Adler-32) too.
+//! - A number that the palette does not have is an error. Compressed data may go on behind the last row, and the file
+//!   behind its last chunk: nobody looks at either. A file without its last chunk is cut.
+//! - Of an animation the still image is read.
+//!
+//! `reader`: the image, in order. `layout`: rows as they are stored to pixels. `writer`: the other way, `filter`: rows
+//! that can be packed well, `sums`: sums of parts. Format: Portable Network Graphics (PNG) Specification, third edition
+//! (W3C).
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::Image;
-use crate::options::ReadOptions;
-use crate::pipeline::bytes::Bytes;
+mod filter;
+mod layout;
+mod reader;
+mod sums;
+mod writer;
+
+pub(crate) use reader::read;
+pub(crate) use writer::write;
+
+/// What a file begins with.
+const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 
 /// Whether a file begins as one of these.
 pub(crate) fn looks_like_png(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\x89PNG\r\n\x1a\n")
-}
-
-/// Reads a file.
-pub(crate) fn read(_: Bytes<'_>, _: &ReadOptions) -> Result<Image> {
-    Err(Error::new(ErrorKind::Unsupported, "PNG is not read yet"))
+    bytes.starts_with(SIGNATURE)
 }

@@ -1,0 +1,87 @@
+//! Filters of PNG: rows as differences to what is left of them and above, which can be packed better.
+
+/// Appends a row that is written with the filter whose bytes are nearest to 0, the number of the filter first. `above`
+/// is as long as `row`, and all 0 for the first row; `size` is bytes of a pixel. `out` has room.
+pub(super) fn append(row: &[u8], above: &[u8], size: usize, tried: &mut [Vec<u8>; 5], out: &mut Vec<u8>) {
+    for (number, tried) in tried.iter_mut().enumerate() {
+        tried.clear();
+        apply(number, row, above, size, tried);
+    }
+    let sums = tried.iter().map(|tried| tried.iter().map(|byte| u64::from(byte.cast_signed().unsigned_abs())).sum());
+    let best = sums.enumerate().min_by_key(|&(_, sum): &(usize, u64)| sum).map_or(0, |(number, _)| number);
+    out.push(best as u8);
+    out.extend_from_slice(&tried[best]);
+}
+
+/// Appends the differences of filter `number`.
+fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>) {
+    let size = size.min(row.len());
+    let (first, rest) = row.split_at(size);
+    let (first_above, rest_above) = above.split_at(size.min(above.len()));
+    // Left of the first pixel everything is 0.
+    let first = first.iter().zip(first_above);
+    // The byte, the one before it, the one above, and the one before that.
+    let rest = rest.iter().zip(row).zip(rest_above.iter().zip(above));
+    match number {
+        0 => out.extend_from_slice(row),
+        1 => {
+            out.extend(first.map(|(byte, _)| *byte));
+            out.extend(rest.map(|((byte, left), _)| byte.wrapping_sub(*left)));
+        }
+        2 => out.extend(row.iter().zip(above).map(|(byte, up)| byte.wrapping_sub(*up))),
+        3 => {
+            out.extend(first.map(|(byte, up)| byte.wrapping_sub(up / 2)));
+            out.extend(rest.map(|((byte, left), (up, _))| byte.wrapping_sub(mean(*left, *up))));
+        }
+        _ => {
+            out.extend(first.map(|(byte, up)| byte.wrapping_sub(*up)));
+            out.extend(rest.map(|((byte, left), (up, corner))| byte.wrapping_sub(nearest(*left, *up, *corner))));
+        }
+    }
+}
+
+fn mean(left: u8, up: u8) -> u8 {
+    ((u16::from(left) + u16::from(up)) / 2) as u8
+}
+
+/// Which of the three is nearest to left + up - corner; the first where two are.
+fn nearest(left: u8, up: u8, corner: u8) -> u8 {
+    let [a, b, c] = [left, up, corner].map(i16::from);
+    let (to_left, to_up, to_corner) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());
+    let other = if to_up <= to_corner { up } else { corner };
+    if to_left <= to_up && to_left <= to_corner { left } else { other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_by_hand() {
+        let (row, above) = ([10, 20, 13, 26], [1, 2, 4, 8]);
+        for (number, wanted) in [
+            (0, [10, 20, 13, 26]),
+            (1, [10, 20, 3, 6]),
+            (2, [9, 18, 9, 18]),
+            // The means of 0 and 1, 0 and 2, 10 and 4, 20 and 8.
+            (3, [10, 19, 6, 12]),
+            // 10 + 4 - 1 = 13 is nearest to 10, 20 + 8 - 2 = 26 to 20.
+            (4, [9, 18, 3, 6]),
+        ] {
+            let mut out = Vec::new();
+            apply(number, &row, &above, 2, &mut out);
+            assert_eq!(out, wanted, "{number}");
+        }
+        assert_eq!([nearest(5, 5, 5), nearest(0, 9, 9), nearest(9, 0, 9), nearest(3, 9, 6)], [5, 0, 0, 6]);
+    }
+
+    #[test]
+    fn the_smallest_differences_are_taken() {
+        let (mut tried, mut out) = (Default::default(), Vec::new());
+        append(&[7; 9], &[0; 9], 1, &mut tried, &mut out);
+        assert_eq!(out, [1, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
+        out.clear();
+        append(&[7, 1, 9], &[7, 1, 9], 1, &mut tried, &mut out);
+        assert_eq!(out, [2, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,87 @@
+//! The sum of zlib data (Adler-32, RFC 1950), of parts that are summed side by side.
+
+/// The largest prime below 2^16.
+const BASE: u32 = 65_521;
+
+/// So many bytes can be summed before the numbers are too large.
+const ROOM: usize = 5552;
+
+/// The sum of some bytes, and how many they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Adler {
+    low: u32,
+    high: u32,
+    count: u64,
+}
+
+/// Of no bytes.
+impl Default for Adler {
+    fn default() -> Self {
+        Adler { low: 1, high: 0, count: 0 }
+    }
+}
+
+impl Adler {
+    /// The sum of these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Adler {
+        let mut sum = Adler { count: bytes.len() as u64, ..Adler::default() };
+        for part in bytes.chunks(ROOM) {
+            // Of 16 bytes at a time: each counts as often in the high sum as bytes follow it, and itself.
+            let (groups, rest) = part.as_chunks::<16>();
+            for group in groups {
+                let weighed: u32 = group.iter().zip((1..=16).rev()).map(|(byte, times)| u32::from(*byte) * times).sum();
+                sum.high += 16 * sum.low + weighed;
+                sum.low += group.iter().map(|byte| u32::from(*byte)).sum::<u32>();
+            }
+            for byte in rest {
+                sum.low += u32::from(*byte);
+                sum.high += sum.low;
+            }
+            (sum.low, sum.high) = (sum.low % BASE, sum.high % BASE);
+        }
+        sum
+    }
+
+    /// The sum of bytes and of those that follow them.
+    pub(super) fn then(self, next: Adler) -> Adler {
+        // What the first part adds to the low sum counts once more for each byte of the second.
+        let times = (next.count % u64::from(BASE)) as u32;
+        let before = (self.low + BASE - 1) % BASE;
+        let more = (u64::from(times) * u64::from(before) % u64::from(BASE)) as u32;
+        Adler {
+            low: (before + next.low) % BASE,
+            high: (self.high + next.high + more) % BASE,
+            count: self.count + next.count,
+        }
+    }
+
+    pub(super) fn value(self) -> u32 {
+        self.high << 16 | self.low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn byte_by_byte(bytes: &[u8]) -> u32 {
+        let (low, high) = bytes.iter().fold((1, 0), |(low, high), byte| {
+            let low = (low + u32::from(*byte)) % BASE;
+            (low, (high + low) % BASE)
+        });
+        high << 16 | low
+    }
+
+    #[test]
+    fn sums_of_parts_are_those_of_the_whole() {
+        assert_eq!(Adler::of(b"Wikipedia").value(), 0x11E6_0398);
+        let bytes: Vec<u8> =
+            (0..70_000_u32).map(|at| if at < 20_000 { 255 } else { (at.wrapping_mul(at) >> 7) as u8 }).collect();
+        for size in [0, 1, 15, 16, 17, 5552, 5553, 11_104, 65_521, 70_000] {
+            assert_eq!(Adler::of(&bytes[..size]).value(), byte_by_byte(&bytes[..size]), "{size}");
+            let (first, second) = bytes.split_at(size);
+            let sum = Adler::default().then(Adler::of(first)).then(Adler::of(second));
+            assert_eq!(sum, Adler::of(&bytes), "{size}");
+        }
+    }
+}

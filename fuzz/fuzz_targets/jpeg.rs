@@ -1,0 +1,6 @@
+//! Fuzzes the JPEG reader with any bytes. What has to hold is written in the test kit, where it also runs as a normal
+//! test.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| polyhaul_testkit::fuzz::jpeg(data));
