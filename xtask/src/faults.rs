@@ -8,6 +8,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 /// Each fault, and the tests that must find it.
 const FAULTS: &[(&str, &str)] = &[
+    ("image-pixels", "images"),
+    ("image-upward", "images"),
+    ("tga-pages", "images"),
     ("ply-index", "ply"),
     ("ply-lines", "ply"),
     ("ply-pages", "ply_write"),
@@ -63,9 +66,11 @@ mod tests {
         let pbrt =
             ["resolve/mod.rs", "resolve/entities.rs", "writer/pages.rs"].map(|name| format!("formats/pbrt/{name}"));
         let more = ["formats/stl/binary.rs", "ops/vertices.rs", "pipeline/chunk.rs"];
+        let images = ["formats/raster.rs", "formats/tga/writer.rs"];
         let text: String = source
             .into_iter()
             .chain(more)
+            .chain(images)
             .chain(pbrt.iter().map(String::as_str))
             .map(|path| std::fs::read_to_string(root::root().join("crates/polyhaul/src").join(path)).unwrap())
             .collect();

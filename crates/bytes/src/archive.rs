@@ -104,7 +104,7 @@ impl<'a> Archive<'a> {
     pub fn member(&self, number: usize, name: &str, limits: &DecompressLimits) -> io::Result<Source<'a>> {
         let record = self.records.get(number).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.placed(number, zip::entry(&self.source, record))?;
-        Ok(entry::source(&self.source, name.to_owned(), entry, limits))
+        entry::source(&self.source, name.to_owned(), entry, limits)
     }
 
     /// The bytes of member `number` where any place of them can be read, because they are stored as they are: for an

@@ -48,8 +48,12 @@ pub(crate) fn repeat(error: &io::Error) -> io::Error {
 
 /// Makes room for `extra` more bytes, or says that memory is out.
 pub(crate) fn reserve(data: &mut Vec<u8>, extra: usize) -> io::Result<()> {
-    data.try_reserve(extra)
-        .map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {extra} more bytes")))
+    data.try_reserve(extra).map_err(|_| no_memory(extra))
+}
+
+/// There is no memory for so many bytes.
+pub(crate) fn no_memory(extra: usize) -> io::Error {
+    io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {extra} more bytes"))
 }
 
 /// Makes `data` `len` bytes long, the new ones 0, or says that memory is out.

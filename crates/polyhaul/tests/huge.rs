@@ -3,10 +3,13 @@
 //!
 //! What takes gigabytes of memory or a minute is run by hand: `cargo test --release --test huge -- --ignored`.
 
-use polyhaul::model::Values;
+use polyhaul::model::{Samples, Values};
 use polyhaul::options::{Limits, RunOptions, TableOptions, Types};
-use polyhaul::{Error, ErrorKind, Input, ReadOptions, load, load_tables};
+use polyhaul::{
+    Error, ErrorKind, Format, Input, Output, ReadOptions, WriteOptions, load, load_image, load_tables, save_image,
+};
 use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::images::{NO_MAP, tga};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -116,6 +119,56 @@ fn rows_past_4_gib_are_read() {
     let loaded = load(Input::Path(path), &ReadOptions::default()).unwrap();
     let mesh = &loaded.scene.meshes[0];
     assert_eq!((mesh.faces.len(), mesh.positions.last()), (count as usize, Some(&[0.0, 0.0, 1.0])));
+}
+
+fn any_size() -> ReadOptions {
+    ReadOptions { limits: Limits { pixels: u64::MAX, ..Limits::default() }, ..ReadOptions::default() }
+}
+
+/// The pixels are there, as holes, and more than the default allows.
+#[test]
+fn images_of_65535_rows_and_columns_are_refused_by_their_limit() {
+    let folder = Folder::new("huge-image").unwrap();
+    for bits in [8, 16, 24, 32] {
+        let kind = if bits < 24 { 3 } else { 2 };
+        let head = tga(kind, NO_MAP, [u16::MAX; 2], [bits, 0], &[]);
+        let size = 18 + 65_535 * 65_535 * u64::from(bits / 8);
+        let path = sparse(&folder, "a.tga", &head, size, b"\x01");
+        let error = load_image(Input::Path(path), &ReadOptions::default()).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert!(error.to_string().contains("65535 x 65535") && error.to_string().contains("(pixels)"), "{error}");
+    }
+    // One byte is missing, wherever that is: nothing wraps, and no memory is taken.
+    let head = tga(2, NO_MAP, [u16::MAX; 2], [32, 0], &[]);
+    let end = 18 + 65_535 * 65_535 * 4 - 1;
+    let path = sparse(&folder, "a.tga", &head, end, b"\x01");
+    let error = load_image(Input::Path(path), &any_size()).map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.place().offset), (ErrorKind::Malformed, Some(end)), "{error}");
+}
+
+/// More than 2^32 samples, plain and in runs, of which the last pixel is another; they are written, too.
+#[test]
+#[ignore = "takes 5 GB of memory"]
+fn images_of_more_samples_than_2_to_the_32() {
+    const SIZE: [u16; 2] = [65_535, 21_850];
+    let folder = Folder::new("huge-samples").unwrap();
+    let pixels = u64::from(SIZE[0]) * u64::from(SIZE[1]);
+    let plain = tga(2, NO_MAP, SIZE, [24, 0x20], &[]);
+    let plain = sparse(&folder, "plain.tga", &plain, 18 + 3 * pixels, &[1, 2, 3]);
+    let (whole, rest) = ((pixels - 1) / 128, (pixels - 1) % 128);
+    let runs = [&[0xFF, 0, 0, 0].repeat(whole as usize)[..], &[127 + rest as u8, 0, 0, 0], &[0, 1, 2, 3]].concat();
+    let runs = folder.file("runs.tga", tga(10, NO_MAP, SIZE, [24, 0x20], &runs)).unwrap();
+    for path in [plain, runs] {
+        let image = load_image(Input::Path(path), &any_size()).unwrap().image;
+        let Samples::U8(samples) = &image.samples else { panic!("TGA has bytes") };
+        assert!(samples.len() as u64 == 3 * pixels && samples.len() > 1 << 32);
+        assert!(
+            samples.ends_with(&[0, 0, 0, 3, 2, 1]) && samples[..samples.len() - 3].iter().all(|&sample| sample == 0)
+        );
+        let output = Output::Writer(Box::new(std::io::sink()), "a.tga".into());
+        let options = WriteOptions { format: Some(Format::Tga), ..WriteOptions::default() };
+        assert_eq!(save_image(&image, output, &options).unwrap().bytes_out, 18 + 3 * pixels + 26);
+    }
 }
 
 /// Blank lines between two parts.

@@ -56,6 +56,11 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     (result, used)
 }
 
+/// Bytes that are held now; 0 where neither allocator of this module is installed.
+pub fn live_bytes() -> i64 {
+    LIVE_BYTES.load(Relaxed)
+}
+
 /// From now on the process gets no more than this: a fault that eats all memory becomes an error
 /// of one test, and does not take the machine with it.
 pub fn cap(bytes: u64) {

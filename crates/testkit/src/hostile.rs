@@ -1,9 +1,9 @@
-//! Readers and callbacks that do what a host may do (short reads, interruptions, errors) and what it must not do
-//! (claim more than was asked for or another size, panic).
+//! Readers, writers and callbacks that do what a host may do (short reads, interruptions, errors) and what it must not
+//! do (claim more than was asked for or another size, panic).
 
 use crate::random::Random;
 use polyhaul_bytes::{HostRead, HostWrite};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -266,6 +266,64 @@ impl HostWrite for Taker {
         taken.calls_too_late += usize::from(taken.is_over);
         (taken.closes, taken.is_over) = (taken.closes + 1, true);
         if self.taking == Taking::FailsToClose { self.fail(&mut taken) } else { Ok(()) }
+    }
+}
+
+/// What a writer does from some byte on.
+#[derive(Clone, Copy, Debug)]
+pub enum WriteFault {
+    /// An error of this kind.
+    Fails(io::ErrorKind),
+    /// It takes no byte.
+    TakesNothing,
+    /// It claims to have taken one byte more than it got.
+    ClaimsTooMuch,
+    /// A panic.
+    Panics,
+}
+
+/// A writer that takes some bytes in pieces of any size, with interruptions, and then does wrong.
+pub struct Faulty {
+    left: usize,
+    fault: WriteFault,
+    calls: usize,
+    late: Arc<AtomicUsize>,
+    done: bool,
+}
+
+impl Faulty {
+    /// A writer that takes `bytes` bytes, and the count of its calls after the fault.
+    pub fn new(bytes: usize, fault: WriteFault) -> (Faulty, Arc<AtomicUsize>) {
+        let late = Arc::new(AtomicUsize::new(0));
+        (Faulty { left: bytes, fault, calls: 0, late: late.clone(), done: false }, late)
+    }
+}
+
+impl Write for Faulty {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.calls += 1;
+        if self.done {
+            self.late.fetch_add(1, Relaxed);
+        }
+        if self.calls.is_multiple_of(3) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if self.left > 0 {
+            let count = bytes.len().min(self.left).min(10_000);
+            self.left -= count;
+            return Ok(count);
+        }
+        self.done = true;
+        match self.fault {
+            WriteFault::Fails(kind) => Err(kind.into()),
+            WriteFault::TakesNothing => Ok(0),
+            WriteFault::ClaimsTooMuch => Ok(bytes.len() + 1),
+            WriteFault::Panics => std::panic::resume_unwind(Box::new("the host panics")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

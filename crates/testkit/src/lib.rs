@@ -4,9 +4,10 @@
 //! - [`generate`]: OBJ text of any size and of hostile shapes; [`naive`]: a slow reader to compare with
 //! - [`pbrt`]: pbrt scenes of any size, and text that is built to hurt their readers
 //! - [`summary`]: a scene, a warning, an error as text that is the same on every machine
-//! - [`hostile`]: readers and callbacks that do what a host may do, and what it must not do
+//! - [`hostile`]: readers, writers and callbacks that do what a host may do, and what it must not do
 //! - [`mutate`]: damaged text; [`fuzz`]: what must hold for any bytes
 //! - [`alloc`]: allocators that count, and that fail; [`starve`]: work whose allocations fail one by one
+//! - [`growth`]: work that must be linear; [`images`]: files of images, and those that hurt their readers
 //! - [`output`]: what writing gives, in memory; [`packed`]: compressed bytes; [`zip`]: archives
 //! - [`corpus`]: the files under `testdata`, and folders that remove themselves
 //! - [`random`]: numbers that look random and are the same every time
@@ -15,7 +16,9 @@ pub mod alloc;
 pub mod corpus;
 pub mod fuzz;
 pub mod generate;
+pub mod growth;
 pub mod hostile;
+pub mod images;
 pub mod mutate;
 pub mod naive;
 pub mod output;

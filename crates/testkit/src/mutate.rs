@@ -9,9 +9,14 @@ const PLANTED: [u8; 7] = [0x00, 0x7F, 0x80, 0xFF, b'\n', b'-', b'9'];
 /// Calls `visit` with `text` in which one byte is changed, for every byte and every change.
 ///
 /// It is told where the byte lies and what it became.
-pub fn each_byte(text: &[u8], mut visit: impl FnMut(usize, u8, &[u8])) {
+pub fn each_byte(text: &[u8], visit: impl FnMut(usize, u8, &[u8])) {
+    bytes_at(text, 0..text.len(), visit);
+}
+
+/// The same for the bytes at these places.
+pub fn bytes_at(text: &[u8], places: impl IntoIterator<Item = usize>, mut visit: impl FnMut(usize, u8, &[u8])) {
     let mut damaged = text.to_vec();
-    for at in 0..text.len() {
+    for at in places {
         let original = text[at];
         let neighbours = [original.wrapping_add(1), original.wrapping_sub(1)];
         for byte in PLANTED.into_iter().chain(neighbours) {

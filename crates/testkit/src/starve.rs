@@ -26,6 +26,9 @@ const MOST_BYTES: u64 = 1 << 30;
 /// So many children may die before the test has seen enough.
 const MOST_DEATHS: usize = 60;
 
+/// So much more may be held after a run than after another: what a thread keeps, but no block of data for each run.
+const MOST_LEAKED_BYTES: i64 = 64 << 10;
+
 const CHILD: &str = "POLYHAUL_TEST_STARVED_IN";
 const FIRST: &str = "POLYHAUL_TEST_STARVED_FIRST";
 const TELL: &str = "POLYHAUL_TEST_STARVED_TELL";
@@ -69,24 +72,35 @@ pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-/// The same for writing a scene, with an output in memory or a file: what is written must be the same each time, a
-/// file that could not be replaced stays as it is, and nothing else is left behind.
+/// The same for writing a scene, with an output in memory or a file.
 pub fn every_allocation_of_writing(plan: Plan<'_>, to_file: bool, start: impl FnOnce() -> (Scene, WriteOptions)) {
-    every_allocation(plan, |folder| {
+    every_allocation_of_saving(plan, to_file.then_some("out.obj"), || {
         let (scene, options) = start();
+        move |output| save(&scene, output, &options).map(drop)
+    });
+}
+
+/// The same for writing, to memory or to a file of this name: what is written must be the same each time, a
+/// file that could not be replaced stays as it is, and nothing else is left behind.
+pub fn every_allocation_of_saving<S>(plan: Plan<'_>, file: Option<&str>, start: impl FnOnce() -> S)
+where
+    S: Fn(Output) -> Result<()>,
+{
+    every_allocation(plan, |folder| {
+        let save = start();
         // Memory for what is written is there before.
-        let (shared, out) = (Shared::with_room(32 << 20), folder.join("out.obj"));
+        let (shared, out) = (Shared::with_room(32 << 20), file.map(|name| folder.join(name)));
         let (written, path, place) = (shared.clone(), out.clone(), folder.to_path_buf());
         let write = move || {
             shared.lock().clear();
-            let output = match to_file {
-                true => Output::Path(out.clone()),
-                false => Output::Writer(Box::new(shared.clone()), "memory".into()),
-            };
-            save(&scene, output, &options).map(drop)
+            save(match &out {
+                Some(out) => Output::Path(out.clone()),
+                None => Output::Writer(Box::new(shared.clone()), "memory".into()),
+            })
         };
         write().unwrap();
-        let written = move || if to_file { std::fs::read(&path).unwrap() } else { written.lock().clone() };
+        let to_file = path.is_some();
+        let written = move || path.as_ref().map_or_else(|| written.lock().clone(), |path| std::fs::read(path).unwrap());
         let count = move || std::fs::read_dir(&place).unwrap().count();
         let (expected, files) = (written(), count());
         let check = move |is_well: bool| {
@@ -110,7 +124,7 @@ where
     let (mut work, mut check) = start();
     let mut number = std::env::var(FIRST).ok().and_then(|first| first.parse().ok()).unwrap_or(0);
     // Those before the first were other children's.
-    let mut errors = number;
+    let (mut errors, mut least_live) = (number, i64::MAX);
     loop {
         say(&format!("allocation {number}"));
         let (result, was_hit) = fail_at(number, LEAST_BYTES, &mut work);
@@ -122,6 +136,9 @@ where
             Err(_) => errors += 1,
         }
         number = (plan.next)(number);
+        let live = alloc::live_bytes();
+        least_live = least_live.min(live);
+        assert!(live < least_live + MOST_LEAKED_BYTES, "{} bytes were not given back", live - least_live);
     }
     assert!(errors >= plan.least_errors, "only {errors} errors");
     say("done");

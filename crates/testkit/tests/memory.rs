@@ -8,12 +8,12 @@ use polyhaul::{Error, Input, Loaded, ReadOptions, load};
 use polyhaul_testkit::alloc::{self, Counting, Use, measure};
 use polyhaul_testkit::corpus::{Folder, samples};
 use polyhaul_testkit::generate::{self, Shape};
+use polyhaul_testkit::growth;
 use polyhaul_testkit::packed::{CODECS, pack};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -212,65 +212,17 @@ fn peak_of_one_library_under_many_names() {
     assert!(used.peak_bytes < 8 * MIB, "{}", mib(used.peak_bytes));
 }
 
-/// Nothing that is tried here takes this long.
-const LONG: Duration = Duration::from_millis(100);
-
-/// How long this thread has been running, whatever else the machine does; where the system tells it.
-#[cfg(target_os = "linux")]
-fn processor_time() -> Option<Duration> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: it writes the time, and nothing else.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    (result == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn processor_time() -> Option<Duration> {
-    None
-}
-
-/// The least time of a few readings, and what one allocates.
-fn cost(text: &[u8], options: &ReadOptions) -> (Duration, Use) {
-    let mut least = Duration::MAX;
-    let mut used = None;
-    for round in 0..4 {
-        let input = Input::Memory(text.to_vec(), "x.obj".into());
-        let start = (Instant::now(), processor_time());
-        let (_, measured) = read_measured(input, options);
-        let took = processor_time().zip(start.1).map(|(end, start)| end - start);
-        least = least.min(took.unwrap_or_else(|| start.0.elapsed()));
-        used = Some(measured);
-        // A slow case is plain after one round.
-        if round == 0 && least > LONG {
-            break;
-        }
-    }
-    (least, used.unwrap_or(Use { count: 0, total_bytes: 0, peak_bytes: 0 }))
-}
-
-/// What is wrong with the growth from the first text to the second, which is four times as long.
-fn grows_too_fast(texts: &[Vec<u8>; 2], options_for: impl Fn(usize) -> ReadOptions) -> Option<String> {
-    let [(small, small_use), (large, large_use)] = [0, 1].map(|i| cost(&texts[i], &options_for(texts[i].len())));
-    let time = large.as_secs_f64() / small.as_secs_f64();
-    let bytes = large_use.total_bytes as f64 / small_use.total_bytes as f64;
-    // Below a millisecond other things than the text take most of the time.
-    let slow = time > 8.0 && large > Duration::from_millis(1);
-    let text = format!("4 times the text takes {time:.1} times the time ({large:?}), {bytes:.1} times the bytes");
-    (slow || bytes > 6.0).then_some(text)
-}
-
 /// Four times the text takes four times the work; a square would take sixteen times.
 fn linear(shapes: &[Shape], on_error: OnError, options_for: impl Fn(usize) -> ReadOptions) {
     let _alone = alone();
     let mut wrong = Vec::new();
     for &shape in shapes {
-        let texts = [12_000, 48_000].map(|bytes| shape.text(bytes));
-        // A machine that is busy with something else gets another chance.
-        let look = |_| grows_too_fast(&texts, |size| ReadOptions { on_error, ..options_for(size) });
-        let complaints: Vec<String> = (0..3).map_while(look).collect();
-        if complaints.len() == 3 {
-            wrong.push(format!("{shape:?}: {}", complaints[2]));
-        }
+        let texts = [12_000, 48_000].map(|bytes| Arc::new(shape.text(bytes)));
+        let read = |text: &Arc<Vec<u8>>| {
+            let options = ReadOptions { on_error, ..options_for(text.len()) };
+            drop(load(Input::Shared(text.clone(), "x.obj".into()), &options));
+        };
+        wrong.extend(growth::too_fast(&texts, read).map(|complaint| format!("{shape:?}: {complaint}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

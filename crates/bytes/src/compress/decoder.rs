@@ -214,15 +214,15 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    pub(super) fn new(codec: Codec, source: Source<'a>, limits: &DecompressLimits) -> Self {
+    pub(super) fn new(codec: Codec, source: Source<'a>, limits: &DecompressLimits) -> io::Result<Self> {
         let format = match codec {
-            Codec::Gzip => Sequence::boxed(gzip::Gzip::new()),
+            Codec::Gzip => Sequence::boxed(gzip::Gzip::new()?),
             Codec::Zstd => Sequence::boxed(zstd::Zstd::new(limits.memory_bytes)),
             Codec::Lz4 => Sequence::boxed(lz4::Lz4::new(limits.memory_bytes)),
             Codec::Zip => Box::new(NoFormat),
         };
         let input = Buffer::new(source);
-        Decoder { codec, input, format, limits: limits.clone(), begin: 0, plain_offset: 0, failed: None }
+        Ok(Decoder { codec, input, format, limits: limits.clone(), begin: 0, plain_offset: 0, failed: None })
     }
 
     /// Decodes a part of a source, which begins at byte `begin` of that, as `format` says.

@@ -7,7 +7,7 @@ use super::inflate::Inflate;
 use super::{Codec, DecompressLimits, decoder::Decoder, zstd};
 use crate::{Buffer, Source};
 use libdeflater::Crc;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 
 /// What a directory says of a member.
@@ -35,11 +35,16 @@ pub(crate) enum Method {
 }
 
 /// The plain bytes of a member of `archive`, in order.
-pub(crate) fn source<'a>(archive: &Source<'a>, name: String, entry: Entry, limits: &DecompressLimits) -> Source<'a> {
+pub(crate) fn source<'a>(
+    archive: &Source<'a>,
+    name: String,
+    entry: Entry,
+    limits: &DecompressLimits,
+) -> io::Result<Source<'a>> {
     let (plain_bytes, begin) = (entry.plain_bytes, entry.packed.start);
     let packed = Source::part(archive.name().to_owned(), archive.clone(), entry.packed.clone());
-    let decoder = Decoder::of_part(Codec::Zip, (packed.clone(), begin), MemberData::boxed(entry, limits), limits);
-    Source::member(name, packed, Box::new(decoder), plain_bytes)
+    let decoder = Decoder::of_part(Codec::Zip, (packed.clone(), begin), MemberData::boxed(entry, limits)?, limits);
+    Ok(Source::member(name, packed, Box::new(decoder), plain_bytes))
 }
 
 struct MemberData {
@@ -57,17 +62,17 @@ enum Data {
 }
 
 impl MemberData {
-    fn boxed(entry: Entry, limits: &DecompressLimits) -> Box<dyn Format> {
+    fn boxed(entry: Entry, limits: &DecompressLimits) -> io::Result<Box<dyn Format>> {
         let data = match entry.method {
             Method::Stored => Data::Stored,
             Method::Deflate => {
-                let mut inflate = Box::new(Inflate::new());
+                let mut inflate = Box::new(Inflate::new()?);
                 inflate.restart();
                 Data::Deflate(inflate)
             }
             Method::Zstd => Data::Zstd(Sequence::boxed(zstd::Zstd::new(limits.memory_bytes))),
         };
-        Box::new(MemberData { entry, data, crc: Crc::new(), plain_bytes: 0, is_over: false })
+        Ok(Box::new(MemberData { entry, data, crc: Crc::new(), plain_bytes: 0, is_over: false }))
     }
 
     /// Decodes into `out`, which has room; says whether the data ended.

@@ -9,6 +9,7 @@ use super::error::{Stop, checksum, corrupt, truncated, unsupported};
 use super::inflate::Inflate;
 use crate::Buffer;
 use libdeflater::Crc;
+use std::io;
 
 const HAS_CRC: u8 = 2;
 const HAS_EXTRA: u8 = 4;
@@ -77,8 +78,8 @@ pub(super) struct Gzip {
 }
 
 impl Gzip {
-    pub(super) fn new() -> Self {
-        Gzip { inflate: Inflate::new(), crc: Crc::new(), size: 0, told_end: None }
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Gzip { inflate: Inflate::new()?, crc: Crc::new(), size: 0, told_end: None })
     }
 
     fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {

@@ -50,7 +50,7 @@ impl<'a> Members<'a> {
             return Ok(0);
         }
         let mut groups = self.groups.holding(&(offset..end));
-        let mut reader = self.reader(groups.start, offset);
+        let mut reader = self.reader(groups.start, offset)?;
         let mut at = offset;
         groups.try_for_each(|number| {
             let group = self.groups.get(number);
@@ -64,15 +64,15 @@ impl<'a> Members<'a> {
     }
 
     /// One that can read on from `offset`, or that was not used for longest, or a new one.
-    fn reader(&self, group: usize, offset: u64) -> Reader<'a> {
+    fn reader(&self, group: usize, offset: u64) -> io::Result<Reader<'a>> {
         let mut idle = self.lock();
         if idle.is_empty() {
             drop(idle);
-            let decoder = Decoder::new(self.codec, self.source.clone(), &self.limits);
-            return Reader { decoder, group: None, passed: Vec::new() };
+            let decoder = Decoder::new(self.codec, self.source.clone(), &self.limits)?;
+            return Ok(Reader { decoder, group: None, passed: Vec::new() });
         }
         let fits = idle.iter().position(|reader| reader.is_before(group, offset));
-        idle.remove(fits.unwrap_or_default())
+        Ok(idle.remove(fits.unwrap_or_default()))
     }
 
     /// Nothing panics while the lock is held.

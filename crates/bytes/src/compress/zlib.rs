@@ -38,7 +38,7 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
         return Err(corrupt("it needs a dictionary"));
     }
     input.consume(2);
-    let mut inflate = Inflate::new();
+    let mut inflate = Inflate::new()?;
     inflate.restart();
     let (mut plain, mut sum, mut is_end) = (Vec::new(), Adler32::new(), false);
     while !is_end {

@@ -3,7 +3,7 @@
 //! Where the file is large enough to have the rows that it claims, they go straight to their places. Otherwise memory
 //! is taken as rows come, and they are turned round in the end. Rows are written in pages. Nothing here knows pixels.
 
-use crate::error::{Diagnostic, Error, ErrorKind, Result};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, planted};
 use crate::options::Limits;
 use crate::pipeline::column::Column;
 use std::mem::MaybeUninit;
@@ -17,7 +17,7 @@ const BELIEVED_RATIO: u64 = 4;
 /// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
 pub(crate) fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
     let count = (width as u64).saturating_mul(height as u64);
-    if count <= limits.pixels {
+    if count <= limits.pixels.saturating_add(planted("image-pixels").into()) {
         return Ok(());
     }
     let message = format!("{width} x {height} pixels are more than the limit of {} (pixels)", limits.pixels);
@@ -93,7 +93,7 @@ impl<T: Copy + Send> Raster<T> {
         let Raster { samples, row, height, is_upward, is_placed } = self;
         // SAFETY: the caller's promise.
         let mut samples = unsafe { samples.finish(row * height) };
-        if is_upward && !is_placed {
+        if is_upward && !is_placed && !planted("image-upward") {
             turn_round(&mut samples, row);
         }
         if let Some(size) = mirrored.filter(|_| row > 0) {

@@ -7,6 +7,7 @@ mod hdr;
 mod jpeg;
 mod ktx2;
 mod png;
+mod promises;
 mod psd;
 mod textures;
 mod tga;

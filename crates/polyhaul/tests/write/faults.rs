@@ -4,8 +4,9 @@ use super::support::*;
 use polyhaul::model::Scene;
 use polyhaul::options::{Cancel, Progress, RunOptions};
 use polyhaul::{ErrorKind, Output, WriteOptions};
+use polyhaul_testkit::hostile::{Faulty, WriteFault as Fault};
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -20,53 +21,6 @@ fn options(threads: usize, chunk_bytes: Option<usize>) -> WriteOptions {
     WriteOptions { run: run(threads, chunk_bytes), ..WriteOptions::default() }
 }
 
-/// What a writer does from some byte on.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    Fails(io::ErrorKind),
-    TakesNothing,
-    ClaimsTooMuch,
-    Panics,
-}
-
-/// A writer that takes `left` bytes in pieces of any size, with interruptions, and then does wrong.
-struct Faulty {
-    left: usize,
-    fault: Fault,
-    calls: usize,
-    /// Calls after the fault.
-    late: Arc<AtomicUsize>,
-    done: bool,
-}
-
-impl Write for Faulty {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.calls += 1;
-        if self.done {
-            self.late.fetch_add(1, Relaxed);
-        }
-        if self.calls.is_multiple_of(3) {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        if self.left > 0 {
-            let count = bytes.len().min(self.left).min(10_000);
-            self.left -= count;
-            return Ok(count);
-        }
-        self.done = true;
-        match self.fault {
-            Fault::Fails(kind) => Err(kind.into()),
-            Fault::TakesNothing => Ok(0),
-            Fault::ClaimsTooMuch => Ok(bytes.len() + 1),
-            Fault::Panics => std::panic::resume_unwind(Box::new("the host panics")),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Runs something that must not hang.
 fn in_time<T: Send + 'static>(what: String, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
@@ -79,8 +33,7 @@ fn in_time<T: Send + 'static>(what: String, work: impl FnOnce() -> T + Send + 's
 }
 
 fn fails_at(byte: usize, fault: Fault, options: WriteOptions) -> polyhaul::Error {
-    let late = Arc::new(AtomicUsize::new(0));
-    let writer = Faulty { left: byte, fault, calls: 0, late: late.clone(), done: false };
+    let (writer, late) = Faulty::new(byte, fault);
     let what = format!("{fault:?} at {byte}, {:?}", options.run);
     let result = in_time(what.clone(), move || {
         polyhaul::save(scene(), Output::Writer(Box::new(writer), "the host".into()), &options)

@@ -12,6 +12,7 @@ use super::decoder::Output;
 use super::error::{Stop, corrupt, truncated};
 use crate::Buffer;
 use crate::error::reserve;
+use std::io;
 use table::{DISTANCE_COUNT, Distances, Entry, Kind, Numbers, SYMBOL_COUNT, Symbols};
 
 /// How far back a match may reach.
@@ -62,15 +63,15 @@ struct Bits {
 }
 
 impl Inflate {
-    pub(super) fn new() -> Self {
-        Inflate {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Inflate {
             state: State::End,
             is_last_block: false,
             bits: Bits::default(),
-            codes: Codes { symbols: Symbols::new(), distances: Distances::new() },
-            numbers: Numbers::new(),
+            codes: Codes { symbols: Symbols::new()?, distances: Distances::new()? },
+            numbers: Numbers::new()?,
             history: Vec::new(),
-        }
+        })
     }
 
     /// Begins new data, with nothing to refer back to.

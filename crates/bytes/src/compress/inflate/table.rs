@@ -14,6 +14,8 @@
 //! | 16..32 | the literals | base | where the second table begins |
 
 use super::super::error::{Stop, corrupt};
+use crate::error::no_memory;
+use std::io;
 
 /// Bits of the main table for literals and lengths.
 pub(super) const SYMBOL_BITS: u32 = 11;
@@ -187,8 +189,12 @@ pub(super) type Numbers = Table<7, 128>;
 const SECOND_ENTRIES: usize = 1024;
 
 impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
-    pub(super) fn new() -> Self {
-        Table { entries: Box::new([Entry::INVALID; LEN]), literal_bits: [0; 256] }
+    pub(super) fn new() -> io::Result<Self> {
+        let mut entries = Vec::new();
+        entries.try_reserve_exact(LEN).map_err(|_| no_memory(LEN * size_of::<Entry>()))?;
+        entries.resize(LEN, Entry::INVALID);
+        let entries = entries.into_boxed_slice().try_into().map_err(|_| no_memory(LEN))?;
+        Ok(Table { entries, literal_bits: [0; 256] })
     }
 
     /// The entry for the next bits of the data. Entries of second tables count their code bits from the second table

