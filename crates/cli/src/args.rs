@@ -4,6 +4,7 @@
 
 mod pbrt;
 mod tables;
+pub mod texture;
 
 use crate::format;
 use crate::values::{self, Direction, Places};
@@ -23,6 +24,7 @@ Examples:
   curl -s URL | polyhaul convert - scene.obj      read standard input
   polyhaul info scene.obj                         what is inside
   polyhaul validate --strict assets/*.obj         every complaint, with its place
+  polyhaul texture assets -o textures             images to DDS or KTX 2
   polyhaul demo                                   how fast is this machine?
 
 Exit codes:
@@ -50,6 +52,8 @@ pub enum Command {
     Info(InfoArgs),
     /// List every complaint about a file, with its place
     Validate(ValidateArgs),
+    /// Make textures for graphics cards out of images, with mip levels, in blocks
+    Texture(texture::TextureArgs),
     /// Make a scene, write it, read it back, check it, and show the rates
     Demo(DemoArgs),
     /// Print the completion script of a shell

@@ -20,6 +20,7 @@ mod progress;
 mod render;
 mod session;
 mod signals;
+mod texture;
 mod validate;
 mod values;
 
@@ -51,6 +52,7 @@ fn run(cli: Cli) -> u8 {
         Command::Convert(args) => convert::run(&session, &args),
         Command::Info(args) => info::run(&session, &args),
         Command::Validate(args) => validate::run(&session, &args),
+        Command::Texture(args) => texture::run(&session, &args),
         Command::Demo(args) => demo::run(&session, &args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::pages(&args),

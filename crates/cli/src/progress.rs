@@ -12,12 +12,16 @@ const QUIET_FOR: Duration = Duration::from_millis(300);
 const KNOWN: &str = "{msg} [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
 const UNKNOWN: &str = "{msg} {bytes}, {bytes_per_sec}";
 
+const FILES: &str = "{msg} [{bar:30}] {pos} of {len} files, {eta} left";
+
 /// A bar that appears when its job takes long, and goes away with it.
 #[derive(Default)]
 pub struct Bar(Option<Arc<Lazy>>);
 
 struct Lazy {
     label: String,
+    /// Whether it counts files, not bytes.
+    counts_files: bool,
     /// When the job first said something.
     start: OnceLock<Instant>,
     bar: OnceLock<ProgressBar>,
@@ -26,8 +30,25 @@ struct Lazy {
 impl Bar {
     /// A bar for a job, where one is `wanted` and standard error is a terminal.
     pub fn new(label: String, wanted: bool) -> Bar {
+        Bar::of(label, wanted, false)
+    }
+
+    /// The same for a job whose progress is files.
+    pub fn files(label: String, wanted: bool) -> Bar {
+        Bar::of(label, wanted, true)
+    }
+
+    fn of(label: String, wanted: bool, counts_files: bool) -> Bar {
         let shown = wanted && std::io::stderr().is_terminal();
-        Bar(shown.then(|| Arc::new(Lazy { label, start: OnceLock::new(), bar: OnceLock::new() })))
+        Bar(shown.then(|| Arc::new(Lazy { label, counts_files, start: OnceLock::new(), bar: OnceLock::new() })))
+    }
+
+    /// Does what prints, while the bar is away.
+    pub fn aside(&self, print: impl FnOnce()) {
+        match self.0.as_ref().and_then(|lazy| lazy.bar.get()) {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
     }
 
     /// What the library calls.
@@ -43,12 +64,13 @@ impl Lazy {
         if self.start.get_or_init(Instant::now).elapsed() < QUIET_FOR {
             return;
         }
-        self.bar.get_or_init(|| bar(&self.label, total)).set_position(done);
+        self.bar.get_or_init(|| bar(&self.label, total, self.counts_files)).set_position(done);
     }
 }
 
-fn bar(label: &str, total: Option<u64>) -> ProgressBar {
+fn bar(label: &str, total: Option<u64>, counts_files: bool) -> ProgressBar {
     let (bar, template) = match total {
+        Some(total) if counts_files => (ProgressBar::new(total), FILES),
         Some(total) => (ProgressBar::new(total), KNOWN),
         None => (ProgressBar::no_length(), UNKNOWN),
     };
@@ -70,7 +92,7 @@ mod tests {
 
     #[test]
     fn templates_are_sound() {
-        for template in [KNOWN, UNKNOWN] {
+        for template in [KNOWN, UNKNOWN, FILES] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
         assert!(Bar::new("reading".into(), false).callback().is_none());

@@ -133,6 +133,11 @@ impl Session {
         result
     }
 
+    /// A bar that counts files.
+    pub fn files_bar(&self, doing: &str) -> Bar {
+        Bar::files(doing.to_owned(), !self.everywhere.quiet && !self.everywhere.no_progress)
+    }
+
     fn bar(&self, doing: &str, path: &Path) -> Bar {
         let wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
         Bar::new(format!("{doing} {}", human::safe(&path.display().to_string())), wanted)

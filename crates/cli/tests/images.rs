@@ -77,6 +77,17 @@ fn png_is_packed_as_hard_as_asked() {
 }
 
 #[test]
+fn light_becomes_bytes_and_bytes_light() {
+    let folder = Folder::new("image-light");
+    let (path, light, back) = (folder.path("two.tga"), folder.path("two.hdr"), folder.path("back.tga"));
+    std::fs::write(&path, TGA).unwrap();
+    run(&["convert", &path, &light]).expect(0);
+    assert!(run(&["info", &light]).expect(0).stdout.contains("2 x 1 pixels, rgb"));
+    run(&["convert", &light, &back]).expect(0);
+    assert_eq!(std::fs::read(&back).unwrap()[18..24], TGA[18..]);
+}
+
+#[test]
 fn a_broken_image_says_where() {
     let folder = Folder::new("image-broken");
     let path = folder.path("cut.tga");

@@ -3,7 +3,7 @@
 //! What a reader of ours made is right by construction and is not checked. Nothing is repaired.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Column, Counts, Domain, Elements, Encoding, Image, Mesh, NONE, Run, Scene, Table, Texture};
+use crate::model::{Column, Counts, Domain, Elements, Encoding, Mesh, NONE, Run, Scene, Table, Texture};
 use crate::options::{Cancel, RunOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,16 +75,6 @@ pub(crate) fn tables(tables: &[Table]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The samples of an image are as many as its size says.
-pub(crate) fn image(image: &Image) -> Result<()> {
-    if image.sample_count() == Some(image.samples.len()) {
-        return Ok(());
-    }
-    let Image { width, height, channels, samples, .. } = image;
-    let size = format!("{width} x {height} pixels of {} channels", channels.count());
-    Err(Error::new(ErrorKind::Usage, format!("the image has {} samples, which are not {size}", samples.len())))
 }
 
 /// The levels of a texture have the bytes that its sizes say, and its counts are those of a texture that there can be.

@@ -2,6 +2,8 @@
 //!
 //! Pixels of each format are the business of its folder in `formats`; which format a source has is found by `detect`.
 
+mod fit;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, bmp, dds, exr, hdr, jpeg, ktx2, names, png, psd, tga};
 use crate::load::{Content, Read, Shape, load_as, note_reading};
@@ -11,8 +13,9 @@ use crate::options::{ReadOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::report::{Phase, Report};
 use crate::resolve::Resolver;
-use crate::save::{format_of, write_to};
-use crate::{Input, LoadedImage, LoadedTexture, Output, check};
+use crate::save::{format_of, name_of, write_to};
+use crate::warnings::Warnings;
+use crate::{Input, LoadedImage, LoadedTexture, Output, check, ops};
 use std::path::Path;
 use std::time::Instant;
 
@@ -115,19 +118,22 @@ pub(crate) fn is_image(format: Format) -> Error {
     error.with_hint("images are read by load_image, and converted to images")
 }
 
-/// Writes an image that a caller made.
+/// Writes an image that a caller made, as the format holds it.
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
-    check::image(image)?;
+    ops::check_image(image)?;
     let format = format_of(&output, options)?;
     let (mut report, start) = (Report::default(), Instant::now());
+    let mut warnings = Warnings::default();
+    let image = fit::fit(image, format, &options.run, &name_of(&output), &mut warnings)?;
     write_to(output, options, &mut report, |writing, _, _| match format {
-        Format::Tga => tga::write(image, &options.image, &options.run, writing),
-        Format::Hdr => hdr::write(image, &options.run, writing),
-        Format::Png => png::write(image, &options.image, writing),
-        Format::Exr => exr::write(image, &options.image, &options.run, writing),
+        Format::Tga => tga::write(&image, &options.image, &options.run, writing),
+        Format::Hdr => hdr::write(&image, &options.run, writing),
+        Format::Png => png::write(&image, &options.image, writing),
+        Format::Exr => exr::write(&image, &options.image, &options.run, writing),
         format if format.is_image() => Err(not_written(format)),
         format => Err(no_image(format)),
     })?;
+    report.warnings.extend(warnings);
     report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
     Ok(report)
 }

@@ -51,6 +51,7 @@ mod save;
 mod save_pbrt;
 mod scene_files;
 mod tables;
+pub mod textures;
 pub mod warnings;
 
 pub use convert::{Content, Converted};
@@ -279,9 +280,13 @@ pub fn load_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOpt
 
 /// Writes an image: tga, hdr, png, exr ([`WriteOptions::image`] says how).
 ///
+/// The format gets what it holds: TGA bytes of sRGB; PNG bytes or 16 bits of sRGB; HDR floats of red, green and blue in
+/// proportion to the light, EXR such floats with any channels. What that leaves out (alpha in HDR) or cuts off (light
+/// above 1 in TGA) is noted in the report. [`ops::convert_samples`] does the same without a file.
+///
 /// # Errors
-/// [`ErrorKind::Usage`] where the samples are not as many as the size says, and where the format does not hold such
-/// images; those of [`save`].
+/// [`ErrorKind::Usage`] where the samples are not as many as the size says, and where the format does not hold images
+/// of that size; those of [`save`].
 pub fn save_image(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     images::save(image, output, options)
 }

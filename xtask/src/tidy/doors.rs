@@ -28,6 +28,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("exr", &["crates/polyhaul/src/formats/exr"]),
     ("bcdec_rs", &["crates/polyhaul/src/ops/blocks/decode"]),
     ("intel_tex_2", &["crates/polyhaul/src/ops/blocks/encode"]),
+    // Hashes.
+    ("xxhash_rust", &["crates/polyhaul/src/textures/manifest"]),
     // Threads.
     ("rayon", &["crates/polyhaul/src/pipeline"]),
     // The system: files, huge pages, signals and the terminal.

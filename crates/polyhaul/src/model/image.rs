@@ -89,6 +89,14 @@ impl Channels {
         }
     }
 
+    /// Samples of colour per pixel: 1 or 3.
+    pub const fn colors(self) -> usize {
+        match self {
+            Channels::Gray | Channels::GrayAlpha => 1,
+            Channels::Rgb | Channels::Rgba => 3,
+        }
+    }
+
     /// Whether the last sample of a pixel is alpha.
     pub const fn has_alpha(self) -> bool {
         matches!(self, Channels::GrayAlpha | Channels::Rgba)

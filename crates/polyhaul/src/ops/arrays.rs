@@ -18,11 +18,15 @@ pub(super) const PIECE: usize = 1 << 15;
 pub(super) unsafe trait Zero: Copy {}
 
 // SAFETY: zero bytes are the number zero.
+unsafe impl Zero for u8 {}
+// SAFETY: as above.
 unsafe impl Zero for u16 {}
 // SAFETY: as above.
 unsafe impl Zero for u32 {}
 // SAFETY: as above.
 unsafe impl Zero for u64 {}
+// SAFETY: as above.
+unsafe impl Zero for f32 {}
 // SAFETY: as above.
 unsafe impl<const N: usize> Zero for [f32; N] {}
 

@@ -12,6 +12,9 @@
 //! - [`expand()`]: a scene for a renderer without instances; [`inline_meshes`]: one without meshes in files;
 //!   [`Builder`]: one that is made by hand
 //! - [`places64()`], [`places32()`]: where things of a scene for a renderer stand
+//! - [`convert_samples`], [`with_channels`]: images in other types, colour spaces and channels
+//! - [`mipmaps`]: an image at half, a quarter and so on of its size
+//! - [`compress`]: images as a texture, in blocks or plain
 //! - [`index_attributes`]: attributes per corner, position or face become indexed ones
 //! - [`blocks`]: pictures of textures as images
 
@@ -23,19 +26,25 @@ mod domains;
 mod flatten;
 mod inline;
 mod instances;
+mod mipmaps;
 mod place;
+mod samples;
 mod transform;
 mod triangulate;
 pub(crate) mod vertices;
 mod weld;
 
 pub(crate) use arrays::multiples;
+pub use blocks::{Quality, compress};
 pub use build::{Builder, Given, GivenValues};
 pub use domains::index_attributes;
 pub use flatten::{Flat, flatten};
 pub use inline::inline_meshes;
 pub use instances::expand;
+pub use mipmaps::{Edges, Filter, MipmapContent, MipmapOptions, mipmaps};
 pub use place::{Matrix32, Matrix64, Places32, Places64, places32, places64};
+pub(crate) use samples::check_image;
+pub use samples::{Adjusted, Cut, SampleType, convert_samples, with_channels};
 pub use transform::transform_axes;
 pub(crate) use transform::{UNMOVED, axes_matrix, check_scale};
 pub use triangulate::{TriangleMap, triangulate, triangulate_scene};

@@ -111,8 +111,12 @@ fn sources_are_asked_for_blocks() {
     );
 }
 
-const FLOATS: ImageStyle =
-    ImageStyle { tga_rle: false, png_level: polyhaul::options::PngLevel::Balanced, exr_float: true };
+const FLOATS: ImageStyle = ImageStyle {
+    tga_rle: false,
+    png_level: polyhaul::options::PngLevel::Balanced,
+    exr_float: true,
+    ktx2_zstd_level: None,
+};
 
 /// An image of numbers that 16 bits can say.
 fn sample(channels: Channels, width: usize, height: usize) -> Image {

@@ -148,9 +148,8 @@ fn the_darkest_pixels_come_back() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let bytes = Image { samples: Samples::U8([1, 2, 3].into()), ..image(1, 1, Vec::new()) };
-    let gray = Image { channels: Channels::Gray, ..image(1, 1, vec![1.0]) };
-    for image in [bytes, gray, image(0, 0, Vec::new())] {
+    let broken = Image { samples: Samples::U8([1, 2].into()), ..image(1, 1, Vec::new()) };
+    for image in [broken, image(0, 0, Vec::new())] {
         let error = written("x.hdr", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
     }

@@ -3,6 +3,7 @@
 mod bmp;
 mod dds;
 mod exr;
+mod fit;
 mod hdr;
 mod jpeg;
 mod ktx2;

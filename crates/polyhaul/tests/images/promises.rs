@@ -314,7 +314,7 @@ fn devices_do_not_hang() {
 /// Images to write, some of them long, with the names that they get and how.
 fn written_images() -> Vec<(&'static str, Image, ImageStyle)> {
     let [rows, _, light] = long_files().map(|(name, bytes)| load(name, bytes, &one_thread()).unwrap());
-    let packets = ImageStyle { tga_rle: true };
+    let packets = ImageStyle { tga_rle: true, ..ImageStyle::default() };
     // Pixels that make no runs, so that there is much to write.
     let mut noise = rows.clone();
     if let Samples::U8(samples) = &mut noise.samples {

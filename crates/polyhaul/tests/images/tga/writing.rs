@@ -33,12 +33,10 @@ fn what_is_written_is_read_again() {
 fn what_does_not_fit_is_refused() {
     let save =
         |image: &Image| written("x.tga", image, ImageStyle::default(), &RunOptions::default()).unwrap_err().kind();
-    let floats = Image { samples: Samples::F32(vec![0.5; 3].into()), ..image(1, 1, Channels::Rgb, Vec::new()) };
     let kinds = [
-        save(&floats),
         save(&image(70_000, 1, Channels::Gray, vec![0; 70_000])),
         save(&image(0, 1, Channels::Gray, Vec::new())),
         save(&image(2, 2, Channels::Gray, vec![0; 3])),
     ];
-    assert_eq!(kinds, [ErrorKind::Usage; 4]);
+    assert_eq!(kinds, [ErrorKind::Usage; 3]);
 }

@@ -1,0 +1,177 @@
+//! `polyhaul texture IN... -o DIR`: images to textures for graphics cards.
+//!
+//! What is done is the library's, `polyhaul::textures`; here are the lines for people and the JSON.
+
+use crate::args::texture::TextureArgs;
+use crate::json::{Failure, Warnings};
+use crate::session::{JsonTo, Session};
+use crate::{FAILED, console, human, many};
+use polyhaul::textures::{Imports, Outcome, Source, TextureOptions, find_images, import_textures};
+use polyhaul::{Error, ErrorKind, Report, Result};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Details<'a> {
+    made: usize,
+    unchanged: usize,
+    failed: usize,
+    files: Vec<File<'a>>,
+}
+
+/// One image of many in JSON.
+#[derive(Serialize)]
+struct File<'a> {
+    file: String,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texture: Option<Made>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warnings: Option<Warnings<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+}
+
+#[derive(Serialize)]
+struct Made {
+    width: usize,
+    height: usize,
+    encoding: String,
+    levels: usize,
+    bytes_in: u64,
+    bytes_out: u64,
+}
+
+/// Imports all images.
+pub fn run(session: &Session, args: &TextureArgs) -> u8 {
+    let options = session.everywhere.policy().map(|on_error| TextureOptions {
+        on_error,
+        strict: session.everywhere.strict,
+        run: session.run_options(),
+        ..args.options()
+    });
+    match options.and_then(|options| Ok((find(args)?, options))) {
+        Ok((sources, options)) => import(session, args, &sources, options),
+        Err(error) => session.fail("texture", &error, JsonTo::Stdout),
+    }
+}
+
+/// The images; it is an error where there are none.
+fn find(args: &TextureArgs) -> Result<Vec<Source>> {
+    let sources = find_images(&args.inputs)?;
+    if sources.is_empty() {
+        return Err(Error::new(ErrorKind::Usage, "there are no images in these folders"));
+    }
+    Ok(sources)
+}
+
+fn import(session: &Session, args: &TextureArgs, sources: &[Source], mut options: TextureOptions) -> u8 {
+    let bar = session.files_bar("importing");
+    options.run.progress = bar.callback();
+    // While textures are open, signals wait: so no temporary file stays.
+    let hold = session.signals().hold();
+    let observe = |source: &Source, outcome: &Outcome| bar.aside(|| show(session, source, outcome));
+    let done = hold.and_then(|_hold| import_textures(sources, &args.output, &options, args.force, &observe));
+    drop(bar);
+    match done {
+        Ok(imports) => finish(session, sources, &imports),
+        Err(error) => session.fail("texture", &error, JsonTo::Stdout),
+    }
+}
+
+/// Shows what people should know of one image while others are worked on.
+fn show(session: &Session, source: &Source, outcome: &Outcome) {
+    match outcome {
+        Outcome::Failed(error) => session.show_error(error),
+        Outcome::Made(made) => {
+            session.show_warnings(&made.report);
+            if session.talks() && session.everywhere.verbose {
+                let name = human::safe(&source.path.display().to_string());
+                let seconds = human::seconds(made.report.elapsed().as_secs_f64());
+                console::note(&format!(
+                    "{name}: {} x {}, {}, {seconds}\n",
+                    made.width,
+                    made.height,
+                    blocks(made.encoding)
+                ));
+            }
+        }
+        Outcome::Unchanged => {}
+    }
+}
+
+fn blocks(encoding: polyhaul::model::Encoding) -> String {
+    use polyhaul::model::Encoding;
+    match encoding {
+        Encoding::Bc4 { .. } => "bc4".into(),
+        Encoding::Bc5 { .. } => "bc5".into(),
+        Encoding::Bc6h { .. } => "bc6h".into(),
+        Encoding::Plain { channels, texel } => format!("plain {channels} x {texel:?}").to_lowercase(),
+        encoding => format!("{encoding:?}").to_lowercase(),
+    }
+}
+
+/// Adds up what became of the images, prints the lines and the object, and gives the exit code.
+fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
+    let [made, unchanged, failed] = imports.counts();
+    let error = imports.outcomes.iter().rev().find_map(|outcome| match outcome {
+        Outcome::Failed(error) => Some(error),
+        _ => None,
+    });
+    let code = many::exit_code(session, failed, imports.outcomes.len(), error);
+    let mut report = Report::default();
+    for outcome in &imports.outcomes {
+        if let Outcome::Made(made) = outcome {
+            report.extend(made.report.clone());
+        }
+    }
+    if session.talks() {
+        let mut text = human::plural(made as u64, "texture") + " made";
+        for (count, what) in [(unchanged, "unchanged"), (failed, "failed")] {
+            if count > 0 {
+                text.push_str(&format!(", {} {what}", human::count(count as u64)));
+            }
+        }
+        if !console::result(&format!(
+            "{text}; {} written\n{}",
+            human::bytes(report.bytes_out),
+            failures(sources, imports)
+        )) {
+            return FAILED;
+        }
+    }
+    // Phases of many files side by side say nothing together.
+    report.phases.clear();
+    let files = sources.iter().zip(&imports.outcomes).map(|(source, outcome)| entry(source, outcome)).collect();
+    let details = Details { made, unchanged, failed, files };
+    session.finish("texture", Some(details), &report, (code, error), JsonTo::Stdout)
+}
+
+/// A line for each image that failed, where there were several.
+fn failures(sources: &[Source], imports: &Imports) -> String {
+    let all = sources.iter().zip(&imports.outcomes);
+    let failed = all.filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
+    let line = |source: &Source| format!("failed: {}\n", human::safe(&source.path.display().to_string()));
+    failed.map(|(source, _)| line(source)).collect()
+}
+
+/// One image's place in the array `files`.
+fn entry<'a>(source: &Source, outcome: &'a Outcome) -> File<'a> {
+    let file = source.path.display().to_string();
+    let plain = File { file, outcome: "unchanged", texture: None, warnings: None, error: None };
+    match outcome {
+        Outcome::Unchanged => plain,
+        Outcome::Failed(error) => File { outcome: "failed", error: Some(Failure::new(error)), ..plain },
+        Outcome::Made(made) => {
+            let texture = Made {
+                width: made.width,
+                height: made.height,
+                encoding: blocks(made.encoding),
+                levels: made.level_count,
+                bytes_in: made.report.bytes_in,
+                bytes_out: made.report.bytes_out,
+            };
+            let warnings = Some(Warnings::new(&made.report.warnings));
+            File { outcome: "made", texture: Some(texture), warnings, ..plain }
+        }
+    }
+}

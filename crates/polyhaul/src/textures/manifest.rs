@@ -1,0 +1,200 @@
+//! What was imported before: a file in the folder of the textures, a line for each.
+//!
+//! A line is added when its texture is finished, so that what is interrupted goes on where it stopped, and the file is
+//! written anew in the end. Lines that make no sense are as if they were not there: what they are about is done again.
+
+use super::TextureOptions;
+use crate::error::{Error, Result, try_push, try_string};
+use crate::formats::Format;
+use polyhaul_bytes::{FileOptions, Sink};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
+
+/// Its name.
+pub(super) const NAME: &str = ".polyhaul-textures";
+
+/// Changes where the same options make other bytes.
+const ALGORITHM: u32 = 1;
+
+/// The largest file that is believed to be one of these.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Bytes that are read at a time to be hashed.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// What a texture was made of, and what came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Of the bytes of the image's file.
+    pub(super) input: u128,
+    /// Of the options.
+    pub(super) options: u128,
+    /// Bytes of the texture's file.
+    pub(super) size: u64,
+}
+
+/// What was imported to a folder.
+pub(super) struct Manifest {
+    path: PathBuf,
+    entries: BTreeMap<String, Entry>,
+    /// Where lines are added; `None` until the first.
+    file: Option<File>,
+}
+
+impl Manifest {
+    /// Reads what there is; without a file, or with one that cannot be read, nothing was imported.
+    pub(super) fn open(folder: &Path) -> Manifest {
+        let path = folder.join(NAME);
+        let mut text = String::new();
+        let opened = std::fs::metadata(&path).ok().filter(|found| found.is_file()).and_then(|_| File::open(&path).ok());
+        if let Some(file) = opened {
+            let mut bytes = Vec::new();
+            if file.take(MOST_BYTES).read_to_end(&mut bytes).is_ok() {
+                text = String::from_utf8_lossy(&bytes).into_owned();
+            }
+        }
+        let entries = text.lines().filter_map(parse).map(|(name, entry)| (name.to_owned(), entry)).collect();
+        Manifest { path, entries, file: None }
+    }
+
+    /// Whether this texture was made of these before, and is still there.
+    pub(super) fn has(&self, name: &str, output: &Path, input: u128, options: u128) -> bool {
+        let Some(entry) = self.entries.get(name) else { return false };
+        let is_same = entry.input == input && entry.options == options;
+        is_same && std::fs::metadata(output).is_ok_and(|found| found.is_file() && found.len() == entry.size)
+    }
+
+    /// Notes a texture that is finished.
+    pub(super) fn add(&mut self, name: &str, entry: Entry) -> Result<()> {
+        let failed = |e| Error::io("writing", &self.path.display().to_string(), e);
+        // A name with line ends, or one that is no text, is done again each time.
+        if name.contains(['\n', '\r', char::REPLACEMENT_CHARACTER]) {
+            return Ok(());
+        }
+        if self.file.is_none() {
+            self.file = Some(OpenOptions::new().append(true).create(true).open(&self.path).map_err(failed)?);
+        }
+        if let Some(file) = &mut self.file {
+            // An interruption may have left a line without an end.
+            file.write_all(format!("\n{}\n", line(name, entry)).as_bytes()).map_err(failed)?;
+        }
+        self.entries.insert(try_string(name)?, entry);
+        Ok(())
+    }
+
+    /// Writes the file anew, whole or not at all, where lines were added.
+    pub(super) fn finish(self) -> Result<()> {
+        if self.file.is_none() {
+            return Ok(());
+        }
+        let failed = |e| Error::io("writing", &self.path.display().to_string(), e);
+        let mut sink = Sink::file(&self.path, FileOptions::default()).map_err(failed)?;
+        for (name, entry) in &self.entries {
+            sink.write_all(format!("{}\n", line(name, *entry)).as_bytes()).map_err(failed)?;
+        }
+        sink.finish().map(drop).map_err(failed)
+    }
+}
+
+/// Hashes, sizes, and the name, behind its length: so a line that was cut off shows.
+fn line(name: &str, entry: Entry) -> String {
+    let Entry { input, options, size } = entry;
+    format!("{input:032x} {options:032x} {size} {} {name}", name.len())
+}
+
+fn parse(line: &str) -> Option<(&str, Entry)> {
+    let mut parts = line.splitn(5, ' ');
+    let mut part = || parts.next();
+    let (input, options) = (part()?, part()?);
+    let (size, length, name) = (part()?.parse().ok()?, part()?.parse::<usize>().ok()?, part()?);
+    let hash = |text: &str| u128::from_str_radix(text, 16).ok().filter(|_| text.len() == 32);
+    (name.len() == length).then_some((name, Entry { input: hash(input)?, options: hash(options)?, size }))
+}
+
+/// The hash of a file's bytes; `None` where it is no regular file, which can be read once.
+pub(super) fn hash_file(path: &Path) -> Result<Option<u128>> {
+    let failed = |e| Error::io("opening", &path.display().to_string(), e);
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Ok(None);
+    }
+    let mut file = File::open(path).map_err(failed)?;
+    let mut block = Vec::new();
+    block.try_reserve_exact(BLOCK_BYTES)?;
+    block.resize(BLOCK_BYTES, 0);
+    let mut hash = Xxh3Default::new();
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => return Ok(Some(hash.digest128())),
+            Ok(count) => hash.update(&block[..count]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io("reading", &path.display().to_string(), error)),
+        }
+    }
+}
+
+/// The hash of everything that decides the bytes of a texture but the image, of which the name counts too.
+pub(super) fn hash_options(name: &str, format: Format, options: &TextureOptions) -> u128 {
+    let TextureOptions { encoding, quality, mips, edges, alpha_cutoff, normal_map, color_space, image, from, .. } =
+        options;
+    let reading = (options.limits, options.on_error, options.strict);
+    let text = format!(
+        "{ALGORITHM} {format:?} {encoding:?} {quality:?} {mips:?} {edges:?} {alpha_cutoff:?} {normal_map:?} \
+         {color_space:?} {image:?} {from:?} {reading:?} {name}"
+    );
+    xxh3_128(text.as_bytes())
+}
+
+/// The names of two sources that would be one file.
+pub(super) fn same_name(outputs: &[(String, &Path)]) -> Result<Option<[PathBuf; 2]>> {
+    let mut sorted = Vec::new();
+    sorted.try_reserve_exact(outputs.len())?;
+    for output in outputs {
+        try_push(&mut sorted, output, "names")?;
+    }
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    let twins = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0);
+    Ok(twins.map(|pair| [pair[0].1.to_owned(), pair[1].1.to_owned()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENTRY: Entry = Entry { input: 7, options: u128::MAX, size: 1234 };
+
+    #[test]
+    fn lines_are_read_as_they_were_written() {
+        for name in ["a.dds", "dir/with space.ktx2", "ä"] {
+            assert_eq!(parse(&line(name, ENTRY)), Some((name, ENTRY)));
+        }
+    }
+
+    #[test]
+    fn damaged_lines_are_none() {
+        let whole = line("dir/a.dds", ENTRY);
+        for end in 0..whole.len() {
+            assert_eq!(parse(&whole[..end]), None, "{end}");
+        }
+        for bad in ["", "x", "zz 00 1 1 a", "0 0 1 1 a", &whole.replace("1234", "-1"), &format!("{whole}x")] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn options_that_change_bytes_change_the_hash() {
+        let plain = TextureOptions::default();
+        let hash = |options: &TextureOptions| hash_options("a", Format::Dds, options);
+        let fast = TextureOptions { quality: crate::ops::Quality::Fast, ..plain.clone() };
+        let many = TextureOptions {
+            run: crate::options::RunOptions { threads: Some(7), ..plain.run.clone() },
+            ..plain.clone()
+        };
+        assert_ne!(hash(&plain), hash(&fast));
+        assert_eq!(hash(&plain), hash(&many));
+        assert_ne!(hash(&plain), hash_options("a", Format::Ktx2, &plain));
+        assert_ne!(hash(&plain), hash_options("a_n", Format::Dds, &plain));
+    }
+}

@@ -1,0 +1,191 @@
+//! Images to textures for graphics cards: read, mipmaps, blocks, written as DDS or KTX 2.
+//!
+//! [`import_texture`] does it for one file, [`import_textures`] for many, of which it leaves out those that did not
+//! change. What becomes of which image is in `choose`, what was done before in `manifest`, many files in `many`. The
+//! work itself is [`crate::ops`] and the formats'.
+
+mod choose;
+mod manifest;
+mod many;
+
+pub use many::{Imports, Outcome, Source, find_images, import_textures};
+
+use crate::error::{Diagnostic, Result};
+use crate::formats::Format;
+use crate::images;
+use crate::model::{ColorSpace, Encoding, Image, Texture};
+use crate::ops::{Edges, Filter, MipmapContent, MipmapOptions, Quality, compress, mipmaps};
+use crate::options::{ImageStyle, Limits, OnError, RunOptions};
+use crate::report::Report;
+use crate::warnings::Warnings;
+use crate::{Input, Output, ReadOptions, WriteOptions};
+
+/// How textures are made.
+#[derive(Clone, Debug)]
+pub struct TextureOptions {
+    /// The blocks. `None`: BC5 for maps of normals, BC4 for brightness alone, BC6H for floats (plain halves where they
+    /// have alpha), BC7 for all others.
+    pub encoding: Option<Encoding>,
+    /// How much time blocks may take (normal).
+    pub quality: Quality,
+    /// How mip levels are made; `None`: there are none (default: box).
+    pub mips: Option<Filter>,
+    /// What lies beyond the edges for mip levels (their own pixels).
+    pub edges: Edges,
+    /// Keep the share of pixels with this alpha or more in all mip levels: see [`MipmapOptions::alpha_cutoff`].
+    pub alpha_cutoff: Option<f32>,
+    /// Whether it is a map of normals; `None`: where its name ends in `_n`, `_nrm`, `_normal`, `_normals` or
+    /// `_normalmap`.
+    pub normal_map: Option<bool>,
+    /// What the samples of colours mean; `None`: what the file says. Normals and BC4 and BC5 are data and stay as they
+    /// are.
+    pub color_space: Option<ColorSpace>,
+    /// DDS or KTX 2; `None`: as the output's name says, and DDS for many.
+    pub format: Option<Format>,
+    /// How it is written: KTX 2 is compressed by zstd.
+    pub image: ImageStyle,
+    /// The format of what is read; found by name and content when `None`.
+    pub from: Option<Format>,
+    /// What images may ask for.
+    pub limits: Limits,
+    /// What reading does with broken data.
+    pub on_error: OnError,
+    /// Treat warnings of reading as errors.
+    pub strict: bool,
+    /// Threads, memory, cancellation. Progress of many counts files.
+    pub run: RunOptions,
+}
+
+impl Default for TextureOptions {
+    fn default() -> Self {
+        TextureOptions {
+            encoding: None,
+            quality: Quality::default(),
+            mips: Some(Filter::Box),
+            edges: Edges::default(),
+            alpha_cutoff: None,
+            normal_map: None,
+            color_space: None,
+            format: None,
+            image: ImageStyle::default(),
+            from: None,
+            limits: Limits::default(),
+            on_error: OnError::default(),
+            strict: false,
+            run: RunOptions::default(),
+        }
+    }
+}
+
+/// What importing made.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// Pixels in a row of the largest level.
+    pub width: usize,
+    /// Rows of the largest level.
+    pub height: usize,
+    /// What the bytes are.
+    pub encoding: Encoding,
+    /// How many levels there are.
+    pub level_count: usize,
+    /// What reading and writing did; the warnings are here.
+    pub report: Report,
+}
+
+/// Reads an image, makes its mip levels, compresses them, and writes a texture.
+///
+/// ```
+/// use polyhaul::model::Encoding;
+/// use polyhaul::textures::{TextureOptions, import_texture};
+/// use polyhaul::{Format, Input, Output};
+///
+/// let file = [0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, 10, 20];
+/// let input = Input::Memory(file.to_vec(), "two.tga".into());
+/// let output = Output::Writer(Box::new(Vec::new()), "two.dds".into());
+/// let options = TextureOptions {
+///     encoding: Some(Encoding::default()),
+///     format: Some(Format::Dds),
+///     ..TextureOptions::default()
+/// };
+/// let made = import_texture(input, output, &options)?;
+/// assert_eq!((made.width, made.height, made.level_count), (2, 1, 2));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`crate::load_image`], [`mipmaps`], [`compress`] and of writing.
+pub fn import_texture(input: Input, output: Output, options: &TextureOptions) -> Result<Imported> {
+    let name = match &input {
+        Input::Path(path) => path.to_string_lossy().into_owned(),
+        Input::Memory(_, name) | Input::Shared(_, name) | Input::Reader(_, name) => name.clone(),
+        Input::Host(_, name) | Input::Member(_, name) => name.clone(),
+        Input::Stdin => String::new(),
+    };
+    let loaded = images::load(input, &options.reading())?;
+    let mut report = loaded.report;
+    let made = report.phase("compress", || make_noting(loaded.image, &name, options));
+    let (texture, warnings) = made?;
+    report.warnings.extend(warnings);
+    let mut write = WriteOptions { format: options.format, image: options.image, ..WriteOptions::default() };
+    write.run = RunOptions { progress: None, ..options.run.clone() };
+    // A container of its own kind of compression is not compressed once more.
+    write.compression = crate::options::Compression::None;
+    report.extend(images::save_texture(&texture, output, &write)?);
+    Ok(Imported {
+        width: texture.width,
+        height: texture.height,
+        encoding: texture.encoding,
+        level_count: texture.levels.len(),
+        report,
+    })
+}
+
+/// The texture of an image, as [`import_texture`] makes it of the file `name`.
+///
+/// # Errors
+/// Those of [`mipmaps`] and [`compress`].
+pub fn make_texture(image: Image, name: &str, options: &TextureOptions) -> Result<Texture> {
+    Ok(make_noting(image, name, options)?.0)
+}
+
+/// The texture, and what it does not hold of the image.
+fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result<(Texture, Warnings)> {
+    let mut warnings = Warnings::default();
+    let chosen = choose::choose(&image, name, options);
+    image.color_space = chosen.color_space;
+    if let Some((kind, space)) = chosen.samples {
+        let adjusted = crate::ops::convert_samples(&image, kind, space, &options.run)?;
+        let cut = adjusted.cut.above + adjusted.cut.below + adjusted.cut.not_numbers;
+        let mut diagnostic = Diagnostic::new(format!("samples that 8 bits do not hold were cut off: {cut}"));
+        diagnostic.place.file = name.into();
+        warnings.push_many("cut-samples", cut, diagnostic);
+        image = adjusted.image;
+    }
+    let levels = match options.mips {
+        Some(filter) => {
+            let content = if chosen.is_normal { MipmapContent::Normals } else { MipmapContent::Colors };
+            let alpha_cutoff = options.alpha_cutoff.filter(|_| image.channels.has_alpha());
+            let how = MipmapOptions { filter, edges: options.edges, content, weigh_by_alpha: None, alpha_cutoff };
+            mipmaps(&image, &how, &options.run)?
+        }
+        None => Vec::new(),
+    };
+    let mut all = Vec::new();
+    all.try_reserve_exact(levels.len() + 1)?;
+    all.push(&image);
+    all.extend(&levels);
+    Ok((compress(&all, chosen.encoding, options.quality, &options.run)?, warnings))
+}
+
+impl TextureOptions {
+    fn reading(&self) -> ReadOptions {
+        ReadOptions {
+            format: self.from,
+            run: RunOptions { progress: None, ..self.run.clone() },
+            on_error: self.on_error,
+            strict: self.strict,
+            limits: self.limits,
+            ..ReadOptions::default()
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Images become what the format that is written holds, and what it does not hold is noted.
+
+use super::load;
+use polyhaul::model::{Channels, ColorSpace, Image, Samples};
+use polyhaul::{Format, Output, ReadOptions, Report, WriteOptions, save_image};
+use polyhaul_testkit::output::Shared;
+
+/// Writes an image and reads it back.
+fn there_and_back(image: &Image, format: Format) -> (Image, Report) {
+    let shared = Shared::with_room(1 << 16);
+    let options = WriteOptions { format: Some(format), ..WriteOptions::default() };
+    let report = save_image(image, Output::Writer(Box::new(shared.clone()), "out".into()), &options).unwrap();
+    let bytes = shared.lock().clone();
+    (load(&format!("x.{}", format.name()), bytes, &ReadOptions::default()).unwrap(), report)
+}
+
+#[test]
+fn light_becomes_bytes_of_srgb() {
+    let samples = Samples::F32([0.0, 0.5, 2.0, -1.0, f32::NAN, 1.0].into());
+    let light = Image { width: 2, height: 1, samples, color_space: ColorSpace::Linear, ..Image::default() };
+    let (shown, report) = there_and_back(&light, Format::Tga);
+    assert_eq!((shown.samples, shown.color_space), (Samples::U8([0, 188, 255, 0, 0, 255].into()), ColorSpace::Srgb));
+    assert_eq!(report.warnings.counts()["cut-samples"], 3);
+    let messages: Vec<_> = report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
+    assert_eq!(
+        messages,
+        [
+            "samples above 1 were cut off in tga: 1",
+            "samples below 0 became 0 in tga: 1",
+            "samples that are no numbers became 0 in tga: 1"
+        ]
+    );
+}
+
+#[test]
+fn bytes_become_light_without_alpha() {
+    let samples = Samples::U8([188, 7].into());
+    let gray = Image { width: 1, height: 1, channels: Channels::GrayAlpha, samples, ..Image::default() };
+    let (light, report) = there_and_back(&gray, Format::Hdr);
+    let Samples::F32(samples) = &light.samples else { unreachable!() };
+    assert_eq!((light.channels, light.color_space), (Channels::Rgb, ColorSpace::Linear));
+    assert!(samples.iter().all(|sample| (sample - 0.503).abs() < 0.002), "{samples:?}");
+    assert_eq!(report.warnings.counts()["left-out-alpha"], 1);
+}
+
+#[test]
+fn what_fits_is_not_changed() {
+    let image = Image { width: 1, height: 1, samples: Samples::U8([1, 2, 3].into()), ..Image::default() };
+    let (back, report) = there_and_back(&image, Format::Tga);
+    assert_eq!(back, image);
+    assert!(report.warnings.is_empty());
+    let wide = Image { samples: Samples::U16([257, 514, 771].into()), ..image.clone() };
+    assert_eq!(there_and_back(&wide, Format::Tga).0, image);
+}

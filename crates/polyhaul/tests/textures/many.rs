@@ -1,0 +1,155 @@
+//! Many images to a folder of textures: what is done, what is left out, what fails.
+
+use polyhaul::model::Encoding;
+use polyhaul::options::{Progress, RunOptions};
+use polyhaul::textures::{Imports, Outcome, Source, TextureOptions, find_images, import_textures};
+use polyhaul::{ErrorKind, Result};
+use polyhaul_testkit::corpus::Folder;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+const MANIFEST: &str = ".polyhaul-textures";
+
+/// A TGA of two gray pixels.
+fn tga(one: u8, other: u8) -> Vec<u8> {
+    vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, one, other]
+}
+
+/// Images in a folder, and a folder for textures.
+fn folder(test: &str, count: u8) -> (Folder, PathBuf, PathBuf) {
+    let folder = Folder::new(test).unwrap();
+    let (from, to) = (folder.path().join("in"), folder.path().join("out"));
+    std::fs::create_dir_all(from.join("deep/er")).unwrap();
+    for number in 0..count {
+        let place = ["", "deep", "deep/er"][usize::from(number) % 3];
+        std::fs::write(from.join(place).join(format!("{number:03}.tga")), tga(number, 7)).unwrap();
+    }
+    (folder, from, to)
+}
+
+fn plain() -> TextureOptions {
+    TextureOptions { encoding: Some(Encoding::default()), ..TextureOptions::default() }
+}
+
+fn import(from: &Path, to: &Path, options: &TextureOptions, force: bool) -> Result<Imports> {
+    import_textures(&find_images(&[from.into()])?, to, options, force, &|_, _| ())
+}
+
+fn counts(from: &Path, to: &Path) -> [usize; 3] {
+    import(from, to, &plain(), false).unwrap().counts()
+}
+
+#[test]
+fn folders_keep_their_places() {
+    let (_folder, from, to) = folder("textures-tree", 6);
+    std::fs::write(from.join("notes.txt"), "no image").unwrap();
+    std::fs::write(from.join("old.dds"), "a texture").unwrap();
+    let names: Vec<_> =
+        find_images(std::slice::from_ref(&from)).unwrap().into_iter().map(|source| source.name).collect();
+    let wanted = ["000.tga", "003.tga", "deep/001.tga", "deep/004.tga", "deep/er/002.tga", "deep/er/005.tga"];
+    assert_eq!(names, wanted.map(PathBuf::from));
+    assert_eq!(counts(&from, &to), [6, 0, 0]);
+    assert!(wanted.iter().all(|name| to.join(name).with_extension("dds").is_file()));
+    // A file that is named goes to the folder itself.
+    let one = find_images(&[from.join("deep/er/002.tga")]).unwrap();
+    assert_eq!(one, [Source { path: from.join("deep/er/002.tga"), name: "002.tga".into() }]);
+}
+
+#[test]
+fn what_did_not_change_is_left_out() {
+    let (_folder, from, to) = folder("textures-unchanged", 4);
+    assert_eq!(counts(&from, &to), [4, 0, 0]);
+    let manifest = std::fs::read(to.join(MANIFEST)).unwrap();
+    assert_eq!(counts(&from, &to), [0, 4, 0]);
+    assert_eq!(std::fs::read(to.join(MANIFEST)).unwrap(), manifest);
+    std::fs::write(from.join("000.tga"), tga(99, 99)).unwrap();
+    std::fs::remove_file(to.join("003.dds")).unwrap();
+    assert_eq!(counts(&from, &to), [2, 2, 0]);
+    std::fs::write(to.join("000.dds"), "of another size").unwrap();
+    assert_eq!(counts(&from, &to), [1, 3, 0]);
+    assert_eq!(import(&from, &to, &plain(), true).unwrap().counts(), [4, 0, 0]);
+    let other = TextureOptions { mips: None, ..plain() };
+    assert_eq!(import(&from, &to, &other, false).unwrap().counts(), [4, 0, 0]);
+    // The number of threads changes nothing.
+    let run = RunOptions { threads: Some(3), ..RunOptions::default() };
+    assert_eq!(import(&from, &to, &TextureOptions { run, ..other }, false).unwrap().counts(), [0, 4, 0]);
+}
+
+#[test]
+fn a_damaged_manifest_is_none() {
+    let (_folder, from, to) = folder("textures-damaged", 3);
+    assert_eq!(counts(&from, &to), [3, 0, 0]);
+    let manifest = std::fs::read_to_string(to.join(MANIFEST)).unwrap();
+    assert_eq!(manifest.lines().count(), 3);
+    // The last line is cut off, as when a machine stops.
+    std::fs::write(to.join(MANIFEST), &manifest[..manifest.len() - 3]).unwrap();
+    assert_eq!(counts(&from, &to), [1, 2, 0]);
+    assert_eq!(std::fs::read_to_string(to.join(MANIFEST)).unwrap(), manifest);
+    std::fs::write(to.join(MANIFEST), b"\xff\xfe\0 1 2 3\n\n\n 9").unwrap();
+    assert_eq!(counts(&from, &to), [3, 0, 0]);
+    std::fs::remove_file(to.join(MANIFEST)).unwrap();
+    assert_eq!(counts(&from, &to), [3, 0, 0]);
+    assert_eq!(std::fs::read_to_string(to.join(MANIFEST)).unwrap(), manifest);
+}
+
+#[test]
+fn a_bad_file_does_not_stop_the_others() {
+    let (_folder, from, to) = folder("textures-bad", 5);
+    std::fs::write(from.join("000.tga"), "no image").unwrap();
+    let seen = Mutex::new(Vec::new());
+    let sources = find_images(std::slice::from_ref(&from)).unwrap();
+    let observe = |source: &Source, outcome: &Outcome| {
+        if let Outcome::Failed(error) = outcome {
+            seen.lock().unwrap().push((source.name.clone(), error.kind()));
+        }
+    };
+    let imports = import_textures(&sources, &to, &plain(), false, &observe).unwrap();
+    assert_eq!(imports.counts(), [4, 0, 1]);
+    assert!(matches!(&imports.outcomes[0], Outcome::Failed(_)));
+    let seen = seen.into_inner().unwrap();
+    assert_eq!(seen, [(PathBuf::from("000.tga"), ErrorKind::Malformed)]);
+    assert!(!to.join("000.dds").exists());
+    // What failed is tried again, and the rest is there.
+    assert_eq!(counts(&from, &to), [0, 4, 1]);
+}
+
+#[test]
+fn what_is_interrupted_goes_on() {
+    let (_folder, from, to) = folder("textures-interrupted", 9);
+    let run = RunOptions { threads: Some(1), ..RunOptions::default() };
+    let cancel = run.cancel.clone();
+    let progress = Progress(Arc::new(move |done, total| {
+        assert_eq!(total, Some(9));
+        if done == 4 {
+            cancel.cancel();
+        }
+    }));
+    let options = TextureOptions { run: RunOptions { progress: Some(progress), ..run }, ..plain() };
+    assert_eq!(import(&from, &to, &options, false).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(counts(&from, &to), [5, 4, 0]);
+}
+
+#[test]
+fn two_images_for_one_texture_are_an_error() {
+    let (_folder, from, to) = folder("textures-twins", 1);
+    std::fs::write(from.join("000.hdr"), "never read").unwrap();
+    let error = import(&from, &to, &plain(), false).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    let message = &error.diagnostic().message;
+    assert!(message.contains("000.tga") && message.contains("000.hdr"), "{message}");
+    assert!(!to.exists());
+}
+
+#[test]
+fn large_and_small_files_make_the_same() {
+    let (_folder, from, to) = folder("textures-memory", 6);
+    let made = |memory_limit, threads| {
+        let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+        let _ = std::fs::remove_dir_all(&to);
+        assert_eq!(import(&from, &to, &TextureOptions { run, ..plain() }, false).unwrap().counts(), [6, 0, 0]);
+        let manifest = std::fs::read(to.join(MANIFEST)).unwrap();
+        (std::fs::read(to.join("deep/001.dds")).unwrap(), manifest)
+    };
+    assert_eq!(made(1, 2), made(64 << 20, 2));
+    assert_eq!(made(1, 1), made(64 << 20, 7));
+}
