@@ -108,7 +108,7 @@ fn check_writing(test: &str, file: Option<&str>, threads: usize, compression: Co
             Format::Hdr => vec![(floats(), ImageStyle::default())],
             _ => vec![
                 (bytes(Channels::Rgba), ImageStyle::default()),
-                (bytes(Channels::Rgb), ImageStyle { tga_rle: true }),
+                (bytes(Channels::Rgb), ImageStyle { tga_rle: true, ..ImageStyle::default() }),
             ],
         };
         let run = RunOptions { threads: Some(threads), chunk_bytes: Some(20_000), ..RunOptions::default() };
