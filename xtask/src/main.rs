@@ -1,10 +1,11 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask
-//! fuzz`, `cargo xtask faults`, `cargo xtask bench`.
+//! header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask faults`, `cargo xtask bench`.
 //!
-//! This file only picks the chore. What each one checks is in the module of the same name. Nothing
-//! here is part of the library, and no chore changes a source file.
+//! This file only picks the chore. What each one checks is in the module of the same name (the C library is in `capi`).
+//! Nothing here is part of the library, and no chore but `header` changes a source file.
 
 mod bench;
+mod capi;
 mod faults;
 mod fuzz;
 mod python;
@@ -23,6 +24,10 @@ usage: cargo xtask CHORE
   test [--quick]             everything that must hold: tidy, format, lints, tests, docs, cross checks
                              --quick: tidy, format and tests alone
   python                     the step of test that builds, installs and tests the Python package
+  header                     writes crates/capi/include/polyhaul.h, which is made of the sources
+  install-c [--prefix DIR] [--destdir DIR] [--debug]
+                             builds the C library and installs it: headers, static and shared library, pkg-config
+                             (/usr/local unless told; --destdir: below DIR, for packages; --debug: not optimised)
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or all in turn (60 seconds each unless told)
   faults                     plants faults one at a time, and holds that the tests find each
@@ -41,6 +46,8 @@ fn main() -> ExitCode {
         ["test"] => test::main(false),
         ["test", "--quick"] => test::main(true),
         ["python"] => test::python(),
+        ["header"] => capi::header(),
+        ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
         ["faults"] => faults::main(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["bench", rest @ ..] => bench::main(rest),

@@ -63,6 +63,7 @@ pub use report::Report;
 
 use model::{Image, Scene, Table, Texture};
 use open::Opened;
+use pipeline::crew::within;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -171,7 +172,7 @@ pub fn write(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
 
 /// Reads a scene.
 pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
-    load::load(&Opened::new(input, options)?, options)
+    within(&options.run.pool, || load::load(&Opened::new(input, options)?, options))
 }
 
 /// The same as meshes, objects and materials where a scene for a renderer was read (pbrt), see [`ops::flatten`]; any
@@ -216,7 +217,7 @@ pub fn flattened(loaded: Loaded) -> Result<Loaded> {
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn load_tables(input: Input, options: &ReadOptions) -> Result<LoadedTables> {
-    tables::load(&Opened::new(input, options)?, options)
+    within(&options.run.pool, || tables::load(&Opened::new(input, options)?, options))
 }
 
 /// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.
@@ -224,12 +225,12 @@ pub fn load_tables(input: Input, options: &ReadOptions) -> Result<LoadedTables> 
 /// # Errors
 /// [`ErrorKind::Usage`] where the columns are asked to have several types; those of [`load_tables`].
 pub fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
-    tables::load_array(input, options)
+    within(&options.run.pool, || tables::load_array(input, options))
 }
 
 /// Writes a scene.
 pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Report> {
-    save::save(Cow::Borrowed(scene), output, options)
+    within(&options.run.pool, || save::save(Cow::Borrowed(scene), output, options))
 }
 
 /// Reads an image: tga, hdr, png, jpg, exr, bmp, psd (the picture of all layers), dds and ktx2 (the largest level of the
@@ -249,7 +250,7 @@ pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Rep
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn load_image(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
-    images::load(input, options)
+    within(&options.run.pool, || images::load(input, options))
 }
 
 /// Reads the image that a scene names, from where its other files come: [`options::Resolve`] is asked first; else it is
@@ -275,7 +276,7 @@ pub fn load_image(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
 /// [`ErrorKind::Io`] where there is no such file, [`ErrorKind::Unsupported`] where it may not be opened; those of
 /// [`load_image`].
 pub fn load_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<LoadedImage> {
-    images::load_referenced(scene, name, options)
+    within(&options.run.pool, || images::load_referenced(scene, name, options))
 }
 
 /// Writes an image: tga, hdr, png, exr ([`WriteOptions::image`] says how).
@@ -288,7 +289,7 @@ pub fn load_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOpt
 /// [`ErrorKind::Usage`] where the samples are not as many as the size says, and where the format does not hold images
 /// of that size; those of [`save`].
 pub fn save_image(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
-    images::save(image, output, options)
+    within(&options.run.pool, || images::save(image, output, options))
 }
 
 /// Reads a texture as it is, with all its mip levels, layers and faces: dds, ktx2. [`load_image`] decodes the largest
@@ -297,7 +298,7 @@ pub fn save_image(image: &Image, output: Output, options: &WriteOptions) -> Resu
 /// # Errors
 /// [`ErrorKind::Usage`] for formats that hold no textures.
 pub fn load_texture(input: Input, options: &ReadOptions) -> Result<LoadedTexture> {
-    images::load_texture(input, options)
+    within(&options.run.pool, || images::load_texture(input, options))
 }
 
 /// Writes a texture: dds, ktx2 ([`WriteOptions::image`] says how).
@@ -321,7 +322,7 @@ pub fn load_texture(input: Input, options: &ReadOptions) -> Result<LoadedTexture
 /// (volumes in arrays, cubes that are not square), and where the format has no such pixels: in DDS only BC1 to BC3, BC7
 /// and four channels of 8 bits can be sRGB. Those of [`save`].
 pub fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
-    images::save_texture(texture, output, options)
+    within(&options.run.pool, || images::save_texture(texture, output, options))
 }
 
 /// Writes tables. In PLY each becomes an element, whose columns keep their names, types and order; csv, tsv, txt, xyz,
@@ -351,7 +352,7 @@ pub fn save_tables(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    tables::save(tables, [comments, infos], output, options)
+    within(&options.run.pool, || tables::save(tables, [comments, infos], output, options))
 }
 
 /// Reads a file and writes it in any format.
@@ -384,7 +385,7 @@ pub fn convert(input: Input, output: Output, read: &ReadOptions, write: &WriteOp
 }
 
 /// As [`convert`], and shows `before` what was read and what reading did, before anything is written. Its error ends
-/// the job, and the target stays as it was.
+/// the job, and the target stays as it was. The pool is that of the options for reading.
 pub fn convert_with(
     input: Input,
     output: Output,
@@ -392,5 +393,5 @@ pub fn convert_with(
     write: &WriteOptions,
     before: impl FnOnce(Content<'_>, &Report) -> Result<()>,
 ) -> Result<Converted> {
-    convert::convert(input, output, read, write, before)
+    within(&read.run.pool, || convert::convert(input, output, read, write, before))
 }

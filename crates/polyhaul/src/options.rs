@@ -131,6 +131,8 @@ pub struct RunOptions {
     pub cancel: Cancel,
     /// Called now and then from a worker thread. Of a compressed input it counts compressed bytes.
     pub progress: Option<Progress>,
+    /// Who runs the workers of reading, writing and converting; threads of our own, started for the job, when `None`.
+    pub pool: Option<ThreadPool>,
 }
 
 /// A flag that stops a job: clone it, keep one, call [`Cancel::cancel`].
@@ -140,6 +142,31 @@ pub struct Cancel(Arc<AtomicBool>);
 /// A progress callback: bytes done, and bytes in all where that is known.
 #[derive(Clone)]
 pub struct Progress(pub Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
+
+/// The caller's own threads: called with a count and a task, it runs the task for every index below the count, in any
+/// order, side by side or one after another, and returns when all are done. Nothing depends on how many of them run at
+/// once; a task must not be left waiting for one behind it.
+///
+/// A task that the pool leaves out is done by whoever called it, and its panics come out there.
+///
+/// ```
+/// use polyhaul::options::{RunOptions, ThreadPool};
+/// use polyhaul::{Input, ReadOptions, load};
+/// use std::sync::Arc;
+///
+/// let alone = ThreadPool(Arc::new(|count, task| (0..count).for_each(task)));
+/// let run = RunOptions { threads: Some(4), pool: Some(alone), ..RunOptions::default() };
+/// let options = ReadOptions { run, ..ReadOptions::default() };
+/// let text = b"v 0 0 0\n".repeat(1000);
+/// let loaded = load(Input::Memory(text, "points.obj".into()), &options)?;
+/// assert_eq!(loaded.scene.meshes[0].positions.len(), 1000);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct ThreadPool(pub Arc<RunTasks>);
+
+/// What a [`ThreadPool`] is called with: a count, and a task that takes an index.
+pub type RunTasks = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync;
 
 /// How a file is compressed. Levels are on the codec's own scale (gzip 1 to 12, zstd 1 to 22, lz4 has one); `None` is a
 /// fast one.
@@ -390,6 +417,7 @@ impl Default for RunOptions {
             chunk_bytes: None,
             cancel: Cancel::default(),
             progress: None,
+            pool: None,
         }
     }
 }
@@ -490,6 +518,12 @@ impl Cancel {
 impl std::fmt::Debug for Resolve {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Resolve")
+    }
+}
+
+impl std::fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ThreadPool")
     }
 }
 

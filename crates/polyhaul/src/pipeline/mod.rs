@@ -5,12 +5,13 @@
 //! is what many workers fill at once; [`feed`] and [`window`] give bytes in order, [`bytes`] by their place; [`read`]
 //! reads on and says who is at fault where that fails; [`reader`] is a source for decoders that are not our own;
 //! [`write`] puts pages into a sink, compressed or not; [`packed`] is compressed blocks inside of formats; [`parallel`]
-//! is a plain loop for work without order.
+//! is a plain loop for work without order; [`crew`] is who works: threads of our own, or the caller's pool.
 
 pub(crate) mod blocks;
 pub(crate) mod bytes;
 pub(crate) mod chunk;
 pub(crate) mod column;
+pub(crate) mod crew;
 pub(crate) mod feed;
 pub(crate) mod packed;
 pub(crate) mod parallel;

@@ -1,10 +1,11 @@
 //! Parallel loops, for work without order.
 //!
-//! Threads live as long as one loop. What is one after another in a file goes through the run of
+//! What is one after another in a file goes through the run of
 //! numbered chunks beside this module; nothing here reads, writes or waits for anything but a turn.
 
 use crate::error::{Error, Result};
 use crate::options::Cancel;
+use crate::pipeline::crew::on_threads;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -64,18 +65,6 @@ where
         Some((_, error)) => Err(error),
         None => Ok(()),
     }
-}
-
-/// Runs `work` on this thread and, as far as the system gives them, on others.
-pub(crate) fn on_threads(threads: usize, work: impl Fn() + Sync) {
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            if std::thread::Builder::new().spawn_scoped(scope, &work).is_err() {
-                break;
-            }
-        }
-        work();
-    });
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Cancel;
+use crate::pipeline::crew::on_threads;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -130,20 +131,13 @@ enum Step<S> {
 
 /// Runs a job to its end, or to the error of its lowest failing chunk.
 ///
-/// With one thread everything runs on the caller's. Where the system refuses a thread the others
-/// do the work.
+/// With one thread everything runs on the caller's. No worker waits for one that has not begun, so the others do the
+/// work of those that never come.
 pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
     let line = Line::new(job.stages(), crew.slots, job.slot()?)?;
     let (line, changed, state) = (Mutex::new(line), Condvar::new(), Mutex::new(state));
     let shared = Shared { job, crew, cancel, line, changed, state };
-    std::thread::scope(|scope| {
-        for _ in 1..crew.threads {
-            if std::thread::Builder::new().spawn_scoped(scope, || shared.worker()).is_err() {
-                break;
-            }
-        }
-        shared.worker();
-    });
+    on_threads(crew.threads, || shared.worker());
     let line = shared.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match line.failed {
         Some((_, error)) => Err(error),

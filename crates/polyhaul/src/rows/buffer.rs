@@ -7,7 +7,7 @@
 use super::{about_row_bytes, bound, in_row};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::RunOptions;
-use crate::pipeline::parallel::on_threads;
+use crate::pipeline::crew::on_threads;
 use polyhaul_text::format::{Column, Page, RowError, RowFormat, Rows};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

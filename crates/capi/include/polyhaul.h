@@ -1,0 +1,1891 @@
+/*
+ * polyhaul: moves 3D assets between disk and memory.
+ *
+ * This header is made from the library's sources and is its manual. A program in five lines:
+ *
+ *     ph_input input = {.struct_size = sizeof input};
+ *     ph_scene *scene;
+ *     input.path = "model.obj";
+ *     if (ph_scene_read(&input, NULL, &scene, NULL) != PH_OK) return puts(ph_last_error_text());
+ *     ph_scene_free(scene);
+ *
+ * What holds for everything here:
+ *
+ * - Functions return PH_OK (0) or a number above it; ph_last_error tells the rest, per thread. No function ends the
+ *   process, prints, or installs a handler. There is no global state but the last error of each thread.
+ * - Handles (`ph_scene *`, ...) are made by a function that puts them where an argument says, and belong to the caller,
+ *   who frees each with the function of its name. A null handle is PH_ERROR_USAGE; freeing null does nothing. Where a
+ *   function fails, null is put where the handle would go.
+ * - Structs begin with `struct_size`: set it to sizeof of the struct, and what is not used to 0. Then a program goes on
+ *   to work with later versions of the library, which have structs that are longer. A size that cannot be is
+ *   PH_ERROR_USAGE.
+ * - Text is UTF-8. `const char *` ends with a zero byte; ph_string has a size.
+ * - Any function may be called from any thread, on different handles at once. Of one handle, functions that take it as
+ *   const may run at once; others need the handle for themselves.
+ * - Callbacks are called from the calling thread or from threads of the job, and may call functions of this header
+ *   themselves. They must return: no exception and no longjmp may leave them.
+ * - That a pointer which is not null points to what it should is the caller's promise, and cannot be looked at.
+ */
+
+
+#ifndef POLYHAUL_H
+#define POLYHAUL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32) && !defined(POLYHAUL_STATIC)
+#define PH_API __declspec(dllimport)
+#else
+#define PH_API
+#endif
+
+
+/**
+ * Stands for a number that is not known, such as the size of a stream or the place of an error.
+ */
+#define PH_UNKNOWN UINT64_MAX
+
+/**
+ * An index that stands for nothing: a corner without a uv, a face without a material.
+ */
+#define PH_NONE UINT32_MAX
+
+/**
+ * A flag that stops jobs. One flag may be given to any number of them; a flag that was set stays set.
+ */
+typedef struct ph_cancel ph_cancel;
+
+/**
+ * An image that was read. ph_image_get may be called from many threads at once.
+ */
+typedef struct ph_image ph_image;
+
+/**
+ * What a job did. Functions that take `ph_report **` fill it in where the job succeeded, and put null there where it
+ * failed; the argument may be null. ph_report_free frees it.
+ */
+typedef struct ph_report ph_report;
+
+/**
+ * Meshes, the objects that show them or sections of them, and materials.
+ *
+ * Functions that take `const ph_scene *` may be called from many threads at once; those that take `ph_scene *` may
+ * not, and not beside others. What they hand out (arrays, texts) lives until the scene is changed or freed.
+ */
+typedef struct ph_scene ph_scene;
+
+/**
+ * The tables of a file: the elements of PLY, or the one table of csv, tsv, txt, xyz, pts and npy. All functions but
+ * ph_tables_free may be called from many threads at once.
+ */
+typedef struct ph_tables ph_tables;
+
+/**
+ * How a function ended: 0, or one of the `PH_ERROR_` numbers, which never change.
+ */
+typedef int32_t ph_status;
+
+/**
+ * What an error says. All texts end with a zero byte, are UTF-8 and never null; they are empty where there is nothing
+ * to say. They live until the next function of this header fails on the same thread.
+ */
+typedef struct ph_error {
+    /**
+     * `sizeof(ph_error)`.
+     */
+    size_t struct_size;
+    /**
+     * What the failing function returned; PH_OK where none has failed on this thread.
+     */
+    ph_status status;
+    /**
+     * What a callback returned, where that is the reason; else 0.
+     */
+    int32_t host_code;
+    /**
+     * All of it as one line: place, message, what was expected, what would help.
+     */
+    const char *text;
+    /**
+     * What is wrong.
+     */
+    const char *message;
+    /**
+     * What would have been right there.
+     */
+    const char *expected;
+    /**
+     * What would help.
+     */
+    const char *hint;
+    /**
+     * The file, as it was named.
+     */
+    const char *file;
+    /**
+     * The line, from 1; PH_UNKNOWN where it has none.
+     */
+    uint64_t line;
+    /**
+     * The column in bytes, from 1, or PH_UNKNOWN.
+     */
+    uint64_t column;
+    /**
+     * The offset in bytes, from 0, or PH_UNKNOWN.
+     */
+    uint64_t offset;
+} ph_error;
+
+/**
+ * Text: UTF-8 of a size, with no zero byte at the end. Print it with `"%.*s", (int)text.size, text.data`.
+ *
+ * What a handle gives lives as long as the handle, and until it is changed. `data` may be null where `size` is 0.
+ */
+typedef struct ph_string {
+    /**
+     * The first byte.
+     */
+    const char *data;
+    /**
+     * How many bytes.
+     */
+    size_t size;
+} ph_string;
+
+/**
+ * The numbers of a report.
+ */
+typedef struct ph_report_info {
+    /**
+     * `sizeof(ph_report_info)`.
+     */
+    size_t struct_size;
+    /**
+     * Bytes read, of the files that a scene refers to as well; compressed ones where they are compressed.
+     */
+    uint64_t bytes_in;
+    /**
+     * What these came to when they were decompressed.
+     */
+    uint64_t plain_bytes_in;
+    /**
+     * Bytes written.
+     */
+    uint64_t bytes_out;
+    /**
+     * How long it took.
+     */
+    double seconds;
+    /**
+     * Threads that worked on it.
+     */
+    uint64_t threads;
+    /**
+     * How many warnings there were.
+     */
+    uint64_t warning_count;
+    /**
+     * How many of them ph_report_warning has: the first 1000.
+     */
+    uint64_t kept_warning_count;
+} ph_report_info;
+
+/**
+ * Something that was repaired, left out or is missing, and did not stop the job. The texts live as long as the
+ * report.
+ */
+typedef struct ph_warning {
+    /**
+     * `sizeof(ph_warning)`.
+     */
+    size_t struct_size;
+    /**
+     * What kind of thing, as a short name that stays as it is (`missing-material`).
+     */
+    struct ph_string code;
+    /**
+     * What.
+     */
+    struct ph_string message;
+    /**
+     * The file, as it was named.
+     */
+    struct ph_string file;
+    /**
+     * The line, from 1, or PH_UNKNOWN.
+     */
+    uint64_t line;
+    /**
+     * The column in bytes, from 1, or PH_UNKNOWN.
+     */
+    uint64_t column;
+    /**
+     * The offset in bytes, from 0, or PH_UNKNOWN.
+     */
+    uint64_t offset;
+} ph_warning;
+
+/**
+ * Reads up to `size` bytes into `out`. Required in an input of callbacks.
+ *
+ * Returns how many bytes it read, from 1 to `size`: fewer than asked for are fine. 0 is the end. Below 0 is an error
+ * of the host, which ends the job and is `host_code` of ph_error. More than `size` breaks the contract
+ * (PH_ERROR_HOST). It is asked for 64 KiB or more at a time, by one thread at a time, though not always by the
+ * same one, and never again after it failed.
+ */
+typedef int64_t (*ph_read_fn)(void *user, void *out, size_t size);
+
+/**
+ * Goes to `offset`, in bytes from the beginning, where the next read begins. Optional.
+ *
+ * Returns 0 where it did, a number above 0 where it cannot, below 0 for an error.
+ */
+typedef int32_t (*ph_seek_fn)(void *user, uint64_t offset);
+
+/**
+ * How many bytes there are to be read in all; below 0 where that is not known. Optional. It is asked for once, before
+ * the first read, and must be right.
+ */
+typedef int64_t (*ph_size_fn)(void *user);
+
+/**
+ * polyhaul has no more use for `user`, or for the memory of an input. Optional. It is the last callback, and comes
+ * exactly once, whether the job succeeded or not.
+ */
+typedef void (*ph_release_fn)(void *user);
+
+/**
+ * Where something is read from: exactly one of `path`, `memory` and `read` is set.
+ *
+ * It is used for one call and may be a local variable. What it points to must stay as it is until that call returns,
+ * or in an answer of ph_resolve_fn until `release` is called.
+ *
+ *     ph_input input = {.struct_size = sizeof input};
+ *     input.path = "model.obj";
+ */
+typedef struct ph_input {
+    /**
+     * `sizeof(ph_input)`.
+     */
+    size_t struct_size;
+    /**
+     * A file: UTF-8, or on Unix any bytes, with a zero at the end. Compressed files (gzip, zstd, lz4) are known by
+     * their content, here as in every other input.
+     */
+    const char *path;
+    /**
+     * Bytes in memory; they are not copied.
+     */
+    const void *memory;
+    /**
+     * How many bytes `memory` has.
+     */
+    size_t memory_size;
+    /**
+     * Reads on: see ph_read_fn.
+     */
+    ph_read_fn read;
+    /**
+     * Goes to a place: see ph_seek_fn. May be null.
+     */
+    ph_seek_fn seek;
+    /**
+     * Tells the size: see ph_size_fn. May be null.
+     */
+    ph_size_fn size;
+    /**
+     * Called at last: see ph_release_fn. May be null, and may be set with `path` and `memory` too.
+     */
+    ph_release_fn release;
+    /**
+     * What the callbacks are called with.
+     */
+    void *user;
+    /**
+     * What messages call memory and callbacks; its extension (`.tga`) says the format where the options do not. May be
+     * null.
+     */
+    const char *name;
+} ph_input;
+
+/**
+ * A file format; 0 leaves it to the name, and of what is read to the content where the name says nothing.
+ */
+typedef uint32_t ph_format;
+
+/**
+ * Told every few megabytes how much is done: bytes, and bytes in all (PH_UNKNOWN where that is not known). It is
+ * called from threads of the job, one call at a time, and `done` never goes back. Short jobs may not call it at all.
+ *
+ * Returns 0 to go on; anything else cancels the job, as ph_cancel_request with the flag of its options does.
+ */
+typedef int32_t (*ph_progress_fn)(void *user, uint64_t done, uint64_t total);
+
+/**
+ * A task that a thread pool runs. It does not throw.
+ */
+typedef void (*ph_task_fn)(void *context, size_t index);
+
+/**
+ * The host's own threads: it runs `task(context, index)` for every index below `count`, in any order, side by side or
+ * one after another, and returns when all are done. A task may call the pool again.
+ *
+ * What the job makes does not depend on how many of them run at once. A task that is left out is done by whoever
+ * called, and one that comes after the return does nothing; as it may come at any time, a few bytes stay for it.
+ */
+typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *context);
+
+/**
+ * Asked by name for each file that a scene refers to (material libraries, included files, meshes), before the file
+ * system is. It may be called from any thread of the job.
+ *
+ * `name` is as the scene has it and may be hostile; it lives until the call returns. `answer` is zeroed, with its
+ * size set.
+ *
+ * Returns 0 after it filled in `answer`; a number above 0 where the name is not its business: then the file is looked
+ * for beside the scene, if that is a file; below 0 for an error (PH_ERROR_HOST).
+ */
+typedef int32_t (*ph_resolve_fn)(void *user, const char *name, struct ph_input *answer);
+
+/**
+ * What the data may ask for. 0 is the default; passing a limit is PH_ERROR_LIMIT, and the message names it.
+ */
+typedef struct ph_limits {
+    /**
+     * The longest line, in bytes (default 256 MiB).
+     */
+    uint64_t line_bytes;
+    /**
+     * The longest name of an object, group, material or file, in bytes (default 64 KiB).
+     */
+    uint64_t name_bytes;
+    /**
+     * The most elements of each kind (default 2^32 - 2).
+     */
+    uint64_t elements;
+    /**
+     * The most pixels of an image (default 2^30).
+     */
+    uint64_t pixels;
+    /**
+     * The most columns of a table (default 100,000).
+     */
+    uint64_t columns;
+    /**
+     * The most elements and properties of a PLY header (default 10,000).
+     */
+    uint64_t properties;
+    /**
+     * The longest header of a PLY file, in bytes (default 8 MiB).
+     */
+    uint64_t header_bytes;
+    /**
+     * The most files that one scene may refer to (default 10,000).
+     */
+    uint64_t files;
+    /**
+     * The largest file that a scene refers to, in plain bytes (default 64 MiB).
+     */
+    uint64_t referenced_file_bytes;
+    /**
+     * The most plain bytes that a compressed input may unpack to (default: no limit).
+     */
+    uint64_t decompressed_bytes;
+    /**
+     * The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000).
+     */
+    uint64_t decompressed_ratio;
+} ph_limits;
+
+/**
+ * How to read. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
+ *
+ *     ph_read_options options = {.struct_size = sizeof options};
+ *     options.threads = 4;
+ */
+typedef struct ph_read_options {
+    /**
+     * `sizeof(ph_read_options)`.
+     */
+    size_t struct_size;
+    /**
+     * The format; PH_FORMAT_AUTO finds it.
+     */
+    ph_format format;
+    /**
+     * Threads, up to 1024; 0 for all cores that the process may use. With a pool: how many tasks it is given.
+     */
+    uint32_t threads;
+    /**
+     * Memory for work in flight, in bytes (default 64 MiB); what is read comes on top.
+     */
+    uint64_t memory_limit;
+    /**
+     * Stops the job from elsewhere. May be null.
+     */
+    const struct ph_cancel *cancel;
+    /**
+     * See ph_progress_fn. May be null.
+     */
+    ph_progress_fn progress;
+    /**
+     * What `progress` is called with.
+     */
+    void *progress_user;
+    /**
+     * See ph_pool_fn. Null for threads of polyhaul's own, which end with the job.
+     */
+    ph_pool_fn pool;
+    /**
+     * What `pool` is called with.
+     */
+    void *pool_user;
+    /**
+     * See ph_resolve_fn. May be null.
+     */
+    ph_resolve_fn resolve;
+    /**
+     * What `resolve` is called with.
+     */
+    void *resolve_user;
+    /**
+     * Leave out what is broken, count it as a warning in the report, and go on.
+     */
+    uint8_t skip_broken;
+    /**
+     * Make warnings errors.
+     */
+    uint8_t strict;
+    /**
+     * Read files that a scene refers to also where they lie outside of its folder.
+     */
+    uint8_t allow_outside;
+    /**
+     * Do not read the material libraries that a scene names.
+     */
+    uint8_t skip_materials;
+    /**
+     * Make positions of STL with the same coordinates one.
+     */
+    uint8_t weld;
+    /**
+     * Zeros.
+     */
+    uint8_t reserved[3];
+    /**
+     * What the data may ask for.
+     */
+    struct ph_limits limits;
+} ph_read_options;
+
+/**
+ * Takes up to `size` bytes of `data`. Required in an output of callbacks.
+ *
+ * Returns how many it took, from 1 to `size`: the rest comes again. Below 0 is an error, as of ph_read_fn; 0 and more
+ * than `size` break the contract (PH_ERROR_HOST).
+ */
+typedef int64_t (*ph_write_fn)(void *user, const void *data, size_t size);
+
+/**
+ * A step at the end of an output. Optional. Returns 0, or below 0 for an error.
+ */
+typedef int32_t (*ph_finish_fn)(void *user);
+
+/**
+ * Where something is written to: exactly one of `path` and `write` is set.
+ *
+ * A file is replaced as a whole, or stays as it was where the job fails; the material library of an OBJ file goes
+ * beside it.
+ */
+typedef struct ph_output {
+    /**
+     * `sizeof(ph_output)`.
+     */
+    size_t struct_size;
+    /**
+     * A file, as in ph_input. `.gz`, `.zst` and `.lz4` compress.
+     */
+    const char *path;
+    /**
+     * Takes bytes: see ph_write_fn.
+     */
+    ph_write_fn write;
+    /**
+     * Called once when all was written. May be null.
+     */
+    ph_finish_fn flush;
+    /**
+     * Called once after that: from here on the output counts. Where it is not called, the job failed and what was
+     * written is to be thrown away. May be null.
+     */
+    ph_finish_fn close;
+    /**
+     * Called at last: see ph_release_fn. May be null.
+     */
+    ph_release_fn release;
+    /**
+     * What the callbacks are called with.
+     */
+    void *user;
+    /**
+     * What messages call the output; its extension says the format where the options do not. May be null.
+     */
+    const char *name;
+} ph_output;
+
+/**
+ * How a file is compressed.
+ */
+typedef uint32_t ph_compression;
+
+/**
+ * How numbers become text: 0 as the format does by default, PH_DIGITS_SHORTEST, or PH_DIGITS_FIXED plus 0 to 12.
+ */
+typedef uint32_t ph_digits;
+
+/**
+ * The direction of an axis; 0 is none, which means the default.
+ */
+typedef uint32_t ph_axis;
+
+/**
+ * How to write. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
+ */
+typedef struct ph_write_options {
+    /**
+     * `sizeof(ph_write_options)`.
+     */
+    size_t struct_size;
+    /**
+     * The format; PH_FORMAT_AUTO takes it from the name of the output.
+     */
+    ph_format format;
+    /**
+     * As in ph_read_options.
+     */
+    uint32_t threads;
+    /**
+     * As in ph_read_options.
+     */
+    uint64_t memory_limit;
+    /**
+     * Stops the job from elsewhere. May be null.
+     */
+    const struct ph_cancel *cancel;
+    /**
+     * See ph_progress_fn. May be null.
+     */
+    ph_progress_fn progress;
+    /**
+     * What `progress` is called with.
+     */
+    void *progress_user;
+    /**
+     * As in ph_read_options. Of ph_convert that of the options for reading counts.
+     */
+    ph_pool_fn pool;
+    /**
+     * What `pool` is called with.
+     */
+    void *pool_user;
+    /**
+     * How the file is compressed.
+     */
+    ph_compression compression;
+    /**
+     * The level of the codec; 0 for a fast one.
+     */
+    int32_t compression_level;
+    /**
+     * Digits of numbers in text.
+     */
+    ph_digits digits;
+    /**
+     * The axis of the file that faces forward (OBJ: against z; others: as the scene has it).
+     */
+    ph_axis forward_axis;
+    /**
+     * The axis of the file that points up (OBJ: y; others: as the scene has it). Both axes are set, or none.
+     */
+    ph_axis up_axis;
+    /**
+     * Multiplies positions; 0 is 1.
+     */
+    float scale;
+    /**
+     * Write the file and its folder through to the disk before the call returns.
+     */
+    uint8_t durable;
+    /**
+     * Cut faces into triangles.
+     */
+    uint8_t triangulate;
+    /**
+     * PLY and STL: write text.
+     */
+    uint8_t ascii;
+    /**
+     * Leave out normals (OBJ, PLY).
+     */
+    uint8_t skip_normals;
+    /**
+     * Leave out uvs (OBJ, PLY).
+     */
+    uint8_t skip_uvs;
+    /**
+     * Leave out colours of vertices (OBJ, PLY).
+     */
+    uint8_t skip_colors;
+    /**
+     * Leave out materials and the material library (OBJ).
+     */
+    uint8_t skip_materials;
+    /**
+     * TGA: runs of equal pixels as packets.
+     */
+    uint8_t tga_rle;
+} ph_write_options;
+
+/**
+ * What a scene holds.
+ */
+typedef struct ph_scene_info {
+    /**
+     * `sizeof(ph_scene_info)`.
+     */
+    size_t struct_size;
+    /**
+     * How many meshes.
+     */
+    size_t mesh_count;
+    /**
+     * How many objects. A scene of meshes alone has none: each mesh is one then.
+     */
+    size_t object_count;
+    /**
+     * How many materials.
+     */
+    size_t material_count;
+    /**
+     * The axis that faces forward.
+     */
+    ph_axis forward_axis;
+    /**
+     * The axis that points up.
+     */
+    ph_axis up_axis;
+    /**
+     * Positions of all meshes.
+     */
+    uint64_t position_count;
+    /**
+     * Faces of all meshes.
+     */
+    uint64_t face_count;
+    /**
+     * The box around all finite positions; where there are none `bounds_min` is above `bounds_max`.
+     */
+    float bounds_min[3];
+    /**
+     * Its other end.
+     */
+    float bounds_max[3];
+} ph_scene_info;
+
+/**
+ * How a corner finds its uv or its normal.
+ */
+typedef uint32_t ph_domain;
+
+/**
+ * Elements of any number of corners each: element `i` has the corners from `offsets[i]` up to `offsets[i + 1]`.
+ */
+typedef struct ph_elements {
+    /**
+     * `count + 1` offsets, from 0 to `corner_count`; may be null where `count` is 0.
+     */
+    const uint32_t *offsets;
+    /**
+     * How many elements.
+     */
+    size_t count;
+    /**
+     * Per corner the index of its position.
+     */
+    const uint32_t *corner_positions;
+    /**
+     * Per corner the index of its uv, or PH_NONE. Null where no corner has one, or they go by a domain.
+     */
+    const uint32_t *corner_uvs;
+    /**
+     * Per corner the index of its normal, or PH_NONE. Null as above.
+     */
+    const uint32_t *corner_normals;
+    /**
+     * How many corners all elements have.
+     */
+    size_t corner_count;
+} ph_elements;
+
+/**
+ * From `first_face` on `value` holds, until the next run.
+ */
+typedef struct ph_run {
+    /**
+     * The index of a face.
+     */
+    uint32_t first_face;
+    /**
+     * The index of a material or a group, or PH_NONE; of smoothing groups their number, 0 for off.
+     */
+    uint32_t value;
+} ph_run;
+
+/**
+ * The arrays of a mesh: lent by a scene (ph_scene_mesh), or put into one (ph_scene_add_mesh).
+ *
+ * Positions, uvs and normals have the order and the count that the source gave them; no vertex is made of a corner.
+ * Arrays that are absent are null with a count of 0.
+ */
+typedef struct ph_mesh {
+    /**
+     * `sizeof(ph_mesh)`.
+     */
+    size_t struct_size;
+    /**
+     * x, y, z of each position.
+     */
+    const float *positions;
+    /**
+     * How many positions.
+     */
+    size_t position_count;
+    /**
+     * Red, green, blue, alpha of each position, or null.
+     */
+    const float *colors;
+    /**
+     * u, v of each uv.
+     */
+    const float *uvs;
+    /**
+     * How many uvs.
+     */
+    size_t uv_count;
+    /**
+     * x, y, z of each normal.
+     */
+    const float *normals;
+    /**
+     * How many normals.
+     */
+    size_t normal_count;
+    /**
+     * How a corner finds its uv.
+     */
+    ph_domain uv_domain;
+    /**
+     * How a corner finds its normal.
+     */
+    ph_domain normal_domain;
+    /**
+     * Polygons of three corners or more.
+     */
+    struct ph_elements faces;
+    /**
+     * Polylines of two corners or more.
+     */
+    struct ph_elements lines;
+    /**
+     * Points: indices of positions.
+     */
+    const uint32_t *points;
+    /**
+     * How many points.
+     */
+    size_t point_count;
+    /**
+     * Which material holds from which face on, in the order of the faces.
+     */
+    const struct ph_run *material_runs;
+    /**
+     * How many runs of materials.
+     */
+    size_t material_run_count;
+    /**
+     * Which smoothing group holds from which face on.
+     */
+    const struct ph_run *smoothing_runs;
+    /**
+     * How many runs of smoothing groups.
+     */
+    size_t smoothing_run_count;
+    /**
+     * Which of `groups` holds from which face on.
+     */
+    const struct ph_run *group_runs;
+    /**
+     * How many runs of groups.
+     */
+    size_t group_run_count;
+    /**
+     * The names of groups; several names stand in one, with spaces between.
+     */
+    const struct ph_string *groups;
+    /**
+     * How many names.
+     */
+    size_t group_count;
+    /**
+     * Per face the material slot of the object, or null.
+     */
+    const int32_t *face_materials;
+    /**
+     * Per face 0 for flat, else smooth, or null.
+     */
+    const uint8_t *face_smooth;
+    /**
+     * How many columns ph_scene_vertex_column has; not looked at where a mesh is put into a scene.
+     */
+    size_t vertex_column_count;
+    /**
+     * How many columns ph_scene_face_column has; not looked at either.
+     */
+    size_t face_column_count;
+} ph_mesh;
+
+/**
+ * The type of a number.
+ */
+typedef uint32_t ph_scalar;
+
+/**
+ * A column: a number, or a list of numbers, per row.
+ */
+typedef struct ph_column {
+    /**
+     * `sizeof(ph_column)`.
+     */
+    size_t struct_size;
+    /**
+     * The name; empty where the file gives none.
+     */
+    struct ph_string name;
+    /**
+     * The numbers, of the type that `scalar` says.
+     */
+    const void *values;
+    /**
+     * How many numbers.
+     */
+    size_t value_count;
+    /**
+     * For lists: row `i` has the values from `offsets[i]` up to `offsets[i + 1]`; there is one more than there are
+     * rows. Null for one number per row.
+     */
+    const uint32_t *offsets;
+    /**
+     * How many rows.
+     */
+    size_t row_count;
+    /**
+     * The type of the numbers.
+     */
+    ph_scalar scalar;
+} ph_column;
+
+/**
+ * How many elements of each kind: a place in all arrays of a mesh at once.
+ */
+typedef struct ph_counts {
+    /**
+     * Positions.
+     */
+    uint32_t positions;
+    /**
+     * Uvs.
+     */
+    uint32_t uvs;
+    /**
+     * Normals.
+     */
+    uint32_t normals;
+    /**
+     * Faces.
+     */
+    uint32_t faces;
+    /**
+     * Polylines.
+     */
+    uint32_t lines;
+    /**
+     * Points.
+     */
+    uint32_t points;
+    /**
+     * Curves.
+     */
+    uint32_t curves;
+} ph_counts;
+
+/**
+ * An object: a mesh, or a section of it, with a name.
+ */
+typedef struct ph_object {
+    /**
+     * `sizeof(ph_object)`.
+     */
+    size_t struct_size;
+    /**
+     * The name; it may be empty.
+     */
+    struct ph_string name;
+    /**
+     * The index of its mesh.
+     */
+    size_t mesh;
+    /**
+     * The first element of each kind that belongs to it.
+     */
+    struct ph_counts start;
+    /**
+     * One past the last of each kind. In ph_scene_add_object all zeros mean the whole mesh.
+     */
+    struct ph_counts end;
+    /**
+     * Whether `transform` says where it stands; else it stands where its positions say.
+     */
+    uint32_t has_transform;
+    /**
+     * A matrix of four rows, one row after the other, that multiplies column vectors from the left.
+     */
+    float transform[16];
+    /**
+     * What the slots are that `face_materials` of the mesh names: indices of materials, or PH_NONE. Null where it has
+     * none.
+     */
+    const uint32_t *material_slots;
+    /**
+     * How many slots.
+     */
+    size_t material_slot_count;
+} ph_object;
+
+/**
+ * What becomes of the arrays that are put into a scene.
+ */
+typedef uint32_t ph_keep;
+
+/**
+ * Which fields of a ph_material are set: a sum of `PH_HAS_` numbers.
+ */
+typedef uint32_t ph_has;
+
+/**
+ * A material, as MTL knows it. A field whose `PH_HAS_` number is not in `has` is not set.
+ */
+typedef struct ph_material {
+    /**
+     * `sizeof(ph_material)`.
+     */
+    size_t struct_size;
+    /**
+     * The name.
+     */
+    struct ph_string name;
+    /**
+     * Which of the fields below are set.
+     */
+    ph_has has;
+    /**
+     * Whether it is used and no library defines it: it has a name alone.
+     */
+    uint32_t missing;
+    /**
+     * Red, green, blue.
+     */
+    float ambient[3];
+    /**
+     * Red, green, blue.
+     */
+    float diffuse[3];
+    /**
+     * Red, green, blue.
+     */
+    float specular[3];
+    /**
+     * Red, green, blue.
+     */
+    float emission[3];
+    /**
+     * Red, green, blue of the light that comes through.
+     */
+    float transmission[3];
+    /**
+     * The specular exponent, 0 to 1000.
+     */
+    float shininess;
+    /**
+     * The index of refraction.
+     */
+    float refraction_index;
+    /**
+     * 1 is opaque.
+     */
+    float opacity;
+    /**
+     * 0 to 1.
+     */
+    float roughness;
+    /**
+     * 0 to 1.
+     */
+    float metallic;
+    /**
+     * 0 to 1.
+     */
+    float sheen;
+    /**
+     * The thickness of the clearcoat.
+     */
+    float clearcoat;
+    /**
+     * The roughness of the clearcoat.
+     */
+    float clearcoat_roughness;
+    /**
+     * The number of the illumination model, 0 to 10.
+     */
+    uint32_t illumination;
+    /**
+     * How many texture maps ph_scene_texture has; not looked at where a material is put into a scene.
+     */
+    size_t texture_count;
+} ph_material;
+
+/**
+ * What a texture map drives.
+ */
+typedef uint32_t ph_map;
+
+/**
+ * A texture map of a material.
+ */
+typedef struct ph_texture {
+    /**
+     * `sizeof(ph_texture)`.
+     */
+    size_t struct_size;
+    /**
+     * The image file, as the material has it.
+     */
+    struct ph_string file;
+    /**
+     * What it drives.
+     */
+    ph_map map;
+    /**
+     * Whether `offset` is set.
+     */
+    uint32_t has_offset;
+    /**
+     * Whether `scale` is set.
+     */
+    uint32_t has_scale;
+    /**
+     * The offset of u, v, w.
+     */
+    float offset[3];
+    /**
+     * The scale of u, v, w.
+     */
+    float scale[3];
+} ph_texture;
+
+/**
+ * What the samples of colours mean; alpha is linear always.
+ */
+typedef uint32_t ph_color_space;
+
+/**
+ * A rectangle of pixels: lent by an image (ph_image_get), or the caller's own (ph_image_write).
+ */
+typedef struct ph_pixels {
+    /**
+     * `sizeof(ph_pixels)`.
+     */
+    size_t struct_size;
+    /**
+     * Pixels in a row.
+     */
+    size_t width;
+    /**
+     * Rows.
+     */
+    size_t height;
+    /**
+     * The samples from the top left, those of a pixel side by side; aligned as their type is.
+     */
+    const void *samples;
+    /**
+     * From the begin of a row to that of the next, in bytes. What is lent has no gaps; in ph_image_write 0 means that
+     * there are none.
+     */
+    size_t row_bytes;
+    /**
+     * 1 gray, 2 gray and alpha, 3 red, green and blue, 4 these and alpha.
+     */
+    uint32_t channels;
+    /**
+     * PH_SCALAR_U8 (0 to 255), PH_SCALAR_U16 (0 to 65,535) or PH_SCALAR_F32 (1 is white).
+     */
+    ph_scalar scalar;
+    /**
+     * What the colours mean.
+     */
+    ph_color_space color_space;
+    /**
+     * Whether the colours are multiplied with alpha already.
+     */
+    uint32_t premultiplied;
+} ph_pixels;
+
+/**
+ * A table.
+ */
+typedef struct ph_table {
+    /**
+     * `sizeof(ph_table)`.
+     */
+    size_t struct_size;
+    /**
+     * What the rows are, as the file calls them (`vertex`); empty where it says nothing.
+     */
+    struct ph_string name;
+    /**
+     * How many rows.
+     */
+    size_t row_count;
+    /**
+     * How many columns.
+     */
+    size_t column_count;
+} ph_table;
+
+/**
+ * It did what it should.
+ */
+#define PH_OK 0
+
+/**
+ * The data is not what its format asks for.
+ */
+#define PH_ERROR_MALFORMED 1
+
+/**
+ * The data asks for more than the limits allow; the message names the limit.
+ */
+#define PH_ERROR_LIMIT 2
+
+/**
+ * The data uses a part of its format that polyhaul does not read, or the format does not hold what is to be written.
+ */
+#define PH_ERROR_UNSUPPORTED 3
+
+/**
+ * The operating system refused: a missing file, a full disk, a closed pipe.
+ */
+#define PH_ERROR_IO 4
+
+/**
+ * The caller asked for something that makes no sense: a null handle, a wrong `struct_size`, an index out of range.
+ */
+#define PH_ERROR_USAGE 5
+
+/**
+ * A callback failed, or broke its contract. Where it returned a number below 0, that is `host_code` of ph_error.
+ */
+#define PH_ERROR_HOST 6
+
+/**
+ * The machine has no more memory.
+ */
+#define PH_ERROR_MEMORY 7
+
+/**
+ * It was cancelled.
+ */
+#define PH_ERROR_CANCELLED 8
+
+/**
+ * polyhaul itself is at fault: please report it.
+ */
+#define PH_ERROR_INTERNAL 9
+
+/**
+ * As the name and the content say.
+ */
+#define PH_FORMAT_AUTO 0
+
+/**
+ * Wavefront OBJ, with its material library.
+ */
+#define PH_FORMAT_OBJ 1
+
+/**
+ * PLY.
+ */
+#define PH_FORMAT_PLY 2
+
+/**
+ * STL.
+ */
+#define PH_FORMAT_STL 3
+
+/**
+ * pbrt-v4 scenes.
+ */
+#define PH_FORMAT_PBRT 4
+
+/**
+ * Numbers parted by commas.
+ */
+#define PH_FORMAT_CSV 5
+
+/**
+ * Numbers parted by tabs.
+ */
+#define PH_FORMAT_TSV 6
+
+/**
+ * Numbers parted by blanks, or as the first rows tell.
+ */
+#define PH_FORMAT_TXT 7
+
+/**
+ * Points as lines of x, y, z and more.
+ */
+#define PH_FORMAT_XYZ 8
+
+/**
+ * Points behind a line with their count.
+ */
+#define PH_FORMAT_PTS 9
+
+/**
+ * An array of numpy.
+ */
+#define PH_FORMAT_NPY 10
+
+/**
+ * TGA.
+ */
+#define PH_FORMAT_TGA 11
+
+/**
+ * Radiance HDR.
+ */
+#define PH_FORMAT_HDR 12
+
+/**
+ * PNG.
+ */
+#define PH_FORMAT_PNG 13
+
+/**
+ * JPEG; read only.
+ */
+#define PH_FORMAT_JPEG 14
+
+/**
+ * OpenEXR.
+ */
+#define PH_FORMAT_EXR 15
+
+/**
+ * Windows bitmaps; read only.
+ */
+#define PH_FORMAT_BMP 16
+
+/**
+ * Photoshop documents; read only.
+ */
+#define PH_FORMAT_PSD 17
+
+/**
+ * DDS textures.
+ */
+#define PH_FORMAT_DDS 18
+
+/**
+ * KTX 2 textures.
+ */
+#define PH_FORMAT_KTX2 19
+
+/**
+ * Along x.
+ */
+#define PH_AXIS_X 1
+
+/**
+ * Along y.
+ */
+#define PH_AXIS_Y 2
+
+/**
+ * Along z.
+ */
+#define PH_AXIS_Z 3
+
+/**
+ * Against x.
+ */
+#define PH_AXIS_NEGATIVE_X 4
+
+/**
+ * Against y.
+ */
+#define PH_AXIS_NEGATIVE_Y 5
+
+/**
+ * Against z.
+ */
+#define PH_AXIS_NEGATIVE_Z 6
+
+/**
+ * As the name of the output says.
+ */
+#define PH_COMPRESSION_BY_NAME 0
+
+/**
+ * Not at all.
+ */
+#define PH_COMPRESSION_NONE 1
+
+/**
+ * gzip, levels 1 to 12.
+ */
+#define PH_COMPRESSION_GZIP 2
+
+/**
+ * zstd, levels 1 to 22.
+ */
+#define PH_COMPRESSION_ZSTD 3
+
+/**
+ * lz4; it has one level.
+ */
+#define PH_COMPRESSION_LZ4 4
+
+/**
+ * The fewest digits that read back as the same number.
+ */
+#define PH_DIGITS_SHORTEST 1
+
+/**
+ * Plus a number from 0 to 12: so many digits after the point, the bytes of `%.Nf`.
+ */
+#define PH_DIGITS_FIXED 256
+
+/**
+ * By an index of its own: `corner_uvs`, `corner_normals`.
+ */
+#define PH_DOMAIN_INDEXED 0
+
+/**
+ * There is one value per corner, in the order of the corners.
+ */
+#define PH_DOMAIN_CORNER 1
+
+/**
+ * There is one value per position.
+ */
+#define PH_DOMAIN_VERTEX 2
+
+/**
+ * There is one value per face.
+ */
+#define PH_DOMAIN_FACE 3
+
+/**
+ * They are copied, and may go when the call returns.
+ */
+#define PH_COPY 0
+
+/**
+ * They are not copied: they must stay, and stay as they are, until the scene is freed.
+ */
+#define PH_BORROW 1
+
+/**
+ * `ambient`
+ */
+#define PH_HAS_AMBIENT (1 << 0)
+
+/**
+ * `diffuse`
+ */
+#define PH_HAS_DIFFUSE (1 << 1)
+
+/**
+ * `specular`
+ */
+#define PH_HAS_SPECULAR (1 << 2)
+
+/**
+ * `emission`
+ */
+#define PH_HAS_EMISSION (1 << 3)
+
+/**
+ * `transmission`
+ */
+#define PH_HAS_TRANSMISSION (1 << 4)
+
+/**
+ * `shininess`
+ */
+#define PH_HAS_SHININESS (1 << 5)
+
+/**
+ * `refraction_index`
+ */
+#define PH_HAS_REFRACTION_INDEX (1 << 6)
+
+/**
+ * `opacity`
+ */
+#define PH_HAS_OPACITY (1 << 7)
+
+/**
+ * `roughness`
+ */
+#define PH_HAS_ROUGHNESS (1 << 8)
+
+/**
+ * `metallic`
+ */
+#define PH_HAS_METALLIC (1 << 9)
+
+/**
+ * `sheen`
+ */
+#define PH_HAS_SHEEN (1 << 10)
+
+/**
+ * `clearcoat`
+ */
+#define PH_HAS_CLEARCOAT (1 << 11)
+
+/**
+ * `clearcoat_roughness`
+ */
+#define PH_HAS_CLEARCOAT_ROUGHNESS (1 << 12)
+
+/**
+ * `illumination`
+ */
+#define PH_HAS_ILLUMINATION (1 << 13)
+
+/**
+ * The ambient colour.
+ */
+#define PH_MAP_AMBIENT 1
+
+/**
+ * The diffuse colour.
+ */
+#define PH_MAP_DIFFUSE 2
+
+/**
+ * The specular colour.
+ */
+#define PH_MAP_SPECULAR 3
+
+/**
+ * The emitted colour.
+ */
+#define PH_MAP_EMISSION 4
+
+/**
+ * The specular exponent.
+ */
+#define PH_MAP_SHININESS 5
+
+/**
+ * The opacity: white is opaque.
+ */
+#define PH_MAP_OPACITY 6
+
+/**
+ * The transparency: white is transparent.
+ */
+#define PH_MAP_TRANSPARENCY 7
+
+/**
+ * Bumps.
+ */
+#define PH_MAP_BUMP 8
+
+/**
+ * Displacement.
+ */
+#define PH_MAP_DISPLACEMENT 9
+
+/**
+ * A decal.
+ */
+#define PH_MAP_DECAL 10
+
+/**
+ * The reflection.
+ */
+#define PH_MAP_REFLECTION 11
+
+/**
+ * The roughness.
+ */
+#define PH_MAP_ROUGHNESS 12
+
+/**
+ * How metallic it is.
+ */
+#define PH_MAP_METALLIC 13
+
+/**
+ * The sheen.
+ */
+#define PH_MAP_SHEEN 14
+
+/**
+ * The clearcoat.
+ */
+#define PH_MAP_CLEARCOAT 15
+
+/**
+ * The roughness of the clearcoat.
+ */
+#define PH_MAP_CLEARCOAT_ROUGHNESS 16
+
+/**
+ * The normal.
+ */
+#define PH_MAP_NORMAL 17
+
+/**
+ * Encoded as sRGB does it.
+ */
+#define PH_COLOR_SPACE_SRGB 0
+
+/**
+ * In proportion to the light.
+ */
+#define PH_COLOR_SPACE_LINEAR 1
+
+/**
+ * `int8_t`
+ */
+#define PH_SCALAR_I8 1
+
+/**
+ * `uint8_t`
+ */
+#define PH_SCALAR_U8 2
+
+/**
+ * `int16_t`
+ */
+#define PH_SCALAR_I16 3
+
+/**
+ * `uint16_t`
+ */
+#define PH_SCALAR_U16 4
+
+/**
+ * `int32_t`
+ */
+#define PH_SCALAR_I32 5
+
+/**
+ * `uint32_t`
+ */
+#define PH_SCALAR_U32 6
+
+/**
+ * `int64_t`
+ */
+#define PH_SCALAR_I64 7
+
+/**
+ * `uint64_t`
+ */
+#define PH_SCALAR_U64 8
+
+/**
+ * `float`
+ */
+#define PH_SCALAR_F32 9
+
+/**
+ * `double`
+ */
+#define PH_SCALAR_F64 10
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The version of the library, as "0.1.0". Lives for ever.
+ */
+PH_API const char *ph_version(void);
+
+/**
+ * What the last function of this header that failed on this thread said.
+ *
+ * Threads have their own errors: ask on the thread that made the call. A function that succeeds leaves the last error
+ * as it is.
+ */
+PH_API ph_status ph_last_error(struct ph_error *error);
+
+/**
+ * The line `text` of ph_error, for programs that only show it. Never null.
+ */
+PH_API const char *ph_last_error_text(void);
+
+/**
+ * The name of a status that stays as it is ("malformed", "limit"); "ok" for PH_OK, "unknown" for other numbers.
+ * Lives for ever.
+ */
+PH_API const char *ph_status_name(ph_status status);
+
+/**
+ * The text that ends with a zero byte, as the structs of this header take it; it is not copied. Null is empty.
+ */
+PH_API struct ph_string ph_text(const char *text);
+
+/**
+ * Makes a flag, which ph_cancel_free frees.
+ */
+PH_API ph_status ph_cancel_new(struct ph_cancel **cancel);
+
+/**
+ * Asks all jobs that have this flag to stop: they return PH_ERROR_CANCELLED soon, and what they were writing stays as
+ * it was. May be called from any thread, and from a signal handler.
+ */
+PH_API ph_status ph_cancel_request(const struct ph_cancel *cancel);
+
+/**
+ * Frees a flag; null does nothing. Jobs that run go on.
+ */
+PH_API void ph_cancel_free(struct ph_cancel *cancel);
+
+/**
+ * Tells the numbers of a report.
+ */
+PH_API ph_status ph_report_get(const struct ph_report *report, struct ph_report_info *info);
+
+/**
+ * Tells a warning, by an index below `kept_warning_count`.
+ */
+PH_API ph_status ph_report_warning(const struct ph_report *report, size_t index, struct ph_warning *warning);
+
+/**
+ * Frees a report; null does nothing.
+ */
+PH_API void ph_report_free(struct ph_report *report);
+
+/**
+ * Reads a scene. Of a scene for a renderer (pbrt) this is what can be shown as meshes; what is no mesh is left out,
+ * with a warning. ph_convert keeps all of it.
+ *
+ * `options` and `report` may be null. The scene is to be freed by ph_scene_free; it is null where the job failed.
+ */
+PH_API
+ph_status ph_scene_read(const struct ph_input *input,
+                        const struct ph_read_options *options,
+                        struct ph_scene **scene,
+                        struct ph_report **report);
+
+/**
+ * Writes a scene.
+ *
+ * `options` and `report` may be null. A file is replaced as a whole, or stays as it was where the job fails.
+ */
+PH_API
+ph_status ph_scene_write(const struct ph_scene *scene,
+                         const struct ph_output *output,
+                         const struct ph_write_options *options,
+                         struct ph_report **report);
+
+/**
+ * Frees a scene and all that it handed out; null does nothing.
+ */
+PH_API void ph_scene_free(struct ph_scene *scene);
+
+/**
+ * Tells what a scene holds.
+ */
+PH_API ph_status ph_scene_get(const struct ph_scene *scene, struct ph_scene_info *info);
+
+/**
+ * Lends the arrays of a mesh, by an index below `mesh_count`.
+ */
+PH_API ph_status ph_scene_mesh(const struct ph_scene *scene, size_t index, struct ph_mesh *mesh);
+
+/**
+ * Lends what else is known of the positions of a mesh, by an index below `vertex_column_count`: a column of one row
+ * per position.
+ */
+PH_API
+ph_status ph_scene_vertex_column(const struct ph_scene *scene,
+                                 size_t mesh,
+                                 size_t index,
+                                 struct ph_column *column);
+
+/**
+ * Lends what else is known of the faces of a mesh, by an index below `face_column_count`: a column of one row per
+ * face.
+ */
+PH_API
+ph_status ph_scene_face_column(const struct ph_scene *scene,
+                               size_t mesh,
+                               size_t index,
+                               struct ph_column *column);
+
+/**
+ * Tells of an object, by an index below `object_count`.
+ */
+PH_API ph_status ph_scene_object(const struct ph_scene *scene, size_t index, struct ph_object *object);
+
+/**
+ * Makes a scene without anything, which ph_scene_free frees.
+ */
+PH_API ph_status ph_scene_new(struct ph_scene **scene);
+
+/**
+ * Says what the axes of the coordinates mean (forward against z, up along y unless told).
+ */
+PH_API ph_status ph_scene_set_axes(struct ph_scene *scene, ph_axis forward, ph_axis up);
+
+/**
+ * Puts a mesh into a scene, as the last one. `keep` says what becomes of its arrays; runs and names are always copied.
+ *
+ * Its indices are looked at when the scene is written: then they are PH_ERROR_USAGE where they are out of range.
+ */
+PH_API ph_status ph_scene_add_mesh(struct ph_scene *scene, const struct ph_mesh *mesh, ph_keep keep);
+
+/**
+ * Puts an object into a scene, as the last one; it is copied. Its mesh must be there.
+ *
+ * With a transform, with material slots, or where the uvs or normals of its mesh go by a domain it is written as
+ * programs write what is being edited: uvs and normals that are equal become one, and it must be the whole of its
+ * mesh.
+ */
+PH_API ph_status ph_scene_add_object(struct ph_scene *scene, const struct ph_object *object);
+
+/**
+ * Tells of a material, by an index below `material_count`.
+ */
+PH_API ph_status ph_scene_material(const struct ph_scene *scene, size_t index, struct ph_material *material);
+
+/**
+ * Tells of a texture map of a material, by an index below its `texture_count`.
+ */
+PH_API
+ph_status ph_scene_texture(const struct ph_scene *scene,
+                           size_t material,
+                           size_t index,
+                           struct ph_texture *texture);
+
+/**
+ * Puts a material into a scene, as the last one; it is copied.
+ */
+PH_API ph_status ph_scene_add_material(struct ph_scene *scene, const struct ph_material *material);
+
+/**
+ * Puts a texture map into a material of the scene, as its last one; it is copied.
+ */
+PH_API ph_status ph_scene_add_texture(struct ph_scene *scene, size_t material, const struct ph_texture *texture);
+
+/**
+ * Reads an image.
+ *
+ * `options` and `report` may be null. The image is to be freed by ph_image_free; it is null where the job failed.
+ */
+PH_API
+ph_status ph_image_read(const struct ph_input *input,
+                        const struct ph_read_options *options,
+                        struct ph_image **image,
+                        struct ph_report **report);
+
+/**
+ * Lends the pixels of an image, until it is freed.
+ */
+PH_API ph_status ph_image_get(const struct ph_image *image, struct ph_pixels *pixels);
+
+/**
+ * Writes an image: the caller's pixels, or those that an image lends.
+ *
+ * They are not copied where there are no gaps between the rows. `options` and `report` may be null.
+ */
+PH_API
+ph_status ph_image_write(const struct ph_pixels *pixels,
+                         const struct ph_output *output,
+                         const struct ph_write_options *options,
+                         struct ph_report **report);
+
+/**
+ * Frees an image and the pixels that it lent; null does nothing.
+ */
+PH_API void ph_image_free(struct ph_image *image);
+
+/**
+ * Reads tables. `options` and `report` may be null. ph_tables_free frees them.
+ */
+PH_API
+ph_status ph_tables_read(const struct ph_input *input,
+                         const struct ph_read_options *options,
+                         struct ph_tables **tables,
+                         struct ph_report **report);
+
+/**
+ * How many tables there are; 0 for null.
+ */
+PH_API size_t ph_tables_count(const struct ph_tables *tables);
+
+/**
+ * Tells of a table.
+ */
+PH_API ph_status ph_tables_table(const struct ph_tables *tables, size_t index, struct ph_table *table);
+
+/**
+ * Lends a column of a table.
+ */
+PH_API ph_status ph_tables_column(const struct ph_tables *tables, size_t table, size_t index, struct ph_column *column);
+
+/**
+ * Frees tables and all that they lent; null does nothing.
+ */
+PH_API void ph_tables_free(struct ph_tables *tables);
+
+/**
+ * Reads something and writes it in any format that holds it: scenes, tables, images. Between formats that have tables,
+ * and from pbrt to pbrt, all of it is kept.
+ *
+ * Both options and the report may be null.
+ */
+PH_API
+ph_status ph_convert(const struct ph_input *input,
+                     const struct ph_output *output,
+                     const struct ph_read_options *reading,
+                     const struct ph_write_options *writing,
+                     struct ph_report **report);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* POLYHAUL_H */

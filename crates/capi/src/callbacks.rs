@@ -1,0 +1,323 @@
+//! Callbacks of the host as what the library calls: readers, writers, resolvers, progress, threads.
+//!
+//! All calls of foreign functions are here. What they return is looked at and never trusted.
+
+use crate::options::{ph_pool_fn, ph_progress_fn, ph_resolve_fn};
+use crate::source::{self, ph_finish_fn, ph_input, ph_release_fn, ph_seek_fn, ph_size_fn};
+use polyhaul::options::{Cancel, Progress, Resolve, ThreadPool};
+use polyhaul::{Error, HostRead, HostWrite, Input, Output};
+use std::ffi::{CString, c_void};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What the callbacks are called with. The library calls from any of its threads.
+#[derive(Clone, Copy)]
+struct User(*mut c_void);
+
+// SAFETY: the header says that callbacks are called from any thread; nothing here looks at what is behind it.
+unsafe impl Send for User {}
+// SAFETY: as above.
+unsafe impl Sync for User {}
+
+/// The number below 0 with which a callback failed.
+#[derive(Debug)]
+struct HostCode(i32);
+
+impl std::fmt::Display for HostCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the host's callback returned {}", self.0)
+    }
+}
+
+impl std::error::Error for HostCode {}
+
+/// A broken contract; the number is 0.
+#[derive(Debug)]
+struct Broken(String);
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+fn failed(code: i64) -> io::Error {
+    io::Error::other(HostCode(i32::try_from(code).unwrap_or(i32::MIN)))
+}
+
+fn broken(message: impl Into<String>) -> io::Error {
+    io::Error::other(Broken(message.into()))
+}
+
+/// Whether a callback is at fault for `error`, and what it returned; 0 where it broke its contract.
+pub(crate) fn host_code(error: &Error) -> Option<i32> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.io_error()?);
+    while let Some(at) = cause {
+        if let Some(HostCode(code)) = at.downcast_ref() {
+            return Some(*code);
+        }
+        if at.is::<Broken>() {
+            return Some(0);
+        }
+        // An `io::Error` does not tell what it wraps as its source.
+        let wrapped = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = wrapped.map(|inner| inner as _).or_else(|| at.source());
+    }
+    None
+}
+
+/// Calls the host's release when it is dropped.
+pub(crate) struct Release(ph_release_fn, User);
+
+impl Release {
+    pub(crate) fn new(release: ph_release_fn, user: *mut c_void) -> Release {
+        Release(release, User(user))
+    }
+}
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        if let Some(release) = self.0.take() {
+            // SAFETY: the host's function, with what the host gave for it.
+            unsafe { release(self.1.0) }
+        }
+    }
+}
+
+type ReadFn = unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> i64;
+type WriteFn = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> i64;
+
+/// Bytes that the host reads.
+pub(crate) struct Reader {
+    read: ReadFn,
+    seek: ph_seek_fn,
+    size: ph_size_fn,
+    release: Release,
+}
+
+impl Reader {
+    pub(crate) fn new(read: ReadFn, seek: ph_seek_fn, size: ph_size_fn, release: Release) -> Reader {
+        Reader { read, seek, size, release }
+    }
+
+    /// As the library takes it.
+    pub(crate) fn into_input(self, name: String) -> Input {
+        Input::Host(Box::new(self), name)
+    }
+}
+
+impl HostRead for Reader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        // SAFETY: the host's function, with what the host gave for it, and room for as many bytes as it is told.
+        let count = unsafe { (self.read)(self.release.1.0, out.as_mut_ptr().cast(), out.len()) };
+        transferred(count, out.len(), "read", "asked for")
+    }
+
+    fn seek(&mut self, offset: u64) -> io::Result<bool> {
+        let Some(seek) = self.seek else { return Ok(false) };
+        // SAFETY: the host's function, with what the host gave for it.
+        match unsafe { seek(self.release.1.0, offset) } {
+            0 => Ok(true),
+            code if code > 0 => Ok(false),
+            code => Err(failed(code.into())),
+        }
+    }
+
+    fn size(&mut self) -> Option<u64> {
+        // SAFETY: the host's function, with what the host gave for it.
+        self.size.and_then(|size| u64::try_from(unsafe { size(self.release.1.0) }).ok())
+    }
+}
+
+/// How many bytes a callback moved, if that can be.
+fn transferred(count: i64, asked: usize, did: &str, were: &str) -> io::Result<usize> {
+    match usize::try_from(count) {
+        Err(_) => Err(failed(count)),
+        Ok(count) if count <= asked => Ok(count),
+        Ok(count) => Err(broken(format!("the host says that it {did} {count} bytes where {asked} were {were}"))),
+    }
+}
+
+/// Where the host takes bytes.
+pub(crate) struct Writer {
+    write: WriteFn,
+    flush: ph_finish_fn,
+    close: ph_finish_fn,
+    release: Release,
+}
+
+impl Writer {
+    pub(crate) fn new(write: WriteFn, flush: ph_finish_fn, close: ph_finish_fn, release: Release) -> Writer {
+        Writer { write, flush, close, release }
+    }
+
+    /// As the library takes it.
+    pub(crate) fn into_output(self, name: String) -> Output {
+        Output::Host(Box::new(self), name)
+    }
+
+    fn finish(&self, step: ph_finish_fn) -> io::Result<()> {
+        let Some(step) = step else { return Ok(()) };
+        // SAFETY: the host's function, with what the host gave for it.
+        match unsafe { step(self.release.1.0) } {
+            code if code < 0 => Err(failed(code.into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl HostWrite for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // SAFETY: the host's function, with what the host gave for it, and as many bytes as it is told.
+        let count = unsafe { (self.write)(self.release.1.0, bytes.as_ptr().cast(), bytes.len()) };
+        match transferred(count, bytes.len(), "took", "given")? {
+            0 if !bytes.is_empty() => Err(broken("the host takes no more bytes")),
+            count => Ok(count),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.finish(self.flush)
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.finish(self.close)
+    }
+}
+
+/// The host's resolver as the library asks it.
+pub(crate) fn resolver(resolve: ph_resolve_fn, user: *mut c_void) -> Option<Resolve> {
+    let (resolve, user) = (resolve?, User(user));
+    let ask = move |name: &str| {
+        let user = user;
+        let Ok(asked) = CString::new(name) else { return Ok(None) };
+        let mut answer = ph_input::empty();
+        // SAFETY: the host's function, with what the host gave for it, a text, and a struct of its size.
+        match unsafe { resolve(user.0, asked.as_ptr(), &raw mut answer) } {
+            0 => {
+                // SAFETY: the host filled it in as the header says, for as long as it is used.
+                let (input, held) = unsafe { source::input(&raw const answer) }.map_err(|e| broken(e.to_string()))?;
+                drop(held); // A path is copied.
+                Ok(Some(input))
+            }
+            code if code > 0 => Ok(None),
+            code => Err(failed(code.into())),
+        }
+    };
+    Some(Resolve(Arc::new(ask)))
+}
+
+/// The host's progress as the library reports it: one call at a time, and never a step back. An answer that is not 0
+/// cancels.
+pub(crate) fn progress(progress: ph_progress_fn, user: *mut c_void, cancel: &Cancel) -> Option<Progress> {
+    let (progress, user, cancel) = (progress?, User(user), cancel.clone());
+    let most = Mutex::new(0);
+    let report = move |done: u64, total: Option<u64>| {
+        let user = user;
+        let mut most = locked(&most);
+        *most = done.max(*most);
+        // SAFETY: the host's function, with what the host gave for it.
+        if unsafe { progress(user.0, *most, total.unwrap_or(u64::MAX)) } != 0 {
+            cancel.cancel();
+        }
+    };
+    Some(Progress(Arc::new(report)))
+}
+
+/// The host's threads as the library uses them.
+pub(crate) fn pool(pool: ph_pool_fn, user: *mut c_void) -> Option<ThreadPool> {
+    let (pool, user) = (pool?, User(user));
+    let run = move |count: usize, task: &(dyn Fn(usize) + Sync)| {
+        let user = user;
+        let round = Round::new(task, count);
+        // SAFETY: the host's function, with what the host gave for it; the round lives until it is over.
+        unsafe { pool(user.0, count, Some(run_task), (&raw const *round).cast_mut().cast()) }
+        round.end();
+    };
+    Some(ThreadPool(Arc::new(run)))
+}
+
+/// One piece of work that the host's threads do.
+struct Round<'t> {
+    task: &'t (dyn Fn(usize) + Sync),
+    count: usize,
+    state: Mutex<RoundState>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct RoundState {
+    begun: usize,
+    ended: usize,
+    /// The host's function returned.
+    over: bool,
+}
+
+impl<'t> Round<'t> {
+    fn new(task: &'t (dyn Fn(usize) + Sync), count: usize) -> Box<Round<'t>> {
+        Box::new(Round { task, count, state: Mutex::default(), ended: Condvar::new() })
+    }
+
+    /// Runs the task, unless the round is over or was run as often as it should be.
+    fn run(&self, index: usize) {
+        let mut state = locked(&self.state);
+        if state.over || state.begun == self.count {
+            return;
+        }
+        state.begun += 1;
+        drop(state);
+        (self.task)(index);
+        locked(&self.state).ended += 1;
+        self.ended.notify_all();
+    }
+
+    /// Waits for what was begun. A host that returned too early may still call: then this stays where it is, and says
+    /// so to whoever comes.
+    fn end(self: Box<Self>) {
+        let mut state = locked(&self.state);
+        state.over = true;
+        while state.ended < state.begun {
+            state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let is_whole = state.ended == self.count;
+        drop(state);
+        if !is_whole {
+            std::mem::forget(self);
+        }
+    }
+}
+
+/// What the host's threads call.
+///
+/// # Safety
+/// `context` is that of the round, and the round is not over for good: see [`Round::end`].
+unsafe extern "C" fn run_task(context: *mut c_void, index: usize) {
+    // SAFETY: the caller's promise.
+    let round = unsafe { &*context.cast_const().cast::<Round<'_>>() };
+    // The library catches the panics of its tasks.
+    round.run(index);
+}
+
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ph_input {
+    /// Nothing is set but the size.
+    fn empty() -> ph_input {
+        ph_input {
+            struct_size: size_of::<ph_input>(),
+            path: std::ptr::null(),
+            memory: std::ptr::null(),
+            memory_size: 0,
+            read: None,
+            seek: None,
+            size: None,
+            release: None,
+            user: std::ptr::null_mut(),
+            name: std::ptr::null(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Scenes that the caller makes: meshes out of the caller's arrays, and objects.
+//!
+//! Materials are in `material.rs`. Whether indices fit is looked at where a scene is written.
+
+use crate::error::{guard, ph_status};
+use crate::mesh::{self, PH_BORROW, PH_COPY, ph_counts, ph_keep, ph_mesh};
+use crate::options::{axes, ph_axis};
+use crate::raw::{self, Out, handle_mut, usage};
+use crate::scene::{PH_NONE, no_such, ph_object, ph_scene};
+use crate::text;
+use polyhaul::Result;
+use polyhaul::model::{Object, Scene};
+use std::mem::MaybeUninit;
+
+/// Makes a scene without anything, which ph_scene_free frees.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_scene_new(scene: Option<&mut MaybeUninit<*mut ph_scene>>) -> ph_status {
+    guard(|| {
+        Out::new(scene)?.give(ph_scene::new(Scene::default())?);
+        Ok(())
+    })
+}
+
+/// Says what the axes of the coordinates mean (forward against z, up along y unless told).
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_scene_set_axes(scene: Option<&mut ph_scene>, forward: ph_axis, up: ph_axis) -> ph_status {
+    guard(|| {
+        let scene = handle_mut(scene, "the scene")?;
+        scene.scene.axes = axes(forward, up)?.ok_or_else(|| usage("no axes are given"))?;
+        Ok(())
+    })
+}
+
+/// Puts a mesh into a scene, as the last one. `keep` says what becomes of its arrays; runs and names are always copied.
+///
+/// Its indices are looked at when the scene is written: then they are PH_ERROR_USAGE where they are out of range.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_scene_add_mesh(
+    scene: Option<&mut ph_scene>,
+    mesh: *const ph_mesh,
+    keep: ph_keep,
+) -> ph_status {
+    guard(|| {
+        let scene = handle_mut(scene, "the scene")?;
+        let borrow = match keep {
+            PH_COPY => false,
+            PH_BORROW => true,
+            other => return Err(usage(format!("{other} is neither PH_COPY nor PH_BORROW"))),
+        };
+        // SAFETY: the caller's promise.
+        let mesh = unsafe { mesh::mesh(&raw::need(mesh)?, borrow) }?;
+        scene.scene.meshes.try_reserve(1)?;
+        scene.scene.meshes.push(mesh);
+        scene.look()
+    })
+}
+
+/// Puts an object into a scene, as the last one; it is copied. Its mesh must be there.
+///
+/// With a transform, with material slots, or where the uvs or normals of its mesh go by a domain it is written as
+/// programs write what is being edited: uvs and normals that are equal become one, and it must be the whole of its
+/// mesh.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, object: *const ph_object) -> ph_status {
+    guard(|| {
+        let scene = handle_mut(scene, "the scene")?;
+        // SAFETY: the caller's promise.
+        let object = unsafe { owned(&scene.scene, &raw::need(object)?) }?;
+        scene.scene.objects.try_reserve(1)?;
+        scene.scene.objects.push(object);
+        scene.look()
+    })
+}
+
+/// The object that the caller describes.
+///
+/// # Safety
+/// It is what [`ph_object`] says.
+unsafe fn owned(scene: &Scene, given: &ph_object) -> Result<Object> {
+    let mesh = scene.meshes.get(given.mesh).ok_or_else(|| no_such("mesh", given.mesh, scene.meshes.len()))?;
+    let end = if given.end == ph_counts::default() { mesh.counts() } else { given.end.into() };
+    let mut transform = [[0.0; 4]; 4];
+    transform.iter_mut().flatten().zip(given.transform).for_each(|(to, from)| *to = from);
+    Ok(Object {
+        // SAFETY: the caller's promise.
+        name: unsafe { text::owned(given.name, "the name of an object") }?,
+        mesh: given.mesh,
+        start: given.start.into(),
+        end,
+        transform: (given.has_transform != 0).then_some(transform),
+        // SAFETY: the caller's promise.
+        materials: unsafe { slots(given) }?,
+        ..Object::default()
+    })
+}
+
+/// # Safety
+/// As [`owned`].
+unsafe fn slots(given: &ph_object) -> Result<Option<Vec<Option<usize>>>> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { raw::slice(given.material_slots, given.material_slot_count, "material_slots") }?;
+    let mut slots = Vec::new();
+    slots.try_reserve_exact(given.len())?;
+    slots.extend(given.iter().map(|&slot| (slot != PH_NONE).then_some(slot as usize)));
+    Ok((!slots.is_empty()).then_some(slots))
+}

@@ -1,0 +1,35 @@
+//! From file to file.
+
+use crate::error::{guard, ph_status};
+use crate::options::{self, ph_read_options, ph_write_options};
+use crate::report::{ReportOut, ph_report};
+use crate::source::{self, ph_input, ph_output};
+use std::mem::MaybeUninit;
+
+/// Reads something and writes it in any format that holds it: scenes, tables, images. Between formats that have tables,
+/// and from pbrt to pbrt, all of it is kept.
+///
+/// Both options and the report may be null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_convert(
+    input: *const ph_input,
+    output: *const ph_output,
+    reading: *const ph_read_options,
+    writing: *const ph_write_options,
+    report: Option<&mut MaybeUninit<*mut ph_report>>,
+) -> ph_status {
+    guard(|| {
+        let report = ReportOut::new(report)?;
+        // SAFETY: the caller's promise.
+        let (input, _held) = unsafe { source::input(input) }?;
+        // SAFETY: the caller's promise.
+        let named = unsafe { source::format_named(output) }?;
+        // SAFETY: the caller's promise.
+        let (target, _held_too) = unsafe { source::output(output) }?;
+        // SAFETY: the caller's promise.
+        let (reading, mut writing) = unsafe { (options::read(reading)?, options::write(writing)?) };
+        writing.format = writing.format.or(named);
+        report.give(polyhaul::convert(input, target, &reading, &writing)?);
+        Ok(())
+    })
+}

@@ -1,0 +1,236 @@
+//! What every function of the header returns, and what the last error of a thread says.
+//!
+//! [`guard`] is around every function: neither an error nor a panic passes it.
+
+use crate::callbacks::host_code;
+use crate::raw::{self, Record};
+use polyhaul::{Error, ErrorKind, Result};
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The version of the library, as "0.1.0". Lives for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_version() -> *const c_char {
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version.as_ptr(),
+        Err(_) => c"".as_ptr(),
+    }
+}
+
+/// How a function ended: 0, or one of the `PH_ERROR_` numbers, which never change.
+pub type ph_status = i32;
+
+/// It did what it should.
+pub const PH_OK: ph_status = 0;
+/// The data is not what its format asks for.
+pub const PH_ERROR_MALFORMED: ph_status = 1;
+/// The data asks for more than the limits allow; the message names the limit.
+pub const PH_ERROR_LIMIT: ph_status = 2;
+/// The data uses a part of its format that polyhaul does not read, or the format does not hold what is to be written.
+pub const PH_ERROR_UNSUPPORTED: ph_status = 3;
+/// The operating system refused: a missing file, a full disk, a closed pipe.
+pub const PH_ERROR_IO: ph_status = 4;
+/// The caller asked for something that makes no sense: a null handle, a wrong `struct_size`, an index out of range.
+pub const PH_ERROR_USAGE: ph_status = 5;
+/// A callback failed, or broke its contract. Where it returned a number below 0, that is `host_code` of ph_error.
+pub const PH_ERROR_HOST: ph_status = 6;
+/// The machine has no more memory.
+pub const PH_ERROR_MEMORY: ph_status = 7;
+/// It was cancelled.
+pub const PH_ERROR_CANCELLED: ph_status = 8;
+/// polyhaul itself is at fault: please report it.
+pub const PH_ERROR_INTERNAL: ph_status = 9;
+
+/// Stands for a number that is not known, such as the size of a stream or the place of an error.
+pub const PH_UNKNOWN: u64 = u64::MAX;
+
+/// What an error says. All texts end with a zero byte, are UTF-8 and never null; they are empty where there is nothing
+/// to say. They live until the next function of this header fails on the same thread.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_error {
+    /// `sizeof(ph_error)`.
+    pub struct_size: usize,
+    /// What the failing function returned; PH_OK where none has failed on this thread.
+    pub status: ph_status,
+    /// What a callback returned, where that is the reason; else 0.
+    pub host_code: i32,
+    /// All of it as one line: place, message, what was expected, what would help.
+    pub text: *const c_char,
+    /// What is wrong.
+    pub message: *const c_char,
+    /// What would have been right there.
+    pub expected: *const c_char,
+    /// What would help.
+    pub hint: *const c_char,
+    /// The file, as it was named.
+    pub file: *const c_char,
+    /// The line, from 1; PH_UNKNOWN where it has none.
+    pub line: u64,
+    /// The column in bytes, from 1, or PH_UNKNOWN.
+    pub column: u64,
+    /// The offset in bytes, from 0, or PH_UNKNOWN.
+    pub offset: u64,
+}
+
+// SAFETY: it begins with its size, and holds numbers and pointers.
+unsafe impl Record for ph_error {
+    const NAME: &'static str = "ph_error";
+}
+
+/// The last error of a thread.
+#[derive(Default)]
+struct Last {
+    status: ph_status,
+    host_code: i32,
+    /// In the order of the fields of [`ph_error`].
+    texts: [CString; 5],
+    /// Line, column, offset.
+    place: [Option<u64>; 3],
+}
+
+thread_local! {
+    static LAST: RefCell<Last> = RefCell::default();
+}
+
+/// What the last function of this header that failed on this thread said.
+///
+/// Threads have their own errors: ask on the thread that made the call. A function that succeeds leaves the last error
+/// as it is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
+    let told = |last: &Last| {
+        let [text, message, expected, hint, file] = last.texts.each_ref().map(|text| text.as_ptr());
+        let [line, column, offset] = last.place.map(|number| number.unwrap_or(PH_UNKNOWN));
+        let (status, host_code) = (last.status, last.host_code);
+        let struct_size = size_of::<ph_error>();
+        ph_error { struct_size, status, host_code, text, message, expected, hint, file, line, column, offset }
+    };
+    let found = LAST.try_with(|last| told(&last.borrow())).map_err(|_| raw::usage("the thread ends"));
+    // SAFETY: the caller's promise. A failure here is a new error.
+    guard(|| unsafe { raw::put(error, found?) })
+}
+
+/// The line `text` of ph_error, for programs that only show it. Never null.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_last_error_text() -> *const c_char {
+    LAST.try_with(|last| last.borrow().texts[0].as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// The name of a status that stays as it is ("malformed", "limit"); "ok" for PH_OK, "unknown" for other numbers.
+/// Lives for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_status_name(status: ph_status) -> *const c_char {
+    let name = match status {
+        PH_OK => c"ok",
+        PH_ERROR_MALFORMED => c"malformed",
+        PH_ERROR_LIMIT => c"limit",
+        PH_ERROR_UNSUPPORTED => c"unsupported",
+        PH_ERROR_IO => c"io",
+        PH_ERROR_USAGE => c"usage",
+        PH_ERROR_HOST => c"host",
+        PH_ERROR_MEMORY => c"memory",
+        PH_ERROR_CANCELLED => c"cancelled",
+        PH_ERROR_INTERNAL => c"internal",
+        _ => c"unknown",
+    };
+    name.as_ptr()
+}
+
+/// Runs the body of a function of the header: its error, or panic, is the thread's last one.
+pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
+    let error = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return PH_OK,
+        Ok(Err(error)) => error,
+        Err(payload) => {
+            // What was thrown may panic again when it is dropped.
+            std::mem::forget(payload);
+            Error::new(ErrorKind::Internal, "a panic; this is a fault of polyhaul")
+        }
+    };
+    let last = Last::of(&error);
+    let status = last.status;
+    // While a thread ends there is no place for it any more.
+    let _ = LAST.try_with(|place| place.replace(last));
+    status
+}
+
+/// Drops a handle. A panic there has nobody to be told to.
+pub(crate) fn free<T>(handle: Option<Box<T>>) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(handle))) {
+        std::mem::forget(payload);
+    }
+}
+
+impl Last {
+    fn of(error: &Error) -> Last {
+        let (says, place) = (error.diagnostic(), error.place());
+        let part = |part: &Option<String>| part.clone().unwrap_or_default();
+        let text = match &says.hint {
+            Some(hint) => format!("{error} ({hint})"),
+            None => error.to_string(),
+        };
+        let texts = [text, says.message.clone(), part(&says.expected), part(&says.hint), place.file.as_ref().into()];
+        let code = host_code(error);
+        Last {
+            status: if code.is_some() { PH_ERROR_HOST } else { status_of(error.kind()) },
+            host_code: code.unwrap_or(0),
+            texts: texts.map(|text| CString::new(text.replace('\0', " ")).unwrap_or_default()),
+            place: [place.line, place.column, place.offset],
+        }
+    }
+}
+
+fn status_of(kind: ErrorKind) -> ph_status {
+    match kind {
+        ErrorKind::Malformed => PH_ERROR_MALFORMED,
+        ErrorKind::Limit => PH_ERROR_LIMIT,
+        ErrorKind::Unsupported => PH_ERROR_UNSUPPORTED,
+        ErrorKind::Io => PH_ERROR_IO,
+        ErrorKind::Usage => PH_ERROR_USAGE,
+        ErrorKind::Host => PH_ERROR_HOST,
+        ErrorKind::Memory => PH_ERROR_MEMORY,
+        ErrorKind::Cancelled => PH_ERROR_CANCELLED,
+        _ => PH_ERROR_INTERNAL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_with_a_number_and_a_text() {
+        assert_eq!(guard(|| panic!("a planted panic")), PH_ERROR_INTERNAL);
+        // SAFETY: the text lives until the next failure of this thread.
+        let text = unsafe { CStr::from_ptr(ph_last_error_text()) };
+        assert_eq!(text, c"a panic; this is a fault of polyhaul");
+        assert_eq!(guard(|| Ok(())), PH_OK);
+    }
+
+    #[test]
+    fn a_panic_of_a_handle_that_is_freed_stops_there() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("a planted panic");
+            }
+        }
+        free(Some(Box::new(Bomb)));
+        assert_eq!(guard(|| std::panic::panic_any(Bomb)), PH_ERROR_INTERNAL);
+    }
+
+    #[test]
+    fn every_kind_of_error_has_its_number_and_name() {
+        let kinds = [ErrorKind::Malformed, ErrorKind::Limit, ErrorKind::Unsupported, ErrorKind::Io, ErrorKind::Usage];
+        let others = [ErrorKind::Host, ErrorKind::Memory, ErrorKind::Cancelled, ErrorKind::Internal];
+        for (kind, status) in kinds.into_iter().chain(others).zip(1..) {
+            assert_eq!(guard(|| Err(Error::new(kind, "zero \0 inside"))), status);
+            // SAFETY: names live for ever, texts until the next failure.
+            let [name, text] =
+                [ph_status_name(status), ph_last_error_text()].map(|text| unsafe { CStr::from_ptr(text) });
+            assert_eq!((name.to_str(), text), (Ok(kind.name()), c"zero   inside"));
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Images: read, lent, written.
+
+use crate::error::{free, guard, ph_status};
+use crate::options::{self, ph_read_options, ph_write_options};
+use crate::raw::{self, Out, Record, handle, pointer, usage};
+use crate::report::{ReportOut, ph_report};
+use crate::source::{self, ph_input, ph_output};
+use crate::table::{PH_SCALAR_F32, PH_SCALAR_U8, PH_SCALAR_U16, ph_scalar};
+use polyhaul::model::{Array, Channels, ColorSpace, Image, Samples};
+use polyhaul::{Error, Result};
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+/// What the samples of colours mean; alpha is linear always.
+pub type ph_color_space = u32;
+
+/// Encoded as sRGB does it.
+pub const PH_COLOR_SPACE_SRGB: ph_color_space = 0;
+/// In proportion to the light.
+pub const PH_COLOR_SPACE_LINEAR: ph_color_space = 1;
+
+/// An image that was read. ph_image_get may be called from many threads at once.
+pub struct ph_image(Image);
+
+/// A rectangle of pixels: lent by an image (ph_image_get), or the caller's own (ph_image_write).
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_pixels {
+    /// `sizeof(ph_pixels)`.
+    pub struct_size: usize,
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// The samples from the top left, those of a pixel side by side; aligned as their type is.
+    pub samples: *const c_void,
+    /// From the begin of a row to that of the next, in bytes. What is lent has no gaps; in ph_image_write 0 means that
+    /// there are none.
+    pub row_bytes: usize,
+    /// 1 gray, 2 gray and alpha, 3 red, green and blue, 4 these and alpha.
+    pub channels: u32,
+    /// PH_SCALAR_U8 (0 to 255), PH_SCALAR_U16 (0 to 65,535) or PH_SCALAR_F32 (1 is white).
+    pub scalar: ph_scalar,
+    /// What the colours mean.
+    pub color_space: ph_color_space,
+    /// Whether the colours are multiplied with alpha already.
+    pub premultiplied: u32,
+}
+
+// SAFETY: it begins with its size, and holds numbers and pointers.
+unsafe impl Record for ph_pixels {
+    const NAME: &'static str = "ph_pixels";
+}
+
+const CHANNELS: [Channels; 4] = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
+
+/// Reads an image.
+///
+/// `options` and `report` may be null. The image is to be freed by ph_image_free; it is null where the job failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_image_read(
+    input: *const ph_input,
+    options: *const ph_read_options,
+    image: Option<&mut MaybeUninit<*mut ph_image>>,
+    report: Option<&mut MaybeUninit<*mut ph_report>>,
+) -> ph_status {
+    guard(|| {
+        let (image, report) = (Out::new(image), ReportOut::new(report));
+        // SAFETY: the caller's promise.
+        let (input, _held) = unsafe { source::input(input) }?;
+        let (image, report) = (image?, report?);
+        // SAFETY: the caller's promise.
+        let options = unsafe { options::read(options) }?;
+        let loaded = polyhaul::load_image(input, &options)?;
+        options::not_cancelled(&options)?;
+        image.give(ph_image(loaded.image));
+        report.give(loaded.report);
+        Ok(())
+    })
+}
+
+/// Lends the pixels of an image, until it is freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_pixels) -> ph_status {
+    guard(|| {
+        let ph_image(image) = handle(image, "the image")?;
+        let (scalar, bytes, samples) = match &image.samples {
+            Samples::U8(samples) => (PH_SCALAR_U8, 1, pointer(samples).cast()),
+            Samples::U16(samples) => (PH_SCALAR_U16, 2, pointer(samples).cast()),
+            Samples::F32(samples) => (PH_SCALAR_F32, 4, pointer(samples).cast()),
+        };
+        let told = ph_pixels {
+            struct_size: size_of::<ph_pixels>(),
+            width: image.width,
+            height: image.height,
+            samples,
+            row_bytes: image.width * image.channels.count() * bytes,
+            channels: image.channels.count() as u32,
+            scalar,
+            color_space: match image.color_space {
+                ColorSpace::Srgb => PH_COLOR_SPACE_SRGB,
+                ColorSpace::Linear => PH_COLOR_SPACE_LINEAR,
+            },
+            premultiplied: image.premultiplied.into(),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { raw::put(pixels, told) }
+    })
+}
+
+/// Writes an image: the caller's pixels, or those that an image lends.
+///
+/// They are not copied where there are no gaps between the rows. `options` and `report` may be null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_image_write(
+    pixels: *const ph_pixels,
+    output: *const ph_output,
+    options: *const ph_write_options,
+    report: Option<&mut MaybeUninit<*mut ph_report>>,
+) -> ph_status {
+    guard(|| {
+        let report = ReportOut::new(report)?;
+        // SAFETY: the caller's promise.
+        let named = unsafe { source::format_named(output) }?;
+        // SAFETY: the caller's promise.
+        let (target, _held) = unsafe { source::output(output) }?;
+        // SAFETY: the caller's promise.
+        let mut options = unsafe { options::write(options) }?;
+        options.format = options.format.or(named);
+        // SAFETY: the caller's promise; the image is dropped before this returns.
+        let image = unsafe { image(&raw::need(pixels)?) }?;
+        report.give(polyhaul::save_image(&image, target, &options)?);
+        Ok(())
+    })
+}
+
+/// Frees an image and the pixels that it lent; null does nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_image_free(image: Option<Box<ph_image>>) {
+    free(image);
+}
+
+/// The image that the caller describes.
+///
+/// # Safety
+/// It is what [`ph_pixels`] says, as long as the image is there.
+unsafe fn image(given: &ph_pixels) -> Result<Image> {
+    let channels = given.channels.checked_sub(1).and_then(|index| CHANNELS.get(index as usize).copied());
+    let channels = channels.ok_or_else(|| usage(format!("pixels of {} channels", given.channels)))?;
+    // SAFETY: the caller's promise.
+    let samples = unsafe {
+        match given.scalar {
+            PH_SCALAR_U8 => Samples::U8(rows(given, channels)?),
+            PH_SCALAR_U16 => Samples::U16(rows(given, channels)?),
+            PH_SCALAR_F32 => Samples::F32(rows(given, channels)?),
+            other => return Err(usage(format!("{other} is no type of samples (PH_SCALAR_U8, U16 or F32)"))),
+        }
+    };
+    let color_space = match given.color_space {
+        PH_COLOR_SPACE_SRGB => ColorSpace::Srgb,
+        PH_COLOR_SPACE_LINEAR => ColorSpace::Linear,
+        other => return Err(usage(format!("{other} is no colour space (PH_COLOR_SPACE_)"))),
+    };
+    let premultiplied = given.premultiplied != 0;
+    Ok(Image { width: given.width, height: given.height, channels, samples, color_space, premultiplied })
+}
+
+/// The samples, without what is between the rows.
+///
+/// # Safety
+/// As [`image`].
+unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Channels) -> Result<Array<T>> {
+    let too_large = || usage("no memory holds an image of this size");
+    let row = given.width.checked_mul(channels.count()).ok_or_else(too_large)?;
+    let tight = row.checked_mul(size_of::<T>()).ok_or_else(too_large)?;
+    let step = if given.row_bytes == 0 { tight } else { given.row_bytes };
+    let count = row.checked_mul(given.height).ok_or_else(too_large)?;
+    let samples = given.samples.cast::<T>();
+    if step == tight || count == 0 {
+        // SAFETY: the caller's promise.
+        return unsafe { raw::array(samples, count, "samples", true) };
+    }
+    if step < tight || !step.is_multiple_of(align_of::<T>()) {
+        return Err(usage(format!("row_bytes is {step}, and a row has {tight} bytes")));
+    }
+    let step = step / size_of::<T>();
+    let all = step.checked_mul(given.height - 1).and_then(|all| all.checked_add(row)).ok_or_else(too_large)?;
+    // SAFETY: the caller's promise: the last row may end with its last sample.
+    let all = unsafe { raw::slice(samples, all, "samples") }?;
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(count).map_err(|_| Error::memory("the samples"))?;
+    all.chunks(step).for_each(|from| copy.extend_from_slice(&from[..row]));
+    Ok(copy.into())
+}

@@ -1,0 +1,26 @@
+//! The C interface of polyhaul: `include/polyhaul.h` is made of it, and is its manual.
+//!
+//! Every function is a thin shell around one of the crate `polyhaul`: it turns pointers into values (`raw.rs`),
+//! callbacks into what the library calls (`callbacks.rs`), and errors and panics into numbers (`error.rs`). Names are
+//! those of C. Comments of what is public are the text of the header: they are written for readers of C.
+//!
+//! That what is passed by pointer is what the header says is the caller's promise, for all of these functions: the
+//! head of the header says it once.
+
+#![allow(non_camel_case_types, reason = "names as C has them")]
+#![allow(clippy::missing_safety_doc, reason = "what callers must keep is said once, at the head of the header")]
+
+mod callbacks;
+pub mod compose;
+pub mod convert;
+pub mod error;
+pub mod image;
+pub mod material;
+pub mod mesh;
+pub mod options;
+mod raw;
+pub mod report;
+pub mod scene;
+pub mod source;
+pub mod table;
+pub mod text;

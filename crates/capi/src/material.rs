@@ -1,0 +1,341 @@
+//! Materials and their texture maps.
+
+use crate::error::{guard, ph_status};
+use crate::raw::{self, Record, handle, handle_mut, usage};
+use crate::scene::{no_such, ph_scene};
+use crate::text::{self, ph_string, view};
+use polyhaul::Result;
+use polyhaul::model::{Color, MapKind, Material, TextureMap};
+
+/// Which fields of a ph_material are set: a sum of `PH_HAS_` numbers.
+pub type ph_has = u32;
+
+/// `ambient`
+pub const PH_HAS_AMBIENT: ph_has = 1 << 0;
+/// `diffuse`
+pub const PH_HAS_DIFFUSE: ph_has = 1 << 1;
+/// `specular`
+pub const PH_HAS_SPECULAR: ph_has = 1 << 2;
+/// `emission`
+pub const PH_HAS_EMISSION: ph_has = 1 << 3;
+/// `transmission`
+pub const PH_HAS_TRANSMISSION: ph_has = 1 << 4;
+/// `shininess`
+pub const PH_HAS_SHININESS: ph_has = 1 << 5;
+/// `refraction_index`
+pub const PH_HAS_REFRACTION_INDEX: ph_has = 1 << 6;
+/// `opacity`
+pub const PH_HAS_OPACITY: ph_has = 1 << 7;
+/// `roughness`
+pub const PH_HAS_ROUGHNESS: ph_has = 1 << 8;
+/// `metallic`
+pub const PH_HAS_METALLIC: ph_has = 1 << 9;
+/// `sheen`
+pub const PH_HAS_SHEEN: ph_has = 1 << 10;
+/// `clearcoat`
+pub const PH_HAS_CLEARCOAT: ph_has = 1 << 11;
+/// `clearcoat_roughness`
+pub const PH_HAS_CLEARCOAT_ROUGHNESS: ph_has = 1 << 12;
+/// `illumination`
+pub const PH_HAS_ILLUMINATION: ph_has = 1 << 13;
+
+/// What a texture map drives.
+pub type ph_map = u32;
+
+/// The ambient colour.
+pub const PH_MAP_AMBIENT: ph_map = 1;
+/// The diffuse colour.
+pub const PH_MAP_DIFFUSE: ph_map = 2;
+/// The specular colour.
+pub const PH_MAP_SPECULAR: ph_map = 3;
+/// The emitted colour.
+pub const PH_MAP_EMISSION: ph_map = 4;
+/// The specular exponent.
+pub const PH_MAP_SHININESS: ph_map = 5;
+/// The opacity: white is opaque.
+pub const PH_MAP_OPACITY: ph_map = 6;
+/// The transparency: white is transparent.
+pub const PH_MAP_TRANSPARENCY: ph_map = 7;
+/// Bumps.
+pub const PH_MAP_BUMP: ph_map = 8;
+/// Displacement.
+pub const PH_MAP_DISPLACEMENT: ph_map = 9;
+/// A decal.
+pub const PH_MAP_DECAL: ph_map = 10;
+/// The reflection.
+pub const PH_MAP_REFLECTION: ph_map = 11;
+/// The roughness.
+pub const PH_MAP_ROUGHNESS: ph_map = 12;
+/// How metallic it is.
+pub const PH_MAP_METALLIC: ph_map = 13;
+/// The sheen.
+pub const PH_MAP_SHEEN: ph_map = 14;
+/// The clearcoat.
+pub const PH_MAP_CLEARCOAT: ph_map = 15;
+/// The roughness of the clearcoat.
+pub const PH_MAP_CLEARCOAT_ROUGHNESS: ph_map = 16;
+/// The normal.
+pub const PH_MAP_NORMAL: ph_map = 17;
+
+const KINDS: [MapKind; 17] = [
+    MapKind::Ambient,
+    MapKind::Diffuse,
+    MapKind::Specular,
+    MapKind::Emission,
+    MapKind::Shininess,
+    MapKind::Opacity,
+    MapKind::Transparency,
+    MapKind::Bump,
+    MapKind::Displacement,
+    MapKind::Decal,
+    MapKind::Reflection,
+    MapKind::Roughness,
+    MapKind::Metallic,
+    MapKind::Sheen,
+    MapKind::Clearcoat,
+    MapKind::ClearcoatRoughness,
+    MapKind::Normal,
+];
+
+/// A material, as MTL knows it. A field whose `PH_HAS_` number is not in `has` is not set.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_material {
+    /// `sizeof(ph_material)`.
+    pub struct_size: usize,
+    /// The name.
+    pub name: ph_string,
+    /// Which of the fields below are set.
+    pub has: ph_has,
+    /// Whether it is used and no library defines it: it has a name alone.
+    pub missing: u32,
+    /// Red, green, blue.
+    pub ambient: [f32; 3],
+    /// Red, green, blue.
+    pub diffuse: [f32; 3],
+    /// Red, green, blue.
+    pub specular: [f32; 3],
+    /// Red, green, blue.
+    pub emission: [f32; 3],
+    /// Red, green, blue of the light that comes through.
+    pub transmission: [f32; 3],
+    /// The specular exponent, 0 to 1000.
+    pub shininess: f32,
+    /// The index of refraction.
+    pub refraction_index: f32,
+    /// 1 is opaque.
+    pub opacity: f32,
+    /// 0 to 1.
+    pub roughness: f32,
+    /// 0 to 1.
+    pub metallic: f32,
+    /// 0 to 1.
+    pub sheen: f32,
+    /// The thickness of the clearcoat.
+    pub clearcoat: f32,
+    /// The roughness of the clearcoat.
+    pub clearcoat_roughness: f32,
+    /// The number of the illumination model, 0 to 10.
+    pub illumination: u32,
+    /// How many texture maps ph_scene_texture has; not looked at where a material is put into a scene.
+    pub texture_count: usize,
+}
+
+/// A texture map of a material.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_texture {
+    /// `sizeof(ph_texture)`.
+    pub struct_size: usize,
+    /// The image file, as the material has it.
+    pub file: ph_string,
+    /// What it drives.
+    pub map: ph_map,
+    /// Whether `offset` is set.
+    pub has_offset: u32,
+    /// Whether `scale` is set.
+    pub has_scale: u32,
+    /// The offset of u, v, w.
+    pub offset: [f32; 3],
+    /// The scale of u, v, w.
+    pub scale: [f32; 3],
+}
+
+// SAFETY: it begins with its size, and holds numbers and texts.
+unsafe impl Record for ph_material {
+    const NAME: &'static str = "ph_material";
+}
+
+// SAFETY: as above.
+unsafe impl Record for ph_texture {
+    const NAME: &'static str = "ph_texture";
+}
+
+/// Each colour's bit and places, in the order of [`colors`].
+const COLORS: [ph_has; 5] = [PH_HAS_AMBIENT, PH_HAS_DIFFUSE, PH_HAS_SPECULAR, PH_HAS_EMISSION, PH_HAS_TRANSMISSION];
+
+/// Each number's bit, in the order of [`numbers`].
+const NUMBERS: [ph_has; 8] = [
+    PH_HAS_SHININESS,
+    PH_HAS_REFRACTION_INDEX,
+    PH_HAS_OPACITY,
+    PH_HAS_ROUGHNESS,
+    PH_HAS_METALLIC,
+    PH_HAS_SHEEN,
+    PH_HAS_CLEARCOAT,
+    PH_HAS_CLEARCOAT_ROUGHNESS,
+];
+
+/// The places of colours in both.
+fn colors<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut [f32; 3], &'a mut Option<Color>); 5] {
+    [
+        (&mut c.ambient, &mut m.ambient),
+        (&mut c.diffuse, &mut m.diffuse),
+        (&mut c.specular, &mut m.specular),
+        (&mut c.emission, &mut m.emission),
+        (&mut c.transmission, &mut m.transmission),
+    ]
+}
+
+/// The places of numbers in both.
+fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'a mut Option<f32>); 8] {
+    [
+        (&mut c.shininess, &mut m.shininess),
+        (&mut c.refraction_index, &mut m.refraction_index),
+        (&mut c.opacity, &mut m.opacity),
+        (&mut c.roughness, &mut m.roughness),
+        (&mut c.metallic, &mut m.metallic),
+        (&mut c.sheen, &mut m.sheen),
+        (&mut c.clearcoat, &mut m.clearcoat),
+        (&mut c.clearcoat_roughness, &mut m.clearcoat_roughness),
+    ]
+}
+
+/// A material as C sees it. Colours that are no red, green and blue are left out.
+fn lend(material: &Material) -> ph_material {
+    // SAFETY: all zeros are a value of it: see `Record`.
+    let mut told: ph_material = unsafe { std::mem::zeroed() };
+    let mut copy = Material { name: String::new(), maps: Vec::new(), other: Vec::new(), ..material.clone() };
+    let mut has = 0;
+    for (bit, (to, from)) in COLORS.into_iter().zip(colors(&mut told, &mut copy)) {
+        if let Some(Color::Rgb(color)) = from {
+            (*to, has) = (*color, has | bit);
+        }
+    }
+    for (bit, (to, from)) in NUMBERS.into_iter().zip(numbers(&mut told, &mut copy)) {
+        if let Some(number) = from {
+            (*to, has) = (*number, has | bit);
+        }
+    }
+    if let Some(illumination) = material.illumination {
+        (told.illumination, has) = (illumination, has | PH_HAS_ILLUMINATION);
+    }
+    let struct_size = size_of::<ph_material>();
+    let (name, texture_count, missing) = (view(&material.name), material.maps.len(), material.missing.into());
+    ph_material { struct_size, name, has, missing, texture_count, ..told }
+}
+
+/// The material that the caller describes.
+///
+/// # Safety
+/// The name is text.
+unsafe fn owned(mut given: ph_material) -> Result<Material> {
+    // SAFETY: the caller's promise.
+    let name = unsafe { text::owned(given.name, "the name of a material") }?;
+    let mut material = Material { name, ..Material::default() };
+    let has = given.has;
+    for (bit, (from, to)) in COLORS.into_iter().zip(colors(&mut given, &mut material)) {
+        *to = (has & bit != 0).then_some(Color::Rgb(*from));
+    }
+    for (bit, (from, to)) in NUMBERS.into_iter().zip(numbers(&mut given, &mut material)) {
+        *to = (has & bit != 0).then_some(*from);
+    }
+    material.illumination = (has & PH_HAS_ILLUMINATION != 0).then_some(given.illumination);
+    material.missing = given.missing != 0;
+    Ok(material)
+}
+
+/// Tells of a material, by an index below `material_count`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_scene_material(
+    scene: Option<&ph_scene>,
+    index: usize,
+    material: *mut ph_material,
+) -> ph_status {
+    guard(|| {
+        let materials = &handle(scene, "the scene")?.scene.materials;
+        let found = materials.get(index).ok_or_else(|| no_such("material", index, materials.len()))?;
+        // SAFETY: the caller's promise.
+        unsafe { raw::put(material, lend(found)) }
+    })
+}
+
+/// Tells of a texture map of a material, by an index below its `texture_count`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_scene_texture(
+    scene: Option<&ph_scene>,
+    material: usize,
+    index: usize,
+    texture: *mut ph_texture,
+) -> ph_status {
+    guard(|| {
+        let materials = &handle(scene, "the scene")?.scene.materials;
+        let maps = &materials.get(material).ok_or_else(|| no_such("material", material, materials.len()))?.maps;
+        let map = maps.get(index).ok_or_else(|| no_such("texture", index, maps.len()))?;
+        let told = ph_texture {
+            struct_size: size_of::<ph_texture>(),
+            file: view(&map.file),
+            map: KINDS.iter().position(|&kind| kind == map.kind).map_or(0, |index| index as u32 + 1),
+            has_offset: map.offset.is_some().into(),
+            has_scale: map.scale.is_some().into(),
+            offset: map.offset.unwrap_or_default(),
+            scale: map.scale.unwrap_or([1.0; 3]),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { raw::put(texture, told) }
+    })
+}
+
+/// Puts a material into a scene, as the last one; it is copied.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_scene_add_material(
+    scene: Option<&mut ph_scene>,
+    material: *const ph_material,
+) -> ph_status {
+    guard(|| {
+        let materials = &mut handle_mut(scene, "the scene")?.scene.materials;
+        // SAFETY: the caller's promise.
+        let material = unsafe { owned(raw::need(material)?) }?;
+        materials.try_reserve(1)?;
+        materials.push(material);
+        Ok(())
+    })
+}
+
+/// Puts a texture map into a material of the scene, as its last one; it is copied.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_scene_add_texture(
+    scene: Option<&mut ph_scene>,
+    material: usize,
+    texture: *const ph_texture,
+) -> ph_status {
+    guard(|| {
+        let materials = &mut handle_mut(scene, "the scene")?.scene.materials;
+        let count = materials.len();
+        let maps = &mut materials.get_mut(material).ok_or_else(|| no_such("material", material, count))?.maps;
+        // SAFETY: the caller's promise.
+        let given = unsafe { raw::need(texture) }?;
+        let kind = given.map.checked_sub(1).and_then(|index| KINDS.get(index as usize));
+        let map = TextureMap {
+            kind: *kind.ok_or_else(|| usage(format!("{} is no kind of map (PH_MAP_)", given.map)))?,
+            // SAFETY: the caller's promise.
+            file: unsafe { text::owned(given.file, "the file of a texture") }?,
+            offset: (given.has_offset != 0).then_some(given.offset),
+            scale: (given.has_scale != 0).then_some(given.scale),
+            ..TextureMap::default()
+        };
+        maps.try_reserve(1)?;
+        maps.push(map);
+        Ok(())
+    })
+}

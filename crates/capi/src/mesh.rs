@@ -1,0 +1,331 @@
+//! The arrays of a mesh, as C sees them.
+
+use crate::raw::{self, Record, pointer, usage};
+use crate::text::{self, ph_string, view};
+use polyhaul::Result;
+use polyhaul::model::{Counts, Domain, Elements, Mesh, Run};
+
+/// How a corner finds its uv or its normal.
+pub type ph_domain = u32;
+
+/// By an index of its own: `corner_uvs`, `corner_normals`.
+pub const PH_DOMAIN_INDEXED: ph_domain = 0;
+/// There is one value per corner, in the order of the corners.
+pub const PH_DOMAIN_CORNER: ph_domain = 1;
+/// There is one value per position.
+pub const PH_DOMAIN_VERTEX: ph_domain = 2;
+/// There is one value per face.
+pub const PH_DOMAIN_FACE: ph_domain = 3;
+
+/// What becomes of the arrays that are put into a scene.
+pub type ph_keep = u32;
+
+/// They are copied, and may go when the call returns.
+pub const PH_COPY: ph_keep = 0;
+/// They are not copied: they must stay, and stay as they are, until the scene is freed.
+pub const PH_BORROW: ph_keep = 1;
+
+/// Elements of any number of corners each: element `i` has the corners from `offsets[i]` up to `offsets[i + 1]`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_elements {
+    /// `count + 1` offsets, from 0 to `corner_count`; may be null where `count` is 0.
+    pub offsets: *const u32,
+    /// How many elements.
+    pub count: usize,
+    /// Per corner the index of its position.
+    pub corner_positions: *const u32,
+    /// Per corner the index of its uv, or PH_NONE. Null where no corner has one, or they go by a domain.
+    pub corner_uvs: *const u32,
+    /// Per corner the index of its normal, or PH_NONE. Null as above.
+    pub corner_normals: *const u32,
+    /// How many corners all elements have.
+    pub corner_count: usize,
+}
+
+/// From `first_face` on `value` holds, until the next run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ph_run {
+    /// The index of a face.
+    pub first_face: u32,
+    /// The index of a material or a group, or PH_NONE; of smoothing groups their number, 0 for off.
+    pub value: u32,
+}
+
+/// How many elements of each kind: a place in all arrays of a mesh at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ph_counts {
+    /// Positions.
+    pub positions: u32,
+    /// Uvs.
+    pub uvs: u32,
+    /// Normals.
+    pub normals: u32,
+    /// Faces.
+    pub faces: u32,
+    /// Polylines.
+    pub lines: u32,
+    /// Points.
+    pub points: u32,
+    /// Curves.
+    pub curves: u32,
+}
+
+/// The arrays of a mesh: lent by a scene (ph_scene_mesh), or put into one (ph_scene_add_mesh).
+///
+/// Positions, uvs and normals have the order and the count that the source gave them; no vertex is made of a corner.
+/// Arrays that are absent are null with a count of 0.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_mesh {
+    /// `sizeof(ph_mesh)`.
+    pub struct_size: usize,
+    /// x, y, z of each position.
+    pub positions: *const f32,
+    /// How many positions.
+    pub position_count: usize,
+    /// Red, green, blue, alpha of each position, or null.
+    pub colors: *const f32,
+    /// u, v of each uv.
+    pub uvs: *const f32,
+    /// How many uvs.
+    pub uv_count: usize,
+    /// x, y, z of each normal.
+    pub normals: *const f32,
+    /// How many normals.
+    pub normal_count: usize,
+    /// How a corner finds its uv.
+    pub uv_domain: ph_domain,
+    /// How a corner finds its normal.
+    pub normal_domain: ph_domain,
+    /// Polygons of three corners or more.
+    pub faces: ph_elements,
+    /// Polylines of two corners or more.
+    pub lines: ph_elements,
+    /// Points: indices of positions.
+    pub points: *const u32,
+    /// How many points.
+    pub point_count: usize,
+    /// Which material holds from which face on, in the order of the faces.
+    pub material_runs: *const ph_run,
+    /// How many runs of materials.
+    pub material_run_count: usize,
+    /// Which smoothing group holds from which face on.
+    pub smoothing_runs: *const ph_run,
+    /// How many runs of smoothing groups.
+    pub smoothing_run_count: usize,
+    /// Which of `groups` holds from which face on.
+    pub group_runs: *const ph_run,
+    /// How many runs of groups.
+    pub group_run_count: usize,
+    /// The names of groups; several names stand in one, with spaces between.
+    pub groups: *const ph_string,
+    /// How many names.
+    pub group_count: usize,
+    /// Per face the material slot of the object, or null.
+    pub face_materials: *const i32,
+    /// Per face 0 for flat, else smooth, or null.
+    pub face_smooth: *const u8,
+    /// How many columns ph_scene_vertex_column has; not looked at where a mesh is put into a scene.
+    pub vertex_column_count: usize,
+    /// How many columns ph_scene_face_column has; not looked at either.
+    pub face_column_count: usize,
+}
+
+// SAFETY: it begins with its size, and holds numbers and pointers.
+unsafe impl Record for ph_mesh {
+    const NAME: &'static str = "ph_mesh";
+}
+
+/// What C sees otherwise than the model has it.
+pub(crate) struct MeshView {
+    /// Of materials, smoothing, groups.
+    runs: [Vec<ph_run>; 3],
+    groups: Vec<ph_string>,
+}
+
+impl MeshView {
+    pub(crate) fn new(mesh: &Mesh) -> Result<MeshView> {
+        let faces = mesh.faces.len() as u64;
+        let runs = |runs| by_faces(runs, faces);
+        let runs = [runs(&mesh.material_runs)?, runs(&mesh.smoothing_runs)?, runs(&mesh.group_runs)?];
+        let mut groups = Vec::new();
+        groups.try_reserve_exact(mesh.groups.len())?;
+        groups.extend(mesh.groups.iter().map(|name| view(name)));
+        Ok(MeshView { runs, groups })
+    }
+
+    /// The arrays of `mesh`, of which this is the view.
+    pub(crate) fn lend(&self, mesh: &Mesh) -> ph_mesh {
+        let [materials, smoothing, groups] = &self.runs;
+        ph_mesh {
+            struct_size: size_of::<ph_mesh>(),
+            positions: pointer(&mesh.positions).cast(),
+            position_count: mesh.positions.len(),
+            colors: pointer(&mesh.colors).cast(),
+            uvs: pointer(&mesh.uvs).cast(),
+            uv_count: mesh.uvs.len(),
+            normals: pointer(&mesh.normals).cast(),
+            normal_count: mesh.normals.len(),
+            uv_domain: domain_number(mesh.uv_domain),
+            normal_domain: domain_number(mesh.normal_domain),
+            faces: lend_elements(&mesh.faces),
+            lines: lend_elements(&mesh.lines),
+            points: pointer(&mesh.points),
+            point_count: mesh.points.len(),
+            material_runs: pointer(materials),
+            material_run_count: materials.len(),
+            smoothing_runs: pointer(smoothing),
+            smoothing_run_count: smoothing.len(),
+            group_runs: pointer(groups),
+            group_run_count: groups.len(),
+            groups: pointer(&self.groups),
+            group_count: self.groups.len(),
+            face_materials: pointer(&mesh.face_materials),
+            face_smooth: pointer(&mesh.face_smooth),
+            vertex_column_count: mesh.vertex_columns.len(),
+            face_column_count: mesh.face_columns.len(),
+        }
+    }
+}
+
+/// Runs by faces alone: of those that begin at one face the last holds.
+fn by_faces(runs: &[Run], face_count: u64) -> Result<Vec<ph_run>> {
+    let mut result: Vec<ph_run> = Vec::new();
+    result.try_reserve_exact(runs.len())?;
+    for run in runs.iter().filter(|run| u64::from(run.at.faces) < face_count) {
+        result.pop_if(|last| last.first_face == run.at.faces);
+        if result.last().is_none_or(|last| last.value != run.value) {
+            result.push(ph_run { first_face: run.at.faces, value: run.value });
+        }
+    }
+    Ok(result)
+}
+
+fn lend_elements(elements: &Elements) -> ph_elements {
+    ph_elements {
+        offsets: pointer(&elements.offsets),
+        count: elements.len(),
+        corner_positions: pointer(&elements.corner_positions),
+        corner_uvs: pointer(&elements.corner_uvs),
+        corner_normals: pointer(&elements.corner_normals),
+        corner_count: elements.corner_positions.len(),
+    }
+}
+
+const DOMAINS: [Domain; 4] = [Domain::Indexed, Domain::Corner, Domain::Vertex, Domain::Face];
+
+fn domain_number(domain: Domain) -> ph_domain {
+    DOMAINS.iter().position(|&known| known == domain).map_or(PH_DOMAIN_INDEXED, |index| index as u32)
+}
+
+fn domain(number: ph_domain) -> Result<Domain> {
+    let known = DOMAINS.get(number as usize).copied();
+    known.ok_or_else(|| usage(format!("{number} is no domain (PH_DOMAIN_)")))
+}
+
+/// The mesh that the caller describes. Its indices are checked where it is written.
+///
+/// # Safety
+/// It is what [`ph_mesh`] says; what is borrowed outlives the mesh.
+pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
+    let (positions, uvs, normals) = (given.position_count, given.uv_count, given.normal_count);
+    let faces = given.faces.count;
+    let counted = |pointer: bool, count: usize| if pointer { 0 } else { count };
+    // SAFETY: the caller's promise, for this and all below.
+    let mut mesh = unsafe {
+        Mesh {
+            positions: raw::array(given.positions.cast::<[f32; 3]>(), positions, "positions", borrow)?,
+            colors: raw::array(given.colors.cast(), counted(given.colors.is_null(), positions), "colors", borrow)?,
+            uvs: raw::array(given.uvs.cast(), uvs, "uvs", borrow)?,
+            uv_domain: domain(given.uv_domain)?,
+            normals: raw::array(given.normals.cast(), normals, "normals", borrow)?,
+            normal_domain: domain(given.normal_domain)?,
+            faces: elements(&given.faces, "faces", borrow)?,
+            lines: elements(&given.lines, "lines", borrow)?,
+            points: raw::array(given.points, given.point_count, "points", borrow)?,
+            face_materials: {
+                let count = counted(given.face_materials.is_null(), faces);
+                raw::array(given.face_materials, count, "face_materials", borrow)?
+            },
+            face_smooth: {
+                let count = counted(given.face_smooth.is_null(), faces);
+                raw::array(given.face_smooth, count, "face_smooth", borrow)?
+            },
+            ..Mesh::default()
+        }
+    };
+    // SAFETY: the caller's promise.
+    let names = unsafe { raw::slice(given.groups, given.group_count, "groups") }?;
+    mesh.groups.try_reserve_exact(names.len())?;
+    for &name in names {
+        // SAFETY: the caller's promise.
+        mesh.groups.push(unsafe { text::owned(name, "the name of a group") }?);
+    }
+    let end = mesh.counts();
+    // SAFETY: the caller's promise.
+    unsafe {
+        mesh.material_runs = runs(given.material_runs, given.material_run_count, "material_runs", end)?;
+        mesh.smoothing_runs = runs(given.smoothing_runs, given.smoothing_run_count, "smoothing_runs", end)?;
+        mesh.group_runs = runs(given.group_runs, given.group_run_count, "group_runs", end)?;
+    }
+    Ok(mesh)
+}
+
+/// # Safety
+/// As [`mesh`].
+unsafe fn elements(given: &ph_elements, what: &str, borrow: bool) -> Result<Elements> {
+    let offset_count = if given.count == 0 { 0 } else { given.count.saturating_add(1) };
+    let corners = given.corner_count;
+    let counted = |pointer: *const u32| if pointer.is_null() { 0 } else { corners };
+    // SAFETY: the caller's promise.
+    unsafe {
+        Ok(Elements {
+            offsets: raw::array(given.offsets, offset_count, what, borrow)?,
+            corner_positions: raw::array(given.corner_positions, corners, what, borrow)?,
+            corner_uvs: raw::array(given.corner_uvs, counted(given.corner_uvs), what, borrow)?,
+            corner_normals: raw::array(given.corner_normals, counted(given.corner_normals), what, borrow)?,
+        })
+    }
+}
+
+/// Runs of the model: what they hold for comes after all positions, uvs and normals, and after no line.
+///
+/// # Safety
+/// As [`mesh`].
+unsafe fn runs(given: *const ph_run, count: usize, what: &str, end: Counts) -> Result<Vec<Run>> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { raw::slice(given, count, what) }?;
+    let mut runs = Vec::new();
+    runs.try_reserve_exact(given.len())?;
+    let at = |faces| Counts { faces, lines: 0, points: 0, curves: 0, ..end };
+    runs.extend(given.iter().map(|run| Run { at: at(run.first_face), value: run.value }));
+    Ok(runs)
+}
+
+impl From<Counts> for ph_counts {
+    fn from(Counts { positions, uvs, normals, faces, lines, points, curves }: Counts) -> ph_counts {
+        ph_counts { positions, uvs, normals, faces, lines, points, curves }
+    }
+}
+
+impl From<ph_counts> for Counts {
+    fn from(ph_counts { positions, uvs, normals, faces, lines, points, curves }: ph_counts) -> Counts {
+        Counts { positions, uvs, normals, faces, lines, points, curves }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_runs_that_begin_at_one_face_the_last_holds_and_none_says_what_holds_already() {
+        let run = |faces, value| Run { at: Counts { faces, ..Counts::default() }, value };
+        let runs = [run(0, 1), run(0, 2), run(3, 2), run(4, 3), run(5, 2), run(5, 3), run(9, 7)];
+        let found = by_faces(&runs, 9).unwrap();
+        assert_eq!(found, [ph_run { first_face: 0, value: 2 }, ph_run { first_face: 4, value: 3 }]);
+    }
+}

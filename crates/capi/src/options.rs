@@ -1,0 +1,544 @@
+//! How to read and write: structs whose zeros are the defaults.
+
+use crate::callbacks;
+use crate::error::{guard, ph_status};
+use crate::raw::{self, Record, handle, usage};
+use crate::source::ph_input;
+use polyhaul::options::{
+    Axes, Axis, Cancel, Codec, Compression, Digits, Limits, OnError, PlyEncoding, ReadOptions, RunOptions, WriteOptions,
+};
+use polyhaul::{Error, Format, Result};
+use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
+
+/// A file format; 0 leaves it to the name, and of what is read to the content where the name says nothing.
+pub type ph_format = u32;
+
+/// As the name and the content say.
+pub const PH_FORMAT_AUTO: ph_format = 0;
+/// Wavefront OBJ, with its material library.
+pub const PH_FORMAT_OBJ: ph_format = 1;
+/// PLY.
+pub const PH_FORMAT_PLY: ph_format = 2;
+/// STL.
+pub const PH_FORMAT_STL: ph_format = 3;
+/// pbrt-v4 scenes.
+pub const PH_FORMAT_PBRT: ph_format = 4;
+/// Numbers parted by commas.
+pub const PH_FORMAT_CSV: ph_format = 5;
+/// Numbers parted by tabs.
+pub const PH_FORMAT_TSV: ph_format = 6;
+/// Numbers parted by blanks, or as the first rows tell.
+pub const PH_FORMAT_TXT: ph_format = 7;
+/// Points as lines of x, y, z and more.
+pub const PH_FORMAT_XYZ: ph_format = 8;
+/// Points behind a line with their count.
+pub const PH_FORMAT_PTS: ph_format = 9;
+/// An array of numpy.
+pub const PH_FORMAT_NPY: ph_format = 10;
+/// TGA.
+pub const PH_FORMAT_TGA: ph_format = 11;
+/// Radiance HDR.
+pub const PH_FORMAT_HDR: ph_format = 12;
+/// PNG.
+pub const PH_FORMAT_PNG: ph_format = 13;
+/// JPEG; read only.
+pub const PH_FORMAT_JPEG: ph_format = 14;
+/// OpenEXR.
+pub const PH_FORMAT_EXR: ph_format = 15;
+/// Windows bitmaps; read only.
+pub const PH_FORMAT_BMP: ph_format = 16;
+/// Photoshop documents; read only.
+pub const PH_FORMAT_PSD: ph_format = 17;
+/// DDS textures.
+pub const PH_FORMAT_DDS: ph_format = 18;
+/// KTX 2 textures.
+pub const PH_FORMAT_KTX2: ph_format = 19;
+
+/// The formats in the order of their numbers, which never change.
+const FORMATS: [Format; 19] = [
+    Format::Obj,
+    Format::Ply,
+    Format::Stl,
+    Format::Pbrt,
+    Format::Csv,
+    Format::Tsv,
+    Format::Txt,
+    Format::Xyz,
+    Format::Pts,
+    Format::Npy,
+    Format::Tga,
+    Format::Hdr,
+    Format::Png,
+    Format::Jpeg,
+    Format::Exr,
+    Format::Bmp,
+    Format::Psd,
+    Format::Dds,
+    Format::Ktx2,
+];
+
+/// The direction of an axis; 0 is none, which means the default.
+pub type ph_axis = u32;
+
+/// Along x.
+pub const PH_AXIS_X: ph_axis = 1;
+/// Along y.
+pub const PH_AXIS_Y: ph_axis = 2;
+/// Along z.
+pub const PH_AXIS_Z: ph_axis = 3;
+/// Against x.
+pub const PH_AXIS_NEGATIVE_X: ph_axis = 4;
+/// Against y.
+pub const PH_AXIS_NEGATIVE_Y: ph_axis = 5;
+/// Against z.
+pub const PH_AXIS_NEGATIVE_Z: ph_axis = 6;
+
+const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
+
+/// How a file is compressed.
+pub type ph_compression = u32;
+
+/// As the name of the output says.
+pub const PH_COMPRESSION_BY_NAME: ph_compression = 0;
+/// Not at all.
+pub const PH_COMPRESSION_NONE: ph_compression = 1;
+/// gzip, levels 1 to 12.
+pub const PH_COMPRESSION_GZIP: ph_compression = 2;
+/// zstd, levels 1 to 22.
+pub const PH_COMPRESSION_ZSTD: ph_compression = 3;
+/// lz4; it has one level.
+pub const PH_COMPRESSION_LZ4: ph_compression = 4;
+
+/// How numbers become text: 0 as the format does by default, PH_DIGITS_SHORTEST, or PH_DIGITS_FIXED plus 0 to 12.
+pub type ph_digits = u32;
+
+/// The fewest digits that read back as the same number.
+pub const PH_DIGITS_SHORTEST: ph_digits = 1;
+/// Plus a number from 0 to 12: so many digits after the point, the bytes of `%.Nf`.
+pub const PH_DIGITS_FIXED: ph_digits = 256;
+
+/// Told every few megabytes how much is done: bytes, and bytes in all (PH_UNKNOWN where that is not known). It is
+/// called from threads of the job, one call at a time, and `done` never goes back. Short jobs may not call it at all.
+///
+/// Returns 0 to go on; anything else cancels the job, as ph_cancel_request with the flag of its options does.
+pub type ph_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
+
+/// Asked by name for each file that a scene refers to (material libraries, included files, meshes), before the file
+/// system is. It may be called from any thread of the job.
+///
+/// `name` is as the scene has it and may be hostile; it lives until the call returns. `answer` is zeroed, with its
+/// size set.
+///
+/// Returns 0 after it filled in `answer`; a number above 0 where the name is not its business: then the file is looked
+/// for beside the scene, if that is a file; below 0 for an error (PH_ERROR_HOST).
+pub type ph_resolve_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, answer: *mut ph_input) -> i32>;
+
+/// A task that a thread pool runs. It does not throw.
+pub type ph_task_fn = Option<unsafe extern "C" fn(context: *mut c_void, index: usize)>;
+
+/// The host's own threads: it runs `task(context, index)` for every index below `count`, in any order, side by side or
+/// one after another, and returns when all are done. A task may call the pool again.
+///
+/// What the job makes does not depend on how many of them run at once. A task that is left out is done by whoever
+/// called, and one that comes after the return does nothing; as it may come at any time, a few bytes stay for it.
+pub type ph_pool_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, count: usize, task: ph_task_fn, context: *mut c_void)>;
+
+/// What the data may ask for. 0 is the default; passing a limit is PH_ERROR_LIMIT, and the message names it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_limits {
+    /// The longest line, in bytes (default 256 MiB).
+    pub line_bytes: u64,
+    /// The longest name of an object, group, material or file, in bytes (default 64 KiB).
+    pub name_bytes: u64,
+    /// The most elements of each kind (default 2^32 - 2).
+    pub elements: u64,
+    /// The most pixels of an image (default 2^30).
+    pub pixels: u64,
+    /// The most columns of a table (default 100,000).
+    pub columns: u64,
+    /// The most elements and properties of a PLY header (default 10,000).
+    pub properties: u64,
+    /// The longest header of a PLY file, in bytes (default 8 MiB).
+    pub header_bytes: u64,
+    /// The most files that one scene may refer to (default 10,000).
+    pub files: u64,
+    /// The largest file that a scene refers to, in plain bytes (default 64 MiB).
+    pub referenced_file_bytes: u64,
+    /// The most plain bytes that a compressed input may unpack to (default: no limit).
+    pub decompressed_bytes: u64,
+    /// The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000).
+    pub decompressed_ratio: u64,
+}
+
+/// How to read. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
+///
+///     ph_read_options options = {.struct_size = sizeof options};
+///     options.threads = 4;
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_read_options {
+    /// `sizeof(ph_read_options)`.
+    pub struct_size: usize,
+    /// The format; PH_FORMAT_AUTO finds it.
+    pub format: ph_format,
+    /// Threads, up to 1024; 0 for all cores that the process may use. With a pool: how many tasks it is given.
+    pub threads: u32,
+    /// Memory for work in flight, in bytes (default 64 MiB); what is read comes on top.
+    pub memory_limit: u64,
+    /// Stops the job from elsewhere. May be null.
+    pub cancel: *const ph_cancel,
+    /// See ph_progress_fn. May be null.
+    pub progress: ph_progress_fn,
+    /// What `progress` is called with.
+    pub progress_user: *mut c_void,
+    /// See ph_pool_fn. Null for threads of polyhaul's own, which end with the job.
+    pub pool: ph_pool_fn,
+    /// What `pool` is called with.
+    pub pool_user: *mut c_void,
+    /// See ph_resolve_fn. May be null.
+    pub resolve: ph_resolve_fn,
+    /// What `resolve` is called with.
+    pub resolve_user: *mut c_void,
+    /// Leave out what is broken, count it as a warning in the report, and go on.
+    pub skip_broken: u8,
+    /// Make warnings errors.
+    pub strict: u8,
+    /// Read files that a scene refers to also where they lie outside of its folder.
+    pub allow_outside: u8,
+    /// Do not read the material libraries that a scene names.
+    pub skip_materials: u8,
+    /// Make positions of STL with the same coordinates one.
+    pub weld: u8,
+    /// Zeros.
+    pub reserved: [u8; 3],
+    /// What the data may ask for.
+    pub limits: ph_limits,
+}
+
+/// How to write. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_write_options {
+    /// `sizeof(ph_write_options)`.
+    pub struct_size: usize,
+    /// The format; PH_FORMAT_AUTO takes it from the name of the output.
+    pub format: ph_format,
+    /// As in ph_read_options.
+    pub threads: u32,
+    /// As in ph_read_options.
+    pub memory_limit: u64,
+    /// Stops the job from elsewhere. May be null.
+    pub cancel: *const ph_cancel,
+    /// See ph_progress_fn. May be null.
+    pub progress: ph_progress_fn,
+    /// What `progress` is called with.
+    pub progress_user: *mut c_void,
+    /// As in ph_read_options. Of ph_convert that of the options for reading counts.
+    pub pool: ph_pool_fn,
+    /// What `pool` is called with.
+    pub pool_user: *mut c_void,
+    /// How the file is compressed.
+    pub compression: ph_compression,
+    /// The level of the codec; 0 for a fast one.
+    pub compression_level: i32,
+    /// Digits of numbers in text.
+    pub digits: ph_digits,
+    /// The axis of the file that faces forward (OBJ: against z; others: as the scene has it).
+    pub forward_axis: ph_axis,
+    /// The axis of the file that points up (OBJ: y; others: as the scene has it). Both axes are set, or none.
+    pub up_axis: ph_axis,
+    /// Multiplies positions; 0 is 1.
+    pub scale: f32,
+    /// Write the file and its folder through to the disk before the call returns.
+    pub durable: u8,
+    /// Cut faces into triangles.
+    pub triangulate: u8,
+    /// PLY and STL: write text.
+    pub ascii: u8,
+    /// Leave out normals (OBJ, PLY).
+    pub skip_normals: u8,
+    /// Leave out uvs (OBJ, PLY).
+    pub skip_uvs: u8,
+    /// Leave out colours of vertices (OBJ, PLY).
+    pub skip_colors: u8,
+    /// Leave out materials and the material library (OBJ).
+    pub skip_materials: u8,
+    /// TGA: runs of equal pixels as packets.
+    pub tga_rle: u8,
+}
+
+// SAFETY: it begins with its size, and holds numbers, pointers, and functions that may be null.
+unsafe impl Record for ph_read_options {
+    const NAME: &'static str = "ph_read_options";
+}
+
+// SAFETY: as above.
+unsafe impl Record for ph_write_options {
+    const NAME: &'static str = "ph_write_options";
+}
+
+/// A flag that stops jobs. One flag may be given to any number of them; a flag that was set stays set.
+pub struct ph_cancel(Cancel);
+
+/// Makes a flag, which ph_cancel_free frees.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_cancel_new(cancel: Option<&mut MaybeUninit<*mut ph_cancel>>) -> ph_status {
+    guard(|| {
+        raw::Out::new(cancel)?.give(ph_cancel(Cancel::default()));
+        Ok(())
+    })
+}
+
+/// Asks all jobs that have this flag to stop: they return PH_ERROR_CANCELLED soon, and what they were writing stays as
+/// it was. May be called from any thread, and from a signal handler.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_cancel_request(cancel: Option<&ph_cancel>) -> ph_status {
+    match cancel {
+        Some(ph_cancel(flag)) => {
+            flag.cancel();
+            crate::error::PH_OK
+        }
+        None => guard(|| handle(cancel, "the flag").map(drop)),
+    }
+}
+
+/// Frees a flag; null does nothing. Jobs that run go on.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_cancel_free(cancel: Option<Box<ph_cancel>>) {
+    crate::error::free(cancel);
+}
+
+/// What a number of the header stands for; `None` for 0.
+fn numbered<T: Copy>(all: &[T], number: u32, what: &str) -> Result<Option<T>> {
+    match number.checked_sub(1).map(|index| all.get(index as usize)) {
+        None => Ok(None),
+        Some(Some(&value)) => Ok(Some(value)),
+        Some(None) => Err(usage(format!("{number} is no {what}"))),
+    }
+}
+
+/// An axis; `None` for 0.
+pub(crate) fn axis(number: ph_axis) -> Result<Option<Axis>> {
+    numbered(&AXES, number, "axis (PH_AXIS_)")
+}
+
+/// The number of an axis.
+pub(crate) fn axis_number(axis: Axis) -> ph_axis {
+    AXES.iter().position(|&known| known == axis).map_or(0, |index| index as u32 + 1)
+}
+
+/// Two axes, if they are given.
+pub(crate) fn axes(forward: ph_axis, up: ph_axis) -> Result<Option<Axes>> {
+    match (axis(forward)?, axis(up)?) {
+        (Some(forward), Some(up)) => Ok(Some(Axes { forward, up })),
+        (None, None) => Ok(None),
+        _ => Err(usage("one of the axes is given, and not the other")),
+    }
+}
+
+fn format(number: ph_format) -> Result<Option<Format>> {
+    numbered(&FORMATS, number, "format (PH_FORMAT_)")
+}
+
+/// What reading and writing have in common.
+struct Run {
+    threads: u32,
+    memory_limit: u64,
+    cancel: *const ph_cancel,
+    progress: (ph_progress_fn, *mut c_void),
+    pool: (ph_pool_fn, *mut c_void),
+}
+
+impl Run {
+    /// As the library takes them.
+    ///
+    /// # Safety
+    /// `cancel` is null or a flag.
+    unsafe fn options(self) -> RunOptions {
+        let mut options = RunOptions::default();
+        if self.threads > 0 {
+            options.threads = Some(self.threads as usize);
+        }
+        set(&mut options.memory_limit, self.memory_limit);
+        // SAFETY: the caller's promise.
+        if let Some(ph_cancel(flag)) = unsafe { self.cancel.as_ref() } {
+            options.cancel = flag.clone();
+        }
+        options.progress = callbacks::progress(self.progress.0, self.progress.1, &options.cancel);
+        options.pool = callbacks::pool(self.pool.0, self.pool.1);
+        options
+    }
+}
+
+/// Sets what is not 0.
+fn set(place: &mut u64, value: u64) {
+    if value > 0 {
+        *place = value;
+    }
+}
+
+/// How to read.
+///
+/// # Safety
+/// `given` is null or what [`ph_read_options`] says, until the job is over.
+pub(crate) unsafe fn read(given: *const ph_read_options) -> Result<ReadOptions> {
+    // SAFETY: the caller's promise.
+    let Some(given) = unsafe { raw::take(given) }? else { return Ok(ReadOptions::default()) };
+    let run = Run {
+        threads: given.threads,
+        memory_limit: given.memory_limit,
+        cancel: given.cancel,
+        progress: (given.progress, given.progress_user),
+        pool: (given.pool, given.pool_user),
+    };
+    let mut options = ReadOptions {
+        format: format(given.format)?,
+        // SAFETY: the caller's promise.
+        run: unsafe { run.options() },
+        on_error: if given.skip_broken != 0 { OnError::Warn } else { OnError::Raise },
+        strict: given.strict != 0,
+        limits: limits(&given.limits),
+        allow_outside: given.allow_outside != 0,
+        load_materials: given.skip_materials == 0,
+        resolver: callbacks::resolver(given.resolve, given.resolve_user),
+        ..ReadOptions::default()
+    };
+    options.stl.weld = given.weld != 0;
+    Ok(options)
+}
+
+/// An error where a stop was asked for too late to be seen: what was read is not wanted any more.
+pub(crate) fn not_cancelled(options: &ReadOptions) -> Result<()> {
+    if options.run.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+}
+
+fn limits(given: &ph_limits) -> Limits {
+    let mut limits = Limits::default();
+    let places = [
+        (&mut limits.line_bytes, given.line_bytes),
+        (&mut limits.name_bytes, given.name_bytes),
+        (&mut limits.elements, given.elements),
+        (&mut limits.pixels, given.pixels),
+        (&mut limits.columns, given.columns),
+        (&mut limits.properties, given.properties),
+        (&mut limits.header_bytes, given.header_bytes),
+        (&mut limits.files, given.files),
+        (&mut limits.referenced_file_bytes, given.referenced_file_bytes),
+        (&mut limits.decompressed_bytes, given.decompressed_bytes),
+        (&mut limits.decompressed_ratio, given.decompressed_ratio),
+    ];
+    for (place, value) in places {
+        set(place, value);
+    }
+    limits
+}
+
+/// How to write.
+///
+/// # Safety
+/// `given` is null or what [`ph_write_options`] says, until the job is over.
+pub(crate) unsafe fn write(given: *const ph_write_options) -> Result<WriteOptions> {
+    // SAFETY: the caller's promise.
+    let Some(given) = unsafe { raw::take(given) }? else { return Ok(WriteOptions::default()) };
+    let run = Run {
+        threads: given.threads,
+        memory_limit: given.memory_limit,
+        cancel: given.cancel,
+        progress: (given.progress, given.progress_user),
+        pool: (given.pool, given.pool_user),
+    };
+    let mut options = WriteOptions {
+        format: format(given.format)?,
+        // SAFETY: the caller's promise.
+        run: unsafe { run.options() },
+        compression: compression(given.compression, given.compression_level)?,
+        durable: given.durable != 0,
+        ..WriteOptions::default()
+    };
+    if let Some(digits) = digits(given.digits)? {
+        options = options.with_digits(digits);
+    }
+    place(&mut options, &given)?;
+    let keeps = |skip: u8| skip == 0;
+    options.obj.export_normals = keeps(given.skip_normals);
+    options.obj.export_uv = keeps(given.skip_uvs);
+    options.obj.export_colors = keeps(given.skip_colors);
+    options.obj.export_materials = keeps(given.skip_materials);
+    options.ply.export_normals = keeps(given.skip_normals);
+    options.ply.export_uv = keeps(given.skip_uvs);
+    options.ply.export_colors = keeps(given.skip_colors);
+    if given.ascii != 0 {
+        (options.ply.encoding, options.stl.ascii) = (PlyEncoding::Ascii, true);
+    }
+    options.image.tga_rle = given.tga_rle != 0;
+    Ok(options)
+}
+
+/// Axes, scale, triangles of all formats.
+fn place(options: &mut WriteOptions, given: &ph_write_options) -> Result<()> {
+    if let Some(axes) = axes(given.forward_axis, given.up_axis)? {
+        (options.obj.forward_axis, options.obj.up_axis) = (axes.forward, axes.up);
+        for placement in [&mut options.ply.placement, &mut options.stl.placement, &mut options.table.placement] {
+            placement.axes = Some(axes);
+        }
+    }
+    let scale = if given.scale == 0.0 { 1.0 } else { given.scale };
+    options.obj.global_scale = scale;
+    options.obj.export_triangulated_mesh = given.triangulate != 0;
+    for placement in [&mut options.ply.placement, &mut options.stl.placement, &mut options.table.placement] {
+        placement.global_scale = scale;
+    }
+    options.ply.placement.export_triangulated_mesh = given.triangulate != 0;
+    Ok(())
+}
+
+fn compression(codec: ph_compression, level: i32) -> Result<Compression> {
+    let level = (level != 0).then_some(level);
+    match codec {
+        PH_COMPRESSION_BY_NAME => Ok(Compression::ByName(level)),
+        PH_COMPRESSION_NONE => Ok(Compression::None),
+        PH_COMPRESSION_GZIP => Ok(Compression::By(Codec::Gzip, level)),
+        PH_COMPRESSION_ZSTD => Ok(Compression::By(Codec::Zstd, level)),
+        PH_COMPRESSION_LZ4 => Ok(Compression::By(Codec::Lz4, level)),
+        other => Err(usage(format!("{other} is no way to compress (PH_COMPRESSION_)"))),
+    }
+}
+
+fn digits(digits: ph_digits) -> Result<Option<Digits>> {
+    match digits {
+        0 => Ok(None),
+        PH_DIGITS_SHORTEST => Ok(Some(Digits::Shortest)),
+        PH_DIGITS_FIXED..=268 => Ok(Some(Digits::Fixed((digits - PH_DIGITS_FIXED) as u8))),
+        other => Err(usage(format!("{other} is no way to write digits (PH_DIGITS_)"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_its_number() {
+        assert!(Format::ALL.iter().all(|format| FORMATS.contains(format)));
+        assert_eq!((format(PH_FORMAT_AUTO).ok(), format(PH_FORMAT_OBJ).ok()), (Some(None), Some(Some(Format::Obj))));
+        assert_eq!(format(PH_FORMAT_KTX2).ok(), Some(Some(Format::Ktx2)));
+        assert_eq!(FORMATS.len() as u32, PH_FORMAT_KTX2);
+        assert!(format(PH_FORMAT_KTX2 + 1).is_err());
+    }
+
+    #[test]
+    fn zeros_are_the_defaults() {
+        // SAFETY: all zeros are values of these structs: see `Record`.
+        let (mut reading, mut writing): (ph_read_options, ph_write_options) = unsafe { std::mem::zeroed() };
+        reading.struct_size = size_of::<ph_read_options>();
+        writing.struct_size = size_of::<ph_write_options>();
+        // SAFETY: the structs are whole.
+        let (read, write) = unsafe { (read(&raw const reading), write(&raw const writing)) };
+        assert_eq!(format!("{:?}", read.ok()), format!("{:?}", Some(ReadOptions::default())));
+        assert_eq!(format!("{:?}", write.ok()), format!("{:?}", Some(WriteOptions::default())));
+    }
+}

@@ -1,0 +1,201 @@
+//! Memory of C: structs with their sizes, strings, arrays, handles. All that is unsafe of arguments is here.
+//!
+//! What can be seen to be wrong (null, a wrong size, a wrong alignment, text that is no UTF-8) is an error of
+//! [`ErrorKind::Usage`]; that a pointer which is not null may be read is the caller's promise.
+
+use polyhaul::model::Array;
+use polyhaul::{Error, ErrorKind, Result};
+use std::ffi::{CStr, c_char};
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+/// A struct of the header that begins with its size.
+///
+/// # Safety
+/// It is `repr(C)` and begins with a `usize`. Any bytes that C puts into its fields are values of them, and so are all
+/// zeros.
+pub(crate) unsafe trait Record: Copy {
+    /// Its name in C.
+    const NAME: &'static str;
+}
+
+/// A struct as it was when the caller was compiled is no larger than this.
+const MOST_BYTES: usize = 4096;
+
+/// An error of the caller.
+pub(crate) fn usage(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Usage, message)
+}
+
+/// Whether the caller's struct of that size is one of `T`: of today, or of a later header.
+fn check_size<T: Record>(size: usize) -> Result<()> {
+    match size_of::<T>() <= size && size <= MOST_BYTES {
+        true => Ok(()),
+        false => {
+            let message = format!("struct_size of {} is {size}, and should be {}", T::NAME, size_of::<T>());
+            Err(usage(message)
+                .with_hint("set struct_size to sizeof of the struct, and the fields that are not used to 0"))
+        }
+    }
+}
+
+/// What the caller says in a struct; `None` for a null pointer.
+///
+/// # Safety
+/// `given` is null, or points to as many bytes as its first field says.
+pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
+    if given.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise; no alignment is asked for.
+    let size = unsafe { given.cast::<usize>().read_unaligned() };
+    check_size::<T>(size)?;
+    // SAFETY: the caller's promise.
+    let all = unsafe { std::slice::from_raw_parts(given.cast::<u8>(), size) };
+    if all[size_of::<T>()..].iter().any(|&byte| byte != 0) {
+        return Err(Error::new(ErrorKind::Unsupported, format!("{} sets what this library does not know", T::NAME)));
+    }
+    // SAFETY: there are as many bytes, and any are values: see `Record`.
+    Ok(Some(unsafe { given.read_unaligned() }))
+}
+
+/// As [`take`], and null is an error.
+///
+/// # Safety
+/// As [`take`].
+pub(crate) unsafe fn need<T: Record>(given: *const T) -> Result<T> {
+    // SAFETY: the caller's promise.
+    unsafe { take(given) }?.ok_or_else(|| null(T::NAME))
+}
+
+/// Fills in the caller's struct; its size stays, and what a later header has on top is 0.
+///
+/// # Safety
+/// `out` is null, or points to as many bytes as its first field says.
+pub(crate) unsafe fn put<T: Record>(out: *mut T, value: T) -> Result<()> {
+    if out.is_null() {
+        return Err(null(T::NAME));
+    }
+    // SAFETY: the caller's promise; no alignment is asked for.
+    let size = unsafe { out.cast::<usize>().read_unaligned() };
+    check_size::<T>(size)?;
+    // SAFETY: the caller's promise: `size` bytes are there, and at least as many as `T` has.
+    unsafe {
+        out.write_unaligned(value);
+        out.cast::<u8>().add(size_of::<T>()).write_bytes(0, size - size_of::<T>());
+        out.cast::<usize>().write_unaligned(size);
+    }
+    Ok(())
+}
+
+/// The error for a null pointer.
+pub(crate) fn null(what: &str) -> Error {
+    usage(format!("{what} is a null pointer"))
+}
+
+/// The handle that the caller passed.
+pub(crate) fn handle<'h, T>(given: Option<&'h T>, what: &str) -> Result<&'h T> {
+    given.ok_or_else(|| null(what))
+}
+
+/// The handle that the caller passed, to be changed.
+pub(crate) fn handle_mut<'h, T>(given: Option<&'h mut T>, what: &str) -> Result<&'h mut T> {
+    given.ok_or_else(|| null(what))
+}
+
+/// Where a new handle goes. It holds null from now on, until there is one: made before anything can fail.
+pub(crate) struct Out<'o, T>(&'o mut MaybeUninit<*mut T>);
+
+impl<'o, T> Out<'o, T> {
+    /// An error where there is no such place.
+    pub(crate) fn new(out: Option<&'o mut MaybeUninit<*mut T>>) -> Result<Out<'o, T>> {
+        let out = out.ok_or_else(|| null("where the handle goes"))?;
+        out.write(std::ptr::null_mut());
+        Ok(Out(out))
+    }
+
+    /// Hands over a handle, which the caller frees.
+    pub(crate) fn give(self, value: T) {
+        self.0.write(Box::into_raw(Box::new(value)));
+    }
+}
+
+/// Text that ends with a zero byte; `None` for a null pointer.
+///
+/// # Safety
+/// `given` is null, or points to text that ends with a zero byte and lives as long as `'t`.
+pub(crate) unsafe fn bytes_of<'t>(given: *const c_char) -> Option<&'t [u8]> {
+    // SAFETY: the caller's promise.
+    (!given.is_null()).then(|| unsafe { CStr::from_ptr(given) }.to_bytes())
+}
+
+/// As [`bytes_of`], and the text is UTF-8; empty for a null pointer.
+///
+/// # Safety
+/// As [`bytes_of`].
+pub(crate) unsafe fn text<'t>(given: *const c_char, what: &str) -> Result<&'t str> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { bytes_of(given) }.unwrap_or_default();
+    std::str::from_utf8(bytes).map_err(|_| usage(format!("{what} is not UTF-8")))
+}
+
+/// The elements of an array; none where `count` is 0.
+///
+/// # Safety
+/// `data` is null, or points to `count` elements that live and stay as they are as long as `'s`.
+pub(crate) unsafe fn slice<'s, T: Copy>(data: *const T, count: usize, what: &str) -> Result<&'s [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if data.is_null() {
+        return Err(usage(format!("{what}: a null pointer, and a count of {count}")));
+    }
+    if !data.is_aligned() {
+        return Err(usage(format!("{what}: the array is not aligned")));
+    }
+    let fits = count.checked_mul(size_of::<T>()).is_some_and(|bytes| bytes <= isize::MAX as usize);
+    if !fits {
+        return Err(usage(format!("{what}: no array has {count} elements")));
+    }
+    // SAFETY: the caller's promise; what it must hold for besides was looked at.
+    Ok(unsafe { std::slice::from_raw_parts(data, count) })
+}
+
+/// An array of the caller's, which is not copied.
+struct Borrowed<T>(*const T, usize);
+
+// SAFETY: it is only read, by whichever thread, and the caller promised that nobody writes to it meanwhile.
+unsafe impl<T: Sync> Send for Borrowed<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Borrowed<T> {}
+
+impl<T> AsRef<[T]> for Borrowed<T> {
+    fn as_ref(&self) -> &[T] {
+        // SAFETY: it was a slice when it was made, and the caller promised that it stays one.
+        unsafe { std::slice::from_raw_parts(self.0, self.1) }
+    }
+}
+
+/// The caller's array: its memory itself where `borrow` says so, else a copy.
+///
+/// # Safety
+/// As [`slice`]; what is borrowed lives and stays as it is as long as the result and its clones.
+pub(crate) unsafe fn array<T>(data: *const T, count: usize, what: &str, borrow: bool) -> Result<Array<T>>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    // SAFETY: the caller's promise.
+    let elements = unsafe { slice(data, count, what) }?;
+    if borrow {
+        return Ok(Array::shared(Arc::new(Borrowed(elements.as_ptr(), elements.len()))));
+    }
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(count).map_err(|_| Error::memory(what))?;
+    copy.extend_from_slice(elements);
+    Ok(copy.into())
+}
+
+/// Where an array begins, for C: null where it is empty.
+pub(crate) fn pointer<T>(elements: &[T]) -> *const T {
+    if elements.is_empty() { std::ptr::null() } else { elements.as_ptr() }
+}

@@ -1,0 +1,132 @@
+//! What a job did, and its warnings.
+
+use crate::error::{PH_UNKNOWN, free, guard, ph_status};
+use crate::raw::{self, Out, Record, handle, usage};
+use crate::text::{ph_string, view};
+use polyhaul::{Report, Result};
+use std::mem::MaybeUninit;
+
+/// What a job did. Functions that take `ph_report **` fill it in where the job succeeded, and put null there where it
+/// failed; the argument may be null. ph_report_free frees it.
+pub struct ph_report(Report);
+
+/// The numbers of a report.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_report_info {
+    /// `sizeof(ph_report_info)`.
+    pub struct_size: usize,
+    /// Bytes read, of the files that a scene refers to as well; compressed ones where they are compressed.
+    pub bytes_in: u64,
+    /// What these came to when they were decompressed.
+    pub plain_bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Threads that worked on it.
+    pub threads: u64,
+    /// How many warnings there were.
+    pub warning_count: u64,
+    /// How many of them ph_report_warning has: the first 1000.
+    pub kept_warning_count: u64,
+}
+
+/// Something that was repaired, left out or is missing, and did not stop the job. The texts live as long as the
+/// report.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_warning {
+    /// `sizeof(ph_warning)`.
+    pub struct_size: usize,
+    /// What kind of thing, as a short name that stays as it is (`missing-material`).
+    pub code: ph_string,
+    /// What.
+    pub message: ph_string,
+    /// The file, as it was named.
+    pub file: ph_string,
+    /// The line, from 1, or PH_UNKNOWN.
+    pub line: u64,
+    /// The column in bytes, from 1, or PH_UNKNOWN.
+    pub column: u64,
+    /// The offset in bytes, from 0, or PH_UNKNOWN.
+    pub offset: u64,
+}
+
+// SAFETY: it begins with its size, and holds numbers.
+unsafe impl Record for ph_report_info {
+    const NAME: &'static str = "ph_report_info";
+}
+
+// SAFETY: it begins with its size, and holds numbers and texts.
+unsafe impl Record for ph_warning {
+    const NAME: &'static str = "ph_warning";
+}
+
+/// Tells the numbers of a report.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_report_get(report: Option<&ph_report>, info: *mut ph_report_info) -> ph_status {
+    guard(|| {
+        let ph_report(report) = handle(report, "the report")?;
+        let found = ph_report_info {
+            struct_size: size_of::<ph_report_info>(),
+            bytes_in: report.bytes_in,
+            plain_bytes_in: report.plain_bytes_in,
+            bytes_out: report.bytes_out,
+            seconds: report.elapsed().as_secs_f64(),
+            threads: report.threads as u64,
+            warning_count: report.warnings.total(),
+            kept_warning_count: report.warnings.kept().len() as u64,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { raw::put(info, found) }
+    })
+}
+
+/// Tells a warning, by an index below `kept_warning_count`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_report_warning(
+    report: Option<&ph_report>,
+    index: usize,
+    warning: *mut ph_warning,
+) -> ph_status {
+    guard(|| {
+        let ph_report(report) = handle(report, "the report")?;
+        let kept = report.warnings.kept();
+        let found =
+            kept.get(index).ok_or_else(|| usage(format!("there is no warning {index}: {} are kept", kept.len())))?;
+        let (says, place) = (&found.diagnostic, &found.diagnostic.place);
+        let told = ph_warning {
+            struct_size: size_of::<ph_warning>(),
+            code: view(found.code),
+            message: view(&says.message),
+            file: view(&place.file),
+            line: place.line.unwrap_or(PH_UNKNOWN),
+            column: place.column.unwrap_or(PH_UNKNOWN),
+            offset: place.offset.unwrap_or(PH_UNKNOWN),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { raw::put(warning, told) }
+    })
+}
+
+/// Frees a report; null does nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_report_free(report: Option<Box<ph_report>>) {
+    free(report);
+}
+
+/// Where a report goes, if it is asked for.
+pub(crate) struct ReportOut<'o>(Option<Out<'o, ph_report>>);
+
+impl<'o> ReportOut<'o> {
+    pub(crate) fn new(out: Option<&'o mut MaybeUninit<*mut ph_report>>) -> Result<ReportOut<'o>> {
+        Ok(ReportOut(out.map(|out| Out::new(Some(out))).transpose()?))
+    }
+
+    pub(crate) fn give(self, report: Report) {
+        if let Some(out) = self.0 {
+            out.give(ph_report(report));
+        }
+    }
+}

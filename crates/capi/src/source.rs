@@ -1,0 +1,207 @@
+//! What is read from and written to: paths, memory, and callbacks of the host.
+//!
+//! How the callbacks are called is in `callbacks.rs`.
+
+use crate::callbacks::{Reader, Release, Writer};
+use crate::raw::{self, Record, usage};
+use polyhaul::{Input, Output, Result};
+use std::ffi::{c_char, c_void};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Reads up to `size` bytes into `out`. Required in an input of callbacks.
+///
+/// Returns how many bytes it read, from 1 to `size`: fewer than asked for are fine. 0 is the end. Below 0 is an error
+/// of the host, which ends the job and is `host_code` of ph_error. More than `size` breaks the contract
+/// (PH_ERROR_HOST). It is asked for 64 KiB or more at a time, by one thread at a time, though not always by the
+/// same one, and never again after it failed.
+pub type ph_read_fn = Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c_void, size: usize) -> i64>;
+
+/// Goes to `offset`, in bytes from the beginning, where the next read begins. Optional.
+///
+/// Returns 0 where it did, a number above 0 where it cannot, below 0 for an error.
+pub type ph_seek_fn = Option<unsafe extern "C" fn(user: *mut c_void, offset: u64) -> i32>;
+
+/// How many bytes there are to be read in all; below 0 where that is not known. Optional. It is asked for once, before
+/// the first read, and must be right.
+pub type ph_size_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i64>;
+
+/// Takes up to `size` bytes of `data`. Required in an output of callbacks.
+///
+/// Returns how many it took, from 1 to `size`: the rest comes again. Below 0 is an error, as of ph_read_fn; 0 and more
+/// than `size` break the contract (PH_ERROR_HOST).
+pub type ph_write_fn = Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, size: usize) -> i64>;
+
+/// A step at the end of an output. Optional. Returns 0, or below 0 for an error.
+pub type ph_finish_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i32>;
+
+/// polyhaul has no more use for `user`, or for the memory of an input. Optional. It is the last callback, and comes
+/// exactly once, whether the job succeeded or not.
+pub type ph_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
+
+/// Where something is read from: exactly one of `path`, `memory` and `read` is set.
+///
+/// It is used for one call and may be a local variable. What it points to must stay as it is until that call returns,
+/// or in an answer of ph_resolve_fn until `release` is called.
+///
+///     ph_input input = {.struct_size = sizeof input};
+///     input.path = "model.obj";
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_input {
+    /// `sizeof(ph_input)`.
+    pub struct_size: usize,
+    /// A file: UTF-8, or on Unix any bytes, with a zero at the end. Compressed files (gzip, zstd, lz4) are known by
+    /// their content, here as in every other input.
+    pub path: *const c_char,
+    /// Bytes in memory; they are not copied.
+    pub memory: *const c_void,
+    /// How many bytes `memory` has.
+    pub memory_size: usize,
+    /// Reads on: see ph_read_fn.
+    pub read: ph_read_fn,
+    /// Goes to a place: see ph_seek_fn. May be null.
+    pub seek: ph_seek_fn,
+    /// Tells the size: see ph_size_fn. May be null.
+    pub size: ph_size_fn,
+    /// Called at last: see ph_release_fn. May be null, and may be set with `path` and `memory` too.
+    pub release: ph_release_fn,
+    /// What the callbacks are called with.
+    pub user: *mut c_void,
+    /// What messages call memory and callbacks; its extension (`.tga`) says the format where the options do not. May be
+    /// null.
+    pub name: *const c_char,
+}
+
+/// Where something is written to: exactly one of `path` and `write` is set.
+///
+/// A file is replaced as a whole, or stays as it was where the job fails; the material library of an OBJ file goes
+/// beside it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_output {
+    /// `sizeof(ph_output)`.
+    pub struct_size: usize,
+    /// A file, as in ph_input. `.gz`, `.zst` and `.lz4` compress.
+    pub path: *const c_char,
+    /// Takes bytes: see ph_write_fn.
+    pub write: ph_write_fn,
+    /// Called once when all was written. May be null.
+    pub flush: ph_finish_fn,
+    /// Called once after that: from here on the output counts. Where it is not called, the job failed and what was
+    /// written is to be thrown away. May be null.
+    pub close: ph_finish_fn,
+    /// Called at last: see ph_release_fn. May be null.
+    pub release: ph_release_fn,
+    /// What the callbacks are called with.
+    pub user: *mut c_void,
+    /// What messages call the output; its extension says the format where the options do not. May be null.
+    pub name: *const c_char,
+}
+
+// SAFETY: it begins with its size, and holds numbers, pointers, and functions that may be null.
+unsafe impl Record for ph_input {
+    const NAME: &'static str = "ph_input";
+}
+
+// SAFETY: as above.
+unsafe impl Record for ph_output {
+    const NAME: &'static str = "ph_output";
+}
+
+/// Memory of the caller, until it is released.
+struct Memory {
+    bytes: &'static [u8],
+    _release: Release,
+}
+
+impl AsRef<[u8]> for Memory {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes
+    }
+}
+
+/// A path, then what is released when the job is over.
+type Held<T> = (T, Option<Release>);
+
+/// What to read from. The second part is dropped when the job is over.
+///
+/// # Safety
+/// `given` is null or what [`ph_input`] says, until the job is over.
+pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { raw::need(given) }?;
+    let release = Release::new(given.release, given.user);
+    // SAFETY: the caller's promise.
+    let name = unsafe { raw::text(given.name, "the name of the input") }?;
+    match (given.path.is_null(), given.memory.is_null(), given.read) {
+        // SAFETY: the caller's promise.
+        (false, true, None) => Ok((Input::Path(unsafe { path(given.path) }?), Some(release))),
+        (true, false, None) => {
+            // SAFETY: the caller's promise: it lives until it is released, which `Memory` does when it is dropped.
+            let bytes = unsafe { raw::slice(given.memory.cast::<u8>(), given.memory_size, "the memory") }?;
+            Ok((Input::Shared(Arc::new(Memory { bytes, _release: release }), name.into()), None))
+        }
+        (true, true, Some(read)) => {
+            let reader = Reader::new(read, given.seek, given.size, release);
+            Ok((reader.into_input(name.into()), None))
+        }
+        _ => Err(usage("one of path, memory and read of ph_input must be set, and no more than one")),
+    }
+}
+
+/// What to write to. The second part is dropped when the job is over.
+///
+/// # Safety
+/// `given` is null or what [`ph_output`] says, until the job is over.
+pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { raw::need(given) }?;
+    let release = Release::new(given.release, given.user);
+    // SAFETY: the caller's promise.
+    let name = unsafe { raw::text(given.name, "the name of the output") }?;
+    match (given.path.is_null(), given.write) {
+        // SAFETY: the caller's promise.
+        (false, None) => Ok((Output::Path(unsafe { path(given.path) }?), Some(release))),
+        (true, Some(write)) => {
+            let writer = Writer::new(write, given.flush, given.close, release);
+            Ok((writer.into_output(name.into()), None))
+        }
+        _ => Err(usage("one of path and write of ph_output must be set, and no more than one")),
+    }
+}
+
+/// What the name says of the format, for outputs that are no files.
+///
+/// # Safety
+/// As [`output`].
+pub(crate) unsafe fn format_named(given: *const ph_output) -> Result<Option<polyhaul::Format>> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { raw::need(given) }?;
+    // SAFETY: the caller's promise.
+    let name = unsafe { raw::text(given.name, "the name of the output") }?;
+    Ok(polyhaul::Format::of_path(name.as_ref()).filter(|_| given.path.is_null()))
+}
+
+/// A path.
+///
+/// # Safety
+/// `given` points to text that ends with a zero byte.
+#[cfg(unix)]
+unsafe fn path(given: *const c_char) -> Result<PathBuf> {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { raw::bytes_of(given) }.unwrap_or_default();
+    Ok(OsStr::from_bytes(bytes).into())
+}
+
+/// A path.
+///
+/// # Safety
+/// `given` points to text that ends with a zero byte.
+#[cfg(not(unix))]
+unsafe fn path(given: *const c_char) -> Result<PathBuf> {
+    // SAFETY: the caller's promise.
+    unsafe { raw::text(given, "the path") }.map(PathBuf::from)
+}

@@ -1,0 +1,189 @@
+//! Tables, read as columns.
+
+use crate::error::{free, guard, ph_status};
+use crate::options::{self, ph_read_options};
+use crate::raw::{self, Out, Record, handle, pointer};
+use crate::report::{ReportOut, ph_report};
+use crate::scene::no_such;
+use crate::source::{self, ph_input};
+use crate::text::{ph_string, view};
+use polyhaul::Result;
+use polyhaul::model::{Column, Table, Values};
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+/// The type of a number.
+pub type ph_scalar = u32;
+
+/// `int8_t`
+pub const PH_SCALAR_I8: ph_scalar = 1;
+/// `uint8_t`
+pub const PH_SCALAR_U8: ph_scalar = 2;
+/// `int16_t`
+pub const PH_SCALAR_I16: ph_scalar = 3;
+/// `uint16_t`
+pub const PH_SCALAR_U16: ph_scalar = 4;
+/// `int32_t`
+pub const PH_SCALAR_I32: ph_scalar = 5;
+/// `uint32_t`
+pub const PH_SCALAR_U32: ph_scalar = 6;
+/// `int64_t`
+pub const PH_SCALAR_I64: ph_scalar = 7;
+/// `uint64_t`
+pub const PH_SCALAR_U64: ph_scalar = 8;
+/// `float`
+pub const PH_SCALAR_F32: ph_scalar = 9;
+/// `double`
+pub const PH_SCALAR_F64: ph_scalar = 10;
+
+/// The tables of a file: the elements of PLY, or the one table of csv, tsv, txt, xyz, pts and npy. All functions but
+/// ph_tables_free may be called from many threads at once.
+pub struct ph_tables(Vec<Table>);
+
+/// A table.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_table {
+    /// `sizeof(ph_table)`.
+    pub struct_size: usize,
+    /// What the rows are, as the file calls them (`vertex`); empty where it says nothing.
+    pub name: ph_string,
+    /// How many rows.
+    pub row_count: usize,
+    /// How many columns.
+    pub column_count: usize,
+}
+
+/// A column: a number, or a list of numbers, per row.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_column {
+    /// `sizeof(ph_column)`.
+    pub struct_size: usize,
+    /// The name; empty where the file gives none.
+    pub name: ph_string,
+    /// The numbers, of the type that `scalar` says.
+    pub values: *const c_void,
+    /// How many numbers.
+    pub value_count: usize,
+    /// For lists: row `i` has the values from `offsets[i]` up to `offsets[i + 1]`; there is one more than there are
+    /// rows. Null for one number per row.
+    pub offsets: *const u32,
+    /// How many rows.
+    pub row_count: usize,
+    /// The type of the numbers.
+    pub scalar: ph_scalar,
+}
+
+// SAFETY: it begins with its size, and holds numbers and texts.
+unsafe impl Record for ph_table {
+    const NAME: &'static str = "ph_table";
+}
+
+// SAFETY: it begins with its size, and holds numbers, pointers and texts.
+unsafe impl Record for ph_column {
+    const NAME: &'static str = "ph_column";
+}
+
+/// Reads tables. `options` and `report` may be null. ph_tables_free frees them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_tables_read(
+    input: *const ph_input,
+    options: *const ph_read_options,
+    tables: Option<&mut MaybeUninit<*mut ph_tables>>,
+    report: Option<&mut MaybeUninit<*mut ph_report>>,
+) -> ph_status {
+    guard(|| {
+        let (tables, report) = (Out::new(tables), ReportOut::new(report));
+        // SAFETY: the caller's promise.
+        let (input, _held) = unsafe { source::input(input) }?;
+        let (tables, report) = (tables?, report?);
+        // SAFETY: the caller's promise.
+        let options = unsafe { options::read(options) }?;
+        let loaded = polyhaul::load_tables(input, &options)?;
+        options::not_cancelled(&options)?;
+        tables.give(ph_tables(loaded.tables));
+        report.give(loaded.report);
+        Ok(())
+    })
+}
+
+/// How many tables there are; 0 for null.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_tables_count(tables: Option<&ph_tables>) -> usize {
+    tables.map_or(0, |tables| tables.0.len())
+}
+
+/// Tells of a table.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_tables_table(tables: Option<&ph_tables>, index: usize, table: *mut ph_table) -> ph_status {
+    guard(|| {
+        let tables = &handle(tables, "the tables")?.0;
+        let found = tables.get(index).ok_or_else(|| no_such("table", index, tables.len()))?;
+        let told = ph_table {
+            struct_size: size_of::<ph_table>(),
+            name: view(&found.name),
+            row_count: found.row_count,
+            column_count: found.columns.len(),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { raw::put(table, told) }
+    })
+}
+
+/// Lends a column of a table.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_tables_column(
+    tables: Option<&ph_tables>,
+    table: usize,
+    index: usize,
+    column: *mut ph_column,
+) -> ph_status {
+    guard(|| {
+        let tables = &handle(tables, "the tables")?.0;
+        let found = tables.get(table).ok_or_else(|| no_such("table", table, tables.len()))?;
+        // SAFETY: the caller's promise.
+        unsafe { put_column(&found.columns, index, column) }
+    })
+}
+
+/// Frees tables and all that they lent; null does nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn ph_tables_free(tables: Option<Box<ph_tables>>) {
+    free(tables);
+}
+
+/// Lends one of `columns`.
+///
+/// # Safety
+/// As [`raw::put`].
+pub(crate) unsafe fn put_column(columns: &[Column], index: usize, out: *mut ph_column) -> Result<()> {
+    let found = columns.get(index).ok_or_else(|| no_such("column", index, columns.len()))?;
+    let (scalar, values) = values(&found.values);
+    let told = ph_column {
+        struct_size: size_of::<ph_column>(),
+        name: view(&found.name),
+        values,
+        value_count: found.values.len(),
+        offsets: found.offsets.as_ref().map_or(std::ptr::null(), |offsets| pointer(offsets)),
+        row_count: found.row_count(),
+        scalar,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { raw::put(out, told) }
+}
+
+fn values(values: &Values) -> (ph_scalar, *const c_void) {
+    match values {
+        Values::I8(array) => (PH_SCALAR_I8, pointer(array).cast()),
+        Values::U8(array) => (PH_SCALAR_U8, pointer(array).cast()),
+        Values::I16(array) => (PH_SCALAR_I16, pointer(array).cast()),
+        Values::U16(array) => (PH_SCALAR_U16, pointer(array).cast()),
+        Values::I32(array) => (PH_SCALAR_I32, pointer(array).cast()),
+        Values::U32(array) => (PH_SCALAR_U32, pointer(array).cast()),
+        Values::I64(array) => (PH_SCALAR_I64, pointer(array).cast()),
+        Values::U64(array) => (PH_SCALAR_U64, pointer(array).cast()),
+        Values::F32(array) => (PH_SCALAR_F32, pointer(array).cast()),
+        Values::F64(array) => (PH_SCALAR_F64, pointer(array).cast()),
+    }
+}

@@ -1,0 +1,50 @@
+//! Text of handles, and text that is put into them.
+
+use crate::error::{guard, ph_status};
+use crate::raw;
+use polyhaul::{Error, Result};
+use std::ffi::c_char;
+
+/// Text: UTF-8 of a size, with no zero byte at the end. Print it with `"%.*s", (int)text.size, text.data`.
+///
+/// What a handle gives lives as long as the handle, and until it is changed. `data` may be null where `size` is 0.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ph_string {
+    /// The first byte.
+    pub data: *const c_char,
+    /// How many bytes.
+    pub size: usize,
+}
+
+/// The text that ends with a zero byte, as the structs of this header take it; it is not copied. Null is empty.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ph_text(text: *const c_char) -> ph_string {
+    let mut result = view("");
+    let _: ph_status = guard(|| {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { raw::bytes_of(text) }.unwrap_or_default();
+        result = ph_string { data: bytes.as_ptr().cast(), size: bytes.len() };
+        Ok(())
+    });
+    result
+}
+
+/// Text as C sees it.
+pub(crate) fn view(text: &str) -> ph_string {
+    ph_string { data: text.as_ptr().cast(), size: text.len() }
+}
+
+/// A copy of the caller's text.
+///
+/// # Safety
+/// It is text, or null and empty.
+pub(crate) unsafe fn owned(text: ph_string, what: &str) -> Result<String> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { raw::slice(text.data.cast::<u8>(), text.size, what) }?;
+    let checked = std::str::from_utf8(bytes).map_err(|_| raw::usage(format!("{what} is not UTF-8")))?;
+    let mut copy = String::new();
+    copy.try_reserve_exact(checked.len()).map_err(|_| Error::memory(what))?;
+    copy.push_str(checked);
+    Ok(copy)
+}

@@ -1,0 +1,286 @@
+//! Programs in C and C++: built against the library as `cargo xtask install-c` installs it, with the flags of its file
+//! for pkg-config, run, and their output compared; once more under AddressSanitizer, which also tells what leaks.
+//!
+//! Where there is no C compiler with its headers, or no sanitizer, this says so and passes: a fresh machine with Rust
+//! alone may have neither.
+
+#![allow(clippy::print_stderr, reason = "what is skipped must be seen")]
+
+use polyhaul::model::{Channels, ColorSpace, Image, Samples};
+use polyhaul::{Output, WriteOptions, save_image};
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// What a program is linked with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Library {
+    Static,
+    Shared,
+}
+
+/// How programs are built.
+#[derive(Clone, Copy)]
+struct Build {
+    library: Library,
+    sanitized: bool,
+}
+
+/// The static library takes the linker longer.
+const STATIC: Build = Build { library: Library::Static, sanitized: false };
+const SHARED: Build = Build { library: Library::Shared, sanitized: false };
+const STATIC_SANITIZED: Build = Build { library: Library::Static, sanitized: true };
+const SHARED_SANITIZED: Build = Build { library: Library::Shared, sanitized: true };
+
+const OBJ: &str = "\
+mtllib house.mtl
+v 0 0 0
+v 1 0 0
+v 1 1 0
+v 0 1 0
+vt 0.5 0.5
+usemtl wall
+f 1/1 2/1 3/1 4/1
+usemtl roof
+f 1 2 oops
+f 1 3 4
+";
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A folder for what a test makes.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("there is room for a folder");
+    folder
+}
+
+/// A prefix in which the library is installed, as packages do it.
+static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.args(["run", "--quiet", "--package", "xtask", "--", "install-c", "--debug", "--prefix"]).arg(&prefix);
+    let output = command.current_dir(here()).output().expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    prefix
+});
+
+/// The flags that the file for pkg-config has.
+fn package(keys: &[&str]) -> Vec<String> {
+    let text = fs::read_to_string(INSTALLED.join("lib/pkgconfig/polyhaul.pc")).expect("it was installed");
+    let value =
+        |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix([':', '='])).map(str::trim);
+    let prefix = value("prefix").expect("it has a prefix");
+    let full = |flag: &str| {
+        let known = [("${includedir}", "include"), ("${libdir}", "lib")];
+        known.iter().fold(flag.to_owned(), |flag, (name, folder)| flag.replace(name, &format!("{prefix}/{folder}")))
+    };
+    keys.iter().filter_map(|key| value(key)).flat_map(str::split_whitespace).map(full).collect()
+}
+
+/// The compiler for C or C++.
+fn compiler(source: &Path) -> Command {
+    let is_c = source.extension().is_some_and(|extension| extension == "c");
+    let (variable, usual) = if is_c { ("CC", "cc") } else { ("CXX", "c++") };
+    let mut command = Command::new(env::var_os(variable).unwrap_or_else(|| usual.into()));
+    command.args(if is_c { ["-std=c99", "-pedantic"] } else { ["-std=c++17", "-pedantic"] });
+    command.args(["-Wall", "-Wextra", "-Werror", "-g"]);
+    command
+}
+
+/// Why programs cannot be built here, if so: the compiler or its headers are not there.
+fn unable(build: Build, source: &Path, folder: &Path) -> Option<String> {
+    if cfg!(windows) {
+        return Some("C programs are built on Unix only".into());
+    }
+    let extension = source.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let probe = folder.join(format!("probe.{extension}"));
+    let header = if extension == "c" { "stdio.h" } else { "string" };
+    fs::write(&probe, format!("#include <{header}>\nint main(void) {{ return 0; }}\n")).expect("a file can be written");
+    let program = folder.join("probe");
+    let mut command = compiler(&probe);
+    command.arg(&probe).arg("-o").arg(&program);
+    if build.sanitized {
+        command.arg("-fsanitize=address");
+    }
+    let built = command.output().is_ok_and(|output| output.status.success());
+    let runs = built && Command::new(&program).output().is_ok_and(|output| output.status.success());
+    (!runs).then(|| match build.sanitized {
+        true => "the compiler has no AddressSanitizer".into(),
+        false => format!("there is no compiler that builds a .{extension} program"),
+    })
+}
+
+/// Builds a program; `None`, and a note, where that is not possible here.
+fn built(source: &Path, build: Build, folder: &Path) -> Option<PathBuf> {
+    if let Some(why) = unable(build, source, folder) {
+        eprintln!("skipped: {why}");
+        return None;
+    }
+    let program = folder.join(source.file_stem().expect("a source has a name"));
+    let mut command = compiler(source);
+    command.arg(source).arg("-o").arg(&program).args(package(&["Cflags"]));
+    if build.sanitized {
+        command.args(["-fsanitize=address", "-fno-omit-frame-pointer", "-DSANITIZED=1"]);
+    }
+    match build.library {
+        Library::Static => command.arg(INSTALLED.join("lib/libpolyhaul.a")).args(package(&["Libs.private"])),
+        Library::Shared => command.args(package(&["Libs"])),
+    };
+    let output = command.output().expect("the compiler starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(program)
+}
+
+/// Runs a program; what it printed, and what it complained of. Its exit code must be `code`.
+fn run(program: &Path, arguments: &[&str], folder: &Path, code: i32) -> (String, String) {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder);
+    for variable in ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"] {
+        command.env(variable, INSTALLED.join("lib"));
+    }
+    let output = command.output().expect("the program starts");
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert_eq!(output.status.code(), Some(code), "{out}{err}");
+    (out, err)
+}
+
+/// A source of the examples.
+fn example(name: &str) -> PathBuf {
+    here().join("examples").join(name)
+}
+
+/// Writes a file of several assets, of which the one in the middle is a TGA in an LZ4 frame; where it is.
+fn cache(path: &Path) -> (usize, usize) {
+    let samples: Vec<u8> = (0..300 * 200 * 3_usize).map(|index| (index * index / 7 % 251) as u8).collect();
+    let image = Image {
+        width: 300,
+        height: 200,
+        channels: Channels::Rgb,
+        samples: Samples::U8(samples.into()),
+        color_space: ColorSpace::Srgb,
+        premultiplied: false,
+    };
+    let frame = path.with_extension("tga.lz4");
+    save_image(&image, Output::Path(frame.clone()), &WriteOptions::default()).expect("an image can be written");
+    let frame = fs::read(frame).expect("it was written");
+    let before = b"another asset".repeat(999);
+    fs::write(path, [&before, &frame, b"and one more".as_slice()].concat()).expect("a file can be written");
+    (before.len(), frame.len())
+}
+
+fn obj_to_arrays(build: Build, name: &str) {
+    let folder = folder(name);
+    let Some(program) = built(&example("obj_to_arrays.c"), build, &folder) else { return };
+    fs::write(folder.join("house.obj"), OBJ).expect("a file can be written");
+    fs::write(folder.join("house.mtl"), "newmtl wall\nKd 0.5 0.25 1\n").expect("a file can be written");
+    let (out, _) = run(&program, &["house.obj"], &folder, 0);
+    let mut lines: Vec<&str> = out.lines().collect();
+    let warnings = lines.split_off(6);
+    assert_eq!(
+        lines,
+        [
+            "mesh 0: 4 positions, 1 uvs, 2 faces, 7 corners",
+            "first position: 0 0 0",
+            "face 0: 0 1 2 3",
+            "face 1: 0 2 3",
+            "from face 0 on: wall (0.5 0.25 1)",
+            "from face 1 on: roof",
+        ]
+    );
+    let tells = |word: &str| warnings.iter().any(|line| line.starts_with("warning: ") && line.contains(word));
+    assert!(tells("oops") && tells("roof"), "{warnings:?}");
+    let (_, err) = run(&program, &["none.obj"], &folder, 1);
+    assert!(err.starts_with("none.obj: opening failed"), "{err}");
+}
+
+fn tga_from_cache(build: Build, name: &str) {
+    let folder = folder(name);
+    let Some(program) = built(&example("tga_from_cache.c"), build, &folder) else { return };
+    let (begin, size) = cache(&folder.join("cache.bin"));
+    let (out, _) = run(&program, &["cache.bin", &begin.to_string(), &size.to_string()], &folder, 0);
+    let sum: usize = (0..300 * 200 * 3_usize).map(|index| index * index / 7 % 251).sum();
+    let image = format!("300 x 200 pixels of 3 channels, sum {sum}");
+    assert_eq!(
+        out.lines().collect::<Vec<_>>(),
+        [image.as_str(), "at most ceil(size / 64 KiB) + 4 calls, released 1 time"]
+    );
+    // The cache ends before the asset does: that is an error of the callback.
+    let (_, err) = run(&program, &["cache.bin", &begin.to_string(), "99999999"], &folder, 1);
+    assert!(err.contains("(host code -5)"), "{err}");
+}
+
+fn write_obj(build: Build, name: &str) {
+    let folder = folder(name);
+    let Some(program) = built(&example("write_obj.c"), build, &folder) else { return };
+    assert_eq!(run(&program, &["house.obj"], &folder, 0).0, "wrote some bytes, progress came\n");
+    let written = fs::read_to_string(folder.join("house.obj")).expect("it was written");
+    let lines: Vec<&str> = written.lines().filter(|line| !line.starts_with(['#', 's'])).collect();
+    let wanted = "mtllib house.mtl|o house|v 0 0 0|v 1 0 0|v 1 1 0|v 0 1 0|v 0.5 1.5 0|\
+                  usemtl wall|f 1 2 3 4|usemtl roof|f 4 3 5";
+    assert_eq!(lines.join("|"), wanted);
+    let library = fs::read_to_string(folder.join("house.mtl")).expect("it was written");
+    assert!(library.contains("newmtl wall") && library.contains("newmtl roof"), "{library}");
+    let (_, err) = run(&program, &["no/such/folder.obj"], &folder, 1);
+    assert!(!err.is_empty());
+}
+
+fn cpp(build: Build, name: &str) {
+    let folder = folder(name);
+    let Some(program) = built(&example("cpp.cpp"), build, &folder) else { return };
+    let (begin, size) = cache(&folder.join("cache.bin"));
+    fs::write(folder.join("tri.obj"), "v 0 0 1\nv 1 0 2\nv 0 1 3\nf 1 2 3\n").expect("a file can be written");
+    let arguments = ["tri.obj", "cache.bin", &begin.to_string(), &size.to_string(), "out.obj"];
+    let (out, _) = run(&program, &arguments, &folder, 0);
+    assert_eq!(
+        out.lines().collect::<Vec<_>>(),
+        [
+            "1 faces, sum of positions 8",
+            "300 x 200 pixels of 3 channels",
+            "wrote some bytes",
+            "malformed at broken.obj:2:7",
+            "thrown by a callback",
+        ]
+    );
+    let written = fs::read_to_string(folder.join("out.obj")).expect("it was written");
+    assert!(written.contains("o triangle\n") && written.contains("f 1 2 3\n"), "{written}");
+}
+
+fn misuse(build: Build, name: &str) {
+    let folder = folder(name);
+    let Some(program) = built(&here().join("tests/misuse.c"), build, &folder) else { return };
+    let (out, _) = run(&program, &[], &folder, 0);
+    assert_eq!(out, concat!("version ", env!("CARGO_PKG_VERSION"), ": all as it should be\n"));
+}
+
+macro_rules! programs {
+    ($($name:ident: $program:ident, $build:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $program($build, stringify!($name));
+                let _ = fs::remove_dir_all(folder(stringify!($name)));
+            }
+        )*
+    };
+}
+
+programs! {
+    an_obj_becomes_arrays: obj_to_arrays, SHARED;
+    an_obj_becomes_arrays_with_the_static_library: obj_to_arrays, STATIC;
+    an_obj_becomes_arrays_sanitized: obj_to_arrays, SHARED_SANITIZED;
+    a_tga_comes_out_of_an_lz4_cache: tga_from_cache, SHARED;
+    a_tga_comes_out_of_an_lz4_cache_sanitized: tga_from_cache, SHARED_SANITIZED;
+    an_obj_is_written: write_obj, SHARED;
+    an_obj_is_written_sanitized: write_obj, SHARED_SANITIZED;
+    the_same_in_cpp: cpp, SHARED;
+    the_same_in_cpp_sanitized: cpp, SHARED_SANITIZED;
+    misuse_is_an_error: misuse, SHARED;
+    misuse_is_an_error_and_nothing_leaks: misuse, STATIC_SANITIZED;
+}

@@ -1,0 +1,116 @@
+//! The caller's threads in place of our own: the same bytes, warnings and errors, whatever the pool does.
+
+use polyhaul::options::{RunTasks, ThreadPool};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, convert};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Collects what is written.
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn pool(run: impl Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync + 'static) -> Option<ThreadPool> {
+    let run: Arc<RunTasks> = Arc::new(run);
+    Some(ThreadPool(run))
+}
+
+/// Pools of all kinds: how each runs its tasks.
+fn pools(asked: &Arc<AtomicUsize>) -> Vec<(&'static str, Option<ThreadPool>)> {
+    let asked = asked.clone();
+    vec![
+        (
+            "one after another",
+            pool(move |count, task| {
+                asked.fetch_add(1, Ordering::Relaxed);
+                (0..count).for_each(task);
+            }),
+        ),
+        ("the last first", pool(|count, task| (0..count).rev().for_each(task))),
+        ("only one", pool(|_, task| task(0))),
+        ("none", pool(|_, _| ())),
+        (
+            "side by side",
+            pool(|count, task| {
+                std::thread::scope(|scope| (0..count).for_each(|index| _ = scope.spawn(move || task(index))));
+            }),
+        ),
+    ]
+}
+
+/// What a file comes to when it is read and written again, as text.
+fn outcome(path: &Path, format: Format, pool: Option<&ThreadPool>) -> String {
+    let (mut reading, mut writing) = (ReadOptions::default(), WriteOptions::default());
+    for run in [&mut reading.run, &mut writing.run] {
+        (run.threads, run.chunk_bytes, run.pool) = (Some(4), Some(500), pool.cloned());
+    }
+    writing.format = Some(format);
+    let kept = Arc::default();
+    let output = Output::Writer(Box::new(Kept(Arc::clone(&kept))), "out".into());
+    match convert(Input::Path(path.into()), output, &reading, &writing) {
+        Ok(report) => format!("{:?}\n{:?}", report.warnings, kept.lock().unwrap().escape_ascii().to_string()),
+        Err(error) => format!("{error:?}"),
+    }
+}
+
+/// Small files below a folder of the test data.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    let mut all: Vec<PathBuf> = paths.into_iter().flat_map(below).collect();
+    all.retain(|path| path.metadata().is_ok_and(|data| data.len() < 50_000));
+    all
+}
+
+fn check(folder: &str, format: Format) {
+    let asked = Arc::default();
+    let files = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder));
+    assert!(files.len() > 2, "{folder}");
+    for path in files {
+        let expected = outcome(&path, format, None);
+        for (name, pool) in pools(&asked) {
+            let found = outcome(&path, format, pool.as_ref());
+            assert!(found == expected, "{}, {name}:\n{found}\n{expected}", path.display());
+        }
+    }
+    assert!(asked.load(Ordering::Relaxed) > 0, "the pool was never asked");
+}
+
+#[test]
+fn obj() {
+    check("obj/good", Format::Obj);
+    check("obj/bad", Format::Obj);
+}
+
+#[test]
+fn ply() {
+    check("ply/good", Format::Ply);
+}
+
+#[test]
+fn stl() {
+    check("stl/good", Format::Stl);
+}
+
+#[test]
+fn pbrt() {
+    check("pbrt/good", Format::Pbrt);
+}
+
+#[test]
+fn images() {
+    check("tga/good", Format::Tga);
+    check("hdr/good", Format::Hdr);
+}
