@@ -364,7 +364,7 @@ impl Obj {
 
 impl Pixels {
     fn style(&self) -> ImageStyle {
-        ImageStyle { tga_rle: self.rle }
+        ImageStyle { tga_rle: self.rle, ..ImageStyle::default() }
     }
 }
 

@@ -233,8 +233,8 @@ pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Rep
     within(&options.run.pool, || save::save(Cow::Borrowed(scene), output, options))
 }
 
-/// Reads an image: tga, hdr, png, jpg, exr, bmp, psd (the picture of all layers), dds and ktx2 (the largest level of the
-/// first picture).
+/// Reads an image: tga, hdr, png, jpg, exr, bmp, psd (the picture of all layers), dds and ktx2 (the largest level of
+/// the first picture).
 ///
 /// Samples have the type of the file: bytes, 16 bits, or floats where it holds light (hdr, exr).
 ///
