@@ -6,7 +6,8 @@
     (3, 3)
 
 :func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` look into them.
-:func:`read_table` and :func:`write_table` move tables of numbers, :func:`read_image` and :func:`write_image` images.
+:func:`read_table` and :func:`write_table` move tables of numbers, :func:`read_image` and :func:`write_image` images;
+:func:`import_texture` makes textures for graphics cards of them.
 :func:`savetxt` and :func:`format_rows` make text of arrays and records, :func:`loadtxt` arrays of text.
 :class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` are what they hold;
 :class:`Render` is what a scene for a renderer has. Errors derive from :class:`Error` and say where they are.
@@ -54,6 +55,7 @@ from polyhaul._rows import format_rows, savetxt
 from polyhaul._scene import Object, Scene
 from polyhaul._table import Lists, Table
 from polyhaul._tables import Tables, loadtxt, read_table, read_tables, write_table, write_tables
+from polyhaul._texture import ImportedTexture, import_texture
 
 __all__ = [
     "NONE",
@@ -70,6 +72,7 @@ __all__ = [
     "HostError",
     "Image",
     "ImageOptions",
+    "ImportedTexture",
     "Info",
     "Instances",
     "InternalError",
@@ -108,6 +111,7 @@ __all__ = [
     "__version__",
     "convert",
     "format_rows",
+    "import_texture",
     "info",
     "loadtxt",
     "read",

@@ -108,6 +108,10 @@ class ImageOptions(TypedDict, total=False):
 
     rle: bool
     """Write runs of equal pixels as packets, TGA: smaller and slower (False)."""
+    png_level: Literal["fast", "balanced", "best"]
+    """How hard a PNG is packed; the pixels are the same (``"balanced"``)."""
+    exr_float: bool
+    """Write floats of 32 bits and not of 16, OpenEXR (False)."""
 
 
 class TextOptions(TypedDict, total=False):
@@ -223,10 +227,18 @@ def write_options(
     }
 
 
-def image_options(given: ImageOptions) -> dict[str, Any]:
-    """How an image is written, as native code takes it."""
+def image_options(given: ImageOptions, zstd_level: int | None = 3) -> dict[str, Any]:
+    """How an image or a texture is written, as native code takes it."""
     _check_names(cast(dict[str, Any], given), ImageOptions)
-    return {"rle": bool(given.get("rle", False))}
+    png_level = given.get("png_level", "balanced")
+    if png_level not in ("fast", "balanced", "best"):
+        raise ValueError(f"png_level is {png_level!r}; expected 'fast', 'balanced' or 'best'")
+    return {
+        "rle": bool(given.get("rle", False)),
+        "png_level": png_level,
+        "exr_float": bool(given.get("exr_float", False)),
+        "ktx2_zstd_level": None if zstd_level is None else _whole("zstd_level", zstd_level),
+    }
 
 
 def table_options(given: TextOptions) -> dict[str, Any]:

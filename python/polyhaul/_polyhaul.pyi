@@ -14,6 +14,7 @@ __all__ = [
     "convert",
     "format_rows",
     "gather",
+    "import_texture",
     "info",
     "read",
     "read_array",
@@ -102,6 +103,14 @@ def format_rows(
 def read_tables(
     source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
 ) -> tuple[list[tuple[str, int, list[tuple[str, str, Array, Array | None]]]], list[str], list[str], dict[str, Any]]: ...
+def import_texture(
+    source: dict[str, Any],
+    options: dict[str, Any],
+    progress: Callable[[int, int | None], Any] | None,
+    how: dict[str, Any],
+    target: dict[str, Any],
+    writing: dict[str, Any],
+) -> tuple[int, int, str, int, dict[str, Any]]: ...
 def read_image(
     source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
 ) -> tuple[str, Array, tuple[int, int, int], Literal["srgb", "linear"], bool, dict[str, Any]]: ...

@@ -81,7 +81,7 @@ fn space_name(space: ColorSpace) -> &'static str {
     SPACES.iter().find(|(known, _)| *known == space).map_or("", |(_, name)| name)
 }
 
-fn space_named(name: &str) -> PyResult<ColorSpace> {
+pub(crate) fn space_named(name: &str) -> PyResult<ColorSpace> {
     let known = SPACES.iter().find(|(_, known)| *known == name).map(|(space, _)| *space);
     known.ok_or_else(|| PyValueError::new_err(format!("there is no colour space {name:?}")))
 }

@@ -22,6 +22,7 @@ mod rows;
 mod scene;
 mod streams;
 mod tables;
+mod textures;
 
 use pyo3::prelude::*;
 
@@ -46,6 +47,8 @@ mod _polyhaul {
     use super::rows::{format_rows, write_rows};
     #[pymodule_export]
     use super::tables::{read_array, read_tables, write_tables};
+    #[pymodule_export]
+    use super::textures::import_texture;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,8 +3,8 @@
 use polyhaul::model::Scalar;
 use polyhaul::options::{
     Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageStyle, Instances, Limits, Missing,
-    ObjOptions, OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, RunOptions, Smoothing, StlOptions,
-    StlReadOptions, TableOptions, TableStyle, Types,
+    ObjOptions, OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, PngLevel, RunOptions, Smoothing,
+    StlOptions, StlReadOptions, TableOptions, TableStyle, Types,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -83,6 +83,10 @@ struct Pbrt {
 #[pyo3(from_item_all)]
 struct Pixels {
     rle: bool,
+    /// `fast`, `balanced` or `best`.
+    png_level: String,
+    exr_float: bool,
+    ktx2_zstd_level: Option<i32>,
 }
 
 /// How the text of a table is read.
@@ -219,7 +223,7 @@ impl Write {
             stl: self.stl()?,
             table: self.table(self.placement()?),
             pbrt: self.pbrt.style()?,
-            image: self.image.as_ref().map_or_else(ImageStyle::default, Pixels::style),
+            image: self.image.as_ref().map_or_else(|| Ok(ImageStyle::default()), Pixels::style)?,
         })
     }
 
@@ -363,8 +367,15 @@ impl Obj {
 }
 
 impl Pixels {
-    fn style(&self) -> ImageStyle {
-        ImageStyle { tga_rle: self.rle, ..ImageStyle::default() }
+    fn style(&self) -> PyResult<ImageStyle> {
+        let png_level = match self.png_level.as_str() {
+            "fast" => PngLevel::Fast,
+            "balanced" => PngLevel::Balanced,
+            "best" => PngLevel::Best,
+            name => return Err(PyValueError::new_err(format!("there is no level {name:?} of PNG"))),
+        };
+        let Pixels { rle: tga_rle, exr_float, ktx2_zstd_level, .. } = *self;
+        Ok(ImageStyle { tga_rle, png_level, exr_float, ktx2_zstd_level })
     }
 }
 

@@ -116,3 +116,40 @@ def test_a_callback_of_a_file_object_is_asked_in_blocks() -> None:
     file = written(RANDOM.integers(0, 256, (512, 512, 3), np.uint8), "tga")
     polyhaul.read_image(Counted(file), format="tga")
     assert Counted.calls <= -(-len(file) // 65536) + 4
+
+
+def test_png_and_exr_come_back() -> None:
+    pixels = RANDOM.integers(0, 65536, (9, 7, 4), np.uint16)
+    for level in ("fast", "best"):
+        back = polyhaul.read_image(written(pixels, "png", png_level=level), format="png")
+        np.testing.assert_array_equal(back.pixels, pixels)
+    light = RANDOM.random((5, 6, 3), np.float32)
+    back = polyhaul.read_image(written(light, "exr", exr_float=True), format="exr")
+    np.testing.assert_array_equal(back.pixels, light)
+    assert np.abs(polyhaul.read_image(written(light, "exr"), format="exr").pixels - light).max() < 1e-3
+
+
+def test_what_a_format_does_not_hold_is_noted() -> None:
+    out = io.BytesIO()
+    report = polyhaul.write_image(np.full((2, 2, 3), 4.0, np.float32), out, format="tga")
+    assert report.warnings.counts == {"cut-samples": 12}
+    np.testing.assert_array_equal(polyhaul.read_image(out.getvalue(), format="tga").pixels, 255)
+
+
+@pytest.mark.parametrize("name", ["wood.dds", "wood.ktx2"])
+def test_textures_are_imported(name: str, tmp_path: Path) -> None:
+    pixels = np.repeat(np.repeat(RANDOM.integers(0, 256, (8, 16, 3), np.uint8), 8, axis=0), 8, axis=1)
+    polyhaul.write_image(pixels, tmp_path / "wood.png")
+    made = polyhaul.import_texture(tmp_path / "wood.png", tmp_path / name, quality="fast")
+    assert (made.width, made.height, made.encoding, made.level_count) == (128, 64, "bc7", 8)
+    back = polyhaul.read_image(tmp_path / name).pixels[:, :, :3].astype(int)
+    assert np.abs(back - pixels).mean() < 4
+    one = polyhaul.import_texture(tmp_path / "wood.png", tmp_path / name, encoding="rgba8", mips="none", zstd_level=None)
+    assert (one.encoding, one.level_count) == ("rgba8", 1)
+    np.testing.assert_array_equal(polyhaul.read_image(tmp_path / name).pixels[:, :, :3], pixels)
+
+
+@pytest.mark.parametrize("wrong", [{"encoding": "bc9"}, {"quality": "most"}, {"mips": "cubic"}, {"format": "png"}])
+def test_what_textures_do_not_know_is_said(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        polyhaul.import_texture(b"", io.BytesIO(), **wrong)

@@ -1,0 +1,133 @@
+"""Images to textures for graphics cards: import_texture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from polyhaul import _options, _polyhaul
+from polyhaul._image import ColorSpace
+from polyhaul._io import OnError, opened_reading, warn_of
+from polyhaul._options import FormatName, Limits
+from polyhaul._progress import Progress
+from polyhaul._report import Report, report_from_plain
+from polyhaul._sources import Source, Target, opened_target
+
+#: Blocks of 4 x 4 pixels, or plain pixels.
+EncodingName: TypeAlias = Literal["bc1", "bc3", "bc4", "bc5", "bc6h", "bc7", "rgba8"]
+QualityName: TypeAlias = Literal["fast", "normal", "best"]
+MipsName: TypeAlias = Literal["box", "kaiser", "none"]
+ContainerName: TypeAlias = Literal["dds", "ktx2"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedTexture:
+    """What :func:`polyhaul.import_texture` made."""
+
+    #: Pixels in a row of the largest level.
+    width: int
+    #: Rows of the largest level.
+    height: int
+    #: What the bytes are, such as ``"bc7"``.
+    encoding: str
+    #: How many mip levels there are.
+    level_count: int
+    #: What reading and writing did.
+    report: Report
+
+
+def import_texture(
+    source: Source,
+    target: Target,
+    *,
+    encoding: EncodingName | None = None,
+    quality: QualityName = "normal",
+    mips: MipsName = "box",
+    alpha_cutoff: float | None = None,
+    normal_map: bool | None = None,
+    color_space: ColorSpace | None = None,
+    zstd_level: int | None = 3,
+    from_format: FormatName | None = None,
+    format: ContainerName | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_error: OnError = "raise",
+    limits: Limits | None = None,
+    durable: bool = False,
+    progress: Progress | bool | None = None,
+) -> ImportedTexture:
+    """Reads an image, makes its mip levels, compresses them, and writes a texture: DDS or KTX 2.
+
+        >>> import io, numpy as np, polyhaul
+        >>> image, texture = io.BytesIO(), io.BytesIO()
+        >>> report = polyhaul.write_image(np.full((8, 8, 3), 200, np.uint8), image, format="tga")
+        >>> made = polyhaul.import_texture(image.getvalue(), texture, from_format="tga", format="dds", encoding="bc1")
+        >>> made.encoding, made.level_count
+        ('bc1', 4)
+
+    Args:
+        source: as for :func:`polyhaul.read_image`.
+        target: as for :func:`polyhaul.write`; the name says whether it is ``.dds`` or ``.ktx2``.
+        encoding: ``"bc1"``, ``"bc3"``, ``"bc4"``, ``"bc5"``, ``"bc6h"``, ``"bc7"``, ``"rgba8"``. ``None``: BC5 for maps of
+            normals, BC4 for brightness alone, BC6H for floats (plain halves where they have alpha), BC7 for all others.
+        quality: how much time blocks may take: ``"fast"``, ``"normal"``, ``"best"``.
+        mips: how mip levels are made: ``"box"``, ``"kaiser"``, ``"none"``.
+        alpha_cutoff: keep the share of pixels with this alpha (0 to 1) or more in all mip levels.
+        normal_map: whether it is a map of normals; ``None``: where its name ends in ``_n``, ``_nrm``, ``_normal`` and such.
+        color_space: what the samples of colours mean; ``None``: what the file says.
+        zstd_level: the level of zstd in KTX 2, 1 to 22; ``None`` leaves it uncompressed.
+        from_format: the format of the image; ``None`` takes it from the name, or from the first bytes.
+        format: ``"dds"`` or ``"ktx2"``; ``None`` takes it from the name.
+        threads, memory_limit, on_error, limits, durable, progress: as for :func:`polyhaul.read` and :func:`polyhaul.write`.
+
+    Returns:
+        What was made.
+
+    Raises:
+        polyhaul.MalformedError: the data is no such image; the exception says where.
+        polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
+        TypeError, ValueError: an argument makes no sense.
+    """
+    _known("encoding", encoding, (*get_args(EncodingName), None))
+    _known("quality", quality, get_args(QualityName))
+    _known("mips", mips, get_args(MipsName))
+    _known("color_space", color_space, (*get_args(ColorSpace), None))
+    _known("format", format, (*get_args(ContainerName), None))
+    options = _options.read_options(
+        format=from_format,
+        threads=threads,
+        memory_limit=memory_limit,
+        limits=limits,
+        allow_outside=False,
+        on_error=on_error,
+        strict=False,
+    )
+    writing = _options.write_options(
+        format=format,
+        threads=threads,
+        memory_limit=memory_limit,
+        compression="none",
+        level=None,
+        durable=durable,
+        written={},
+        image=_options.image_options({}, zstd_level),
+    )
+    how = {
+        "encoding": encoding,
+        "quality": quality,
+        "mips": None if mips == "none" else mips,
+        "alpha_cutoff": None if alpha_cutoff is None else float(alpha_cutoff),
+        "normal_map": None if normal_map is None else bool(normal_map),
+        "color_space": color_space,
+    }
+    with opened_reading(source, options, None, progress, "importing") as reading, opened_target(target, "none") as plain:
+        width, height, made, level_count, done = _polyhaul.import_texture(*reading, how, plain, writing)
+    report = report_from_plain(done)
+    warn_of(report, on_error, reading)
+    return ImportedTexture(width, height, made, level_count, report)
+
+
+def _known(name: str, value: object, all: tuple[object, ...]) -> None:
+    if value not in all:
+        listed = ", ".join(repr(it) for it in all)
+        raise ValueError(f"{name} is {value!r}; expected one of {listed}")

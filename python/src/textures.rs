@@ -1,0 +1,116 @@
+//! Images to textures for graphics cards. What users see is in `python/polyhaul/_texture.py`.
+
+use crate::calls::{Source, Target, reading};
+use crate::images::space_named;
+use crate::options::{Read, Write};
+use crate::report;
+use polyhaul::model::{Encoding, Texel};
+use polyhaul::ops::{Filter, Quality};
+use polyhaul::textures::{TextureOptions, import_texture as import};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// How a texture is made.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct How {
+    encoding: Option<String>,
+    quality: String,
+    mips: Option<String>,
+    alpha_cutoff: Option<f32>,
+    normal_map: Option<bool>,
+    color_space: Option<String>,
+}
+
+/// A texture that was made: width, height, encoding, levels, and the report, as a dict.
+#[derive(IntoPyObject)]
+pub(crate) struct Made<'py>(usize, usize, String, usize, Bound<'py, PyDict>);
+
+/// Reads an image and writes it as a texture.
+#[pyfunction]
+pub(crate) fn import_texture<'py>(
+    py: Python<'py>,
+    source: Source,
+    options: Read,
+    progress: Option<Bound<'py, PyAny>>,
+    how: How,
+    target: Target,
+    writing: Write,
+) -> PyResult<Made<'py>> {
+    let writing = writing.options()?;
+    let how = how.options()?;
+    let made = reading(py, source, options, progress, move |job, input, read| {
+        let options = TextureOptions {
+            format: writing.format,
+            image: writing.image,
+            from: read.format,
+            limits: read.limits.clone(),
+            on_error: read.on_error,
+            strict: read.strict,
+            run: read.run.clone(),
+            ..how
+        };
+        let made = import(input, target.output(job)?, &options)?;
+        job.complete(made.report.bytes_in);
+        Ok(made)
+    })?;
+    let name = encoding_name(made.encoding);
+    Ok(Made(made.width, made.height, name, made.level_count, report::report(py, &made.report)?))
+}
+
+impl How {
+    fn options(&self) -> PyResult<TextureOptions> {
+        Ok(TextureOptions {
+            encoding: self.encoding.as_deref().map(encoding).transpose()?,
+            quality: named("quality", &self.quality, &QUALITIES)?,
+            mips: self.mips.as_deref().map(|name| named("mips", name, &FILTERS)).transpose()?,
+            alpha_cutoff: self.alpha_cutoff,
+            normal_map: self.normal_map,
+            color_space: self.color_space.as_deref().map(space_named).transpose()?,
+            ..TextureOptions::default()
+        })
+    }
+}
+
+const QUALITIES: [(Quality, &str); 3] = [(Quality::Fast, "fast"), (Quality::Normal, "normal"), (Quality::Best, "best")];
+
+const FILTERS: [(Filter, &str); 2] = [(Filter::Box, "box"), (Filter::Kaiser, "kaiser")];
+
+const ENCODINGS: [(Encoding, &str); 7] = [
+    (Encoding::Bc1, "bc1"),
+    (Encoding::Bc3, "bc3"),
+    (Encoding::Bc4 { signed: false }, "bc4"),
+    (Encoding::Bc5 { signed: false }, "bc5"),
+    (Encoding::Bc6h { signed: false }, "bc6h"),
+    (Encoding::Bc7, "bc7"),
+    (Encoding::Plain { channels: 4, texel: Texel::U8 }, "rgba8"),
+];
+
+/// What has this name.
+fn named<T: Copy>(what: &str, name: &str, all: &[(T, &str)]) -> PyResult<T> {
+    let known = all.iter().find(|(_, known)| *known == name).map(|(value, _)| *value);
+    known.ok_or_else(|| PyValueError::new_err(format!("{what} is {name:?}, which there is not")))
+}
+
+fn encoding(name: &str) -> PyResult<Encoding> {
+    named("encoding", name, &ENCODINGS)
+}
+
+fn encoding_name(encoding: Encoding) -> String {
+    let known = ENCODINGS.iter().find(|(known, _)| *known == encoding);
+    match (known, encoding) {
+        (Some((_, name)), _) => (*name).to_owned(),
+        (None, Encoding::Plain { channels, texel }) => {
+            let kind = match texel {
+                Texel::U8 => "8",
+                Texel::U16 => "16",
+                Texel::F16 => "16f",
+                Texel::F32 => "32f",
+            };
+            let channels = ["", "r", "rg", "rgb", "rgba"].get(usize::from(channels)).unwrap_or(&"");
+            format!("{channels}{kind}")
+        }
+        (None, encoding) => format!("{encoding:?}").to_lowercase(),
+    }
+}
