@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from polyhaul import _options, _polyhaul
 from polyhaul._image import ColorSpace
@@ -88,43 +88,39 @@ def import_texture(
         polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an argument makes no sense.
     """
-    _known("encoding", encoding, (*get_args(EncodingName), None))
-    _known("quality", quality, get_args(QualityName))
-    _known("mips", mips, get_args(MipsName))
-    _known("color_space", color_space, (*get_args(ColorSpace), None))
+    how = _how(encoding, quality, mips, alpha_cutoff, normal_map, color_space)
     _known("format", format, (*get_args(ContainerName), None))
     options = _options.read_options(
-        format=from_format,
-        threads=threads,
-        memory_limit=memory_limit,
-        limits=limits,
-        allow_outside=False,
-        on_error=on_error,
-        strict=False,
+        format=from_format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=False,
+        on_error=on_error, strict=False,
     )
     writing = _options.write_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        compression="none",
-        level=None,
-        durable=durable,
-        written={},
-        image=_options.image_options({}, zstd_level),
+        format=format, threads=threads, memory_limit=memory_limit, compression="none", level=None, durable=durable,
+        written={}, image=_options.image_options({}, zstd_level),
     )
-    how = {
-        "encoding": encoding,
-        "quality": quality,
-        "mips": None if mips == "none" else mips,
-        "alpha_cutoff": None if alpha_cutoff is None else float(alpha_cutoff),
-        "normal_map": None if normal_map is None else bool(normal_map),
-        "color_space": color_space,
-    }
     with opened_reading(source, options, None, progress, "importing") as reading, opened_target(target, "none") as plain:
         width, height, made, level_count, done = _polyhaul.import_texture(*reading, how, plain, writing)
     report = report_from_plain(done)
     warn_of(report, on_error, reading)
     return ImportedTexture(width, height, made, level_count, report)
+
+
+def _how(
+    encoding: str | None, quality: str, mips: str, alpha_cutoff: float | None, normal_map: bool | None, space: str | None
+) -> dict[str, Any]:
+    """How the texture is made, as native code takes it."""
+    _known("encoding", encoding, (*get_args(EncodingName), None))
+    _known("quality", quality, get_args(QualityName))
+    _known("mips", mips, get_args(MipsName))
+    _known("color_space", space, (*get_args(ColorSpace), None))
+    return {
+        "encoding": encoding,
+        "quality": quality,
+        "mips": None if mips == "none" else mips,
+        "alpha_cutoff": None if alpha_cutoff is None else float(alpha_cutoff),
+        "normal_map": None if normal_map is None else bool(normal_map),
+        "color_space": space,
+    }
 
 
 def _known(name: str, value: object, all: tuple[object, ...]) -> None:
