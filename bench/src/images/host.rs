@@ -1,5 +1,6 @@
 //! A host that has files, counts how often it is asked, and may take its time.
 
+use polyhaul::HostRead;
 use std::fs::File;
 use std::io::{Read, Result, Seek, SeekFrom};
 use std::path::Path;
@@ -35,6 +36,20 @@ impl Read for Host {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         self.count();
         self.file.read(out)
+    }
+}
+
+impl HostRead for Host {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize> {
+        Read::read(self, out)
+    }
+
+    fn seek(&mut self, offset: u64) -> Result<bool> {
+        Seek::seek(self, SeekFrom::Start(offset)).map(|_| true)
+    }
+
+    fn size(&mut self) -> Option<u64> {
+        Some(self.file.metadata().ok()?.len())
     }
 }
 

@@ -3,8 +3,9 @@
 //!
 //! Readers of a file take turns, round after round. What each found is summed up, so that who decodes to other
 //! pixels is seen. Files are made by [`files`]; readers in Rust are here and in [`readers`], others in `peers/` and
-//! `python/`; what the machine can do is in [`limits`].
+//! `python/`; what the machine can do is in [`limits`]. [`blocks`] makes textures.
 
+mod blocks;
 mod files;
 mod host;
 mod limits;
@@ -49,17 +50,27 @@ impl Decoded {
     }
 }
 
+/// What contenders are measured on.
+struct Measured<'a> {
+    group: &'a str,
+    pixels: usize,
+    /// What tells that a result is right: a sum, or the error of what is not exact.
+    judge: &'a dyn Fn(&Decoded) -> f64,
+}
+
 /// Measures all readers of all files in `folder`.
 pub fn main(folder: &Path, rounds: usize) -> Result<(), Failure> {
     for file in files::FILES {
         let path = folder.join(file.name);
-        measure(file, &readers::all(file, &path), rounds)?;
+        let measured = Measured { group: file.name, pixels: file.pixels(), judge: &Decoded::sum };
+        measure(measured, &readers::all(file, &path), rounds)?;
     }
-    Ok(())
+    blocks::main(rounds)
 }
 
 /// `image group=FILE name=N seconds=LEAST median_seconds=M pixels=P sum=S calls=C extra_bytes=E`
-fn measure(file: &files::File, contenders: &[Contender<'_>], rounds: usize) -> Result<(), Failure> {
+fn measure(measured: Measured<'_>, contenders: &[Contender<'_>], rounds: usize) -> Result<(), Failure> {
+    let Measured { group, pixels, judge } = measured;
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
     let mut lines = Vec::new();
     for contender in contenders {
@@ -67,7 +78,7 @@ fn measure(file: &files::File, contenders: &[Contender<'_>], rounds: usize) -> R
         let before = peak_memory_bytes();
         let (decoded, calls) = (contender.read)()?;
         let extra = peak_memory_bytes().saturating_sub(before);
-        lines.push((decoded.sum(), calls, extra));
+        lines.push((judge(&decoded), calls, extra));
     }
     for _ in 0..rounds.max(1) {
         for (contender, times) in contenders.iter().zip(&mut times) {
@@ -81,12 +92,10 @@ fn measure(file: &files::File, contenders: &[Contender<'_>], rounds: usize) -> R
     for ((contender, times), (sum, calls, extra)) in contenders.iter().zip(&mut times).zip(lines) {
         times.sort_by(f64::total_cmp);
         println!(
-            "image group={} name={} seconds={:.6} median_seconds={:.6} pixels={} sum={sum} calls={calls} extra_bytes={extra}",
-            file.name,
+            "image group={group} name={} seconds={:.6} median_seconds={:.6} pixels={pixels} sum={sum} calls={calls} extra_bytes={extra}",
             contender.name.replace(' ', "_"),
             times[0],
             times[times.len() / 2],
-            file.pixels(),
         );
     }
     Ok(())

@@ -78,7 +78,7 @@ fn decoded(samples: Samples) -> Result<Decoded, Failure> {
 
 fn called(path: &Path, threads: usize, delay: Duration) -> Found {
     let (host, calls) = Host::open(path, delay)?;
-    let (decoded, _) = polyhaul(Input::Reader(Box::new(host), path.display().to_string()), threads)?;
+    let (decoded, _) = polyhaul(Input::Host(Box::new(host), path.display().to_string()), threads)?;
     Ok((decoded, calls.load(Ordering::Relaxed)))
 }
 

@@ -18,6 +18,16 @@ pub(super) const FILES: [&str; 7] =
 /// The story's file as a cache has it: no peer reads such.
 pub(super) const CACHE: &str = "story.tga.lz4";
 
+/// What textures are made of an image, and what that is called.
+pub(super) const MADE: [(&str, &str); 4] = [
+    (BC1, "Making BC1"),
+    (BC7, "Making BC7, fast"),
+    ("mips-box", "All mip levels, box, sRGB"),
+    ("mips-kaiser", "All mip levels, Kaiser, sRGB"),
+];
+pub(super) const BC1: &str = "bc1";
+pub(super) const BC7: &str = "bc7-fast";
+
 /// What the README's table is of.
 pub(super) const HEAD: &str = "Reading images";
 /// Its columns.
@@ -98,6 +108,14 @@ pub(super) fn readme(all: &[Picture]) -> Option<Vec<[String; 6]>> {
         }
     }
     Some(table)
+}
+
+/// What a result is worth: the error of blocks, or whether the pixels are those that others found.
+pub(super) fn result(all: &[Picture], one: &Picture) -> String {
+    if [BC1, BC7].contains(&&*one.group) {
+        return format!("{:.2} dB", one.sum);
+    }
+    agrees(all, one).map_or("-", |same| if same { "right" } else { "OTHER" }).into()
 }
 
 /// Makes the files, and has all programs decode them.

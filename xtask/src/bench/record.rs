@@ -1,6 +1,6 @@
 //! The record of a run: Markdown to read, JSON to compute with, and the table for the README.
 
-use super::images::{self, Picture, agrees};
+use super::images::{self, Picture};
 use super::json::{ToJson, array, object};
 use super::machine::Machine;
 use super::plan::{ONE_THREAD, TWO_THREADS};
@@ -213,10 +213,12 @@ impl Record {
                     } else {
                         format!("{:.1} MiB", mebibytes(picture.extra_bytes))
                     },
-                    agrees(&self.pictures, picture).map_or("-", |same| if same { "right" } else { "OTHER" }).into(),
+                    images::result(&self.pictures, picture),
                 ]);
             }
-            let _ = write!(page, "\n## Reading `{}`\n\n{}", group[0].group, table.0);
+            let made = images::MADE.iter().find(|(name, _)| *name == group[0].group);
+            let title = made.map_or_else(|| format!("Reading `{}`", group[0].group), |(_, title)| (*title).to_owned());
+            let _ = write!(page, "\n## {title}\n\n{}", table.0);
         }
     }
 

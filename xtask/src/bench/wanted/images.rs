@@ -1,6 +1,6 @@
 //! What reading textures must reach: the third story's file, and the decoders that others use.
 
-use super::super::images::{CACHE, FILES, Picture, agrees};
+use super::super::images::{BC1, BC7, CACHE, FILES, Picture, agrees};
 use super::super::plan::ONE_THREAD;
 use super::{Bound, Verdict, ratio};
 
@@ -34,6 +34,7 @@ pub(super) fn reading(all: &[Picture], bytes: impl Fn(&str) -> Option<u64>) -> V
         verdicts.push(calls(all, file, bytes(file)));
     }
     verdicts.extend(FILES.map(|file| pixels(all, file)));
+    verdicts.extend([(BC1, 500.0), (BC7, 90.0)].into_iter().flat_map(|(kind, least)| blocks(all, kind, least)));
     verdicts
 }
 
@@ -79,6 +80,25 @@ fn calls(all: &[Picture], file: &str, bytes: Option<u64>) -> Verdict {
         got: most.map_or("-".into(), |calls| calls.to_string()),
         met: most.zip(allowed).map(|(calls, allowed)| calls <= allowed),
     }
+}
+
+/// The rate per core, and the error beside that of the encoder alone.
+fn blocks(all: &[Picture], kind: &str, least: f64) -> [Verdict; 2] {
+    let (ours, alone) = (find(all, kind, ONE_THREAD), find(all, kind, "intel_tex_2"));
+    let errors = ours.zip(alone).map(|(ours, alone)| (ours.sum, alone.sum));
+    let speed = Verdict {
+        what: format!("{kind}, {ONE_THREAD}: rate"),
+        wanted: format!(">= {least} MPix/s"),
+        got: ours.map_or("-".into(), |it| format!("{:.0} MPix/s", it.rate())),
+        met: ours.map(|it| it.rate() >= least),
+    };
+    let quality = Verdict {
+        what: format!("{kind}: PSNR below that of the encoder alone"),
+        wanted: "<= 0.3 dB".into(),
+        got: errors.map_or("-".into(), |(ours, alone)| format!("{:.2} dB", alone - ours)),
+        met: errors.map(|(ours, alone)| alone - ours <= 0.3),
+    };
+    [speed, quality]
 }
 
 fn pixels(all: &[Picture], file: &str) -> Verdict {
