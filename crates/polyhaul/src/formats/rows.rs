@@ -102,12 +102,11 @@ impl<T: Copy + Send, F: Turn<T>> Job for RowsJob<'_, T, F> {
             return Ok(false);
         }
         slot.rows = first..height.min(first + self.chunk_rows);
-        let size = slot.rows.len() * self.rows.stride;
-        slot.bytes.try_reserve_exact(size.saturating_sub(slot.bytes.len())).map_err(|_| Error::memory("rows"))?;
-        slot.bytes.resize(size, 0);
-        let found = self.rows.bytes.read(self.rows.place(first), &mut slot.bytes)?;
-        slot.bytes.truncate(found);
-        self.raster.reserve(slot.rows.end).map(|()| true)
+        let Rows { bytes, stride, used, .. } = *self.rows;
+        bytes.read_as_claimed(self.rows.place(first), slot.rows.len() * stride, &mut slot.bytes)?;
+        // Rows that the file does not have need no room.
+        let whole = (slot.bytes.len() + stride - used) / stride.max(1);
+        self.raster.reserve(slot.rows.end.min(first + whole)).map(|()| true)
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {

@@ -50,6 +50,17 @@ impl Surface {
             let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
             return Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"));
         }
+        let images = layers.checked_mul(faces);
+        if self
+            .image_bytes(0)
+            .zip(images)
+            .and_then(|(bytes, images)| bytes.checked_mul(2)?.checked_mul(images))
+            .is_none()
+        {
+            let message =
+                format!("{width} x {height} x {depth} pixels in {layers} layers are more than any file holds");
+            return Err(fault(file, offset, message));
+        }
         if levels == 0 || levels > most {
             let message = format!("{width} x {height} pixels have at most {most} mip levels, not {levels}");
             return Err(fault(file, offset, message));

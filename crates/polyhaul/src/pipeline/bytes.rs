@@ -5,6 +5,9 @@ use super::read::{Garbage, failed, read_part};
 use crate::error::{Error, Result};
 use polyhaul_bytes::{BLOCK_BYTES, Source};
 
+/// How much is asked for at once of what may not be there.
+const STEP_BYTES: usize = 1 << 20;
+
 /// The bytes of a source. Of a stream each part must be asked for where the last one ended.
 pub(crate) struct Bytes<'a> {
     source: &'a Source<'static>,
@@ -30,6 +33,25 @@ impl<'a> Bytes<'a> {
             }
         }
         Ok(filled)
+    }
+
+    /// Reads `count` bytes at `offset` into `out`, or all that there are. It grows as they come: a header's claim alone
+    /// takes no memory.
+    pub(crate) fn read_as_claimed(&self, offset: u64, count: usize, out: &mut Vec<u8>) -> Result<()> {
+        let mut filled = 0;
+        while filled < count {
+            let end = count.min(STEP_BYTES.max(2 * filled));
+            out.try_reserve_exact(end.saturating_sub(out.len())).map_err(|_| Error::memory("a part of a file"))?;
+            if out.len() < end {
+                out.resize(end, 0);
+            }
+            filled += self.read(offset + filled as u64, &mut out[filled..end])?;
+            if filled < end {
+                break;
+            }
+        }
+        out.truncate(filled);
+        Ok(())
     }
 
     /// The last `most` bytes of those from `begin` on, and where they begin. All before was read, and `read` behind it.

@@ -165,10 +165,7 @@ fn colors_are_multiplied_with_alpha() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let bytes = Image { samples: Samples::U8([1].into()), ..sample(Channels::Gray, 1, 1) };
-    let bent = Image { color_space: ColorSpace::Srgb, ..sample(Channels::Gray, 1, 1) };
-    for image in [bytes, bent, sample(Channels::Rgb, 0, 0)] {
-        let error = written("x.exr", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    }
+    let error =
+        written("x.exr", &sample(Channels::Rgb, 0, 0), ImageStyle::default(), &RunOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
 }

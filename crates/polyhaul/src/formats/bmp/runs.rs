@@ -10,8 +10,8 @@ use std::mem::MaybeUninit;
 /// About how many bytes are read at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 /// How many bytes of pixels may be passed over, and how many times the bytes that were read on top: more than that no
-/// picture passes over, only a header that claims much.
-const PASSED_BYTES: u64 = 64 << 20;
+/// picture passes over, only a header that claims much. The numbers of a row come on top, and an array that moves.
+const PASSED_BYTES: u64 = 32 << 20;
 const PASSED_RATIO: u64 = 4;
 
 /// A file in runs.

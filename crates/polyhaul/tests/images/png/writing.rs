@@ -62,11 +62,8 @@ fn colors_are_divided_by_alpha() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let floats = Image { samples: Samples::F32([0.5; 3].into()), width: 1, height: 1, ..Image::default() };
-    for image in [floats, Image::default()] {
-        let error = written("x.png", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    }
+    let error = written("x.png", &Image::default(), ImageStyle::default(), &RunOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     let image = sample(Channels::Rgb, false, 1, 1);
     let error = written("x.jpg", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
     assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Usage, "jpg is read, and not written"));
