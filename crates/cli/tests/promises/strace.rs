@@ -22,9 +22,11 @@ struct Setting {
     durable: bool,
     /// How the scene is compressed, whatever its name says.
     compress: Option<&'static str>,
+    /// What is converted: a scene, or an image of 2 MB, to itself.
+    extension: &'static str,
 }
 
-const ALONE: Setting = Setting { has_library: false, threads: "-j1", durable: true, compress: None };
+const ALONE: Setting = Setting { has_library: false, threads: "-j1", durable: true, compress: None, extension: "obj" };
 
 /// A run under strace.
 struct Run {
@@ -39,7 +41,7 @@ impl Run {
         static SERIAL: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let serial = SERIAL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let (folder, logs) = (Folder::new(&format!("strace-{serial}")), Folder::new(&format!("strace-log-{serial}")));
-        let target = folder.file(&format!("{BIG}.obj"), OLD);
+        let target = folder.file(&format!("{BIG}.{}", setting.extension), OLD);
         if setting.has_library {
             folder.file(&format!("{BIG}.mtl"), OLD);
         }
@@ -49,7 +51,11 @@ impl Run {
         if let Some(inject) = inject {
             command.args(["-e", &format!("inject={inject}")]);
         }
-        command.args([COMMAND, "convert", "-q", setting.threads, &blender(BIG), &target]);
+        let source = match setting.extension {
+            "obj" => blender(BIG),
+            extension => image(&logs.path(&format!("image.{extension}"))),
+        };
+        command.args([COMMAND, "convert", "-q", setting.threads, &source, &target]);
         if setting.durable {
             command.arg("--durable");
         }
@@ -96,13 +102,21 @@ impl Run {
     }
 }
 
-/// The files as they are when nothing goes wrong: scene and library.
+/// A file with an image, 700 x 1000 pixels of 24 bits.
+fn image(path: &str) -> String {
+    let head = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xBC, 2, 0xE8, 3, 24, 0x20];
+    fs::write(path, [&head[..], &b"rgb".repeat(700_000)].concat()).unwrap();
+    path.to_owned()
+}
+
+/// The files as they are when nothing goes wrong: scene and library, or image.
 fn new(setting: Setting) -> &'static (String, String) {
-    static NEW: [OnceLock<(String, String)>; 2] = [const { OnceLock::new() }; 2];
-    NEW[usize::from(setting.compress.is_some())].get_or_init(|| {
-        let run = Run::new(Setting { compress: setting.compress, ..ALONE }, None);
+    static NEW: [OnceLock<(String, String)>; 3] = [const { OnceLock::new() }; 3];
+    let place = if setting.extension == "obj" { usize::from(setting.compress.is_some()) } else { 2 };
+    NEW[place].get_or_init(|| {
+        let run = Run::new(Setting { compress: setting.compress, extension: setting.extension, ..ALONE }, None);
         assert!(run.output.status.success(), "{}", stderr(&run.output));
-        (run.content("obj"), run.content("mtl"))
+        (run.content(setting.extension), run.content("mtl"))
     })
 }
 
@@ -118,7 +132,7 @@ fn can_trace() -> bool {
 /// The calls on our files of a run that goes well.
 fn targets(setting: Setting) -> Vec<(String, usize)> {
     let run = Run::new(setting, None);
-    assert!(run.output.status.success() && run.content("obj") == new(setting).0, "{}", stderr(&run.output));
+    assert!(run.output.status.success() && run.content(setting.extension) == new(setting).0, "{}", stderr(&run.output));
     let targets = run.targets();
     for wanted in ["write", "rename", "open", "close"] {
         assert!(targets.iter().any(|(name, _)| name.starts_with(wanted)), "{:#?}", run.log);
@@ -148,7 +162,7 @@ fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str)
     if !litter.is_empty() {
         wrong.push(format!("left behind: {litter:?}"));
     }
-    let content = run.content("obj");
+    let content = run.content(setting.extension);
     if content != OLD && !(in_place && content == new(setting).0) {
         wrong.push(format!("the scene has {} bytes", content.len()));
     }
@@ -214,6 +228,34 @@ fn a_compressed_scene_is_the_same() {
         "write" => &["ENOSPC", "EIO"],
         _ => &["EIO"],
     });
+}
+
+/// An image is one file, and has no library.
+#[test]
+fn an_image_is_the_same() {
+    fail_all(Setting { extension: "tga", ..ALONE }, |name| match name {
+        "write" => &["ENOSPC", "EIO"],
+        "open" | "openat" => &["EMFILE"],
+        _ => &["EIO"],
+    });
+}
+
+#[test]
+fn a_kill_leaves_the_old_or_the_new_image() {
+    if !can_trace() {
+        return;
+    }
+    let setting = Setting { extension: "tga", ..ALONE };
+    let (mut old, mut whole) = (0, 0);
+    for (name, number) in targets(setting) {
+        let run = Run::new(setting, Some(&format!("{name}:signal=SIGKILL:when={number}")));
+        let content = run.content("tga");
+        old += usize::from(content == OLD);
+        whole += usize::from(content == new(setting).0);
+        assert!(content == OLD || content == new(setting).0, "{name} {number}: {} bytes", content.len());
+        assert!(!run.output.status.success() && run.names().1.len() <= 1, "{name} {number}: {:?}", run.names());
+    }
+    assert!(old > 5 && whole > 0, "old {old}, new {whole}");
 }
 
 /// With several threads nobody knows which one makes which call: those that are hit by number N are

@@ -38,7 +38,8 @@ fn scene(is_large: bool) -> Scene {
 fn check(test: &str, is_large: bool, options: WriteOptions) {
     // A large object takes long: each third allocation stands for its neighbours.
     let next = if is_large { |number| number + 3 } else { |number| number + 1 };
-    let plan = Plan { test: &format!("no_memory::{test}"), next, least_errors: 10 };
+    let name = format!("no_memory::{test}");
+    let plan = Plan { next, least_errors: 10, ..Plan::of(&name) };
     every_allocation_of_writing(plan, false, || (scene(is_large), options));
 }
 
