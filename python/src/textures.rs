@@ -44,8 +44,9 @@ pub(crate) fn import_texture<'py>(
         let options = TextureOptions {
             format: writing.format,
             image: writing.image,
+            durable: writing.durable,
             from: read.format,
-            limits: read.limits.clone(),
+            limits: read.limits,
             on_error: read.on_error,
             strict: read.strict,
             run: read.run.clone(),

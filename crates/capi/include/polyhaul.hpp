@@ -2,7 +2,8 @@
  * polyhaul for C++17: the handles of polyhaul.h as objects that free themselves, and its errors as exceptions.
  *
  * Header only; link the C library. polyhaul.h is the manual, and its structs are used as they are: what is here only owns
- * them. Exceptions of callbacks come out of the call that made them, as they were thrown.
+ * them. Exceptions of Input's and Output's callbacks come out of the call that made them, as they were thrown; none may
+ * leave the functions in options.
  *
  *     polyhaul::Scene scene = polyhaul::read_scene(polyhaul::Input::file("model.obj"));
  *     ph_mesh mesh = scene.mesh(0);

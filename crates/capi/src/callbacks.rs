@@ -269,7 +269,9 @@ impl<'t> Round<'t> {
         state.begun += 1;
         drop(state);
         (self.task)(index);
-        locked(&self.state).ended += 1;
+        let mut state = locked(&self.state);
+        state.ended += 1;
+        // Under the lock: once it is free, this may be gone.
         self.ended.notify_all();
     }
 
@@ -278,10 +280,11 @@ impl<'t> Round<'t> {
     fn end(self: Box<Self>) {
         let mut state = locked(&self.state);
         state.over = true;
+        // Tasks that still run may come back to this at any time.
+        let is_whole = state.ended == self.count;
         while state.ended < state.begun {
             state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let is_whole = state.ended == self.count;
         drop(state);
         if !is_whole {
             std::mem::forget(self);

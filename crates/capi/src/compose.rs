@@ -51,7 +51,8 @@ pub unsafe extern "C" fn ph_scene_add_mesh(
         let mesh = unsafe { mesh::mesh(&raw::need(mesh)?, borrow) }?;
         scene.scene.meshes.try_reserve(1)?;
         scene.scene.meshes.push(mesh);
-        scene.look()
+        // What is not told of is not kept: its arrays may be gone soon.
+        scene.look().inspect_err(|_| drop(scene.scene.meshes.pop()))
     })
 }
 
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, objec
         let object = unsafe { owned(&scene.scene, &raw::need(object)?) }?;
         scene.scene.objects.try_reserve(1)?;
         scene.scene.objects.push(object);
-        scene.look()
+        scene.look().inspect_err(|_| drop(scene.scene.objects.pop()))
     })
 }
 

@@ -20,12 +20,12 @@ pub unsafe extern "C" fn ph_convert(
 ) -> ph_status {
     guard(|| {
         let report = ReportOut::new(report)?;
+        // Both are taken over before one is found wrong: each is released.
         // SAFETY: the caller's promise.
-        let (input, _held) = unsafe { source::input(input) }?;
+        let (input, target) = unsafe { (source::input(input), source::output(output)) };
+        let ((input, _held), (target, _held_too)) = (input?, target?);
         // SAFETY: the caller's promise.
         let named = unsafe { source::format_named(output) }?;
-        // SAFETY: the caller's promise.
-        let (target, _held_too) = unsafe { source::output(output) }?;
         // SAFETY: the caller's promise.
         let (reading, mut writing) = unsafe { (options::read(reading)?, options::write(writing)?) };
         writing.format = writing.format.or(named);

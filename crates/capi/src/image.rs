@@ -121,9 +121,9 @@ pub unsafe extern "C" fn ph_image_write(
     guard(|| {
         let report = ReportOut::new(report)?;
         // SAFETY: the caller's promise.
-        let named = unsafe { source::format_named(output) }?;
-        // SAFETY: the caller's promise.
         let (target, _held) = unsafe { source::output(output) }?;
+        // SAFETY: the caller's promise.
+        let named = unsafe { source::format_named(output) }?;
         // SAFETY: the caller's promise.
         let mut options = unsafe { options::write(options) }?;
         options.format = options.format.or(named);

@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub(crate) unsafe trait Record: Copy {
     /// Its name in C.
     const NAME: &'static str;
+    /// Its size in the first header that had it. A struct that grows keeps this figure, so that programs go on to work.
+    const FIRST_BYTES: usize = size_of::<Self>();
 }
 
 /// A struct as it was when the caller was compiled is no larger than this.
@@ -27,9 +29,9 @@ pub(crate) fn usage(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
-/// Whether the caller's struct of that size is one of `T`: of today, or of a later header.
+/// Whether the caller's struct of that size is one of `T`: of an earlier header, of today's or of a later one.
 fn check_size<T: Record>(size: usize) -> Result<()> {
-    match size_of::<T>() <= size && size <= MOST_BYTES {
+    match T::FIRST_BYTES <= size && size <= MOST_BYTES {
         true => Ok(()),
         false => {
             let message = format!("struct_size of {} is {size}, and should be {}", T::NAME, size_of::<T>());
@@ -52,11 +54,16 @@ pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
     check_size::<T>(size)?;
     // SAFETY: the caller's promise.
     let all = unsafe { std::slice::from_raw_parts(given.cast::<u8>(), size) };
-    if all[size_of::<T>()..].iter().any(|&byte| byte != 0) {
+    let (known, later) = all.split_at(size.min(size_of::<T>()));
+    if later.iter().any(|&byte| byte != 0) {
         return Err(Error::new(ErrorKind::Unsupported, format!("{} sets what this library does not know", T::NAME)));
     }
-    // SAFETY: there are as many bytes, and any are values: see `Record`.
-    Ok(Some(unsafe { given.read_unaligned() }))
+    let mut value = MaybeUninit::<T>::zeroed();
+    // SAFETY: there is room for as many bytes as `T` has; zeros and any other bytes are values: see `Record`.
+    unsafe {
+        value.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(known.as_ptr(), known.len());
+        Ok(Some(value.assume_init()))
+    }
 }
 
 /// As [`take`], and null is an error.
@@ -79,10 +86,11 @@ pub(crate) unsafe fn put<T: Record>(out: *mut T, value: T) -> Result<()> {
     // SAFETY: the caller's promise; no alignment is asked for.
     let size = unsafe { out.cast::<usize>().read_unaligned() };
     check_size::<T>(size)?;
-    // SAFETY: the caller's promise: `size` bytes are there, and at least as many as `T` has.
+    let known = size.min(size_of::<T>());
+    // SAFETY: the caller's promise: `size` bytes are there, of which `known` are of `T`.
     unsafe {
-        out.write_unaligned(value);
-        out.cast::<u8>().add(size_of::<T>()).write_bytes(0, size - size_of::<T>());
+        out.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), known);
+        out.cast::<u8>().add(known).write_bytes(0, size - known);
         out.cast::<usize>().write_unaligned(size);
     }
     Ok(())

@@ -159,9 +159,9 @@ pub unsafe extern "C" fn ph_scene_write(
     guard(|| {
         let report = ReportOut::new(report)?;
         // SAFETY: the caller's promise.
-        let named = unsafe { source::format_named(output) }?;
-        // SAFETY: the caller's promise.
         let (target, _held) = unsafe { source::output(output) }?;
+        // SAFETY: the caller's promise.
+        let named = unsafe { source::format_named(output) }?;
         // SAFETY: the caller's promise.
         let mut options = unsafe { options::write(options) }?;
         options.format = options.format.or(named);

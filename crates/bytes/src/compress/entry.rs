@@ -4,7 +4,7 @@
 use super::decoder::{Format, Output, Sequence};
 use super::error::{Stop, checksum, corrupt, truncated};
 use super::inflate::Inflate;
-use super::{Codec, DecompressLimits, decoder::Decoder, zstd};
+use super::{Codec, DecompressErrorKind, DecompressLimits, decoder::Decoder, zstd};
 use crate::{Buffer, Source};
 use libdeflater::Crc;
 use std::io::{self, Read};
@@ -80,7 +80,10 @@ impl MemberData {
         match &mut self.data {
             Data::Deflate(inflate) => inflate.decode(input, out),
             Data::Zstd(frames) => {
-                frames.decode(input, out)?;
+                frames.decode(input, out).map_err(|stop| match stop {
+                    Stop::Data(DecompressErrorKind::TrailingGarbage, _) => corrupt("a member has data behind its end"),
+                    stop => stop,
+                })?;
                 Ok(!out.is_full())
             }
             Data::Stored => {

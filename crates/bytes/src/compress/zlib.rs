@@ -47,7 +47,7 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
             return Err(limit(DecompressLimit::Bytes, format!("it unpacks to more than {most_bytes} bytes")));
         }
         // One byte more tells whether there is more.
-        grow(&mut plain, begin + STEP_BYTES.min(most_bytes - begin + 1))?;
+        grow(&mut plain, begin + STEP_BYTES.min((most_bytes - begin).saturating_add(1)))?;
         let mut out = Output { bytes: &mut plain[begin..], filled: 0 };
         is_end = inflate.decode(input, &mut out)?;
         let filled = out.filled;

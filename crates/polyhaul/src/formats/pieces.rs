@@ -75,6 +75,9 @@ impl<'a> Pieces<'a> {
     pub(crate) fn skip_to(&mut self, offset: u64) -> Result<()> {
         let mut scratch = [0; 4096];
         while self.bytes.in_order() && self.at < offset {
+            if self.is_cancelled() {
+                return Err(Error::cancelled());
+            }
             let most = scratch.len().min(usize::try_from(offset - self.at).unwrap_or(usize::MAX));
             if self.read(&mut scratch[..most])? < most {
                 return Ok(());

@@ -3,6 +3,7 @@
 
 use super::read::{Garbage, failed, read_part};
 use crate::error::{Error, Result};
+use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
 
 /// How much is asked for at once of what may not be there.
@@ -55,7 +56,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// The last `most` bytes of those from `begin` on, and where they begin. All before was read, and `read` behind it.
-    pub(crate) fn tail(&self, begin: u64, read: &[u8], most: usize) -> Result<(Vec<u8>, u64)> {
+    pub(crate) fn tail(&self, begin: u64, read: &[u8], most: usize, cancel: &Cancel) -> Result<(Vec<u8>, u64)> {
         let last = self.source.len().map_or(0, |len| len.saturating_sub(most as u64));
         let mut begin = if self.in_order() { begin } else { begin.max(last) };
         let mut tail = Vec::new();
@@ -64,6 +65,9 @@ impl<'a> Bytes<'a> {
             tail.extend_from_slice(read);
         }
         loop {
+            if cancel.is_cancelled() {
+                return Err(Error::cancelled());
+            }
             let known = tail.len();
             tail.try_reserve(BLOCK_BYTES).map_err(|_| Error::memory("the end of a file"))?;
             tail.resize(known + BLOCK_BYTES, 0);

@@ -12,8 +12,14 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Cancel;
 use crate::pipeline::crew::on_threads;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+thread_local! {
+    /// How many workers this thread is, one inside of a step of another.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
 
 /// A job in numbered chunks. Every method but [`Job::slot`] may run on any thread.
 pub(crate) trait Job: Sync {
@@ -159,7 +165,11 @@ impl<J: Job> Shared<'_, J> {
 
     /// A worker's life. A panic in the job is caught: it must not leave the others waiting.
     fn worker(&self) {
-        if catch_unwind(AssertUnwindSafe(|| self.steps())).is_err() {
+        let depth = DEPTH.get();
+        DEPTH.set(depth + 1);
+        let result = catch_unwind(AssertUnwindSafe(|| self.steps()));
+        DEPTH.set(depth);
+        if result.is_err() {
             let mut line = self.lock();
             line.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a fault of polyhaul"));
             line.busy = line.busy.saturating_sub(1);
@@ -248,8 +258,9 @@ impl<J: Job> Shared<'_, J> {
                 }
                 return step;
             }
-            if line.busy == 0 {
-                // Nobody is at work and nothing can be begun: that stays so.
+            if line.busy == 0 || DEPTH.get() > 1 {
+                // Nobody is at work and nothing can be begun: that stays so. Or this worker began inside of another
+                // one's step, where a host's pool helped while its callback waited: the step to wait for may be that.
                 self.changed.notify_all();
                 return Step::Leave;
             }

@@ -44,6 +44,8 @@ pub struct TextureOptions {
     pub format: Option<Format>,
     /// How it is written: KTX 2 is compressed by zstd.
     pub image: ImageStyle,
+    /// Whether the texture is on the disk when it is done: see [`WriteOptions::durable`].
+    pub durable: bool,
     /// The format of what is read; found by name and content when `None`.
     pub from: Option<Format>,
     /// What images may ask for.
@@ -68,6 +70,7 @@ impl Default for TextureOptions {
             color_space: None,
             format: None,
             image: ImageStyle::default(),
+            durable: false,
             from: None,
             limits: Limits::default(),
             on_error: OnError::default(),
@@ -92,7 +95,7 @@ pub struct Imported {
     pub report: Report,
 }
 
-/// Reads an image, makes its mip levels, compresses them, and writes a texture.
+/// Reads an image, makes its mip levels, compresses them, and writes a texture, as it is whatever its name ends in.
 ///
 /// ```
 /// use polyhaul::model::Encoding;
@@ -126,7 +129,8 @@ pub fn import_texture(input: Input, output: Output, options: &TextureOptions) ->
     let made = report.phase("compress", || make_noting(loaded.image, &name, options));
     let (texture, warnings) = made?;
     report.warnings.extend(warnings);
-    let mut write = WriteOptions { format: options.format, image: options.image, ..WriteOptions::default() };
+    let TextureOptions { format, image, durable, .. } = *options;
+    let mut write = WriteOptions { format, image, durable, ..WriteOptions::default() };
     write.run = RunOptions { progress: None, ..options.run.clone() };
     // A container of its own kind of compression is not compressed once more.
     write.compression = crate::options::Compression::None;

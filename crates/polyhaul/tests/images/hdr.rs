@@ -57,6 +57,9 @@ fn old_runs_repeat_the_pixel_before() {
     let found = load(with("-Y 1 +X 259", &pixels)).unwrap();
     assert_eq!(floats(&found)[..3 * 258], [1.0, 0.0, 0.0].repeat(258));
     assert_eq!(floats(&found)[3 * 258..], [0.0, 1.0, 0.0]);
+    // As many runs of nothing as there may be are nothing.
+    let pixels = [&pixel[..], &[1, 1, 1, 0].repeat(9), &[0, 128, 0, 129]].concat();
+    assert_eq!(floats(&load(with("-Y 1 +X 2", &pixels)).unwrap()), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
 }
 
 #[test]

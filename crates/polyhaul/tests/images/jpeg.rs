@@ -121,3 +121,12 @@ fn a_long_header_is_kept_together() {
 fn the_content_tells_the_format() {
     assert_eq!(crate::load("picture", file("gray"), &ReadOptions::default()).unwrap().width, 43);
 }
+
+#[test]
+fn a_header_without_an_end_is_refused() {
+    // What stands between marks is kept for the decoder, so it must not go on for ever.
+    let endless = (&[0xFF, 0xD8, 0xFF, 0xE0, 0, 2][..]).chain(std::io::repeat(0));
+    let input = Input::Reader(Box::new(endless), "endless.jpg".into());
+    let error = polyhaul::load_image(input, &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+}

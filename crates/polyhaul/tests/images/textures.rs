@@ -237,3 +237,29 @@ fn info_tells_levels_without_decoding() {
         assert_eq!(again, polyhaul::inspect::ImageSummary { texture: None, ..image });
     }
 }
+
+#[test]
+fn one_colour_comes_back_however_small_it_packs() {
+    let texture = Texture {
+        width: 4097,
+        height: 4096,
+        depth: 1,
+        layers: 1,
+        faces: 1,
+        levels: vec![vec![7; 4097 * 4096 * 4].into()],
+        ..Texture::default()
+    };
+    // Less is believed of any ratio.
+    assert!(texture.levels[0].len() > 64 << 20);
+    comes_back("large.ktx2", &texture);
+}
+
+#[test]
+fn pixels_of_three_channels_are_no_texture() {
+    let encoding = Encoding::Plain { channels: 3, texel: Texel::U8 };
+    let levels = vec![vec![0; 12].into()];
+    let texture =
+        Texture { width: 2, height: 2, depth: 1, layers: 1, faces: 1, encoding, levels, ..Texture::default() };
+    let error = polyhaul::ops::blocks::decode(&texture, 0, 0, &RunOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}

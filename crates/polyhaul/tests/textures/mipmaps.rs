@@ -213,3 +213,20 @@ fn a_cancelled_job_ends() {
     let error = mipmaps(&image, &MipmapOptions::default(), &run).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }
+
+#[test]
+fn infinity_stays_where_it_counts() {
+    let row = [0.0, 0.0, 0.0, f32::INFINITY, 0.0];
+    let samples = Samples::F32(row.into());
+    let color_space = ColorSpace::Linear;
+    let image = Image { width: 5, height: 1, channels: Channels::Gray, samples, color_space, premultiplied: false };
+    assert_eq!(levels(&image, &options(Filter::Box))[0].samples, Samples::F32([0.0, f32::INFINITY].into()));
+}
+
+#[test]
+fn without_pixels_there_are_no_levels() {
+    for (width, height) in [(0, 2), (2, 0), (0, 0)] {
+        let image = Image { width, height, ..Image::default() };
+        assert_eq!(levels(&image, &options(Filter::Box)), []);
+    }
+}

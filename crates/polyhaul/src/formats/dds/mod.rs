@@ -2,8 +2,9 @@
 //!
 //! What polyhaul takes a DDS file to mean where programs differ:
 //!
-//! - Files with the older header do not say whether colours are sRGB: BC1 to BC3 and pixels of up to 8 bits are taken
-//!   to be, everything else is linear. Files with the newer one (`DX10`) are what they say.
+//! - Files with the older header do not say whether colours are sRGB: BC1 to BC3 and pixels of up to 8 bits a channel
+//!   are taken to be, everything else is linear, and so are one or two channels that are not said to be brightness.
+//!   Files with the newer one (`DX10`) are what they say.
 //! - Rows have no padding, whatever the pitch says.
 //! - The number of mip levels counts whether its flag is set or not; 0 is one level.
 //! - `DXT2` and `DXT4` are BC2 and BC3 with colours that are multiplied with alpha.

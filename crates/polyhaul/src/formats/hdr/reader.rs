@@ -38,6 +38,9 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Only at the end of a stream damage of compressed data shows.
     while rows.bytes.in_order() && rows.window.refill(&rows.bytes)? {
+        if options.run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
         rows.window.consume(rows.window.rest().len());
     }
     rows.bytes.check_unchanged()?;
@@ -173,7 +176,10 @@ impl Rows<'_> {
             self.window.consume(4);
             let (pixel, count) = match (stored, repeat.pixel) {
                 ([1, 1, 1, count], Some(pixel)) => {
-                    let count = usize::from(count).checked_shl(repeat.shift).unwrap_or(usize::MAX);
+                    let count = match (count, repeat.shift) {
+                        (0, _) => 0,
+                        (count, shift) => usize::from(count).checked_shl(shift).unwrap_or(usize::MAX),
+                    };
                     repeat.shift = repeat.shift.saturating_add(8).min(64);
                     (pixel, count)
                 }

@@ -39,9 +39,6 @@ pub(super) fn read(reader: &mut BlockReader<'_>, file: &Arc<str>, limits: &Limit
             0x01 | 0xD0..=0xD7 => {}
             _ => marks.skip()?,
         }
-        if marks.reader.offset() > MOST_BYTES {
-            return Err(fault(file, at, format!("the file does not say its size within {MOST_BYTES} bytes")));
-        }
     }
 }
 
@@ -60,7 +57,12 @@ impl Marks<'_, '_> {
         Ok(&self.reader.ensure(count)?[..count])
     }
 
+    /// The next byte. All that is passed is kept for the decoder, so it must come to an end.
     fn take(&mut self) -> Result<u8> {
+        if self.reader.offset() > MOST_BYTES {
+            let message = format!("the file does not say its size within {MOST_BYTES} bytes");
+            return Err(fault(self.file, self.reader.offset(), message));
+        }
         let byte = self.bytes(1)?[0];
         self.reader.pass(1);
         Ok(byte)

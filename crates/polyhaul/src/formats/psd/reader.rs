@@ -50,10 +50,9 @@ fn packed_planes(pieces: &mut Pieces<'_>, header: &Header, wanted: usize) -> Res
     for plane in 0..wanted {
         let begin = pieces.at();
         let packed = pieces.take(sizes(plane).sum(), "pixels")?;
-        planes.push(
-            unpack(&packed, sizes(plane), header.row_bytes())
-                .map_err(|(at, message)| fault(&pieces.file, begin + at as u64, message))?,
-        );
+        planes.push(unpack(&packed, sizes(plane), header.row_bytes(), |(at, message)| {
+            fault(&pieces.file, begin + at as u64, message)
+        })?);
     }
     let end = pieces.at() + (wanted..header.stored).flat_map(sizes).map(|size| size as u64).sum::<u64>();
     pieces.pass_to(end, "pixels")?;
@@ -63,16 +62,19 @@ fn packed_planes(pieces: &mut Pieces<'_>, header: &Header, wanted: usize) -> Res
 /// What is wrong, and at which byte of the packets.
 type Fault = (usize, &'static str);
 
-/// Unpacks rows, of which each takes as many bytes as `sizes` says.
-fn unpack(packed: &[u8], sizes: impl Iterator<Item = usize>, row_bytes: usize) -> std::result::Result<Vec<u8>, Fault> {
+/// Unpacks rows, of which each takes as many bytes as `sizes` says; `placed` says where a fault is.
+fn unpack(
+    packed: &[u8],
+    sizes: impl Iterator<Item = usize>,
+    row_bytes: usize,
+    placed: impl Fn(Fault) -> Error,
+) -> Result<Vec<u8>> {
     let (mut plane, mut begin) = (Vec::new(), 0);
     for size in sizes {
         let row = packed.get(begin..begin + size).unwrap_or_default();
-        if plane.try_reserve(row_bytes.min(64 * size)).is_err() {
-            return Err((begin, "there is no memory for this row"));
-        }
+        plane.try_reserve(row_bytes.min(64 * size)).map_err(|_| Error::memory("a row"))?;
         let filled = plane.len();
-        unpack_row(row, &mut plane, filled + row_bytes).map_err(|(at, message)| (begin + at, message))?;
+        unpack_row(row, &mut plane, filled + row_bytes).map_err(|(at, message)| placed((begin + at, message)))?;
         begin += size;
     }
     Ok(plane)

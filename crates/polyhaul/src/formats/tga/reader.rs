@@ -133,7 +133,7 @@ impl Input<'_> {
         if !(has_alpha || self.bytes.in_order()) {
             return Ok(false);
         }
-        let (tail, begin) = self.bytes.tail(end, read, TAIL_BYTES)?;
+        let (tail, begin) = self.bytes.tail(end, read, TAIL_BYTES, &self.options.run.cancel)?;
         let Some((rest, SIGNATURE)) = tail.split_last_chunk() else { return Ok(false) };
         let Some((_, places)) = rest.split_last_chunk::<8>() else { return Ok(false) };
         let extension = u64::from(u32::from_le_bytes([places[0], places[1], places[2], places[3]]));

@@ -38,7 +38,7 @@ const SHARE_PIXELS: usize = 64 << 10;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] where the texture has no such picture.
+/// [`ErrorKind::Usage`] where the texture has no such picture, and where there are no textures of its encoding.
 pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOptions) -> Result<Image> {
     let [width, height, _] = texture.level_size(level);
     let bytes = texture.encoding.image_bytes(width, height).and_then(|size| {
@@ -50,6 +50,12 @@ pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOption
         return Err(Error::new(ErrorKind::Usage, message));
     };
     let Texture { color_space, premultiplied, encoding, .. } = *texture;
+    if let Encoding::Plain { channels, .. } = encoding
+        && !matches!(channels, 1 | 2 | 4)
+    {
+        let message = format!("a texture has pixels of 1, 2 or 4 channels, not {channels}");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
     let (channels, samples) = match encoding {
         Encoding::Plain { channels, texel } => plain(bytes, channels, texel)?,
         encoding => blocks(bytes, encoding, [width, height], options)?,

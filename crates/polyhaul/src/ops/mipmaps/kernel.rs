@@ -92,8 +92,11 @@ impl Kernel {
         for (number, to) in to.iter_mut().enumerate() {
             let (start, weights) = self.taps(number);
             let mut sum = [0.0; SIZE];
+            // What has no weight does not count, and infinity would: 0 times it is no number.
             let mut add = |pixel: &[f32; SIZE], weight: f32| {
-                sum.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += weight * value);
+                if weight != 0.0 {
+                    sum.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += weight * value);
+                }
             };
             let inside = usize::try_from(start).ok().and_then(|start| from.get(start..start + weights.len()));
             match inside {

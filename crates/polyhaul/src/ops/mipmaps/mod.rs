@@ -91,7 +91,8 @@ pub fn mipmaps(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Resu
     levels.try_reserve_exact(usize::BITS as usize)?;
     loop {
         let last = levels.last().unwrap_or(image);
-        if last.width <= 1 && last.height <= 1 {
+        // Without a pixel there is nothing to halve.
+        if last.width.max(last.height) <= 1 || last.width.min(last.height) == 0 {
             break;
         }
         let next = half_of(last, options, run)?;
@@ -224,7 +225,9 @@ impl Scratch {
             mixed.fill(0.0);
             let (start, weights) = job.down.taps(number);
             let begin = (start - reach.start) as usize;
-            for (row, &weight) in rows[begin * job.row..].chunks_exact(job.row).zip(weights) {
+            let rows = rows[begin * job.row..].chunks_exact(job.row).zip(weights);
+            // What has no weight does not count, and infinity would: 0 times it is no number.
+            for (row, &weight) in rows.filter(|(_, weight)| **weight != 0.0) {
                 mixed.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
             }
             job.finish(mixed);
