@@ -1,8 +1,7 @@
 //! Blocks of compressed bytes inside of other formats, whose plain size is told beside them.
 
 use super::read::damage_of;
-use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
-use crate::options::Limits;
+use crate::error::{Error, ErrorKind, Result, fault};
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed, inflated};
 use std::io;
 use std::sync::Arc;
@@ -36,19 +35,10 @@ pub(crate) fn unpack(
     packing: Packing,
     packed: &[u8],
     plain_bytes: usize,
-    limits: &Limits,
     (file, offset): (&Arc<str>, u64),
 ) -> Result<Vec<u8>> {
-    // How much comes out is known, and was checked against the limit of pixels: a ratio says no more.
-    if plain_bytes as u64 > limits.decompressed_bytes {
-        let message = format!(
-            "this unpacks to {plain_bytes} bytes, which are more than the limit of {} (decompressed_bytes)",
-            limits.decompressed_bytes
-        );
-        let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-        return Err(error.with_hint("raise Limits::decompressed_bytes (--limit decompressed_bytes=N) to read it"));
-    }
-    let limits = DecompressLimits::default().with_ratio(u64::MAX).with_bytes(limits.decompressed_bytes);
+    // How much comes out is known: the caller checked it against the limit of pixels.
+    let limits = DecompressLimits::default().with_ratio(u64::MAX).with_bytes(u64::MAX);
     let plain = match packing {
         Packing::Zlib => inflated(packed, plain_bytes),
         Packing::Zstd if Codec::of_content(packed) != Some(Codec::Zstd) => {
@@ -98,7 +88,7 @@ mod tests {
     use super::*;
 
     fn again(packing: Packing, packed: &[u8], size: usize) -> Result<Vec<u8>> {
-        unpack(packing, packed, size, &Limits::default(), (&"a".into(), 7))
+        unpack(packing, packed, size, (&"a".into(), 7))
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) fn texture(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Texture
             None => level,
             Some(packing) => {
                 let at = (&pieces.file, entry.offset);
-                unpack(packing, &level, entry.plain_bytes as usize, &options.limits, at)?
+                unpack(packing, &level, entry.plain_bytes as usize, at)?
             }
         };
     }
