@@ -84,7 +84,8 @@ fn calls(all: &[Picture], file: &str, bytes: Option<u64>) -> Verdict {
 
 /// The rate per core, and the error beside that of the encoder alone.
 fn blocks(all: &[Picture], kind: &str, least: f64) -> [Verdict; 2] {
-    let (ours, alone) = (find(all, kind, ONE_THREAD), find(all, kind, "intel_tex_2"));
+    // Lines of results have blanks as underscores.
+    let (ours, alone) = (find(all, kind, ONE_THREAD), find(all, kind, "intel tex 2"));
     let errors = ours.zip(alone).map(|(ours, alone)| (ours.sum, alone.sum));
     let speed = Verdict {
         what: format!("{kind}, {ONE_THREAD}: rate"),
