@@ -324,9 +324,11 @@ private:
 inline Scene read_scene(const Input &input, const ph_read_options *options = nullptr, Report *report = nullptr) {
     ph_scene *scene = nullptr;
     ph_report *told = nullptr;
-    detail::finish(ph_scene_read(input.get(), options, &scene, &told), input.thrown());
+    ph_status status = ph_scene_read(input.get(), options, &scene, &told);
+    // Owned before anything is thrown.
     Report owned(told);
     Scene result(scene);
+    detail::finish(status, input.thrown());
     if (report) *report = std::move(owned);
     return result;
 }
@@ -334,22 +336,28 @@ inline Scene read_scene(const Input &input, const ph_read_options *options = nul
 /** Reads an image. */
 inline Image read_image(const Input &input, const ph_read_options *options = nullptr) {
     ph_image *image = nullptr;
-    detail::finish(ph_image_read(input.get(), options, &image, nullptr), input.thrown());
-    return Image(image);
+    ph_status status = ph_image_read(input.get(), options, &image, nullptr);
+    Image result(image);
+    detail::finish(status, input.thrown());
+    return result;
 }
 
 /** Writes a scene. */
 inline Report write(const Scene &scene, const Output &output, const ph_write_options *options = nullptr) {
     ph_report *report = nullptr;
-    detail::finish(ph_scene_write(scene.get(), output.get(), options, &report), output.thrown());
-    return Report(report);
+    ph_status status = ph_scene_write(scene.get(), output.get(), options, &report);
+    Report result(report);
+    detail::finish(status, output.thrown());
+    return result;
 }
 
 /** Writes an image. */
 inline Report write(const ph_pixels &pixels, const Output &output, const ph_write_options *options = nullptr) {
     ph_report *report = nullptr;
-    detail::finish(ph_image_write(&pixels, output.get(), options, &report), output.thrown());
-    return Report(report);
+    ph_status status = ph_image_write(&pixels, output.get(), options, &report);
+    Report result(report);
+    detail::finish(status, output.thrown());
+    return result;
 }
 
 /** Reads something and writes it in another format. */
@@ -357,9 +365,10 @@ inline Report convert(const Input &input, const Output &output, const ph_read_op
                       const ph_write_options *writing = nullptr) {
     ph_report *report = nullptr;
     ph_status status = ph_convert(input.get(), output.get(), reading, writing, &report);
+    Report result(report);
     if (input.thrown()) input.thrown()->rethrow();
     detail::finish(status, output.thrown());
-    return Report(report);
+    return result;
 }
 
 } // namespace polyhaul

@@ -181,7 +181,10 @@ unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Cha
         return unsafe { raw::array(samples, count, "samples", true) };
     }
     if step < tight || !step.is_multiple_of(align_of::<T>()) {
-        return Err(usage(format!("row_bytes is {step}, and a row has {tight} bytes")));
+        let whole = align_of::<T>();
+        return Err(usage(format!(
+            "row_bytes is {step}; a row has {tight} bytes, and begins at a multiple of {whole}"
+        )));
     }
     let step = step / size_of::<T>();
     let all = step.checked_mul(given.height - 1).and_then(|all| all.checked_add(row)).ok_or_else(too_large)?;

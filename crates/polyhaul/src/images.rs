@@ -124,7 +124,7 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
     let format = format_of(&output, options)?;
     let (mut report, start) = (Report::default(), Instant::now());
     let mut warnings = Warnings::default();
-    let image = fit::fit(image, format, &options.run, &name_of(&output), &mut warnings)?;
+    let image = fit::fit(image, format, options, &name_of(&output), &mut warnings)?;
     write_to(output, options, &mut report, |writing, _, _| match format {
         Format::Tga => tga::write(&image, &options.image, &options.run, writing),
         Format::Hdr => hdr::write(&image, &options.run, writing),

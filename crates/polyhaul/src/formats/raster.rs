@@ -16,11 +16,22 @@ const BELIEVED_RATIO: u64 = 4;
 
 /// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
 pub(crate) fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
-    let count = (width as u64).saturating_mul(height as u64);
+    check_pixels([width, height, 1], limits, file, offset)
+}
+
+/// The same for as many pictures of this size.
+pub(crate) fn check_pixels(
+    [width, height, pictures]: [usize; 3],
+    limits: &Limits,
+    file: &Arc<str>,
+    offset: u64,
+) -> Result<()> {
+    let count = (width as u64).saturating_mul(height as u64).saturating_mul(pictures as u64);
     if count <= limits.pixels.saturating_add(planted("image-pixels").into()) {
         return Ok(());
     }
-    let message = format!("{width} x {height} pixels are more than the limit of {} (pixels)", limits.pixels);
+    let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
+    let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
     Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"))
 }

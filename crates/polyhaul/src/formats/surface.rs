@@ -3,6 +3,7 @@
 //! Whatever a header says is looked at here before memory is taken. Nothing here knows where it says it.
 
 use super::pieces::Pieces;
+use super::raster::check_pixels;
 use super::texels::Texels;
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::model::{Array, ColorSpace, Texture};
@@ -40,16 +41,8 @@ impl Surface {
             let message = format!("a texture of {width} x {height} x {depth} pixels and {layers} layers has none");
             return Err(fault(file, offset, message));
         }
-        let pixels = counts.iter().fold(1_u64, |product, count| product.saturating_mul(*count as u64));
-        if pixels > limits.pixels {
-            let message = format!(
-                "{width} x {height} x {} pixels are more than the limit of {} (pixels)",
-                depth.saturating_mul(layers).saturating_mul(faces),
-                limits.pixels
-            );
-            let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-            return Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"));
-        }
+        let pictures = depth.saturating_mul(layers).saturating_mul(faces);
+        check_pixels([width, height, pictures], limits, file, offset)?;
         let images = layers.checked_mul(faces);
         if self
             .image_bytes(0)

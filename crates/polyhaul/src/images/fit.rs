@@ -2,13 +2,16 @@
 //!
 //! What a format cannot hold is left out or cut off, and noted. Nothing is changed that it holds.
 
+use crate::WriteOptions;
 use crate::error::{Diagnostic, Result};
 use crate::formats::Format;
-use crate::model::{Channels, ColorSpace, Image};
+use crate::model::{Channels, ColorSpace, Image, Samples};
 use crate::ops::{Cut, SampleType, convert_samples, with_channels};
-use crate::options::RunOptions;
 use crate::warnings::Warnings;
 use std::borrow::Cow;
+
+/// From here on the nearest half is infinite.
+const LEAST_INFINITE: f32 = 65520.0;
 
 /// What a format holds.
 struct Held {
@@ -39,11 +42,11 @@ impl Held {
 pub(super) fn fit<'a>(
     image: &'a Image,
     format: Format,
-    run: &RunOptions,
+    options: &WriteOptions,
     output: &str,
     warnings: &mut Warnings,
 ) -> Result<Cow<'a, Image>> {
-    let held = Held::of(image, format);
+    let (held, run) = (Held::of(image, format), &options.run);
     let mut image = Cow::Borrowed(image);
     if held.channels != image.channels {
         if image.channels.has_alpha() && !held.channels.has_alpha() {
@@ -57,7 +60,18 @@ pub(super) fn fit<'a>(
         note_cut(adjusted.cut, format, output, warnings);
         image = Cow::Owned(adjusted.image);
     }
+    if format == Format::Exr && !options.image.exr_float {
+        note_infinite(&image.samples, output, warnings);
+    }
     Ok(image)
+}
+
+/// What halves do not hold.
+fn note_infinite(samples: &Samples, output: &str, warnings: &mut Warnings) {
+    let Samples::F32(samples) = samples else { return };
+    let count = samples.iter().filter(|sample| sample.is_finite() && sample.abs() >= LEAST_INFINITE).count() as u64;
+    let message = format!("samples above 65504 became infinite in exr: {count}; exr_float keeps them");
+    warnings.push_many("cut-samples", count, about(output, message));
 }
 
 /// What integers do not hold.

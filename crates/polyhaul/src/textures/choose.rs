@@ -15,6 +15,8 @@ pub(super) struct Chosen {
     pub(super) is_normal: bool,
     /// What its samples mean.
     pub(super) color_space: ColorSpace,
+    /// Whether samples end as bytes.
+    pub(super) is_bytes: bool,
     /// What its samples become before anything else.
     pub(super) samples: Option<(SampleType, ColorSpace)>,
 }
@@ -29,8 +31,9 @@ pub(super) fn choose(image: &Image, name: &str, options: &TextureOptions) -> Cho
     let color_space = if is_data { ColorSpace::Linear } else { said };
     let is_light = SampleType::of(&image.samples) == SampleType::F32;
     // Light has too many shades for bytes in proportion.
-    let samples = (is_light && is_bytes(encoding) && !is_data).then_some((SampleType::U8, ColorSpace::Srgb));
-    Chosen { encoding, is_normal, color_space, samples }
+    let is_bytes = is_bytes(encoding);
+    let samples = (is_light && is_bytes && !is_data).then_some((SampleType::U8, ColorSpace::Srgb));
+    Chosen { encoding, is_normal, color_space, is_bytes, samples }
 }
 
 fn encoding(image: &Image, is_normal: bool, asked: Option<ColorSpace>) -> Encoding {

@@ -13,8 +13,8 @@ pub use many::{Imports, Outcome, Source, find_images, import_textures};
 use crate::error::{Diagnostic, Result};
 use crate::formats::Format;
 use crate::images;
-use crate::model::{ColorSpace, Encoding, Image, Texture};
-use crate::ops::{Edges, Filter, MipmapContent, MipmapOptions, Quality, compress, mipmaps};
+use crate::model::{ColorSpace, Encoding, Image, Samples, Texture};
+use crate::ops::{Cut, Edges, Filter, MipmapContent, MipmapOptions, Quality, compress, convert_samples, mipmaps};
 use crate::options::{ImageStyle, Limits, OnError, RunOptions};
 use crate::report::Report;
 use crate::warnings::Warnings;
@@ -157,14 +157,20 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
     let mut warnings = Warnings::default();
     let chosen = choose::choose(&image, name, options);
     image.color_space = chosen.color_space;
-    if let Some((kind, space)) = chosen.samples {
-        let adjusted = crate::ops::convert_samples(&image, kind, space, &options.run)?;
-        let cut = adjusted.cut.above + adjusted.cut.below + adjusted.cut.not_numbers;
-        let mut diagnostic = Diagnostic::new(format!("samples that 8 bits do not hold were cut off: {cut}"));
-        diagnostic.place.file = name.into();
-        warnings.push_many("cut-samples", cut, diagnostic);
-        image = adjusted.image;
-    }
+    let cut = match (&image.samples, chosen.samples) {
+        (_, Some((kind, space))) => {
+            let adjusted = convert_samples(&image, kind, space, &options.run)?;
+            image = adjusted.image;
+            adjusted.cut
+        }
+        // Data is cut off by the blocks, behind its mip levels.
+        (Samples::F32(samples), None) if chosen.is_bytes => Cut::of(samples),
+        _ => Cut::default(),
+    };
+    let cut = cut.above + cut.below + cut.not_numbers;
+    let mut diagnostic = Diagnostic::new(format!("samples that 8 bits do not hold were cut off: {cut}"));
+    diagnostic.place.file = name.into();
+    warnings.push_many("cut-samples", cut, diagnostic);
     let levels = match options.mips {
         Some(filter) => {
             let content = if chosen.is_normal { MipmapContent::Normals } else { MipmapContent::Colors };

@@ -52,3 +52,13 @@ fn what_fits_is_not_changed() {
     let wide = Image { samples: Samples::U16([257, 514, 771].into()), ..image.clone() };
     assert_eq!(there_and_back(&wide, Format::Tga).0, image);
 }
+
+#[test]
+fn halves_that_become_infinite_are_noted() {
+    let samples = Samples::F32([65519.0, 65520.0, -1e9, f32::INFINITY, f32::NAN, 0.5].into());
+    let light = Image { width: 2, height: 1, samples, color_space: ColorSpace::Linear, ..Image::default() };
+    let (back, report) = there_and_back(&light, Format::Exr);
+    let Samples::F32(samples) = &back.samples else { unreachable!() };
+    assert_eq!(samples[..4], [65504.0, f32::INFINITY, f32::NEG_INFINITY, f32::INFINITY]);
+    assert_eq!(report.warnings.counts()["cut-samples"], 2);
+}

@@ -153,3 +153,18 @@ fn large_and_small_files_make_the_same() {
     assert_eq!(made(1, 2), made(64 << 20, 2));
     assert_eq!(made(1, 1), made(64 << 20, 7));
 }
+
+#[test]
+fn data_that_bytes_do_not_hold_is_noted() {
+    // A Radiance file of one pixel, whose brightness is 4: blocks of one channel have bytes.
+    let folder = Folder::new("textures-data").unwrap();
+    let path = folder.path().join("light.hdr");
+    std::fs::write(&path, b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\x80\x80\x80\x83").unwrap();
+    let output = polyhaul::Output::Path(folder.path().join("light.dds"));
+    let options = TextureOptions { encoding: Some(Encoding::Bc4 { signed: false }), ..TextureOptions::default() };
+    match polyhaul::textures::import_texture(polyhaul::Input::Path(path), output, &options) {
+        Ok(made) => assert_eq!(made.report.warnings.counts()["cut-samples"], 3),
+        // There are systems without an encoder of blocks.
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
+    }
+}

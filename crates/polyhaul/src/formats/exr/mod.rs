@@ -14,10 +14,9 @@
 //! Written are rows of floats of 16 bits, or of 32 where that is asked for, in blocks that are packed (ZIP) without
 //! loss. What stands before the blocks says where each begins: so packed blocks wait in memory for the last one.
 //!
-//! `layer`: which channels make the image. `reader`: blocks to rows, side by side. `half`: floats of 16 bits.
+//! `layer`: which channels make the image. `reader`: blocks to rows, side by side.
 //! `writer`: the other way. Format: OpenEXR File Layout, of the OpenEXR documentation.
 
-mod half;
 mod layer;
 mod reader;
 mod writer;

@@ -1,10 +1,10 @@
 //! The blocks of an EXR file to an image: taken one after another, unpacked side by side.
 
-use super::half;
 use super::layer::Layer;
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::formats::raster::{Raster, check_size};
 use crate::model::{ColorSpace, Image, Samples};
+use crate::ops::half::of_half;
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::reader::{BlockReader, Decoding};
@@ -321,7 +321,7 @@ impl Job for BlocksJob<'_> {
 fn fill<'a>(kind: SampleType, line: &[u8], to: impl Iterator<Item = &'a mut MaybeUninit<f32>>) {
     match kind {
         SampleType::F16 => {
-            let samples = line.as_chunks().0.iter().map(|bytes| half::to_float(u16::from_ne_bytes(*bytes)));
+            let samples = line.as_chunks().0.iter().map(|bytes| of_half(u16::from_ne_bytes(*bytes)));
             to.zip(samples).for_each(|(to, sample)| *to = MaybeUninit::new(sample));
         }
         SampleType::F32 => {

@@ -141,8 +141,11 @@ impl Rows<'_> {
         let backed = self.input.bytes.len().filter(|_| self.input.bytes.is_backed());
         let raster: Raster<T> = Raster::new(row, self.height, false, backed.unwrap_or(0))?;
         let row_bytes = self.layout.row_bytes(self.width);
-        self.row.try_reserve_exact(row_bytes).map_err(|_| Error::memory("a row"))?;
-        self.row.resize(row_bytes, 0);
+        // Rows that are stored as they become need no other place.
+        if !self.layout.is_plain() {
+            self.row.try_reserve_exact(row_bytes).map_err(|_| Error::memory("a row"))?;
+            self.row.resize(row_bytes, 0);
+        }
         let mut pixels = Vec::new();
         pixels.try_reserve_exact(row).map_err(|_| Error::memory("a row"))?;
         match self.reader.info().interlaced {
@@ -166,19 +169,18 @@ impl Rows<'_> {
         if self.input.options.run.cancel.is_cancelled() {
             return Err(Error::cancelled().into());
         }
-        let row = &mut self.row[..self.layout.row_bytes(width)];
-        pixels.clear();
+        let row_bytes = self.layout.row_bytes(width);
+        let cut = Stop::Malformed("there are fewer rows than the file says");
         if self.layout.is_plain() {
-            pixels.resize(row.len(), T::default());
+            // All of it is written: what the last row left need not be cleared.
+            pixels.resize(row_bytes, T::default());
+            let row = T::as_bytes(pixels).unwrap_or_default();
+            return self.reader.read_row(row)?.map(drop).ok_or(cut);
         }
-        let row = T::as_bytes(pixels).filter(|row| !row.is_empty()).unwrap_or(row);
-        if self.reader.read_row(row)?.is_none() {
-            return Err(Stop::Malformed("there are fewer rows than the file says"));
-        }
-        if pixels.is_empty() {
-            T::expand(&self.layout, &self.row[..self.layout.row_bytes(width)], width, pixels)?;
-        }
-        Ok(())
+        let row = &mut self.row[..row_bytes];
+        self.reader.read_row(row)?.ok_or(cut)?;
+        pixels.clear();
+        Ok(T::expand(&self.layout, row, width, pixels)?)
     }
 
     /// Rows of some pixels each, which stand apart.

@@ -5,6 +5,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Channels, Encoding, Image, Samples, Texel, Texture};
+use crate::ops::half::of_half;
 use crate::options::RunOptions;
 use crate::pipeline::column::Column;
 use crate::pipeline::parallel::try_for_each_item;
@@ -208,40 +209,9 @@ fn widened<const SIZE: usize, T: Copy + Default>(
     Ok(samples)
 }
 
-/// IEEE binary16 as a float, which has every number of it.
-fn of_half(half: u16) -> f32 {
-    let (sign, exponent, mantissa) = (u32::from(half & 0x8000) << 16, half >> 10 & 31, u32::from(half & 0x3FF));
-    let magnitude = match exponent {
-        // Below the least exponent: whole multiples of 2^-24.
-        0 => (mantissa as f32 / 16_777_216.0).to_bits(),
-        31 => 0x7F80_0000 | mantissa << 13,
-        exponent => (u32::from(exponent) + 112) << 23 | mantissa << 13,
-    };
-    f32::from_bits(sign | magnitude)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn halves_by_hand() {
-        for (half, float) in [
-            (0, 0.0),
-            (0x8000, -0.0),
-            (0x3C00, 1.0),
-            (0xC000, -2.0),
-            (0x3555, 0.333_251_95),
-            (0x7BFF, 65_504.0),
-            (1, 5.960_464_5e-8),
-            (0x03FF, 6.097_555e-5),
-            (0x0400, 6.103_515_6e-5),
-            (0x7C00, f32::INFINITY),
-        ] {
-            assert_eq!(of_half(half).to_bits(), f32::to_bits(float), "{half:#x}");
-        }
-        assert!(of_half(0x7C01).is_nan());
-    }
 
     #[test]
     fn any_block_is_decoded_the_same_way_whoever_does_it() {

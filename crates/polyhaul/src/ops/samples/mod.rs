@@ -3,6 +3,7 @@
 //! Everything passes floats, a piece of an image at a time: [`load`] reads samples as they are or as light, [`Store`]
 //! turns them back. Mipmaps and blocks use the same two. The curves are in `srgb`.
 
+pub(crate) mod half;
 mod srgb;
 
 use super::arrays::{Zero, zeroed};
@@ -62,7 +63,7 @@ pub struct Cut {
 
 impl Cut {
     /// What the samples hold that integers cannot.
-    fn of(samples: &[f32]) -> Cut {
+    pub(crate) fn of(samples: &[f32]) -> Cut {
         let count = |is_out: fn(&f32) -> bool| samples.iter().filter(|sample| is_out(sample)).count() as u64;
         Cut {
             above: count(|sample| *sample > 1.0),

@@ -1,0 +1,94 @@
+//! Floats of 16 bits (IEEE 754 binary16): what they mean, and the nearest one.
+
+/// The number that 16 bits mean: exact, and the bits of what is no number stay.
+#[inline]
+pub(crate) fn of_half(bits: u16) -> f32 {
+    /// What moves the exponent from a bias of 15 to one of 127.
+    const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
+    /// What the largest exponent becomes then.
+    const INFINITE: f32 = f32::from_bits((127 + 16) << 23);
+    let magnitude = f32::from_bits(u32::from(bits & 0x7FFF) << 13) * REBIAS;
+    let infinite = if magnitude >= INFINITE { 0xFF << 23 } else { 0 };
+    f32::from_bits(magnitude.to_bits() | infinite | u32::from(bits & 0x8000) << 16)
+}
+
+/// The nearest half, to 65,504 up and down; 0 for what is no number.
+pub(crate) fn to_half(value: f32) -> u16 {
+    let sign = if value < 0.0 { 0x8000 } else { 0 };
+    let size = if value.is_nan() { 0.0 } else { value.abs().min(65504.0) };
+    let bits = size.to_bits();
+    if size < 6.103_515_6e-5 {
+        // So small that halves have less digits: steps of 2^-24.
+        return sign | (f64::from(size) * f64::from(1 << 24)).round_ties_even() as u16;
+    }
+    // The exponent goes from a bias of 127 to one of 15; half of the last place rounds, and evens a tie.
+    let rounded = bits - (112 << 23) + 0xFFF + (bits >> 13 & 1);
+    sign | (rounded >> 13) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_them_are_what_they_mean() {
+        for bits in 0..=u16::MAX {
+            let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+            let magnitude = match exponent {
+                0 => fraction * 2_f64.powi(-24),
+                31 if fraction == 0.0 => f64::INFINITY,
+                31 => f64::NAN,
+                _ => (1024.0 + fraction) * 2_f64.powi(exponent - 25),
+            };
+            let wanted = if bits >> 15 == 1 { -magnitude } else { magnitude } as f32;
+            let found = of_half(bits);
+            assert!(found == wanted || found.is_nan() && wanted.is_nan(), "{bits:04x}");
+            assert_eq!(found.is_sign_negative(), bits >> 15 == 1, "{bits:04x}");
+            if found.is_nan() {
+                assert_eq!(found.to_bits() >> 13 & 1023, u32::from(bits) & 1023, "{bits:04x}");
+            }
+        }
+    }
+
+    #[test]
+    fn halves_are_the_nearest() {
+        for bits in 0..0x7C00_u16 {
+            let (exponent, digits) = (i32::from(bits >> 10), f64::from(bits & 0x3FF));
+            let value = match exponent {
+                0 => digits * 2_f64.powi(-24),
+                _ => (1024.0 + digits) * 2_f64.powi(exponent - 25),
+            };
+            assert_eq!(to_half(value as f32), bits);
+            let step = 2_f64.powi(exponent.max(1) - 25);
+            if bits < 0x7BFF {
+                let above = (value + step / 2.0) as f32;
+                let even = bits + (bits & 1);
+                assert_eq!(
+                    [to_half(above.next_down()), to_half(above), to_half(above.next_up())],
+                    [bits, even, bits + 1]
+                );
+            }
+        }
+        let wild = [f32::NAN, f32::NEG_INFINITY, -1.0, f32::INFINITY, 1e9];
+        assert_eq!(wild.map(to_half), [0, 0xFBFF, 0xBC00, 0x7BFF, 0x7BFF]);
+    }
+
+    #[test]
+    fn halves_by_hand() {
+        for (half, float) in [
+            (0, 0.0),
+            (0x8000, -0.0),
+            (0x3C00, 1.0),
+            (0xC000, -2.0),
+            (0x3555, 0.333_251_95),
+            (0x7BFF, 65_504.0),
+            (1, 5.960_464_5e-8),
+            (0x03FF, 6.097_555e-5),
+            (0x0400, 6.103_515_6e-5),
+            (0x7C00, f32::INFINITY),
+        ] {
+            assert_eq!(of_half(half).to_bits(), f32::to_bits(float), "{half:#x}");
+        }
+        assert!(of_half(0x7C01).is_nan());
+    }
+}
