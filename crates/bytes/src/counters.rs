@@ -4,7 +4,9 @@
 //! They count calls to the system or the host, not requests of the consumer, and never influence what is read or
 //! written.
 
+use crate::trace::{self, NotedIn, Phase};
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -32,6 +34,10 @@ pub struct Counters {
     min_size: AtomicU64,
     max_size: AtomicU64,
     calls_by_size: [AtomicU64; BUCKET_COUNT],
+    /// What a thread is at in a call.
+    phase: Phase,
+    /// Which trace has the calls.
+    noted: OnceLock<NotedIn>,
 }
 
 /// What [`Counters`] held at one moment.
@@ -56,13 +62,28 @@ pub struct Snapshot {
 impl Counters {
     /// All zero.
     pub fn new() -> Self {
+        Self::of(Phase::Other)
+    }
+
+    /// All zero; a call is `phase` where it is [traced](crate::trace).
+    pub(crate) fn of(phase: Phase) -> Self {
         Counters {
             bytes: AtomicU64::new(0),
             waiting_ns: AtomicU64::new(0),
             min_size: AtomicU64::new(u64::MAX),
             max_size: AtomicU64::new(0),
             calls_by_size: [const { AtomicU64::new(0) }; BUCKET_COUNT],
+            phase,
+            noted: OnceLock::new(),
         }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn noted(&self) -> &OnceLock<NotedIn> {
+        &self.noted
     }
 
     /// Counts one call that moved `size` bytes in `elapsed`.
@@ -99,17 +120,20 @@ impl Counters {
 
     /// Runs `call`, which moves bytes and says how many, and counts it.
     pub(crate) fn transfer(&self, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
+        let span = trace::span(self.phase);
         let begin = Instant::now();
         let result = call();
         match result {
             Ok(size) => self.record(size, begin.elapsed()),
             Err(_) => self.wait(begin.elapsed()),
         }
+        span.moved(self, *result.as_ref().unwrap_or(&0) as u64);
         result
     }
 
     /// Runs `call`, which moves no bytes, and counts its time.
     pub(crate) fn waiting<T>(&self, call: impl FnOnce() -> T) -> T {
+        let _span = trace::span(if self.phase == Phase::Write { Phase::Sync } else { self.phase });
         let begin = Instant::now();
         let result = call();
         self.wait(begin.elapsed());

@@ -7,6 +7,7 @@
 //! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the other way, member by member.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Counters`]: bytes, calls, sizes and waiting time of every source and sink, always on.
+//! - [`trace`]: what threads and calls did when, for who asks.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
 //! Compression apart, it never looks at what the bytes mean. It starts no threads and handles no signals. It keeps one
@@ -45,6 +46,7 @@ mod host;
 mod layer;
 mod sink;
 mod source;
+pub mod trace;
 
 pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};

@@ -15,6 +15,7 @@ use crate::counters::{Counters, Snapshot};
 use crate::error::{reserve, retry};
 use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
+use crate::trace::{Phase, Trace};
 use file::{CompleteFile, FileSink, PlacedFile};
 use std::fmt;
 use std::fs::File;
@@ -148,7 +149,10 @@ impl<'a> Sink<'a> {
     }
 
     fn new(name: String, kind: Kind<'a>) -> Self {
-        Sink { name, kind, counters: Arc::new(Counters::new()), failed: false }
+        let is_host = matches!(kind, Kind::Writer(_) | Kind::Host(_));
+        let counters = Arc::new(Counters::of(if is_host { Phase::Host } else { Phase::Write }));
+        Trace::opened(&name, [true, matches!(kind, Kind::File(_))], &counters);
+        Sink { name, kind, counters, failed: false }
     }
 
     /// What to call this sink in messages: the path as given, "standard output", "memory" or the writer's name.

@@ -9,6 +9,7 @@ use crate::compress::{Codec, Members};
 use crate::counters::Counters;
 use crate::error::{grow, repeat, retry};
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
+use crate::trace::{Phase, Trace};
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
@@ -61,8 +62,10 @@ enum Kind<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(name: String, kind: Kind<'a>) -> Self {
-        let counters = Arc::new(Counters::new());
+    /// `phase` is what a thread is at in its calls; `Other` where they are those of another source.
+    fn new(name: String, kind: Kind<'a>, phase: Phase) -> Self {
+        let counters = Arc::new(Counters::of(phase));
+        Trace::opened(&name, [false, matches!(kind, Kind::File(_))], &counters);
         Shared { name, kind, next: Mutex::new(0), counters, compressed: None, claimed: None, host: None }
     }
 }
@@ -102,7 +105,7 @@ impl<'a> Source<'a> {
         let metadata = file.metadata()?;
         refuse_irregular(&metadata)?;
         let regular = RegularFile::new(file, 0, &metadata);
-        Ok(Self::new(display(path), Kind::File(regular)))
+        Ok(Self::new(display(path), Kind::File(regular), Phase::Read))
     }
 
     /// Standard input, from where it stands; positioned if it is a regular file. Bytes that `std::io::stdin` has
@@ -116,12 +119,12 @@ impl<'a> Source<'a> {
 
     /// Bytes in memory, not copied: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or anything else that can be seen as bytes.
     pub fn memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a) -> Self {
-        Self::new("memory".to_owned(), Kind::Memory(Box::new(bytes)))
+        Self::new("memory".to_owned(), Kind::Memory(Box::new(bytes)), Phase::Read)
     }
 
     /// As [`Source::memory`], with a name for messages.
     pub fn named_memory(bytes: impl AsRef<[u8]> + Send + Sync + 'a, name: impl Into<String>) -> Self {
-        Self::new(name.into(), Kind::Memory(Box::new(bytes)))
+        Self::new(name.into(), Kind::Memory(Box::new(bytes)), Phase::Read)
     }
 
     /// A stream that is read from `reader`, in calls of at least 64 KiB.
@@ -130,7 +133,7 @@ impl<'a> Source<'a> {
     /// called after it; after an error it is not called either, and the error stays. A reader that claims more than it
     /// was asked for is an error.
     pub fn reader(reader: Box<dyn Read + Send + 'a>, name: impl Into<String>) -> Self {
-        Self::new(name.into(), Kind::Stream(Mutex::new(Stream::new(reader))))
+        Self::new(name.into(), Kind::Stream(Mutex::new(Stream::new(reader))), Phase::Host)
     }
 
     /// A stream that a host reads, in calls of at least 64 KiB: see [`HostRead`]. What it fails with is a
@@ -141,16 +144,16 @@ impl<'a> Source<'a> {
         let host = Arc::new(Mutex::new(Host::new(host)));
         let claimed = host::lock(&host).size();
         let kind = Kind::Stream(Mutex::new(Stream::new(Box::new(InOrder(host.clone())))));
-        let shared = Shared { claimed, host: Some(host), ..Shared::new(name.into(), kind) };
+        let shared = Shared { claimed, host: Some(host), ..Shared::new(name.into(), kind, Phase::Host) };
         Source { shared: Arc::new(shared) }
     }
 
-    fn new(name: String, kind: Kind<'a>) -> Self {
-        Source { shared: Arc::new(Shared::new(name, kind)) }
+    fn new(name: String, kind: Kind<'a>, phase: Phase) -> Self {
+        Source { shared: Arc::new(Shared::new(name, kind, phase)) }
     }
 
     fn with_compressed(name: String, kind: Kind<'a>, compressed: Option<(Codec, Source<'a>)>) -> Self {
-        Source { shared: Arc::new(Shared { compressed, ..Shared::new(name, kind) }) }
+        Source { shared: Arc::new(Shared { compressed, ..Shared::new(name, kind, Phase::Decompress) }) }
     }
 
     /// The same bytes such that any place can be read, from their beginning; `None` for a stream whose host cannot
@@ -165,7 +168,7 @@ impl<'a> Source<'a> {
         let Some(size) = View::size_of(host)? else { return Ok(None) };
         let view = View::new(host.clone(), size, lock(stream)?.give_up())?;
         let counters = self.shared.counters.clone();
-        let shared = Shared { counters, ..Shared::new(self.name().to_owned(), Kind::Host(view)) };
+        let shared = Shared { counters, ..Shared::new(self.name().to_owned(), Kind::Host(view), Phase::Other) };
         Ok(Some(Source { shared: Arc::new(shared) }))
     }
 
@@ -180,12 +183,12 @@ impl<'a> Source<'a> {
     pub(crate) fn member(name: String, packed: Source<'a>, plain: Box<dyn Read + Send + 'a>, plain_bytes: u64) -> Self {
         let kind = Kind::Stream(Mutex::new(Stream::new(plain)));
         let (compressed, claimed) = (Some((Codec::Zip, packed)), Some(plain_bytes));
-        Source { shared: Arc::new(Shared { compressed, claimed, ..Shared::new(name, kind) }) }
+        Source { shared: Arc::new(Shared { compressed, claimed, ..Shared::new(name, kind, Phase::Decompress) }) }
     }
 
     /// A range of a positioned source.
     pub(crate) fn part(name: String, whole: Source<'a>, range: Range<u64>) -> Self {
-        Self::new(name, Kind::Part(whole, range))
+        Self::new(name, Kind::Part(whole, range), Phase::Other)
     }
 
     /// The plain bytes of `compressed`, read from any place.
@@ -194,22 +197,27 @@ impl<'a> Source<'a> {
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
     }
 
+    /// A pipe or a device, read in order.
+    fn pipe(file: File, name: String) -> Self {
+        Self::new(name, Kind::Stream(Mutex::new(Stream::new(Box::new(file)))), Phase::Read)
+    }
+
     fn from_file(mut file: File, name: String) -> io::Result<Self> {
         let metadata = match file.metadata() {
             Ok(metadata) => metadata,
             // Windows has no metadata for pipes and consoles.
-            Err(_) if cfg!(windows) => return Ok(Self::reader(Box::new(file), name)),
+            Err(_) if cfg!(windows) => return Ok(Self::pipe(file, name)),
             Err(error) => return Err(error),
         };
         if metadata.is_dir() {
             return Err(directory_error());
         }
         if !metadata.is_file() || metadata.len() == 0 {
-            return Ok(Self::reader(Box::new(file), name));
+            return Ok(Self::pipe(file, name));
         }
         let base = file.stream_position()?;
         let regular = RegularFile::new(file, base, &metadata);
-        Ok(Self::new(name, Kind::File(regular)))
+        Ok(Self::new(name, Kind::File(regular), Phase::Read))
     }
 
     /// What to call this source in messages: the path, "standard input", "memory" or the reader's name.

@@ -6,6 +6,7 @@ use crate::signals::Signals;
 use crate::{DONE, FAILED, USAGE, console, format, human, json, peak, render};
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
+use polyhaul::trace::{Detail, Trace};
 use polyhaul::{
     Content, Converted, Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions,
 };
@@ -19,6 +20,8 @@ pub struct Session {
     pub everywhere: Everywhere,
     signals: Signals,
     start: Instant,
+    /// What all jobs of the run did when.
+    trace: Trace,
 }
 
 /// Where the JSON object goes.
@@ -34,7 +37,8 @@ impl Session {
     /// Starts the clock and catches signals.
     pub fn new(everywhere: Everywhere) -> Session {
         console::set_color(everywhere.color);
-        Session { everywhere, signals: Signals::install(), start: Instant::now() }
+        let trace = Trace::new(Detail::Totals);
+        Session { everywhere, signals: Signals::install(), start: Instant::now(), trace }
     }
 
     /// Whether text for people is wanted, beyond errors.
@@ -73,6 +77,7 @@ impl Session {
             threads: self.everywhere.threads.map(usize::from),
             memory_limit: self.everywhere.memory_limit,
             cancel: self.signals.cancel(),
+            trace: Some(self.trace.clone()),
             ..RunOptions::default()
         }
     }

@@ -11,13 +11,12 @@ use crate::model::{Image, Texture};
 use crate::open::{Near, Opened, Plain};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
-use crate::report::{Phase, Report};
+use crate::report::{Clock, Report};
 use crate::resolve::Resolver;
 use crate::save::{format_of, name_of, write_to};
 use crate::warnings::Warnings;
 use crate::{Input, LoadedImage, LoadedTexture, Output, check, ops};
 use std::path::Path;
-use std::time::Instant;
 
 /// Reads the image of an input.
 pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
@@ -122,7 +121,7 @@ pub(crate) fn is_image(format: Format) -> Error {
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     ops::check_image(image)?;
     let format = format_of(&output, options)?;
-    let (mut report, start) = (Report::default(), Instant::now());
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
     let mut warnings = Warnings::default();
     let image = fit::fit(image, format, options, &name_of(&output), &mut warnings)?;
     write_to(output, options, &mut report, |writing, _, _| match format {
@@ -134,7 +133,7 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
         format => Err(no_image(format)),
     })?;
     report.warnings.extend(warnings);
-    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    clock.stop(&mut report);
     Ok(report)
 }
 
@@ -142,12 +141,12 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
 pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
     check::texture(texture)?;
     let format = format_of(&output, options)?;
-    let (mut report, start) = (Report::default(), Instant::now());
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
     write_to(output, options, &mut report, |writing, _, _| match format {
         Format::Dds => dds::write(texture, &options.run, writing),
         Format::Ktx2 => ktx2::write(texture, &options.image, &options.run, writing),
         format => Err(no_texture(format)),
     })?;
-    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    clock.stop(&mut report);
     Ok(report)
 }

@@ -58,6 +58,7 @@ pub use convert::{Content, Converted};
 pub use error::{Error, ErrorKind, Result};
 pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
+pub use polyhaul_bytes::trace;
 pub use polyhaul_bytes::{HostRead, HostWrite};
 pub use report::Report;
 
@@ -172,7 +173,7 @@ pub fn write(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
 
 /// Reads a scene.
 pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
-    within(&options.run.pool, || load::load(&Opened::new(input, options)?, options))
+    within(&options.run, || load::load(&Opened::new(input, options)?, options))
 }
 
 /// The same as meshes, objects and materials where a scene for a renderer was read (pbrt), see [`ops::flatten`]; any
@@ -217,7 +218,7 @@ pub fn flattened(loaded: Loaded) -> Result<Loaded> {
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn load_tables(input: Input, options: &ReadOptions) -> Result<LoadedTables> {
-    within(&options.run.pool, || tables::load(&Opened::new(input, options)?, options))
+    within(&options.run, || tables::load(&Opened::new(input, options)?, options))
 }
 
 /// Reads the text of a table (csv, tsv, txt, xyz, pts) into one array of one type, row by row.
@@ -225,12 +226,12 @@ pub fn load_tables(input: Input, options: &ReadOptions) -> Result<LoadedTables> 
 /// # Errors
 /// [`ErrorKind::Usage`] where the columns are asked to have several types; those of [`load_tables`].
 pub fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
-    within(&options.run.pool, || tables::load_array(input, options))
+    within(&options.run, || tables::load_array(input, options))
 }
 
 /// Writes a scene.
 pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Report> {
-    within(&options.run.pool, || save::save(Cow::Borrowed(scene), output, options))
+    within(&options.run, || save::save(Cow::Borrowed(scene), output, options))
 }
 
 /// Reads an image: tga, hdr, png, jpg, exr, bmp, psd (the picture of all layers), dds and ktx2 (the largest level of
@@ -250,7 +251,7 @@ pub fn save(scene: &Scene, output: Output, options: &WriteOptions) -> Result<Rep
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn load_image(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
-    within(&options.run.pool, || images::load(input, options))
+    within(&options.run, || images::load(input, options))
 }
 
 /// Reads the image that a scene names, from where its other files come: [`options::Resolve`] is asked first; else it is
@@ -276,7 +277,7 @@ pub fn load_image(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
 /// [`ErrorKind::Io`] where there is no such file, [`ErrorKind::Unsupported`] where it may not be opened; those of
 /// [`load_image`].
 pub fn load_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOptions) -> Result<LoadedImage> {
-    within(&options.run.pool, || images::load_referenced(scene, name, options))
+    within(&options.run, || images::load_referenced(scene, name, options))
 }
 
 /// Writes an image: tga, hdr, png, exr ([`WriteOptions::image`] says how).
@@ -289,7 +290,7 @@ pub fn load_referenced_image(scene: Option<&Path>, name: &str, options: &ReadOpt
 /// [`ErrorKind::Usage`] where the samples are not as many as the size says, and where the format does not hold images
 /// of that size; those of [`save`].
 pub fn save_image(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
-    within(&options.run.pool, || images::save(image, output, options))
+    within(&options.run, || images::save(image, output, options))
 }
 
 /// Reads a texture as it is, with all its mip levels, layers and faces: dds, ktx2. [`load_image`] decodes the largest
@@ -298,7 +299,7 @@ pub fn save_image(image: &Image, output: Output, options: &WriteOptions) -> Resu
 /// # Errors
 /// [`ErrorKind::Usage`] for formats that hold no textures.
 pub fn load_texture(input: Input, options: &ReadOptions) -> Result<LoadedTexture> {
-    within(&options.run.pool, || images::load_texture(input, options))
+    within(&options.run, || images::load_texture(input, options))
 }
 
 /// Writes a texture: dds, ktx2 ([`WriteOptions::image`] says how).
@@ -322,7 +323,7 @@ pub fn load_texture(input: Input, options: &ReadOptions) -> Result<LoadedTexture
 /// (volumes in arrays, cubes that are not square), and where the format has no such pixels: in DDS only BC1 to BC3, BC7
 /// and four channels of 8 bits can be sRGB. Those of [`save`].
 pub fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
-    within(&options.run.pool, || images::save_texture(texture, output, options))
+    within(&options.run, || images::save_texture(texture, output, options))
 }
 
 /// Writes tables. In PLY each becomes an element, whose columns keep their names, types and order; csv, tsv, txt, xyz,
@@ -352,7 +353,7 @@ pub fn save_tables(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    within(&options.run.pool, || tables::save(tables, [comments, infos], output, options))
+    within(&options.run, || tables::save(tables, [comments, infos], output, options))
 }
 
 /// Reads a file and writes it in any format.
@@ -393,5 +394,5 @@ pub fn convert_with(
     write: &WriteOptions,
     before: impl FnOnce(Content<'_>, &Report) -> Result<()>,
 ) -> Result<Converted> {
-    within(&read.run.pool, || convert::convert(input, output, read, write, before))
+    within(&read.run, || convert::convert(input, output, read, write, before))
 }

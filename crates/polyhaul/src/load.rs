@@ -13,14 +13,13 @@ use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
-use crate::report::{Phase, Report};
+use crate::report::{Clock, Report};
 use crate::resolve::{Found, Resolver};
 use crate::scene_files::{self, SceneFiles};
 use crate::warnings::Warnings;
 use crate::{Loaded, images, tables};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// What a file is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +141,7 @@ pub(crate) fn timed<T>(
     options: &ReadOptions,
     read: impl Fn(&Plain, Format, &mut Report) -> Result<T>,
 ) -> Result<(T, Report)> {
-    let start = Instant::now();
+    let clock = Clock::start("read");
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
     let read = |plain: Plain| read_plain(&plain, input, options, &read);
@@ -153,7 +152,7 @@ pub(crate) fn timed<T>(
         (result, _) => result,
     };
     let (content, mut report) = result?;
-    report.phases.push(Phase { name: "read", elapsed: start.elapsed() });
+    clock.stop(&mut report);
     Ok((content, report))
 }
 

@@ -8,6 +8,7 @@ pub use crate::model::{Axes, Axis};
 pub use image::{ImageStyle, PngLevel};
 pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
 pub use polyhaul_bytes::Codec;
+use polyhaul_bytes::trace::Trace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 pub use table::{ColumnName, Delimiter, Header, Missing, TableOptions, TableStyle, Types};
@@ -133,6 +134,8 @@ pub struct RunOptions {
     pub progress: Option<Progress>,
     /// Who runs the workers of reading, writing and converting; threads of our own, started for the job, when `None`.
     pub pool: Option<ThreadPool>,
+    /// Records what the job did when, if somebody asks (nobody). Of a conversion it is that of the options for reading.
+    pub trace: Option<Trace>,
 }
 
 /// A flag that stops a job: clone it, keep one, call [`Cancel::cancel`].
@@ -418,6 +421,7 @@ impl Default for RunOptions {
             cancel: Cancel::default(),
             progress: None,
             pool: None,
+            trace: None,
         }
     }
 }

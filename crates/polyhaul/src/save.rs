@@ -7,13 +7,12 @@ use crate::model::{Material, Mesh, Object, Scene, Table};
 use crate::ops;
 use crate::options::{self, Codec, Instances, Placement, WriteOptions};
 use crate::pipeline::write::{Compression, Writing};
-use crate::report::{Phase, Report};
+use crate::report::{Clock, Report};
 use crate::warnings::Warnings;
 use crate::{check, copy, save_pbrt, tables};
 use polyhaul_bytes::{FileOptions, Sink};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Writes a scene.
 ///
@@ -42,7 +41,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         report.extend(tables::save_scene(&scene, format, output, options)?);
         return Ok(report);
     }
-    let start = Instant::now();
+    let clock = Clock::start("write");
     let placed = (&*scene, looks.materials.len(), &placement);
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
@@ -50,7 +49,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         Format::Stl => write_parts(placed, output, (options, &options.stl), &mut report, stl::write)?,
         _ => return Err(Error::new(ErrorKind::Internal, "this format was written before")),
     }
-    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    clock.stop(&mut report);
     Ok(report)
 }
 
@@ -62,11 +61,11 @@ pub(crate) fn save_ply_tables(
     options: &WriteOptions,
 ) -> Result<Report> {
     let mut report = Report::default();
-    let start = Instant::now();
+    let clock = Clock::start("write");
     write_to(output, options, &mut report, |writing, _, _| {
         ply::write_tables(tables, [comments, infos], &options.ply, &options.run, writing)
     })?;
-    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    clock.stop(&mut report);
     Ok(report)
 }
 

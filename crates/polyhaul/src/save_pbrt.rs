@@ -20,14 +20,13 @@ use crate::ops::dedup::number_rows;
 use crate::options::{Codec, Instances, PbrtMeshes, PlyOptions, RunOptions, WriteOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use crate::pipeline::write::Writing;
-use crate::report::{Phase, Report};
+use crate::report::{Clock, Report};
 use crate::warnings::Warnings;
 use crate::{copy, ops, references, save};
 use polyhaul_bytes::{Complete, FileOptions, Sink};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// Writes a scene as pbrt.
 pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
@@ -47,7 +46,7 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
             Cow::Owned(made.0)
         }
     };
-    let start = Instant::now();
+    let clock = Clock::start("write");
     let files = Files::new(&output, options)?;
     let mut complete = Vec::new();
     let renamed = references::renamed(&render, path_of(&output), &mut report.warnings)?;
@@ -65,7 +64,7 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
     let written = write_file(&plan, None, output, options, &mut report)?;
     try_push(&mut complete, (path, written), "the plan")?;
     report.bytes_out += put_in_place(complete)?;
-    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    clock.stop(&mut report);
     Ok(report)
 }
 

@@ -9,10 +9,9 @@ use crate::open::{Opened, Plain};
 use crate::options::{ColumnName, ReadOptions, TableOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::chunk::TextChunks;
-use crate::report::{Phase, Report};
+use crate::report::{Clock, Report};
 use crate::save::{format_of, save_ply_tables, write_to};
 use crate::{Input, LoadedArray, LoadedTables, Output, check};
-use std::time::Instant;
 
 /// Reads the tables of an input: those that the options ask for.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables> {
@@ -201,11 +200,11 @@ fn write_rows(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    let (mut report, start) = (Report::default(), Instant::now());
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
     write_to(output, options, &mut report, |writing, _, _| match format {
         Format::Npy => table::npy::write(rows, &options.run, writing),
         _ => table::write(rows, comments, format, &options.table, &options.run, writing),
     })?;
-    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    clock.stop(&mut report);
     Ok(report)
 }

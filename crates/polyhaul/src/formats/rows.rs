@@ -7,6 +7,7 @@ use super::raster::Raster;
 use crate::error::{Error, Result};
 use crate::options::RunOptions;
 use crate::pipeline::bytes::Bytes;
+use crate::pipeline::run::Phase;
 use crate::pipeline::run::{Crew, Job, run};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -107,6 +108,10 @@ impl<T: Copy + Send, F: Turn<T>> Job for RowsJob<'_, T, F> {
         // Rows that the file does not have need no room.
         let whole = (slot.bytes.len() + stride - used) / stride.max(1);
         self.raster.reserve(slot.rows.end.min(first + whole)).map(|()| true)
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Decode
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {

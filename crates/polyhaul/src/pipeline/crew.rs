@@ -3,7 +3,8 @@
 //! The one place that starts threads. They live as long as one piece of work. What is done with them is in
 //! [`super::run`] and [`super::parallel`]; no worker there may wait for one that has not begun.
 
-use crate::options::ThreadPool;
+use crate::options::{RunOptions, ThreadPool};
+use polyhaul_bytes::trace;
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,8 +15,13 @@ thread_local! {
     static POOL: RefCell<Option<ThreadPool>> = const { RefCell::new(None) };
 }
 
-/// Runs a job whose work `pool` does, or threads of our own where it is `None`: [`on_threads`] asks it.
-pub(crate) fn within<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
+/// Runs a job as its options say: whose threads work for it, which [`on_threads`] asks, and who records it.
+pub(crate) fn within<T>(options: &RunOptions, job: impl FnOnce() -> T) -> T {
+    trace::within(options.trace.as_ref(), options.worker_threads(), || with_pool(&options.pool, job))
+}
+
+/// Runs a job whose work `pool` does, or threads of our own where it is `None`.
+fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
     struct Restored(Option<ThreadPool>);
     impl Drop for Restored {
         fn drop(&mut self) {
@@ -32,6 +38,11 @@ pub(crate) fn on_threads(threads: usize, work: impl Fn() + Sync) {
     if threads <= 1 {
         return work();
     }
+    let joint = trace::joint();
+    let work = || match &joint {
+        Some(joint) => joint.join(&work),
+        None => work(),
+    };
     match POOL.with_borrow(Clone::clone) {
         Some(pool) => on_pool(&pool, threads, work),
         None => on_own(threads, work),
@@ -55,7 +66,7 @@ fn on_pool(pool: &ThreadPool, count: usize, work: impl Fn() + Sync) {
     let panicked: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
     let task = |_: usize| {
         // The work may have parts that are done side by side themselves.
-        let inside = || within(&Some(pool.clone()), &work);
+        let inside = || with_pool(&Some(pool.clone()), &work);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(inside)) {
             panicked.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
         }
@@ -91,8 +102,8 @@ mod tests {
     #[test]
     fn a_pool_that_runs_one_task_after_another_or_none_gets_all_done() {
         let alone = pool(|count, task| (0..count).for_each(task));
-        assert_eq!(within(&alone, || taken(5)), (1, 100));
-        assert_eq!(within(&pool(|_, _| ()), || taken(5)), (1, 100));
+        assert_eq!(with_pool(&alone, || taken(5)), (1, 100));
+        assert_eq!(with_pool(&pool(|_, _| ()), || taken(5)), (1, 100));
         assert_eq!(taken(1), (1, 100));
     }
 
@@ -104,10 +115,10 @@ mod tests {
             noted.lock().unwrap().push(count);
             std::thread::scope(|scope| _ = scope.spawn(|| task(0)));
         });
-        within(&noting, || on_threads(3, || on_threads(2, || ())));
+        with_pool(&noting, || on_threads(3, || on_threads(2, || ())));
         // The work itself ran twice: by the pool, and to see that nothing is left.
         assert_eq!(*asked.lock().unwrap(), [3, 2, 2]);
-        within(&noting, || within(&None, || on_threads(7, || ())));
+        with_pool(&noting, || with_pool(&None, || on_threads(7, || ())));
         on_threads(7, || ());
         assert_eq!(asked.lock().unwrap().len(), 3);
     }
@@ -120,7 +131,7 @@ mod tests {
             (0..count).for_each(task);
             counted.fetch_add(1, Ordering::Relaxed);
         });
-        let planted = || within(&alone, || on_threads(2, || panic!("a planted panic")));
+        let planted = || with_pool(&alone, || on_threads(2, || panic!("a planted panic")));
         assert!(catch_unwind(AssertUnwindSafe(planted)).is_err());
         assert_eq!(whole.load(Ordering::Relaxed), 1);
         assert!(POOL.with_borrow(Option::is_none));

@@ -12,6 +12,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Cancel;
 use crate::pipeline::crew::on_threads;
+pub(crate) use polyhaul_bytes::trace::Phase;
+use polyhaul_bytes::trace::{self, Lane};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -48,6 +50,10 @@ pub(crate) trait Job: Sync {
     fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
         false
     }
+    /// What the parallel part of a stage is, for traces.
+    fn phase(&self, stage: usize) -> Phase {
+        if stage == 0 { Phase::Parse } else { Phase::Build }
+    }
 }
 
 /// Who works on a job.
@@ -57,6 +63,8 @@ pub(crate) struct Crew {
     pub(crate) threads: usize,
     /// Slots: chunks in flight.
     pub(crate) slots: usize,
+    /// Threads that are missing since the memory backs no more.
+    pub(crate) missing: usize,
 }
 
 impl Crew {
@@ -64,9 +72,10 @@ impl Crew {
     /// them busy while a chunk waits for its turn.
     pub(crate) fn new(threads: usize, memory_bytes: u64, slot_bytes: usize) -> Crew {
         let backed = (memory_bytes / slot_bytes.max(1) as u64).clamp(1, 4096) as usize;
+        let missing = threads.saturating_sub(backed);
         let threads = threads.clamp(1, backed);
         let spare = if threads == 1 { 0 } else { 2 + threads / 4 };
-        Crew { threads, slots: (threads + spare).min(backed) }
+        Crew { threads, slots: (threads + spare).min(backed), missing }
     }
 }
 
@@ -143,7 +152,12 @@ pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Ca
     let line = Line::new(job.stages(), crew.slots, job.slot()?)?;
     let (line, changed, state) = (Mutex::new(line), Condvar::new(), Mutex::new(state));
     let shared = Shared { job, crew, cancel, line, changed, state };
+    let clock = (crew.missing > 0).then(trace::joint).flatten().map(|joint| (joint.trace().now_ns(), joint));
     on_threads(crew.threads, || shared.worker());
+    if let Some((begin_ns, joint)) = clock {
+        let trace = joint.trace();
+        trace.starved(crew.missing, trace.now_ns().saturating_sub(begin_ns));
+    }
     let line = shared.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match line.failed {
         Some((_, error)) => Err(error),
@@ -160,7 +174,13 @@ fn with_room<T>(count: usize) -> Result<Vec<T>> {
 
 impl<J: Job> Shared<'_, J> {
     fn lock(&self) -> MutexGuard<'_, Line<J::Slot>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+        match self.line.try_lock() {
+            Ok(line) => line,
+            Err(_) => {
+                let _span = trace::span(Phase::Lock);
+                self.line.lock().unwrap_or_else(PoisonError::into_inner)
+            }
+        }
     }
 
     /// A worker's life. A panic in the job is caught: it must not leave the others waiting.
@@ -191,7 +211,9 @@ impl<J: Job> Shared<'_, J> {
     }
 
     fn work(&self, Ready { stage, place, number, mut slot }: Ready<J::Slot>) {
+        let span = trace::chunk(None, self.job.phase(stage), number);
         let result = self.job.work(stage, &mut slot);
+        drop(span);
         let mut line = self.lock();
         line.busy -= 1;
         if stage + 1 == line.turns.len() && !self.job.ends_in_order() {
@@ -207,6 +229,7 @@ impl<J: Job> Shared<'_, J> {
     fn commit(&self, stage: usize, Waiting { number, mut slot, result }: Waiting<J::Slot>) {
         let result = result.and_then(|()| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let _span = trace::chunk(self.is_shared().then_some(Lane::Turn), Phase::Place, number);
             self.job.commit(stage, &mut state, &mut slot)
         });
         let mut line = self.lock();
@@ -221,7 +244,9 @@ impl<J: Job> Shared<'_, J> {
     }
 
     fn take(&self, number: u64, mut slot: J::Slot) {
+        let span = trace::chunk(self.hands_on().then_some(Lane::Input), Phase::Cut, number);
         let taken = self.job.take(number, &mut slot);
+        drop(span);
         if !self.hands_on() && matches!(taken, Ok(true)) {
             return self.work(Ready { stage: 0, place: number, number, slot });
         }
@@ -264,6 +289,7 @@ impl<J: Job> Shared<'_, J> {
                 self.changed.notify_all();
                 return Step::Leave;
             }
+            let _span = trace::span(self.wait(&line));
             line.waiting += 1;
             line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
             line.waiting -= 1;
@@ -282,6 +308,21 @@ impl<J: Job> Shared<'_, J> {
     /// Whether [`Shared::try_step`] would find something.
     fn has_step(&self, line: &Line<J::Slot>) -> bool {
         self.can_take(line) || line.committable().is_some() || line.workable().is_some()
+    }
+
+    /// Whether others wait while an ordered part is done.
+    fn is_shared(&self) -> bool {
+        self.crew.threads > 1
+    }
+
+    /// What a worker without anything to do waits for.
+    fn wait(&self, line: &Line<J::Slot>) -> Phase {
+        let is_full = line.free.is_empty() && line.slots_made == self.crew.slots;
+        match line.next_take < line.end {
+            true if line.taking && !is_full => Phase::WaitInput,
+            false if !line.committing => Phase::WaitEnd,
+            _ => Phase::WaitTurn,
+        }
     }
 
     /// Whether chunks are taken by one worker and worked on by others.
@@ -536,7 +577,7 @@ mod tests {
     }
 
     fn crews() -> impl Iterator<Item = Crew> {
-        let crew = |(threads, slots)| Crew { threads, slots };
+        let crew = |(threads, slots)| Crew { threads, slots, missing: 0 };
         [(1, 1), (2, 2), (2, 5), (3, 3), (7, 9), (64, 80)].into_iter().map(crew)
     }
 
@@ -590,8 +631,8 @@ mod tests {
 
     #[test]
     fn memory_bounds_the_crew() {
-        assert_eq!(Crew::new(8, 64 << 20, 1 << 20), Crew { threads: 8, slots: 12 });
-        assert_eq!(Crew::new(8, 3 << 20, 1 << 20), Crew { threads: 3, slots: 3 });
-        assert_eq!(Crew::new(8, 0, 1 << 20), Crew { threads: 1, slots: 1 });
+        assert_eq!(Crew::new(8, 64 << 20, 1 << 20), Crew { threads: 8, slots: 12, missing: 0 });
+        assert_eq!(Crew::new(8, 3 << 20, 1 << 20), Crew { threads: 3, slots: 3, missing: 5 });
+        assert_eq!(Crew::new(8, 0, 1 << 20), Crew { threads: 1, slots: 1, missing: 7 });
     }
 }

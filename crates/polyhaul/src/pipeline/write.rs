@@ -7,6 +7,7 @@
 use super::run::{Crew, Job, run};
 use crate::error::{Error, Result, try_push};
 use crate::options::RunOptions;
+use polyhaul_bytes::trace::Phase;
 use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES, Sink};
 use std::sync::{Mutex, PoisonError};
 
@@ -41,6 +42,10 @@ pub(crate) trait Pages: Sync {
     /// What follows a stage, in the order of the numbers, the last stage apart.
     fn settle(&self, _stage: usize, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
+    }
+    /// What making a page is, for traces.
+    fn phase(&self) -> Phase {
+        Phase::Format
     }
     /// The page that was made.
     fn bytes<'a>(&'a self, slot: &'a Self::Slot) -> &'a [u8];
@@ -244,6 +249,10 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
             }
             _ => self.pages.make(stage, &mut slot.page),
         }
+    }
+
+    fn phase(&self, stage: usize) -> Phase {
+        if stage == self.pages.stages() { Phase::Compress } else { self.pages.phase() }
     }
 
     /// A page in which no member ends is done when it was cut: who compresses must not hold up the pages.

@@ -1,9 +1,17 @@
 //! What a job did: bytes, time by phase, threads, warnings.
 //!
-//! A report is plain data. The command renders it (`crates/cli`).
+//! A report is plain data. The command renders it (`crates/cli`). `ceilings` has what the machine can do at best,
+//! `verdict` what held a job back.
+
+mod ceilings;
+mod verdict;
+
+pub use ceilings::{Ceilings, Kernel};
+pub use verdict::{Bound, Verdict};
 
 use crate::warnings::Warnings;
 use polyhaul_bytes::Codec;
+use polyhaul_bytes::trace::{self, Part};
 use std::time::{Duration, Instant};
 
 /// What a job did.
@@ -34,6 +42,25 @@ pub struct Phase {
     pub elapsed: Duration,
 }
 
+/// The time of a phase that runs.
+pub(crate) struct Clock {
+    name: &'static str,
+    start: Instant,
+    _part: Part,
+}
+
+impl Clock {
+    /// The phase `name` begins.
+    pub(crate) fn start(name: &'static str) -> Clock {
+        Clock { name, start: Instant::now(), _part: trace::part(name) }
+    }
+
+    /// It ends.
+    pub(crate) fn stop(self, report: &mut Report) {
+        report.phases.push(Phase { name: self.name, elapsed: self.start.elapsed() });
+    }
+}
+
 impl Report {
     /// The time of all phases together.
     pub fn elapsed(&self) -> Duration {
@@ -42,9 +69,9 @@ impl Report {
 
     /// Runs `work` as the phase `name`: a phase is a function.
     pub fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
+        let clock = Clock::start(name);
         let result = work();
-        self.phases.push(Phase { name, elapsed: start.elapsed() });
+        clock.stop(self);
         result
     }
 

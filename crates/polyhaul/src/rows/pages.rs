@@ -6,11 +6,10 @@ use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy};
 use crate::formats::out::Out;
 use crate::options::WriteOptions;
 use crate::pipeline::write::Pages;
-use crate::report::{Phase, Report};
+use crate::report::{Clock, Report};
 use crate::save::write_to;
 use polyhaul_text::format::{Column, RowFormat, Rows};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// About how many bytes of text a page has.
 const PAGE_BYTES: usize = 256 << 10;
@@ -33,7 +32,7 @@ pub fn write_rows(
     options: &WriteOptions,
 ) -> Result<Report> {
     let rows = bound(format, columns)?;
-    let (mut report, start) = (Report::default(), Instant::now());
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
     write_to(output, options, &mut report, |writing, name, _| {
         let pages = RowPages::new(&rows, format.max_bytes(), foot, name, options);
         let text = (rows.count() as u64).saturating_mul(pages.row_bytes as u64);
@@ -41,7 +40,7 @@ pub fn write_rows(
         writing.begin(try_copy(head, "what stands before the rows")?);
         writing.pages(&pages, &mut (), pages.count(), pages.most_bytes())
     })?;
-    report.phases.push(Phase { name: "write", elapsed: start.elapsed() });
+    clock.stop(&mut report);
     Ok(report)
 }
 

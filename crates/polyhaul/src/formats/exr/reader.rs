@@ -8,6 +8,7 @@ use crate::ops::half::of_half;
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::reader::{BlockReader, Decoding};
+use crate::pipeline::run::Phase;
 use crate::pipeline::run::{Crew, Job, run};
 use exr::block::UncompressedBlock;
 use exr::block::chunk::{Chunk, CompressedBlock, CompressedScanLineBlock, CompressedTileBlock};
@@ -274,6 +275,10 @@ impl Job for BlocksJob<'_> {
             (slot.chunk, slot.end, slot.bytes) = (Some(chunk), at, bytes);
             return Ok(true);
         }
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Decode
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {

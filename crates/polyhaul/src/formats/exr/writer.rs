@@ -5,6 +5,7 @@ use crate::formats::raster::page_of;
 use crate::model::{Channels, ColorSpace, Image, Samples};
 use crate::options::{ImageStyle, RunOptions};
 use crate::pipeline::parallel::try_for_each_item;
+use crate::pipeline::run::Phase;
 use crate::pipeline::write::{Pages, Writing};
 use exr::block::{BlockIndex, UncompressedBlock};
 use exr::math::Vec2;
@@ -171,6 +172,10 @@ impl Pages for BlockPages<'_> {
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
         slot.number = number;
         Ok(!page_of(number, PAGE_BLOCKS, self.blocks.len()).is_empty())
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Encode
     }
 
     fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {

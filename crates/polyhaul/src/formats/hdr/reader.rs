@@ -11,6 +11,7 @@ use crate::formats::runs::SLACK;
 use crate::model::{Channels, ColorSpace, Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
+use crate::pipeline::run::Phase;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::pipeline::window::Window;
 use polyhaul_text::cpu::Level;
@@ -105,6 +106,10 @@ impl Job for RowsJob<'_> {
         }
         slot.done = (rows.window.offset(), rows.bytes.len());
         self.raster.reserve(slot.rows.end).map(|()| true)
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Decode
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {

@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::raster::page_of;
 use crate::model::{Channels, ColorSpace, Image, Samples};
 use crate::options::RunOptions;
+use crate::pipeline::run::Phase;
 use crate::pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
@@ -82,6 +83,10 @@ impl Pages for RowPages<'_> {
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
         slot.pixels = page_of(number, self.page_rows * self.width, self.samples.len());
         Ok(!slot.pixels.is_empty())
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Encode
     }
 
     fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::raster::page_of;
 use crate::model::{Channels, ColorSpace, Image, Samples};
 use crate::options::{ImageStyle, PngLevel};
+use crate::pipeline::run::Phase;
 use crate::pipeline::write::{Pages, Writing};
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use std::ops::Range;
@@ -228,6 +229,10 @@ impl Pages for Parts<'_> {
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
         slot.rows = page_of(number, self.part_rows, self.image.height);
         Ok(!slot.rows.is_empty())
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Encode
     }
 
     fn make(&self, stage: usize, slot: &mut Slot) -> Result<()> {

@@ -13,6 +13,7 @@ use crate::formats::runs::{Done, SLACK};
 use crate::model::{Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
+use crate::pipeline::run::Phase;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::pipeline::window::Window;
 use polyhaul_text::cpu::Level;
@@ -218,6 +219,10 @@ impl Job for RowsJob<'_> {
             }
         };
         self.input.raster.reserve(slot.rows.end).map(|()| true)
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Decode
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::formats::pixels;
 use crate::formats::raster::page_of;
 use crate::model::{Channels, Image, Samples};
 use crate::options::{ImageStyle, RunOptions};
+use crate::pipeline::run::Phase;
 use crate::pipeline::write::{Pages, Writing};
 use std::ops::Range;
 
@@ -104,6 +105,10 @@ impl Pages for RowPages<'_> {
         let page = self.page_rows * self.row_bytes;
         slot.samples = page_of(number + u64::from(number > 0 && planted("tga-pages")), page, self.samples.len());
         Ok(!slot.samples.is_empty())
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Encode
     }
 
     fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {

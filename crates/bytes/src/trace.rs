@@ -1,0 +1,259 @@
+//! What a job did when: the phases of its threads, the calls on its sources and sinks, its waits.
+//!
+//! A [`Trace`] is handed to a job with [`within`]; threads that work for it [`join`](Joint::join). Then a [`span`] is
+//! noted, and so is each call of a source or sink. Without a trace a span costs one look at a variable of the thread.
+//! It never influences what is read or written, and starts no threads. `phase.rs` has the words, `recording.rs` what
+//! comes out, `thread.rs` what each thread keeps for itself until it is done: so nothing here is shared while it works.
+
+mod phase;
+mod recording;
+mod thread;
+
+pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
+pub use recording::{FileUse, Recording, Sample, Section, SpanRecord, Thread, Totals};
+pub use thread::{Joint, Part, Span, chunk, joint, part, span};
+
+use crate::counters::Counters;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// The most spans that are kept of one trace, of 48 bytes each.
+const MOST_SPANS: usize = 1 << 19;
+/// The most files that are kept of one trace.
+const MOST_FILES: usize = 20_000;
+
+/// How much is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Detail {
+    /// How long each thread was in each phase, and the calls on each file.
+    #[default]
+    Totals,
+    /// When each thread was at what, too.
+    Spans,
+}
+
+/// A recorder of jobs. Cloning gives another handle on the same one.
+///
+/// ```
+/// use polyhaul_bytes::trace::{self, Detail, Phase, Trace};
+/// use polyhaul_bytes::Source;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let trace = Trace::new(Detail::Totals);
+/// trace::within(Some(&trace), 1, || {
+///     let source = Source::memory(vec![b' '; 1 << 20]);
+///     source.read_at(0, &mut [0; 1 << 20])
+/// })?;
+/// let seen = trace.recording();
+/// assert_eq!((seen.threads.len(), seen.files[0].calls.bytes), (1, 1 << 20));
+/// assert!(seen.totals().of(Phase::Read) <= seen.elapsed_ns);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Trace(Arc<Shared>);
+
+struct Shared {
+    epoch: Instant,
+    detail: Detail,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    recording: Recording,
+    files: Vec<File>,
+    /// Spans in all threads that are done.
+    spans: usize,
+    /// Threads of the recording that nobody is now; the lowest is next.
+    free_tracks: BinaryHeap<Reverse<usize>>,
+    /// Jobs that run, and since when any does.
+    jobs: usize,
+    since_ns: u64,
+}
+
+/// A source or sink.
+struct File {
+    name: String,
+    is_output: bool,
+    is_file: bool,
+    counters: Arc<Counters>,
+    callers: Vec<(Phase, u64)>,
+}
+
+impl Trace {
+    /// A recorder whose clock begins now.
+    pub fn new(detail: Detail) -> Trace {
+        Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept: Mutex::default() }))
+    }
+
+    /// How much is recorded.
+    pub fn detail(&self) -> Detail {
+        self.0.detail
+    }
+
+    /// Nanoseconds since the trace was made.
+    pub fn now_ns(&self) -> u64 {
+        self.0.now_ns()
+    }
+
+    /// Adds what the machine did at a moment.
+    pub fn sample(&self, sample: Sample) {
+        let mut kept = self.0.lock();
+        if kept.recording.samples.len() < MOST_SPANS {
+            kept.recording.samples.push(sample);
+        }
+    }
+
+    /// Notes that `threads` were missing for `elapsed_ns` since the memory limit backs no more.
+    pub fn starved(&self, threads: usize, elapsed_ns: u64) {
+        self.0.lock().recording.starved_ns += threads as u64 * elapsed_ns;
+    }
+
+    /// What was recorded until now, of threads that are done. Call it when the jobs are.
+    pub fn recording(&self) -> Recording {
+        let kept = self.0.lock();
+        let mut recording = kept.recording.clone();
+        if kept.jobs > 0 {
+            recording.elapsed_ns += self.0.now_ns().saturating_sub(kept.since_ns);
+        }
+        recording.files = kept.files.iter().map(File::used).collect();
+        recording
+    }
+
+    /// A source or sink was opened on this thread: its calls are noted from now on.
+    pub(crate) fn opened(name: &str, [is_output, is_file]: [bool; 2], counters: &Arc<Counters>) {
+        let Some(Joint { trace }) = joint().filter(|_| counters.phase() != Phase::Other) else { return };
+        let mut kept = trace.0.lock();
+        if kept.files.len() == MOST_FILES {
+            kept.recording.dropped_files += 1;
+            return;
+        }
+        let index = kept.files.len() as u32;
+        let file = File { name: name.to_owned(), is_output, is_file, counters: counters.clone(), callers: Vec::new() };
+        kept.files.push(file);
+        drop(kept);
+        counters.noted_in(&trace.0, index);
+    }
+}
+
+impl Kept {
+    /// Which thread of the recording one is that begins now.
+    fn take_track(&mut self) -> usize {
+        if let Some(Reverse(track)) = self.free_tracks.pop() {
+            return track;
+        }
+        self.recording.threads.push(Thread::default());
+        self.recording.threads.len() - 1
+    }
+
+    fn keep_spans(&mut self, track: usize, mut spans: Vec<SpanRecord>, dropped: u64) {
+        let room = MOST_SPANS - self.spans;
+        self.recording.dropped_spans += dropped + spans.len().saturating_sub(room) as u64;
+        spans.truncate(room);
+        self.spans += spans.len();
+        self.recording.threads[track].spans.append(&mut spans);
+    }
+}
+
+impl File {
+    fn used(&self) -> FileUse {
+        FileUse {
+            name: self.name.clone(),
+            phase: self.counters.phase(),
+            is_output: self.is_output,
+            is_file: self.is_file,
+            calls: self.counters.snapshot(),
+            callers: self.callers.clone(),
+        }
+    }
+}
+
+impl Shared {
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace").field("detail", &self.0.detail).finish_non_exhaustive()
+    }
+}
+
+/// Which trace has the calls of a counter, and as which file.
+#[derive(Debug)]
+pub(crate) struct NotedIn(std::sync::Weak<Shared>, u32);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a trace")
+    }
+}
+
+impl Counters {
+    fn noted_in(&self, trace: &Arc<Shared>, index: u32) {
+        // Of a source that several traces open, the first has it.
+        let _ = self.noted().set(NotedIn(Arc::downgrade(trace), index));
+    }
+
+    /// Which file of `trace` these are the calls of.
+    fn file_in(&self, trace: &Arc<Shared>) -> Option<u32> {
+        let NotedIn(of, index) = self.noted().get()?;
+        std::ptr::eq(of.as_ptr(), Arc::as_ptr(trace)).then_some(*index)
+    }
+}
+
+/// Runs a job that is to use up to `threads` threads, and records it in `trace`; with `None`, records nothing,
+/// whatever was recorded before on this thread. A job in a job of the same trace is part of it.
+pub fn within<T>(trace: Option<&Trace>, threads: usize, job: impl FnOnce() -> T) -> T {
+    if let (Some(trace), Some(Joint { trace: now, .. })) = (trace, joint())
+        && Arc::ptr_eq(&trace.0, &now.0)
+    {
+        return job();
+    }
+    let Some(trace) = trace else {
+        let _before = thread::leave();
+        return job();
+    };
+    let _open = Open::new(trace, threads);
+    let _attached = thread::attach(&trace.0, Lane::Alone);
+    job()
+}
+
+/// A job that runs.
+struct Open<'a>(&'a Trace);
+
+impl<'a> Open<'a> {
+    fn new(trace: &'a Trace, threads: usize) -> Self {
+        let mut kept = trace.0.lock();
+        if kept.jobs == 0 {
+            kept.since_ns = trace.0.now_ns();
+        }
+        kept.jobs += 1;
+        kept.recording.wanted_threads = kept.recording.wanted_threads.max(threads);
+        Open(trace)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let now_ns = self.0.0.now_ns();
+        let mut kept = self.0.0.lock();
+        kept.jobs -= 1;
+        if kept.jobs == 0 {
+            kept.recording.elapsed_ns += now_ns.saturating_sub(kept.since_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

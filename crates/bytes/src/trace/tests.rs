@@ -1,0 +1,159 @@
+//! What spans add up to, on one thread and on many.
+
+use super::*;
+use crate::{Sink, Source};
+use std::time::Duration;
+
+fn sleep(ms: u64) {
+    std::thread::sleep(Duration::from_millis(ms));
+}
+
+const MS: u64 = 1_000_000;
+
+#[test]
+fn without_a_trace_nothing_is_recorded_and_nothing_breaks() {
+    let outer = span(Phase::Parse);
+    drop(span(Phase::Read));
+    drop(outer);
+    drop(part("read"));
+    assert!(joint().is_none());
+}
+
+#[test]
+fn the_time_of_a_span_is_its_own_alone() {
+    let trace = Trace::new(Detail::Spans);
+    within(Some(&trace), 1, || {
+        let _parse = span(Phase::Parse);
+        sleep(2);
+        let _read = span(Phase::Read);
+        sleep(8);
+    });
+    let seen = trace.recording();
+    let totals = seen.totals();
+    assert!(totals.of(Phase::Read) >= 8 * MS && totals.of(Phase::Parse) >= 2 * MS);
+    // All of the time is somewhere, and none of it twice: what is left is the thread's beginning and end.
+    assert!(totals.sum() <= seen.elapsed_ns && totals.of_lane(Lane::Alone) == totals.sum());
+    let spans = &seen.threads[0].spans;
+    assert_eq!(
+        spans.iter().map(|it| (it.phase, it.depth)).collect::<Vec<_>>(),
+        [(Phase::Read, 2), (Phase::Parse, 1), (Phase::Other, 0)]
+    );
+    let own = |at: usize| spans[at].end_ns - spans[at].begin_ns;
+    assert_eq!(totals.of(Phase::Parse), own(1) - own(0));
+    assert_eq!(totals.sum(), own(2));
+}
+
+#[test]
+fn threads_that_join_are_theirs_and_keep_their_tracks() {
+    let trace = Trace::new(Detail::Totals);
+    within(Some(&trace), 3, || {
+        for _ in 0..5 {
+            let joint = joint().unwrap();
+            let gate = std::sync::Barrier::new(3);
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        joint.join(|| {
+                            gate.wait();
+                            let _parse = span(Phase::Parse);
+                            sleep(1);
+                        })
+                    });
+                }
+            });
+        }
+    });
+    let seen = trace.recording();
+    assert_eq!((seen.threads.len(), seen.wanted_threads), (4, 3));
+    assert!(seen.totals().get(Lane::Side, Phase::Parse) >= 15 * MS);
+    assert!(seen.threads.iter().all(|thread| thread.spans.is_empty()));
+}
+
+#[test]
+fn a_thread_of_the_job_that_joins_goes_on_as_itself() {
+    let trace = Trace::new(Detail::Totals);
+    within(Some(&trace), 2, || {
+        joint().unwrap().join(|| drop(span(Phase::Format)));
+        within(Some(&trace), 9, || drop(span(Phase::Write)));
+        within(None, 9, || drop(span(Phase::Read)));
+    });
+    let seen = trace.recording();
+    let totals = seen.totals();
+    assert_eq!((seen.threads.len(), seen.wanted_threads), (1, 2));
+    assert!(totals.get(Lane::Side, Phase::Format) > 0 && totals.get(Lane::Alone, Phase::Write) > 0);
+    assert_eq!(totals.of(Phase::Read), 0);
+}
+
+#[test]
+fn a_panic_and_a_forgotten_span_leave_the_times_right() {
+    let trace = Trace::new(Detail::Totals);
+    let job = || {
+        within(Some(&trace), 1, || {
+            std::mem::forget(span(Phase::Parse));
+            let _read = span(Phase::Read);
+            panic!("a planted panic");
+        })
+    };
+    assert!(std::panic::catch_unwind(job).is_err());
+    assert!(joint().is_none());
+    let seen = trace.recording();
+    assert!(seen.totals().sum() <= seen.elapsed_ns && seen.totals().of(Phase::Read) > 0);
+}
+
+#[test]
+fn the_calls_on_files_are_those_of_the_trace_that_saw_them_open() {
+    let other = Source::memory(vec![1; 10]);
+    let trace = Trace::new(Detail::Spans);
+    within(Some(&trace), 1, || {
+        let source = Source::named_memory(vec![1; 100], "a");
+        let mut out = [0; 60];
+        other.read_at(0, &mut out).unwrap();
+        let _parse = span(Phase::Parse);
+        source.read_at(0, &mut out).unwrap();
+        source.read_at(60, &mut out).unwrap();
+        let mut sink = Sink::memory();
+        sink.write_all(&out).unwrap();
+        sink.finish().unwrap();
+    });
+    let seen = trace.recording();
+    let named: Vec<_> = seen.files.iter().map(|it| (&*it.name, it.phase, it.is_output, it.calls.bytes)).collect();
+    assert_eq!(named, [("a", Phase::Read, false, 100), ("memory", Phase::Write, true, 60)]);
+    assert_eq!(seen.files[0].callers, [(Phase::Parse, 2)]);
+    let moved: Vec<_> = seen.threads[0].spans.iter().map(|it| (it.file, it.value)).collect();
+    assert_eq!(moved, [(None, 10), (Some(0), 60), (Some(0), 40), (Some(1), 60), (None, 0), (None, 0)]);
+}
+
+#[test]
+fn decompressing_is_no_reading() {
+    let plain = b"v 1.25 2.5 3.75\n".repeat(60_000);
+    let mut packed = Vec::new();
+    crate::Encoder::new(crate::Codec::Gzip, None).unwrap().encode(&plain, &mut packed).unwrap();
+    let trace = Trace::new(Detail::Totals);
+    within(Some(&trace), 1, || {
+        let source = Source::named_memory(packed.clone(), "a.gz");
+        let source = crate::decompressed(source, &crate::DecompressLimits::default()).unwrap();
+        let mut out = vec![0; plain.len()];
+        assert_eq!(source.read_next(&mut out).unwrap(), plain.len());
+    });
+    let seen = trace.recording();
+    let phases: Vec<_> = seen.files.iter().map(|it| (it.phase, it.calls.bytes)).collect();
+    assert!(phases.contains(&(Phase::Decompress, plain.len() as u64)), "{phases:?}");
+    let totals = seen.totals();
+    assert!(totals.of(Phase::Decompress) > totals.of(Phase::Read), "{totals:?}");
+}
+
+#[test]
+fn sections_and_jobs_that_follow_each_other_add_up() {
+    let trace = Trace::new(Detail::Totals);
+    for _ in 0..2 {
+        within(Some(&trace), 1, || {
+            let _part = part("read");
+            sleep(3);
+        });
+        sleep(20);
+    }
+    let seen = trace.recording();
+    assert_eq!(seen.sections.len(), 2);
+    assert!(seen.sections[0].end_ns - seen.sections[0].begin_ns >= 3 * MS);
+    assert!(seen.elapsed_ns >= 6 * MS && seen.elapsed_ns + 40 * MS <= trace.now_ns());
+}

@@ -1,0 +1,227 @@
+//! What one thread notes for itself, and hands over when it is done.
+
+use super::phase::{Lane, Phase};
+use super::recording::{Section, SpanRecord, Totals};
+use super::{Detail, MOST_SPANS, Shared, Trace};
+use crate::counters::Counters;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+thread_local! {
+    /// What this thread records, if it does.
+    static ACTIVE: RefCell<Option<Active>> = const { RefCell::new(None) };
+}
+
+/// A thread that works for a job that is traced.
+struct Active {
+    shared: Arc<Shared>,
+    /// The track that is this thread's as long as it works for the job.
+    track: usize,
+    totals: Totals,
+    spans: Vec<SpanRecord>,
+    dropped: u64,
+    /// Calls on files: on which, on behalf of which phase, how many.
+    callers: HashMap<(u32, Phase), u64>,
+    /// The spans that are open; the first is the thread's own.
+    open: Vec<Frame>,
+}
+
+/// A span that is open.
+struct Frame {
+    phase: Phase,
+    lane: Lane,
+    begin_ns: u64,
+    /// Time of the spans in it.
+    inner_ns: u64,
+    file: Option<u32>,
+    value: u64,
+}
+
+/// A trace that threads can join, on behalf of a loop that was begun on a thread of it.
+#[derive(Clone, Debug)]
+pub struct Joint {
+    pub(super) trace: Trace,
+}
+
+/// The trace of this thread, for others that work for it.
+pub fn joint() -> Option<Joint> {
+    ACTIVE.with_borrow(|active| active.as_ref().map(|active| Joint { trace: Trace(active.shared.clone()) }))
+}
+
+impl Joint {
+    /// The trace.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Runs `work` side by side with others that join, on a thread of its own or on one that is part of the trace
+    /// already.
+    pub fn join<T>(&self, work: impl FnOnce() -> T) -> T {
+        let is_in = |active: &Option<Active>| active.as_ref().is_some_and(|it| Arc::ptr_eq(&it.shared, &self.trace.0));
+        if ACTIVE.with_borrow(is_in) {
+            let _side = chunk(Some(Lane::Side), Phase::Other, 0);
+            return work();
+        }
+        let _attached = attach(&self.trace.0, Lane::Side);
+        work()
+    }
+}
+
+/// Until it is dropped, a thread records what it did not before.
+pub(super) struct Attached(Option<Active>);
+
+/// Records what this thread does until the result is dropped.
+pub(super) fn attach(shared: &Arc<Shared>, lane: Lane) -> Attached {
+    let track = shared.lock().take_track();
+    let begin_ns = shared.now_ns();
+    let open = vec![Frame { phase: Phase::Other, lane, begin_ns, inner_ns: 0, file: None, value: 0 }];
+    let (totals, spans, callers) = (Totals::default(), Vec::new(), HashMap::new());
+    let active = Active { shared: shared.clone(), track, totals, spans, dropped: 0, callers, open };
+    Attached(ACTIVE.replace(Some(active)))
+}
+
+/// Records nothing on this thread until the result is dropped.
+pub(super) fn leave() -> Attached {
+    Attached(ACTIVE.replace(None))
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Some(active) = ACTIVE.replace(self.0.take()) {
+            active.hand_over();
+        }
+    }
+}
+
+impl Active {
+    fn begin(&mut self, phase: Phase, lane: Option<Lane>, value: u64) -> usize {
+        let lane = lane.or(self.open.last().map(|frame| frame.lane)).unwrap_or(Lane::Side);
+        let begin_ns = self.shared.now_ns();
+        self.open.push(Frame { phase, lane, begin_ns, inner_ns: 0, file: None, value });
+        self.open.len() - 1
+    }
+
+    /// Ends the span at `depth`, and all that were forgotten in it.
+    fn end(&mut self, depth: usize) {
+        let end_ns = self.shared.now_ns();
+        while self.open.len() > depth {
+            let Some(frame) = self.open.pop() else { return };
+            let elapsed_ns = end_ns.saturating_sub(frame.begin_ns);
+            self.totals.add(frame.lane, frame.phase, elapsed_ns.saturating_sub(frame.inner_ns));
+            if let Some(outer) = self.open.last_mut() {
+                outer.inner_ns += elapsed_ns;
+            }
+            self.note(&frame, end_ns);
+        }
+    }
+
+    fn note(&mut self, frame: &Frame, end_ns: u64) {
+        if self.shared.detail != Detail::Spans || (frame.phase == Phase::Other && !self.open.is_empty()) {
+            return;
+        }
+        if let Some(file) = frame.file {
+            self.count(file);
+        }
+        if self.spans.len() == MOST_SPANS || self.spans.try_reserve(1).is_err() {
+            self.dropped += 1;
+            return;
+        }
+        let depth = self.open.len().min(usize::from(u8::MAX)) as u8;
+        let Frame { phase, lane, begin_ns, file, value, .. } = *frame;
+        self.spans.push(SpanRecord { begin_ns, end_ns, phase, lane, depth, file, value });
+    }
+
+    /// Counts a call on a file, on behalf of the span around it.
+    fn count(&mut self, file: u32) {
+        let caller = self.open.last().map_or(Phase::Other, |frame| frame.phase);
+        if self.callers.try_reserve(1).is_ok() {
+            *self.callers.entry((file, caller)).or_default() += 1;
+        }
+    }
+
+    /// Gives all to the trace.
+    fn hand_over(mut self) {
+        self.end(0);
+        let Active { shared, track, totals, spans, dropped, callers, .. } = self;
+        let mut kept = shared.lock();
+        kept.keep_spans(track, spans, dropped);
+        kept.recording.threads[track].totals.merge(&totals);
+        kept.free_tracks.push(std::cmp::Reverse(track));
+        for ((file, phase), calls) in callers {
+            let Some(file) = kept.files.get_mut(file as usize) else { continue };
+            match file.callers.iter_mut().find(|(by, _)| *by == phase) {
+                Some((_, sum)) => *sum += calls,
+                None => file.callers.push((phase, calls)),
+            }
+        }
+    }
+}
+
+/// A span of time that ends when this is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Span {
+    /// Where it is among the open spans; `None` where nothing is recorded.
+    depth: Option<usize>,
+    /// It belongs to the thread that began it.
+    of_thread: PhantomData<*const ()>,
+}
+
+/// From now on this thread is at `phase`, until the result is dropped.
+pub fn span(phase: Phase) -> Span {
+    chunk(None, phase, 0)
+}
+
+/// From now on this thread is at `phase` of chunk `number`, on behalf of `lane` where that changes.
+pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
+    let begin = |active: &mut Option<Active>| active.as_mut().map(|active| active.begin(phase, lane, number));
+    Span { depth: ACTIVE.with_borrow_mut(begin), of_thread: PhantomData }
+}
+
+impl Span {
+    /// Says which call it was, and how many bytes it moved.
+    pub(crate) fn moved(&self, counters: &Counters, bytes: u64) {
+        let Some(depth) = self.depth else { return };
+        ACTIVE.with_borrow_mut(|active| {
+            let Some(active) = active else { return };
+            if let Some(frame) = active.open.get_mut(depth) {
+                (frame.file, frame.value) = (counters.file_in(&active.shared), bytes);
+            }
+        });
+    }
+}
+
+impl Drop for Span {
+    fn drop(&mut self) {
+        let Some(depth) = self.depth else { return };
+        ACTIVE.with_borrow_mut(|active| {
+            if let Some(active) = active {
+                active.end(depth);
+            }
+        });
+    }
+}
+
+/// A part of the job, which ends when this is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Part(Option<(Trace, &'static str, u64)>);
+
+/// From now on the job is at its part `name`, until the result is dropped.
+pub fn part(name: &'static str) -> Part {
+    Part(joint().map(|Joint { trace }| {
+        let begin_ns = trace.now_ns();
+        (trace, name, begin_ns)
+    }))
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Some((trace, name, begin_ns)) = self.0.take() {
+            let end_ns = trace.now_ns();
+            trace.0.lock().recording.sections.push(Section { name, begin_ns, end_ns });
+        }
+    }
+}

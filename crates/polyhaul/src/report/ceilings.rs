@@ -1,0 +1,55 @@
+//! The best rates of a machine and of one of its disks, as plain data.
+//!
+//! Who measures them is [`crate::measure`]; what they are compared with is [`super::verdict`].
+
+/// What one machine, and the disk of one folder, can do at best. Rates are in bytes per second of one core, unless
+/// they say otherwise; `None` is what could not be measured there.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Ceilings {
+    /// Which machine: its processor, its cores, its name.
+    pub machine: String,
+    /// Which disk: the device and the kind of file system of the folder.
+    pub disk: String,
+    /// When they were measured, in seconds since 1970.
+    pub measured_unix_s: u64,
+    /// Cores that the process may use.
+    pub cores: usize,
+    /// How much work as many threads as cores get done, in cores: 1.9 where two threads do 1.9 times what one does.
+    pub cores_side_by_side: f64,
+    /// Reading a file that is not in memory, with all cores; `None` where the system's cache cannot be emptied.
+    pub cold_read: Option<f64>,
+    /// Reading a file that the system has in memory.
+    pub cached_read: f64,
+    /// The same with all cores, in bytes per second in all.
+    pub cached_read_all: f64,
+    /// Writing a new file, as far as the system's memory.
+    pub write: f64,
+    /// Writing a new file and waiting until the disk has it.
+    pub write_sync: f64,
+    /// What a call costs that reads a few bytes, in nanoseconds.
+    pub small_read_ns: f64,
+    /// Copying memory that is in use.
+    pub copy: f64,
+    /// Writing to memory that was not in use before.
+    pub fresh_memory: f64,
+    /// What our own parsers, writers, decoders and codecs do.
+    pub kernels: Vec<Kernel>,
+}
+
+/// How fast one piece of our own is, on one core, from memory to memory.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Kernel {
+    /// Its name: `parse obj`, `format obj`, `decompress gzip`, `compress zstd`.
+    pub name: String,
+    /// Bytes per second: of text for parsers and writers, of plain bytes for codecs, of the file for images.
+    pub rate: f64,
+}
+
+impl Ceilings {
+    /// The rate of a kernel, if it was measured.
+    pub fn kernel(&self, name: &str) -> Option<f64> {
+        self.kernels.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.rate)
+    }
+}
