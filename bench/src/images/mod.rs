@@ -50,12 +50,6 @@ impl Decoded {
     }
 }
 
-/// Touches as much memory as a turn takes. A virtual machine gives back what was free for seconds, and who touches it
-/// first would pay for that.
-fn touch(bytes: u64) {
-    std::hint::black_box(vec![1_u8; usize::try_from(bytes).unwrap_or(0)]);
-}
-
 /// What contenders are measured on.
 struct Measured<'a> {
     group: &'a str,
@@ -86,13 +80,14 @@ fn measure(measured: Measured<'_>, contenders: &[Contender<'_>], rounds: usize) 
         let extra = peak_memory_bytes().saturating_sub(before);
         lines.push((judge(&decoded), calls, extra));
     }
-    let most = lines.iter().map(|(_, _, extra)| *extra).max().unwrap_or(0);
-    for _ in 0..rounds.max(1) {
-        for (contender, times) in contenders.iter().zip(&mut times) {
-            touch(most);
+    // Whoever comes first after others that took longer pays for what the machine did with free memory meanwhile: each
+    // round begins with another.
+    for round in 0..rounds.max(1) {
+        for turn in 0..contenders.len() {
+            let at = (round + turn) % contenders.len();
             let start = Instant::now();
-            let decoded = (contender.read)()?;
-            times.push(start.elapsed().as_secs_f64());
+            let decoded = (contenders[at].read)()?;
+            times[at].push(start.elapsed().as_secs_f64());
             // Giving the memory back is nobody's reading.
             drop(decoded);
         }

@@ -45,9 +45,19 @@ pub struct Joint {
     pub(super) trace: Trace,
 }
 
+/// Does something with what this thread records; `None` where it records nothing, as at its very end.
+fn with_active<T>(work: impl FnOnce(&mut Active) -> T) -> Option<T> {
+    ACTIVE.try_with(|active| active.borrow_mut().as_mut().map(work)).ok().flatten()
+}
+
+/// What was recorded on this thread until now; from now on it is `next`.
+fn replace(next: Option<Active>) -> Option<Active> {
+    ACTIVE.try_with(|active| active.replace(next)).ok().flatten()
+}
+
 /// The trace of this thread, for others that work for it.
 pub fn joint() -> Option<Joint> {
-    ACTIVE.with_borrow(|active| active.as_ref().map(|active| Joint { trace: Trace(active.shared.clone()) }))
+    with_active(|active| Joint { trace: Trace(active.shared.clone()) })
 }
 
 impl Joint {
@@ -59,8 +69,7 @@ impl Joint {
     /// Runs `work` side by side with others that join, on a thread of its own or on one that is part of the trace
     /// already.
     pub fn join<T>(&self, work: impl FnOnce() -> T) -> T {
-        let is_in = |active: &Option<Active>| active.as_ref().is_some_and(|it| Arc::ptr_eq(&it.shared, &self.trace.0));
-        if ACTIVE.with_borrow(is_in) {
+        if with_active(|active| Arc::ptr_eq(&active.shared, &self.trace.0)) == Some(true) {
             let _side = chunk(Some(Lane::Side), Phase::Other, 0);
             return work();
         }
@@ -79,17 +88,17 @@ pub(super) fn attach(shared: &Arc<Shared>, lane: Lane) -> Attached {
     let open = vec![Frame { phase: Phase::Other, lane, begin_ns, inner_ns: 0, file: None, value: 0 }];
     let (totals, spans, callers) = (Totals::default(), Vec::new(), HashMap::new());
     let active = Active { shared: shared.clone(), track, totals, spans, dropped: 0, callers, open };
-    Attached(ACTIVE.replace(Some(active)))
+    Attached(replace(Some(active)))
 }
 
 /// Records nothing on this thread until the result is dropped.
 pub(super) fn leave() -> Attached {
-    Attached(ACTIVE.replace(None))
+    Attached(replace(None))
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        if let Some(active) = ACTIVE.replace(self.0.take()) {
+        if let Some(active) = replace(self.0.take()) {
             active.hand_over();
         }
     }
@@ -176,16 +185,14 @@ pub fn span(phase: Phase) -> Span {
 
 /// From now on this thread is at `phase` of chunk `number`, on behalf of `lane` where that changes.
 pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
-    let begin = |active: &mut Option<Active>| active.as_mut().map(|active| active.begin(phase, lane, number));
-    Span { depth: ACTIVE.with_borrow_mut(begin), of_thread: PhantomData }
+    Span { depth: with_active(|active| active.begin(phase, lane, number)), of_thread: PhantomData }
 }
 
 impl Span {
     /// Says which call it was, and how many bytes it moved.
     pub(crate) fn moved(&self, counters: &Counters, bytes: u64) {
         let Some(depth) = self.depth else { return };
-        ACTIVE.with_borrow_mut(|active| {
-            let Some(active) = active else { return };
+        with_active(|active| {
             if let Some(frame) = active.open.get_mut(depth) {
                 (frame.file, frame.value) = (counters.file_in(&active.shared), bytes);
             }
@@ -195,12 +202,9 @@ impl Span {
 
 impl Drop for Span {
     fn drop(&mut self) {
-        let Some(depth) = self.depth else { return };
-        ACTIVE.with_borrow_mut(|active| {
-            if let Some(active) = active {
-                active.end(depth);
-            }
-        });
+        if let Some(depth) = self.depth {
+            with_active(|active| active.end(depth));
+        }
     }
 }
 
