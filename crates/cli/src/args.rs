@@ -5,6 +5,7 @@
 mod pbrt;
 mod tables;
 pub mod texture;
+pub mod watch;
 
 use crate::format;
 use crate::values::{self, Direction, Places};
@@ -25,6 +26,7 @@ Examples:
   polyhaul info scene.obj                         what is inside
   polyhaul validate --strict assets/*.obj         every complaint, with its place
   polyhaul texture assets -o textures             images to DDS or KTX 2
+  polyhaul watch -- python3 load.py               what a program does to files
   polyhaul demo                                   how fast is this machine?
 
 Exit codes:
@@ -54,6 +56,8 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Make textures for graphics cards out of images, with mip levels, in blocks
     Texture(texture::TextureArgs),
+    /// Run a program and say what it did to each file, and for which locks it waited
+    Watch(watch::WatchArgs),
     /// Make a scene, write it, read it back, check it, and show the rates
     Demo(DemoArgs),
     /// Print the completion script of a shell

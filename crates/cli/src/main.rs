@@ -23,6 +23,7 @@ mod signals;
 mod texture;
 mod validate;
 mod values;
+mod watch;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -53,6 +54,7 @@ fn run(cli: Cli) -> u8 {
         Command::Info(args) => info::run(&session, &args),
         Command::Validate(args) => validate::run(&session, &args),
         Command::Texture(args) => texture::run(&session, &args),
+        Command::Watch(args) => watch::run(&session, &args),
         Command::Demo(args) => demo::run(&session, &args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::pages(&args),

@@ -9,6 +9,8 @@
 use polyhaul::options::Cancel;
 use polyhaul::{Error, Result};
 use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::atomic::AtomicI32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(unix)]
 use std::time::Duration;
@@ -24,6 +26,9 @@ pub struct Signals {
     /// The signal's number; 0 for none.
     caught: Arc<AtomicUsize>,
     holds: Arc<AtomicUsize>,
+    /// The process that signals are meant for; 0 for this one.
+    #[cfg(unix)]
+    meant_for: Arc<AtomicI32>,
 }
 
 /// While it lives, the first signal waits for the work to stop by itself.
@@ -58,6 +63,13 @@ impl Signals {
         if self.caught.load(Ordering::SeqCst) == 0 { Ok(hold) } else { Err(Error::cancelled()) }
     }
 
+    /// From now on signals are for another process, which decides when to end; with 0 they are for this one again.
+    /// SIGTERM is passed on to it; SIGINT it gets by itself, as a terminal sends it to both.
+    #[cfg(target_os = "linux")]
+    pub fn pass_to(&self, process: i32) {
+        self.meant_for.store(process, Ordering::SeqCst);
+    }
+
     /// A thread waits for signals, so that what they cause need not be safe inside of a handler.
     #[cfg(unix)]
     fn catch(&self) -> std::io::Result<()> {
@@ -90,6 +102,14 @@ impl Signals {
     /// The first signal asks the work to stop and sets the clock; the second ends the process.
     #[cfg(unix)]
     fn arrived(&self, signal: usize) {
+        let other = self.meant_for.load(Ordering::SeqCst);
+        if other > 0 {
+            if signal == signal_hook::consts::SIGTERM as usize {
+                // SAFETY: the call takes numbers; the process is a child that was not waited for.
+                unsafe { libc::kill(other, libc::SIGTERM) };
+            }
+            return;
+        }
         if self.caught.swap(signal, Ordering::SeqCst) != 0 {
             std::process::exit(128 + signal as i32);
         }

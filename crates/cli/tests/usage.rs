@@ -24,7 +24,7 @@ fn help_and_version_are_results() {
     assert!(run(&["--version"]).expect(0).stdout.starts_with("polyhaul "));
 }
 
-const NONSENSE: [&[&str]; 23] = [
+const NONSENSE: [&[&str]; 24] = [
     &["fly"],
     &["convert", "only-one.obj"],
     &["info"],
@@ -47,6 +47,7 @@ const NONSENSE: [&[&str]; 23] = [
     &["convert", "a.obj", "b.obj", "--digits", "13"],
     &["demo", "--size", "5"],
     &["demo", "--size", "900GB"],
+    &["watch", "--top", "few", "true"],
     &["completions", "cmd.com"],
 ];
 
@@ -104,7 +105,7 @@ fn the_manual_in_the_repository_is_current() {
     let folder = Folder::new("usage-manual");
     run(&["man", &folder.path("man")]).expect(0);
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/man");
-    let pages = ["", "-convert", "-info", "-validate", "-demo", "-completions"];
+    let pages = ["", "-convert", "-info", "-validate", "-watch", "-demo", "-completions"];
     for page in pages.map(|command| format!("polyhaul{command}.1")) {
         let new = std::fs::read_to_string(folder.path(&format!("man/{page}"))).unwrap();
         let old = std::fs::read_to_string(kept.join(&page)).unwrap_or_default();

@@ -1,0 +1,328 @@
+//! Which file a descriptor stands for, and what was done to each file.
+//!
+//! A descriptor is looked up when it is first used and forgotten when it is closed, so it does not
+//! matter how it came to be: opened, inherited, duplicated, received. Files of one name are one file, whichever
+//! process uses them. Nothing of a file is ever read.
+
+use super::filter::Call;
+use super::stacks::Stacks;
+use libc::pid_t;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::rc::Rc;
+
+/// As many files are told apart; further ones are one.
+const MOST_FILES: usize = 100_000;
+
+/// As many sizes of calls are told apart for each file.
+const MOST_SIZES: usize = 12;
+
+/// Calls that took longer than this waited for a disk or a peer, nanoseconds.
+pub const WAIT_NS: u64 = 100_000;
+
+/// What a descriptor may stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A plain file.
+    File,
+    /// A folder.
+    Folder,
+    /// A pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A terminal or another device.
+    Device,
+    /// What has no name in the file system, or is gone.
+    Other,
+}
+
+impl Kind {
+    /// What all of the kind are called.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::File => "files",
+            Kind::Folder => "folders",
+            Kind::Pipe => "pipes",
+            Kind::Socket => "sockets",
+            Kind::Device => "terminals and devices",
+            Kind::Other => "others",
+        }
+    }
+}
+
+/// Where sizes are counted: a bucket holds what is below its limit.
+pub const LIMITS: [u64; 10] = [1, 16, 64, 256, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+
+/// Reads or writes of one file.
+#[derive(Clone, Debug, Default)]
+pub struct Transfers {
+    /// Calls, those that failed too.
+    pub calls: u64,
+    /// Calls that failed.
+    pub failed: u64,
+    /// What was moved.
+    pub bytes: u64,
+    /// Time in these calls, the cost of watching taken off. Below zero where that was overestimated.
+    pub time_ns: i64,
+    /// The part of it that was spent waiting: calls over [`WAIT_NS`].
+    pub waited_ns: u64,
+    /// Calls by size: below the limits of [`LIMITS`], and above.
+    pub buckets: [u64; LIMITS.len() + 1],
+    /// The first few sizes above 0 with their counts.
+    sizes: Vec<(u64, u64)>,
+}
+
+impl Transfers {
+    /// A call that ended: what it returned, and its time.
+    pub fn add(&mut self, result: i64, time_ns: i64) {
+        self.calls += 1;
+        self.add_time(time_ns);
+        let Ok(bytes) = u64::try_from(result) else {
+            self.failed += 1;
+            return;
+        };
+        self.bytes += bytes;
+        self.buckets[LIMITS.partition_point(|limit| *limit <= bytes)] += 1;
+        if bytes == 0 {
+            return;
+        }
+        if let Some((_, count)) = self.sizes.iter_mut().find(|(size, _)| *size == bytes) {
+            *count += 1;
+        } else if self.sizes.len() < MOST_SIZES {
+            self.sizes.push((bytes, 1));
+        }
+    }
+
+    /// Time of a call that is made again, by itself.
+    pub fn add_time(&mut self, time_ns: i64) {
+        self.time_ns += time_ns;
+        let waited = u64::try_from(time_ns).unwrap_or(0);
+        self.waited_ns += if waited > WAIT_NS { waited } else { 0 };
+    }
+
+    /// Calls that moved something.
+    pub fn moving(&self) -> u64 {
+        self.calls - self.failed - self.buckets[0]
+    }
+
+    /// The size that at least nine of ten calls had, those that moved nothing apart.
+    pub fn usual_size(&self) -> Option<u64> {
+        let (size, count) = self.sizes.iter().max_by_key(|(_, count)| *count)?;
+        (count * 10 >= self.moving() * 9).then_some(*size)
+    }
+}
+
+/// What was done to one file, or to all of a kind.
+#[derive(Debug)]
+pub struct File {
+    /// Its path as the system gives it, or what the kind is called.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// How often it was opened.
+    pub opens: u64,
+    /// Time of that.
+    pub open_ns: i64,
+    /// Reads.
+    pub reads: Transfers,
+    /// Writes.
+    pub writes: Transfers,
+    /// How often parts of it were mapped into memory.
+    pub maps: u64,
+    /// How much that was, each time counted.
+    pub mapped_bytes: u64,
+    /// How often a program waited for it to be on the disk.
+    pub syncs: u64,
+    /// Time of that.
+    pub sync_ns: i64,
+    /// Where the calls came from.
+    pub stacks: Stacks,
+}
+
+/// All files.
+#[derive(Debug, Default)]
+pub struct Files {
+    list: Vec<File>,
+    places: HashMap<(Kind, String), usize>,
+    /// Whether pipes and the like are told apart too.
+    all: bool,
+}
+
+impl Files {
+    /// No file yet. With `all` pipes, sockets and the like are told apart, or else they are one of each kind.
+    pub fn new(all: bool) -> Files {
+        Files { all, ..Files::default() }
+    }
+
+    /// All that were used.
+    pub fn list(&self) -> &[File] {
+        &self.list
+    }
+
+    /// The file at a place.
+    pub fn at(&mut self, place: usize) -> Option<&mut File> {
+        self.list.get_mut(place)
+    }
+
+    /// The place of what a descriptor of a thread stands for now.
+    fn find(&mut self, thread: pid_t, descriptor: i32) -> usize {
+        let link = format!("/proc/{thread}/fd/{descriptor}");
+        let Ok(target) = fs::read_link(&link) else { return self.place(Kind::Other, Kind::Other.plural()) };
+        let name = target.to_string_lossy();
+        let kind = kind(&link, &name);
+        let is_told_apart = self.all || matches!(kind, Kind::File | Kind::Folder);
+        self.place(kind, if is_told_apart { &name } else { kind.plural() })
+    }
+
+    /// A plain file of this name.
+    #[cfg(test)]
+    pub fn of_name(&mut self, name: &str) -> Option<&mut File> {
+        let place = self.place(Kind::File, name);
+        self.at(place)
+    }
+
+    fn place(&mut self, kind: Kind, name: &str) -> usize {
+        let name = if self.list.len() < MOST_FILES { name } else { "further files" };
+        let key = (kind, name.to_owned());
+        let (list, places) = (&mut self.list, &mut self.places);
+        *places.entry(key).or_insert_with_key(|(kind, name)| {
+            list.push(File::new(*kind, name.clone()));
+            list.len() - 1
+        })
+    }
+}
+
+impl File {
+    fn new(kind: Kind, name: String) -> File {
+        let (reads, writes) = (Transfers::default(), Transfers::default());
+        let stacks = Stacks::default();
+        File { name, kind, opens: 0, open_ns: 0, reads, writes, maps: 0, mapped_bytes: 0, syncs: 0, sync_ns: 0, stacks }
+    }
+
+    /// A call: what it returned, `None` where it will be made again or never end; what it mapped; its time.
+    pub fn add(&mut self, call: Call, result: Option<i64>, mapped_bytes: u64, time_ns: i64) {
+        let transfers = match call {
+            Call::Read | Call::Copy { .. } => &mut self.reads,
+            Call::Write => &mut self.writes,
+            Call::Map if result.is_none_or(|address| (-4095..0).contains(&address)) => return,
+            Call::Map => {
+                self.maps += 1;
+                self.mapped_bytes += mapped_bytes;
+                return;
+            }
+            Call::Sync => {
+                self.syncs += u64::from(result.is_some());
+                self.sync_ns += time_ns;
+                return;
+            }
+            _ => {
+                self.opens += 1;
+                self.open_ns += time_ns;
+                return;
+            }
+        };
+        match result {
+            Some(result) => transfers.add(result, time_ns),
+            None => transfers.add_time(time_ns),
+        }
+    }
+}
+
+/// What lies behind a link of /proc.
+fn kind(link: &str, name: &str) -> Kind {
+    let Ok(data) = fs::metadata(link) else { return Kind::Other };
+    let kind = data.file_type();
+    match kind {
+        _ if !name.starts_with('/') && kind.is_file() || name.starts_with("/memfd:") => Kind::Other,
+        _ if kind.is_file() || kind.is_block_device() => Kind::File,
+        _ if kind.is_dir() => Kind::Folder,
+        _ if kind.is_fifo() => Kind::Pipe,
+        _ if kind.is_socket() => Kind::Socket,
+        _ if kind.is_char_device() => Kind::Device,
+        _ => Kind::Other,
+    }
+}
+
+/// The descriptors of a process, or of several that have them in common.
+#[derive(Clone, Debug, Default)]
+pub struct Descriptors(Rc<RefCell<HashMap<i32, usize>>>);
+
+impl Descriptors {
+    /// The place of the file that a descriptor stands for.
+    pub fn file(&self, files: &mut Files, thread: pid_t, descriptor: i32) -> usize {
+        *self.0.borrow_mut().entry(descriptor).or_insert_with(|| files.find(thread, descriptor))
+    }
+
+    /// A descriptor is new: whatever it stood for is gone.
+    pub fn opened(&self, files: &mut Files, thread: pid_t, descriptor: i32) -> usize {
+        self.closed(descriptor, descriptor);
+        self.file(files, thread, descriptor)
+    }
+
+    /// The descriptors of a range are closed, both ends with it.
+    pub fn closed(&self, first: i32, last: i32) {
+        let mut table = self.0.borrow_mut();
+        if first == last {
+            table.remove(&first);
+        } else {
+            table.retain(|descriptor, _| !(first..=last).contains(descriptor));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_fall_into_buckets() {
+        let mut reads = Transfers::default();
+        [0, 1, 15, 16, 65_535, 65_536, 1 << 20, 1 << 30].iter().for_each(|size| reads.add(*size, 1));
+        assert_eq!(reads.buckets, [1, 2, 1, 0, 0, 0, 0, 1, 1, 0, 2]);
+        reads.add(-9, 5);
+        assert_eq!((reads.calls, reads.failed, reads.time_ns, reads.moving()), (9, 1, 13, 7));
+    }
+
+    #[test]
+    fn the_usual_size_is_that_of_nine_in_ten() {
+        let mut reads = Transfers::default();
+        assert_eq!(reads.usual_size(), None);
+        (0..9).for_each(|_| reads.add(3, 0));
+        [0, -5, 0].iter().for_each(|result| reads.add(*result, 0));
+        reads.add(7, 0);
+        assert_eq!(reads.usual_size(), Some(3));
+        reads.add(8, 0);
+        assert_eq!(reads.usual_size(), None);
+    }
+
+    #[test]
+    fn long_calls_are_waits() {
+        let mut reads = Transfers::default();
+        reads.add(3, 2_000);
+        reads.add_time(3_000_000);
+        reads.add(3, -50);
+        assert_eq!((reads.calls, reads.time_ns, reads.waited_ns), (2, 3_001_950, 3_000_000));
+    }
+
+    #[test]
+    fn descriptors_are_looked_up_until_they_are_closed() {
+        use std::os::fd::AsRawFd;
+        let (mut files, table) = (Files::new(false), Descriptors::default());
+        let me = std::process::id() as pid_t;
+        let path = std::env::current_exe().unwrap();
+        let file = fs::File::open(&path).unwrap();
+        let place = table.file(&mut files, me, file.as_raw_fd());
+        assert_eq!((files.list()[place].name.as_str(), files.list()[place].kind), (path.to_str().unwrap(), Kind::File));
+        let (reader, writer) = std::io::pipe().unwrap();
+        let ends = [reader.as_raw_fd(), writer.as_raw_fd()].map(|end| table.file(&mut files, me, end));
+        assert!(ends[0] == ends[1] && files.list()[ends[0]].kind == Kind::Pipe);
+        assert_eq!(table.clone().0.borrow().len(), 3);
+        table.closed(writer.as_raw_fd(), writer.as_raw_fd());
+        table.closed(0, i32::MAX);
+        assert!(table.0.borrow().is_empty());
+        assert_eq!(files.find(me, -1), table.file(&mut files, me, -1));
+    }
+}

@@ -1,0 +1,296 @@
+//! Which system calls are stopped, and the program for the kernel that picks them out.
+//!
+//! The program runs inside of the kernel before each call of the watched program. Calls that are not
+//! in the table go on at full speed; the others stop for `trace`. Nothing is ever refused here.
+
+use libc::{c_long, sock_filter};
+use std::io;
+
+/// What a system call does to files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Makes a descriptor of a path.
+    Open,
+    /// Reads from the descriptor in argument 0.
+    Read,
+    /// Writes to the descriptor in argument 0.
+    Write,
+    /// Moves bytes from one descriptor to another; the numbers are places of arguments.
+    Copy { from: usize, to: usize },
+    /// Closes the descriptor in argument 0.
+    Close,
+    /// Closes the descriptors from argument 0 to argument 1.
+    CloseRange,
+    /// Makes argument 1 a descriptor of something else.
+    Replace,
+    /// Maps as many bytes as argument 1 says of the file in argument 4.
+    Map,
+    /// Waits until the file in argument 0 is on the disk.
+    Sync,
+    /// Waits for a lock.
+    Wait,
+    /// Sets up queues through which files can be read without a call.
+    Queue,
+    /// Starts a thread, or asks on which processors it may run.
+    Spread,
+}
+
+impl Call {
+    /// Whether its end matters, not only its beginning.
+    pub fn has_end(self) -> bool {
+        !matches!(self, Call::Close | Call::CloseRange | Call::Replace | Call::Queue | Call::Spread)
+    }
+}
+
+/// Calls on files. `mmap` stops only where a file is mapped.
+const FILES: &[(c_long, Call)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, Call::Open),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, Call::Open),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_dup2, Call::Replace),
+    (libc::SYS_openat, Call::Open),
+    (libc::SYS_openat2, Call::Open),
+    (libc::SYS_read, Call::Read),
+    (libc::SYS_pread64, Call::Read),
+    (libc::SYS_readv, Call::Read),
+    (libc::SYS_preadv, Call::Read),
+    (libc::SYS_preadv2, Call::Read),
+    (libc::SYS_write, Call::Write),
+    (libc::SYS_pwrite64, Call::Write),
+    (libc::SYS_writev, Call::Write),
+    (libc::SYS_pwritev, Call::Write),
+    (libc::SYS_pwritev2, Call::Write),
+    (libc::SYS_sendfile, Call::Copy { from: 1, to: 0 }),
+    (libc::SYS_copy_file_range, Call::Copy { from: 0, to: 2 }),
+    (libc::SYS_splice, Call::Copy { from: 0, to: 2 }),
+    (libc::SYS_close, Call::Close),
+    (libc::SYS_close_range, Call::CloseRange),
+    (libc::SYS_dup3, Call::Replace),
+    (libc::SYS_mmap, Call::Map),
+    (libc::SYS_fsync, Call::Sync),
+    (libc::SYS_fdatasync, Call::Sync),
+    (libc::SYS_io_uring_setup, Call::Queue),
+    (libc::SYS_io_setup, Call::Queue),
+    (libc::SYS_sched_getaffinity, Call::Spread),
+    (libc::SYS_sched_setaffinity, Call::Spread),
+    (libc::SYS_clone, Call::Spread),
+    (libc::SYS_clone3, Call::Spread),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_fork, Call::Spread),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_vfork, Call::Spread),
+];
+
+/// Calls that wait for locks. Of `futex` only the operations that can wait stop.
+const LOCKS: &[(c_long, Call)] = &[(libc::SYS_futex, Call::Wait), (libc::SYS_futex_waitv, Call::Wait)];
+
+/// The operations of `futex` that can wait; `FUTEX_LOCK_PI2` is 13.
+const WAITING: [u32; 5] = [
+    libc::FUTEX_WAIT as u32,
+    libc::FUTEX_LOCK_PI as u32,
+    libc::FUTEX_WAIT_BITSET as u32,
+    libc::FUTEX_WAIT_REQUEUE_PI as u32,
+    13,
+];
+
+/// How this processor's system calls are called in `seccomp_data` (linux/audit.h).
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xC000_00B7;
+
+/// Where fields lie in `seccomp_data`.
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+const ARGUMENTS_AT: u32 = 16;
+
+/// Where a test of the program leads.
+#[derive(Clone, Copy)]
+enum To {
+    /// So many instructions further.
+    Skip(u8),
+    /// The call goes on.
+    Allow,
+    /// The call stops.
+    Stop,
+}
+
+const NEXT: To = To::Skip(0);
+
+/// The table of calls, and the program that was made of it.
+pub struct Filter {
+    calls: Vec<Option<Call>>,
+    program: Vec<sock_filter>,
+}
+
+impl Filter {
+    /// Stops calls on files, and with `locks` those that wait for locks.
+    pub fn new(locks: bool) -> Filter {
+        let rows = FILES.iter().chain(if locks { LOCKS } else { &[] });
+        let mut calls = vec![None; 512];
+        for (number, call) in rows.clone() {
+            if let Some(slot) = usize::try_from(*number).ok().and_then(|number| calls.get_mut(number)) {
+                *slot = Some(*call);
+            }
+        }
+        Filter { calls, program: program(rows.map(|(number, _)| *number as u32)) }
+    }
+
+    /// What the call with this number does.
+    pub fn call(&self, number: u64) -> Option<Call> {
+        usize::try_from(number).ok().and_then(|number| *self.calls.get(number)?)
+    }
+
+    /// Puts the program before all further calls of this thread and what it starts. Without the right
+    /// to do so the thread gives up setuid programs, which the kernel asks for. Allocates nothing.
+    pub fn install(&self) -> io::Result<()> {
+        let program = libc::sock_fprog { len: self.program.len() as u16, filter: self.program.as_ptr().cast_mut() };
+        // SAFETY: `program` and what it points to live through both calls, which only read them.
+        unsafe {
+            let install = || libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program);
+            if install() == 0 {
+                return Ok(());
+            }
+            if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && install() == 0 {
+                return Ok(());
+            }
+        }
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Instructions with where they lead, which becomes distances when all are there.
+#[derive(Default)]
+struct Assembly(Vec<(u16, u32, To, To)>);
+
+impl Assembly {
+    fn load(&mut self, offset: u32) {
+        self.0.push((0x20, offset, NEXT, NEXT));
+    }
+
+    fn and(&mut self, mask: u32) {
+        self.0.push((0x54, mask, NEXT, NEXT));
+    }
+
+    fn if_equal(&mut self, value: u32, then: To, otherwise: To) {
+        self.0.push((0x15, value, then, otherwise));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn if_at_least(&mut self, value: u32, then: To, otherwise: To) {
+        self.0.push((0x35, value, then, otherwise));
+    }
+
+    fn if_any_bit(&mut self, bits: u32, then: To, otherwise: To) {
+        self.0.push((0x45, bits, then, otherwise));
+    }
+
+    /// The program: last stand the two ends that tests lead to.
+    fn finish(self) -> Vec<sock_filter> {
+        let count = self.0.len();
+        let distance = |at: usize, to: To| match to {
+            To::Skip(instructions) => instructions,
+            To::Allow => (count - at - 1) as u8,
+            To::Stop => (count - at) as u8,
+        };
+        let instruction = |(at, (code, k, then, otherwise)): (usize, (u16, u32, To, To))| sock_filter {
+            code,
+            jt: distance(at, then),
+            jf: distance(at, otherwise),
+            k,
+        };
+        let end = |k| sock_filter { code: 0x06, jt: 0, jf: 0, k };
+        let ends = [end(libc::SECCOMP_RET_ALLOW), end(libc::SECCOMP_RET_TRACE)];
+        self.0.into_iter().enumerate().map(instruction).chain(ends).collect()
+    }
+}
+
+fn program(numbers: impl Iterator<Item = u32>) -> Vec<sock_filter> {
+    let mut code = Assembly::default();
+    code.load(ARCHITECTURE_AT);
+    code.if_equal(ARCHITECTURE, NEXT, To::Allow);
+    code.load(NUMBER_AT);
+    // Calls of the x32 kind have other meanings.
+    #[cfg(target_arch = "x86_64")]
+    code.if_at_least(0x4000_0000, To::Allow, NEXT);
+    let mut locks = false;
+    for number in numbers {
+        match c_long::from(number) {
+            libc::SYS_mmap => {}
+            libc::SYS_futex => locks = true,
+            _ => code.if_equal(number, To::Stop, NEXT),
+        }
+    }
+    code.if_equal(libc::SYS_mmap as u32, NEXT, To::Skip(2));
+    code.load(ARGUMENTS_AT + 8 * 3);
+    code.if_any_bit(libc::MAP_ANONYMOUS as u32, To::Allow, To::Stop);
+    if locks {
+        code.if_equal(libc::SYS_futex as u32, NEXT, To::Allow);
+        code.load(ARGUMENTS_AT + 8);
+        code.and(0x7F);
+        for operation in WAITING {
+            code.if_equal(operation, To::Stop, NEXT);
+        }
+    }
+    code.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a program as the kernel would: whether it stops a call.
+    fn stops(program: &[sock_filter], architecture: u32, number: u32, arguments: [u32; 6]) -> bool {
+        let word = |offset: u32| match offset {
+            NUMBER_AT => number,
+            ARCHITECTURE_AT => architecture,
+            _ => arguments[(offset - ARGUMENTS_AT) as usize / 8],
+        };
+        let (mut at, mut value) = (0, 0);
+        loop {
+            let step = program[at];
+            at += 1;
+            let branch = |met: bool| usize::from(if met { step.jt } else { step.jf });
+            match step.code {
+                0x20 => value = word(step.k),
+                0x54 => value &= step.k,
+                0x15 => at += branch(value == step.k),
+                0x35 => at += branch(value >= step.k),
+                0x45 => at += branch(value & step.k != 0),
+                0x06 => return step.k == libc::SECCOMP_RET_TRACE,
+                code => panic!("{code}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_calls_of_the_table_stop_and_no_others() {
+        for locks in [false, true] {
+            let filter = Filter::new(locks);
+            for number in 0..512u32 {
+                let special = [libc::SYS_mmap, libc::SYS_futex].contains(&c_long::from(number));
+                let known = filter.call(u64::from(number)).is_some();
+                if !special {
+                    assert_eq!(stops(&filter.program, ARCHITECTURE, number, [0; 6]), known, "{number}");
+                }
+                assert!(!stops(&filter.program, 3, number, [0; 6]) && !special | known | !locks);
+            }
+            #[cfg(target_arch = "x86_64")]
+            assert!(!stops(&filter.program, ARCHITECTURE, 0x4000_0000, [0; 6]));
+        }
+    }
+
+    #[test]
+    fn memory_and_wakes_go_on() {
+        let filter = Filter::new(true);
+        let map = |flags| stops(&filter.program, ARCHITECTURE, libc::SYS_mmap as u32, [0, 9, 1, flags, 3, 0]);
+        assert!(map(libc::MAP_PRIVATE as u32) && !map((libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u32));
+        let futex = |program, op| stops(program, ARCHITECTURE, libc::SYS_futex as u32, [0, op as u32, 0, 0, 0, 0]);
+        let private = libc::FUTEX_PRIVATE_FLAG;
+        assert!(futex(&filter.program, libc::FUTEX_WAIT | private) && futex(&filter.program, libc::FUTEX_WAIT_BITSET));
+        assert!(!futex(&filter.program, libc::FUTEX_WAKE | private));
+        assert!(!futex(&Filter::new(false).program, libc::FUTEX_WAIT));
+    }
+}

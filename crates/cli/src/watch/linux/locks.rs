@@ -1,0 +1,105 @@
+//! Who waited for locks, and how long.
+//!
+//! What is seen are the waits of `futex`, on which locks, condition variables, joins and channels
+//! are built: a lock that nobody else holds makes no call at all.
+
+use super::stacks::Stacks;
+use libc::pid_t;
+
+/// As many threads are told apart; the time of further ones is one.
+const MOST_THREADS: usize = 4096;
+
+/// The waits of one thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// What the thread was called lately.
+    pub name: String,
+    /// Its id.
+    pub thread: pid_t,
+    /// Waits that ended.
+    pub count: u64,
+    /// Their time.
+    pub time_ns: i64,
+}
+
+impl Waits {
+    /// A wait of a thread, or a part of one that is not over.
+    pub fn add(&mut self, thread: pid_t, time_ns: i64, is_over: bool) {
+        // Threads get their names when they run already.
+        if self.count.is_power_of_two() || self.name.is_empty() {
+            self.thread = thread;
+            let name = std::fs::read_to_string(format!("/proc/{thread}/comm"));
+            self.name = name.map_or_else(|_| std::mem::take(&mut self.name), |name| name.trim_end().to_owned());
+        }
+        self.count += u64::from(is_over);
+        self.time_ns += time_ns;
+    }
+}
+
+/// The waits of all threads.
+#[derive(Debug, Default)]
+pub struct Locks {
+    threads: Vec<Waits>,
+    others: Waits,
+    /// Where the calls came from.
+    pub stacks: Stacks,
+}
+
+impl Locks {
+    /// The waits of a thread that has ended.
+    pub fn keep(&mut self, thread: pid_t, waits: Waits) {
+        if waits.count == 0 && waits.time_ns <= 0 {
+            return;
+        }
+        self.threads.push(Waits { thread, ..waits });
+        if self.threads.len() >= 2 * MOST_THREADS {
+            self.sort();
+            for less in self.threads.drain(MOST_THREADS..) {
+                self.others.count += less.count;
+                self.others.time_ns += less.time_ns;
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        self.threads.sort_by_key(|waits| (std::cmp::Reverse(waits.time_ns), waits.thread));
+    }
+
+    /// All threads that waited, the longest first.
+    pub fn sorted(mut self) -> Vec<Waits> {
+        if self.others.count > 0 {
+            let others = std::mem::take(&mut self.others);
+            self.threads.push(Waits { name: "further threads".into(), ..others });
+        }
+        self.sort();
+        self.threads
+    }
+
+    /// Waits and time of all threads.
+    pub fn total(&self) -> (u64, i64) {
+        let all = self.threads.iter().chain([&self.others]);
+        all.fold((0, 0), |(count, time_ns), waits| (count + waits.count, time_ns + waits.time_ns.max(0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_waited_are_kept() {
+        let (mut locks, me) = (Locks::default(), std::process::id() as pid_t);
+        let mut waits = Waits::default();
+        waits.add(me, 7, false);
+        waits.add(me, 5, true);
+        assert!(!waits.name.is_empty() && (waits.count, waits.time_ns, waits.thread) == (1, 12, me));
+        locks.keep(me, waits);
+        locks.keep(3, Waits::default());
+        for thread in 0..2 * MOST_THREADS as pid_t {
+            locks.keep(thread, Waits { count: 1, time_ns: 2, ..Waits::default() });
+        }
+        assert_eq!(locks.total(), (1 + 2 * MOST_THREADS as u64, 12 + 4 * MOST_THREADS as i64));
+        let all = locks.sorted();
+        assert!(all[0].name == "further threads" && all[1].time_ns == 12 && all.len() <= 2 * MOST_THREADS);
+    }
+}

@@ -1,0 +1,154 @@
+//! Watching on Linux: the command itself.
+//!
+//! `trace` is the loop and `filter` the calls that stop; `child` starts the program, `files` knows what descriptors
+//! stand for, `locks` who waited, `stacks` with `unwind` and `symbols` who called; `near` and `delay` keep what
+//! watching costs out of the figures, `cached` says what buffered calls would take. `report` puts all in order,
+//! `render` into words. Only `system` and `child` talk to the kernel beyond files.
+
+mod cached;
+mod child;
+mod delay;
+mod files;
+mod filter;
+mod locks;
+mod near;
+mod render;
+mod report;
+mod stacks;
+mod symbols;
+mod system;
+mod trace;
+mod unwind;
+
+use crate::args::watch::WatchArgs;
+use crate::session::{JsonTo, Session};
+use crate::{FAILED, console, human, json};
+use cached::Cached;
+use child::Work;
+use polyhaul::{Error, ErrorKind, Report, Result};
+use report::Watched;
+use std::fs::File;
+use std::io::Write;
+use trace::{End, Failure, Seen, Wanted};
+
+/// What shells return where there is no such program, and where it cannot be started.
+const NOT_FOUND: u8 = 127;
+const NOT_STARTED: u8 = 126;
+
+/// Files that are listed for people.
+const SHOWN: usize = 10;
+
+/// Runs the program and reports; returns its exit code, or ours where that failed.
+pub fn run(session: &Session, args: &WatchArgs) -> u8 {
+    match watch(session, args) {
+        Ok(code) => code,
+        Err((error, code)) => {
+            session.fail("watch", &error, JsonTo::Stderr);
+            code
+        }
+    }
+}
+
+/// An error with its exit code.
+type Failed = (Error, u8);
+
+fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed> {
+    let failed = |error: Error| {
+        let code = session.exit_code(Some(&error));
+        (error, code)
+    };
+    // Before the program runs: a report that cannot be written should cost nothing.
+    let mut target = args.output.as_ref().map(|path| create(path)).transpose().map_err(failed)?;
+    let work = Work::program(&args.command).ok_or_else(|| failed(unsound()))?;
+    let costs = trace::trial().map_err(|failure| explain(failure, args))?;
+    let cached = Cached::measure();
+    let wanted = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks };
+    let first = |process| {
+        session.signals().pass_to(process);
+        // A terminal sends it to both.
+        system::ignore(libc::SIGQUIT);
+    };
+    let seen = trace::watch(&work, wanted, costs, &first);
+    session.signals().pass_to(0);
+    let seen = seen.map_err(|failure| explain(failure, args))?;
+    let end = seen.end;
+    let (text, code) = (describe(session, args, seen, cached), exit_code(end));
+    match &mut target {
+        None => console::note(&text),
+        Some(file) => {
+            let written = file.write_all(text.as_bytes()).map_err(|error| io("writing", args, error));
+            written.map_err(failed)?;
+        }
+    }
+    Ok(code)
+}
+
+/// The report, as text or as the object.
+fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> String {
+    let json = session.everywhere.json;
+    let top = args.top.unwrap_or(if json { usize::MAX } else { SHOWN });
+    let program = args.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let watched = Watched::new(program, seen, cached, !args.no_locks, top);
+    if !json {
+        return render::text(&watched);
+    }
+    let total = &watched.total;
+    let report = Report {
+        bytes_in: total.bytes_read,
+        plain_bytes_in: total.bytes_read,
+        bytes_out: total.bytes_written,
+        threads: usize::try_from(watched.threads_seen).unwrap_or(usize::MAX),
+        ..Report::default()
+    };
+    json::document("watch", Some(&watched), session.seconds(), &report, None)
+}
+
+fn exit_code(end: End) -> u8 {
+    match end {
+        End::Code(code) => u8::try_from(code & 0xFF).unwrap_or(FAILED),
+        End::Signal(signal) => u8::try_from(128 + signal).unwrap_or(FAILED),
+    }
+}
+
+fn create(path: &std::path::Path) -> Result<File> {
+    File::create(path).map_err(|error| Error::io("opening", &path.to_string_lossy(), error))
+}
+
+fn io(doing: &str, args: &WatchArgs, error: std::io::Error) -> Error {
+    let path = args.output.as_ref().map(|path| path.to_string_lossy().into_owned());
+    Error::io(doing, &path.unwrap_or_default(), error)
+}
+
+fn unsound() -> Error {
+    Error::new(ErrorKind::Usage, "the command holds a zero byte")
+}
+
+/// What people read where nothing was seen, and the exit code.
+fn explain(failure: Failure, args: &WatchArgs) -> Failed {
+    let program = args.command.first().map_or(String::new(), |name| human::safe(&name.to_string_lossy()));
+    match failure {
+        Failure::Program(error) => {
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            let code = if is_missing { NOT_FOUND } else { NOT_STARTED };
+            (Error::new(ErrorKind::Io, format!("{program} cannot be started: {error}")), code)
+        }
+        Failure::Forbidden(error) => {
+            let error =
+                Error::new(ErrorKind::Unsupported, format!("the system does not let programs be watched: {error}"));
+            let hint = "in a container, start it with --cap-add SYS_PTRACE; elsewhere look at \
+                        /proc/sys/kernel/yama/ptrace_scope, which must be 0 or 1";
+            (error.with_hint(hint), FAILED)
+        }
+        Failure::System(error) => (Error::new(ErrorKind::Io, format!("watching {program} failed: {error}")), FAILED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_those_of_shells() {
+        assert_eq!([End::Code(0), End::Code(3), End::Signal(9)].map(exit_code), [0, 3, 137]);
+    }
+}

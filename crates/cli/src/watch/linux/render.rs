@@ -1,0 +1,290 @@
+//! The report for people.
+
+use super::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
+use crate::human;
+use std::fmt::Write;
+
+/// Frames of a stack that are shown.
+const MOST_FRAMES: usize = 8;
+
+/// Stacks of one file that are shown.
+const MOST_STACKS: usize = 3;
+
+/// Stacks are shown of files that took this share of the time in all files.
+const TOLD_SHARE: f64 = 0.05;
+
+/// Letters of the command that are shown.
+const MOST_LETTERS: usize = 72;
+
+/// The text.
+pub fn text(watched: &Watched) -> String {
+    let mut text = head(watched);
+    let used: Vec<_> = watched.files.iter().filter(|row| row.is_used()).collect();
+    if !used.is_empty() {
+        text.push_str("\nfiles, the worst first\n");
+    }
+    for row in used {
+        text.push_str(&file(row));
+        if row.seconds >= TOLD_SHARE * watched.total.seconds {
+            text.push_str(&stacks(&row.stacks));
+        }
+    }
+    let more = watched.file_count.saturating_sub(watched.files.len() as u64);
+    if more > 0 {
+        let _ = writeln!(text, "  and {}", human::plural(more, "further file"));
+    }
+    let others: Vec<_> = watched.others.iter().filter(|row| row.is_used()).collect();
+    if !others.is_empty() {
+        text.push_str("\nnot files\n");
+    }
+    others.iter().for_each(|row| text.push_str(&file(row)));
+    if let Some(locks) = watched.locks.as_ref().filter(|locks| locks.waits > 0 || locks.seconds > 0.0) {
+        text.push_str(&waits(locks));
+    }
+    text
+}
+
+fn head(watched: &Watched) -> String {
+    let program = watched.program.iter().map(|part| human::safe(part)).collect::<Vec<_>>().join(" ");
+    let shown: String = program.chars().take(MOST_LETTERS).collect();
+    let cut = if shown.len() < program.len() { "..." } else { "" };
+    let end = match (watched.exit_code, watched.signal) {
+        (_, Some(signal)) => format!("ended by signal {signal}"),
+        (code, _) => format!("exit code {}", code.unwrap_or(0)),
+    };
+    let mut text = format!(
+        "watched {shown}{cut}: {}, {end}, {}, {}\n",
+        human::seconds(watched.run_seconds),
+        many(watched.processes, "process", "processes"),
+        human::plural(watched.threads_seen, "thread"),
+    );
+    let _ = writeln!(text, "  {}", sum(watched));
+    let _ = writeln!(
+        text,
+        "  watching cost about {} of that: {}; times of calls are without it",
+        human::seconds(watched.watch_seconds),
+        human::plural(watched.stops, "stop"),
+    );
+    if watched.has_queues {
+        text.push_str("  it uses queues (io_uring or aio): what is read and written through them is not seen\n");
+    }
+    text
+}
+
+fn sum(watched: &Watched) -> String {
+    let Sum { reads, bytes_read, writes, bytes_written, syncs, seconds, .. } = &watched.total;
+    let mut parts = vec![human::plural(watched.file_count, "file")];
+    let moved = |calls, word, bytes| format!("{} of {}", human::plural(calls, word), human::bytes(bytes));
+    parts.extend((*reads > 0).then(|| moved(*reads, "read", *bytes_read)));
+    parts.extend((*writes > 0).then(|| moved(*writes, "write", *bytes_written)));
+    parts.extend((*syncs > 0).then(|| human::plural(*syncs, "sync")));
+    parts.extend((watched.failed_opens > 0).then(|| human::plural(watched.failed_opens, "failed open")));
+    format!("{}; {} in these calls", parts.join(", "), human::seconds(*seconds))
+}
+
+impl Row {
+    fn is_used(&self) -> bool {
+        self.reads.calls + self.writes.calls + self.maps + self.syncs > 0
+    }
+}
+
+/// `texture.tga: 393,216 reads of 3 bytes, 9.10 s; buffered it would be 0.01 s`, and more below.
+fn file(row: &Row) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(moved(&row.reads, "read"));
+    parts.extend(moved(&row.writes, "write"));
+    parts.extend((row.maps > 0).then(|| format!("{} mapped", human::bytes(row.mapped_bytes))));
+    parts.extend((row.syncs > 0).then(|| {
+        let syncs = human::plural(row.syncs, "sync");
+        format!("{syncs} ({})", human::seconds(row.sync_seconds))
+    }));
+    parts.push(human::seconds(row.seconds));
+    let mut text = format!("  {}: {}", human::safe(&row.file), parts.join(", "));
+    if row.is_slow() {
+        let _ = write!(text, "; buffered it would be {}", human::seconds(row.buffered_seconds));
+    }
+    text.push('\n');
+    let mut notes = Vec::new();
+    notes.extend((row.reads.calls > 0).then(|| format!("{} read", human::bytes(row.reads.bytes))));
+    notes.extend((row.writes.calls > 0).then(|| format!("{} written", human::bytes(row.writes.bytes))));
+    notes.extend((row.opens > 1).then(|| format!("opened {} times", human::count(row.opens))));
+    notes.extend(sizes("reads", &row.reads));
+    notes.extend(sizes("writes", &row.writes));
+    if !notes.is_empty() {
+        let _ = writeln!(text, "    {}", notes.join("; "));
+    }
+    text
+}
+
+/// `393,216 reads of 3 bytes`.
+fn moved(moved: &Moved, word: &str) -> Option<String> {
+    if moved.calls == 0 {
+        return None;
+    }
+    let calls = human::plural(moved.calls, word);
+    let mean = moved.bytes.checked_div(moved.calls - moved.failed).unwrap_or(0);
+    Some(match moved.usual_bytes {
+        Some(bytes) => format!("{calls} of {}", size(bytes)),
+        None if mean > 0 => format!("{calls} of {} on average", size(mean)),
+        None => calls,
+    })
+}
+
+/// A size of a call: `3 bytes`, `4 KiB`, `104.2 kB`.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..4096 => human::plural(bytes, "byte"),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", human::count(bytes >> 20)),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", human::count(bytes >> 10)),
+        _ => human::bytes(bytes),
+    }
+}
+
+/// The sizes of calls, where they are not all in one bucket: `reads by size: 1-15 B 12, 64-255 B 3`.
+fn sizes(word: &str, moved: &Moved) -> Option<String> {
+    if moved.sizes.len() < 2 {
+        return None;
+    }
+    let all: Vec<_> = moved.sizes.iter().map(|one| format!("{} {}", bucket(one), human::count(one.calls))).collect();
+    Some(format!("{word} by size: {}", all.join(", ")))
+}
+
+fn bucket(size: &Size) -> String {
+    let short = |bytes: u64| match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", bytes >> 10),
+        _ => format!("{} MiB", bytes >> 20),
+    };
+    match size.below {
+        Some(1) => "none".into(),
+        Some(below) if below <= 1024 => format!("{}-{} B", size.from, below - 1),
+        Some(below) => format!("{} to {}", short(size.from), short(below)),
+        None => format!("{} and more", short(size.from)),
+    }
+}
+
+/// The first stacks. Those that differ further out only are one here.
+fn stacks(stacks: &[Stack]) -> String {
+    let mut merged: Vec<(u64, f64, &[String], bool)> = Vec::new();
+    for Stack { calls, seconds, frames } in stacks {
+        let shown = &frames[..frames.len().min(MOST_FRAMES)];
+        match merged.iter_mut().find(|(_, _, other, _)| *other == shown) {
+            Some((all, time, _, _)) => (*all, *time) = (*all + calls, *time + seconds),
+            None => merged.push((*calls, *seconds, shown, frames.len() > shown.len())),
+        }
+    }
+    let mut text = String::new();
+    for (calls, seconds, frames, has_more) in merged.into_iter().take(MOST_STACKS) {
+        let _ = writeln!(text, "    {}, {}, from", human::plural(calls, "call"), human::seconds(seconds));
+        frames.iter().for_each(|frame| text.push_str(&format!("      {}\n", human::safe(frame))));
+        if has_more {
+            text.push_str("      and further out\n");
+        }
+        if frames.is_empty() {
+            text.push_str("      elsewhere\n");
+        }
+    }
+    text
+}
+
+fn waits(locks: &Locked) -> String {
+    let count = human::plural(locks.waits, "wait");
+    let mut text = format!("\nwaiting for locks and other threads: {} in {count}\n", human::seconds(locks.seconds));
+    for waiting in &locks.threads {
+        let _ = writeln!(
+            text,
+            "  {} ({}): {}, {:.0} % of the run, {}",
+            human::safe(&waiting.name),
+            waiting.thread,
+            human::seconds(waiting.seconds),
+            100.0 * waiting.share,
+            human::plural(waiting.waits, "wait"),
+        );
+    }
+    text.push_str(&stacks(&locks.stacks));
+    text
+}
+
+fn many(count: u64, one: &str, several: &str) -> String {
+    format!("{} {}", human::count(count), if count == 1 { one } else { several })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cached::Cached;
+    use super::super::files::Files;
+    use super::super::filter::Call;
+    use super::super::locks::{Locks, Waits};
+    use super::super::stacks::Shelf;
+    use super::super::trace::{End, Seen};
+    use super::*;
+
+    fn seen() -> Seen {
+        let mut files = Files::new(false);
+        let texture = files.of_name("/x/texture.tga").unwrap();
+        texture.add(Call::Open, Some(3), 0, 1_000);
+        (0..393_216).for_each(|_| texture.add(Call::Read, Some(3), 0, 23_000));
+        let scene = files.of_name("/x/scene\u{1b}.obj").unwrap();
+        (0..20).for_each(|_| scene.add(Call::Read, Some(1 << 16), 0, 20_000));
+        scene.add(Call::Read, Some(0), 0, 500);
+        scene.add(Call::Write, Some(-9), 0, 500);
+        scene.add(Call::Map, Some(1 << 40), 8192, 500);
+        scene.add(Call::Sync, Some(0), 0, 2_000_000);
+        files.of_name("/x/unused").unwrap().add(Call::Open, Some(4), 0, 10);
+        let mut locks = Locks::default();
+        locks.keep(7, Waits { name: "worker".into(), thread: 7, count: 40, time_ns: 5_000_000_000 });
+        Seen {
+            end: End::Signal(9),
+            run_ns: 10_000_000_000,
+            files,
+            locks,
+            shelf: Shelf::default(),
+            processes: 1,
+            threads: 2,
+            failed_opens: 3,
+            has_queues: true,
+            stops: 786_500,
+            cost_ns: 1_200_000_000,
+        }
+    }
+
+    const CACHED: Cached = Cached { bytes_per_second: 1e9, call_ns: 100.0 };
+
+    #[test]
+    fn the_report_says_what_is_slow() {
+        let watched = Watched::new(vec!["game".into(), "-x".into()], seen(), CACHED, true, 2);
+        let wanted = "\
+watched game -x: 10.00 s, ended by signal 9, 1 process, 2 threads
+  3 files, 393,237 reads of 2.5 MB, 1 write of 0 B, 1 sync, 3 failed opens; 9.05 s in these calls
+  watching cost about 1.20 s of that: 786,500 stops; times of calls are without it
+  it uses queues (io_uring or aio): what is read and written through them is not seen
+
+files, the worst first
+  /x/texture.tga: 393,216 reads of 3 bytes, 9.04 s; buffered it would be 1.2 ms
+    1.2 MB read
+  /x/scene\u{fffd}.obj: 21 reads of 64 KiB, 1 write, 8.2 kB mapped, 1 sync (2.0 ms), 2.4 ms
+    1.3 MB read; 0 B written; reads by size: none 1, 64 KiB to 256 KiB 20
+  and 1 further file
+
+waiting for locks and other threads: 5.00 s in 40 waits
+  worker (7): 5.00 s, 50 % of the run, 40 waits
+";
+        assert_eq!(text(&watched), wanted.replace('\u{fffd}', &human::safe("\u{1b}")));
+    }
+
+    #[test]
+    fn without_locks_there_is_no_word_of_them() {
+        let watched = Watched::new(Vec::new(), seen(), CACHED, false, 0);
+        assert!(watched.locks.is_none() && watched.files.is_empty() && !text(&watched).contains("lock"));
+        assert!(text(&watched).contains("and 3 further files"));
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        let names = [0, 1, 4095, 4096, 65_536, 3 << 20, 70_001].map(size);
+        assert_eq!(names, ["0 bytes", "1 byte", "4,095 bytes", "4 KiB", "64 KiB", "3 MiB", "70.0 kB"]);
+        let name = |from, below| bucket(&Size { from, below, calls: 1 });
+        assert_eq!([name(0, Some(1)), name(1, Some(16)), name(256, Some(1024))], ["none", "1-15 B", "256-1023 B"]);
+        assert_eq!([name(1024, Some(4096)), name(1 << 20, None)], ["1 KiB to 4 KiB", "1 MiB and more"]);
+    }
+}

@@ -1,0 +1,311 @@
+//! What was seen, in order and with its sums: the object of `--json`, of which `render` makes the text.
+//!
+//! Times are seconds of threads: two threads that read at once take twice the time of the clock.
+
+use super::cached::Cached;
+use super::files::{File, Kind, LIMITS, Transfers};
+use super::locks::Waits;
+use super::stacks::{Shelf, Stacks};
+use super::symbols::Symbols;
+use super::trace::{End, Seen};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Stacks that are told of a file, and of locks.
+const MOST_STACKS: usize = 32;
+
+/// A file is called slow where buffering would spare so much, and half of its time.
+const WORTH_SECONDS: f64 = 0.000_5;
+
+/// All of it.
+#[derive(Serialize)]
+pub struct Watched {
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// What the program returned; `null` where a signal ended it.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// From the start of the program to its end.
+    pub run_seconds: f64,
+    /// Processes, and the threads of all of them.
+    pub processes: u64,
+    pub threads_seen: u64,
+    /// About how much longer the program took because it was watched.
+    pub watch_seconds: f64,
+    /// How often a thread was stopped for that.
+    pub stops: u64,
+    /// Whether reads and writes through queues (io_uring, aio) may be missing here.
+    pub has_queues: bool,
+    /// Opens that failed.
+    pub failed_opens: u64,
+    /// What a buffer would read from the page cache.
+    pub cached_bytes_per_second: f64,
+    /// All plain files that were used, and their sums.
+    pub file_count: u64,
+    pub total: Sum,
+    /// The worst files first.
+    pub files: Vec<Row>,
+    /// Pipes, terminals and the like.
+    pub others: Vec<Row>,
+    /// Waits for locks, where they were asked for.
+    pub locks: Option<Locked>,
+}
+
+/// What files have together.
+#[derive(Default, Serialize)]
+pub struct Sum {
+    pub reads: u64,
+    pub bytes_read: u64,
+    pub writes: u64,
+    pub bytes_written: u64,
+    pub syncs: u64,
+    pub seconds: f64,
+    pub buffered_seconds: f64,
+}
+
+/// One file.
+#[derive(Serialize)]
+pub struct Row {
+    pub file: String,
+    pub opens: u64,
+    pub reads: Moved,
+    pub writes: Moved,
+    pub maps: u64,
+    pub mapped_bytes: u64,
+    pub syncs: u64,
+    pub sync_seconds: f64,
+    /// Opening, reading, writing and syncing.
+    pub seconds: f64,
+    /// Reading and writing, had that been in calls of 64 KiB.
+    pub buffered_seconds: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Stack>,
+    #[serde(skip)]
+    pub kind: Kind,
+}
+
+/// Reads or writes.
+#[derive(Serialize)]
+pub struct Moved {
+    pub calls: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub seconds: f64,
+    /// The part of it in calls of more than a tenth of a millisecond.
+    pub waited_seconds: f64,
+    /// The bytes of nine calls in ten.
+    pub usual_bytes: Option<u64>,
+    pub sizes: Vec<Size>,
+}
+
+/// Calls from some size on, in bytes, to below another; `null` where there is no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Size {
+    pub from: u64,
+    pub below: Option<u64>,
+    pub calls: u64,
+}
+
+/// Calls that came from one place.
+#[derive(Serialize)]
+pub struct Stack {
+    pub calls: u64,
+    pub seconds: f64,
+    /// The innermost first.
+    pub frames: Vec<String>,
+}
+
+/// Waits for locks.
+#[derive(Serialize)]
+pub struct Locked {
+    pub waits: u64,
+    pub seconds: f64,
+    pub threads: Vec<Waiting>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Stack>,
+}
+
+/// A thread that waited.
+#[derive(Serialize)]
+pub struct Waiting {
+    pub name: String,
+    pub thread: i32,
+    pub waits: u64,
+    pub seconds: f64,
+    /// Of the run, 0 to 1.
+    pub share: f64,
+}
+
+impl Watched {
+    /// Puts in order what was seen; `top` files and threads at most.
+    pub fn new(program: Vec<String>, seen: Seen, cached: Cached, locks: bool, top: usize) -> Watched {
+        let mut names = Names { shelf: &seen.shelf, symbols: HashMap::new() };
+        let here = std::env::current_dir().ok();
+        let row = |file| Row::new(file, &cached, here.as_deref());
+        let (mut files, mut others): (Vec<_>, Vec<_>) =
+            seen.files.list().iter().map(|file| (row(file), file)).partition(|(row, _)| is_listed(row.kind));
+        let total = Sum::of(files.iter().map(|(row, _)| row));
+        let file_count = files.len() as u64;
+        let mut finish = |rows: &mut Vec<(Row, &File)>| -> Vec<Row> {
+            rows.sort_by(|(one, _), (other, _)| worse(one, other));
+            let rows = rows.drain(..).take(top);
+            rows.map(|(row, file)| Row { stacks: names.stacks(&file.stacks), ..row }).collect()
+        };
+        let (files, others) = (finish(&mut files), finish(&mut others));
+        let run_seconds = seen.run_ns as f64 / 1e9;
+        let locks = locks.then(|| {
+            let ((waits, time_ns), stacks) = (seen.locks.total(), names.stacks(&seen.locks.stacks));
+            let threads = seen.locks.sorted().into_iter().take(top);
+            let threads = threads.map(|waits| Waiting::new(waits, run_seconds)).collect();
+            Locked { waits, seconds: time_ns as f64 / 1e9, threads, stacks }
+        });
+        let (exit_code, signal) = match seen.end {
+            End::Code(code) => (Some(code), None),
+            End::Signal(signal) => (None, Some(signal)),
+        };
+        Watched {
+            program,
+            exit_code,
+            signal,
+            run_seconds,
+            processes: seen.processes,
+            threads_seen: seen.threads,
+            watch_seconds: seen.cost_ns as f64 / 1e9,
+            stops: seen.stops,
+            has_queues: seen.has_queues,
+            failed_opens: seen.failed_opens,
+            cached_bytes_per_second: cached.bytes_per_second,
+            file_count,
+            total,
+            files,
+            others,
+            locks,
+        }
+    }
+}
+
+/// Whether it is told among files; folders have no bytes and are left out with the others.
+fn is_listed(kind: Kind) -> bool {
+    kind == Kind::File
+}
+
+/// The one by which more would be saved comes first, then the one that took longer, then the one with more bytes. What
+/// cannot be measured soundly decides nothing.
+fn worse(one: &Row, other: &Row) -> std::cmp::Ordering {
+    let tenths = |seconds: f64| (seconds * 1e4).round() as u64;
+    let bytes = |row: &Row| row.reads.bytes + row.writes.bytes + row.mapped_bytes;
+    let rank = |row: &Row| {
+        let saved = if row.is_slow() { tenths(row.saved_seconds()) } else { 0 };
+        (saved, tenths(row.seconds), bytes(row))
+    };
+    rank(other).cmp(&rank(one)).then_with(|| one.file.cmp(&other.file))
+}
+
+impl Row {
+    fn new(file: &File, cached: &Cached, here: Option<&Path>) -> Row {
+        let (reads, writes) = (Moved::new(&file.reads, cached), Moved::new(&file.writes, cached));
+        let sync_seconds = seconds(file.sync_ns);
+        let below = here.and_then(|here| Path::new(&file.name).strip_prefix(here).ok());
+        let short = below.map(|path| path.to_string_lossy().into_owned()).filter(|path| !path.is_empty());
+        Row {
+            file: short.unwrap_or_else(|| file.name.clone()),
+            opens: file.opens,
+            maps: file.maps,
+            mapped_bytes: file.mapped_bytes,
+            syncs: file.syncs,
+            sync_seconds,
+            seconds: reads.seconds + writes.seconds + sync_seconds + seconds(file.open_ns),
+            buffered_seconds: cached.buffered_seconds(file),
+            reads,
+            writes,
+            stacks: Vec::new(),
+            kind: file.kind,
+        }
+    }
+
+    /// What buffering would save.
+    fn saved_seconds(&self) -> f64 {
+        (self.reads.seconds + self.writes.seconds - self.buffered_seconds).max(0.0)
+    }
+
+    /// Whether buffering would be worth it.
+    pub fn is_slow(&self) -> bool {
+        let saved = self.saved_seconds();
+        saved > WORTH_SECONDS && saved > 0.5 * (self.reads.seconds + self.writes.seconds)
+    }
+}
+
+impl Moved {
+    fn new(transfers: &Transfers, cached: &Cached) -> Moved {
+        let limits = LIMITS.iter().map(|limit| Some(*limit)).chain([None]);
+        let froms = [0].iter().chain(&LIMITS);
+        let sizes = transfers.buckets.iter().zip(froms.zip(limits));
+        let sizes = sizes.map(|(calls, (from, below))| Size { from: *from, below, calls: *calls });
+        Moved {
+            calls: transfers.calls,
+            failed: transfers.failed,
+            bytes: transfers.bytes,
+            seconds: cached.seconds(transfers),
+            waited_seconds: transfers.waited_ns as f64 / 1e9,
+            usual_bytes: transfers.usual_size(),
+            sizes: sizes.filter(|size| size.calls > 0).collect(),
+        }
+    }
+}
+
+impl Sum {
+    fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Sum {
+        rows.fold(Sum::default(), |sum, row| Sum {
+            reads: sum.reads + row.reads.calls,
+            bytes_read: sum.bytes_read + row.reads.bytes,
+            writes: sum.writes + row.writes.calls,
+            bytes_written: sum.bytes_written + row.writes.bytes,
+            syncs: sum.syncs + row.syncs,
+            seconds: sum.seconds + row.seconds,
+            buffered_seconds: sum.buffered_seconds + row.buffered_seconds,
+        })
+    }
+}
+
+impl Waiting {
+    fn new(waits: Waits, run_seconds: f64) -> Waiting {
+        let seconds = seconds(waits.time_ns);
+        let share = if run_seconds > 0.0 { seconds / run_seconds } else { 0.0 };
+        Waiting { name: waits.name, thread: waits.thread, waits: waits.count, seconds, share }
+    }
+}
+
+fn seconds(time_ns: i64) -> f64 {
+    time_ns.max(0) as f64 / 1e9
+}
+
+/// Finds names for frames.
+struct Names<'a> {
+    shelf: &'a Shelf,
+    symbols: HashMap<u32, Symbols>,
+}
+
+impl Names<'_> {
+    fn stacks(&mut self, stacks: &Stacks) -> Vec<Stack> {
+        let worst = stacks.sorted().into_iter().take(MOST_STACKS);
+        let stack = |(stack, calls, time_ns)| {
+            let frames = self.shelf.frames(stack).iter().map(|frame| self.frame(frame.module, frame.address)).collect();
+            Stack { calls, seconds: seconds(time_ns), frames }
+        };
+        worst.map(stack).collect()
+    }
+
+    /// `libc.so.6 pread64+0x14`, or the place alone where it has no name.
+    fn frame(&mut self, module: u32, address: u64) -> String {
+        let path = self.shelf.modules.get(module as usize).map_or("", String::as_str);
+        let name = self.symbols.entry(module).or_insert_with(|| Symbols::of(path)).name(address);
+        let file = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+        let file = if file.is_empty() { "?".into() } else { file };
+        match name {
+            Some((name, into)) => format!("{file} {name}+{into:#x}"),
+            None => format!("{file}+{address:#x}"),
+        }
+    }
+}

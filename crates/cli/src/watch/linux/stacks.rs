@@ -1,0 +1,292 @@
+//! Who made a call: the functions on a thread's stack, as places in modules.
+//!
+//! Frames are followed by what compilers tell (`unwind`), and by frame pointers where they tell
+//! nothing. Names are looked up at the end (`symbols`). Nothing is written to the watched process.
+
+use super::system::Registers;
+use super::unwind::{self, Memory, Rule, Saved};
+use libc::pid_t;
+use std::collections::HashMap;
+use std::fs;
+
+/// Frames of a stack that are kept.
+const MOST_FRAMES: usize = 32;
+
+/// Different stacks that are kept; further ones are one without frames.
+const MOST_STACKS: usize = 1 << 16;
+
+/// Rules of a process that are kept.
+const MOST_RULES: usize = 1 << 16;
+
+/// Different stacks of one file that are kept.
+const MOST_OF_A_FILE: usize = 1 << 10;
+
+/// A place in a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The module's place in [`Shelf::modules`].
+    pub module: u32,
+    /// The address in it, as its file counts; the address in memory where there is no module.
+    pub address: u64,
+}
+
+/// How often each stack was met, and the time under it.
+#[derive(Debug, Default)]
+pub struct Stacks(HashMap<u32, (u64, i64)>);
+
+impl Stacks {
+    /// A call under a stack, with its time.
+    pub fn add(&mut self, stack: u32, time_ns: i64) {
+        let stack = if self.0.len() < MOST_OF_A_FILE || self.0.contains_key(&stack) { stack } else { OTHERS };
+        let entry = self.0.entry(stack).or_default();
+        *entry = (entry.0 + 1, entry.1 + time_ns);
+    }
+
+    /// Stack, calls and time, the most time first.
+    pub fn sorted(&self) -> Vec<(u32, u64, i64)> {
+        let mut all: Vec<_> = self.0.iter().map(|(stack, (calls, time_ns))| (*stack, *calls, *time_ns)).collect();
+        all.sort_by_key(|(stack, calls, time_ns)| (std::cmp::Reverse((*time_ns, *calls)), *stack));
+        all
+    }
+}
+
+/// The number of the stack that has no frames.
+const OTHERS: u32 = 0;
+
+/// All stacks and modules that were met, once each.
+#[derive(Debug)]
+pub struct Shelf {
+    /// Names of modules: paths, or what stands in brackets in their place.
+    pub modules: Vec<String>,
+    places: HashMap<String, u32>,
+    stacks: Vec<Vec<Frame>>,
+    numbers: HashMap<Vec<Frame>, u32>,
+}
+
+impl Default for Shelf {
+    fn default() -> Shelf {
+        let (places, numbers) = (HashMap::new(), HashMap::from([(Vec::new(), OTHERS)]));
+        Shelf { modules: Vec::new(), places, stacks: vec![Vec::new()], numbers }
+    }
+}
+
+impl Shelf {
+    /// The frames of a stack, the innermost first.
+    pub fn frames(&self, stack: u32) -> &[Frame] {
+        self.stacks.get(stack as usize).map_or(&[], Vec::as_slice)
+    }
+
+    fn module(&mut self, name: &str) -> u32 {
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = self.modules.len() as u32;
+        self.modules.push(name.to_owned());
+        self.places.insert(name.to_owned(), place);
+        place
+    }
+
+    fn number(&mut self, frames: Vec<Frame>) -> u32 {
+        if let Some(number) = self.numbers.get(&frames) {
+            return *number;
+        }
+        if self.stacks.len() >= MOST_STACKS {
+            return OTHERS;
+        }
+        let number = self.stacks.len() as u32;
+        self.stacks.push(frames.clone());
+        self.numbers.insert(frames, number);
+        number
+    }
+}
+
+/// Code that is mapped from a file.
+#[derive(Debug)]
+pub struct Module {
+    name: String,
+    start: u64,
+    end: u64,
+    /// What to take off an address to have the file's.
+    bias: u64,
+    /// Where its table of frames lies.
+    pub frames: Option<u64>,
+}
+
+/// The code in a process's memory, sorted.
+#[derive(Debug, Default)]
+pub struct Modules(Vec<Module>);
+
+impl Modules {
+    /// What is mapped now.
+    pub fn of(process: pid_t) -> Modules {
+        let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let mut memory = Memory::new(process);
+        let (mut modules, mut first) = (Vec::new(), ("", 0));
+        for line in text.lines() {
+            let Some((start, end, is_code, offset, name)) = mapping(line) else { continue };
+            if offset == 0 || name != first.0 {
+                first = (name, start);
+            }
+            if is_code {
+                let (bias, frames) = headers(&mut memory, first.1).unwrap_or((start - offset.min(start), None));
+                modules.push(Module { name: name.to_owned(), start, end, bias, frames });
+            }
+        }
+        Modules(modules)
+    }
+
+    /// The module in which an address lies.
+    pub fn find(&self, address: u64) -> Option<&Module> {
+        let module = self.0.get(self.0.partition_point(|module| module.end <= address))?;
+        (module.start <= address).then_some(module)
+    }
+}
+
+/// A line of `maps`: start, end, whether it is code, offset in the file, name.
+fn mapping(line: &str) -> Option<(u64, u64, bool, u64, &str)> {
+    let mut parts = line.splitn(6, ' ');
+    let (start, end) = parts.next()?.split_once('-')?;
+    let (rights, offset) = (parts.next()?, parts.next()?);
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    let name = parts.nth(2).unwrap_or("").trim_start();
+    Some((number(start)?, number(end)?, rights.contains('x'), number(offset)?, name))
+}
+
+/// Out of the ELF header that lies at an address: how far the module lies from where its file wants
+/// it, and its table of frames.
+fn headers(memory: &mut Memory, base: u64) -> Option<(u64, Option<u64>)> {
+    const LOAD: u32 = 1;
+    const FRAMES: u32 = 0x6474_E550;
+    if memory.read(base)? != *b"\x7FELF\x02\x01" {
+        return None;
+    }
+    let (at, count) = (base.checked_add(memory.word(base + 32)?)?, u16::from_le_bytes(memory.read(base + 56)?));
+    let (mut bias, mut frames) = (None, None);
+    for header in (0..u64::from(count)).map(|index| at + 56 * index) {
+        let (kind, address) = (u32::from_le_bytes(memory.read(header)?), memory.word(header + 16)?);
+        match kind {
+            LOAD if bias.is_none() => bias = Some(base.wrapping_sub(address & !0xFFF)),
+            FRAMES => frames = Some(address),
+            _ => {}
+        }
+    }
+    let bias = bias?;
+    Some((bias, frames.map(|address| bias.wrapping_add(address))))
+}
+
+/// What is known of a process's memory.
+#[derive(Debug, Default)]
+pub struct Space {
+    modules: Option<Modules>,
+    rules: HashMap<u64, Option<Rule>>,
+}
+
+impl Space {
+    /// The number of the stack on which a stopped thread stands.
+    pub fn walk(&mut self, thread: pid_t, registers: &Registers, shelf: &mut Shelf) -> u32 {
+        let (mut memory, mut at, mut frames) = (Memory::new(thread), Cursor::new(registers), Vec::new());
+        let mut may_look_again = self.modules.is_some();
+        while frames.len() < MOST_FRAMES {
+            // A return address may lie behind the end of its function.
+            let pc = if frames.is_empty() { at.pc } else { at.pc - 1 };
+            if self.modules.as_ref().is_none_or(|modules| may_look_again && modules.find(pc).is_none()) {
+                may_look_again = false;
+                *self = Space { modules: Some(Modules::of(thread)), ..Space::default() };
+            }
+            let module = self.modules.as_ref().and_then(|modules| modules.find(pc));
+            let name = module.map_or("", |module| module.name.as_str());
+            let address = pc.wrapping_sub(module.map_or(0, |module| module.bias));
+            frames.push(Frame { module: shelf.module(name), address });
+            let rule = module.and_then(|module| module.frames).and_then(|table| {
+                *self.rules.entry(pc).or_insert_with(|| unwind::rule(&mut Memory::new(thread), table, pc))
+            });
+            match at.caller(&mut memory, rule) {
+                Some(caller) => at = caller,
+                None => break,
+            }
+        }
+        if self.rules.len() > MOST_RULES {
+            self.rules.clear();
+        }
+        shelf.number(frames)
+    }
+}
+
+/// Where a walk stands.
+struct Cursor {
+    pc: u64,
+    sp: u64,
+    fp: u64,
+    link: Option<u64>,
+}
+
+impl Cursor {
+    fn new(registers: &Registers) -> Cursor {
+        Cursor { pc: registers.pc, sp: registers.sp, fp: registers.fp, link: registers.link }
+    }
+
+    /// One function out. `None` at the end, and where nothing sound is found.
+    fn caller(&self, memory: &mut Memory, rule: Option<Rule>) -> Option<Cursor> {
+        let rule = rule.unwrap_or(BY_FRAME_POINTER);
+        let base = if rule.by_frame_pointer { self.fp } else { self.sp };
+        let frame = base.checked_add_signed(rule.offset)?;
+        let pc = match rule.link {
+            Saved::Same => self.link?,
+            Saved::At(offset) => memory.word(frame.checked_add_signed(offset)?)?,
+            Saved::Gone => return None,
+        };
+        let fp = match rule.fp {
+            Saved::At(offset) => memory.word(frame.checked_add_signed(offset)?)?,
+            Saved::Same | Saved::Gone => self.fp,
+        };
+        // Some processors sign return addresses above the bits that addresses have.
+        let pc = pc & 0x0000_FFFF_FFFF_FFFF;
+        let goes_up = frame > self.sp || frame == self.sp && self.link.is_some();
+        (goes_up && pc > 0xFFF).then_some(Cursor { pc, sp: frame, fp, link: None })
+    }
+}
+
+/// The rule of functions that keep a frame pointer, where nothing else is told.
+const BY_FRAME_POINTER: Rule = Rule { by_frame_pointer: true, offset: 16, link: Saved::At(-8), fp: Saved::At(-16) };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps_are_read() {
+        let line = "7f00a000-7f00b000 r-xp 00026000 fe:00 1234                       /lib/a b.so";
+        assert_eq!(mapping(line), Some((0x7F00_A000, 0x7F00_B000, true, 0x26000, "/lib/a b.so")));
+        assert_eq!(mapping("10-20 rw-p 00000000 00:00 0 "), Some((16, 32, false, 0, "")));
+        assert_eq!((mapping(""), mapping("nonsense"), mapping("g-h r-xp 0 0 0")), (None, None, None));
+    }
+
+    #[test]
+    fn stacks_are_kept_once() {
+        let mut shelf = Shelf::default();
+        let frames =
+            vec![Frame { module: shelf.module("a"), address: 1 }, Frame { module: shelf.module("b"), address: 2 }];
+        let number = shelf.number(frames.clone());
+        assert_eq!((number, shelf.number(frames.clone()), shelf.number(Vec::new())), (1, 1, OTHERS));
+        assert_eq!((shelf.frames(1), shelf.frames(9)), (frames.as_slice(), &[][..]));
+        assert_eq!((shelf.module("b"), shelf.modules.len()), (1, 2));
+        let mut stacks = Stacks::default();
+        [1, 0, 1].iter().for_each(|stack| stacks.add(*stack, 5));
+        assert_eq!(stacks.sorted(), [(1, 2, 10), (0, 1, 5)]);
+    }
+
+    #[test]
+    fn a_broken_chain_ends_the_walk() {
+        let mut memory = Memory::new(std::process::id() as pid_t);
+        let at = Cursor { pc: 5, sp: 64, fp: 32, link: None };
+        assert!(at.caller(&mut memory, None).is_none());
+        let words = [0u64, 0x5000, 0, 0];
+        let base = words.as_ptr() as u64;
+        let at = Cursor { pc: 5, sp: base - 8, fp: base, link: None };
+        let caller = at.caller(&mut memory, None).unwrap();
+        assert_eq!((caller.pc, caller.sp, caller.fp), (0x5000, base + 16, 0));
+        // A frame that does not lie further up would go on forever.
+        assert!(Cursor { pc: 5, sp: base + 16, fp: base, link: None }.caller(&mut memory, None).is_none());
+    }
+}

@@ -1,0 +1,122 @@
+//! Names of functions in a module's file: the symbols that ELF files have.
+//!
+//! Only tables of symbols are read, and only when the report is written. A file without them, or
+//! that is no such file, has no names.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// No table is read that is larger.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Kinds of sections.
+const SYMBOLS: u32 = 2;
+const DYNAMIC_SYMBOLS: u32 = 11;
+
+const SECTION_BYTES: u64 = 64;
+const SYMBOL_BYTES: usize = 24;
+
+/// The functions of a file.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// Address, size and where the name begins, sorted.
+    functions: Vec<(u64, u64, usize)>,
+    names: Vec<u8>,
+}
+
+impl Symbols {
+    /// The functions of the file at a path.
+    pub fn of(path: &str) -> Symbols {
+        Symbols::read(path).unwrap_or_default()
+    }
+
+    /// The function at an address, and how far into it that is.
+    pub fn name(&self, address: u64) -> Option<(String, u64)> {
+        let after = self.functions.partition_point(|(start, _, _)| *start <= address);
+        let (start, size, name) = self.functions.get(after.checked_sub(1)?)?;
+        let into = address - start;
+        // Code written by hand often says no size.
+        if *size > 0 && into >= *size || *size == 0 && into >= 1 << 16 {
+            return None;
+        }
+        let bytes = self.names.get(*name..)?;
+        let end = bytes.iter().position(|byte| *byte == 0)?;
+        Some((String::from_utf8_lossy(bytes.get(..end)?).into_owned(), into))
+    }
+
+    fn read(path: &str) -> Option<Symbols> {
+        let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
+        let head = bytes(&file, 0, 64)?;
+        if !head.starts_with(b"\x7FELF\x02\x01") {
+            return None;
+        }
+        let (at, count) = (number::<8>(&head, 40)?, number::<2>(&head, 60)?);
+        let sections = bytes(&file, at, count.checked_mul(SECTION_BYTES)?)?;
+        let section = |index: u64| {
+            let start = usize::try_from(index.checked_mul(SECTION_BYTES)?).ok()?;
+            sections.get(start..start.checked_add(SECTION_BYTES as usize)?)
+        };
+        let kind = |wanted| (0..count).filter_map(section).find(|one| number::<4>(one, 4) == Some(u64::from(wanted)));
+        // Those for the linker are in stripped files too, but are not all.
+        let table = kind(SYMBOLS).or_else(|| kind(DYNAMIC_SYMBOLS))?;
+        let content = |section| bytes(&file, number::<8>(section, 24)?, number::<8>(section, 32)?);
+        let names = content(section(number::<4>(table, 40)?)?)?;
+        Some(Symbols { functions: functions(&content(table)?)?, names })
+    }
+}
+
+/// The functions of a table, sorted by address.
+fn functions(table: &[u8]) -> Option<Vec<(u64, u64, usize)>> {
+    let mut functions = Vec::new();
+    functions.try_reserve_exact(table.len() / SYMBOL_BYTES).ok()?;
+    for symbol in table.chunks_exact(SYMBOL_BYTES) {
+        let (kind, address) = (number::<1>(symbol, 4)? & 0xF, number::<8>(symbol, 8)?);
+        // Functions, and those that are chosen when the program starts.
+        if matches!(kind, 2 | 10) && address > 0 {
+            functions.push((address, number::<8>(symbol, 16)?, usize::try_from(number::<4>(symbol, 0)?).ok()?));
+        }
+    }
+    functions.sort_unstable();
+    Some(functions)
+}
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
+    let part = bytes.get(at..at.checked_add(N)?)?;
+    let mut all = [0; 8];
+    all.get_mut(..N)?.copy_from_slice(part);
+    Some(u64::from_le_bytes(all))
+}
+
+fn bytes(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
+    let size = file.metadata().ok()?.len();
+    let count = usize::try_from(count).ok().filter(|_| count <= MOST_BYTES && count <= size)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(count).ok()?;
+    bytes.resize(count, 0);
+    file.read_exact_at(&mut bytes, at).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_found_by_any_address_in_it() {
+        let names = b"\0one\0two\0".to_vec();
+        let symbols = Symbols { functions: vec![(16, 8, 1), (32, 0, 5)], names };
+        let name = |address| symbols.name(address);
+        assert_eq!((name(15), name(24), name(1 << 20)), (None, None, None));
+        assert_eq!((name(16), name(23)), (Some(("one".into(), 0)), Some(("one".into(), 7))));
+        assert_eq!(name(40), Some(("two".into(), 8)));
+    }
+
+    #[test]
+    fn our_own_file_has_functions_and_text_has_none() {
+        let own = Symbols::of(std::env::current_exe().unwrap().to_str().unwrap());
+        assert!(own.functions.len() > 100 && own.functions.is_sorted());
+        let (address, _, _) = own.functions[own.functions.len() / 2];
+        assert!(own.name(address).is_some_and(|(name, into)| !name.is_empty() && into == 0));
+        assert!(Symbols::of(file!()).functions.is_empty() && Symbols::of("/dev/null").functions.is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! The system's calls for watching, as safe functions: ptrace, waiting, registers, foreign memory.
+//!
+//! Nothing here knows what is watched or why.
+
+use libc::{c_int, pid_t};
+use std::ffi::c_void;
+use std::io;
+use std::mem::MaybeUninit;
+
+/// The type of requests, which differs between libraries of C.
+#[cfg(target_env = "musl")]
+pub type Request = c_int;
+/// The type of requests.
+#[cfg(not(target_env = "musl"))]
+pub type Request = libc::c_uint;
+
+/// Asks something of a stopped thread, or resumes it. `data` is a number or an address, as the request has it.
+pub fn ptrace(request: Request, thread: pid_t, address: usize, data: usize) -> io::Result<()> {
+    // SAFETY: requests of this program pass numbers, but for `registers` and `message` below, whose
+    // addresses are those of memory that is theirs.
+    let result = unsafe { libc::ptrace(request, thread, address as *mut c_void, data as *mut c_void) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The number that belongs to an event: the former thread at an exec.
+pub fn message(thread: pid_t) -> io::Result<u64> {
+    let mut number: libc::c_ulong = 0;
+    ptrace(libc::PTRACE_GETEVENTMSG, thread, 0, (&raw mut number) as usize)?;
+    Ok(number)
+}
+
+/// Waits for the next change of this process, or of any with -1: the thread and its status. `None` where there is
+/// nothing left to wait for.
+pub fn wait(process: pid_t) -> io::Result<Option<(pid_t, c_int)>> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the pointer is to a writable number.
+        let thread = unsafe { libc::waitpid(process, &raw mut status, libc::__WALL) };
+        if thread > 0 {
+            return Ok(Some((thread, status)));
+        }
+        match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => {}
+            error if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+            error => return Err(error),
+        }
+    }
+}
+
+/// Registers of a stopped thread: those of a call, and those by which a stack is walked.
+#[derive(Clone, Copy, Debug)]
+pub struct Registers {
+    /// The number of the call.
+    pub number: u64,
+    /// What it was given.
+    pub arguments: [u64; 6],
+    /// What it returned, where it has ended: below 0 the number of an error.
+    pub result: i64,
+    /// The next instruction.
+    pub pc: u64,
+    /// The top of the stack.
+    pub sp: u64,
+    /// The frame pointer.
+    pub fp: u64,
+    /// Where the function returns to, where a register says so.
+    pub link: Option<u64>,
+}
+
+/// The registers of a stopped thread.
+pub fn registers(thread: pid_t) -> io::Result<Registers> {
+    let mut all = MaybeUninit::<libc::user_regs_struct>::zeroed();
+    let mut place = libc::iovec { iov_base: all.as_mut_ptr().cast(), iov_len: size_of_val(&all) };
+    ptrace(libc::PTRACE_GETREGSET, thread, libc::NT_PRSTATUS as usize, (&raw mut place) as usize)?;
+    // SAFETY: plain numbers, for which zeros are values too.
+    Ok(of(&unsafe { all.assume_init() }))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn of(all: &libc::user_regs_struct) -> Registers {
+    Registers {
+        number: all.orig_rax,
+        arguments: [all.rdi, all.rsi, all.rdx, all.r10, all.r8, all.r9],
+        result: all.rax as i64,
+        pc: all.rip,
+        sp: all.rsp,
+        fp: all.rbp,
+        link: None,
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn of(all: &libc::user_regs_struct) -> Registers {
+    let [a, b, c, d, e, f, ..] = all.regs;
+    Registers {
+        number: all.regs[8],
+        arguments: [a, b, c, d, e, f],
+        result: a as i64,
+        pc: all.pc,
+        sp: all.sp,
+        fp: all.regs[29],
+        link: Some(all.regs[30]),
+    }
+}
+
+/// Reads memory of another process: how many bytes are there, from the first one on.
+pub fn memory(process: pid_t, address: u64, into: &mut [u8]) -> usize {
+    let here = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let there = libc::iovec { iov_base: address as *mut c_void, iov_len: into.len() };
+    // SAFETY: `here` is all of `into`; the kernel checks `there` itself.
+    let count = unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
+    usize::try_from(count).unwrap_or(0)
+}
+
+/// Whether two processes have their descriptors in common; `false` where the kernel does not tell.
+pub fn share_descriptors(one: pid_t, other: pid_t) -> bool {
+    /// `KCMP_FILES` of linux/kcmp.h.
+    const FILES: c_int = 2;
+    // SAFETY: the call takes numbers.
+    unsafe { libc::syscall(libc::SYS_kcmp, one, other, FILES, 0, 0) == 0 }
+}
+
+/// Lets a signal pass by this program.
+pub fn ignore(signal: c_int) {
+    // SAFETY: no handler is installed.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+/// The processors on which a thread may run, 0 is the one that asks.
+#[derive(Clone, Copy)]
+pub struct Processors(libc::cpu_set_t);
+
+impl Processors {
+    /// Those of a thread; `None` where the system does not tell, or they are more than the type holds.
+    pub fn of(thread: pid_t) -> Option<Processors> {
+        let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
+        // SAFETY: the pointer is to writable memory of that size, and zeros are a value.
+        unsafe {
+            let result = libc::sched_getaffinity(thread, size_of::<libc::cpu_set_t>(), set.as_mut_ptr());
+            (result == 0).then(|| Processors(set.assume_init()))
+        }
+    }
+
+    /// The one on which this program runs now, where it is among these and not the only one.
+    pub fn current(&self) -> Option<Processors> {
+        // SAFETY: the functions look at and change memory that is theirs; `number` is in the set.
+        unsafe {
+            let number = usize::try_from(libc::sched_getcpu()).ok()?;
+            if number >= libc::CPU_SETSIZE as usize || !libc::CPU_ISSET(number, &self.0) || libc::CPU_COUNT(&self.0) < 2
+            {
+                return None;
+            }
+            let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init();
+            libc::CPU_SET(number, &mut set);
+            Some(Processors(set))
+        }
+    }
+
+    /// Lets a thread run on these alone; whether that worked.
+    pub fn assign(&self, thread: pid_t) -> bool {
+        // SAFETY: the pointer and the size are those of the set.
+        unsafe { libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const self.0) == 0 }
+    }
+}

@@ -1,0 +1,497 @@
+//! The loop that watches: every stop of every thread, by ptrace.
+//!
+//! A call of the table stops twice, before it begins and when it has ended; closing stops once. All
+//! else goes on at full speed. The time of a call is that between the two stops, less what stopping itself takes
+//! (`trial`). Threads are known by their ids; what they have in common is their process. Nothing that the program
+//! does is changed, and should this program die, the kernel ends what it watches.
+
+use super::child::{Child, Departed, Refusal, Work};
+use super::delay::Delay;
+use super::files::{Descriptors, Files, WAIT_NS};
+use super::filter::{Call, Filter};
+use super::locks::{Locks, Waits};
+use super::near::{self, Near};
+use super::stacks::{Shelf, Space};
+use super::system::{self, Registers};
+use libc::{c_int, pid_t};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// What is asked of every thread, and of those that it starts.
+const OPTIONS: c_int = libc::PTRACE_O_EXITKILL
+    | libc::PTRACE_O_TRACESECCOMP
+    | libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEEXEC;
+
+/// A stop that is no event of its own: a thread is new, stopped by job control, or goes on after that.
+const EVENT_STOP: c_int = 128;
+
+/// The signal of a stop before or after a call.
+const CALL_STOP: c_int = libc::SIGTRAP | 0x80;
+
+/// Results of calls that the kernel makes again by itself, after a signal.
+const AGAIN: std::ops::RangeInclusive<i64> = -516..=-512;
+
+/// What is to be seen beyond files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    /// Pipes, sockets and the like told apart.
+    pub all: bool,
+    /// Who made the calls.
+    pub stacks: bool,
+    /// Waits for locks.
+    pub locks: bool,
+}
+
+/// What stopping costs, by a trial with calls that do nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StopCost {
+    /// What the time of a call has too much.
+    pub call_ns: i64,
+    /// What a stop takes, in all.
+    pub stop_ns: i64,
+}
+
+/// The cost for threads that are not held near their watcher, and for the one that is (`near`).
+pub type StopCosts = [StopCost; 2];
+
+/// How the first process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with a code.
+    Code(c_int),
+    /// By a signal.
+    Signal(c_int),
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub struct Seen {
+    /// How the program ended.
+    pub end: End,
+    /// Its time from the start to its end.
+    pub run_ns: u64,
+    /// What it did to files.
+    pub files: Files,
+    /// Its waits for locks.
+    pub locks: Locks,
+    /// Its stacks.
+    pub shelf: Shelf,
+    /// Processes, the first with them.
+    pub processes: u64,
+    /// Threads of all of them.
+    pub threads: u64,
+    /// Files that were not there, or could not be opened.
+    pub failed_opens: u64,
+    /// Whether it set up queues (io_uring, aio), whose reads and writes are not seen.
+    pub has_queues: bool,
+    /// Stops.
+    pub stops: u64,
+    /// About what watching cost.
+    pub cost_ns: u64,
+}
+
+/// Why nothing was seen.
+#[derive(Debug)]
+pub enum Failure {
+    /// The system does not let us watch.
+    Forbidden(io::Error),
+    /// The program could not be started.
+    Program(io::Error),
+    /// Something else that the system refused.
+    System(io::Error),
+}
+
+/// Watches a program until it and all that it started have ended. `first` is given its process, and 0 at its end.
+pub fn watch(work: &Work, wanted: Wanted, costs: StopCosts, first: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
+    let filter = Filter::new(wanted.locks);
+    let child = Child::fork(work, &filter).map_err(Failure::System)?;
+    first(child.pid);
+    let departed = child.go(OPTIONS as usize).map_err(Failure::Forbidden)?;
+    let mut tracer = Tracer::new(&filter, wanted, costs, departed.pid);
+    tracer.first = first;
+    tracer.run().map_err(Failure::System)?;
+    tracer.finish(departed)
+}
+
+/// Measures what stopping costs.
+pub fn trial() -> Result<StopCosts, Failure> {
+    const CALLS: u32 = 6 * near::STREAK;
+    let filter = Filter::new(false);
+    let child = Child::fork(&Work::Calls(CALLS), &filter).map_err(Failure::System)?;
+    let departed = child.go(OPTIONS as usize).map_err(Failure::Forbidden)?;
+    let mut tracer = Tracer::new(&filter, Wanted::default(), StopCosts::default(), departed.pid);
+    tracer.trial = Some(Vec::with_capacity(CALLS as usize));
+    tracer.is_program = true;
+    tracer.run().map_err(Failure::System)?;
+    if let Some(Refusal::Filter(error)) = departed.refusal() {
+        return Err(Failure::Forbidden(error));
+    }
+    let calls = tracer.trial.take().unwrap_or_default();
+    let near = calls.partition_point(|call| !call.is_near);
+    let cost = |calls: &[Trial]| StopCost {
+        call_ns: median(calls.iter().map(|call| call.time_ns)),
+        stop_ns: median(calls.windows(2).map(|pair| (pair[1].end_ns - pair[0].end_ns) / 2)),
+    };
+    let costs = [cost(&calls[..near]), cost(&calls[near..])];
+    Ok(if near < calls.len() { costs } else { [costs[0]; 2] })
+}
+
+/// A call of a trial: its time, when it ended, and whether its thread was held.
+struct Trial {
+    time_ns: i64,
+    end_ns: i64,
+    is_near: bool,
+}
+
+fn median(values: impl Iterator<Item = i64>) -> i64 {
+    let mut values: Vec<i64> = values.collect();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+/// What threads of one process have in common.
+#[derive(Debug, Default)]
+struct Process {
+    descriptors: RefCell<Descriptors>,
+    space: RefCell<Space>,
+}
+
+/// A thread.
+#[derive(Debug, Default)]
+struct Thread {
+    process: Rc<Process>,
+    /// The call that it is in.
+    call: Option<Pending>,
+    waits: Waits,
+    stops: u64,
+    delay: Delay,
+}
+
+/// A call between its stops.
+#[derive(Debug)]
+struct Pending {
+    call: Call,
+    /// The files in question: the one that is read or written, and for [`Call::Copy`] the one that is written.
+    files: [Option<usize>; 2],
+    bytes: u64,
+    stack: Option<u32>,
+    start: Instant,
+}
+
+struct Tracer<'a> {
+    filter: &'a Filter,
+    wanted: Wanted,
+    costs: StopCosts,
+    near: Near,
+    root: pid_t,
+    first: &'a dyn Fn(pid_t),
+    threads: HashMap<pid_t, Thread>,
+    /// Whether the first process is a program yet; what it does before is our own.
+    is_program: bool,
+    /// Times of calls, in a trial.
+    trial: Option<Vec<Trial>>,
+    start: Instant,
+    /// Time that was spent on walking stacks.
+    walk_ns: u64,
+    /// Stops of threads that are not held, and of the one that is.
+    stops: [u64; 2],
+    /// The delay of this thread.
+    delay: Delay,
+    end: Option<(End, u64)>,
+    files: Files,
+    locks: Locks,
+    shelf: Shelf,
+    processes: u64,
+    thread_count: u64,
+    failed_opens: u64,
+    has_queues: bool,
+}
+
+impl<'a> Tracer<'a> {
+    fn new(filter: &'a Filter, wanted: Wanted, costs: StopCosts, root: pid_t) -> Tracer<'a> {
+        Tracer {
+            filter,
+            wanted,
+            costs,
+            near: Near::default(),
+            root,
+            first: &|_| (),
+            threads: HashMap::from([(root, Thread::default())]),
+            is_program: false,
+            trial: None,
+            start: Instant::now(),
+            walk_ns: 0,
+            stops: [0; 2],
+            delay: Delay::default(),
+            end: None,
+            files: Files::new(wanted.all),
+            locks: Locks::default(),
+            shelf: Shelf::default(),
+            processes: 1,
+            thread_count: 1,
+            failed_opens: 0,
+            has_queues: false,
+        }
+    }
+
+    /// Until all that is watched has ended.
+    fn run(&mut self) -> io::Result<()> {
+        while let Some((thread, status)) = system::wait(-1)? {
+            let now = Instant::now();
+            if libc::WIFSTOPPED(status) {
+                self.stopped(thread, status, now);
+                self.stops[usize::from(self.near.holds(thread))] += 1;
+            } else {
+                self.ended(thread, status, now);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, departed: Departed) -> Result<Seen, Failure> {
+        if !self.is_program {
+            return Err(match departed.refusal() {
+                Some(Refusal::Program(error)) => Failure::Program(error),
+                Some(Refusal::Filter(error)) => Failure::Forbidden(error),
+                None => Failure::System(io::ErrorKind::Interrupted.into()),
+            });
+        }
+        let (end, run_ns) = self.end.unwrap_or((End::Code(0), 0));
+        let stopped = self.stops.iter().zip(self.costs).map(|(stops, cost)| stops * cost.stop_ns.unsigned_abs());
+        // Threads that are stopped at once wait side by side.
+        let cost_ns = (self.walk_ns + stopped.sum::<u64>()).min(run_ns);
+        Ok(Seen {
+            end,
+            run_ns,
+            files: self.files,
+            locks: self.locks,
+            shelf: self.shelf,
+            processes: self.processes,
+            threads: self.thread_count,
+            failed_opens: self.failed_opens,
+            has_queues: self.has_queues,
+            stops: self.stops.iter().sum(),
+            cost_ns,
+        })
+    }
+
+    /// A thread is gone, and the call that it was in will not end.
+    fn ended(&mut self, id: pid_t, status: c_int, now: Instant) {
+        if let Some(thread) = self.threads.remove(&id) {
+            self.retire(id, thread, now);
+        }
+        if id == self.root {
+            (self.first)(0);
+            let end = if libc::WIFSIGNALED(status) {
+                End::Signal(libc::WTERMSIG(status))
+            } else {
+                End::Code(libc::WEXITSTATUS(status))
+            };
+            self.end = Some((end, nanoseconds(self.start, now)));
+        }
+    }
+
+    fn retire(&mut self, id: pid_t, mut thread: Thread, now: Instant) {
+        if let Some(pending) = thread.call.take() {
+            let time_ns = nanoseconds(pending.start, now).cast_signed();
+            self.record(&mut thread, id, &pending, None, time_ns);
+        }
+        self.locks.keep(id, thread.waits);
+    }
+
+    fn stopped(&mut self, id: pid_t, status: c_int, now: Instant) {
+        if !self.threads.contains_key(&id) {
+            self.adopt(id);
+        }
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        match event {
+            libc::PTRACE_EVENT_SECCOMP => self.entered(id),
+            0 if signal == CALL_STOP => self.left(id, now),
+            // A signal goes where it was sent.
+            0 => resume(libc::PTRACE_CONT, id, signal),
+            EVENT_STOP if is_stopping(signal) => resume(libc::PTRACE_LISTEN, id, 0),
+            libc::PTRACE_EVENT_EXEC => {
+                self.became_program(id, now);
+                resume(libc::PTRACE_CONT, id, 0);
+            }
+            _ => resume(libc::PTRACE_CONT, id, 0),
+        }
+    }
+
+    /// A thread that was started by one that is watched.
+    fn adopt(&mut self, id: pid_t) {
+        let [group, parent] = relatives(id).unwrap_or([id, 0]);
+        let process = match self.threads.get(&group) {
+            Some(leader) => leader.process.clone(),
+            None => {
+                self.processes += 1;
+                let from = self.threads.get(&parent).filter(|_| system::share_descriptors(id, parent));
+                let descriptors = from.map(|parent| parent.process.descriptors.borrow().clone());
+                Rc::new(Process { descriptors: descriptors.unwrap_or_default().into(), ..Process::default() })
+            }
+        };
+        self.thread_count += 1;
+        self.threads.insert(id, Thread { process, ..Thread::default() });
+    }
+
+    /// A process is another program now, and of its threads there is only one, which has the id of the first.
+    fn became_program(&mut self, id: pid_t, now: Instant) {
+        self.is_program = true;
+        self.near.spread();
+        let former = system::message(id).map_or(id, |former| former as pid_t);
+        let mut thread = self.threads.remove(&former).unwrap_or_default();
+        let same = |other: &Thread| Rc::ptr_eq(&other.process, &thread.process);
+        let gone: Vec<pid_t> = self.threads.iter().filter(|(_, other)| same(other)).map(|(id, _)| *id).collect();
+        for gone in gone {
+            if let Some(other) = self.threads.remove(&gone) {
+                self.retire(gone, other, now);
+            }
+        }
+        thread.call = None;
+        thread.process = Rc::default();
+        self.threads.insert(id, thread);
+    }
+
+    /// Before a call.
+    fn entered(&mut self, id: pid_t) {
+        let Some(thread) = self.threads.get_mut(&id) else { return };
+        thread.stops += 2;
+        let registers = system::registers(id).ok().filter(|_| self.is_program);
+        let call = registers.and_then(|registers| Some((self.filter.call(registers.number)?, registers)));
+        let Some((call, registers)) = call else { return resume(libc::PTRACE_CONT, id, 0) };
+        if !call.has_end() {
+            match call {
+                Call::Queue => self.has_queues = true,
+                Call::Spread => self.near.spread(),
+                _ => thread.process.close(call, &registers.arguments),
+            }
+            return resume(libc::PTRACE_CONT, id, 0);
+        }
+        let descriptors = thread.process.descriptors.borrow().clone();
+        let mut file =
+            |place: usize| Some(descriptors.file(&mut self.files, id, *registers.arguments.get(place)? as i32));
+        let files = match call {
+            Call::Copy { from, to } => [file(from), file(to)],
+            Call::Map => [file(4), None],
+            Call::Open | Call::Wait => [None, None],
+            _ => [file(0), None],
+        };
+        let stack = (self.wanted.stacks && !matches!(call, Call::Open | Call::Map)).then(|| {
+            let begin = Instant::now();
+            let stack = thread.process.space.borrow_mut().walk(id, &registers, &mut self.shelf);
+            self.walk_ns += nanoseconds(begin, Instant::now());
+            stack
+        });
+        self.near.met(id);
+        thread.call = Some(Pending { call, files, bytes: registers.arguments[1], stack, start: Instant::now() });
+        resume(libc::PTRACE_SYSCALL, id, 0);
+    }
+
+    /// After a call.
+    fn left(&mut self, id: pid_t, now: Instant) {
+        let registers = system::registers(id);
+        if let Some(mut thread) = self.threads.remove(&id) {
+            if let (Some(pending), Ok(Registers { result, .. })) = (thread.call.take(), registers) {
+                let time_ns = self.time_ns(&mut thread, id, pending.start, now);
+                let end_ns = nanoseconds(self.start, now).cast_signed();
+                match &mut self.trial {
+                    Some(trial) => trial.push(Trial { time_ns, end_ns, is_near: self.near.holds(id) }),
+                    None => self.record(&mut thread, id, &pending, Some(result), time_ns),
+                }
+            }
+            self.threads.insert(id, thread);
+        }
+        resume(libc::PTRACE_CONT, id, 0);
+    }
+
+    /// The time of a call without what stopping it took, and without time in which other programs had its processor.
+    fn time_ns(&mut self, thread: &mut Thread, id: pid_t, start: Instant, now: Instant) -> i64 {
+        let StopCost { call_ns, .. } = self.costs[usize::from(self.near.holds(id))];
+        let time_ns = nanoseconds(start, now).cast_signed() - call_ns;
+        if time_ns <= WAIT_NS.cast_signed() {
+            return time_ns;
+        }
+        let own = self.delay.further(0, self.stops.iter().sum());
+        let lost_ns = own.saturating_add(thread.delay.further(id, thread.stops));
+        time_ns.saturating_sub(lost_ns).max(0)
+    }
+
+    /// A call of a thread: what it returned, where it did, and its time.
+    fn record(&mut self, thread: &mut Thread, id: pid_t, pending: &Pending, result: Option<i64>, time_ns: i64) {
+        let result = result.filter(|result| !AGAIN.contains(result));
+        if pending.call == Call::Wait {
+            thread.waits.add(id, time_ns, result.is_some());
+            if let Some(stack) = pending.stack {
+                self.locks.stacks.add(stack, time_ns);
+            }
+            return;
+        }
+        let opened = match (pending.call, result) {
+            (Call::Open, Some(descriptor @ 0..)) => {
+                let descriptors = thread.process.descriptors.borrow();
+                Some(descriptors.opened(&mut self.files, id, descriptor as i32))
+            }
+            (Call::Open, Some(_)) => {
+                self.failed_opens += 1;
+                None
+            }
+            _ => pending.files[0],
+        };
+        if let Some(file) = opened.and_then(|place| self.files.at(place)) {
+            file.add(pending.call, result, pending.bytes, time_ns);
+            if let Some(stack) = pending.stack {
+                file.stacks.add(stack, time_ns);
+            }
+        }
+        // The time of a copy is that of its source.
+        if let (Some(target), Some(result)) = (pending.files[1].and_then(|place| self.files.at(place)), result) {
+            target.writes.add(result, 0);
+        }
+    }
+}
+
+impl Process {
+    /// Descriptors are closed, or become others.
+    fn close(&self, call: Call, arguments: &[u64; 6]) {
+        /// Flags of `close_range`: the process gets a table of its own; the range is closed at an exec only.
+        const UNSHARE: u64 = 2;
+        const AT_EXEC: u64 = 4;
+        let [first, last, flags, ..] = *arguments;
+        let number = |value: u64| i32::try_from(value as u32).unwrap_or(i32::MAX);
+        match call {
+            Call::CloseRange if flags & UNSHARE != 0 => drop(self.descriptors.take()),
+            Call::CloseRange if flags & AT_EXEC != 0 => {}
+            Call::CloseRange => self.descriptors.borrow().closed(number(first), number(last)),
+            Call::Replace => self.descriptors.borrow().closed(number(last), number(last)),
+            _ => self.descriptors.borrow().closed(number(first), number(first)),
+        }
+    }
+}
+
+/// Lets a thread go on. One that was killed meanwhile is reported by itself.
+fn resume(how: system::Request, thread: pid_t, signal: c_int) {
+    let _ = system::ptrace(how, thread, 0, signal as usize);
+}
+
+/// Whether a signal stops a process rather than ending it.
+fn is_stopping(signal: c_int) -> bool {
+    [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal)
+}
+
+/// The first thread of a thread's process, and the process that started that.
+fn relatives(thread: pid_t) -> Option<[pid_t; 2]> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    Some([field("Tgid:")?, field("PPid:")?])
+}
+
+fn nanoseconds(from: Instant, to: Instant) -> u64 {
+    u64::try_from(to.saturating_duration_since(from).as_nanos()).unwrap_or(u64::MAX)
+}

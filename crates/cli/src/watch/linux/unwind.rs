@@ -1,0 +1,481 @@
+//! How a function's caller is found: the call frame information that compilers leave in programs.
+//!
+//! The bytes are read from the memory of the watched process, where they lie beside the code: so it
+//! does not matter which file they came of. The format is that of `.eh_frame` (Linux Standard Base, DWARF 5 section
+//! 6.4). Of the registers only those that lead on are kept: stack pointer, frame pointer, return address.
+
+use super::system;
+use libc::pid_t;
+
+/// Numbers of registers in the format.
+#[cfg(target_arch = "x86_64")]
+const FP: u64 = 6;
+#[cfg(target_arch = "x86_64")]
+const SP: u64 = 7;
+#[cfg(target_arch = "aarch64")]
+const FP: u64 = 29;
+#[cfg(target_arch = "aarch64")]
+const SP: u64 = 31;
+
+/// Steps of an unwinding program, and of one entry's bytes: real ones have fewer.
+const MOST_STEPS: usize = 4096;
+const MOST_BYTES: usize = 1 << 16;
+
+/// Reads of another process's memory, one piece of it kept.
+pub struct Memory {
+    process: pid_t,
+    base: u64,
+    piece: Vec<u8>,
+}
+
+const PIECE_BYTES: usize = 4096;
+
+impl Memory {
+    /// The memory of a stopped process.
+    pub fn new(process: pid_t) -> Memory {
+        Memory { process, base: 0, piece: Vec::new() }
+    }
+
+    /// So many bytes from an address on; `None` where they are not there.
+    pub fn read<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
+        if let Some(bytes) = self.kept(address) {
+            return Some(bytes);
+        }
+        self.piece.resize(PIECE_BYTES, 0);
+        let count = system::memory(self.process, address, &mut self.piece);
+        self.piece.truncate(count);
+        self.base = address;
+        self.kept(address)
+    }
+
+    fn kept<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let start = usize::try_from(address.checked_sub(self.base)?).ok()?;
+        self.piece.get(start..start.checked_add(N)?)?.try_into().ok()
+    }
+
+    /// A word.
+    pub fn word(&mut self, address: u64) -> Option<u64> {
+        self.read(address).map(u64::from_le_bytes)
+    }
+
+    fn half(&mut self, address: u64) -> Option<u32> {
+        self.read(address).map(u32::from_le_bytes)
+    }
+
+    fn bytes(&mut self, address: u64, count: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; if count <= MOST_BYTES { count } else { return None }];
+        (system::memory(self.process, address, &mut bytes) == count).then_some(bytes)
+    }
+}
+
+/// Where a frame's caller left a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// In its register still.
+    Same,
+    /// So far from the frame's address.
+    At(i64),
+    /// Nowhere: there is no caller.
+    Gone,
+}
+
+/// How to find the caller of a function that stands at some instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The frame's address is counted from the frame pointer, or else from the stack pointer.
+    pub by_frame_pointer: bool,
+    /// So far from there.
+    pub offset: i64,
+    /// The return address.
+    pub link: Saved,
+    /// The caller's frame pointer.
+    pub fp: Saved,
+}
+
+/// The rule for an instruction, by the table of frames (`.eh_frame_hdr`) at an address. `None` where none is told, or
+/// it needs more than this module knows.
+pub fn rule(memory: &mut Memory, table: u64, pc: u64) -> Option<Rule> {
+    let place = find(memory, table, pc)?;
+    let entry = Entry::read(memory, place)?;
+    if !(entry.start..entry.start.wrapping_add(entry.length)).contains(&pc) {
+        return None;
+    }
+    let shared = &entry.shared;
+    let mut row = Row { rule: FIRST, link_register: shared.link_register, shared };
+    row.run(&shared.program, u64::MAX)?;
+    row.run_after(&entry.program, pc - entry.start)
+}
+
+/// Looks the function up in the sorted table.
+fn find(memory: &mut Memory, table: u64, pc: u64) -> Option<u64> {
+    // Version 1, and the encodings that all linkers use.
+    if memory.read(table)? != [1u8, 0x1B, 0x03, 0x3B] {
+        return None;
+    }
+    let place = |offset: u32| table.wrapping_add_signed(i64::from(offset.cast_signed()));
+    let (mut low, mut high) = (0, u64::from(memory.half(table + 8)?));
+    while low < high {
+        let middle = low.midpoint(high);
+        if place(memory.half(table + 12 + 8 * middle)?) <= pc {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Some(place(memory.half(table + 12 + 8 * low.checked_sub(1)? + 4)?))
+}
+
+/// What entries have in common (a CIE).
+struct Shared {
+    code_step: u64,
+    data_step: i64,
+    link_register: u64,
+    /// How addresses are written.
+    encoding: u8,
+    /// Whether entries have a part for languages.
+    has_extra: bool,
+    program: Vec<u8>,
+}
+
+/// The entry of one function (an FDE).
+struct Entry {
+    shared: Shared,
+    start: u64,
+    length: u64,
+    program: Vec<u8>,
+}
+
+impl Entry {
+    fn read(memory: &mut Memory, at: u64) -> Option<Entry> {
+        let count = memory.half(at)?;
+        let bytes = memory.bytes(at + 4, count as usize)?;
+        let mut bytes = Bytes(&bytes);
+        let shared = Shared::read(memory, (at + 4).checked_sub(u64::from(bytes.half()?))?)?;
+        let start = bytes.address(shared.encoding, at + 8)?;
+        let length = bytes.address(shared.encoding & 0x0F, 0)?;
+        if shared.has_extra {
+            let extra = bytes.unsigned()?;
+            bytes.skip(extra)?;
+        }
+        Some(Entry { shared, start, length, program: bytes.0.to_vec() })
+    }
+}
+
+impl Shared {
+    fn read(memory: &mut Memory, at: u64) -> Option<Shared> {
+        let count = memory.half(at)?;
+        let bytes = memory.bytes(at + 4, count as usize)?;
+        Shared::parse(&bytes)
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Shared> {
+        let mut bytes = Bytes(bytes);
+        let (id, version) = (bytes.half()?, bytes.byte()?);
+        let letters = bytes.text()?;
+        if id != 0 || !matches!(version, 1 | 3) || !(letters.is_empty() || letters.starts_with(b"z")) {
+            return None;
+        }
+        let (code_step, data_step) = (bytes.unsigned()?, bytes.signed()?);
+        let link_register = if version == 1 { u64::from(bytes.byte()?) } else { bytes.unsigned()? };
+        let (mut encoding, has_extra) = (0, !letters.is_empty());
+        let program = if has_extra {
+            let count = bytes.unsigned()?;
+            let mut extra = Bytes(bytes.skip(count)?);
+            encoding = extra.encoding(letters)?;
+            bytes.0
+        } else {
+            bytes.0
+        };
+        Some(Shared { code_step, data_step, link_register, encoding, has_extra, program: program.to_vec() })
+    }
+}
+
+/// Before any instruction: nothing is known.
+const FIRST: Rule = Rule { by_frame_pointer: false, offset: 0, link: Saved::Same, fp: Saved::Same };
+
+/// A rule that becomes another from instruction to instruction.
+struct Row<'a> {
+    rule: Rule,
+    link_register: u64,
+    shared: &'a Shared,
+}
+
+impl Row<'_> {
+    /// Runs the entry's own program as far as the instruction `target` bytes into the function.
+    fn run_after(mut self, program: &[u8], target: u64) -> Option<Rule> {
+        self.run(program, target)?;
+        Some(self.rule)
+    }
+
+    fn run(&mut self, program: &[u8], target: u64) -> Option<()> {
+        let (initial, mut kept) = (self.rule, Vec::new());
+        let (mut bytes, mut place) = (Bytes(program), 0u64);
+        for _ in 0..MOST_STEPS {
+            let Some(code) = bytes.byte() else { return Some(()) };
+            let low = u64::from(code & 0x3F);
+            let step = match (code >> 6, code) {
+                (1, _) => low,
+                (2, _) => {
+                    let at = self.scaled(bytes.unsigned()?)?;
+                    self.save(low, Saved::At(at));
+                    continue;
+                }
+                (3, _) => {
+                    self.restore(low, initial);
+                    continue;
+                }
+                (_, 0x02) => u64::from(bytes.byte()?),
+                (_, 0x03) => u64::from(u16::from_le_bytes(bytes.take()?)),
+                (_, 0x04) => u64::from(bytes.half()?),
+                (_, 0x06) => {
+                    let register = bytes.unsigned()?;
+                    self.restore(register, initial);
+                    continue;
+                }
+                (_, 0x0A) => {
+                    kept.push(self.rule);
+                    continue;
+                }
+                (_, 0x0B) => {
+                    self.rule = kept.pop()?;
+                    continue;
+                }
+                _ => {
+                    self.change(code, &mut bytes)?;
+                    continue;
+                }
+            };
+            place = place.checked_add(step.checked_mul(self.shared.code_step)?)?;
+            if place > target {
+                return Some(());
+            }
+        }
+        None
+    }
+
+    /// The instructions that change the rule at once.
+    fn change(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Option<()> {
+        match code {
+            // Nothing; signed return addresses; the size of arguments.
+            0x00 | 0x2D => {}
+            0x2E => drop(bytes.unsigned()?),
+            0x05 => {
+                let (register, offset) = (bytes.unsigned()?, bytes.unsigned()?);
+                let at = self.scaled(offset)?;
+                self.save(register, Saved::At(at));
+            }
+            0x11 => {
+                let (register, offset) = (bytes.unsigned()?, bytes.signed()?);
+                self.save(register, Saved::At(offset.checked_mul(self.shared.data_step)?));
+            }
+            0x07 => {
+                let register = bytes.unsigned()?;
+                self.save(register, Saved::Gone);
+            }
+            0x08 => {
+                let register = bytes.unsigned()?;
+                self.save(register, Saved::Same);
+            }
+            0x0C => {
+                self.count_from(bytes.unsigned()?)?;
+                self.rule.offset = bytes.unsigned()?.cast_signed();
+            }
+            0x0D => self.count_from(bytes.unsigned()?)?,
+            0x0E => self.rule.offset = bytes.unsigned()?.cast_signed(),
+            0x12 => {
+                self.count_from(bytes.unsigned()?)?;
+                self.rule.offset = bytes.signed()?.checked_mul(self.shared.data_step)?;
+            }
+            0x13 => self.rule.offset = bytes.signed()?.checked_mul(self.shared.data_step)?,
+            // A value by an expression, of a register that leads nowhere.
+            0x10 | 0x16 => {
+                let (register, count) = (bytes.unsigned()?, bytes.unsigned()?);
+                bytes.skip(count)?;
+                if register == FP || register == self.link_register {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn scaled(&self, offset: u64) -> Option<i64> {
+        offset.cast_signed().checked_mul(self.shared.data_step)
+    }
+
+    fn count_from(&mut self, register: u64) -> Option<()> {
+        self.rule.by_frame_pointer = match register {
+            FP => true,
+            SP => false,
+            _ => return None,
+        };
+        Some(())
+    }
+
+    fn save(&mut self, register: u64, saved: Saved) {
+        if register == self.link_register {
+            self.rule.link = saved;
+        } else if register == FP {
+            self.rule.fp = saved;
+        }
+    }
+
+    fn restore(&mut self, register: u64, initial: Rule) {
+        self.save(register, if register == FP { initial.fp } else { initial.link });
+    }
+}
+
+/// Bytes that are read from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take::<1>().map(|[byte]| byte)
+    }
+
+    fn half(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn skip(&mut self, count: u64) -> Option<&'a [u8]> {
+        let (head, rest) = self.0.split_at_checked(usize::try_from(count).ok()?)?;
+        self.0 = rest;
+        Some(head)
+    }
+
+    /// As far as a zero byte.
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let end = self.0.iter().position(|byte| *byte == 0)?;
+        let text = self.skip(end as u64)?;
+        self.skip(1)?;
+        Some(text)
+    }
+
+    fn unsigned(&mut self) -> Option<u64> {
+        self.leb().map(|(value, _, _)| value)
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        let (value, bits, last) = self.leb()?;
+        let is_negative = last & 0x40 != 0 && bits < 64;
+        Some((if is_negative { value | u64::MAX << bits } else { value }).cast_signed())
+    }
+
+    /// A number in pieces of 7 bits, with how many bits it had and its last byte.
+    fn leb(&mut self) -> Option<(u64, u32, u8)> {
+        let (mut value, mut bits) = (0, 0);
+        while bits < 64 {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7F) << bits;
+            bits += 7;
+            if byte & 0x80 == 0 {
+                return Some((value, bits, byte));
+            }
+        }
+        None
+    }
+
+    /// An address that lies at `here`, as its encoding says.
+    fn address(&mut self, encoding: u8, here: u64) -> Option<u64> {
+        let value = match encoding & 0x0F {
+            0x00 | 0x04 | 0x0C => u64::from_le_bytes(self.take()?),
+            0x02 => u64::from(u16::from_le_bytes(self.take()?)),
+            0x03 => u64::from(self.half()?),
+            0x0A => i64::from(i16::from_le_bytes(self.take()?)).cast_unsigned(),
+            0x0B => i64::from(self.half()?.cast_signed()).cast_unsigned(),
+            _ => return None,
+        };
+        match encoding & 0x70 {
+            0x00 => Some(value),
+            0x10 => Some(here.wrapping_add(value)),
+            _ => None,
+        }
+    }
+
+    /// Out of what the letters announce: how addresses of functions are written.
+    fn encoding(&mut self, letters: &[u8]) -> Option<u8> {
+        let mut encoding = 0;
+        for letter in letters {
+            match letter {
+                b'R' => encoding = self.byte()?,
+                b'L' => drop(self.byte()?),
+                b'P' => {
+                    let how = self.byte()?;
+                    // Only its length matters here.
+                    self.address(how & 0x0F, 0)?;
+                }
+                b'z' | b'S' | b'B' => {}
+                _ => return None,
+            }
+        }
+        Some(encoding)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A CIE as compilers write it on x86-64: the frame is 8 above the stack pointer, the return address 8 below it.
+    #[cfg(target_arch = "x86_64")]
+    const SHARED: &[u8] = b"\0\0\0\0\x01zR\0\x01\x78\x10\x01\x1B\x0C\x07\x08\x90\x01";
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_prologue_is_followed() {
+        let shared = Shared::parse(SHARED).unwrap();
+        assert_eq!((shared.code_step, shared.data_step, shared.link_register, shared.encoding), (1, -8, 16, 0x1B));
+        // push rbp at 1; mov rbp, rsp at 4; leave at 0x30, and back for what follows.
+        let program = b"\x41\x0E\x10\x86\x02\x43\x0D\x06\x6C\x0A\x0C\x07\x08\xC6\x41\x0B\0\0";
+        let at = |target| {
+            let mut row = Row { rule: FIRST, link_register: 16, shared: &shared };
+            row.run(&shared.program, u64::MAX).unwrap();
+            row.run_after(program, target).unwrap()
+        };
+        let start = Rule { by_frame_pointer: false, offset: 8, link: Saved::At(-8), fp: Saved::Same };
+        let pushed = Rule { offset: 16, fp: Saved::At(-16), ..start };
+        assert_eq!([at(0), at(1), at(3)], [start, pushed, pushed]);
+        let framed = Rule { by_frame_pointer: true, ..pushed };
+        assert_eq!([at(4), at(0x2F), at(0x30), at(0x31)], [framed, framed, start, framed]);
+    }
+
+    #[test]
+    fn numbers_of_any_length() {
+        let mut bytes = Bytes(b"\x78\xFF\x00\x80\x7F\xE5\x8E\x26");
+        assert_eq!((bytes.signed(), bytes.signed(), bytes.signed()), (Some(-8), Some(127), Some(-128)));
+        assert_eq!((bytes.unsigned(), bytes.unsigned()), (Some(624_485), None));
+        assert_eq!(Bytes(&[0x80; 12]).unsigned(), None);
+    }
+
+    #[test]
+    fn damage_is_no_rule() {
+        #[cfg(target_arch = "x86_64")]
+        for end in 0..12 {
+            assert!(Shared::parse(&SHARED[..end]).is_none(), "{end}");
+        }
+        let mut memory = Memory::new(std::process::id() as pid_t);
+        let hostile = [0xFFu8; 64];
+        assert_eq!(rule(&mut memory, hostile.as_ptr() as u64, 5), None);
+        assert_eq!((memory.word(8), memory.bytes(8, 1 << 30)), (None, None));
+        let value = 77u64;
+        assert_eq!(memory.word((&raw const value) as u64), Some(77));
+    }
+
+    /// The tables of this program itself, of every function on the way to here.
+    #[test]
+    fn our_own_frames_have_rules() {
+        let maps = super::super::stacks::Modules::of(std::process::id() as pid_t);
+        let here = our_own_frames_have_rules as fn() as usize as u64;
+        let module = maps.find(here).unwrap();
+        let mut memory = Memory::new(std::process::id() as pid_t);
+        let rule = rule(&mut memory, module.frames.unwrap(), here).unwrap();
+        assert!(!rule.by_frame_pointer && rule.fp == Saved::Same, "{rule:?}");
+    }
+}
