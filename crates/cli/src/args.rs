@@ -2,6 +2,7 @@
 //!
 //! Only declarations and their translation into the library's options: nothing is opened here.
 
+pub mod limits;
 mod pbrt;
 mod tables;
 pub mod texture;
@@ -28,6 +29,7 @@ Examples:
   polyhaul texture assets -o textures             images to DDS or KTX 2
   polyhaul watch -- python3 load.py               what a program does to files
   polyhaul demo                                   how fast is this machine?
+  polyhaul limits                                 how fast could it be?
 
 Exit codes:
   0 done, 1 failed, 2 wrong usage, 3 some of many files failed, 130 interrupted, 143 terminated";
@@ -60,6 +62,8 @@ pub enum Command {
     Watch(watch::WatchArgs),
     /// Make a scene, write it, read it back, check it, and show the rates
     Demo(DemoArgs),
+    /// Measure what this machine and a folder's disk can do at best, and keep it
+    Limits(limits::LimitsArgs),
     /// Print the completion script of a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write all pages to a folder

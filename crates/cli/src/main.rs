@@ -13,6 +13,7 @@ mod format;
 mod human;
 mod info;
 mod json;
+mod limits;
 mod manual;
 mod many;
 mod peak;
@@ -56,6 +57,7 @@ fn run(cli: Cli) -> u8 {
         Command::Texture(args) => texture::run(&session, &args),
         Command::Watch(args) => watch::run(&session, &args),
         Command::Demo(args) => demo::run(&session, &args),
+        Command::Limits(args) => limits::run(&session, &args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::pages(&args),
     }

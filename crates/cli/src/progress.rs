@@ -14,14 +14,16 @@ const UNKNOWN: &str = "{msg} {bytes}, {bytes_per_sec}";
 
 const FILES: &str = "{msg} [{bar:30}] {pos} of {len} files, {eta} left";
 
+const FIGURES: &str = "{msg} [{bar:30}] {pos} of {len} figures, {eta} left";
+
 /// A bar that appears when its job takes long, and goes away with it.
 #[derive(Default)]
 pub struct Bar(Option<Arc<Lazy>>);
 
 struct Lazy {
     label: String,
-    /// Whether it counts files, not bytes.
-    counts_files: bool,
+    /// How it looks where the end is known.
+    known: &'static str,
     /// When the job first said something.
     start: OnceLock<Instant>,
     bar: OnceLock<ProgressBar>,
@@ -30,17 +32,22 @@ struct Lazy {
 impl Bar {
     /// A bar for a job, where one is `wanted` and standard error is a terminal.
     pub fn new(label: String, wanted: bool) -> Bar {
-        Bar::of(label, wanted, false)
+        Bar::of(label, wanted, KNOWN)
     }
 
     /// The same for a job whose progress is files.
     pub fn files(label: String, wanted: bool) -> Bar {
-        Bar::of(label, wanted, true)
+        Bar::of(label, wanted, FILES)
     }
 
-    fn of(label: String, wanted: bool, counts_files: bool) -> Bar {
+    /// The same for a job whose progress is figures.
+    pub fn figures(label: String, wanted: bool) -> Bar {
+        Bar::of(label, wanted, FIGURES)
+    }
+
+    fn of(label: String, wanted: bool, known: &'static str) -> Bar {
         let shown = wanted && std::io::stderr().is_terminal();
-        Bar(shown.then(|| Arc::new(Lazy { label, counts_files, start: OnceLock::new(), bar: OnceLock::new() })))
+        Bar(shown.then(|| Arc::new(Lazy { label, known, start: OnceLock::new(), bar: OnceLock::new() })))
     }
 
     /// Does what prints, while the bar is away.
@@ -64,14 +71,13 @@ impl Lazy {
         if self.start.get_or_init(Instant::now).elapsed() < QUIET_FOR {
             return;
         }
-        self.bar.get_or_init(|| bar(&self.label, total, self.counts_files)).set_position(done);
+        self.bar.get_or_init(|| bar(&self.label, total, self.known)).set_position(done);
     }
 }
 
-fn bar(label: &str, total: Option<u64>, counts_files: bool) -> ProgressBar {
+fn bar(label: &str, total: Option<u64>, known: &str) -> ProgressBar {
     let (bar, template) = match total {
-        Some(total) if counts_files => (ProgressBar::new(total), FILES),
-        Some(total) => (ProgressBar::new(total), KNOWN),
+        Some(total) => (ProgressBar::new(total), known),
         None => (ProgressBar::no_length(), UNKNOWN),
     };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -92,7 +98,7 @@ mod tests {
 
     #[test]
     fn templates_are_sound() {
-        for template in [KNOWN, UNKNOWN, FILES] {
+        for template in [KNOWN, UNKNOWN, FILES, FIGURES] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
         assert!(Bar::new("reading".into(), false).callback().is_none());

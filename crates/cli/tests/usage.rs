@@ -17,14 +17,14 @@ fn help_and_version_are_results() {
         let ran = run(args).expect(0);
         assert!(ran.stdout.contains("Usage: polyhaul") && ran.stderr.is_empty(), "{ran:?}");
     }
-    for command in ["convert", "info", "validate", "demo", "completions"] {
+    for command in ["convert", "info", "validate", "demo", "limits", "completions"] {
         let ran = run(&[command, "--help"]).expect(0);
         assert!(ran.stdout.contains("Examples:") && ran.stdout.contains("--memory-limit"), "{ran:?}");
     }
     assert!(run(&["--version"]).expect(0).stdout.starts_with("polyhaul "));
 }
 
-const NONSENSE: [&[&str]; 24] = [
+const NONSENSE: [&[&str]; 25] = [
     &["fly"],
     &["convert", "only-one.obj"],
     &["info"],
@@ -48,6 +48,7 @@ const NONSENSE: [&[&str]; 24] = [
     &["demo", "--size", "5"],
     &["demo", "--size", "900GB"],
     &["watch", "--top", "few", "true"],
+    &["limits", "--again", "--forget"],
     &["completions", "cmd.com"],
 ];
 

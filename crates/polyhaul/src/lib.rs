@@ -38,6 +38,7 @@ mod formats;
 mod images;
 pub mod inspect;
 mod load;
+pub mod measure;
 pub mod model;
 mod open;
 pub mod ops;

@@ -29,11 +29,19 @@ const DOORS: &[(&str, &[&str])] = &[
     ("bcdec_rs", &["crates/polyhaul/src/ops/blocks/decode"]),
     ("intel_tex_2", &["crates/polyhaul/src/ops/blocks/encode"]),
     // Hashes.
-    ("xxhash_rust", &["crates/polyhaul/src/textures/manifest"]),
+    ("xxhash_rust", &["crates/polyhaul/src/textures/manifest", "crates/polyhaul/src/measure/kept"]),
     // Threads.
     ("rayon", &["crates/polyhaul/src/pipeline"]),
     // The system: files, huge pages, signals and the terminal.
-    ("libc", &["crates/bytes/src", "crates/polyhaul/src/pipeline/column", "crates/cli/src"]),
+    (
+        "libc",
+        &[
+            "crates/bytes/src",
+            "crates/polyhaul/src/pipeline/column",
+            "crates/polyhaul/src/measure/system",
+            "crates/cli/src",
+        ],
+    ),
     // The command.
     ("clap", &["crates/cli/src"]),
     ("clap_complete", &["crates/cli/src"]),

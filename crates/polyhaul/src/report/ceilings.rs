@@ -35,6 +35,23 @@ pub struct Ceilings {
     pub fresh_memory: f64,
     /// What our own parsers, writers, decoders and codecs do.
     pub kernels: Vec<Kernel>,
+    /// Writing by the size of the file, from small to large; [`Ceilings::write`] and [`Ceilings::write_sync`] are the
+    /// best of these, the smallest apart.
+    pub writes: Vec<Written>,
+    /// What could not be measured as it should, and why: one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// How fast a new file of one size is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Written {
+    /// The size of the file.
+    pub bytes: u64,
+    /// As far as the system's memory, in bytes per second.
+    pub write: f64,
+    /// Until the disk has it, in bytes per second.
+    pub write_sync: f64,
 }
 
 /// How fast one piece of our own is, on one core, from memory to memory.

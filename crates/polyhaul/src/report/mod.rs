@@ -6,7 +6,7 @@
 mod ceilings;
 mod verdict;
 
-pub use ceilings::{Ceilings, Kernel};
+pub use ceilings::{Ceilings, Kernel, Written};
 pub use verdict::{Bound, Verdict};
 
 use crate::warnings::Warnings;

@@ -1,0 +1,250 @@
+//! `polyhaul limits`: what this machine and one of its disks can do at best.
+//!
+//! The library measures and keeps the figures (`polyhaul::measure`); here they become a table and an object.
+
+use crate::args::limits::LimitsArgs;
+use crate::progress::Bar;
+use crate::session::{JsonTo, Session};
+use crate::{DONE, FAILED, console, human};
+use polyhaul::measure;
+use polyhaul::report::Ceilings;
+use polyhaul::{Report, Result};
+use serde::Serialize;
+use std::time::SystemTime;
+
+/// Older figures are shown with the advice to measure anew.
+const OLD_DAYS: u64 = 90;
+
+/// Figures, and where they come from.
+struct Shown {
+    ceilings: Ceilings,
+    /// Whether they were measured just now, and are not those that were kept.
+    is_new: bool,
+    /// Why they were not kept.
+    not_kept: Option<String>,
+}
+
+/// Shows what is kept, or measures it.
+pub fn run(session: &Session, args: &LimitsArgs) -> u8 {
+    if args.forget {
+        return forget(session, args);
+    }
+    let mut report = Report::default();
+    match look_or_measure(session, args, &mut report) {
+        Ok(shown) => {
+            if !session.everywhere.json && !console::result(&table(&shown)) {
+                return FAILED;
+            }
+            session.show_work(&report);
+            let details = Details::new(args, &shown);
+            session.finish("limits", Some(details), &report, (DONE, None), JsonTo::Stdout)
+        }
+        Err(error) => session.fail("limits", &error, JsonTo::Stdout),
+    }
+}
+
+fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) -> Result<Shown> {
+    if let Some(ceilings) = measure::kept(&args.folder).filter(|_| !args.again) {
+        return Ok(Shown { ceilings, is_new: false, not_kept: None });
+    }
+    // Signals wait for the end of the running step, so that no file is left.
+    let _hold = session.signals().hold()?;
+    let bar = Bar::figures("measuring".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
+    let cancel = session.signals().cancel();
+    let options = measure::MeasureOptions { cancel, progress: bar.callback(), ..args.options() };
+    let ceilings = report.phase("measure", || measure::ceilings(&args.folder, &options))?;
+    report.threads = ceilings.cores;
+    drop(bar);
+    // The figures are there and worth showing even where they cannot be kept.
+    let not_kept = match measure::keep(&ceilings) {
+        Ok(Some(_)) => None,
+        Ok(None) => Some("the environment names no folder for caches".to_owned()),
+        Err(error) => Some(error.to_string()),
+    };
+    Ok(Shown { ceilings, is_new: true, not_kept })
+}
+
+/// Removes what was kept.
+fn forget(session: &Session, args: &LimitsArgs) -> u8 {
+    let forgotten = match measure::forget(&args.folder) {
+        Ok(forgotten) => forgotten,
+        Err(error) => return session.fail("limits", &error, JsonTo::Stdout),
+    };
+    let words = if forgotten { "forgotten\n" } else { "nothing was kept for this machine and this disk\n" };
+    if !session.everywhere.json && !console::result(words) {
+        return FAILED;
+    }
+    let details = serde_json::json!({ "folder": args.folder.display().to_string(), "forgotten": forgotten });
+    session.finish("limits", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
+}
+
+/// Whole days since the figures were measured.
+fn age_days(ceilings: &Ceilings) -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    now.saturating_sub(ceilings.measured_unix_s) / 86_400
+}
+
+/// The table for people.
+fn table(shown: &Shown) -> String {
+    let Shown { ceilings, is_new, not_kept } = shown;
+    let (date, age) = (human::date(ceilings.measured_unix_s), age_days(ceilings));
+    let when = match (is_new, age) {
+        (true, _) => "now".to_owned(),
+        (false, 0) => "less than a day ago".to_owned(),
+        (false, age) => format!("{} ago", human::plural(age, "day")),
+    };
+    let mut text = format!("machine   {}\n", human::safe(&ceilings.machine));
+    text.push_str(&format!("disk      {}\nmeasured  {date}, {when}\n", human::safe(&ceilings.disk)));
+    for (head, rows) in groups(ceilings) {
+        text.push_str(&format!("\n{head}\n"));
+        for (name, value) in rows {
+            text.push_str(&format!("  {name:<26}{value:>14}\n"));
+        }
+    }
+    let old = (age > OLD_DAYS).then(|| "these figures are old: --again measures anew".to_owned());
+    let not_kept = not_kept.as_ref().map(|why| format!("these figures were not kept: {why}"));
+    for (index, note) in ceilings.notes.iter().chain(&old).chain(&not_kept).enumerate() {
+        text.push_str(if index == 0 { "\n" } else { "" });
+        text.push_str(&format!("note: {}\n", human::safe(note)));
+    }
+    text
+}
+
+/// What stands under each heading.
+fn groups(ceilings: &Ceilings) -> [(&'static str, Vec<(String, String)>); 5] {
+    let row = |name: &str, value: String| (name.to_owned(), value);
+    let cold = ceilings.cold_read.map_or("-".to_owned(), rate);
+    let disk = vec![
+        row("cold read, all cores", cold),
+        row("cached read, one core", rate(ceilings.cached_read)),
+        row("cached read, all cores", rate(ceilings.cached_read_all)),
+        row("write", rate(ceilings.write)),
+        row("write and sync", rate(ceilings.write_sync)),
+        row("read of 3 bytes", format!("{:.0} ns", ceilings.small_read_ns)),
+    ];
+    let sizes = ceilings.writes.iter().flat_map(|size| {
+        let of = human::bytes(size.bytes);
+        [(format!("write {of}"), rate(size.write)), (format!("write and sync {of}"), rate(size.write_sync))]
+    });
+    let memory = vec![row("copy", rate(ceilings.copy)), row("fresh memory", rate(ceilings.fresh_memory))];
+    let cores = vec![
+        row("usable", ceilings.cores.to_string()),
+        row("that run side by side", format!("{:.2}", ceilings.cores_side_by_side)),
+    ];
+    let kernels = ceilings.kernels.iter().map(|kernel| (kernel.name.clone(), rate(kernel.rate)));
+    [
+        ("disk", disk),
+        ("files by size", sizes.collect()),
+        ("memory, one core", memory),
+        ("cores", cores),
+        ("parsers, writers and codecs, one core", kernels.collect()),
+    ]
+}
+
+fn rate(bytes_per_second: f64) -> String {
+    human::rate(bytes_per_second.round() as u64, 1.0)
+}
+
+/// What `--json` adds.
+#[derive(Serialize)]
+struct Details {
+    folder: String,
+    machine: String,
+    disk: String,
+    measured_unix_s: u64,
+    age_days: u64,
+    /// Whether they were measured by this run.
+    is_new: bool,
+    /// Whether later runs find them.
+    is_kept: bool,
+    cores: usize,
+    cores_side_by_side: f64,
+    small_read_ns: f64,
+    bytes_per_second: Rates,
+    writes: Vec<Size>,
+    kernels: Vec<Named>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Rates {
+    cold_read: Option<f64>,
+    cached_read: f64,
+    cached_read_all: f64,
+    write: f64,
+    write_sync: f64,
+    copy: f64,
+    fresh_memory: f64,
+}
+
+/// Writing files of one size.
+#[derive(Serialize)]
+struct Size {
+    bytes: u64,
+    write_bytes_per_second: f64,
+    write_sync_bytes_per_second: f64,
+}
+
+#[derive(Serialize)]
+struct Named {
+    name: String,
+    bytes_per_second: f64,
+}
+
+impl Details {
+    fn new(args: &LimitsArgs, shown: &Shown) -> Details {
+        let Shown { ceilings, is_new, not_kept } = shown;
+        let size = |size: &polyhaul::report::Written| Size {
+            bytes: size.bytes,
+            write_bytes_per_second: size.write,
+            write_sync_bytes_per_second: size.write_sync,
+        };
+        let named =
+            |kernel: &polyhaul::report::Kernel| Named { name: kernel.name.clone(), bytes_per_second: kernel.rate };
+        Details {
+            folder: args.folder.display().to_string(),
+            machine: ceilings.machine.clone(),
+            disk: ceilings.disk.clone(),
+            measured_unix_s: ceilings.measured_unix_s,
+            age_days: age_days(ceilings),
+            is_new: *is_new,
+            is_kept: not_kept.is_none(),
+            cores: ceilings.cores,
+            cores_side_by_side: ceilings.cores_side_by_side,
+            small_read_ns: ceilings.small_read_ns,
+            bytes_per_second: Rates {
+                cold_read: ceilings.cold_read,
+                cached_read: ceilings.cached_read,
+                cached_read_all: ceilings.cached_read_all,
+                write: ceilings.write,
+                write_sync: ceilings.write_sync,
+                copy: ceilings.copy,
+                fresh_memory: ceilings.fresh_memory,
+            },
+            writes: ceilings.writes.iter().map(size).collect(),
+            kernels: ceilings.kernels.iter().map(named).collect(),
+            notes: ceilings.notes.iter().chain(not_kept).cloned().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_figures_and_those_that_are_not_kept_are_noted() {
+        let shown = |measured_unix_s, not_kept: Option<&str>| {
+            let mut ceilings = Ceilings::default();
+            (ceilings.measured_unix_s, ceilings.cached_read) = (measured_unix_s, 8.5e9);
+            table(&Shown { ceilings, is_new: false, not_kept: not_kept.map(Into::into) })
+        };
+        let old = shown(86_400, None);
+        assert!(old.contains("measured  1970-01-02, ") && old.contains("note: these figures are old"), "{old}");
+        assert!(old.contains("  cached read, one core         8,500 MB/s\n"), "{old}");
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+        let new = shown(now, Some("no room"));
+        assert!(new.contains("less than a day ago") && !new.contains("are old"), "{new}");
+        assert!(new.ends_with("\nnote: these figures were not kept: no room\n"), "{new}");
+    }
+}
