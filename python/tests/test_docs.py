@@ -31,7 +31,7 @@ def test_examples_of_pages_run(page: Path, tmp_path: Path, monkeypatch: pytest.M
         (tmp_path / f"{name}.obj").write_bytes(CUBE)
     (tmp_path / "cube.mtl").write_bytes(LIBRARY)
     space: dict[str, object] = {"__name__": "__main__"}
-    assert blocks(page) or page.name in ("command.md", "c.md")
+    assert blocks(page) or page.name in ("command.md", "c.md", "report.md")
     for line, code in blocks(page):
         # Errors name the page and the line in it.
         exec(compile("\n" * line + code, str(page), "exec"), space)

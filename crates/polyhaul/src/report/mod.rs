@@ -1,12 +1,20 @@
 //! What a job did: bytes, time by phase, threads, warnings.
 //!
 //! A report is plain data. The command renders it (`crates/cli`). `ceilings` has what the machine can do at best,
-//! `verdict` what held a job back.
+//! `verdict` what held a job back; `html` is a page about a job, `svg` a picture.
 
 mod ceilings;
+mod chart;
+mod html;
+mod json;
+mod shown;
+mod svg;
 mod verdict;
+mod words;
 
 pub use ceilings::{Ceilings, Kernel, Written};
+pub use html::{Heading, html};
+pub use svg::svg;
 pub use verdict::{Bound, Verdict};
 
 use crate::warnings::Warnings;

@@ -55,3 +55,26 @@ pub struct Verdict {
     /// The share of every cause, largest first; they add up to 1.
     pub causes: Vec<(Bound, f64)>,
 }
+
+impl Bound {
+    /// What people call it: `parsing`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Bound::Read => "reading",
+            Bound::CachedRead => "reading what is in memory",
+            Bound::Write => "writing",
+            Bound::Decompress => "decompressing",
+            Bound::Compress => "compressing",
+            Bound::Parse => "parsing",
+            Bound::Format => "formatting",
+            Bound::Transform => "changing the model",
+            Bound::Serial => "work that one thread does alone",
+            Bound::Memory => "the memory limit",
+            Bound::Locks => "locks",
+            Bound::Host => "the host's calls",
+            Bound::SmallReads => "the host's small reads",
+            Bound::OtherPrograms => "other programs on the cores",
+            Bound::Unknown => "what cannot be told",
+        }
+    }
+}
