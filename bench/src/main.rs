@@ -12,6 +12,7 @@ mod limits;
 mod measure;
 mod numbers;
 mod readers;
+mod trace;
 mod writers;
 
 use std::path::Path;
@@ -32,6 +33,7 @@ usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|st
        bench-obj write polyhaul|polyhaul-text|obj|stl_io|limit FILE OUTPUT [THREADS]
        bench-obj numbers|records ROUNDS
        bench-obj images make FOLDER | measure FOLDER ROUNDS
+       bench-obj trace FILE FOLDER ROUNDS
        bench-obj level";
 
 fn main() -> ExitCode {
@@ -64,6 +66,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["records", rounds] => numbers::records(rounds.parse()?),
         ["images", "make", folder] => images::make(Path::new(folder)),
         ["images", "measure", folder, rounds] => images::main(Path::new(folder), rounds.parse()?),
+        ["trace", file, folder, rounds] => trace::main(Path::new(file), Path::new(folder), rounds.parse()?),
         ["level"] => {
             println!("{:?}", polyhaul_text::cpu::Level::best());
             Ok(())

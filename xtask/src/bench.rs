@@ -30,6 +30,8 @@ const MEGABYTES: u64 = 300;
 const ROUNDS: usize = 5;
 /// Number kernels take milliseconds: they get more turns.
 const NUMBER_ROUNDS: usize = 10;
+/// What tracing costs is small: it takes more turns to see.
+const TRACE_ROUNDS: usize = 4;
 
 /// What `args` ask for.
 #[derive(Debug, PartialEq, Eq)]
@@ -124,6 +126,10 @@ fn measure(options: &Options) -> Result<bool, String> {
             Part::Numbers => kernels.extend(runs::numbers(&tools, "numbers", options.rounds * NUMBER_ROUNDS)?),
             Part::Images => pictures = images::run(&tools, &data, options.rounds)?,
             Part::Records => kernels.extend(runs::numbers(&tools, "records", options.rounds)?),
+            Part::Trace => {
+                let input = plan::large(&tools, &data, options.megabytes)?;
+                kernels.extend(runs::traces(&tools, &input.path, &data.join("out"), options.rounds * TRACE_ROUNDS)?);
+            }
             _ => {}
         }
         for group in plan::groups(part, &tools, &data, options.megabytes)? {

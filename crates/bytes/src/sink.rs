@@ -232,6 +232,18 @@ impl<'a> Sink<'a> {
     }
 }
 
+/// For writers of text that bring large blocks, as [`Sink::write_all`] wants them. Flushing does nothing: nothing is
+/// held back.
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Sink::write_all(self, bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// An output that is complete and, where it is a file, not in its place yet. Dropping it abandons the file, which
 /// keeps its old content.
 ///

@@ -4,12 +4,15 @@
 //! noted, and so is each call of a source or sink. Without a trace a span costs one look at a variable of the thread.
 //! It never influences what is read or written, and starts no threads. `phase.rs` has the words, `recording.rs` what
 //! comes out, `thread.rs` what each thread keeps for itself until it is done: so nothing here is shared while it works.
+//! `process.rs` is what the system says of the whole process.
 
 mod phase;
+mod process;
 mod recording;
 mod thread;
 
 pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
+pub use process::Process;
 pub use recording::{FileUse, Recording, Sample, Section, SpanRecord, Thread, Totals};
 pub use thread::{Joint, Part, Span, chunk, joint, part, span};
 
@@ -22,6 +25,8 @@ use std::time::Instant;
 
 /// The most spans that are kept of one trace, of 48 bytes each.
 const MOST_SPANS: usize = 1 << 19;
+/// The most samples that are kept of one trace, of 56 bytes each: eleven minutes at one in 10 ms, then at every second.
+const MOST_SAMPLES: usize = 1 << 16;
 /// The most files that are kept of one trace.
 const MOST_FILES: usize = 20_000;
 
@@ -69,6 +74,9 @@ struct Kept {
     files: Vec<File>,
     /// Spans in all threads that are done.
     spans: usize,
+    /// Samples that came; one of `2^samples_thinned` is kept.
+    samples_seen: u64,
+    samples_thinned: u32,
     /// Threads of the recording that nobody is now; the lowest is next.
     free_tracks: BinaryHeap<Reverse<usize>>,
     /// Jobs that run, and since when any does.
@@ -101,12 +109,10 @@ impl Trace {
         self.0.now_ns()
     }
 
-    /// Adds what the machine did at a moment.
+    /// Adds what the machine did at a moment. Of samples that become too many, every second goes, and from then on
+    /// every second that comes: so they stay evenly apart however long the jobs take.
     pub fn sample(&self, sample: Sample) {
-        let mut kept = self.0.lock();
-        if kept.recording.samples.len() < MOST_SPANS {
-            kept.recording.samples.push(sample);
-        }
+        self.0.lock().keep_sample(sample);
     }
 
     /// Notes that `threads` were missing for `elapsed_ns` since the memory limit backs no more.
@@ -149,6 +155,27 @@ impl Kept {
         }
         self.recording.threads.push(Thread::default());
         self.recording.threads.len() - 1
+    }
+
+    fn keep_sample(&mut self, sample: Sample) {
+        let number = self.samples_seen;
+        self.samples_seen += 1;
+        let samples = &mut self.recording.samples;
+        if number.trailing_zeros() < self.samples_thinned {
+            return;
+        }
+        if samples.len() == MOST_SAMPLES {
+            // `number` is even in this count, so it is one that stays.
+            let mut stays = false;
+            samples.retain(|_| {
+                stays = !stays;
+                stays
+            });
+            self.samples_thinned += 1;
+        }
+        if samples.try_reserve(1).is_ok() {
+            samples.push(sample);
+        }
     }
 
     fn keep_spans(&mut self, track: usize, mut spans: Vec<SpanRecord>, dropped: u64) {

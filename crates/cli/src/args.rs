@@ -119,6 +119,22 @@ pub struct Everywhere {
     /// Print times, threads and memory too
     #[arg(short, long, global = true, action = ArgAction::SetTrue)]
     pub verbose: bool,
+    /// Write what the run did when to a file that Perfetto and chrome://tracing open
+    ///
+    /// The file is written at the end, also of a run that failed. See ui.perfetto.dev.
+    #[arg(long, global = true, value_name = "OUT.json", value_hint = ValueHint::FilePath,
+          value_parser = values::file_named(&["json"]))]
+    pub trace: Option<PathBuf>,
+    /// Write a page about the run, with charts of its threads, disks and files, for a browser
+    ///
+    /// It is one file without any part outside of it, written at the end.
+    #[arg(long, global = true, value_name = "OUT.html", value_hint = ValueHint::FilePath,
+          value_parser = values::file_named(&["html", "htm"]))]
+    pub report: Option<PathBuf>,
+    /// Write the chart of the run's threads and disks as a picture
+    #[arg(long, global = true, value_name = "OUT.svg", value_hint = ValueHint::FilePath,
+          value_parser = values::file_named(&["svg"]))]
+    pub chart: Option<PathBuf>,
     /// Show no progress bar (it appears only where standard error is a terminal)
     #[arg(long, global = true)]
     pub no_progress: bool,
@@ -485,6 +501,21 @@ pub struct ManArgs {
     /// Write the pages of all subcommands to this folder instead
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub folder: Option<PathBuf>,
+}
+
+impl Command {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Command::Convert(_) => "convert",
+            Command::Info(_) => "info",
+            Command::Validate(_) => "validate",
+            Command::Texture(_) => "texture",
+            Command::Demo(_) => "demo",
+            Command::Completions(_) => "completions",
+            Command::Man(_) => "man",
+        }
+    }
 }
 
 impl Everywhere {

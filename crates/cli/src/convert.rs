@@ -1,6 +1,6 @@
 //! `polyhaul convert IN OUT`.
 
-use crate::args::ConvertArgs;
+use crate::args::{Command, ConvertArgs};
 use crate::contents::{self, Pixels};
 use crate::session::{JsonTo, Session};
 use crate::{DONE, console, format, human, json};
@@ -114,6 +114,14 @@ impl Rows {
             "" => format!("{rows} of {columns}"),
             name => format!("{} with {rows} of {columns}", human::safe(name)),
         }
+    }
+}
+
+/// Where the JSON object of a subcommand goes: only a conversion may need standard output for itself.
+pub fn json_to(command: &Command) -> JsonTo {
+    match command {
+        Command::Convert(args) if format::is_stream(&args.output) => JsonTo::Stderr,
+        _ => JsonTo::Stdout,
     }
 }
 

@@ -18,6 +18,7 @@ mod manual;
 mod many;
 mod peak;
 mod progress;
+mod records;
 mod render;
 mod session;
 mod signals;
@@ -50,7 +51,10 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> u8 {
     let session = Session::new(cli.everywhere);
-    match cli.command {
+    if let Err(error) = session.check() {
+        return session.fail(cli.command.name(), &error, convert::json_to(&cli.command));
+    }
+    let code = match cli.command {
         Command::Convert(args) => convert::run(&session, &args),
         Command::Info(args) => info::run(&session, &args),
         Command::Validate(args) => validate::run(&session, &args),
@@ -60,7 +64,8 @@ fn run(cli: Cli) -> u8 {
         Command::Limits(args) => limits::run(&session, &args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::pages(&args),
-    }
+    };
+    session.end(code)
 }
 
 /// Help and version are errors to the parser of arguments, and successes to everyone else.

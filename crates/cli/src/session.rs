@@ -2,11 +2,12 @@
 
 use crate::args::{Everywhere, ReadArgs};
 use crate::progress::Bar;
+use crate::records::Records;
 use crate::signals::Signals;
 use crate::{DONE, FAILED, USAGE, console, format, human, json, peak, render};
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
-use polyhaul::trace::{Detail, Trace};
+use polyhaul::trace::Trace;
 use polyhaul::{
     Content, Converted, Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions,
 };
@@ -22,6 +23,7 @@ pub struct Session {
     start: Instant,
     /// What all jobs of the run did when.
     trace: Trace,
+    records: Records,
 }
 
 /// Where the JSON object goes.
@@ -37,8 +39,14 @@ impl Session {
     /// Starts the clock and catches signals.
     pub fn new(everywhere: Everywhere) -> Session {
         console::set_color(everywhere.color);
-        let trace = Trace::new(Detail::Totals);
-        Session { everywhere, signals: Signals::install(), start: Instant::now(), trace }
+        let signals = Signals::install();
+        let (trace, records) = Records::start(&everywhere);
+        Session { everywhere, signals, start: Instant::now(), trace, records }
+    }
+
+    /// An error where a file that is wanted at the end cannot be written: to be asked before anything is done.
+    pub fn check(&self) -> Result<()> {
+        self.records.check()
     }
 
     /// Whether text for people is wanted, beyond errors.
@@ -184,7 +192,11 @@ impl Session {
         outcome: (u8, Option<&Error>),
         to: JsonTo,
     ) -> u8 {
-        let (code, error) = outcome;
+        let written = self.leave_records();
+        let (code, error) = match (&written, outcome) {
+            (Err(error), (code, None)) => (code.max(FAILED), Some(error)),
+            (_, outcome) => outcome,
+        };
         if !self.everywhere.json {
             return code;
         }
@@ -202,6 +214,18 @@ impl Session {
         self.show_error(error);
         let code = self.exit_code(Some(error));
         self.finish(command, None::<()>, &Report::default(), (code, Some(error)), to)
+    }
+
+    /// Ends a run, whatever became of it: its exit code is `code`, unless what it leaves behind fails.
+    pub fn end(&self, code: u8) -> u8 {
+        if self.leave_records().is_ok() { code } else { code.max(FAILED) }
+    }
+
+    /// Writes the files about the run, the first time.
+    fn leave_records(&self) -> Result<()> {
+        // Signals wait, also one that came before: so no temporary file stays.
+        let _hold = self.signals.hold_on();
+        self.records.write(&self.trace).inspect_err(|error| self.show_error(error))
     }
 
     /// The exit code that stands for an error.

@@ -57,8 +57,7 @@ impl Signals {
 
     /// Says that an output is open from now on; an error where a signal came first.
     pub fn hold(&self) -> Result<Hold> {
-        self.holds.fetch_add(1, Ordering::SeqCst);
-        let hold = Hold(self.holds.clone());
+        let hold = self.hold_on();
         // Counted first and checked then: the watching thread does it the other way round.
         if self.caught.load(Ordering::SeqCst) == 0 { Ok(hold) } else { Err(Error::cancelled()) }
     }
@@ -68,6 +67,12 @@ impl Signals {
     #[cfg(target_os = "linux")]
     pub fn pass_to(&self, process: i32) {
         self.meant_for.store(process, Ordering::SeqCst);
+    }
+
+    /// The same after a signal, too: for what is done at the end of work that stopped.
+    pub fn hold_on(&self) -> Hold {
+        self.holds.fetch_add(1, Ordering::SeqCst);
+        Hold(self.holds.clone())
     }
 
     /// A thread waits for signals, so that what they cause need not be safe inside of a handler.

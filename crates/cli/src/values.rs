@@ -1,7 +1,9 @@
 //! The values of options: sizes, axes, digits, limits. Text in, value or complaint out.
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use polyhaul::options::{Axis, Digits, Limits};
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 const KIB: u64 = 1 << 10;
@@ -39,6 +41,21 @@ fn unit_bytes(unit: &str) -> Option<u64> {
         "gi" | "gib" => KIB.pow(3),
         "ti" | "tib" => KIB.pow(4),
         _ => return None,
+    })
+}
+
+/// A path of a file to write whose name ends as one of `endings` says: so an input that stands there by mistake is not
+/// replaced. Names without an ending are fine (`/dev/fd/3`).
+pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        let is_one = |ending: &std::ffi::OsStr| endings.iter().any(|known| ending.eq_ignore_ascii_case(known));
+        if path.as_os_str() == "-" {
+            return Err("standard output is for results; give a file".to_owned());
+        }
+        match path.extension().is_none_or(is_one) {
+            true => Ok(path),
+            false => Err(format!("the name must end in .{}", endings.join(" or ."))),
+        }
     })
 }
 

@@ -60,7 +60,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
 pub use polyhaul_bytes::trace;
-pub use polyhaul_bytes::{HostRead, HostWrite};
+pub use polyhaul_bytes::{FileOptions, HostRead, HostWrite, Sink};
 pub use report::Report;
 
 use model::{Image, Scene, Table, Texture};

@@ -25,11 +25,13 @@ pub(super) enum Part {
     Numbers,
     /// Records to text, beside C and Rust.
     Records,
+    /// What tracing costs.
+    Trace,
 }
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 11] = [
+    pub(super) const ALL: [Part; 12] = [
         Part::Obj,
         Part::Python,
         Part::Blender,
@@ -41,6 +43,7 @@ impl Part {
         Part::Images,
         Part::Numbers,
         Part::Records,
+        Part::Trace,
     ];
 
     fn name(self) -> &'static str {
@@ -56,6 +59,7 @@ impl Part {
             Part::Images => "images",
             Part::Numbers => "numbers",
             Part::Records => "records",
+            Part::Trace => "trace",
         }
     }
 

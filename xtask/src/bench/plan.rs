@@ -94,8 +94,13 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Pbrt => pbrt::groups(tools, data, megabytes),
         Part::Stl => stl::groups(tools, data, megabytes),
         Part::Tables => tables::groups(tools, data, megabytes),
-        Part::Images | Part::Numbers | Part::Records => Ok(Vec::new()),
+        Part::Images | Part::Numbers | Part::Records | Part::Trace => Ok(Vec::new()),
     }
+}
+
+/// The large mesh that OBJ is measured with.
+pub(super) fn large(tools: &Tools, data: &Path, megabytes: u64) -> Result<Input, String> {
+    generated(tools, data, ("single", "one mesh"), "single", megabytes)
 }
 
 /// A generated OBJ file of about so many megabytes, made unless it is there.

@@ -145,7 +145,7 @@ impl Record {
         if !self.kernels.is_empty() {
             let _ = write!(
                 page,
-                "\n## Numbers\n\nNanoseconds per value or record, on one thread unless the name says otherwise.\n\n{}",
+                "\n## Numbers\n\nNanoseconds per value, record or kilobyte of a file, on one thread unless the name says otherwise.\n\n{}",
                 self.kernel_table().0
             );
         }

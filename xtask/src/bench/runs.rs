@@ -4,6 +4,7 @@ use super::build::Tools;
 use super::plan::{Contestant, Group};
 use crate::term;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{sleep, spawn};
@@ -297,11 +298,20 @@ fn sample(line: &str) -> Option<Sample> {
 
 /// Compares the kernels of a kind (`numbers`, `records`), all in one process.
 pub(super) fn numbers(tools: &Tools, kind: &str, rounds: usize) -> Result<Vec<Kernel>, String> {
+    kernels(tools, kind, &[], rounds)
+}
+
+/// Compares reading and writing of `file`, and of small files in `folder`, with and without a trace, in one process.
+pub(super) fn traces(tools: &Tools, file: &Path, folder: &Path, rounds: usize) -> Result<Vec<Kernel>, String> {
+    kernels(tools, "trace", &[file, folder], rounds)
+}
+
+fn kernels(tools: &Tools, kind: &str, paths: &[&Path], rounds: usize) -> Result<Vec<Kernel>, String> {
     term::out(format!("{kind}: {rounds} rounds\n"));
     let mut words = tools.prefix.clone();
     words.extend([tools.bench.clone().into(), kind.into()]);
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).arg(rounds.to_string());
+    command.args(&words[1..]).args(paths).arg(rounds.to_string());
     let output = command.output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());

@@ -1,11 +1,12 @@
-//! What must be reached, and whether it was. A verdict is only told. What PLY, STL, pbrt, tables and images must
-//! reach is in modules of these names.
+//! What must be reached, and whether it was. A verdict is only told. What PLY, STL, pbrt, tables, images and traces
+//! must reach is in modules of these names.
 
 mod images;
 mod pbrt;
 mod ply;
 mod stl;
 mod tables;
+mod trace;
 
 use super::images::Picture;
 use super::plan::{
@@ -65,7 +66,9 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel], pictures: &[Pic
             _ => {}
         }
     }
-    let (records, numbers): (Vec<Kernel>, Vec<Kernel>) = kernels.iter().cloned().partition(|it| it.group == RECORDS);
+    let split = |of: Vec<Kernel>, is_one: fn(&Kernel) -> bool| of.into_iter().partition::<Vec<_>, _>(is_one);
+    let (records, others) = split(kernels.to_vec(), |it| it.group == RECORDS);
+    let (traces, numbers) = split(others, |it| it.group.starts_with(trace::GROUPS));
     if !pictures.is_empty() {
         let bytes = |file: &str| Some(std::fs::metadata(data.join("images").join(file)).ok()?.len());
         verdicts.extend(images::reading(pictures, bytes));
@@ -75,6 +78,9 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel], pictures: &[Pic
     }
     if !records.is_empty() {
         verdicts.extend(of_records(&records));
+    }
+    if !traces.is_empty() {
+        verdicts.extend(trace::costs(&traces));
     }
     verdicts
 }

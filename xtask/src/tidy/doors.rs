@@ -42,6 +42,8 @@ const DOORS: &[(&str, &[&str])] = &[
             "crates/cli/src",
         ],
     ),
+    // Events of other programs.
+    ("tracing", &["crates/polyhaul/src/report/bridge"]),
     // The command.
     ("clap", &["crates/cli/src"]),
     ("clap_complete", &["crates/cli/src"]),

@@ -157,3 +157,13 @@ fn sections_and_jobs_that_follow_each_other_add_up() {
     assert!(seen.sections[0].end_ns - seen.sections[0].begin_ns >= 3 * MS);
     assert!(seen.elapsed_ns >= 6 * MS && seen.elapsed_ns + 40 * MS <= trace.now_ns());
 }
+
+#[test]
+fn samples_that_become_too_many_are_thinned_evenly() {
+    let trace = Trace::new(Detail::Totals);
+    let count = MOST_SAMPLES as u64 * 5;
+    (0..count).for_each(|at_ns| trace.sample(Sample { at_ns, ..Sample::default() }));
+    let samples = trace.recording().samples;
+    assert!(samples.len() <= MOST_SAMPLES && samples.len() > MOST_SAMPLES / 2, "{}", samples.len());
+    assert!(samples.iter().enumerate().all(|(i, sample)| sample.at_ns == i as u64 * 8));
+}

@@ -1,19 +1,28 @@
 //! What a job did: bytes, time by phase, threads, warnings.
 //!
 //! A report is plain data. The command renders it (`crates/cli`). `ceilings` has what the machine can do at best,
-//! `verdict` what held a job back; `html` is a page about a job, `svg` a picture.
+//! `verdict` what held a job back; `html` is a page about a job, `svg` a picture. What a trace recorded goes
+//! to Perfetto (`perfetto`) and to the `tracing` crate (`bridge`); `sampler` looks at the process meanwhile.
 
+#[cfg(feature = "tracing")]
+mod bridge;
 mod ceilings;
 mod chart;
 mod html;
 mod json;
+mod perfetto;
+mod sampler;
 mod shown;
 mod svg;
 mod verdict;
 mod words;
 
+#[cfg(feature = "tracing")]
+pub use bridge::to_tracing;
 pub use ceilings::{Ceilings, Kernel, Written};
 pub use html::{Heading, html};
+pub use perfetto::perfetto;
+pub use sampler::Sampler;
 pub use svg::svg;
 pub use verdict::{Bound, Verdict};
 

@@ -1,7 +1,7 @@
 //! Compressed files: reading .obj.gz beside its halves (inflating alone, parsing alone), and writing.
 
 use super::{Contestant, Group, Input, LIMIT_WRITE, ONE_THREAD, TWO_THREADS};
-use super::{command, compressed, generated, output, reader, script, writer};
+use super::{command, compressed, large, output, reader, script, writer};
 use crate::bench::build::Tools;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const DEFLATE: &str = "Python's gzip, level 6";
 const WRITING_ROUNDS: usize = 3;
 
 pub(super) fn groups(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Group>, String> {
-    let plain = generated(tools, data, ("single", "one mesh"), "single", megabytes)?;
+    let plain = large(tools, data, megabytes)?;
     let stream = compressed(&plain.path, &data.join("single.obj.gz"), |output| {
         let mut gzip = Command::new("gzip");
         gzip.arg("-c").arg(&plain.path).stdout(std::fs::File::create(output)?);

@@ -2,13 +2,13 @@
 
 use super::{
     Contestant, Group, Input, LIMIT_LINES, LIMIT_MEMORY, LIMIT_WRITE, ONE_THREAD, TOBJ, TWO_THREADS, command,
-    generated, output, reader, writer,
+    generated, large, output, reader, writer,
 };
 use crate::bench::build::Tools;
 use std::path::Path;
 
 pub(super) fn groups(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Group>, String> {
-    let single = generated(tools, data, ("single", "one mesh"), "single", megabytes)?;
+    let single = large(tools, data, megabytes)?;
     let objects = generated(tools, data, ("objects", "many objects"), "objects", megabytes)?;
     let small = generated(tools, data, ("small", "one small mesh"), "plain", megabytes.div_ceil(10))?;
     Ok(vec![

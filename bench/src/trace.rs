@@ -1,0 +1,93 @@
+//! What a trace costs: the same reading and writing without one, with totals, and with spans and a sampler, in turn.
+
+use crate::Failure;
+use polyhaul::options::RunOptions;
+use polyhaul::report::Sampler;
+use polyhaul::trace::{Detail, Trace};
+use polyhaul::{Input, Output, ReadOptions, WriteOptions};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How many small files there are.
+const FILES: usize = 1_000;
+/// How often the process is looked at: as the command does.
+const EVERY: Duration = Duration::from_millis(5);
+
+/// How much is recorded.
+const WAYS: [(&str, Option<Detail>); 3] =
+    [("no_trace", None), ("totals", Some(Detail::Totals)), ("spans", Some(Detail::Spans))];
+
+/// Measures reading and writing of `file`, and reading of many small files, which are made in `folder`, with 1 and 2
+/// threads. Prints a line for each, as for the kernels of numbers.
+pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
+    let small = small_files(folder)?;
+    let output = folder.join("trace-out.obj");
+    for threads in [1, 2] {
+        let of = |what: &str| format!("trace:_{what},_{threads}_thread{}", if threads == 1 { "" } else { "s" });
+        let large = [file.to_owned()];
+        for (what, files) in [("read", large.as_slice()), ("small_files", &small)] {
+            compare(&of(what), files, rounds, threads, |run| read(files, run))?;
+        }
+        let scene = polyhaul::load(Input::Path(file.into()), &ReadOptions::default())?.scene;
+        let write = |run: &RunOptions| {
+            let options = WriteOptions { run: run.clone(), ..WriteOptions::default() };
+            Ok(polyhaul::save(&scene, Output::Path(output.clone()), &options)?.bytes_out)
+        };
+        compare(&of("write"), &large, rounds, threads, write)?;
+    }
+    std::fs::remove_file(&output)?;
+    Ok(())
+}
+
+/// Reads all files and tells how many bytes these were.
+fn read(files: &[PathBuf], run: &RunOptions) -> Result<u64, Failure> {
+    let options = ReadOptions { run: run.clone(), ..ReadOptions::default() };
+    let read = |path: &PathBuf| Ok(polyhaul::load(Input::Path(path.clone()), &options)?.report.bytes_in);
+    files.iter().map(read).sum()
+}
+
+/// Small scenes of a few faces each.
+fn small_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let folder = folder.join("trace-small");
+    std::fs::create_dir_all(&folder)?;
+    let text = "v 0 0 0\nv 1 0 0\nv 1 1 0.5\nf 1 2 3\n".repeat(50);
+    let make = |index: usize| {
+        let path = folder.join(format!("{index}.obj"));
+        std::fs::write(&path, &text)?;
+        Ok(path)
+    };
+    (0..FILES).map(make).collect()
+}
+
+/// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no`, per kilobyte, for each way. They agree where all
+/// moved as many bytes.
+fn compare(
+    group: &str,
+    files: &[PathBuf],
+    rounds: usize,
+    threads: usize,
+    work: impl Fn(&RunOptions) -> Result<u64, Failure>,
+) -> Result<(), Failure> {
+    let sizes = files.iter().map(|path| Ok(std::fs::metadata(path)?.len()));
+    let kilobytes = sizes.sum::<std::io::Result<u64>>()? as f64 / 1e3;
+    let wanted = work(&RunOptions { threads: Some(threads), ..RunOptions::default() })?;
+    let mut times = WAYS.map(|_| Vec::with_capacity(rounds));
+    let mut agrees = true;
+    for _ in 0..rounds.max(1) {
+        for ((_, detail), times) in WAYS.iter().zip(&mut times) {
+            let start = Instant::now();
+            let trace = detail.map(Trace::new);
+            let sampler = trace.as_ref().filter(|it| it.detail() == Detail::Spans).map(|it| Sampler::start(it, EVERY));
+            agrees &= work(&RunOptions { threads: Some(threads), trace, ..RunOptions::default() })? == wanted;
+            drop(sampler);
+            times.push(start.elapsed().as_secs_f64() * 1e9 / kilobytes);
+        }
+    }
+    for ((name, _), times) in WAYS.iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        let (least, median) = (times[0], times[times.len() / 2]);
+        let agrees = if agrees { "yes" } else { "no" };
+        println!("numbers group={group} name={name} ns={least:.3} median_ns={median:.3} agrees={agrees}");
+    }
+    Ok(())
+}

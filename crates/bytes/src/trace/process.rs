@@ -1,0 +1,178 @@
+//! What the system counts of this process: time of cores, bytes of disks, memory, threads and what they wait for.
+//!
+//! It reads and starts nothing; `polyhaul::report::Sampler` is who looks again and again. Linux tells all of it, other
+//! Unix systems the time of cores, others nothing: what is not told is 0.
+
+use super::Sample;
+
+/// Where the system tells of this process. What it holds open is looked at again and again.
+#[derive(Debug)]
+pub struct Process(system::Process);
+
+impl Process {
+    /// This process.
+    pub fn this() -> Process {
+        Process(system::Process::this())
+    }
+
+    /// What it used until now; `at_ns` is the caller's.
+    pub fn sample(&self, at_ns: u64) -> Sample {
+        self.0.sample(at_ns)
+    }
+}
+
+/// Time of all cores that the process had, in nanoseconds.
+#[cfg(unix)]
+fn cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a whole `timespec`, which the call fills.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } != 0;
+    if failed {
+        return 0;
+    }
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::Sample;
+    use std::fs::{self, File};
+    use std::os::unix::fs::FileExt;
+
+    #[derive(Debug)]
+    pub(super) struct Process {
+        io: Option<File>,
+        memory: Option<File>,
+        page_bytes: u64,
+    }
+
+    impl Process {
+        pub(super) fn this() -> Process {
+            // SAFETY: the call takes a number and gives one.
+            let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+            let open = |path: &str| File::open(path).ok();
+            let (io, memory) = (open("/proc/self/io"), open("/proc/self/statm"));
+            Process { io, memory, page_bytes: u64::try_from(page_bytes).unwrap_or(4096) }
+        }
+
+        pub(super) fn sample(&self, at_ns: u64) -> Sample {
+            let [disk_read_bytes, disk_write_bytes] = self.disk_bytes();
+            let [lock_waiters, threads] = threads();
+            let resident_bytes = self.resident_bytes();
+            let cpu_ns = super::cpu_ns();
+            Sample { at_ns, cpu_ns, disk_read_bytes, disk_write_bytes, resident_bytes, lock_waiters, threads }
+        }
+
+        /// Of reading and of writing.
+        fn disk_bytes(&self) -> [u64; 2] {
+            with_text(self.io.as_ref(), |text| {
+                ["read_bytes: ", "write_bytes: "].map(|key| {
+                    let line = text.lines().find_map(|line| line.strip_prefix(key));
+                    line.and_then(|value| value.parse().ok()).unwrap_or(0)
+                })
+            })
+        }
+
+        fn resident_bytes(&self) -> u64 {
+            with_text(self.memory.as_ref(), |text| {
+                let pages = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0u64);
+                pages.saturating_mul(self.page_bytes)
+            })
+        }
+    }
+
+    /// What `read` finds at the beginning of a file, which is text and short.
+    fn with_text<T: Default>(file: Option<&File>, read: impl FnOnce(&str) -> T) -> T {
+        let mut bytes = [0; 512];
+        let count = file.and_then(|file| file.read_at(&mut bytes, 0).ok()).unwrap_or(0);
+        bytes.get(..count).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(read).unwrap_or_default()
+    }
+
+    /// Those that wait in a futex, and all.
+    fn threads() -> [u32; 2] {
+        let futex = format!("{} ", libc::SYS_futex);
+        let waits = |path: std::path::PathBuf| {
+            let file = File::open(path.join("syscall")).ok();
+            with_text(file.as_ref(), |text| text.starts_with(&futex))
+        };
+        let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let waiting = tasks.map(|task| waits(task.path()));
+        waiting.fold([0; 2], |[waiters, all], waits| [waiters + u32::from(waits), all + 1])
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::Sample;
+
+    #[derive(Debug)]
+    pub(super) struct Process;
+
+    impl Process {
+        pub(super) fn this() -> Process {
+            Process
+        }
+
+        #[cfg(unix)]
+        pub(super) fn sample(&self, at_ns: u64) -> Sample {
+            Sample { at_ns, cpu_ns: super::cpu_ns(), ..Sample::default() }
+        }
+
+        #[cfg(not(unix))]
+        pub(super) fn sample(&self, at_ns: u64) -> Sample {
+            Sample { at_ns, ..Sample::default() }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_goes_up() {
+        let process = Process::this();
+        let before = process.sample(1);
+        let mut sum = 0u64;
+        while cfg!(unix) && process.sample(2).cpu_ns < before.cpu_ns + 1_000_000 {
+            sum = (0..10_000u64).fold(std::hint::black_box(sum), u64::wrapping_add);
+        }
+        let after = process.sample(3);
+        assert_eq!((before.at_ns, after.at_ns), (1, 3));
+        assert!(after.disk_read_bytes >= before.disk_read_bytes && after.disk_write_bytes >= before.disk_write_bytes);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn memory_that_is_touched_is_resident() {
+        let process = Process::this();
+        let before = process.sample(0).resident_bytes;
+        let touched = vec![1u8; 64 << 20];
+        let after = process.sample(0).resident_bytes;
+        assert!(before > 100_000 && after > before + (48 << 20), "{before} {after}");
+        drop(touched);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_thread_that_waits_for_a_lock_is_counted() {
+        // A system that does not tell what threads are in, such as one that is emulated, tells nothing here.
+        if std::fs::read_to_string("/proc/self/syscall").is_err() {
+            return;
+        }
+        let lock = std::sync::Mutex::new(());
+        let process = Process::this();
+        std::thread::scope(|scope| {
+            let held = lock.lock().unwrap();
+            scope.spawn(|| drop(lock.lock()));
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+            let mut seen = Sample::default();
+            while seen.lock_waiters == 0 && std::time::Instant::now() < deadline {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                seen = process.sample(0);
+            }
+            drop(held);
+            assert!(seen.lock_waiters > 0 && seen.threads >= seen.lock_waiters, "{seen:?}");
+        });
+    }
+}
