@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from polyhaul import _options, _polyhaul
 from polyhaul._io import OnError, opened_reading, warn_of
-from polyhaul._options import CompressionName, FormatName, ImageOptions, Limits
+from polyhaul._options import CompressionName, FormatName, ImageOptions, Limits, Rate
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Source, Target, opened_target
@@ -73,6 +73,7 @@ def read_image(
     format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
     on_error: OnError = "raise",
     limits: Limits | None = None,
     progress: Progress | bool | None = None,
@@ -89,7 +90,8 @@ def read_image(
     Args:
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
         format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` takes it from the name, or from the first bytes.
-        threads, memory_limit, on_error, limits, progress: as for :func:`polyhaul.read`; ``Limits.pixels`` is for images.
+        threads, memory_limit, read_rate, read_latency, on_error, limits, progress: as for :func:`polyhaul.read`;
+            ``Limits.pixels`` is for images.
 
     Returns:
         The image: 8 or 16 bits where the file has integers, float32 where it has light.
@@ -104,6 +106,7 @@ def read_image(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(read_rate, read_latency),
         limits=limits,
         allow_outside=False,
         on_error=on_error,
@@ -125,6 +128,7 @@ def write_image(
     format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    write_rate: Rate | None = None, write_latency: float | None = None,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -148,7 +152,8 @@ def write_image(
             array of floats is linear, one of integers sRGB.
         premultiplied: whether the colours are multiplied with alpha already; ``None`` takes what the image says.
         format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` takes it from the name.
-        threads, memory_limit, durable, compression, level, progress: as for :func:`polyhaul.write`.
+        threads, memory_limit, write_rate, write_latency, durable, compression, level, progress: as for
+            :func:`polyhaul.write`.
         **written: how the format is written: see :class:`polyhaul.ImageOptions`.
 
     Returns:
@@ -168,6 +173,7 @@ def write_image(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(write_rate, write_latency),
         compression=compression,
         level=level,
         durable=durable,

@@ -12,7 +12,7 @@ from polyhaul import _options, _polyhaul
 from polyhaul._errors import Error
 from polyhaul._io import opened_reading
 from polyhaul._material import Vector
-from polyhaul._options import FormatName, Limits
+from polyhaul._options import FormatName, Limits, Rate
 from polyhaul._progress import Progress
 from polyhaul._report import Report, Warnings, report_from_plain
 from polyhaul._sources import Resolver, Source
@@ -192,6 +192,7 @@ def info(
     format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
     limits: Limits | None = None,
     load_meshes: bool = True,
     allow_outside: bool = False,
@@ -209,6 +210,7 @@ def info(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(read_rate, read_latency),
         limits=limits,
         load_meshes=load_meshes,
         allow_outside=allow_outside,
@@ -253,6 +255,7 @@ def validate(
     format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
     strict: bool = False,
     limits: Limits | None = None,
     allow_outside: bool = False,
@@ -279,6 +282,7 @@ def validate(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(read_rate, read_latency),
         limits=limits,
         allow_outside=allow_outside,
         strict=strict,

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 from polyhaul import _options, _polyhaul
 from polyhaul._mesh import Mesh
-from polyhaul._options import CompressionName, FormatName, Limits, WriteOptions
+from polyhaul._options import CompressionName, FormatName, Limits, Rate, WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import PolyhaulWarning, Report, report_from_plain
 from polyhaul._scene import Scene, scene_from_plain
@@ -46,6 +46,7 @@ def read(
     format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
     on_error: OnError = "raise",
     strict: bool = False,
     limits: Limits | None = None,
@@ -59,7 +60,7 @@ def read(
 ) -> Scene:
     """Reads a scene. Its arrays are read-only views of the memory that the file was parsed into.
 
-    Other Python threads run meanwhile, and Ctrl-C works.
+    Other Python threads run meanwhile, and Ctrl-C works. What a callback or a file object raises comes out as it is.
 
     Args:
         source: a path, a URL (with fsspec), bytes (anything with a buffer: it is not copied, and must not change
@@ -68,8 +69,9 @@ def read(
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` takes it from the name. What a mesh has no
             array for is in its ``vertex_columns`` and ``face_columns``, and in ``scene.tables``.
         threads: worker threads; ``None`` for all cores that the process may use. No result depends on it.
-        memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB). The arrays
-            come on top.
+        memory_limit: memory for work in flight, beside the arrays, in bytes or as text such as ``"256MB"`` (64 MiB).
+        read_rate, read_latency: read as from a slower device: bytes per second, a number or text such as ``"500MB"``, over
+            all files, compressed ones as they are; seconds that each call takes beside.
         on_error: ``"raise"`` stops at the first broken statement; ``"warn"`` leaves such statements out, counts
             them in ``scene.report.warnings`` and issues one :class:`polyhaul.PolyhaulWarning`.
         strict: raise for what is repaired or missing, too.
@@ -97,12 +99,11 @@ def read(
         polyhaul.LimitError: it asks for more than ``limits`` allow.
         polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an argument makes no sense.
-
-    What a callback or a file object raises comes out as it is.
     """
     options = _options.read_options(
         format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside,
         on_error=on_error, strict=strict, load_materials=load_materials, load_meshes=load_meshes, weld=weld,
+        pace=(read_rate, read_latency),
     )
     with opened_reading(source, options, resolver, progress, "reading") as reading:
         scene, done = _polyhaul.read(*reading, bool(flatten))
@@ -118,6 +119,7 @@ def write(
     format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    write_rate: Rate | None = None, write_latency: float | None = None,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -140,6 +142,7 @@ def write(
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` takes it from the name.
         threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
         memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB).
+        write_rate, write_latency: as to a slower device: see ``read_rate`` of :func:`read`.
         durable: whether the file is on the disk, safe from power failures, when this returns.
         compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` takes it from the name (``.gz``,
             ``.zst``, ``.lz4``).
@@ -166,6 +169,7 @@ def write(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(write_rate, write_latency),
         compression=compression,
         level=level,
         durable=durable,
@@ -183,6 +187,8 @@ def convert(
     to_format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
+    write_rate: Rate | None = None, write_latency: float | None = None,
     on_error: OnError = "raise",
     strict: bool = False,
     limits: Limits | None = None,
@@ -207,6 +213,7 @@ def convert(
         format=from_format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(read_rate, read_latency),
         limits=limits,
         load_meshes=load_meshes,
         weld=weld,
@@ -218,6 +225,7 @@ def convert(
         format=to_format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(write_rate, write_latency),
         compression=compression,
         level=level,
         durable=durable,

@@ -30,6 +30,9 @@ CompressionName: TypeAlias = Literal["gzip", "zstd", "lz4", "none"]
 #: Digits after the point (0 to 12), or ``"shortest"``: the fewest that read back as the same number.
 Digits: TypeAlias = int | Literal["shortest"]
 
+#: Bytes per second: a number, or text such as ``"500MB"``.
+Rate: TypeAlias = float | str
+
 #: The types of columns: one for all, one for each, or by name.
 Types: TypeAlias = npt.DTypeLike | Sequence[npt.DTypeLike] | Mapping[str, npt.DTypeLike]
 
@@ -174,6 +177,7 @@ def read_options(
     memory_limit: int | str | None,
     limits: Limits | None,
     allow_outside: bool,
+    pace: tuple[Rate | None, float | None] = (None, None),
     on_error: str = "raise",
     strict: bool = False,
     load_materials: bool = True,
@@ -187,7 +191,7 @@ def read_options(
     if limits is not None and not isinstance(limits, Limits):
         raise TypeError(f"limits is of type {type(limits).__name__}; expected polyhaul.Limits")
     return {
-        "run": run_options(format, threads, memory_limit),
+        "run": run_options(format, threads, memory_limit, "read", pace),
         "warn": on_error == "warn",
         "strict": bool(strict),
         "limits": astuple(limits or Limits()),
@@ -208,6 +212,7 @@ def write_options(
     level: int | None,
     durable: bool,
     written: WriteOptions,
+    pace: tuple[Rate | None, float | None] = (None, None),
     table: dict[str, Any] | None = None,
     image: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -215,7 +220,7 @@ def write_options(
     if compression is not None and compression not in get_args(CompressionName):
         raise ValueError(f"compression is {compression!r}; expected one of {_listed(get_args(CompressionName))}")
     return {
-        "run": run_options(format, threads, memory_limit),
+        "run": run_options(format, threads, memory_limit, "write", pace),
         "compression": compression,
         "level": None if level is None else _whole("level", level),
         "durable": bool(durable),
@@ -344,8 +349,15 @@ def _pbrt_options(written: WriteOptions) -> dict[str, Any]:
     }
 
 
-def run_options(format: str | None, threads: int | None, memory_limit: int | str | None) -> dict[str, Any]:
-    """What reading and writing share."""
+def run_options(
+    format: str | None,
+    threads: int | None,
+    memory_limit: int | str | None,
+    job: str = "",
+    pace: tuple[Rate | None, float | None] = (None, None),
+) -> dict[str, Any]:
+    """What reading and writing share; the pace is a rate and a latency of the job, which is called so."""
+    rate, latency = pace
     if format is not None and format not in get_args(FormatName):
         raise ValueError(f"format is {format!r}; expected one of {_listed(get_args(FormatName))}")
     if threads is not None:
@@ -356,6 +368,8 @@ def run_options(format: str | None, threads: int | None, memory_limit: int | str
         "format": format,
         "threads": threads,
         "memory_limit": None if memory_limit is None else size("memory_limit", memory_limit),
+        "rate": None if rate is None else _rate(f"{job}_rate", rate),
+        "latency": None if latency is None else _latency(f"{job}_latency", latency),
     }
 
 
@@ -437,7 +451,7 @@ _UNITS |= {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgt", 1)}
 _UNITS |= {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", 1)}
 
 
-def size(name: str, value: int | str) -> int:
+def size(name: str, value: float | str) -> int:
     """A size in bytes: a number, or text such as ``"64MB"``, ``"1.5GB"``, ``"512KiB"``."""
     if isinstance(value, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
@@ -450,6 +464,21 @@ def size(name: str, value: int | str) -> int:
     if not 0 < count < 2**63:
         raise ValueError(f"{name} is {value!r}; expected more than 0 bytes")
     return count
+
+
+def _rate(name: str, value: Rate) -> int:
+    """Bytes per second."""
+    if isinstance(value, str):
+        value = value.strip().removesuffix("/s")
+    return size(name, int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _latency(name: str, value: float) -> float:
+    """Seconds."""
+    seconds = float(value)
+    if not 0 <= seconds <= 3600:
+        raise ValueError(f"{name} is {value!r}; expected seconds, from 0 to 3600")
+    return seconds
 
 
 def _digits(given: Any) -> list[int | None]:

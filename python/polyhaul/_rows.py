@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul import _options, _polyhaul
-from polyhaul._options import CompressionName
+from polyhaul._options import CompressionName, Rate
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Target, opened_target
@@ -47,6 +47,7 @@ def savetxt(
     *,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    write_rate: Rate | None = None, write_latency: float | None = None,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -84,7 +85,7 @@ def savetxt(
         compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` takes it from the name of a path
             (``.gz``, ``.zst``, ``.lz4``).
         level: the level on the codec's own scale.
-        progress: as for :func:`polyhaul.read`.
+        write_rate, write_latency, progress: as for :func:`polyhaul.write`.
 
     Returns:
         What writing did.
@@ -99,8 +100,8 @@ def savetxt(
     rows, empty_rows = _rows(np.asarray(X), fmt, delimiter, newline, encoding)
     head = _commented(header, comments, newline) + empty_rows * newline
     ends = (head.encode(encoding), _commented(footer, comments, newline).encode(encoding))
-    run: dict[str, Any] = {"format": None, "threads": threads, "memory_limit": memory_limit}
-    options = _options.write_options(**run, compression=compression, level=level, durable=durable, written={})
+    run: dict[str, Any] = {"threads": threads, "memory_limit": memory_limit, "pace": (write_rate, write_latency)}
+    options = _options.write_options(format=None, **run, compression=compression, level=level, durable=durable, written={})
     with _opened(fname, encoding, compression) as target, reporter(progress, "writing") as report_progress:
         return report_from_plain(_polyhaul.write_rows(rows, ends, target, options, report_progress))
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from polyhaul import _options, _polyhaul
 from polyhaul._io import OnError, Reading, opened_reading, warn_of
-from polyhaul._options import CompressionName, Digits, FormatName, Limits, TextOptions
+from polyhaul._options import CompressionName, Digits, FormatName, Limits, Rate, TextOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
 from polyhaul._scene import Items
@@ -48,6 +48,7 @@ def read_tables(
     format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
     on_error: OnError = "raise",
     strict: bool = False,
     limits: Limits | None = None,
@@ -65,6 +66,7 @@ def read_tables(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(read_rate, read_latency),
         limits=limits,
         allow_outside=False,
         on_error=on_error,
@@ -85,6 +87,7 @@ def read_table(
     format: FormatName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
     on_error: OnError = "raise",
     strict: bool = False,
     limits: Limits | None = None,
@@ -104,7 +107,7 @@ def read_table(
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
         element: which element of a PLY file that has several, such as ``"vertex"``.
         format: ``"csv"``, ``"tsv"``, ``"txt"``, ``"xyz"``, ``"pts"``, ``"npy"``, ``"ply"``; ``None`` takes it from the name.
-        threads, memory_limit, on_error, strict, limits, progress: as for :func:`polyhaul.read`.
+        threads, memory_limit, read_rate, read_latency, on_error, strict, limits, progress: as for :func:`polyhaul.read`.
         **text: how text is read: separators, header, columns, types and more; see :class:`polyhaul.TextOptions`.
 
     Returns:
@@ -120,6 +123,8 @@ def read_table(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        read_rate=read_rate,
+        read_latency=read_latency,
         on_error=on_error,
         strict=strict,
         limits=limits,
@@ -146,6 +151,7 @@ def write_table(
     big_endian: bool = False,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    write_rate: Rate | None = None, write_latency: float | None = None,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -173,7 +179,8 @@ def write_table(
         comment: what begins each line of the table's comments in text; empty leaves them out.
         ascii: write PLY as text.
         big_endian: write the highest byte of numbers first (PLY).
-        threads, memory_limit, durable, compression, level, progress: as for :func:`polyhaul.write`.
+        threads, memory_limit, write_rate, write_latency, durable, compression, level, progress: as for
+            :func:`polyhaul.write`.
 
     Returns:
         What writing did.
@@ -185,13 +192,8 @@ def write_table(
     """
     table = _table_of(table, names)
     options = _options.write_options(
-        format=format,
-        threads=threads,
-        memory_limit=memory_limit,
-        compression=compression,
-        level=level,
-        durable=durable,
-        written={"ascii": ascii, "big_endian": big_endian},
+        format=format, threads=threads, memory_limit=memory_limit, pace=(write_rate, write_latency), durable=durable,
+        compression=compression, level=level, written={"ascii": ascii, "big_endian": big_endian},
         table=_options.style_options(
             delimiter=delimiter, header=header, digits=digits, nan=nan, comment=comment, names=table.names
         ),
@@ -215,6 +217,7 @@ def write_tables(
     big_endian: bool = False,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    write_rate: Rate | None = None, write_latency: float | None = None,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -246,6 +249,7 @@ def write_tables(
         format=format,
         threads=threads,
         memory_limit=memory_limit,
+        pace=(write_rate, write_latency),
         compression=compression,
         level=level,
         durable=durable,
@@ -269,10 +273,10 @@ def loadtxt(
     encoding: str | None = None,
     max_rows: int | None = None,
     *,
-    quotechar: str | None = None,
-    like: None = None,
+    quotechar: str | None = None, like: None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
     limits: Limits | None = None,
     progress: Progress | bool | None = None,
 ) -> Any:
@@ -296,7 +300,7 @@ def loadtxt(
         max_rows: the most rows to read.
         quotechar: ``None`` or ``'"'``; values may stand in double quotes either way.
         converters, like: ``None``.
-        threads, memory_limit, limits, progress: as for :func:`polyhaul.read`.
+        threads, memory_limit, read_rate, read_latency, limits, progress: as for :func:`polyhaul.read`.
 
     Returns:
         The array, which may be changed; a list of arrays for ``unpack`` with a structured type.
@@ -318,7 +322,7 @@ def loadtxt(
         "skip_lines": _options.count("skiprows", skiprows),
         "max_rows": max_rows,
     }
-    run: dict[str, Any] = {"threads": threads, "memory_limit": memory_limit, "limits": limits}
+    run: Any = {"threads": threads, "memory_limit": memory_limit, "pace": (read_rate, read_latency), "limits": limits}
     options = _options.read_options(format="txt", **run, allow_outside=False, table=_options.table_options(text))
     with opened_reading(_data(fname), options, None, progress, "reading") as reading:
         array = _array_of(reading, kind)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from polyhaul import _options, _polyhaul
 from polyhaul._image import ColorSpace
 from polyhaul._io import OnError, opened_reading, warn_of
-from polyhaul._options import FormatName, Limits
+from polyhaul._options import FormatName, Limits, Rate
 from polyhaul._progress import Progress
 from polyhaul._report import Report, report_from_plain
 from polyhaul._sources import Source, Target, opened_target
@@ -51,6 +51,8 @@ def import_texture(
     format: ContainerName | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    read_rate: Rate | None = None, read_latency: float | None = None,
+    write_rate: Rate | None = None, write_latency: float | None = None,
     on_error: OnError = "raise",
     limits: Limits | None = None,
     durable: bool = False,
@@ -78,7 +80,8 @@ def import_texture(
         zstd_level: the level of zstd in KTX 2, 1 to 22; ``None`` leaves it uncompressed.
         from_format: the format of the image; ``None`` takes it from the name, or from the first bytes.
         format: ``"dds"`` or ``"ktx2"``; ``None`` takes it from the name.
-        threads, memory_limit, on_error, limits, durable, progress: as for :func:`polyhaul.read` and :func:`polyhaul.write`.
+        threads, memory_limit, read_rate, read_latency, write_rate, write_latency, on_error, limits, durable, progress: as
+            for :func:`polyhaul.read` and :func:`polyhaul.write`.
 
     Returns:
         What was made.
@@ -92,11 +95,11 @@ def import_texture(
     _known("format", format, (*get_args(ContainerName), None))
     options = _options.read_options(
         format=from_format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=False,
-        on_error=on_error, strict=False,
+        on_error=on_error, strict=False, pace=(read_rate, read_latency),
     )
     writing = _options.write_options(
         format=format, threads=threads, memory_limit=memory_limit, compression="none", level=None, durable=durable,
-        written={}, image=_options.image_options({}, zstd_level),
+        written={}, image=_options.image_options({}, zstd_level), pace=(write_rate, write_latency),
     )
     with opened_reading(source, options, None, progress, "importing") as reading, opened_target(target, "none") as plain:
         width, height, made, level_count, done = _polyhaul.import_texture(*reading, how, plain, writing)

@@ -4,11 +4,12 @@ use polyhaul::model::Scalar;
 use polyhaul::options::{
     Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageStyle, Instances, Limits, Missing,
     ObjOptions, OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, PngLevel, RunOptions, Smoothing,
-    StlOptions, StlReadOptions, TableOptions, TableStyle, Types,
+    StlOptions, StlReadOptions, TableOptions, TableStyle, Throttle, Types,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::time::Duration;
 
 /// What reading and writing share.
 #[derive(FromPyObject)]
@@ -17,6 +18,10 @@ pub(crate) struct Run {
     format: Option<String>,
     threads: Option<usize>,
     memory_limit: Option<u64>,
+    /// Bytes per second.
+    rate: Option<u64>,
+    /// Seconds.
+    latency: Option<f64>,
 }
 
 /// How to read.
@@ -158,6 +163,13 @@ impl Run {
         options
     }
 
+    /// What holds reading or writing back.
+    fn throttle(&self) -> Option<Throttle> {
+        let is_asked_for = self.rate.is_some() || self.latency.is_some();
+        let latency = self.latency.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        is_asked_for.then(|| Throttle::new(self.rate, latency.unwrap_or_default()))
+    }
+
     fn format(&self) -> PyResult<Option<Format>> {
         let Some(name) = self.format.as_deref() else { return Ok(None) };
         let format = Format::named(name);
@@ -183,7 +195,7 @@ impl Read {
         ] = self.limits;
         Ok(ReadOptions {
             format: self.run.format()?,
-            run: self.run.options(),
+            run: RunOptions { read_throttle: self.run.throttle(), ..self.run.options() },
             on_error: if self.warn { OnError::Warn } else { OnError::Raise },
             strict: self.strict,
             limits: Limits {
@@ -214,7 +226,7 @@ impl Write {
     pub(crate) fn options(&self) -> PyResult<WriteOptions> {
         Ok(WriteOptions {
             format: self.run.format()?,
-            run: self.run.options(),
+            run: RunOptions { write_throttle: self.run.throttle(), ..self.run.options() },
             compression: self.compression()?,
             durable: self.durable,
             instances: Instances::AsFormat,

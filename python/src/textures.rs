@@ -6,6 +6,7 @@ use crate::options::{Read, Write};
 use crate::report;
 use polyhaul::model::{Encoding, Texel};
 use polyhaul::ops::{Filter, Quality};
+use polyhaul::options::RunOptions;
 use polyhaul::textures::{TextureOptions, import_texture as import};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -49,7 +50,7 @@ pub(crate) fn import_texture<'py>(
             limits: read.limits,
             on_error: read.on_error,
             strict: read.strict,
-            run: read.run.clone(),
+            run: RunOptions { write_throttle: writing.run.write_throttle, ..read.run.clone() },
             ..how
         };
         let made = import(input, target.output(job)?, &options)?;

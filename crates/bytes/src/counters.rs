@@ -2,8 +2,9 @@
 //!
 //! Always on: one pair of clock readings and a few relaxed atomic additions per call of at least 64 KiB.
 //! They count calls to the system or the host, not requests of the consumer, and never influence what is read or
-//! written.
+//! written. Since every such call is made here, this is where one waits that is throttled.
 
+use crate::throttle::Throttle;
 use crate::trace::{self, NotedIn, Phase};
 use std::io;
 use std::sync::OnceLock;
@@ -38,6 +39,7 @@ pub struct Counters {
     phase: Phase,
     /// Which trace has the calls.
     noted: OnceLock<NotedIn>,
+    throttle: OnceLock<Throttle>,
 }
 
 /// What [`Counters`] held at one moment.
@@ -49,7 +51,8 @@ pub struct Snapshot {
     pub bytes: u64,
     /// Calls that succeeded, those that met the end (size 0) included.
     pub calls: u64,
-    /// Time spent inside the calls, summed over threads, in nanoseconds; failed calls, syncs and closes included.
+    /// Time spent inside the calls, summed over threads, in nanoseconds; failed calls, syncs, closes and being
+    /// throttled included.
     pub waiting_ns: u64,
     /// Smallest size moved by one call, in bytes; size 0 does not count. 0 when nothing was moved.
     pub min_size: u64,
@@ -75,6 +78,7 @@ impl Counters {
             calls_by_size: [const { AtomicU64::new(0) }; BUCKET_COUNT],
             phase,
             noted: OnceLock::new(),
+            throttle: OnceLock::new(),
         }
     }
 
@@ -84,6 +88,16 @@ impl Counters {
 
     pub(crate) fn noted(&self) -> &OnceLock<NotedIn> {
         &self.noted
+    }
+
+    /// Holds calls back from now on, unless they are held back already.
+    pub(crate) fn throttle(&self, throttle: &Throttle) {
+        let _ = self.throttle.set(throttle.clone());
+    }
+
+    /// Whether calls are held back.
+    pub(crate) fn is_throttled(&self) -> bool {
+        self.throttle.get().is_some()
     }
 
     /// Counts one call that moved `size` bytes in `elapsed`.
@@ -123,6 +137,9 @@ impl Counters {
         let span = trace::span(self.phase);
         let begin = Instant::now();
         let result = call();
+        if let (Some(throttle), Ok(size)) = (self.throttle.get(), &result) {
+            throttle.hold(begin, *size);
+        }
         match result {
             Ok(size) => self.record(size, begin.elapsed()),
             Err(_) => self.wait(begin.elapsed()),

@@ -8,6 +8,7 @@
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Counters`]: bytes, calls, sizes and waiting time of every source and sink, always on.
 //! - [`trace`]: what threads and calls did when, for who asks.
+//! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
 //! Compression apart, it never looks at what the bytes mean. It starts no threads and handles no signals. It keeps one
@@ -46,6 +47,7 @@ mod host;
 mod layer;
 mod sink;
 mod source;
+mod throttle;
 pub mod trace;
 
 pub use archive::Archive;
@@ -59,6 +61,7 @@ pub use host::{HostFault, HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};
 pub use sink::{Complete, FileOptions, Finished, Sink, remove_temporaries};
 pub use source::Source;
+pub use throttle::Throttle;
 
 /// The smallest read that a host, a stream or a file ever sees, the tail apart: 64 KiB.
 pub const BLOCK_BYTES: usize = 64 * 1024;

@@ -15,6 +15,7 @@ use crate::counters::{Counters, Snapshot};
 use crate::error::{reserve, retry};
 use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
+use crate::throttle::Throttle;
 use crate::trace::{Phase, Trace};
 use file::{CompleteFile, FileSink, PlacedFile};
 use std::fmt;
@@ -153,6 +154,15 @@ impl<'a> Sink<'a> {
         let counters = Arc::new(Counters::of(if is_host { Phase::Host } else { Phase::Write }));
         Trace::opened(&name, [true, matches!(kind, Kind::File(_))], &counters);
         Sink { name, kind, counters, failed: false }
+    }
+
+    /// The same sink, whose bytes go no faster than `throttle` says.
+    ///
+    /// To be called before anything is written, and once: later ones change nothing.
+    #[must_use]
+    pub fn throttled(self, throttle: &Throttle) -> Self {
+        self.counters.throttle(throttle);
+        self
     }
 
     /// What to call this sink in messages: the path as given, "standard output", "memory" or the writer's name.

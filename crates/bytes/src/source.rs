@@ -9,6 +9,7 @@ use crate::compress::{Codec, Members};
 use crate::counters::Counters;
 use crate::error::{grow, repeat, retry};
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
+use crate::throttle::Throttle;
 use crate::trace::{Phase, Trace};
 use std::fmt;
 use std::fs::{self, File, Metadata};
@@ -220,6 +221,25 @@ impl<'a> Source<'a> {
         Ok(Self::new(name, Kind::File(regular), Phase::Read))
     }
 
+    /// The same source, whose bytes come no faster than `throttle` says, on all its handles. Of one that decompresses,
+    /// or is a part of another, those are the bytes under it.
+    ///
+    /// To be called before anything is read, and once: later ones change nothing.
+    #[must_use]
+    pub fn throttled(self, throttle: &Throttle) -> Self {
+        self.outside().shared.counters.throttle(throttle);
+        self
+    }
+
+    /// The source at the border of the process that this one reads from.
+    fn outside(&self) -> &Source<'a> {
+        match (&self.shared.compressed, &self.shared.kind) {
+            (Some((_, compressed)), _) => compressed.outside(),
+            (None, Kind::Part(whole, _)) => whole.outside(),
+            _ => self,
+        }
+    }
+
     /// What to call this source in messages: the path, "standard input", "memory" or the reader's name.
     pub fn name(&self) -> &str {
         &self.shared.name
@@ -266,10 +286,10 @@ impl<'a> Source<'a> {
         !matches!(self.shared.kind, Kind::Stream(_))
     }
 
-    /// All bytes, if they are in memory already.
+    /// All bytes, if they are in memory already and not [throttled](Source::throttled).
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.shared.kind {
-            Kind::Memory(memory) => Some((**memory).as_ref()),
+            Kind::Memory(memory) if !self.shared.counters.is_throttled() => Some((**memory).as_ref()),
             _ => None,
         }
     }

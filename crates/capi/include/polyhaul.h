@@ -477,6 +477,16 @@ typedef struct ph_read_options {
      * What the data may ask for.
      */
     struct ph_limits limits;
+    /**
+     * Read no faster than so many bytes per second, compressed ones as they are, in all that the job opens; 0 for as
+     * fast as it goes.
+     */
+    uint64_t bytes_per_second;
+    /**
+     * What each call that reads takes at least, in nanoseconds, beside its bytes' time; calls of several threads wait
+     * side by side.
+     */
+    uint64_t latency_ns;
 } ph_read_options;
 
 /**
@@ -645,6 +655,14 @@ typedef struct ph_write_options {
      * TGA: runs of equal pixels as packets.
      */
     uint8_t tga_rle;
+    /**
+     * Write no faster than so many bytes per second, compressed ones as they are; 0 for as fast as it goes.
+     */
+    uint64_t bytes_per_second;
+    /**
+     * What each call that writes takes at least, in nanoseconds, beside its bytes' time.
+     */
+    uint64_t latency_ns;
 } ph_write_options;
 
 /**

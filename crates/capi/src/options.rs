@@ -5,11 +5,13 @@ use crate::error::{guard, ph_status};
 use crate::raw::{self, Record, handle, usage};
 use crate::source::ph_input;
 use polyhaul::options::{
-    Axes, Axis, Cancel, Codec, Compression, Digits, Limits, OnError, PlyEncoding, ReadOptions, RunOptions, WriteOptions,
+    Axes, Axis, Cancel, Codec, Compression, Digits, Limits, OnError, PlyEncoding, ReadOptions, RunOptions, Throttle,
+    WriteOptions,
 };
 use polyhaul::{Error, Format, Result};
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 /// A file format; 0 leaves it to the name, and of what is read to the content where the name says nothing.
 pub type ph_format = u32;
@@ -217,6 +219,12 @@ pub struct ph_read_options {
     pub reserved: [u8; 3],
     /// What the data may ask for.
     pub limits: ph_limits,
+    /// Read no faster than so many bytes per second, compressed ones as they are, in all that the job opens; 0 for as
+    /// fast as it goes.
+    pub bytes_per_second: u64,
+    /// What each call that reads takes at least, in nanoseconds, beside its bytes' time; calls of several threads wait
+    /// side by side.
+    pub latency_ns: u64,
 }
 
 /// How to write. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
@@ -269,6 +277,10 @@ pub struct ph_write_options {
     pub skip_materials: u8,
     /// TGA: runs of equal pixels as packets.
     pub tga_rle: u8,
+    /// Write no faster than so many bytes per second, compressed ones as they are; 0 for as fast as it goes.
+    pub bytes_per_second: u64,
+    /// What each call that writes takes at least, in nanoseconds, beside its bytes' time.
+    pub latency_ns: u64,
 }
 
 // SAFETY: it begins with its size, and holds numbers, pointers, and functions that may be null.
@@ -408,12 +420,19 @@ pub(crate) unsafe fn read(given: *const ph_read_options) -> Result<ReadOptions> 
         ..ReadOptions::default()
     };
     options.stl.weld = given.weld != 0;
+    options.run.read_throttle = throttle(given.bytes_per_second, given.latency_ns);
     Ok(options)
 }
 
 /// An error where a stop was asked for too late to be seen: what was read is not wanted any more.
 pub(crate) fn not_cancelled(options: &ReadOptions) -> Result<()> {
     if options.run.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+}
+
+/// What holds reading or writing back; `None` where both are 0.
+fn throttle(bytes_per_second: u64, latency_ns: u64) -> Option<Throttle> {
+    let is_asked_for = bytes_per_second > 0 || latency_ns > 0;
+    is_asked_for.then(|| Throttle::new(Some(bytes_per_second), Duration::from_nanos(latency_ns)))
 }
 
 fn limits(given: &ph_limits) -> Limits {
@@ -475,6 +494,7 @@ pub(crate) unsafe fn write(given: *const ph_write_options) -> Result<WriteOption
         (options.ply.encoding, options.stl.ascii) = (PlyEncoding::Ascii, true);
     }
     options.image.tga_rle = given.tga_rle != 0;
+    options.run.write_throttle = throttle(given.bytes_per_second, given.latency_ns);
     Ok(options)
 }
 
@@ -540,5 +560,21 @@ mod tests {
         let (read, write) = unsafe { (read(&raw const reading), write(&raw const writing)) };
         assert_eq!(format!("{:?}", read.ok()), format!("{:?}", Some(ReadOptions::default())));
         assert_eq!(format!("{:?}", write.ok()), format!("{:?}", Some(WriteOptions::default())));
+    }
+
+    #[test]
+    fn rates_and_latencies_go_where_they_belong() {
+        assert!(throttle(0, 0).is_none());
+        // SAFETY: all zeros are values of these structs: see `Record`.
+        let (mut reading, mut writing): (ph_read_options, ph_write_options) = unsafe { std::mem::zeroed() };
+        (reading.struct_size, reading.bytes_per_second) = (size_of::<ph_read_options>(), 5_000_000);
+        (writing.struct_size, writing.latency_ns) = (size_of::<ph_write_options>(), 7_000);
+        // SAFETY: the structs are whole.
+        let (read, write) = unsafe { (read(&raw const reading), write(&raw const writing)) };
+        let (read, write) = (read.ok().unwrap().run, write.ok().unwrap().run);
+        assert!(read.write_throttle.is_none() && write.read_throttle.is_none());
+        let of = |throttle: Option<Throttle>| throttle.map(|it| (it.bytes_per_second(), it.latency().as_nanos()));
+        assert_eq!(of(read.read_throttle), Some((Some(5_000_000), 0)));
+        assert_eq!(of(write.write_throttle), Some((None, 7_000)));
     }
 }

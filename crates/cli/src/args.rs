@@ -3,6 +3,7 @@
 //! Only declarations and their translation into the library's options: nothing is opened here.
 
 pub mod limits;
+pub mod pace;
 mod pbrt;
 mod tables;
 pub mod texture;
@@ -141,6 +142,9 @@ pub struct Everywhere {
     /// When to use colours; NO_COLOR in the environment turns them off too
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
     pub color: ColorWhen,
+    /// Devices as slow as one likes.
+    #[command(flatten)]
+    pub pace: pace::PaceArgs,
 }
 
 /// How to read.

@@ -1,5 +1,6 @@
 //! One run of the command: runs the library with the options that hold everywhere, and ends the run.
 
+use crate::args::pace::Throttles;
 use crate::args::{Everywhere, ReadArgs};
 use crate::progress::Bar;
 use crate::records::Records;
@@ -24,6 +25,7 @@ pub struct Session {
     /// What all jobs of the run did when.
     trace: Trace,
     records: Records,
+    throttles: Throttles,
 }
 
 /// Where the JSON object goes.
@@ -41,7 +43,8 @@ impl Session {
         console::set_color(everywhere.color);
         let signals = Signals::install();
         let (trace, records) = Records::start(&everywhere);
-        Session { everywhere, signals, start: Instant::now(), trace, records }
+        let throttles = everywhere.pace.throttles();
+        Session { everywhere, signals, start: Instant::now(), trace, records, throttles }
     }
 
     /// An error where a file that is wanted at the end cannot be written: to be asked before anything is done.
@@ -86,6 +89,8 @@ impl Session {
             memory_limit: self.everywhere.memory_limit,
             cancel: self.signals.cancel(),
             trace: Some(self.trace.clone()),
+            read_throttle: self.throttles.read.clone(),
+            write_throttle: self.throttles.write.clone(),
             ..RunOptions::default()
         }
     }

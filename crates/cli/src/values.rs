@@ -1,10 +1,11 @@
-//! The values of options: sizes, axes, digits, limits. Text in, value or complaint out.
+//! The values of options: sizes, rates, times, axes, digits, limits. Text in, value or complaint out.
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use polyhaul::options::{Axis, Digits, Limits};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 const KIB: u64 = 1 << 10;
 
@@ -57,6 +58,32 @@ pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Val
             false => Err(format!("the name must end in .{}", endings.join(" or ."))),
         }
     })
+}
+
+/// Bytes per second: a size, with or without `/s`.
+pub fn rate(text: &str) -> Result<u64, String> {
+    let size = size(text.strip_suffix("/s").or(text.strip_suffix("/S")).unwrap_or(text).trim());
+    match size {
+        Err(error) if error.starts_with("expected") => {
+            Err("expected a rate, such as 500MB/s, 1.5GB/s or 64MiB/s".into())
+        }
+        rate => rate,
+    }
+}
+
+/// A time: `100us`, `5ms`, `0.1s`.
+pub fn latency(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return Err("the unit is one of ns, us, ms, s".into()),
+    };
+    let seconds = number.parse::<f64>().ok().map(|number| number * factor).filter(|&seconds| seconds <= 3600.0);
+    seconds.map(Duration::from_secs_f64).ok_or("expected a time of up to 3600s, such as 100us, 5ms or 0.1s".into())
 }
 
 /// The size of the demo's scene: less says nothing about rates, more passes 32-bit indices.
@@ -205,6 +232,29 @@ mod tests {
         }
         for text in ["", "0", "MB", "-1", "1e3", "1..5MB", "5XB", "99999999999999TB", "1.5.5"] {
             assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_are_sizes_per_second() {
+        let good = [("500MB/s", 500_000_000), ("1.5gb/S", 1_500_000_000), ("64MiB/s", 64 << 20), ("64 MiB", 64 << 20)];
+        for (text, bytes) in good {
+            assert_eq!(rate(text), Ok(bytes), "{text}");
+        }
+        for (text, says) in [("/s", "500MB/s"), ("fast", "unit"), ("0MB/s", "more than 0"), ("5MB/min", "unit")] {
+            assert!(rate(text).is_err_and(|error| error.contains(says)), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_have_a_unit() {
+        let good =
+            [("100us", 100_000), ("5 ms", 5_000_000), ("0.1s", 100_000_000), ("7µs", 7_000), ("20NS", 20), ("0s", 0)];
+        for (text, time_ns) in good {
+            assert_eq!(latency(text), Ok(Duration::from_nanos(time_ns)), "{text}");
+        }
+        for (text, says) in [("5", "unit"), ("ms", "100us"), ("-1ms", "unit"), ("3601s", "3600s"), ("1..2s", "100us")] {
+            assert!(latency(text).is_err_and(|error| error.contains(says)), "{text}");
         }
     }
 

@@ -5,6 +5,7 @@ mod common;
 use common::{BROKEN, Folder, Ran, SOUND, data, run, run_with};
 use serde_json::{Value, json};
 use std::fs;
+use std::time::{Duration, Instant};
 
 #[track_caller]
 fn has_shared_keys(value: &Value) {
@@ -201,6 +202,24 @@ fn threads_and_memory_change_nothing() {
     for flags in [["-j7", "--memory-limit=64MB"], ["-j2", "--memory-limit=1MiB"]] {
         assert!(run(&[&["convert", "-q", &name, "-"], &flags[..]].concat()).expect(0).stdout == one);
     }
+}
+
+#[test]
+fn slower_devices_change_nothing_but_the_time() {
+    let name = data("blender/monkey2.obj");
+    let plain = run(&["convert", "-q", &name, "-"]).expect(0).stdout;
+    let bytes = fs::metadata(&name).unwrap().len();
+    // Each way is to take 20 ms.
+    let rates = [("--read-rate", 50 * bytes), ("--write-rate", 50 * plain.len() as u64)];
+    for (option, rate) in rates {
+        let begin = Instant::now();
+        let ran = run(&["convert", "-q", &name, "-", option, &format!("{rate}B/s"), "--read-latency=1ms"]).expect(0);
+        assert!(ran.stdout == plain && begin.elapsed() >= Duration::from_millis(20), "{:?}", begin.elapsed());
+    }
+    let begin = Instant::now();
+    let out = Folder::new("slower-devices");
+    run(&["convert", "-q", &name, &out.path("x.obj"), "--write-latency", "0.02s"]).expect(0);
+    assert!(begin.elapsed() >= Duration::from_millis(20));
 }
 
 #[test]

@@ -51,6 +51,18 @@ fn a_signal_ends_a_read_that_hangs() {
 }
 
 #[test]
+fn a_signal_ends_a_read_that_is_throttled() {
+    let folder = Folder::new("signals-throttled");
+    let (scene, out) = (folder.file("in.obj", &SOUND.repeat(10_000)), folder.path("out.obj"));
+    let start = Instant::now();
+    // The pipe is only there to wait until signals are caught.
+    let (mut child, _pipe) = waiting(&["convert", &scene, &out, "--read-rate=100B/s"]);
+    send(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(start.elapsed() < Duration::from_secs(20) && folder.names() == ["in.obj"]);
+}
+
+#[test]
 fn a_second_signal_ends_it_at_once() {
     let (mut child, _pipe) = waiting(&["info", "-"]);
     send(&child, "-TERM");

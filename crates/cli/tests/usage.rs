@@ -24,7 +24,7 @@ fn help_and_version_are_results() {
     assert!(run(&["--version"]).expect(0).stdout.starts_with("polyhaul "));
 }
 
-const NONSENSE: [&[&str]; 25] = [
+const NONSENSE: [&[&str]; 27] = [
     &["fly"],
     &["convert", "only-one.obj"],
     &["info"],
@@ -33,6 +33,9 @@ const NONSENSE: [&[&str]; 25] = [
     &["info", "-j", "many", "a.obj"],
     &["info", "--memory-limit", "0", "a.obj"],
     &["info", "--memory-limit", "5 bananas", "a.obj"],
+    &["info", "--read-rate", "fast", "a.obj"],
+    &["info", "--write-rate", "0", "a.obj"],
+    &["info", "--read-latency", "5", "a.obj"],
     &["info", "--from", "docx", "a.obj"],
     &["info", "--limit", "speed=1", "a.obj"],
     &["info", "--on-error", "ignore", "a.obj"],

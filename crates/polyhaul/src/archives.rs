@@ -6,7 +6,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, names};
-use crate::open::{limits, read_all};
+use crate::open::{limits, read_all, regular};
 use crate::options::ReadOptions;
 use crate::pipeline::read::ask;
 use polyhaul_bytes::{Archive, Source};
@@ -49,7 +49,7 @@ pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Mem
     let is_file = |path: &&Path| path.metadata().is_ok_and(|found| found.is_file());
     let Some(file) = path.ancestors().skip(1).find(is_file) else { return Ok(None) };
     let shown = file.display().to_string();
-    let source = Source::open_regular(file).map_err(|error| Error::io("opening", &shown, error))?;
+    let source = regular(file, options).map_err(|error| Error::io("opening", &shown, error))?;
     if !is_archive(&source)? {
         return Ok(None);
     }

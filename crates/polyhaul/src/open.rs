@@ -11,6 +11,7 @@ use crate::options::{Cancel, Codec, Progress, ReadOptions};
 use crate::pipeline::read::{Garbage, ask, read_part};
 use crate::warnings::Warnings;
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, DecompressLimits, Source, decompressed};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ impl Near {
 
     /// Where a scene lies that was read from `path`.
     pub(crate) fn of_path(path: &Path, options: &ReadOptions) -> Result<Near> {
-        let member = match Source::open_regular(path) {
+        let member = match regular(path, options) {
             Ok(source) if archives::is_archive(&source)? => Some(Shelf::open(source, 1, options)?.only_member()?),
             Ok(_) => None,
             Err(_) => archives::member_at(path, options)?,
@@ -95,7 +96,7 @@ impl Opened {
                 return Self::member(shelf.member(&name, options)?, options);
             }
         };
-        Ok(Opened { source, near })
+        Ok(Opened { source: options.run.paced_source(source), near })
     }
 
     /// The archive that this is.
@@ -113,7 +114,7 @@ impl Opened {
 
     /// Opens a file that another file refers to: a regular one, or a member of an archive.
     pub(crate) fn regular(path: &Path, shown: &str, options: &ReadOptions) -> Result<Opened> {
-        match Source::open_regular(path) {
+        match regular(path, options) {
             Ok(source) => Ok(Opened { source, near: Near::Nothing }),
             Err(error) => match archives::member_at(path, options)? {
                 Some(member) => Self::member(member, options),
@@ -258,6 +259,11 @@ impl Plain {
         ask(&self.source, || self.source.check_unchanged())?;
         Ok(bytes)
     }
+}
+
+/// Opens a regular file, which is read no faster than the options say.
+pub(crate) fn regular(path: &Path, options: &ReadOptions) -> io::Result<Source<'static>> {
+    Source::open_regular(path).map(|source| options.run.paced_source(source))
 }
 
 /// What compressed data may cost.

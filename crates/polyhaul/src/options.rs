@@ -9,6 +9,8 @@ pub use image::{ImageStyle, PngLevel};
 pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
 pub use polyhaul_bytes::Codec;
 use polyhaul_bytes::trace::Trace;
+pub use polyhaul_bytes::{Codec, Throttle};
+use polyhaul_bytes::{Sink, Source};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 pub use table::{ColumnName, Delimiter, Header, Missing, TableOptions, TableStyle, Types};
@@ -136,6 +138,27 @@ pub struct RunOptions {
     pub pool: Option<ThreadPool>,
     /// Records what the job did when, if somebody asks (nobody). Of a conversion it is that of the options for reading.
     pub trace: Option<Trace>,
+    /// Read as from a slower device: everything that is opened shares this rate, files that a scene names included.
+    /// Of what is compressed that is the rate of the compressed bytes. No result depends on it, and a job that is
+    /// cancelled is not held up by it.
+    ///
+    /// ```
+    /// use polyhaul::options::{RunOptions, Throttle};
+    /// use polyhaul::{Input, ReadOptions, load};
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let slow = Throttle::new(Some(10_000_000), Duration::from_micros(100));
+    /// let run = RunOptions { read_throttle: Some(slow), ..RunOptions::default() };
+    /// let options = ReadOptions { run, ..ReadOptions::default() };
+    /// let (text, begin) = (b"v 0 0 0\n".repeat(10_000), Instant::now());
+    /// let loaded = load(Input::Memory(text, "points.obj".into()), &options)?;
+    /// assert_eq!(loaded.scene.meshes[0].positions.len(), 10_000);
+    /// assert!(begin.elapsed() >= Duration::from_millis(8));
+    /// # Ok::<(), polyhaul::Error>(())
+    /// ```
+    pub read_throttle: Option<Throttle>,
+    /// Write as to a slower device, likewise.
+    pub write_throttle: Option<Throttle>,
 }
 
 /// A flag that stops a job: clone it, keep one, call [`Cancel::cancel`].
@@ -422,6 +445,8 @@ impl Default for RunOptions {
             progress: None,
             pool: None,
             trace: None,
+            read_throttle: None,
+            write_throttle: None,
         }
     }
 }
@@ -499,6 +524,22 @@ impl RunOptions {
         static AVAILABLE: OnceLock<usize> = OnceLock::new();
         let available = || *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
         self.threads.unwrap_or_else(available).clamp(1, 1024)
+    }
+
+    /// What was opened for reading, as fast as it may be read.
+    pub(crate) fn paced_source<'a>(&self, source: Source<'a>) -> Source<'a> {
+        match &self.read_throttle {
+            Some(throttle) => source.throttled(&throttle.until(self.cancel.flag())),
+            None => source,
+        }
+    }
+
+    /// What was opened for writing, as fast as it may be written.
+    pub(crate) fn paced_sink<'a>(&self, sink: Sink<'a>) -> Sink<'a> {
+        match &self.write_throttle {
+            Some(throttle) => sink.throttled(&throttle.until(self.cancel.flag())),
+            None => sink,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
 use crate::model::{Material, Mesh, Object, Scene, Table};
 use crate::ops;
-use crate::options::{self, Codec, Instances, Placement, WriteOptions};
+use crate::options::{self, Codec, Instances, Placement, RunOptions, WriteOptions};
 use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Clock, Report};
 use crate::warnings::Warnings;
@@ -234,9 +234,9 @@ fn no_level(codec: Codec, level: i32) -> Error {
     Error::new(ErrorKind::Usage, format!("{codec} has no level {level}")).with_hint(hint)
 }
 
-/// Where an output's bytes go, and what messages call it.
-pub(crate) fn open(output: Output, options: FileOptions) -> Result<(Sink<'static>, String)> {
-    Ok(match output {
+/// Where an output's bytes go, no faster than `run` says, and what messages call it.
+pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Result<(Sink<'static>, String)> {
+    let (sink, name) = match output {
         Output::Path(path) => {
             let name = path.display().to_string();
             (Sink::file(&path, options).map_err(|e| Error::io("creating", &name, e))?, name)
@@ -246,7 +246,8 @@ pub(crate) fn open(output: Output, options: FileOptions) -> Result<(Sink<'static
         }
         Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
         Output::Host(host, name) => (Sink::host(host, name.clone()), name),
-    })
+    };
+    Ok((run.paced_sink(sink), name))
 }
 
 /// Writes what is one file; `write` gets the name of the output.
@@ -257,7 +258,7 @@ pub(crate) fn write_to(
     write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
 ) -> Result<()> {
     let compression = compression_of(&output, options)?;
-    let (sink, name) = open(output, FileOptions::default().with_durable(options.durable))?;
+    let (sink, name) = open(output, FileOptions::default().with_durable(options.durable), &options.run)?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     write(&mut writing, &name, &mut report.warnings)?;
     report.threads = writing.threads();
@@ -303,7 +304,7 @@ fn write_obj(
     let library = Library::of(scene, looks, &output, options)?;
     let compression = compression_of(&output, options)?;
     let file_options = FileOptions::default().with_durable(options.durable);
-    let (sink, name) = open(output, file_options)?;
+    let (sink, name) = open(output, file_options, &options.run)?;
     note_left_out_of_obj(scene, &name, report);
     let failed = |e| Error::io("writing", &name, e);
     let line = library.as_ref().map(|library| library.name.as_str());
@@ -313,7 +314,9 @@ fn write_obj(
     let sink = writing.finish()?;
     // Both files are complete before either takes its place.
     let beside = match library {
-        Some(Library { file: Some((path, bytes)), .. }) => Some(write_library(path, &bytes, file_options)?),
+        Some(Library { file: Some((path, bytes)), .. }) => {
+            Some(write_library(path, &bytes, file_options, &options.run)?)
+        }
         _ => None,
     };
     let Some(NewLibrary { sink: library, path, is_new }) = beside else {
@@ -342,11 +345,11 @@ struct NewLibrary {
     is_new: bool,
 }
 
-fn write_library(path: PathBuf, bytes: &[u8], options: FileOptions) -> Result<NewLibrary> {
+fn write_library(path: PathBuf, bytes: &[u8], options: FileOptions, run: &RunOptions) -> Result<NewLibrary> {
     let name = path.display().to_string();
     let failed = |e| Error::io("writing", &name, e);
     let is_new = std::fs::symlink_metadata(&path).is_err();
-    let mut sink = Sink::file(&path, options).map_err(failed)?;
+    let mut sink = run.paced_sink(Sink::file(&path, options).map_err(failed)?);
     sink.write_all(bytes).map_err(failed)?;
     Ok(NewLibrary { sink, path, is_new })
 }

@@ -266,8 +266,9 @@ fn write_mesh(
 }
 
 fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
-    let options = FileOptions::default().with_durable(options.durable).with_part(true);
-    Sink::file(path, options).map_err(|e| Error::io("creating", &path.display().to_string(), e))
+    let file = FileOptions::default().with_durable(options.durable).with_part(true);
+    let sink = Sink::file(path, file).map_err(|e| Error::io("creating", &path.display().to_string(), e))?;
+    Ok(options.run.paced_sink(sink))
 }
 
 fn finish(writing: Writing<'_, '_>, name: &str) -> Result<Complete> {
@@ -284,7 +285,7 @@ fn write_file(
 ) -> Result<Complete> {
     let compression = save::compression_of(&output, options)?;
     let file = FileOptions::default().with_durable(options.durable).with_part(part.is_some());
-    let (sink, name) = save::open(output, file)?;
+    let (sink, name) = save::open(output, file, &options.run)?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     plan.write(part, options.pbrt.compact, &options.run, &mut writing)?;
     report.threads = report.threads.max(writing.threads());

@@ -6,7 +6,8 @@
 use super::TextureOptions;
 use crate::error::{Error, Result, try_push, try_string};
 use crate::formats::Format;
-use polyhaul_bytes::{FileOptions, Sink};
+use crate::options::RunOptions;
+use polyhaul_bytes::{FileOptions, Sink, Source};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -115,22 +116,20 @@ fn parse(line: &str) -> Option<(&str, Entry)> {
 }
 
 /// The hash of a file's bytes; `None` where it is no regular file, which can be read once.
-pub(super) fn hash_file(path: &Path) -> Result<Option<u128>> {
-    let failed = |e| Error::io("opening", &path.display().to_string(), e);
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
+    let failed = |what: &str, e| Error::io(what, &path.display().to_string(), e);
+    if !std::fs::metadata(path).map_err(|e| failed("opening", e))?.is_file() {
         return Ok(None);
     }
-    let mut file = File::open(path).map_err(failed)?;
+    let source = run.paced_source(Source::open_regular(path).map_err(|e| failed("opening", e))?);
     let mut block = Vec::new();
     block.try_reserve_exact(BLOCK_BYTES)?;
     block.resize(BLOCK_BYTES, 0);
     let mut hash = Xxh3Default::new();
     loop {
-        match file.read(&mut block) {
-            Ok(0) => return Ok(Some(hash.digest128())),
-            Ok(count) => hash.update(&block[..count]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Error::io("reading", &path.display().to_string(), error)),
+        match source.read_next(&mut block).map_err(|e| failed("reading", e))? {
+            0 => return Ok(Some(hash.digest128())),
+            count => hash.update(&block[..count]),
         }
     }
 }

@@ -216,7 +216,7 @@ impl Batch<'_> {
         let output = self.folder.join(Path::new(name));
         let format = self.options.format.unwrap_or(Format::Dds);
         let of_options = manifest::hash_options(&source.name.to_string_lossy(), format, &self.options);
-        let hash = manifest::hash_file(&source.path)?;
+        let hash = manifest::hash_file(&source.path, &self.options.run)?;
         if let Some(hash) = hash
             && !self.force
             && known().has(name, &output, hash, of_options)

@@ -1,0 +1,163 @@
+//! A slower device than there is: a rate that all sources or sinks share which were given one handle, and a latency
+//! for each of their calls.
+//!
+//! The times are computed from when calls begin ([`Schedule`], which knows no clock), and a call that was done sooner
+//! waits: what it takes anyway is part of it, and waking up late is made good. It never changes what is read or
+//! written, nor in which calls. Who is throttled is `source.rs` and `sink.rs`; where it waits, `counters.rs`.
+
+use crate::trace::{self, Phase};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is made good of time that passed unused, in nanoseconds: systems wake up to a few milliseconds late.
+const CREDIT_NS: u64 = 5_000_000;
+/// The longest sleep between two looks at whether waiting is still wanted.
+const STEP: Duration = Duration::from_millis(20);
+
+/// A rate and a latency. Cloning gives another handle on the same ones.
+///
+/// All calls of all handles share the rate. Up to 5 ms in which nobody asked are made good, as by a device that reads
+/// ahead: so over any time no more than the rate and 5 ms of it pass, and less where the callers ask for less. The
+/// latency is each call's own, so calls of several threads wait for it side by side; where there is one, a call takes
+/// the latency and then its bytes' time, and nothing is read ahead.
+///
+/// ```
+/// use polyhaul_bytes::{Source, Throttle};
+/// use std::time::{Duration, Instant};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let throttle = Throttle::new(Some(100_000_000), Duration::ZERO);
+/// let source = Source::memory(vec![b' '; 1_000_000]).throttled(&throttle);
+/// let begin = Instant::now();
+/// assert_eq!(source.read_at(0, &mut vec![0; 1_000_000])?, 1_000_000);
+/// assert!(begin.elapsed() >= Duration::from_millis(10));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Throttle {
+    shared: Arc<Shared>,
+    /// Nobody waits any more once this is set.
+    released: Option<Arc<AtomicBool>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    pace: Pace,
+    epoch: Instant,
+    schedule: Mutex<Schedule>,
+}
+
+/// How fast it goes.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    bytes_per_second: Option<u64>,
+    latency_ns: u64,
+}
+
+/// When calls end, in nanoseconds since some moment.
+#[derive(Debug, Default)]
+struct Schedule {
+    /// When the bytes of all calls so far have passed; `None` before the first call.
+    passed_ns: Option<u64>,
+    /// By how much calls came back too late, as far as it was not made good yet.
+    late_ns: u64,
+}
+
+impl Throttle {
+    /// Lets `bytes_per_second` pass (`None` and 0: as many as there are), and adds `latency` to each call.
+    pub fn new(bytes_per_second: Option<u64>, latency: Duration) -> Throttle {
+        let bytes_per_second = bytes_per_second.filter(|&rate| rate > 0);
+        let pace = Pace { bytes_per_second, latency_ns: nanoseconds(latency) };
+        let shared = Shared { pace, epoch: Instant::now(), schedule: Mutex::default() };
+        Throttle { shared: Arc::new(shared), released: None }
+    }
+
+    /// Another handle, whose calls wait no more once `released` is set, and those that wait go on within 20 ms: for a
+    /// job that was cancelled.
+    #[must_use]
+    pub fn until(&self, released: Arc<AtomicBool>) -> Throttle {
+        Throttle { shared: self.shared.clone(), released: Some(released) }
+    }
+
+    /// The rate, where there is one.
+    pub fn bytes_per_second(&self) -> Option<u64> {
+        self.shared.pace.bytes_per_second
+    }
+
+    /// What each call takes beside its bytes' time.
+    pub fn latency(&self) -> Duration {
+        Duration::from_nanos(self.shared.pace.latency_ns)
+    }
+
+    /// Waits until a call is over that began at `asked` and moved `size` bytes.
+    pub(crate) fn hold(&self, asked: Instant, size: usize) {
+        if self.is_released() {
+            return;
+        }
+        let asked_ns = nanoseconds(asked.saturating_duration_since(self.shared.epoch));
+        let end_ns = self.schedule().take(self.shared.pace, asked_ns, size as u64);
+        let _span = trace::span(Phase::Throttle);
+        let now_ns = self.wait_until(end_ns);
+        self.schedule().came_back(end_ns, now_ns);
+    }
+
+    /// Sleeps, and says when it woke up.
+    fn wait_until(&self, end_ns: u64) -> u64 {
+        loop {
+            let now_ns = nanoseconds(self.shared.epoch.elapsed());
+            if now_ns >= end_ns || self.is_released() {
+                return now_ns;
+            }
+            std::thread::sleep(Duration::from_nanos(end_ns - now_ns).min(STEP));
+        }
+    }
+
+    fn is_released(&self) -> bool {
+        self.released.as_ref().is_some_and(|released| released.load(Relaxed))
+    }
+
+    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+        self.shared.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pace {
+    /// How long so many bytes take.
+    fn transfer_ns(self, size: u64) -> u64 {
+        let Some(rate) = self.bytes_per_second else { return 0 };
+        u64::try_from(u128::from(size) * 1_000_000_000 / u128::from(rate)).unwrap_or(u64::MAX)
+    }
+}
+
+impl Schedule {
+    /// When a call is over that was asked for at `asked_ns`.
+    fn take(&mut self, pace: Pace, asked_ns: u64, size: u64) -> u64 {
+        let transfer_ns = pace.transfer_ns(size);
+        let free_ns = self.passed_ns.map_or(asked_ns, |passed_ns| passed_ns.max(asked_ns.saturating_sub(CREDIT_NS)));
+        let passed_ns = free_ns.saturating_add(transfer_ns);
+        self.passed_ns = Some(passed_ns);
+        if pace.latency_ns == 0 {
+            return passed_ns;
+        }
+        let own_ns = pace.latency_ns.saturating_add(transfer_ns);
+        let late_ns = self.late_ns.min(own_ns);
+        let alone_ns = asked_ns.saturating_add(own_ns);
+        let end_ns = passed_ns.max(alone_ns - late_ns);
+        self.late_ns -= late_ns.min(alone_ns.saturating_sub(end_ns));
+        end_ns
+    }
+
+    /// Notes when a call came back that was to be over at `end_ns`.
+    fn came_back(&mut self, end_ns: u64, now_ns: u64) {
+        self.late_ns = self.late_ns.saturating_add(now_ns.saturating_sub(end_ns)).min(CREDIT_NS);
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;
