@@ -152,7 +152,8 @@ impl<'a> Sink<'a> {
     fn new(name: String, kind: Kind<'a>) -> Self {
         let is_host = matches!(kind, Kind::Writer(_) | Kind::Host(_));
         let counters = Arc::new(Counters::of(if is_host { Phase::Host } else { Phase::Write }));
-        Trace::opened(&name, [true, matches!(kind, Kind::File(_))], &counters);
+        let is_memory = matches!(kind, Kind::Memory(_));
+        Trace::opened(&name, [true, matches!(kind, Kind::File(_)), is_memory], &counters);
         Sink { name, kind, counters, failed: false }
     }
 

@@ -66,7 +66,8 @@ impl<'a> Shared<'a> {
     /// `phase` is what a thread is at in its calls; `Other` where they are those of another source.
     fn new(name: String, kind: Kind<'a>, phase: Phase) -> Self {
         let counters = Arc::new(Counters::of(phase));
-        Trace::opened(&name, [false, matches!(kind, Kind::File(_))], &counters);
+        let is_memory = matches!(kind, Kind::Memory(_));
+        Trace::opened(&name, [false, matches!(kind, Kind::File(_)), is_memory], &counters);
         Shared { name, kind, next: Mutex::new(0), counters, compressed: None, claimed: None, host: None }
     }
 }

@@ -10,16 +10,19 @@ mod phase;
 mod process;
 mod recording;
 mod thread;
+mod usage;
 
 pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 pub use process::Process;
-pub use recording::{FileUse, Recording, Sample, Section, SpanRecord, Thread, Totals};
+pub use recording::{FileUse, HostCalls, Recording, Sample, Section, SpanRecord, Thread, Totals};
 pub use thread::{Joint, Part, Span, chunk, joint, part, span};
+pub use usage::Usage;
 
 use crate::counters::Counters;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -66,6 +69,8 @@ struct Shared {
     epoch: Instant,
     detail: Detail,
     kept: Mutex<Kept>,
+    /// Threads that are in a call of the host's.
+    in_host: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -82,6 +87,8 @@ struct Kept {
     /// Jobs that run, and since when any does.
     jobs: usize,
     since_ns: u64,
+    /// What the process had used then.
+    used_before: Option<Usage>,
 }
 
 /// A source or sink.
@@ -89,6 +96,7 @@ struct File {
     name: String,
     is_output: bool,
     is_file: bool,
+    is_memory: bool,
     counters: Arc<Counters>,
     callers: Vec<(Phase, u64)>,
 }
@@ -96,7 +104,8 @@ struct File {
 impl Trace {
     /// A recorder whose clock begins now.
     pub fn new(detail: Detail) -> Trace {
-        Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept: Mutex::default() }))
+        let (kept, in_host) = (Mutex::default(), AtomicUsize::new(0));
+        Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept, in_host }))
     }
 
     /// How much is recorded.
@@ -132,7 +141,7 @@ impl Trace {
     }
 
     /// A source or sink was opened on this thread: its calls are noted from now on.
-    pub(crate) fn opened(name: &str, [is_output, is_file]: [bool; 2], counters: &Arc<Counters>) {
+    pub(crate) fn opened(name: &str, [is_output, is_file, is_memory]: [bool; 3], counters: &Arc<Counters>) {
         let Some(Joint { trace }) = joint().filter(|_| counters.phase() != Phase::Other) else { return };
         let mut kept = trace.0.lock();
         if kept.files.len() == MOST_FILES {
@@ -140,7 +149,8 @@ impl Trace {
             return;
         }
         let index = kept.files.len() as u32;
-        let file = File { name: name.to_owned(), is_output, is_file, counters: counters.clone(), callers: Vec::new() };
+        let (name, callers) = (name.to_owned(), Vec::new());
+        let file = File { name, is_output, is_file, is_memory, counters: counters.clone(), callers };
         kept.files.push(file);
         drop(kept);
         counters.noted_in(&trace.0, index);
@@ -194,6 +204,7 @@ impl File {
             phase: self.counters.phase(),
             is_output: self.is_output,
             is_file: self.is_file,
+            is_memory: self.is_memory,
             calls: self.counters.snapshot(),
             callers: self.callers.clone(),
         }
@@ -264,6 +275,7 @@ impl<'a> Open<'a> {
         let mut kept = trace.0.lock();
         if kept.jobs == 0 {
             kept.since_ns = trace.0.now_ns();
+            kept.used_before = Usage::now();
         }
         kept.jobs += 1;
         kept.recording.wanted_threads = kept.recording.wanted_threads.max(threads);
@@ -278,6 +290,14 @@ impl Drop for Open<'_> {
         kept.jobs -= 1;
         if kept.jobs == 0 {
             kept.recording.elapsed_ns += now_ns.saturating_sub(kept.since_ns);
+            let before = kept.used_before.take();
+            if let (Some(before), Some(now)) = (before, Usage::now()) {
+                let used = now.since(before);
+                match &mut kept.recording.used {
+                    Some(sum) => *sum += used,
+                    none => *none = Some(used),
+                }
+            }
         }
     }
 }

@@ -134,6 +134,7 @@ pub fn run(session: &Session, args: &ConvertArgs) -> u8 {
                 console::note(&summary(&details, &report));
             }
             session.show_work(&report);
+            session.show_verdict(&report);
             session.finish("convert", Some(details), &report, (DONE, None), to)
         }
         Err(error) => session.fail("convert", &error, to),

@@ -116,6 +116,7 @@ fn finish(session: &Session, all: &[Found<'_>]) -> u8 {
             files: all.iter().map(entry).collect(),
         }),
     };
+    session.show_verdict(&report);
     session.finish("info", details, &report, (code, error), JsonTo::Stdout)
 }
 

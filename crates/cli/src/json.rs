@@ -3,6 +3,7 @@
 //! Every subcommand prints the same keys, with keys of its own before them. Sizes are in bytes,
 //! times in seconds; what is not known is `null`.
 
+use crate::judge::Judged;
 use crate::peak;
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::{Error, Report, warnings};
@@ -23,6 +24,7 @@ struct Document<'a, T> {
     peak_bytes: Option<u64>,
     threads: usize,
     warnings: Warnings<'a>,
+    verdict: Option<Judged>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
 }
@@ -74,6 +76,7 @@ pub fn document<T: Serialize>(
     details: Option<T>,
     seconds: f64,
     report: &Report,
+    verdict: Option<Judged>,
     error: Option<&Error>,
 ) -> String {
     let phase = |phase: &polyhaul::report::Phase| Phase { name: phase.name, seconds: phase.elapsed.as_secs_f64() };
@@ -88,6 +91,7 @@ pub fn document<T: Serialize>(
         peak_bytes: peak::bytes(),
         threads: report.threads,
         warnings: Warnings::new(&report.warnings),
+        verdict,
         error: error.map(Failure::new),
     })
 }
@@ -162,7 +166,7 @@ mod tests {
         let place = Place { file: "a.obj".into(), line: Some(3), column: None, offset: Some(9) };
         report.warnings.push("odd", Diagnostic { place, ..Diagnostic::new("is odd") });
         report.phase("read", || ());
-        let value = parsed(&document("info", Some(json!({"faces": 1})), 0.5, &report, None));
+        let value = parsed(&document("info", Some(json!({"faces": 1})), 0.5, &report, None, None));
         assert_eq!(value["faces"], 1);
         assert_eq!((&value["bytes_in"], &value["seconds"]), (&json!(7), &json!(0.5)));
         assert_eq!(value["phases"][0]["name"], "read");
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn errors_are_objects_too() {
         let error = Error::new(ErrorKind::Limit, "too long").with_hint("raise it");
-        let value = parsed(&document("convert", None::<()>, 0.0, &Report::default(), Some(&error)));
+        let value = parsed(&document("convert", None::<()>, 0.0, &Report::default(), None, Some(&error)));
         assert_eq!((&value["error"]["kind"], &value["error"]["hint"]), (&json!("limit"), &json!("raise it")));
         assert_eq!(value["warnings"]["total"], 0);
         let value = parsed(&usage("error: unknown option\n\nUsage: x\n"));

@@ -13,6 +13,7 @@ mod format;
 mod human;
 mod info;
 mod json;
+mod judge;
 mod limits;
 mod manual;
 mod many;

@@ -4,9 +4,10 @@
 //! written to is told before the work begins. They never change what the work does.
 
 use crate::args::Everywhere;
-use polyhaul::report::{self, Heading, Sampler};
+use crate::judge;
+use polyhaul::report::{self, Ceilings, Heading, Sampler, Verdict};
 use polyhaul::trace::{Detail, Recording, Trace};
-use polyhaul::{Error, FileOptions, Result, Sink};
+use polyhaul::{Error, FileOptions, Report, Result, Sink};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,16 +60,17 @@ impl Records {
         result
     }
 
-    /// Writes the files; the second time there are none.
+    /// Writes the files; the second time there are none. `report` is what the jobs did, if they did not fail.
     ///
     /// # Errors
     /// The first one; the other files are written nevertheless.
-    pub fn write(&self, trace: &Trace) -> Result<()> {
+    pub fn write(&self, trace: &Trace, report: Option<&Report>) -> Result<()> {
         let Some(Open { wanted, heading, sampler }) = self.open().take() else { return Ok(()) };
         drop(sampler);
         let recording = trace.recording();
+        let judged = (report.map(|report| judge::of(&recording, report)), judge::ceilings(&recording));
         let write = |(kind, path): &(Kind, PathBuf)| {
-            kind.write(&recording, &heading, path)
+            kind.write(&recording, &heading, (judged.0.as_ref(), judged.1.as_ref()), path)
                 .map_err(|error| Error::io("writing", &path.display().to_string(), error))
         };
         wanted.iter().map(write).fold(Ok(()), Result::and)
@@ -80,9 +82,14 @@ impl Records {
 }
 
 impl Kind {
-    fn write(self, recording: &Recording, heading: &Heading, path: &Path) -> io::Result<()> {
+    fn write(
+        self,
+        recording: &Recording,
+        heading: &Heading,
+        (verdict, ceilings): (Option<&Verdict>, Option<&Ceilings>),
+        path: &Path,
+    ) -> io::Result<()> {
         let mut sink = Sink::file(path, FileOptions::default())?;
-        let (verdict, ceilings) = (None, None);
         match self {
             Kind::Trace => report::perfetto(recording, &heading.command, &mut sink)?,
             Kind::Report => sink.write_all(report::html(recording, heading, verdict, ceilings).as_bytes())?,

@@ -5,10 +5,11 @@ use crate::args::{Everywhere, ReadArgs};
 use crate::progress::Bar;
 use crate::records::Records;
 use crate::signals::Signals;
-use crate::{DONE, FAILED, USAGE, console, format, human, json, peak, render};
+use crate::{DONE, FAILED, USAGE, console, format, human, json, judge, peak, render};
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
-use polyhaul::trace::Trace;
+use polyhaul::report::Verdict;
+use polyhaul::trace::{Recording, Trace};
 use polyhaul::{
     Content, Converted, Error, ErrorKind, Input, Loaded, Output, ReadOptions, Report, Result, WriteOptions,
 };
@@ -188,6 +189,28 @@ impl Session {
         console::note(&format!("time: {}; {threads}{peak}\n", phases.join(", ")));
     }
 
+    /// What was recorded of the run's jobs until now.
+    pub fn recording(&self) -> Recording {
+        self.trace.recording()
+    }
+
+    /// The verdict on all jobs of the run until now, which did what `report` says; `None` where none ended.
+    fn verdict(&self, report: &Report) -> Option<Verdict> {
+        let seen = self.recording();
+        (seen.elapsed_ns > 0).then(|| judge::of(&seen, report))
+    }
+
+    /// Shows people what bound the jobs of the run.
+    pub fn show_verdict(&self, report: &Report) {
+        let any = report.bytes_in + report.bytes_out > 0;
+        if any
+            && self.talks()
+            && let Some(verdict) = self.verdict(report)
+        {
+            console::note(&judge::words("", &verdict, self.everywhere.verbose));
+        }
+    }
+
     /// Prints the JSON object where it is wanted. Returns `code`, or that printing failed.
     pub fn finish<T: Serialize>(
         &self,
@@ -197,7 +220,21 @@ impl Session {
         outcome: (u8, Option<&Error>),
         to: JsonTo,
     ) -> u8 {
-        let written = self.leave_records();
+        let verdict = if outcome.1.is_some() || !self.everywhere.json { None } else { self.verdict(report) };
+        self.finish_with(command, details, report, verdict, outcome, to)
+    }
+
+    /// The same with another verdict than that on the whole run.
+    pub fn finish_with<T: Serialize>(
+        &self,
+        command: &str,
+        details: Option<T>,
+        report: &Report,
+        verdict: Option<Verdict>,
+        outcome: (u8, Option<&Error>),
+        to: JsonTo,
+    ) -> u8 {
+        let written = self.leave_records(outcome.1.is_none().then_some(report));
         let (code, error) = match (&written, outcome) {
             (Err(error), (code, None)) => (code.max(FAILED), Some(error)),
             (_, outcome) => outcome,
@@ -205,7 +242,8 @@ impl Session {
         if !self.everywhere.json {
             return code;
         }
-        let text = json::document(command, details, self.seconds(), report, error);
+        let verdict = verdict.map(Into::into);
+        let text = json::document(command, details, self.seconds(), report, verdict, error);
         match to {
             JsonTo::Stderr => console::note(&text),
             JsonTo::Stdout if !console::result(&text) => return code.max(FAILED),
@@ -223,14 +261,14 @@ impl Session {
 
     /// Ends a run, whatever became of it: its exit code is `code`, unless what it leaves behind fails.
     pub fn end(&self, code: u8) -> u8 {
-        if self.leave_records().is_ok() { code } else { code.max(FAILED) }
+        if self.leave_records(None).is_ok() { code } else { code.max(FAILED) }
     }
 
     /// Writes the files about the run, the first time.
-    fn leave_records(&self) -> Result<()> {
+    fn leave_records(&self, report: Option<&Report>) -> Result<()> {
         // Signals wait, also one that came before: so no temporary file stays.
         let _hold = self.signals.hold_on();
-        self.records.write(&self.trace).inspect_err(|error| self.show_error(error))
+        self.records.write(&self.trace, report).inspect_err(|error| self.show_error(error))
     }
 
     /// The exit code that stands for an error.

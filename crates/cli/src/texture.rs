@@ -139,6 +139,7 @@ fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
             return FAILED;
         }
     }
+    session.show_verdict(&report);
     // Phases of many files side by side say nothing together.
     report.phases.clear();
     let files = sources.iter().zip(&imports.outcomes).map(|(source, outcome)| entry(source, outcome)).collect();

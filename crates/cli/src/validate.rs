@@ -102,6 +102,7 @@ fn finish(session: &Session, all: &[Checked<'_>]) -> u8 {
     let code = many::exit_code(session, failed, all.len(), error);
     let mut report = Report::default();
     all.iter().for_each(|checked| report.extend(checked.found.report.clone()));
+    session.show_verdict(&report);
     let details = Details { valid: failed == 0, files: all.iter().map(entry).collect() };
     session.finish("validate", Some(details), &report, (code, error), JsonTo::Stdout)
 }

@@ -228,3 +228,30 @@ fn limits_are_kept_and_named() {
     assert!(ran.stderr.contains("elements"), "{ran:?}");
     run_with(&["info", "--limit", "elements=7", "-"], SOUND.as_bytes()).expect(0);
 }
+
+#[test]
+fn every_job_ends_with_what_bound_it() {
+    let folder = Folder::new("scenes-verdict");
+    let (one, two) = (data("good/assimp/box.obj"), folder.path("two.obj"));
+    let ran = run(&["convert", "-v", &one, &two]).expect(0);
+    assert!(ran.stderr.contains("bound"), "{ran:?}");
+    for args in [&["convert", &one, &two][..], &["info", &one], &["validate", &one], &["info", &one, &two]] {
+        run(args).expect(0).verdict();
+        assert!(!run(&[args, &["-q"]].concat()).expect(0).stderr.contains("bound"), "{args:?}");
+        let verdict = &run(&[args, &["--json"]].concat()).expect(0).json()["verdict"];
+        for key in ["bound", "share", "seconds", "best_possible_seconds", "times_off", "advice", "causes"] {
+            assert!(verdict.get(key).is_some(), "{key} is missing in {verdict}");
+        }
+        let causes = verdict["causes"].as_array().unwrap();
+        let sum: f64 = causes.iter().map(|cause| cause["share"].as_f64().unwrap()).sum();
+        assert!((sum - 1.0).abs() < 1e-6 && verdict["bound"].is_string(), "{verdict}");
+    }
+    let value = run(&["demo", "--json", "--size", "200KB"]).expect(0).json();
+    assert!(value["verdict"].is_null());
+    for way in ["write", "read"] {
+        assert!(value["verdicts"][way]["bound"].is_string(), "{value}");
+    }
+    let ran = run(&["demo", "--size", "200KB"]).expect(0);
+    assert!(ran.stderr.contains("write: ") && ran.stderr.contains("read: "), "{ran:?}");
+    assert!(ran.stderr.contains("--report demo.html"), "{ran:?}");
+}

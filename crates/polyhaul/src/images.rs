@@ -11,6 +11,7 @@ use crate::model::{Image, Texture};
 use crate::open::{Near, Opened, Plain};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
+use crate::pipeline::run::{Phase, span};
 use crate::report::{Clock, Report};
 use crate::resolve::Resolver;
 use crate::save::{format_of, name_of, write_to};
@@ -46,6 +47,7 @@ pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOp
 
 /// Reads an image of a format that is known.
 pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report: &mut Report) -> Result<Image> {
+    let _span = span(Phase::Decode);
     let bytes = Bytes::new(plain.source(), plain.garbage());
     let own = plain.options(options);
     let (image, threads) = match format {
@@ -79,6 +81,7 @@ pub(crate) fn read_texture(
     options: &ReadOptions,
     report: &mut Report,
 ) -> Result<Texture> {
+    let _span = span(Phase::Decode);
     let bytes = Bytes::new(plain.source(), plain.garbage());
     let own = plain.options(options);
     let texture = match format {
@@ -121,7 +124,9 @@ pub(crate) fn is_image(format: Format) -> Error {
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     ops::check_image(image)?;
     let format = format_of(&output, options)?;
-    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let clock = Clock::start("write");
+    let mut report = Report { format_out: Some(format.name()), ..Report::default() };
+    let _span = span(Phase::Encode);
     let mut warnings = Warnings::default();
     let image = fit::fit(image, format, options, &name_of(&output), &mut warnings)?;
     write_to(output, options, &mut report, |writing, _, _| match format {
@@ -141,7 +146,9 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
 pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
     check::texture(texture)?;
     let format = format_of(&output, options)?;
-    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let clock = Clock::start("write");
+    let mut report = Report { format_out: Some(format.name()), ..Report::default() };
+    let _span = span(Phase::Encode);
     write_to(output, options, &mut report, |writing, _, _| match format {
         Format::Dds => dds::write(texture, &options.run, writing),
         Format::Ktx2 => ktx2::write(texture, &options.image, &options.run, writing),

@@ -13,6 +13,7 @@ use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
+use crate::pipeline::run::{Phase, span};
 use crate::report::{Clock, Report};
 use crate::resolve::{Found, Resolver};
 use crate::scene_files::{self, SceneFiles};
@@ -144,6 +145,8 @@ pub(crate) fn timed<T>(
     let clock = Clock::start("read");
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
+    // What of reading has no name of its own.
+    let _span = span(Phase::Parse);
     let read = |plain: Plain| read_plain(&plain, input, options, &read);
     let result = match (plain.and_then(read), input.streamed()) {
         // Members that are decoded side by side are whole or not there. What comes before the damage, and whether
@@ -165,6 +168,7 @@ fn read_plain<T>(
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
     let found = Detected::of(plain, input.near().path(), input.name(), options)?;
+    report.format_in = Some(found.format.name());
     match read(plain, found.format, &mut report) {
         Ok(content) => {
             found.note(plain, &mut report.warnings)?;

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result, try_string};
 use crate::formats::names;
 use crate::open::{Near, Opened};
 use crate::options::ReadOptions;
+use crate::pipeline::run::{Phase, span};
 use crate::warnings::Warnings;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
@@ -99,7 +100,11 @@ impl<'o> Resolver<'o> {
         if let Some((_, given)) = self.given.take_if(|(asked, _)| asked == name) {
             return Ok(given);
         }
-        match catch_unwind(AssertUnwindSafe(|| (resolve.0)(name))) {
+        let call = || {
+            let _span = span(Phase::Host);
+            (resolve.0)(name)
+        };
+        match catch_unwind(AssertUnwindSafe(call)) {
             Ok(Ok(given)) => Ok(given),
             Ok(Err(error)) => {
                 Err(Error::host(format!("the resolver failed for `{}`: {error}", names::shown(name)), error))

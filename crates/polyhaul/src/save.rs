@@ -6,6 +6,7 @@ use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
 use crate::model::{Material, Mesh, Object, Scene, Table};
 use crate::ops;
 use crate::options::{self, Codec, Instances, Placement, RunOptions, WriteOptions};
+use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Writing};
 use crate::report::{Clock, Report};
 use crate::warnings::Warnings;
@@ -31,6 +32,7 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         None => scene,
     };
     report.warnings.extend(warnings);
+    report.format_out = Some(format.name());
     let (scene, looks) = Looks::split(scene);
     let placement = placement(format, &scene, options);
     let scene = match changes_model(&scene, &placement)? {
@@ -42,6 +44,8 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         return Ok(report);
     }
     let clock = Clock::start("write");
+    // What of writing has no name of its own.
+    let _span = span(Phase::Format);
     let placed = (&*scene, looks.materials.len(), &placement);
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
@@ -60,8 +64,9 @@ pub(crate) fn save_ply_tables(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    let mut report = Report::default();
+    let mut report = Report { format_out: Some(Format::Ply.name()), ..Report::default() };
     let clock = Clock::start("write");
+    let _span = span(Phase::Format);
     write_to(output, options, &mut report, |writing, _, _| {
         ply::write_tables(tables, [comments, infos], &options.ply, &options.run, writing)
     })?;
@@ -262,6 +267,7 @@ pub(crate) fn write_to(
     let mut writing = Writing::new(sink, compression, &options.run)?;
     write(&mut writing, &name, &mut report.warnings)?;
     report.threads = writing.threads();
+    report.note_writing(writing.written(), compression.map(|it| it.codec), options.durable);
     let finished = writing.finish()?.finish().map_err(|e| Error::io("writing", &name, e))?;
     report.bytes_out += finished.counters.bytes;
     Ok(())
@@ -311,6 +317,7 @@ fn write_obj(
     let mut writing = Writing::new(sink, compression, &options.run)?;
     obj::write(scene, &looks.materials, line, &options.obj, &options.run, &mut writing)?;
     report.threads = writing.threads();
+    report.note_writing(writing.written(), compression.map(|it| it.codec), options.durable);
     let sink = writing.finish()?;
     // Both files are complete before either takes its place.
     let beside = match library {

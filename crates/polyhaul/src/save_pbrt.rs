@@ -13,12 +13,13 @@ use crate::Output;
 use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use crate::formats::pbrt::writer::from_meshes;
 use crate::formats::pbrt::writer::{Plan, Renamed, Split, meshes};
-use crate::formats::{obj, parts, ply};
+use crate::formats::{Format, obj, parts, ply};
 use crate::model::render::Render;
 use crate::model::{Domain, Mesh, Scene};
 use crate::ops::dedup::number_rows;
 use crate::options::{Codec, Instances, PbrtMeshes, PlyOptions, RunOptions, WriteOptions};
 use crate::pipeline::parallel::try_for_each_item;
+use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::Writing;
 use crate::report::{Clock, Report};
 use crate::warnings::Warnings;
@@ -30,7 +31,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Writes a scene as pbrt.
 pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
-    let mut report = Report::default();
+    let mut report = Report { format_out: Some(Format::Pbrt.name()), ..Report::default() };
     let scene = match (options.instances, options.pbrt.meshes) {
         (Instances::AsFormat, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
         _ => changed(scene, options, &mut report)?,
@@ -47,6 +48,7 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
         }
     };
     let clock = Clock::start("write");
+    let _span = span(Phase::Format);
     let files = Files::new(&output, options)?;
     let mut complete = Vec::new();
     let renamed = references::renamed(&render, path_of(&output), &mut report.warnings)?;
@@ -289,6 +291,7 @@ fn write_file(
     let mut writing = Writing::new(sink, compression, &options.run)?;
     plan.write(part, options.pbrt.compact, &options.run, &mut writing)?;
     report.threads = report.threads.max(writing.threads());
+    report.note_writing(writing.written(), compression.map(|it| it.codec), options.durable);
     finish(writing, &name)
 }
 

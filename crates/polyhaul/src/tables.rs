@@ -9,6 +9,7 @@ use crate::open::{Opened, Plain};
 use crate::options::{ColumnName, ReadOptions, TableOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::chunk::TextChunks;
+use crate::pipeline::run::{Phase, span};
 use crate::report::{Clock, Report};
 use crate::save::{format_of, save_ply_tables, write_to};
 use crate::{Input, LoadedArray, LoadedTables, Output, check};
@@ -200,7 +201,9 @@ fn write_rows(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let clock = Clock::start("write");
+    let _span = span(Phase::Format);
+    let mut report = Report { format_out: Some(format.name()), ..Report::default() };
     write_to(output, options, &mut report, |writing, _, _| match format {
         Format::Npy => table::npy::write(rows, &options.run, writing),
         _ => table::write(rows, comments, format, &options.table, &options.run, writing),

@@ -1,6 +1,7 @@
 //! What a trace recorded, as plain data.
 
 use super::phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
+use super::usage::Usage;
 use crate::counters::Snapshot;
 
 /// What a [`Trace`](super::Trace) recorded until now. Times are nanoseconds since the trace was made.
@@ -13,6 +14,14 @@ pub struct Recording {
     pub wanted_threads: usize,
     /// Time that threads were missing because the memory limit backs no more, summed over them, in nanoseconds.
     pub starved_ns: u64,
+    /// What the process used of the machine while the jobs ran, whatever else ran in it included; `None` where the
+    /// system does not say.
+    pub used: Option<Usage>,
+    /// Calls of the host's that began while no other thread was in one.
+    pub host_alone: HostCalls,
+    /// Calls of the host's that began while other threads were in one: where these take longer, they wait for each
+    /// other.
+    pub host_beside: HostCalls,
     /// The parts of the jobs, in order: `read`, `write` and others.
     pub sections: Vec<Section>,
     /// Threads; the caller's is the first.
@@ -75,6 +84,18 @@ pub struct Totals {
     ns: [[u64; PHASE_COUNT]; LANE_COUNT],
 }
 
+/// Calls of a host's: its readers, writers, resolvers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HostCalls {
+    /// How many.
+    pub calls: u64,
+    /// How long they took, summed over threads, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// For how much of that the thread had no core: it slept, waited for a device, or for a lock.
+    pub idle_ns: u64,
+}
+
 /// The calls on one source or sink.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -88,6 +109,8 @@ pub struct FileUse {
     pub is_output: bool,
     /// Whether it is a file of the system, rather than memory, a pipe or a host's.
     pub is_file: bool,
+    /// Whether it is memory.
+    pub is_memory: bool,
     /// Bytes, calls, sizes, waiting time.
     pub calls: Snapshot,
     /// Who called: on behalf of which phase, how often. Empty unless spans were asked for.
@@ -147,6 +170,12 @@ impl Totals {
         self.ns[lane as usize].iter().sum()
     }
 
+    /// Takes all of `other` away.
+    fn less(&mut self, other: &Totals) {
+        let others = other.ns.iter().flatten();
+        self.ns.iter_mut().flatten().zip(others).for_each(|(mine, other)| *mine = mine.saturating_sub(*other));
+    }
+
     /// All of the time, in nanoseconds.
     pub fn sum(&self) -> u64 {
         self.ns.iter().flatten().sum()
@@ -159,5 +188,53 @@ impl Recording {
         let mut totals = Totals::default();
         self.threads.iter().for_each(|thread| totals.merge(&thread.totals));
         totals
+    }
+
+    /// What came after `earlier`, a recording of the same trace: times, and the files that were opened since. Spans are
+    /// left out.
+    #[must_use]
+    pub fn since(&self, earlier: &Recording) -> Recording {
+        let thread = |(number, thread): (usize, &Thread)| {
+            let mut totals = thread.totals;
+            if let Some(before) = earlier.threads.get(number) {
+                totals.less(&before.totals);
+            }
+            Thread { totals, spans: Vec::new() }
+        };
+        let used = match (self.used, earlier.used) {
+            (Some(now), Some(before)) => Some(now.since(before)),
+            (now, _) => now,
+        };
+        Recording {
+            elapsed_ns: self.elapsed_ns.saturating_sub(earlier.elapsed_ns),
+            wanted_threads: self.wanted_threads,
+            starved_ns: self.starved_ns.saturating_sub(earlier.starved_ns),
+            used,
+            host_alone: self.host_alone.since(earlier.host_alone),
+            host_beside: self.host_beside.since(earlier.host_beside),
+            sections: self.sections.iter().skip(earlier.sections.len()).copied().collect(),
+            threads: self.threads.iter().enumerate().map(thread).collect(),
+            files: self.files.iter().skip(earlier.files.len()).cloned().collect(),
+            samples: self.samples.iter().skip(earlier.samples.len()).copied().collect(),
+            dropped_spans: 0,
+            dropped_files: self.dropped_files - earlier.dropped_files.min(self.dropped_files),
+        }
+    }
+}
+
+impl HostCalls {
+    /// Adds calls.
+    pub(super) fn add(&mut self, other: HostCalls) {
+        self.calls += other.calls;
+        self.elapsed_ns += other.elapsed_ns;
+        self.idle_ns += other.idle_ns;
+    }
+
+    fn since(self, earlier: HostCalls) -> HostCalls {
+        HostCalls {
+            calls: self.calls.saturating_sub(earlier.calls),
+            elapsed_ns: self.elapsed_ns.saturating_sub(earlier.elapsed_ns),
+            idle_ns: self.idle_ns.saturating_sub(earlier.idle_ns),
+        }
     }
 }

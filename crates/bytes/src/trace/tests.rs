@@ -167,3 +167,47 @@ fn samples_that_become_too_many_are_thinned_evenly() {
     assert!(samples.len() <= MOST_SAMPLES && samples.len() > MOST_SAMPLES / 2, "{}", samples.len());
     assert!(samples.iter().enumerate().all(|(i, sample)| sample.at_ns == i as u64 * 8));
 }
+
+#[test]
+fn what_came_since_is_the_difference() {
+    let trace = Trace::new(Detail::Totals);
+    let job = |name: &str, ms| {
+        within(Some(&trace), 2, || {
+            let _part = part("read");
+            let source = Source::named_memory(vec![1; 100], name);
+            source.read_at(0, &mut [0; 60]).unwrap();
+            let _host = span(Phase::Host);
+            sleep(ms);
+        })
+    };
+    job("a", 1);
+    let first = trace.recording();
+    job("b", 20);
+    let second = trace.recording().since(&first);
+    assert_eq!((second.sections.len(), second.files.len(), &*second.files[0].name), (1, 1, "b"));
+    assert!(second.files[0].is_memory && second.elapsed_ns >= 20 * MS);
+    assert_eq!(second.totals().sum() + first.totals().sum(), trace.recording().totals().sum());
+    assert_eq!((first.host_alone.calls, second.host_alone.calls, second.host_beside.calls), (1, 1, 0));
+    assert_eq!(second.used.is_some(), cfg!(unix));
+    assert_eq!(trace.recording().since(&trace.recording()).totals().sum(), 0);
+}
+
+#[test]
+fn calls_of_a_host_are_alone_or_beside_others() {
+    let trace = Trace::new(Detail::Totals);
+    within(Some(&trace), 2, || {
+        let joint = joint().unwrap();
+        let inside = span(Phase::Host);
+        let other = || {
+            let _host = span(Phase::Host);
+            sleep(2);
+        };
+        std::thread::scope(|scope| _ = scope.spawn(|| joint.join(other)));
+        drop(inside);
+        drop(span(Phase::Host));
+    });
+    let seen = trace.recording();
+    assert_eq!((seen.host_alone.calls, seen.host_beside.calls), (2, 1));
+    assert!(seen.host_beside.elapsed_ns >= 2 * MS && seen.host_beside.idle_ns > MS);
+    assert!(seen.host_alone.elapsed_ns >= seen.host_beside.elapsed_ns);
+}

@@ -1,13 +1,15 @@
 //! What one thread notes for itself, and hands over when it is done.
 
 use super::phase::{Lane, Phase};
-use super::recording::{Section, SpanRecord, Totals};
+use super::recording::{HostCalls, Section, SpanRecord, Totals};
+use super::usage::thread_cpu_ns;
 use super::{Detail, MOST_SPANS, Shared, Trace};
 use crate::counters::Counters;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 thread_local! {
     /// What this thread records, if it does.
@@ -24,6 +26,8 @@ struct Active {
     dropped: u64,
     /// Calls on files: on which, on behalf of which phase, how many.
     callers: HashMap<(u32, Phase), u64>,
+    /// Calls of the host's: those that began alone, and those that began beside others.
+    host: [HostCalls; 2],
     /// The spans that are open; the first is the thread's own.
     open: Vec<Frame>,
 }
@@ -37,6 +41,13 @@ struct Frame {
     inner_ns: u64,
     file: Option<u32>,
     value: u64,
+    host: Option<HostCall>,
+}
+
+/// A call of the host's that was begun.
+struct HostCall {
+    is_beside: bool,
+    cpu_ns: u64,
 }
 
 /// A trace that threads can join, on behalf of a loop that was begun on a thread of it.
@@ -85,9 +96,9 @@ pub(super) struct Attached(Option<Active>);
 pub(super) fn attach(shared: &Arc<Shared>, lane: Lane) -> Attached {
     let track = shared.lock().take_track();
     let begin_ns = shared.now_ns();
-    let open = vec![Frame { phase: Phase::Other, lane, begin_ns, inner_ns: 0, file: None, value: 0 }];
-    let (totals, spans, callers) = (Totals::default(), Vec::new(), HashMap::new());
-    let active = Active { shared: shared.clone(), track, totals, spans, dropped: 0, callers, open };
+    let open = vec![Frame { phase: Phase::Other, lane, begin_ns, inner_ns: 0, file: None, value: 0, host: None }];
+    let (totals, spans, callers, host) = (Totals::default(), Vec::new(), HashMap::new(), Default::default());
+    let active = Active { shared: shared.clone(), track, totals, spans, dropped: 0, callers, host, open };
     Attached(replace(Some(active)))
 }
 
@@ -107,8 +118,12 @@ impl Drop for Attached {
 impl Active {
     fn begin(&mut self, phase: Phase, lane: Option<Lane>, value: u64) -> usize {
         let lane = lane.or(self.open.last().map(|frame| frame.lane)).unwrap_or(Lane::Side);
+        let host = (phase == Phase::Host).then(|| {
+            let is_beside = self.shared.in_host.fetch_add(1, Relaxed) > 0;
+            HostCall { is_beside, cpu_ns: thread_cpu_ns() }
+        });
         let begin_ns = self.shared.now_ns();
-        self.open.push(Frame { phase, lane, begin_ns, inner_ns: 0, file: None, value });
+        self.open.push(Frame { phase, lane, begin_ns, inner_ns: 0, file: None, value, host });
         self.open.len() - 1
     }
 
@@ -122,8 +137,18 @@ impl Active {
             if let Some(outer) = self.open.last_mut() {
                 outer.inner_ns += elapsed_ns;
             }
+            if let Some(call) = &frame.host {
+                self.called_host(call, elapsed_ns);
+            }
             self.note(&frame, end_ns);
         }
+    }
+
+    fn called_host(&mut self, call: &HostCall, elapsed_ns: u64) {
+        self.shared.in_host.fetch_sub(1, Relaxed);
+        let cpu_ns = thread_cpu_ns().saturating_sub(call.cpu_ns);
+        let idle_ns = elapsed_ns.saturating_sub(cpu_ns);
+        self.host[usize::from(call.is_beside)].add(HostCalls { calls: 1, elapsed_ns, idle_ns });
     }
 
     fn note(&mut self, frame: &Frame, end_ns: u64) {
@@ -153,8 +178,10 @@ impl Active {
     /// Gives all to the trace.
     fn hand_over(mut self) {
         self.end(0);
-        let Active { shared, track, totals, spans, dropped, callers, .. } = self;
+        let Active { shared, track, totals, spans, dropped, callers, host: [alone, beside], .. } = self;
         let mut kept = shared.lock();
+        kept.recording.host_alone.add(alone);
+        kept.recording.host_beside.add(beside);
         kept.keep_spans(track, spans, dropped);
         kept.recording.threads[track].totals.merge(&totals);
         kept.free_tracks.push(std::cmp::Reverse(track));

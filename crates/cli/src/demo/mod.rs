@@ -12,14 +12,17 @@ mod scene;
 
 use crate::args::{CodecName, DemoArgs, DemoKind};
 use crate::convert::What;
+use crate::judge::Judged;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, console, human};
+use crate::{DONE, FAILED, console, human, judge};
 use folder::Folder;
 use polyhaul::model::Scene;
 use polyhaul::options::ObjOptions;
+use polyhaul::report::Verdict;
+use polyhaul::trace::Recording;
 use polyhaul::{Content, Error, ErrorKind, Format, ReadOptions, Report, Result, WriteOptions};
 use rates::Rate;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -78,8 +81,35 @@ struct Details {
     folder: Option<String>,
     bytes: u64,
     rates: Vec<Rate>,
+    /// What bound writing and reading.
+    verdicts: Verdicts,
     #[serde(flatten)]
     contents: What,
+}
+
+/// What bound each direction.
+#[derive(Serialize)]
+struct Verdicts {
+    #[serde(serialize_with = "judged")]
+    write: Verdict,
+    #[serde(serialize_with = "judged")]
+    read: Verdict,
+}
+
+fn judged<S: Serializer>(verdict: &Verdict, to: S) -> std::result::Result<S::Ok, S::Error> {
+    Judged::from(verdict.clone()).serialize(to)
+}
+
+/// The end of the demo, for people.
+fn show_verdicts(session: &Session, verdicts: &Verdicts) {
+    if !session.talks() {
+        return;
+    }
+    let verbose = session.everywhere.verbose;
+    for (name, verdict) in [("write: ", &verdicts.write), ("read: ", &verdicts.read)] {
+        console::note(&judge::words(name, verdict, verbose));
+    }
+    console::note("polyhaul demo --report demo.html draws what each thread did when\n");
 }
 
 /// Makes, writes, reads and checks a scene, and shows the rates.
@@ -91,7 +121,8 @@ pub fn run(session: &Session, args: &DemoArgs) -> u8 {
                 return FAILED;
             }
             session.show_work(&report);
-            session.finish("demo", Some(details), &report, (DONE, None), JsonTo::Stdout)
+            show_verdicts(session, &details.verdicts);
+            session.finish_with("demo", Some(details), &report, None, (DONE, None), JsonTo::Stdout)
         }
         Err(error) => session.fail("demo", &error, JsonTo::Stdout),
     }
@@ -107,7 +138,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let Subject { made, file, write, .. } = &subject;
     let read = ReadOptions { run: session.run_options(), ..ReadOptions::default() };
 
-    let (write_time, mut report) = timed(|| {
+    let (write_time, writing, mut report) = timed(session, || {
         // As for the plain write, which goes into a new file each time.
         let _ = std::fs::remove_file(file);
         session.save(made, file, write)
@@ -118,10 +149,11 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
         DemoKind::Pbrt => report.bytes_out,
     };
     let plain_write = rates::plain_write(file, bytes, &folder.path().join("plain.tmp"))?;
-    let (read_time, loaded) = timed(|| session.load(file, &read))?;
+    let (read_time, reading, loaded) = timed(session, || session.load(file, &read))?;
     let plain_read = rates::plain_read(&subject.files(&loaded.scene))?;
     // What is compressed is text to the one who works on it.
     let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
+    let verdicts = Verdicts { write: judge::of(&writing, &report), read: judge::of(&reading, &loaded.report) };
     report.extend(loaded.report);
     verify(session, &subject, &loaded.scene, &folder)?;
 
@@ -133,7 +165,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     ];
     let contents = What::of(Content::Scene(made));
     let kept = args.keep.as_ref().map(|folder| folder.display().to_string());
-    Ok((Details { same: true, kind: subject.kind.name(), folder: kept, bytes, rates, contents }, report))
+    Ok((Details { same: true, kind: subject.kind.name(), folder: kept, bytes, rates, verdicts, contents }, report))
 }
 
 /// What was read must be what was made; one file must be written as the same bytes again.
@@ -155,19 +187,22 @@ fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder) -
 
 /// Runs a step three times, as the plain rates are measured, and tells the seconds of the fastest run:
 /// the first one also pays for memory and disk blocks that nobody used before.
-fn timed<T>(work: impl Fn() -> Result<T>) -> Result<(f64, T)> {
+fn timed<T>(session: &Session, work: impl Fn() -> Result<T>) -> Result<(f64, Recording, T)> {
     let once = || {
-        let start = Instant::now();
+        let (before, start) = (session.recording(), Instant::now());
         let result = work()?;
-        Ok::<_, polyhaul::Error>((start.elapsed().as_secs_f64(), result))
+        let seconds = start.elapsed().as_secs_f64();
+        Ok::<_, polyhaul::Error>((seconds, session.recording().since(&before), result))
     };
     let mut best = once()?;
     for _ in 0..2 {
         // The result before goes first: two scenes at once would be twice the memory.
-        let seconds = best.0;
-        drop(best);
+        let (seconds, seen, result) = best;
+        drop(result);
         best = once()?;
-        best.0 = best.0.min(seconds);
+        if seconds < best.0 {
+            (best.0, best.1) = (seconds, seen);
+        }
     }
     Ok(best)
 }

@@ -65,6 +65,14 @@ impl Ran {
         serde_json::from_str(&self.stdout).unwrap()
     }
 
+    /// The line on what bound the job, which stands behind all else on standard error, and what stands before it.
+    #[track_caller]
+    pub fn verdict(&self) -> (&str, &str) {
+        let (before, line) = self.stderr.trim_end().rsplit_once('\n').unwrap_or(("", self.stderr.trim_end()));
+        assert!(line.contains("bound"), "{self:?}");
+        (line, before)
+    }
+
     /// The same run, which must have ended with this code.
     #[track_caller]
     pub fn expect(self, code: i32) -> Ran {

@@ -4,8 +4,18 @@ use super::common::{BROKEN, Folder, Ran, SOUND, run, run_with};
 use super::{BIG, blender};
 use serde_json::Value;
 
-const SHARED: [&str; 9] =
-    ["command", "bytes_in", "plain_bytes_in", "bytes_out", "seconds", "phases", "peak_bytes", "threads", "warnings"];
+const SHARED: [&str; 10] = [
+    "command",
+    "bytes_in",
+    "plain_bytes_in",
+    "bytes_out",
+    "seconds",
+    "phases",
+    "peak_bytes",
+    "threads",
+    "warnings",
+    "verdict",
+];
 const COUNTS: [&str; 17] = [
     "objects",
     "positions",

@@ -23,6 +23,7 @@ pub use validate::{Validation, validate};
 
 use crate::load::{Content, Shape, load_as};
 use crate::open::Opened;
+use crate::pipeline::crew::within;
 use crate::{Format, Input, ReadOptions, Report, Result, tables};
 
 /// Reads a scene and tells what it holds, and what reading did. A table of numbers need not be one of points: its
@@ -49,6 +50,10 @@ use crate::{Format, Input, ReadOptions, Report, Result, tables};
 /// # Errors
 /// Those of [`crate::load`].
 pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
+    within(&options.run, || look(input, options))
+}
+
+fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
     let is_element = |format| format == Format::Ply && options.table.element.is_some();
     let as_asked = |format| if is_element(format) { Shape::Tables } else { shape(format) };
     let input = Opened::new(input, options)?;

@@ -8,6 +8,7 @@ use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::load::{Content, load_as};
 use crate::open::Opened;
 use crate::options::{OnError, ReadOptions};
+use crate::pipeline::crew::within;
 use crate::{Input, Report};
 
 /// What became of validating an input.
@@ -52,6 +53,10 @@ pub struct Validation {
 /// Where nothing can be said about the data: it cannot be opened or read, its format is not known, the machine has no
 /// memory, or the caller cancelled.
 pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
+    within(&options.run, || check(input, options))
+}
+
+fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
     let (mut read, mut report) = match judged(load_as(&input, &lenient, shape))? {

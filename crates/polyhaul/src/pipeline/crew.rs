@@ -4,7 +4,7 @@
 //! [`super::run`] and [`super::parallel`]; no worker there may wait for one that has not begun.
 
 use crate::options::{RunOptions, ThreadPool};
-use polyhaul_bytes::trace;
+use polyhaul_bytes::trace::{self, Phase};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -43,6 +43,8 @@ pub(crate) fn on_threads(threads: usize, work: impl Fn() + Sync) {
         Some(joint) => joint.join(&work),
         None => work(),
     };
+    // Whoever has nothing left to do waits for the others.
+    let _wait = trace::span(Phase::WaitEnd);
     match POOL.with_borrow(Clone::clone) {
         Some(pool) => on_pool(&pool, threads, work),
         None => on_own(threads, work),

@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use crate::options::Cancel;
 use crate::pipeline::crew::on_threads;
+use crate::pipeline::run::lock;
 use polyhaul_bytes::trace::{self, Phase};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -26,7 +27,7 @@ pub fn for_each_item<I, S>(
 {
     let most = items.size_hint().1.unwrap_or(usize::MAX);
     let items = Mutex::new(items);
-    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || lock(&items).next();
     on_threads(threads.min(most), || {
         let _span = trace::span(Phase::Transform);
         let mut scratch = scratch();

@@ -12,8 +12,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Cancel;
 use crate::pipeline::crew::on_threads;
-pub(crate) use polyhaul_bytes::trace::Phase;
 use polyhaul_bytes::trace::{self, Lane};
+pub(crate) use polyhaul_bytes::trace::{Phase, span};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -165,6 +165,17 @@ pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Ca
     }
 }
 
+/// Locks; where somebody else has it, the wait is noted.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    match mutex.try_lock() {
+        Ok(guard) => guard,
+        Err(_) => {
+            let _span = trace::span(Phase::Lock);
+            mutex.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+}
+
 /// A list that never grows beyond `count` items.
 fn with_room<T>(count: usize) -> Result<Vec<T>> {
     let mut items = Vec::new();
@@ -174,13 +185,7 @@ fn with_room<T>(count: usize) -> Result<Vec<T>> {
 
 impl<J: Job> Shared<'_, J> {
     fn lock(&self) -> MutexGuard<'_, Line<J::Slot>> {
-        match self.line.try_lock() {
-            Ok(line) => line,
-            Err(_) => {
-                let _span = trace::span(Phase::Lock);
-                self.line.lock().unwrap_or_else(PoisonError::into_inner)
-            }
-        }
+        lock(&self.line)
     }
 
     /// A worker's life. A panic in the job is caught: it must not leave the others waiting.

@@ -4,10 +4,9 @@
 //! members of a fixed size, whatever the pages are, and each member is compressed by whoever has time:
 //! so the bytes depend on neither the threads nor the borders of pages.
 
-use super::run::{Crew, Job, run};
+use super::run::{Crew, Job, Phase, run, span};
 use crate::error::{Error, Result, try_push};
 use crate::options::RunOptions;
-use polyhaul_bytes::trace::Phase;
 use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES, Sink};
 use std::sync::{Mutex, PoisonError};
 
@@ -167,6 +166,7 @@ impl<'s, 'o> Writing<'s, 'o> {
             // A head is left only where no page came: the member is empty then.
             member.extend(head);
             let mut packed = Vec::new();
+            let _span = span(Phase::Compress);
             pack(&mut encoder(compression)?, &member, &mut packed)?;
             write_to(&mut sink, &packed)?;
         } else if !head.is_empty() {

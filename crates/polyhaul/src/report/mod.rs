@@ -24,7 +24,7 @@ pub use html::{Heading, html};
 pub use perfetto::perfetto;
 pub use sampler::Sampler;
 pub use svg::svg;
-pub use verdict::{Bound, Verdict};
+pub use verdict::{Bound, Facts, Moved, Verdict};
 
 use crate::warnings::Warnings;
 use polyhaul_bytes::Codec;
@@ -42,6 +42,16 @@ pub struct Report {
     pub codec: Option<Codec>,
     /// Bytes written to sinks.
     pub bytes_out: u64,
+    /// What was written before it was compressed, referenced files apart.
+    pub plain_bytes_out: u64,
+    /// How what was written is compressed.
+    pub codec_out: Option<Codec>,
+    /// Whether it was on the disk when the job ended.
+    pub durable: bool,
+    /// The name of the format that was read: `obj`.
+    pub format_in: Option<&'static str>,
+    /// The name of the format that was written.
+    pub format_out: Option<&'static str>,
     /// Time by phase, in order; `read` and `write` are among the names.
     pub phases: Vec<Phase>,
     /// Worker threads.
@@ -87,16 +97,30 @@ impl Report {
     /// Runs `work` as the phase `name`: a phase is a function.
     pub fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let clock = Clock::start(name);
+        let span = trace::span(trace::Phase::Transform);
         let result = work();
+        drop(span);
         clock.stop(self);
         result
     }
 
-    /// Appends what another job did; `codec` stays that of the first.
+    /// Notes what was written to a sink, and how.
+    pub(crate) fn note_writing(&mut self, plain_bytes: u64, codec: Option<Codec>, durable: bool) {
+        self.plain_bytes_out += plain_bytes;
+        (self.codec_out, self.durable) = (codec, durable);
+    }
+
+    /// Appends what another job did; codecs and formats stay those of the first that has any.
     pub fn extend(&mut self, other: Report) {
         self.bytes_in += other.bytes_in;
         self.plain_bytes_in += other.plain_bytes_in;
         self.bytes_out += other.bytes_out;
+        self.plain_bytes_out += other.plain_bytes_out;
+        self.codec = self.codec.or(other.codec);
+        self.codec_out = self.codec_out.or(other.codec_out);
+        self.durable |= other.durable;
+        self.format_in = self.format_in.or(other.format_in);
+        self.format_out = self.format_out.or(other.format_out);
         self.phases.extend(other.phases);
         self.threads = self.threads.max(other.threads);
         self.warnings.extend(other.warnings);

@@ -5,6 +5,7 @@ use crate::Output;
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy};
 use crate::formats::out::Out;
 use crate::options::WriteOptions;
+use crate::pipeline::crew::within;
 use crate::pipeline::write::Pages;
 use crate::report::{Clock, Report};
 use crate::save::write_to;
@@ -32,9 +33,19 @@ pub fn write_rows(
     options: &WriteOptions,
 ) -> Result<Report> {
     let rows = bound(format, columns)?;
+    within(&options.run, || write(&rows, format, [head, foot], output, options))
+}
+
+fn write(
+    rows: &Rows<'_>,
+    format: &RowFormat,
+    [head, foot]: [&[u8]; 2],
+    output: Output,
+    options: &WriteOptions,
+) -> Result<Report> {
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     write_to(output, options, &mut report, |writing, name, _| {
-        let pages = RowPages::new(&rows, format.max_bytes(), foot, name, options);
+        let pages = RowPages::new(rows, format.max_bytes(), foot, name, options);
         let text = (rows.count() as u64).saturating_mul(pages.row_bytes as u64);
         writing.announce(text.saturating_add((head.len() + foot.len()) as u64));
         writing.begin(try_copy(head, "what stands before the rows")?);

@@ -8,6 +8,7 @@ use super::{Imported, TextureOptions, import_texture};
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::Format;
 use crate::options::{Codec, RunOptions};
+use crate::pipeline::crew::within;
 use crate::pipeline::parallel::for_each_item;
 use crate::{Input, Output};
 use std::path::{Path, PathBuf};
@@ -139,9 +140,9 @@ pub fn import_textures(
     }
     std::fs::create_dir_all(folder).map_err(|e| Error::io("making", &folder.display().to_string(), e))?;
     let known = Manifest::open(folder);
-    let options = TextureOptions { format: Some(format), ..options.clone() };
-    let batch = Batch { folder, options, force, known: Mutex::new(known) };
-    batch.run(sources, &names, observe)
+    let own = TextureOptions { format: Some(format), ..options.clone() };
+    let batch = Batch { folder, options: own, force, known: Mutex::new(known) };
+    within(&options.run, || batch.run(sources, &names, observe))
 }
 
 /// The texture's name for an image's.

@@ -16,6 +16,7 @@ use crate::images;
 use crate::model::{ColorSpace, Encoding, Image, Samples, Texture};
 use crate::ops::{Cut, Edges, Filter, MipmapContent, MipmapOptions, Quality, compress, convert_samples, mipmaps};
 use crate::options::{ImageStyle, Limits, OnError, RunOptions};
+use crate::pipeline::crew::within;
 use crate::report::Report;
 use crate::warnings::Warnings;
 use crate::{Input, Output, ReadOptions, WriteOptions};
@@ -118,6 +119,10 @@ pub struct Imported {
 /// # Errors
 /// Those of [`crate::load_image`], [`mipmaps`], [`compress`] and of writing.
 pub fn import_texture(input: Input, output: Output, options: &TextureOptions) -> Result<Imported> {
+    within(&options.run, || import(input, output, options))
+}
+
+fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Imported> {
     let name = match &input {
         Input::Path(path) => path.to_string_lossy().into_owned(),
         Input::Memory(_, name) | Input::Shared(_, name) | Input::Reader(_, name) => name.clone(),

@@ -11,6 +11,7 @@ use crate::ops::half::to_half;
 use crate::ops::samples::{check_image, load, remap, sized};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::try_for_each_item;
+use crate::pipeline::run::{Phase, span};
 
 /// How much time blocks may take. BC1, BC3, BC4 and BC5 have one quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -79,6 +80,7 @@ pub fn compress(levels: &[&Image], encoding: Encoding, quality: Quality, run: &R
         bytes.chunks_mut(row_bytes * rows).enumerate().map(move |(number, bytes)| (*image, number * rows, bytes))
     });
     try_for_each_item(run.worker_threads(), &run.cancel, pieces, Scratch::default, |scratch, (image, row, bytes)| {
+        let _span = span(Phase::Encode);
         let rows = bytes.chunks_exact_mut(layout.row_bytes(image.width));
         for (bytes, row) in rows.zip(row..) {
             match layout.is_plain {

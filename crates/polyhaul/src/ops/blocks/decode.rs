@@ -9,6 +9,7 @@ use crate::ops::half::of_half;
 use crate::options::RunOptions;
 use crate::pipeline::column::Column;
 use crate::pipeline::parallel::try_for_each_item;
+use crate::pipeline::run::{Phase, span};
 use std::mem::MaybeUninit;
 
 /// Pixels along the side of a block.
@@ -123,6 +124,7 @@ impl Blocks<'_> {
         let run = self.options;
         let scratch = || [T::default(); SIDE * SIDE * 4];
         try_for_each_item(run.worker_threads(), &run.cancel, shares, scratch, |scratch, (number, blocks)| {
+            let _span = span(Phase::Decode);
             let begin = number * share_rows * SIDE;
             let end = height.min(begin + share_rows * SIDE);
             // SAFETY: the rows of a share belong to it alone.

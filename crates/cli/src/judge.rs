@@ -1,0 +1,77 @@
+//! What bound the run's jobs, for people and for `--json`.
+//!
+//! The rules are the library's (`polyhaul::report::Verdict`); here they are asked and shown.
+
+use crate::human;
+use polyhaul::Report;
+use polyhaul::report::{Ceilings, Facts, Verdict};
+use polyhaul::trace::Recording;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Causes of less than this share are not listed for people.
+const LISTED: f64 = 0.01;
+
+/// The verdict on what was recorded of jobs that did what `report` says.
+pub fn of(seen: &Recording, report: &Report) -> Verdict {
+    Verdict::of(seen, &Facts::of(report), ceilings(seen).as_ref())
+}
+
+/// The folder of the file that had the most bytes: its disk is the one to compare with.
+fn folder(seen: &Recording) -> PathBuf {
+    let largest = seen.files.iter().filter(|file| file.is_file).max_by_key(|file| file.calls.bytes);
+    let folder = largest.and_then(|file| Path::new(&file.name).parent().map(PathBuf::from));
+    folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| ".".into())
+}
+
+/// What the machine, and the disk of the jobs' files, can do at best, if that was measured before.
+pub fn ceilings(seen: &Recording) -> Option<Ceilings> {
+    polyhaul::measure::kept(&folder(seen))
+}
+
+/// The line of a verdict behind `of`; with `verbose` its causes and advice, too.
+pub fn words(of: &str, verdict: &Verdict, verbose: bool) -> String {
+    let mut text = format!("{of}{verdict}\n");
+    if verbose {
+        let listed = verdict.causes.iter().filter(|(_, share)| *share >= LISTED);
+        for (bound, share) in listed {
+            text.push_str(&format!("  {:>4.0} %  {}\n", share * 100.0, bound.words()));
+        }
+        verdict.advice.iter().for_each(|advice| text.push_str(&format!("  {}\n", human::safe(advice))));
+    }
+    text
+}
+
+/// A verdict in JSON.
+#[derive(Serialize)]
+pub struct Judged {
+    bound: &'static str,
+    share: f64,
+    seconds: f64,
+    bytes_per_second: f64,
+    best_possible_seconds: Option<f64>,
+    times_off: Option<f64>,
+    advice: Vec<String>,
+    causes: Vec<Cause>,
+}
+
+#[derive(Serialize)]
+struct Cause {
+    bound: &'static str,
+    share: f64,
+}
+
+impl From<Verdict> for Judged {
+    fn from(verdict: Verdict) -> Judged {
+        Judged {
+            bound: verdict.bound.name(),
+            share: verdict.share,
+            seconds: verdict.seconds,
+            bytes_per_second: verdict.bytes_per_second,
+            best_possible_seconds: verdict.best_possible_seconds,
+            times_off: verdict.times_off,
+            advice: verdict.advice,
+            causes: verdict.causes.iter().map(|&(bound, share)| Cause { bound: bound.name(), share }).collect(),
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The rules, one by one, on recordings made by hand.
+
+use super::*;
+use crate::report::Kernel;
+use polyhaul_bytes::Source;
+use polyhaul_bytes::trace::{self, Detail, FileUse, Lane, Phase, Section, Thread, Trace, Usage};
+
+const MS: u64 = 1_000_000;
+
+/// A recording of `ms` milliseconds on so many threads.
+fn job(threads: usize, ms: u64) -> Recording {
+    let mut seen = Recording::default();
+    (seen.elapsed_ns, seen.wanted_threads) = (ms * MS, threads);
+    seen.threads.push(Thread::default());
+    seen
+}
+
+fn add(seen: &mut Recording, lane: Lane, phase: Phase, ms: u64) {
+    seen.threads[0].totals.add(lane, phase, ms * MS);
+}
+
+fn with(threads: usize, ms: u64, times: &[(Lane, Phase, u64)]) -> Recording {
+    let mut seen = job(threads, ms);
+    times.iter().for_each(|&(lane, phase, ms)| add(&mut seen, lane, phase, ms));
+    seen
+}
+
+/// A file and a part of a job, to be changed.
+fn samples() -> (FileUse, Section) {
+    let trace = Trace::new(Detail::Totals);
+    trace::within(Some(&trace), 1, || {
+        drop(trace::part("read"));
+        Source::memory(vec![0; 10]).read_at(0, &mut [0; 10]).unwrap();
+    });
+    let seen = trace.recording();
+    (seen.files[0].clone(), seen.sections[0])
+}
+
+fn file(phase: Phase, is_file: bool, bytes: u64, calls: u64, waiting_ms: u64) -> FileUse {
+    let (mut file, _) = samples();
+    (file.phase, file.is_file, file.is_memory) = (phase, is_file, false);
+    (file.calls.bytes, file.calls.calls, file.calls.waiting_ns) = (bytes, calls, waiting_ms * MS);
+    file
+}
+
+/// A part of the job over `ms` milliseconds.
+fn part(name: &'static str, ms: u64) -> Section {
+    let (_, mut section) = samples();
+    (section.name, section.begin_ns, section.end_ns) = (name, 0, ms * MS);
+    section
+}
+
+fn used(cpu_ms: u64, disk_read_bytes: Option<u64>) -> Option<Usage> {
+    let mut used = Usage::default();
+    (used.cpu_ns, used.disk_read_bytes) = (cpu_ms * MS, disk_read_bytes);
+    Some(used)
+}
+
+fn facts(read: Option<Moved>, write: Option<Moved>) -> Facts {
+    Facts { read, write, cores: 4 }
+}
+
+fn judge(seen: &Recording) -> Verdict {
+    Verdict::of(seen, &facts(None, None), None)
+}
+
+/// The cause that is found, and its share in percent.
+fn found(seen: &Recording) -> (Bound, u32) {
+    let verdict = judge(seen);
+    let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{verdict:?}");
+    (verdict.bound, (verdict.share * 100.0).round() as u32)
+}
+
+#[test]
+fn work_side_by_side_is_what_it_is() {
+    use Lane::{Alone, Side};
+    let side = |phase| found(&with(2, 100, &[(Side, phase, 160), (Side, Phase::Read, 20)]));
+    for (phase, bound) in [
+        (Phase::Parse, Bound::Parse),
+        (Phase::Cut, Bound::Parse),
+        (Phase::Build, Bound::Build),
+        (Phase::Format, Bound::Format),
+        (Phase::Decompress, Bound::Decompress),
+        (Phase::Compress, Bound::Compress),
+        (Phase::Decode, Bound::Decode),
+        (Phase::Encode, Bound::Encode),
+        (Phase::Transform, Bound::Transform),
+        (Phase::Write, Bound::Write),
+        (Phase::Sync, Bound::Write),
+        (Phase::Host, Bound::Host),
+        (Phase::Lock, Bound::Locks),
+    ] {
+        assert_eq!(side(phase), (bound, 80), "{phase:?}");
+    }
+    // One thread waits for nobody, and nobody for it.
+    assert_eq!(found(&with(1, 100, &[(Alone, Phase::Parse, 90)])), (Bound::Parse, 90));
+    assert_eq!(found(&with(1, 100, &[(Alone, Phase::Other, 90)])).0, Bound::Unknown);
+}
+
+#[test]
+fn who_waits_for_calls_or_codecs_waits_for_what_they_are() {
+    use Lane::{Input, Side, Turn};
+    let input = |phase| with(4, 100, &[(Input, phase, 95), (Side, Phase::Parse, 60), (Side, Phase::WaitInput, 240)]);
+    assert_eq!(found(&input(Phase::Read)), (Bound::Read, 85));
+    assert_eq!(found(&input(Phase::Decompress)), (Bound::Decompress, 85));
+    assert_eq!(found(&input(Phase::Cut)), (Bound::Serial, 82));
+    let turn = [(Turn, Phase::Write, 90), (Side, Phase::Format, 60), (Side, Phase::WaitTurn, 250)];
+    assert_eq!(found(&with(4, 100, &turn)), (Bound::Write, 85));
+    let turn = [(Turn, Phase::Place, 90), (Side, Phase::Parse, 60), (Side, Phase::WaitTurn, 250)];
+    assert_eq!(found(&with(4, 100, &turn)).0, Bound::Serial);
+    // Of two things at the same place each has those who wait in proportion.
+    let both = [(Input, Phase::Read, 75), (Input, Phase::Decompress, 25), (Side, Phase::WaitInput, 200)];
+    let causes = judge(&with(3, 100, &both)).causes;
+    assert_eq!(causes, [(Bound::Read, 0.75), (Bound::Decompress, 0.25)]);
+}
+
+#[test]
+fn more_waiting_than_one_can_cause_is_unknown() {
+    let turn = [(Lane::Turn, Phase::Place, 1), (Lane::Side, Phase::Parse, 60), (Lane::Side, Phase::WaitTurn, 130)];
+    let causes = judge(&with(2, 100, &turn)).causes;
+    assert!(causes[0].0 == Bound::Unknown && causes[0].1 > 0.6, "{causes:?}");
+    assert_eq!(found(&with(2, 100, &turn)).0, Bound::Parse);
+}
+
+#[test]
+fn what_one_thread_does_before_others_can_begin_is_serial() {
+    assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Decode, 95)])), (Bound::Serial, 95));
+    assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Other, 95)])).0, Bound::Serial);
+    assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Read, 95)])), (Bound::Read, 95));
+    assert_eq!(found(&with(4, 100, &[(Lane::Alone, Phase::Decompress, 95)])), (Bound::Decompress, 95));
+}
+
+#[test]
+fn threads_that_the_memory_limit_forbids_are_its_own() {
+    let mut seen = with(8, 100, &[(Lane::Alone, Phase::Parse, 98)]);
+    seen.starved_ns = 7 * 98 * MS;
+    assert_eq!(found(&seen), (Bound::Memory, 86));
+    let advice = &judge(&seen).advice[0];
+    assert!(advice.contains("backed 1.1 of 8 threads: a larger one would make it up to 3.5x faster"), "{advice}");
+    // More than were idle cannot have been missing.
+    seen.starved_ns = u64::MAX / 2;
+    assert_eq!(found(&seen).0, Bound::Memory);
+}
+
+#[test]
+fn reading_is_of_the_disk_where_bytes_came_from_it() {
+    let mut seen = with(1, 100, &[(Lane::Alone, Phase::Read, 90)]);
+    seen.files = vec![file(Phase::Read, true, 50_000_000, 50, 90)];
+    for (disk, bound) in [(Some(0), Bound::CachedRead), (Some(45_000_000), Bound::Read), (None, Bound::Read)] {
+        seen.used = used(90, disk);
+        assert_eq!(found(&seen).0, bound, "{disk:?}");
+    }
+    // A pipe is waited for, and memory is not.
+    seen.used = used(90, Some(0));
+    seen.files[0].is_file = false;
+    assert_eq!(found(&seen).0, Bound::Read);
+    seen.files[0].is_memory = true;
+    assert_eq!(found(&seen).0, Bound::CachedRead);
+}
+
+#[test]
+fn being_throttled_is_reading_or_writing() {
+    let mut seen = with(2, 100, &[(Lane::Side, Phase::Throttle, 180), (Lane::Turn, Phase::Write, 5)]);
+    seen.files = vec![file(Phase::Write, true, 1_000_000, 10, 185)];
+    seen.files[0].is_output = true;
+    assert_eq!(found(&seen), (Bound::Write, 95));
+    seen.files = vec![file(Phase::Read, true, 5_000_000, 10, 180)];
+    assert_eq!(found(&seen), (Bound::Read, 90));
+    seen.sections = vec![part("read", 100)];
+    let verdict = Verdict::of(&seen, &facts(Some(Moved::new("obj", 5_000_000)), None), None);
+    assert_eq!(verdict.advice[0], "reading was held back to 50 MB/s, as was asked");
+}
+
+#[test]
+fn a_host_that_brings_little_at_a_time_is_told_from_a_slow_one() {
+    let mut seen = with(2, 100, &[(Lane::Input, Phase::Host, 95), (Lane::Side, Phase::WaitInput, 95)]);
+    seen.files = vec![file(Phase::Host, false, 1_000_000, 10_000, 95)];
+    assert_eq!(found(&seen), (Bound::SmallReads, 95));
+    let advice = &judge(&seen).advice[0];
+    assert!(advice.starts_with("each of 10000 calls brought 100 bytes"), "{advice}");
+    for calls in [1, 16, 30] {
+        seen.files = vec![file(Phase::Host, false, 1_000_000, calls, 95)];
+        assert_eq!(found(&seen), (Bound::Host, 95), "{calls}");
+    }
+    // What is not in the time of a file is a resolver's.
+    seen.files = vec![file(Phase::Host, false, 1_000_000, 10_000, 10)];
+    assert_eq!(found(&seen).0, Bound::Host);
+}
+
+#[test]
+fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
+    let mut seen = with(4, 100, &[(Lane::Side, Phase::Host, 390)]);
+    (seen.host_alone.calls, seen.host_alone.elapsed_ns, seen.host_alone.idle_ns) = (2, 2 * MS, 2 * MS);
+    (seen.host_beside.calls, seen.host_beside.elapsed_ns) = (97, 388 * MS);
+    seen.host_beside.idle_ns = 388 * MS;
+    assert_eq!(found(&seen).0, Bound::Locks);
+    assert!(judge(&seen).advice[0].contains("take 4.0x as long"), "{:?}", judge(&seen).advice);
+    // As long as alone: they are slow, each for itself.
+    seen.host_alone.idle_ns = 8 * MS;
+    assert_eq!(found(&seen), (Bound::Host, 98));
+    // With a core all the time: they work.
+    (seen.host_alone.idle_ns, seen.host_beside.idle_ns) = (0, 0);
+    assert_eq!(found(&seen).0, Bound::Host);
+}
+
+#[test]
+fn work_without_a_core_is_that_of_other_programs() {
+    let mut seen = with(2, 100, &[(Lane::Side, Phase::Parse, 190)]);
+    seen.used = used(60, None);
+    assert_eq!(found(&seen), (Bound::OtherPrograms, 65));
+    seen.used = used(180, None);
+    assert_eq!(found(&seen), (Bound::Parse, 95));
+    // Sixteen threads on four cores take them from each other.
+    let mut seen = with(16, 100, &[(Lane::Side, Phase::Parse, 1590)]);
+    seen.used = used(390, None);
+    assert_eq!(found(&seen).0, Bound::Parse);
+    // Waiting takes no core.
+    let mut seen = with(1, 100, &[(Lane::Alone, Phase::Host, 95)]);
+    seen.used = used(1, None);
+    assert_eq!(found(&seen).0, Bound::Host);
+}
+
+#[test]
+fn without_a_clear_lead_it_is_not_told() {
+    let times = |parse, read| with(1, 100, &[(Lane::Alone, Phase::Parse, parse), (Lane::Alone, Phase::Read, read)]);
+    assert_eq!(found(&times(41, 39)).0, Bound::Parse);
+    assert_eq!(found(&times(39, 20)).0, Bound::Parse);
+    assert_eq!(found(&times(39, 35)).0, Bound::Unknown);
+    assert_eq!(found(&times(24, 3)).0, Bound::Unknown);
+    let verdict = judge(&times(39, 35));
+    assert_eq!(verdict.to_string(), "bound by no single cause: parsing 39 %, reading 35 %");
+    assert_eq!(verdict.share, 0.0);
+    assert_eq!(judge(&Recording::default()).causes, [(Bound::Unknown, 1.0)]);
+    let mut short = with(1, 1, &[(Lane::Alone, Phase::Parse, 1)]);
+    short.elapsed_ns = MS / 2;
+    assert_eq!(judge(&short).bound, Bound::Unknown);
+    assert_eq!(judge(&short).to_string(), "too short to tell what bound it (0.50 ms)");
+}
+
+/// A machine of four cores that do what three would.
+fn machine() -> Ceilings {
+    let rates = [
+        ("parse obj", 400e6),
+        ("parse ply", 2000e6),
+        ("format obj", 1000e6),
+        ("decode png", 200e6),
+        ("decompress gzip", 500e6),
+        ("compress gzip", 250e6),
+        ("decompress zstd", 1500e6),
+        ("decompress lz4", 2500e6),
+    ];
+    Ceilings {
+        cores: 4,
+        cores_side_by_side: 3.0,
+        cold_read: Some(100e6),
+        cached_read: 8e9,
+        write: 2e9,
+        write_sync: 200e6,
+        kernels: rates.map(|(name, rate)| Kernel { name: name.into(), rate }).into(),
+        ..Ceilings::default()
+    }
+}
+
+fn beside_machine(seen: &Recording, facts: &Facts) -> Verdict {
+    Verdict::of(seen, facts, Some(&machine()))
+}
+
+#[track_caller]
+fn is_near(found: Option<f64>, expected: f64) {
+    let found = found.unwrap();
+    assert!((found / expected - 1.0).abs() < 1e-6, "{found} and not {expected}");
+}
+
+#[test]
+fn the_best_is_the_slowest_resource_of_each_part() {
+    let mut seen = with(4, 2000, &[(Lane::Side, Phase::Parse, 7000)]);
+    let obj = || Moved::new("obj", 400_000_000);
+    let best = |seen: &Recording, read, write| beside_machine(seen, &facts(read, write)).best_possible_seconds;
+    // One core parses for a second and copies for a twentieth.
+    is_near(best(&seen, Some(obj()), None), 1.05 / 3.0);
+    // Formatting takes 0.4 s of a core, the system's pages 0.2 s of one.
+    is_near(best(&seen, None, Some(obj())), 0.6 / 3.0);
+    is_near(best(&seen, Some(obj()), Some(obj())), 1.65 / 3.0);
+    is_near(best(&seen, None, Some(Moved { durable: true, ..obj() })), 2.0);
+    let packed = || Moved::new("obj", 100_000_000).compressed(Codec::Gzip, 400_000_000);
+    is_near(best(&seen, Some(packed()), None), (1.0 + 0.8 + 0.0125) / 3.0);
+    // A stream is one core's.
+    add(&mut seen, Lane::Input, Phase::Decompress, 900);
+    is_near(best(&seen, Some(packed()), None), 0.8);
+    is_near(best(&seen, Some(Moved::new("png", 20_000_000)), None), 0.1);
+    seen.files = vec![file(Phase::Read, true, 400_000_000, 400, 1)];
+    is_near(best(&seen, Some(obj()), None), 4.0);
+    // What has no rate has no best, and neither has what is too small.
+    assert_eq!(best(&seen, Some(Moved::new("psd", 400_000_000)), None), None);
+    assert_eq!(best(&seen, None, Some(Moved::new("obj", 1000))), None);
+    add(&mut seen, Lane::Side, Phase::Transform, 5000);
+    assert_eq!(best(&seen, Some(obj()), None), None);
+}
+
+#[test]
+fn the_line_has_rate_cause_and_distance() {
+    let seen = with(4, 420, &[(Lane::Side, Phase::Parse, 1500)]);
+    let verdict = beside_machine(&seen, &facts(Some(Moved::new("obj", 400_000_000)), None));
+    let line = "952 MB/s, bound by parsing (89 % of the cores' time); 1.2x of the best possible 0.35 s";
+    assert_eq!(verdict.to_string(), line);
+    assert_eq!(verdict.advice, ["more threads would not help: all 4 cores are at work"]);
+}
+
+#[test]
+fn advice_is_computed_by_the_same_model() {
+    // 400 MB from a disk in four seconds, with work for 0.35 s.
+    let mut seen = with(4, 4000, &[(Lane::Input, Phase::Read, 3900), (Lane::Side, Phase::WaitInput, 11_000)]);
+    seen.sections = vec![part("read", 4000)];
+    seen.files = vec![file(Phase::Read, true, 400_000_000, 400, 3900)];
+    let obj = facts(Some(Moved::new("obj", 400_000_000)), None);
+    let verdict = beside_machine(&seen, &obj);
+    assert_eq!(verdict.bound, Bound::Read);
+    assert_eq!(
+        verdict.advice,
+        [
+            "zstd would make this disk-bound load 3.3x faster, if it packs to 30 %",
+            "a faster disk would make it up to 11.4x faster",
+        ]
+    );
+    let png = facts(Some(Moved::new("png", 400_000_000)), None);
+    assert!(!beside_machine(&seen, &png).advice.iter().any(|it| it.contains("zstd")));
+
+    // One stream of gzip.
+    let mut seen = with(4, 1000, &[(Lane::Input, Phase::Decompress, 980), (Lane::Side, Phase::WaitInput, 2500)]);
+    seen.sections = vec![part("read", 1000)];
+    let packed = facts(Some(Moved::new("obj", 100_000_000).compressed(Codec::Gzip, 400_000_000)), None);
+    let verdict = beside_machine(&seen, &packed);
+    assert_eq!(verdict.bound, Bound::Decompress);
+    assert!(verdict.advice[0].contains("gzip in members"), "{:?}", verdict.advice);
+    assert!(verdict.advice[1].starts_with("without gzip it would be up to 2.9x faster, of 4.0 times the bytes"));
+
+    // One thread of four cores.
+    let mut seen = with(1, 1000, &[(Lane::Alone, Phase::Parse, 950)]);
+    seen.sections = vec![part("read", 1000)];
+    let verdict = beside_machine(&seen, &obj);
+    assert_eq!(verdict.advice[0], "4 threads rather than 1 would make it up to 2.7x faster");
+
+    // Writing at what the system takes.
+    let seen = with(4, 250, &[(Lane::Turn, Phase::Write, 220), (Lane::Side, Phase::WaitTurn, 600)]);
+    let verdict = beside_machine(&seen, &facts(None, Some(Moved::new("obj", 400_000_000))));
+    assert_eq!(verdict.bound, Bound::Write);
+    let line = "more threads would not help: writing is at 91 % of the rate at which the system takes bytes";
+    assert_eq!(verdict.advice, [line]);
+}
+
+#[test]
+fn without_ceilings_it_says_how_to_get_them() {
+    let verdict = judge(&with(4, 100, &[(Lane::Side, Phase::Parse, 380)]));
+    assert_eq!(verdict.advice.last().unwrap(), "run `polyhaul limits` once to see how far this is from the best");
+    assert_eq!((verdict.best_possible_seconds, verdict.times_off), (None, None));
+}
+
+#[test]
+fn facts_are_those_of_a_report() {
+    let report = Report {
+        bytes_in: 100,
+        plain_bytes_in: 400,
+        codec: Some(Codec::Gzip),
+        format_in: Some("obj"),
+        bytes_out: 70,
+        format_out: Some("ply"),
+        durable: true,
+        ..Report::default()
+    };
+    let facts = Facts::of(&report);
+    assert_eq!(facts.read, Some(Moved::new("obj", 100).compressed(Codec::Gzip, 400)));
+    assert_eq!(facts.write, Some(Moved { durable: true, ..Moved::new("ply", 70) }));
+    assert_eq!((Facts::of(&Report::default()).read, facts.most_plain_bytes()), (None, 400));
+}
