@@ -517,6 +517,8 @@ impl Command {
             Command::Texture(_) => "texture",
             Command::Demo(_) => "demo",
             Command::Completions(_) => "completions",
+            Command::Watch(_) => "watch",
+            Command::Limits(_) => "limits",
             Command::Man(_) => "man",
         }
     }

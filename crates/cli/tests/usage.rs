@@ -24,7 +24,7 @@ fn help_and_version_are_results() {
     assert!(run(&["--version"]).expect(0).stdout.starts_with("polyhaul "));
 }
 
-const NONSENSE: [&[&str]; 27] = [
+const NONSENSE: [&[&str]; 28] = [
     &["fly"],
     &["convert", "only-one.obj"],
     &["info"],

@@ -7,7 +7,6 @@ mod table;
 pub use crate::model::{Axes, Axis};
 pub use image::{ImageStyle, PngLevel};
 pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
-pub use polyhaul_bytes::Codec;
 use polyhaul_bytes::trace::Trace;
 pub use polyhaul_bytes::{Codec, Throttle};
 use polyhaul_bytes::{Sink, Source};

@@ -100,7 +100,7 @@ fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> 
         threads: usize::try_from(watched.threads_seen).unwrap_or(usize::MAX),
         ..Report::default()
     };
-    json::document("watch", Some(&watched), session.seconds(), &report, None)
+    json::document("watch", Some(&watched), session.seconds(), &report, None, None)
 }
 
 fn exit_code(end: End) -> u8 {

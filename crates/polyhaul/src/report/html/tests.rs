@@ -46,7 +46,16 @@ fn verdict() -> Verdict {
     let causes = vec![(Bound::Parse, 0.7), (Bound::Write, 0.3)];
     let advice = vec![HOSTILE.to_owned()];
     let (best_possible_seconds, times_off) = (Some(1.0), Some(2.0));
-    Verdict { bound: Bound::Parse, share: 0.7, seconds: 2.0, best_possible_seconds, times_off, advice, causes }
+    Verdict {
+        bound: Bound::Parse,
+        share: 0.7,
+        seconds: 2.0,
+        bytes_per_second: 1.5e8,
+        best_possible_seconds,
+        times_off,
+        advice,
+        causes,
+    }
 }
 
 fn ceilings() -> Ceilings {
