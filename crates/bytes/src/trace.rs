@@ -15,7 +15,7 @@ mod usage;
 pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 pub use process::Process;
 pub use recording::{FileUse, HostCalls, Recording, Sample, Section, SpanRecord, Thread, Totals};
-pub use thread::{Joint, Part, Span, chunk, joint, part, span};
+pub use thread::{Joint, Part, Span, chunk, joint, otherwise, part, span};
 pub use usage::Usage;
 
 use crate::counters::Counters;

@@ -85,6 +85,20 @@ fn a_thread_of_the_job_that_joins_goes_on_as_itself() {
 }
 
 #[test]
+fn a_loop_in_a_phase_is_part_of_it() {
+    let trace = Trace::new(Detail::Totals);
+    within(Some(&trace), 1, || {
+        drop(otherwise(Phase::Transform));
+        let _format = span(Phase::Format);
+        let _loop = otherwise(Phase::Build);
+        sleep(1);
+    });
+    let totals = trace.recording().totals();
+    assert!(totals.of(Phase::Transform) > 0 && totals.of(Phase::Format) >= MS);
+    assert_eq!(totals.of(Phase::Build), 0);
+}
+
+#[test]
 fn a_panic_and_a_forgotten_span_leave_the_times_right() {
     let trace = Trace::new(Detail::Totals);
     let job = || {

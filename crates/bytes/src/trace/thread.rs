@@ -210,6 +210,15 @@ pub fn span(phase: Phase) -> Span {
     chunk(None, phase, 0)
 }
 
+/// As [`span`] where the thread is at nothing that has a phase; otherwise it stays at what it was at.
+pub fn otherwise(phase: Phase) -> Span {
+    let is_idle = |active: &mut Active| active.open.last().is_none_or(|frame| frame.phase == Phase::Other);
+    match with_active(is_idle) {
+        Some(true) => span(phase),
+        _ => Span { depth: None, of_thread: PhantomData },
+    }
+}
+
 /// From now on this thread is at `phase` of chunk `number`, on behalf of `lane` where that changes.
 pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
     Span { depth: with_active(|active| active.begin(phase, lane, number)), of_thread: PhantomData }

@@ -109,7 +109,9 @@ fn show_verdicts(session: &Session, verdicts: &Verdicts) {
     for (name, verdict) in [("write: ", &verdicts.write), ("read: ", &verdicts.read)] {
         console::note(&judge::words(name, verdict, verbose));
     }
-    console::note("polyhaul demo --report demo.html draws what each thread did when\n");
+    if session.everywhere.report.is_none() {
+        console::note("polyhaul demo --report demo.html draws what each thread did when\n");
+    }
 }
 
 /// Makes, writes, reads and checks a scene, and shows the rates.

@@ -29,7 +29,7 @@ pub fn for_each_item<I, S>(
     let items = Mutex::new(items);
     let next = || lock(&items).next();
     on_threads(threads.min(most), || {
-        let _span = trace::span(Phase::Transform);
+        let _span = trace::otherwise(Phase::Transform);
         let mut scratch = scratch();
         while let Some(item) = next() {
             work(&mut scratch, item);
