@@ -470,7 +470,7 @@ def _rate(name: str, value: Rate) -> int:
     """Bytes per second."""
     if isinstance(value, str):
         value = value.strip().removesuffix("/s")
-    return size(name, int(value) if isinstance(value, float) and value.is_integer() else value)
+    return size(name, round(value) if isinstance(value, float) and math.isfinite(value) else value)
 
 
 def _latency(name: str, value: float) -> float:

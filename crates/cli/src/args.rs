@@ -525,6 +525,21 @@ impl Command {
 }
 
 impl Everywhere {
+    /// The first option that was given and means nothing where no assets are read or written.
+    pub fn of_work(&self) -> Option<&'static str> {
+        let pace = &self.pace;
+        let given = [
+            ("--trace", self.trace.is_some()),
+            ("--report", self.report.is_some()),
+            ("--chart", self.chart.is_some()),
+            ("--read-rate", pace.read_rate.is_some()),
+            ("--write-rate", pace.write_rate.is_some()),
+            ("--read-latency", pace.read_latency.is_some()),
+            ("--write-latency", pace.write_latency.is_some()),
+        ];
+        given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
+    }
+
     /// What reading does with broken statements; that and `--strict` must not contradict each other.
     pub fn policy(&self) -> Result<OnError> {
         match self.on_error {

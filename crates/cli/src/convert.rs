@@ -117,10 +117,12 @@ impl Rows {
     }
 }
 
-/// Where the JSON object of a subcommand goes: only a conversion may need standard output for itself.
+/// Where the JSON object of a subcommand goes: a conversion may need standard output for itself, and a program that is
+/// watched has it.
 pub fn json_to(command: &Command) -> JsonTo {
     match command {
         Command::Convert(args) if format::is_stream(&args.output) => JsonTo::Stderr,
+        Command::Watch(_) => JsonTo::Stderr,
         _ => JsonTo::Stdout,
     }
 }

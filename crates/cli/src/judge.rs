@@ -20,8 +20,9 @@ pub fn of(seen: &Recording, report: &Report) -> Verdict {
 /// The folder of the file that had the most bytes: its disk is the one to compare with.
 fn folder(seen: &Recording) -> PathBuf {
     let largest = seen.files.iter().filter(|file| file.is_file).max_by_key(|file| file.calls.bytes);
-    let folder = largest.and_then(|file| Path::new(&file.name).parent().map(PathBuf::from));
-    folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| ".".into())
+    // Of a folder that was taken away, the one that it was in.
+    let folders = largest.iter().flat_map(|file| Path::new(&file.name).ancestors().skip(1));
+    folders.filter(|folder| folder.is_dir()).map(PathBuf::from).next().unwrap_or_else(|| ".".into())
 }
 
 /// What the machine, and the disk of the jobs' files, can do at best, if that was measured before.

@@ -51,8 +51,10 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> u8 {
+    let is_work =
+        !matches!(cli.command, Command::Watch(_) | Command::Limits(_) | Command::Completions(_) | Command::Man(_));
     let session = Session::new(cli.everywhere);
-    if let Err(error) = session.check() {
+    if let Err(error) = session.check(is_work) {
         return session.fail(cli.command.name(), &error, convert::json_to(&cli.command));
     }
     let code = match cli.command {

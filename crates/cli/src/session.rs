@@ -49,7 +49,13 @@ impl Session {
     }
 
     /// An error where a file that is wanted at the end cannot be written: to be asked before anything is done.
-    pub fn check(&self) -> Result<()> {
+    ///
+    /// Another where the subcommand does not read or write assets (`is_work`) and such a file, or a rate, is asked for.
+    pub fn check(&self, is_work: bool) -> Result<()> {
+        if !is_work && let Some(option) = self.everywhere.of_work() {
+            let error = Error::new(ErrorKind::Usage, format!("{option} is for subcommands that read or write assets"));
+            return Err(error.with_hint("it says nothing of other programs, and slows none down"));
+        }
         self.records.check()
     }
 
@@ -202,8 +208,7 @@ impl Session {
 
     /// Shows people what bound the jobs of the run.
     pub fn show_verdict(&self, report: &Report) {
-        let any = report.bytes_in + report.bytes_out > 0;
-        if any
+        if moved(report)
             && self.talks()
             && let Some(verdict) = self.verdict(report)
         {
@@ -220,7 +225,7 @@ impl Session {
         outcome: (u8, Option<&Error>),
         to: JsonTo,
     ) -> u8 {
-        let verdict = if outcome.1.is_some() || !self.everywhere.json { None } else { self.verdict(report) };
+        let verdict = if self.everywhere.json && moved(report) { self.verdict(report) } else { None };
         self.finish_with(command, details, report, verdict, outcome, to)
     }
 
@@ -234,7 +239,7 @@ impl Session {
         outcome: (u8, Option<&Error>),
         to: JsonTo,
     ) -> u8 {
-        let written = self.leave_records(outcome.1.is_none().then_some(report));
+        let written = self.leave_records(Some(report).filter(|report| moved(report)));
         let (code, error) = match (&written, outcome) {
             (Err(error), (code, None)) => (code.max(FAILED), Some(error)),
             (_, outcome) => outcome,
@@ -257,6 +262,11 @@ impl Session {
         self.show_error(error);
         let code = self.exit_code(Some(error));
         self.finish(command, None::<()>, &Report::default(), (code, Some(error)), to)
+    }
+
+    /// Writes the files about the run now, which did what `report` says.
+    pub fn leave(&self, report: &Report) -> Result<()> {
+        self.leave_records(Some(report))
     }
 
     /// Ends a run, whatever became of it: its exit code is `code`, unless what it leaves behind fails.
@@ -285,4 +295,9 @@ impl Session {
     pub fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
+}
+
+/// Whether any job did something that there can be a verdict on.
+fn moved(report: &Report) -> bool {
+    report.bytes_in + report.bytes_out > 0
 }

@@ -168,7 +168,7 @@ fn read_plain<T>(
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
     let found = Detected::of(plain, input.near().path(), input.name(), options)?;
-    report.format_in = Some(found.format.name());
+    report.format_in.get_or_insert(found.format.name());
     match read(plain, found.format, &mut report) {
         Ok(content) => {
             found.note(plain, &mut report.warnings)?;

@@ -21,7 +21,7 @@ use crate::options::{Codec, Instances, PbrtMeshes, PlyOptions, RunOptions, Write
 use crate::pipeline::parallel::try_for_each_item;
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::Writing;
-use crate::report::{Clock, Report};
+use crate::report::{Clock, MIXED, Report};
 use crate::warnings::Warnings;
 use crate::{copy, ops, references, save};
 use polyhaul_bytes::{Complete, FileOptions, Sink};
@@ -229,16 +229,20 @@ fn write_meshes(
         || (),
         |(), (number, (shape, name))| {
             let path = scene_path.with_file_name(name);
-            let (written, warnings) = write_mesh(render, *shape as usize, &path, options, &run)?;
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, (Some(path), written), warnings));
+            let (written, plain_bytes, warnings) = write_mesh(render, *shape as usize, &path, options, &run)?;
+            let written = ((Some(path), written), plain_bytes);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, written, warnings));
             Ok(())
         },
     )?;
     // Who was first is chance.
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(number, ..)| *number);
-    for (_, written, warnings) in done {
+    for (_, (written, plain_bytes), warnings) in done {
         complete.push(written);
+        // Meshes are written at other rates than the text that names them.
+        report.format_out = Some(MIXED);
+        report.plain_bytes_out += plain_bytes;
         report.warnings.extend(warnings);
     }
     Ok(())
@@ -250,7 +254,7 @@ fn write_mesh(
     path: &Path,
     options: &WriteOptions,
     run: &RunOptions,
-) -> Result<(Complete, Warnings)> {
+) -> Result<(Complete, u64, Warnings)> {
     let mut warnings = Warnings::default();
     let mesh = render.shape(shape).map(|shape| meshes::mesh(&shape)).transpose()?.unwrap_or_default();
     let scene = Scene { meshes: vec![mesh], ..Scene::default() };
@@ -264,7 +268,8 @@ fn write_mesh(
     let compression = save::compression_of(&Output::Path(path.into()), options)?;
     let mut writing = Writing::new(file(path, options)?, compression, run)?;
     ply::write_scene(&job, &mut writing, &mut warnings)?;
-    Ok((finish(writing, &output)?, warnings))
+    let plain_bytes = writing.written();
+    Ok((finish(writing, &output)?, plain_bytes, warnings))
 }
 
 fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {

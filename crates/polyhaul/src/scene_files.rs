@@ -14,7 +14,7 @@ use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::parallel::try_for_each_item;
-use crate::report::Report;
+use crate::report::{MIXED, Report};
 use crate::resolve::{Resolver, folder_of};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -258,6 +258,8 @@ impl Meshes<'_> {
             let number = match result {
                 Ok(Loaded { scene: mut found, report }) => {
                     sum.count += 1;
+                    // Meshes are read at other rates than the text that names them.
+                    self.report.format_in = Some(MIXED);
                     self.report.bytes_in += report.bytes_in;
                     self.report.plain_bytes_in += report.plain_bytes_in;
                     self.report.warnings.extend(report.warnings);

@@ -140,24 +140,28 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let Subject { made, file, write, .. } = &subject;
     let read = ReadOptions { run: session.run_options(), ..ReadOptions::default() };
 
-    let (write_time, writing, mut report) = timed(session, || {
+    let mut all = Report::default();
+    let write_again = || {
         // As for the plain write, which goes into a new file each time.
         let _ = std::fs::remove_file(file);
         session.save(made, file, write)
-    })?;
+    };
+    let (write_time, writing, mut report) = timed(session, write_again, |report| all.extend(report.clone()))?;
     let bytes = match subject.kind {
         // Without the material library, which is small.
         DemoKind::Obj => std::fs::metadata(file).map_err(|error| io("looking at", file, error))?.len(),
         DemoKind::Pbrt => report.bytes_out,
     };
     let plain_write = rates::plain_write(file, bytes, &folder.path().join("plain.tmp"))?;
-    let (read_time, reading, loaded) = timed(session, || session.load(file, &read))?;
+    let load_again = || session.load(file, &read);
+    let (read_time, reading, loaded) = timed(session, load_again, |loaded| all.extend(loaded.report.clone()))?;
     let plain_read = rates::plain_read(&subject.files(&loaded.scene))?;
     // What is compressed is text to the one who works on it.
     let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
     let verdicts = Verdicts { write: judge::of(&writing, &report), read: judge::of(&reading, &loaded.report) };
     report.extend(loaded.report);
-    verify(session, &subject, &loaded.scene, &folder)?;
+    verify(session, &subject, &loaded.scene, &folder, &mut all)?;
+    session.leave(&all)?;
 
     let rates = vec![
         Rate::new("write", text_bytes, write_time),
@@ -171,7 +175,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
 }
 
 /// What was read must be what was made; one file must be written as the same bytes again.
-fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder) -> Result<()> {
+fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder, all: &mut Report) -> Result<()> {
     let wrong = |what: String| Error::new(ErrorKind::Internal, format!("the demo's check failed: {what}"));
     let Subject { made, file, write, .. } = subject;
     if subject.kind == DemoKind::Pbrt {
@@ -180,7 +184,7 @@ fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder) -
     check::compare(made, read, &ObjOptions::default()).map_err(wrong)?;
     let again = folder.inner("again")?;
     let second = again.path().join(file.file_name().unwrap_or_default());
-    session.save(read, &second, write)?;
+    all.extend(session.save(read, &second, write)?);
     match check::first_difference(file, &second)? {
         None => Ok(()),
         Some(offset) => Err(wrong(format!("the second write differs from the first at byte {offset}"))),
@@ -188,12 +192,13 @@ fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder) -
 }
 
 /// Runs a step three times, as the plain rates are measured, and tells the seconds of the fastest run:
-/// the first one also pays for memory and disk blocks that nobody used before.
-fn timed<T>(session: &Session, work: impl Fn() -> Result<T>) -> Result<(f64, Recording, T)> {
-    let once = || {
+/// the first one also pays for memory and disk blocks that nobody used before. `each` sees what every run gave.
+fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMut(&T)) -> Result<(f64, Recording, T)> {
+    let mut once = || {
         let (before, start) = (session.recording(), Instant::now());
         let result = work()?;
         let seconds = start.elapsed().as_secs_f64();
+        each(&result);
         Ok::<_, polyhaul::Error>((seconds, session.recording().since(&before), result))
     };
     let mut best = once()?;

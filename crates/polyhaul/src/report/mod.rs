@@ -88,6 +88,17 @@ impl Clock {
     }
 }
 
+/// The format where there are several.
+pub(crate) const MIXED: &str = "mixed";
+
+/// The one format of both, if they have no two.
+fn one_of(one: Option<&'static str>, other: Option<&'static str>) -> Option<&'static str> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => Some(MIXED),
+        (one, other) => one.or(other),
+    }
+}
+
 impl Report {
     /// The time of all phases together.
     pub fn elapsed(&self) -> Duration {
@@ -110,19 +121,41 @@ impl Report {
         (self.codec_out, self.durable) = (codec, durable);
     }
 
-    /// Appends what another job did; codecs and formats stay those of the first that has any.
+    /// Appends what another job did. Codecs stay those of the first that has any; formats become `mixed` where jobs
+    /// with bytes have several formats, or codecs.
     pub fn extend(&mut self, other: Report) {
+        // Who computes with rates of a format or codec must not take one for the other.
+        let unpacked = self.codec != other.codec && self.bytes_in > 0 && other.bytes_in > 0;
+        let packed = self.codec_out != other.codec_out && self.bytes_out > 0 && other.bytes_out > 0;
+        self.format_in = if unpacked { Some(MIXED) } else { one_of(self.format_in, other.format_in) };
+        self.format_out = if packed { Some(MIXED) } else { one_of(self.format_out, other.format_out) };
+        self.codec = self.codec.or(other.codec);
+        self.codec_out = self.codec_out.or(other.codec_out);
+        self.durable |= other.durable;
         self.bytes_in += other.bytes_in;
         self.plain_bytes_in += other.plain_bytes_in;
         self.bytes_out += other.bytes_out;
         self.plain_bytes_out += other.plain_bytes_out;
-        self.codec = self.codec.or(other.codec);
-        self.codec_out = self.codec_out.or(other.codec_out);
-        self.durable |= other.durable;
-        self.format_in = self.format_in.or(other.format_in);
-        self.format_out = self.format_out.or(other.format_out);
         self.phases.extend(other.phases);
         self.threads = self.threads.max(other.threads);
         self.warnings.extend(other.warnings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_of_several_formats_or_codecs_have_no_one_format() {
+        let of = |format, codec, bytes_in| Report { format_in: Some(format), codec, bytes_in, ..Report::default() };
+        let joined = |jobs: [Report; 2]| {
+            let mut all = Report::default();
+            jobs.into_iter().for_each(|job| all.extend(job));
+            (all.format_in, all.bytes_in)
+        };
+        assert_eq!(joined([of("obj", None, 3), of("obj", None, 4)]), (Some("obj"), 7));
+        assert_eq!(joined([of("obj", None, 3), of("ply", None, 4)]), (Some(MIXED), 7));
+        assert_eq!(joined([of("obj", Some(Codec::Gzip), 3), of("obj", None, 4)]), (Some(MIXED), 7));
     }
 }

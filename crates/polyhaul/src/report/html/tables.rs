@@ -35,12 +35,15 @@ fn phase_of(bound: Bound) -> Phase {
         Bound::Compress => Phase::Compress,
         Bound::Parse => Phase::Parse,
         Bound::Format => Phase::Format,
+        Bound::Build => Phase::Build,
+        Bound::Decode => Phase::Decode,
+        Bound::Encode => Phase::Encode,
         Bound::Transform => Phase::Transform,
         Bound::Serial => Phase::Place,
         Bound::Locks => Phase::Lock,
         Bound::Host | Bound::SmallReads => Phase::Host,
         Bound::Memory | Bound::OtherPrograms => Phase::Throttle,
-        _ => Phase::WaitEnd,
+        Bound::Unknown => Phase::WaitEnd,
     }
 }
 
