@@ -10,7 +10,7 @@
 :func:`import_texture` makes textures for graphics cards of them.
 :func:`savetxt` and :func:`format_rows` make text of arrays and records, :func:`loadtxt` arrays of text.
 :class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` are what they hold;
-:class:`Render` is what a scene for a renderer has. Errors derive from :class:`Error` and say where they are.
+:class:`Render` is what a scene for a renderer has. :func:`profile` says what jobs waited for. Errors derive from :class:`Error` and say where they are.
 """
 
 from polyhaul._arrays import NONE
@@ -48,6 +48,7 @@ from polyhaul._material import Material, Spectral, TextureMap, Xyz
 from polyhaul._mesh import Curve, Mesh
 from polyhaul._options import ImageOptions, Limits, ObjOptions, TextOptions, WriteOptions
 from polyhaul._polyhaul import __version__
+from polyhaul._profile import FileUse, Profile, Verdict, profile
 from polyhaul._render import Definition, Entity, Instances, Parameter, Render, Shape
 from polyhaul._report import PolyhaulWarning, Report, Warnings
 from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
@@ -69,6 +70,7 @@ __all__ = [
     "Entity",
     "Error",
     "FileSummary",
+    "FileUse",
     "HostError",
     "Image",
     "ImageOptions",
@@ -92,6 +94,7 @@ __all__ = [
     "Parameter",
     "PermissionDeniedError",
     "PolyhaulWarning",
+    "Profile",
     "Render",
     "RenderInfo",
     "Report",
@@ -105,6 +108,7 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "Validation",
+    "Verdict",
     "Warnings",
     "WriteOptions",
     "Xyz",
@@ -114,6 +118,7 @@ __all__ = [
     "import_texture",
     "info",
     "loadtxt",
+    "profile",
     "read",
     "read_image",
     "read_table",

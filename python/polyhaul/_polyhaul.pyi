@@ -1,5 +1,6 @@
 # Native code of polyhaul. The dicts have the keys of the structs of the same names in src/.
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, Literal, Self, final
@@ -9,6 +10,7 @@ from polyhaul._errors import Error
 __all__ = [
     "Array",
     "NativeMesh",
+    "NativeProfile",
     "NativeRender",
     "__version__",
     "convert",
@@ -43,6 +45,16 @@ class NativeMesh:
     def arrays(self) -> dict[str, Any]: ...
     @property
     def counts(self) -> tuple[int, int, int, int, int, int, int]: ...
+
+@final
+class NativeProfile:
+    def __new__(cls, spans: bool, samples: bool) -> Self: ...
+    def end(self) -> None: ...
+    def verdict(self) -> dict[str, Any]: ...
+    def files(self) -> list[dict[str, Any]]: ...
+    def phases(self) -> list[tuple[str, float]]: ...
+    def picture(self, title: str) -> str: ...
+    def write(self, kind: Literal["trace", "report", "chart"], path: str | os.PathLike[str], title: str) -> None: ...
 
 @final
 class NativeRender:

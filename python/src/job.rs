@@ -6,8 +6,9 @@
 //! the work and comes out when the work has cleaned up. Work that hangs in the system (a pipe that
 //! nobody fills) is left behind after [`PATIENCE`], unless it holds a file that it must put in order.
 
-use crate::errors;
+use crate::{errors, profile};
 use polyhaul::options::{Cancel, Progress, RunOptions};
+use polyhaul::trace::Trace;
 use polyhaul::{Error, Result};
 use pyo3::prelude::*;
 use std::io;
@@ -57,12 +58,15 @@ pub(crate) struct Job {
     cancel: Cancel,
     meter: Arc<Meter>,
     holds: Arc<AtomicBool>,
+    /// Records it, where there is a profile.
+    trace: Option<Trace>,
 }
 
 impl Job {
     /// Makes the library's options obey this job.
     pub(crate) fn rule(&self, options: &mut RunOptions) {
         options.cancel = self.cancel.clone();
+        options.trace = self.trace.clone();
         let meter = self.meter.clone();
         options.progress = Some(Progress(Arc::new(move |done, total| meter.set(done, total))));
     }
@@ -97,7 +101,7 @@ pub(crate) fn run<T: Send + 'static>(
 ) -> PyResult<T> {
     let (sender, tasks) = mpsc::channel();
     let (cancel, meter, holds) = (Cancel::default(), Arc::default(), Arc::default());
-    let job = Job { caller: Caller(sender), cancel, meter, holds };
+    let job = Job { caller: Caller(sender), cancel, meter, holds, trace: profile::trace(py)? };
     let mut waiting = Waiting {
         tasks,
         cancel: job.cancel.clone(),

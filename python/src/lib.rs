@@ -16,6 +16,7 @@ mod job;
 mod material;
 mod mesh;
 mod options;
+mod profile;
 mod render;
 mod report;
 mod rows;
@@ -41,6 +42,8 @@ mod _polyhaul {
     use super::images::{read_image, write_image};
     #[pymodule_export]
     use super::mesh::NativeMesh;
+    #[pymodule_export]
+    use super::profile::NativeProfile;
     #[pymodule_export]
     use super::render::NativeRender;
     #[pymodule_export]

@@ -3,14 +3,16 @@
 use crate::errors;
 use crate::material::short;
 use crate::options::scalar_name;
+use crate::profile;
 use polyhaul::Report;
 use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, FileSummary, Inventory, RenderInventory};
 use polyhaul::warnings::Warnings;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// What a job did.
+/// What a job did. The profile of the context, if there is one, has it from now on.
 pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    profile::note(py, report)?;
     let phases = PyDict::new(py);
     for phase in &report.phases {
         let before = phases.get_item(phase.name)?.map_or(Ok(0.0), |seconds| seconds.extract::<f64>())?;

@@ -14,6 +14,8 @@ import pytest
 from conftest import CUBE, LIBRARY, REPOSITORY
 
 GUIDE = REPOSITORY / "docs" / "guide"
+#: Pages without Python.
+OTHERS = ("command.md", "c.md", "limits.md", "report.md", "trace.md", "verdict.md", "watch.md")
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "python" / "README.md", *sorted(GUIDE.glob("*.md"))]
 
 

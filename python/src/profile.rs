@@ -1,0 +1,271 @@
+//! What jobs did, recorded for Python: the native half of `python/polyhaul/_profile.py`.
+//!
+//! A profile is a trace of the library and the sum of its jobs' reports; once it has ended it is a recording and a
+//! verdict, which nothing changes any more. Which profile a job belongs to is a variable of Python's context, asked
+//! for on the caller's thread ([`trace`], [`note`]). The classes that users see are Python's. Nothing here runs jobs.
+
+use crate::errors;
+use polyhaul::report::{self, Ceilings, Facts, Heading, Sampler, Verdict};
+use polyhaul::trace::{Detail, FileUse, Phase, Recording, Trace};
+use polyhaul::warnings::Warnings;
+use polyhaul::{Error, FileOptions, Report, Sink};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::cmp::Reverse;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How often the process is looked at.
+const EVERY: Duration = Duration::from_millis(5);
+
+/// A recorder of jobs, from when it is made until [`NativeProfile::end`].
+#[pyclass(frozen, module = "polyhaul._polyhaul")]
+pub(crate) struct NativeProfile {
+    trace: Trace,
+    began_unix_s: Option<u64>,
+    /// `None` once it has ended.
+    open: Mutex<Option<Open>>,
+    ended: OnceLock<Ended>,
+}
+
+/// What is there while jobs are recorded.
+struct Open {
+    sampler: Option<Sampler>,
+    done: Done,
+}
+
+/// What came out.
+struct Ended {
+    recording: Recording,
+    verdict: Verdict,
+    ceilings: Option<Ceilings>,
+}
+
+/// What all jobs did together.
+#[derive(Default)]
+struct Done {
+    report: Report,
+    /// Whether jobs read in different ways, so that no format stands for all.
+    reads_differ: bool,
+    writes_differ: bool,
+}
+
+/// A verdict on its way to Python, under the names of its class there.
+#[derive(IntoPyObject)]
+struct VerdictOut<'a> {
+    bound: &'static str,
+    share: f64,
+    seconds: f64,
+    bytes_per_second: f64,
+    best_possible_seconds: Option<f64>,
+    times_off: Option<f64>,
+    advice: &'a [String],
+    causes: Vec<(&'static str, f64)>,
+    line: String,
+}
+
+/// The calls on a source or sink, under the names of its class in Python.
+#[derive(IntoPyObject)]
+struct FileOut<'a> {
+    name: &'a str,
+    phase: &'static str,
+    is_output: bool,
+    bytes: u64,
+    calls: u64,
+    waiting_seconds: f64,
+    histogram: Vec<(u64, u64)>,
+    callers: Vec<(&'static str, u64)>,
+}
+
+#[pymethods]
+impl NativeProfile {
+    #[new]
+    fn new(spans: bool, samples: bool) -> NativeProfile {
+        let trace = Trace::new(if spans { Detail::Spans } else { Detail::Totals });
+        let sampler = samples.then(|| Sampler::start(&trace, EVERY));
+        let began = SystemTime::now().duration_since(UNIX_EPOCH);
+        NativeProfile {
+            trace,
+            began_unix_s: began.ok().map(|since| since.as_secs()),
+            open: Mutex::new(Some(Open { sampler, done: Done::default() })),
+            ended: OnceLock::new(),
+        }
+    }
+
+    /// Ends the recording; the second time it does nothing.
+    fn end(&self, py: Python<'_>) {
+        py.detach(|| {
+            let Some(Open { sampler, done }) = self.open().take() else { return };
+            drop(sampler);
+            // Nobody else has taken what was open.
+            let _ = self.ended.set(Ended::of(self.trace.recording(), &done));
+        });
+    }
+
+    /// The verdict.
+    fn verdict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        VerdictOut::from(&self.ended()?.verdict).into_pyobject(py)
+    }
+
+    /// The calls on each source and sink, those that were waited for longest first.
+    fn files<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        // What was opened and never used, such as a file whose bytes come from elsewhere, says nothing.
+        let is_used = |file: &&FileUse| file.calls.calls > 0 || file.calls.waiting_ns > 0;
+        let mut files: Vec<&FileUse> = self.ended()?.recording.files.iter().filter(is_used).collect();
+        files.sort_by_key(|file| Reverse((file.calls.waiting_ns, file.calls.calls)));
+        files.into_iter().map(|file| FileOut::from(file).into_pyobject(py)).collect()
+    }
+
+    /// The seconds of each phase that there was, summed over threads, the longest first.
+    fn phases(&self) -> PyResult<Vec<(&'static str, f64)>> {
+        let totals = self.ended()?.recording.totals();
+        let mut all: Vec<_> = Phase::ALL.into_iter().map(|phase| (phase, totals.of(phase))).collect();
+        all.retain(|(_, ns)| *ns > 0);
+        all.sort_by_key(|(phase, ns)| (Reverse(*ns), *phase));
+        Ok(all.into_iter().map(|(phase, ns)| (phase.name(), seconds(ns))).collect())
+    }
+
+    /// A picture, as SVG.
+    fn picture(&self, py: Python<'_>, title: String) -> PyResult<String> {
+        let (ended, heading) = (self.ended()?, self.heading(title));
+        Ok(py.detach(|| ended.picture(&heading)))
+    }
+
+    /// Writes a `trace`, a `report` or a `chart`.
+    fn write(&self, py: Python<'_>, kind: &str, path: PathBuf, title: String) -> PyResult<()> {
+        let (ended, heading) = (self.ended()?, self.heading(title));
+        let written = py.detach(|| match kind {
+            "trace" => Some(write(&path, |sink| report::perfetto(&ended.recording, &heading.command, sink))),
+            "report" => Some(write(&path, |sink| sink.write_all(ended.page(&heading).as_bytes()))),
+            "chart" => Some(write(&path, |sink| sink.write_all(ended.picture(&heading).as_bytes()))),
+            _ => None,
+        });
+        let written = written.ok_or_else(|| PyValueError::new_err(format!("there is no {kind:?} of a profile")))?;
+        let placed = |error| Error::io("writing", &path.display().to_string(), error);
+        written.map_err(|error| errors::exception(py, &placed(error)))
+    }
+}
+
+impl NativeProfile {
+    fn open(&self) -> MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self) -> PyResult<&Ended> {
+        self.ended.get().ok_or_else(|| PyRuntimeError::new_err("the profile has not ended"))
+    }
+
+    fn heading(&self, command: String) -> Heading {
+        Heading { command, began_unix_s: self.began_unix_s, ..Heading::default() }
+    }
+}
+
+/// What a job that begins on this thread is recorded in: the innermost profile of the context, unless that has ended.
+pub(crate) fn trace(py: Python<'_>) -> PyResult<Option<Trace>> {
+    Ok(current(py)?.filter(|profile| profile.get().open().is_some()).map(|profile| profile.get().trace.clone()))
+}
+
+/// Adds what a job of this thread did to the profile that has it.
+pub(crate) fn note(py: Python<'_>, report: &Report) -> PyResult<()> {
+    if let Some(profile) = current(py)?
+        && let Some(open) = &mut *profile.get().open()
+    {
+        open.done.add(report);
+    }
+    Ok(())
+}
+
+/// The innermost profile of the context.
+fn current(py: Python<'_>) -> PyResult<Option<Bound<'_, NativeProfile>>> {
+    py.import("polyhaul._profile")?.getattr("current")?.call0()?.extract().map_err(PyErr::from)
+}
+
+impl Done {
+    fn add(&mut self, more: &Report) {
+        let sum = &self.report;
+        let read = |it: &Report| (it.format_in, it.codec);
+        let written = |it: &Report| (it.format_out, it.codec_out, it.durable);
+        self.reads_differ |= sum.bytes_in > 0 && more.bytes_in > 0 && read(sum) != read(more);
+        self.writes_differ |= sum.bytes_out > 0 && more.bytes_out > 0 && written(sum) != written(more);
+        self.report.extend(Report { warnings: Warnings::default(), phases: Vec::new(), ..more.clone() });
+    }
+
+    /// For the verdict. Rates of one format say nothing about bytes of several: then it is as if none was known.
+    fn facts(&self) -> Facts {
+        let mut facts = Facts::of(&self.report);
+        for (moved, differ) in [(&mut facts.read, self.reads_differ), (&mut facts.write, self.writes_differ)] {
+            if let Some(moved) = moved.as_mut().filter(|_| differ) {
+                moved.format = None;
+            }
+        }
+        facts
+    }
+}
+
+impl Ended {
+    fn of(recording: Recording, done: &Done) -> Ended {
+        let ceilings = polyhaul::measure::kept(&folder(&recording));
+        let verdict = Verdict::of(&recording, &done.facts(), ceilings.as_ref());
+        Ended { recording, verdict, ceilings }
+    }
+
+    fn page(&self, heading: &Heading) -> String {
+        report::html(&self.recording, heading, Some(&self.verdict), self.ceilings.as_ref())
+    }
+
+    fn picture(&self, heading: &Heading) -> String {
+        report::svg(&self.recording, heading, Some(&self.verdict), self.ceilings.as_ref())
+    }
+}
+
+/// The folder of the file that had the most bytes: its disk is the one to compare with.
+fn folder(seen: &Recording) -> PathBuf {
+    let largest = seen.files.iter().filter(|file| file.is_file).max_by_key(|file| file.calls.bytes);
+    let folder = largest.and_then(|file| Path::new(&file.name).parent());
+    folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
+}
+
+/// A file that is there as a whole, or not at all.
+fn write(path: &Path, content: impl FnOnce(&mut Sink<'_>) -> io::Result<()>) -> io::Result<()> {
+    let mut sink = Sink::file(path, FileOptions::default())?;
+    content(&mut sink)?;
+    sink.finish().map(drop)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+impl<'a> From<&'a Verdict> for VerdictOut<'a> {
+    fn from(verdict: &'a Verdict) -> Self {
+        VerdictOut {
+            bound: verdict.bound.name(),
+            share: verdict.share,
+            seconds: verdict.seconds,
+            bytes_per_second: verdict.bytes_per_second,
+            best_possible_seconds: verdict.best_possible_seconds,
+            times_off: verdict.times_off,
+            advice: &verdict.advice,
+            causes: verdict.causes.iter().map(|(bound, share)| (bound.name(), *share)).collect(),
+            line: verdict.to_string(),
+        }
+    }
+}
+
+impl<'a> From<&'a FileUse> for FileOut<'a> {
+    fn from(file: &'a FileUse) -> Self {
+        FileOut {
+            name: &file.name,
+            phase: file.phase.name(),
+            is_output: file.is_output,
+            bytes: file.calls.bytes,
+            calls: file.calls.calls,
+            waiting_seconds: seconds(file.calls.waiting_ns),
+            histogram: file.calls.histogram().collect(),
+            callers: file.callers.iter().map(|(phase, calls)| (phase.name(), *calls)).collect(),
+        }
+    }
+}
