@@ -25,10 +25,6 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     found = re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     return [(text[: it.start(1)].count("\n"), it[1]) for it in found]
 
-# Pages about the command, and about other languages.
-OTHERS = ("c.md", "command.md", "limits.md", "report.md", "trace.md", "verdict.md", "watch.md")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_examples_of_pages_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
