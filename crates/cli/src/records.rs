@@ -108,7 +108,7 @@ fn heading() -> Heading {
 }
 
 /// Begins to write a file and takes that back. What is no regular file, such as a pipe, is opened only once.
-fn try_out(path: &Path) -> Result<()> {
+pub fn try_out(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
         return Ok(());
     }

@@ -9,8 +9,6 @@
 use polyhaul::options::Cancel;
 use polyhaul::{Error, Result};
 use std::sync::Arc;
-#[cfg(unix)]
-use std::sync::atomic::AtomicI32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(unix)]
 use std::time::Duration;
@@ -26,9 +24,17 @@ pub struct Signals {
     /// The signal's number; 0 for none.
     caught: Arc<AtomicUsize>,
     holds: Arc<AtomicUsize>,
-    /// The process that signals are meant for; 0 for this one.
-    #[cfg(unix)]
-    meant_for: Arc<AtomicI32>,
+    /// The process that signals are meant for; `None` for this one.
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    meant_for: Arc<std::sync::Mutex<Option<Other>>>,
+}
+
+/// Another process. The descriptor stands for it alone, even when its id is given to a new one; systems before
+/// Linux 5.3 have none.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+struct Other {
+    process: i32,
+    descriptor: Option<std::os::fd::OwnedFd>,
 }
 
 /// While it lives, the first signal waits for the work to stop by itself.
@@ -62,17 +68,19 @@ impl Signals {
         if self.caught.load(Ordering::SeqCst) == 0 { Ok(hold) } else { Err(Error::cancelled()) }
     }
 
-    /// From now on signals are for another process, which decides when to end; with 0 they are for this one again.
-    /// SIGTERM is passed on to it; SIGINT it gets by itself, as a terminal sends it to both.
-    #[cfg(target_os = "linux")]
-    pub fn pass_to(&self, process: i32) {
-        self.meant_for.store(process, Ordering::SeqCst);
-    }
-
     /// The same after a signal, too: for what is done at the end of work that stopped.
     pub fn hold_on(&self) -> Hold {
         self.holds.fetch_add(1, Ordering::SeqCst);
         Hold(self.holds.clone())
+    }
+
+    /// From now on signals are for another process, which nobody waited for yet and which decides when to end; with
+    /// `None` they are for this one again. SIGTERM is passed on to it; SIGINT it gets by itself, as a terminal sends it
+    /// to both.
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub fn pass_to(&self, process: Option<i32>) {
+        let other = process.map(Other::new);
+        *self.meant_for.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = other;
     }
 
     /// A thread waits for signals, so that what they cause need not be safe inside of a handler.
@@ -107,11 +115,10 @@ impl Signals {
     /// The first signal asks the work to stop and sets the clock; the second ends the process.
     #[cfg(unix)]
     fn arrived(&self, signal: usize) {
-        let other = self.meant_for.load(Ordering::SeqCst);
-        if other > 0 {
+        #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+        if let Some(other) = &*self.meant_for.lock().unwrap_or_else(std::sync::PoisonError::into_inner) {
             if signal == signal_hook::consts::SIGTERM as usize {
-                // SAFETY: the call takes numbers; the process is a child that was not waited for.
-                unsafe { libc::kill(other, libc::SIGTERM) };
+                other.terminate();
             }
             return;
         }
@@ -128,6 +135,35 @@ impl Signals {
             std::process::exit(128 + signal as i32);
         };
         let _ = std::thread::Builder::new().name("leave".into()).spawn(leave);
+    }
+}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+impl Other {
+    fn new(process: i32) -> Other {
+        use std::os::fd::{FromRawFd, OwnedFd};
+        // SAFETY: the call takes numbers; a descriptor that it returns is new and belongs to nobody else.
+        let descriptor = unsafe {
+            let descriptor = libc::syscall(libc::SYS_pidfd_open, process, 0);
+            i32::try_from(descriptor).ok().filter(|it| *it >= 0).map(|it| OwnedFd::from_raw_fd(it))
+        };
+        Other { process, descriptor }
+    }
+
+    /// Asks it to end; without effect where it has ended. Without a descriptor an id that was waited for just now could
+    /// be met, but a system gives that to a new process only after all other ids.
+    fn terminate(&self) {
+        use std::os::fd::AsRawFd;
+        // SAFETY: the calls take numbers, and no pointer but a null.
+        unsafe {
+            match &self.descriptor {
+                Some(descriptor) => {
+                    let no_details = std::ptr::null::<libc::siginfo_t>();
+                    libc::syscall(libc::SYS_pidfd_send_signal, descriptor.as_raw_fd(), libc::SIGTERM, no_details, 0);
+                }
+                None => _ = libc::kill(self.process, libc::SIGTERM),
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// As many files are told apart; further ones are one.
 const MOST_FILES: usize = 100_000;
 
-/// As many sizes of calls are told apart for each file.
+/// As many sizes of calls are counted at a time for each file.
 const MOST_SIZES: usize = 12;
 
 /// Calls that took longer than this waited for a disk or a peer, nanoseconds.
@@ -71,8 +71,19 @@ pub struct Transfers {
     pub waited_ns: u64,
     /// Calls by size: below the limits of [`LIMITS`], and above.
     pub buckets: [u64; LIMITS.len() + 1],
-    /// The first few sizes above 0 with their counts.
-    sizes: Vec<(u64, u64)>,
+    /// Sizes above 0: a new one takes the place of the one that counts least, so that a frequent one gets in whenever
+    /// it comes and stays.
+    sizes: Vec<Counted>,
+}
+
+/// A size and its calls.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    bytes: u64,
+    /// Calls since it got its place.
+    calls: u64,
+    /// What the one before it in this place counted, by which it may be too low.
+    before: u64,
 }
 
 impl Transfers {
@@ -89,10 +100,12 @@ impl Transfers {
         if bytes == 0 {
             return;
         }
-        if let Some((_, count)) = self.sizes.iter_mut().find(|(size, _)| *size == bytes) {
-            *count += 1;
+        if let Some(size) = self.sizes.iter_mut().find(|size| size.bytes == bytes) {
+            size.calls += 1;
         } else if self.sizes.len() < MOST_SIZES {
-            self.sizes.push((bytes, 1));
+            self.sizes.push(Counted { bytes, calls: 1, before: 0 });
+        } else if let Some(least) = self.sizes.iter_mut().min_by_key(|size| size.calls + size.before) {
+            *least = Counted { bytes, calls: 1, before: least.calls + least.before };
         }
     }
 
@@ -110,8 +123,8 @@ impl Transfers {
 
     /// The size that at least nine of ten calls had, those that moved nothing apart.
     pub fn usual_size(&self) -> Option<u64> {
-        let (size, count) = self.sizes.iter().max_by_key(|(_, count)| *count)?;
-        (count * 10 >= self.moving() * 9).then_some(*size)
+        let size = self.sizes.iter().max_by_key(|size| size.calls)?;
+        (size.calls * 10 >= self.moving() * 9).then_some(size.bytes)
     }
 }
 
@@ -180,13 +193,21 @@ impl Files {
     /// A plain file of this name.
     #[cfg(test)]
     pub fn of_name(&mut self, name: &str) -> Option<&mut File> {
-        let place = self.place(Kind::File, name);
+        self.of_kind(Kind::File, name)
+    }
+
+    /// What has this name.
+    #[cfg(test)]
+    pub fn of_kind(&mut self, kind: Kind, name: &str) -> Option<&mut File> {
+        let place = self.place(kind, name);
         self.at(place)
     }
 
     fn place(&mut self, kind: Kind, name: &str) -> usize {
-        let name = if self.list.len() < MOST_FILES { name } else { "further files" };
-        let key = (kind, name.to_owned());
+        let mut key = (kind, name.to_owned());
+        if self.list.len() >= MOST_FILES && !self.places.contains_key(&key) {
+            key.1 = "further files".to_owned();
+        }
         let (list, places) = (&mut self.list, &mut self.places);
         *places.entry(key).or_insert_with_key(|(kind, name)| {
             list.push(File::new(*kind, name.clone()));
@@ -296,6 +317,29 @@ mod tests {
         assert_eq!(reads.usual_size(), Some(3));
         reads.add(8, 0);
         assert_eq!(reads.usual_size(), None);
+    }
+
+    #[test]
+    fn a_usual_size_may_come_late() {
+        let mut reads = Transfers::default();
+        (1..=2 * MOST_SIZES as i64).for_each(|size| reads.add(1000 + size, 0));
+        assert_eq!((reads.usual_size(), reads.sizes.len()), (None, MOST_SIZES));
+        (0..1000).for_each(|_| reads.add(3, 0));
+        assert_eq!(reads.usual_size(), Some(3));
+        // What the last one of many took over does not count for it.
+        let mut reads = Transfers::default();
+        (0..1000).for_each(|size| reads.add(1000 + size, 0));
+        assert_eq!(reads.usual_size(), None);
+    }
+
+    #[test]
+    fn known_files_are_told_apart_when_there_is_no_room_for_further_ones() {
+        let mut files = Files::new(false);
+        let first = files.place(Kind::File, "first");
+        (1..MOST_FILES).for_each(|number| assert_eq!(files.place(Kind::File, &number.to_string()), number));
+        let further = files.place(Kind::File, "one more");
+        assert_eq!(files.list()[further].name, "further files");
+        assert_eq!([files.place(Kind::File, "first"), files.place(Kind::File, "another")], [first, further]);
     }
 
     #[test]

@@ -22,13 +22,12 @@ mod unwind;
 
 use crate::args::watch::WatchArgs;
 use crate::session::{JsonTo, Session};
-use crate::{FAILED, console, human, json};
+use crate::{FAILED, console, human, json, records};
 use cached::Cached;
 use child::Work;
-use polyhaul::{Error, ErrorKind, Report, Result};
+use polyhaul::{Error, ErrorKind, FileOptions, Report, Result, Sink};
 use report::Watched;
-use std::fs::File;
-use std::io::Write;
+use std::path::Path;
 use trace::{End, Failure, Seen, Wanted};
 
 /// What shells return where there is no such program, and where it cannot be started.
@@ -58,27 +57,26 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
         (error, code)
     };
     // Before the program runs: a report that cannot be written should cost nothing.
-    let mut target = args.output.as_ref().map(|path| create(path)).transpose().map_err(failed)?;
+    args.output.as_deref().map_or(Ok(()), records::try_out).map_err(failed)?;
     let work = Work::program(&args.command).ok_or_else(|| failed(unsound()))?;
     let costs = trace::trial().map_err(|failure| explain(failure, args))?;
     let cached = Cached::measure();
     let wanted = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks };
-    let first = |process| {
-        session.signals().pass_to(process);
+    let hand_over = |process| {
+        session.signals().pass_to(Some(process));
         // A terminal sends it to both.
         system::ignore(libc::SIGQUIT);
     };
-    let seen = trace::watch(&work, wanted, costs, &first);
-    session.signals().pass_to(0);
+    let seen = trace::watch(&work, wanted, costs, &hand_over);
+    // The report is written even when a signal comes just now.
+    let _hold = session.signals().hold_on();
+    session.signals().pass_to(None);
     let seen = seen.map_err(|failure| explain(failure, args))?;
     let end = seen.end;
     let (text, code) = (describe(session, args, seen, cached), exit_code(end));
-    match &mut target {
+    match &args.output {
         None => console::note(&text),
-        Some(file) => {
-            let written = file.write_all(text.as_bytes()).map_err(|error| io("writing", args, error));
-            written.map_err(failed)?;
-        }
+        Some(path) => write(path, &text).map_err(failed)?,
     }
     Ok(code)
 }
@@ -110,13 +108,14 @@ fn exit_code(end: End) -> u8 {
     }
 }
 
-fn create(path: &std::path::Path) -> Result<File> {
-    File::create(path).map_err(|error| Error::io("opening", &path.to_string_lossy(), error))
-}
-
-fn io(doing: &str, args: &WatchArgs, error: std::io::Error) -> Error {
-    let path = args.output.as_ref().map(|path| path.to_string_lossy().into_owned());
-    Error::io(doing, &path.unwrap_or_default(), error)
+/// All of the file or nothing: what was there before stays where this fails.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let write = || {
+        let mut sink = Sink::file(path, FileOptions::default())?;
+        sink.write_all(text.as_bytes())?;
+        sink.finish().map(drop)
+    };
+    write().map_err(|error| Error::io("writing", &path.to_string_lossy(), error))
 }
 
 fn unsound() -> Error {

@@ -23,21 +23,17 @@ pub fn text(watched: &Watched) -> String {
     if !used.is_empty() {
         text.push_str("\nfiles, the worst first\n");
     }
+    let more = watched.file_count.saturating_sub(used.len() as u64);
     for row in used {
         text.push_str(&file(row));
         if row.seconds >= TOLD_SHARE * watched.total.seconds {
             text.push_str(&stacks(&row.stacks));
         }
     }
-    let more = watched.file_count.saturating_sub(watched.files.len() as u64);
     if more > 0 {
         let _ = writeln!(text, "  and {}", human::plural(more, "further file"));
     }
-    let others: Vec<_> = watched.others.iter().filter(|row| row.is_used()).collect();
-    if !others.is_empty() {
-        text.push_str("\nnot files\n");
-    }
-    others.iter().for_each(|row| text.push_str(&file(row)));
+    text.push_str(&others(watched));
     if let Some(locks) = watched.locks.as_ref().filter(|locks| locks.waits > 0 || locks.seconds > 0.0) {
         text.push_str(&waits(locks));
     }
@@ -82,10 +78,13 @@ fn sum(watched: &Watched) -> String {
     format!("{}; {} in these calls", parts.join(", "), human::seconds(*seconds))
 }
 
-impl Row {
-    fn is_used(&self) -> bool {
-        self.reads.calls + self.writes.calls + self.maps + self.syncs > 0
+/// Pipes and the like.
+fn others(watched: &Watched) -> String {
+    let mut text: String = watched.others.iter().filter(|row| row.is_used()).map(file).collect();
+    if watched.further_others > 0 {
+        let _ = writeln!(text, "  and {} further", human::count(watched.further_others));
     }
+    if text.is_empty() { text } else { format!("\nnot files\n{text}") }
 }
 
 /// `texture.tga: 393,216 reads of 3 bytes, 9.10 s; buffered it would be 0.01 s`, and more below.
@@ -98,6 +97,10 @@ fn file(row: &Row) -> String {
         let syncs = human::plural(row.syncs, "sync");
         format!("{syncs} ({})", human::seconds(row.sync_seconds))
     }));
+    parts.extend(row.is_opened_only().then(|| match row.opens {
+        1 => "opened".to_owned(),
+        opens => format!("opened {} times", human::count(opens)),
+    }));
     parts.push(human::seconds(row.seconds));
     let mut text = format!("  {}: {}", human::safe(&row.file), parts.join(", "));
     if row.is_slow() {
@@ -107,7 +110,7 @@ fn file(row: &Row) -> String {
     let mut notes = Vec::new();
     notes.extend((row.reads.calls > 0).then(|| format!("{} read", human::bytes(row.reads.bytes))));
     notes.extend((row.writes.calls > 0).then(|| format!("{} written", human::bytes(row.writes.bytes))));
-    notes.extend((row.opens > 1).then(|| format!("opened {} times", human::count(row.opens))));
+    notes.extend((row.opens > 1 && !row.is_opened_only()).then(|| format!("opened {} times", human::count(row.opens))));
     notes.extend(sizes("reads", &row.reads));
     notes.extend(sizes("writes", &row.writes));
     if !notes.is_empty() {
@@ -212,7 +215,7 @@ fn many(count: u64, one: &str, several: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::cached::Cached;
-    use super::super::files::Files;
+    use super::super::files::{Files, Kind};
     use super::super::filter::Call;
     use super::super::locks::{Locks, Waits};
     use super::super::stacks::Shelf;
@@ -270,6 +273,33 @@ waiting for locks and other threads: 5.00 s in 40 waits
   worker (7): 5.00 s, 50 % of the run, 40 waits
 ";
         assert_eq!(text(&watched), wanted.replace('\u{fffd}', &human::safe("\u{1b}")));
+    }
+
+    #[test]
+    fn slow_opens_are_told_and_none_is_left_out_without_a_word() {
+        let mut seen = seen();
+        (0..2).for_each(|_| seen.files.of_name("/x/far").unwrap().add(Call::Open, Some(5), 0, 40_000_000));
+        let watched = Watched::new(Vec::new(), seen, CACHED, false, 10);
+        let text = text(&watched);
+        assert!(text.contains("\n  /x/far: opened 2 times, 80.0 ms\n  /x/scene"), "{text}");
+        assert!(text.ends_with("\n  and 1 further file\n") && !text.contains("unused"), "{text}");
+        assert_eq!(watched.files.last().map(|row| row.file.as_str()), Some("/x/unused"));
+    }
+
+    #[test]
+    fn further_others_are_counted() {
+        let mut seen = seen();
+        seen.files = Files::new(true);
+        for (name, reads) in [("pipe:[1]", 3), ("pipe:[2]", 2), ("pipe:[3]", 1), ("pipe:[4]", 0)] {
+            let pipe = seen.files.of_kind(Kind::Pipe, name).unwrap();
+            (0..reads).for_each(|_| pipe.add(Call::Read, Some(9), 0, 1_000_000));
+        }
+        let watched = Watched::new(Vec::new(), seen, CACHED, false, 1);
+        let text = text(&watched);
+        assert!(
+            text.ends_with("\nnot files\n  pipe:[1]: 3 reads of 9 bytes, 3.0 ms\n    27 B read\n  and 2 further\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -18,6 +18,9 @@ const MOST_STACKS: usize = 32;
 /// A file is called slow where buffering would spare so much, and half of its time.
 const WORTH_SECONDS: f64 = 0.000_5;
 
+/// Opening a file is told by itself where it took so long.
+const SLOW_OPEN_SECONDS: f64 = 0.000_1;
+
 /// All of it.
 #[derive(Serialize)]
 pub struct Watched {
@@ -27,7 +30,7 @@ pub struct Watched {
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// From the start of the program to its end.
+    /// From the start of the program until all that it started had ended.
     pub run_seconds: f64,
     /// Processes, and the threads of all of them.
     pub processes: u64,
@@ -49,6 +52,9 @@ pub struct Watched {
     pub files: Vec<Row>,
     /// Pipes, terminals and the like.
     pub others: Vec<Row>,
+    /// Those of them that were used, but are not listed.
+    #[serde(skip)]
+    pub further_others: u64,
     /// Waits for locks, where they were asked for.
     pub locks: Option<Locked>,
 }
@@ -153,7 +159,9 @@ impl Watched {
             let rows = rows.drain(..).take(top);
             rows.map(|(row, file)| Row { stacks: names.stacks(&file.stacks), ..row }).collect()
         };
+        let used_others = others.iter().filter(|(row, _)| row.is_used()).count();
         let (files, others) = (finish(&mut files), finish(&mut others));
+        let further_others = used_others.saturating_sub(others.len()) as u64;
         let run_seconds = seen.run_ns as f64 / 1e9;
         let locks = locks.then(|| {
             let ((waits, time_ns), stacks) = (seen.locks.total(), names.stacks(&seen.locks.stacks));
@@ -181,6 +189,7 @@ impl Watched {
             total,
             files,
             others,
+            further_others,
             locks,
         }
     }
@@ -191,14 +200,14 @@ fn is_listed(kind: Kind) -> bool {
     kind == Kind::File
 }
 
-/// The one by which more would be saved comes first, then the one that took longer, then the one with more bytes. What
-/// cannot be measured soundly decides nothing.
+/// The one by which more would be saved comes first, then the one that took longer, then the one with more bytes; last
+/// those that were not used. What cannot be measured soundly decides nothing.
 fn worse(one: &Row, other: &Row) -> std::cmp::Ordering {
     let tenths = |seconds: f64| (seconds * 1e4).round() as u64;
     let bytes = |row: &Row| row.reads.bytes + row.writes.bytes + row.mapped_bytes;
     let rank = |row: &Row| {
         let saved = if row.is_slow() { tenths(row.saved_seconds()) } else { 0 };
-        (saved, tenths(row.seconds), bytes(row))
+        (row.is_used(), saved, tenths(row.seconds), bytes(row))
     };
     rank(other).cmp(&rank(one)).then_with(|| one.file.cmp(&other.file))
 }
@@ -223,6 +232,16 @@ impl Row {
             stacks: Vec::new(),
             kind: file.kind,
         }
+    }
+
+    /// Whether it is told to people: more was done to it than to open it, or that took long.
+    pub fn is_used(&self) -> bool {
+        !self.is_opened_only() || self.opens > 0 && self.seconds >= SLOW_OPEN_SECONDS
+    }
+
+    /// Whether nothing else was done to it.
+    pub fn is_opened_only(&self) -> bool {
+        self.reads.calls + self.writes.calls + self.maps + self.syncs == 0
     }
 
     /// What buffering would save.

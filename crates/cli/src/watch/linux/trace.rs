@@ -75,7 +75,7 @@ pub enum End {
 pub struct Seen {
     /// How the program ended.
     pub end: End,
-    /// Its time from the start to its end.
+    /// The time from its start until all that it started had ended.
     pub run_ns: u64,
     /// What it did to files.
     pub files: Files,
@@ -108,14 +108,15 @@ pub enum Failure {
     System(io::Error),
 }
 
-/// Watches a program until it and all that it started have ended. `first` is given its process, and 0 at its end.
-pub fn watch(work: &Work, wanted: Wanted, costs: StopCosts, first: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
+/// Watches a program until it and all that it started have ended. `hand_over` is given its process, to which signals
+/// are to go, and whenever that has ended another one that lives, if there is one.
+pub fn watch(work: &Work, wanted: Wanted, costs: StopCosts, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
     let filter = Filter::new(wanted.locks);
     let child = Child::fork(work, &filter).map_err(Failure::System)?;
-    first(child.pid);
+    hand_over(child.pid);
     let departed = child.go(OPTIONS as usize).map_err(Failure::Forbidden)?;
     let mut tracer = Tracer::new(&filter, wanted, costs, departed.pid);
-    tracer.first = first;
+    tracer.hand_over = hand_over;
     tracer.run().map_err(Failure::System)?;
     tracer.finish(departed)
 }
@@ -191,7 +192,9 @@ struct Tracer<'a> {
     costs: StopCosts,
     near: Near,
     root: pid_t,
-    first: &'a dyn Fn(pid_t),
+    /// The process to which signals go; `None` where that has ended and no other is known yet.
+    front: Option<pid_t>,
+    hand_over: &'a dyn Fn(pid_t),
     threads: HashMap<pid_t, Thread>,
     /// Whether the first process is a program yet; what it does before is our own.
     is_program: bool,
@@ -204,7 +207,8 @@ struct Tracer<'a> {
     stops: [u64; 2],
     /// The delay of this thread.
     delay: Delay,
-    end: Option<(End, u64)>,
+    end: Option<End>,
+    run_ns: u64,
     files: Files,
     locks: Locks,
     shelf: Shelf,
@@ -222,7 +226,8 @@ impl<'a> Tracer<'a> {
             costs,
             near: Near::default(),
             root,
-            first: &|_| (),
+            front: Some(root),
+            hand_over: &|_| (),
             threads: HashMap::from([(root, Thread::default())]),
             is_program: false,
             trial: None,
@@ -231,6 +236,7 @@ impl<'a> Tracer<'a> {
             stops: [0; 2],
             delay: Delay::default(),
             end: None,
+            run_ns: 0,
             files: Files::new(wanted.all),
             locks: Locks::default(),
             shelf: Shelf::default(),
@@ -263,13 +269,12 @@ impl<'a> Tracer<'a> {
                 None => Failure::System(io::ErrorKind::Interrupted.into()),
             });
         }
-        let (end, run_ns) = self.end.unwrap_or((End::Code(0), 0));
         let stopped = self.stops.iter().zip(self.costs).map(|(stops, cost)| stops * cost.stop_ns.unsigned_abs());
         // Threads that are stopped at once wait side by side.
-        let cost_ns = (self.walk_ns + stopped.sum::<u64>()).min(run_ns);
+        let cost_ns = (self.walk_ns + stopped.sum::<u64>()).min(self.run_ns);
         Ok(Seen {
-            end,
-            run_ns,
+            end: self.end.unwrap_or(End::Code(0)),
+            run_ns: self.run_ns,
             files: self.files,
             locks: self.locks,
             shelf: self.shelf,
@@ -287,15 +292,26 @@ impl<'a> Tracer<'a> {
         if let Some(thread) = self.threads.remove(&id) {
             self.retire(id, thread, now);
         }
+        self.run_ns = nanoseconds(self.start, now);
         if id == self.root {
-            (self.first)(0);
-            let end = if libc::WIFSIGNALED(status) {
+            self.end = Some(if libc::WIFSIGNALED(status) {
                 End::Signal(libc::WTERMSIG(status))
             } else {
                 End::Code(libc::WEXITSTATUS(status))
-            };
-            self.end = Some((end, nanoseconds(self.start, now)));
+            });
         }
+        if self.front == Some(id) {
+            self.front = None;
+            if let Some(other) = self.threads.keys().min() {
+                self.advance(relatives(*other).map_or(*other, |[group, _]| group));
+            }
+        }
+    }
+
+    /// Signals go to this process from now on.
+    fn advance(&mut self, process: pid_t) {
+        self.front = Some(process);
+        (self.hand_over)(process);
     }
 
     fn retire(&mut self, id: pid_t, mut thread: Thread, now: Instant) {
@@ -339,6 +355,9 @@ impl<'a> Tracer<'a> {
         };
         self.thread_count += 1;
         self.threads.insert(id, Thread { process, ..Thread::default() });
+        if self.front.is_none() {
+            self.advance(group);
+        }
     }
 
     /// A process is another program now, and of its threads there is only one, which has the id of the first.
