@@ -32,6 +32,7 @@ pub const BUCKET_COUNT: usize = 65;
 pub struct Counters {
     bytes: AtomicU64,
     waiting_ns: AtomicU64,
+    throttled_ns: AtomicU64,
     min_size: AtomicU64,
     max_size: AtomicU64,
     calls_by_size: [AtomicU64; BUCKET_COUNT],
@@ -54,6 +55,8 @@ pub struct Snapshot {
     /// Time spent inside the calls, summed over threads, in nanoseconds; failed calls, syncs, closes and being
     /// throttled included.
     pub waiting_ns: u64,
+    /// For how much of that calls were held back by a [`Throttle`], in nanoseconds.
+    pub throttled_ns: u64,
     /// Smallest size moved by one call, in bytes; size 0 does not count. 0 when nothing was moved.
     pub min_size: u64,
     /// Largest size moved by one call, in bytes. 0 when nothing was moved.
@@ -73,6 +76,7 @@ impl Counters {
         Counters {
             bytes: AtomicU64::new(0),
             waiting_ns: AtomicU64::new(0),
+            throttled_ns: AtomicU64::new(0),
             min_size: AtomicU64::new(u64::MAX),
             max_size: AtomicU64::new(0),
             calls_by_size: [const { AtomicU64::new(0) }; BUCKET_COUNT],
@@ -126,6 +130,7 @@ impl Counters {
             bytes: self.bytes.load(Relaxed),
             calls: calls_by_size.iter().sum(),
             waiting_ns: self.waiting_ns.load(Relaxed),
+            throttled_ns: self.throttled_ns.load(Relaxed),
             min_size: if min_size == u64::MAX { 0 } else { min_size },
             max_size: self.max_size.load(Relaxed),
             calls_by_size,
@@ -138,7 +143,7 @@ impl Counters {
         let begin = Instant::now();
         let result = call();
         if let (Some(throttle), Ok(size)) = (self.throttle.get(), &result) {
-            throttle.hold(begin, *size);
+            self.throttled_ns.fetch_add(throttle.hold(begin, *size), Relaxed);
         }
         match result {
             Ok(size) => self.record(size, begin.elapsed()),

@@ -1,5 +1,5 @@
 //! The few things about unix descriptors that std does not offer. Beside these only the inner loop of inflate and the
-//! two system calls of `trace/usage.rs` are `unsafe` in this crate.
+//! system calls of `trace/usage.rs` and `trace/process.rs` are `unsafe` in this crate.
 //!
 //! It never decides what to read or write: see `source` and `layer` for that.
 

@@ -91,16 +91,18 @@ impl Throttle {
         Duration::from_nanos(self.shared.pace.latency_ns)
     }
 
-    /// Waits until a call is over that began at `asked` and moved `size` bytes.
-    pub(crate) fn hold(&self, asked: Instant, size: usize) {
+    /// Waits until a call is over that began at `asked` and moved `size` bytes; says for how many nanoseconds.
+    pub(crate) fn hold(&self, asked: Instant, size: usize) -> u64 {
         if self.is_released() {
-            return;
+            return 0;
         }
+        let begin_ns = nanoseconds(self.shared.epoch.elapsed());
         let asked_ns = nanoseconds(asked.saturating_duration_since(self.shared.epoch));
         let end_ns = self.schedule().take(self.shared.pace, asked_ns, size as u64);
         let _span = trace::span(Phase::Throttle);
         let now_ns = self.wait_until(end_ns);
         self.schedule().came_back(end_ns, now_ns);
+        now_ns.saturating_sub(begin_ns)
     }
 
     /// Sleeps, and says when it woke up.

@@ -15,7 +15,7 @@ mod usage;
 pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 pub use process::Process;
 pub use recording::{FileUse, HostCalls, Recording, Sample, Section, SpanRecord, Thread, Totals};
-pub use thread::{Joint, Part, Span, chunk, joint, otherwise, part, span};
+pub use thread::{Joint, Part, Span, callback, chunk, joint, lock, otherwise, part, span};
 pub use usage::Usage;
 
 use crate::counters::Counters;
@@ -32,6 +32,8 @@ const MOST_SPANS: usize = 1 << 19;
 const MOST_SAMPLES: usize = 1 << 16;
 /// The most files that are kept of one trace.
 const MOST_FILES: usize = 20_000;
+/// The most parts that are kept of one trace.
+const MOST_SECTIONS: usize = 10_000;
 
 /// How much is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,14 +73,16 @@ struct Shared {
     kept: Mutex<Kept>,
     /// Threads that are in a call of the host's.
     in_host: AtomicUsize,
+    /// Spans of all threads, with those that they have room for.
+    spans: AtomicUsize,
 }
 
 #[derive(Default)]
 struct Kept {
     recording: Recording,
     files: Vec<File>,
-    /// Spans in all threads that are done.
-    spans: usize,
+    /// Whether a part of a job is going on that is kept.
+    in_section: bool,
     /// Samples that came; one of `2^samples_thinned` is kept.
     samples_seen: u64,
     samples_thinned: u32,
@@ -104,8 +108,8 @@ struct File {
 impl Trace {
     /// A recorder whose clock begins now.
     pub fn new(detail: Detail) -> Trace {
-        let (kept, in_host) = (Mutex::default(), AtomicUsize::new(0));
-        Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept, in_host }))
+        let (in_host, spans) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept: Mutex::default(), in_host, spans }))
     }
 
     /// How much is recorded.
@@ -167,6 +171,10 @@ impl Kept {
         self.recording.threads.len() - 1
     }
 
+    fn wants(&mut self, threads: usize) {
+        self.recording.wanted_threads = self.recording.wanted_threads.max(threads);
+    }
+
     fn keep_sample(&mut self, sample: Sample) {
         let number = self.samples_seen;
         self.samples_seen += 1;
@@ -189,11 +197,16 @@ impl Kept {
     }
 
     fn keep_spans(&mut self, track: usize, mut spans: Vec<SpanRecord>, dropped: u64) {
-        let room = MOST_SPANS - self.spans;
-        self.recording.dropped_spans += dropped + spans.len().saturating_sub(room) as u64;
-        spans.truncate(room);
-        self.spans += spans.len();
+        self.recording.dropped_spans += dropped;
         self.recording.threads[track].spans.append(&mut spans);
+    }
+
+    fn keep_section(&mut self, section: Section) {
+        self.in_section = false;
+        let sections = &mut self.recording.sections;
+        if sections.len() < MOST_SECTIONS && sections.try_reserve(1).is_ok() {
+            sections.push(section);
+        }
     }
 }
 
@@ -251,11 +264,13 @@ impl Counters {
 }
 
 /// Runs a job that is to use up to `threads` threads, and records it in `trace`; with `None`, records nothing,
-/// whatever was recorded before on this thread. A job in a job of the same trace is part of it.
+/// whatever was recorded before on this thread. A job in a job of the same trace is part of it, and may ask for more
+/// threads.
 pub fn within<T>(trace: Option<&Trace>, threads: usize, job: impl FnOnce() -> T) -> T {
     if let (Some(trace), Some(Joint { trace: now, .. })) = (trace, joint())
         && Arc::ptr_eq(&trace.0, &now.0)
     {
+        trace.0.lock().wants(threads);
         return job();
     }
     let Some(trace) = trace else {
@@ -278,7 +293,7 @@ impl<'a> Open<'a> {
             kept.used_before = Usage::now();
         }
         kept.jobs += 1;
-        kept.recording.wanted_threads = kept.recording.wanted_threads.max(threads);
+        kept.wants(threads);
         Open(trace)
     }
 }

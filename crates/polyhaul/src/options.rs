@@ -7,7 +7,7 @@ mod table;
 pub use crate::model::{Axes, Axis};
 pub use image::{ImageStyle, PngLevel};
 pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
-use polyhaul_bytes::trace::Trace;
+use polyhaul_bytes::trace::{self, Trace};
 pub use polyhaul_bytes::{Codec, Throttle};
 use polyhaul_bytes::{Sink, Source};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -167,6 +167,14 @@ pub struct Cancel(Arc<AtomicBool>);
 /// A progress callback: bytes done, and bytes in all where that is known.
 #[derive(Clone)]
 pub struct Progress(pub Arc<dyn Fn(u64, Option<u64>) + Send + Sync>);
+
+impl Progress {
+    /// Tells the caller, in time that is its own.
+    pub(crate) fn tell(&self, done: u64, all: Option<u64>) {
+        let _span = trace::callback();
+        (self.0)(done, all);
+    }
+}
 
 /// The caller's own threads: called with a count and a task, it runs the task for every index below the count, in any
 /// order, side by side or one after another, and returns when all are done. Nothing depends on how many of them run at

@@ -1,14 +1,16 @@
 //! A host read at any place: for archives, whose directory is at their end.
 //!
 //! Whatever is asked for, the host is asked for 64 KiB or more, the tail apart, and what it gave last is kept, so that
-//! looks at neighbouring places are one call. Reading is one thread's work at a time.
+//! looks at neighbouring places are one call. Reading is one thread's work at a time; the others wait for a lock, which
+//! is no time of the host's.
 
-use super::{HostFault, SharedHost, lock};
+use super::{HostFault, SharedHost};
 use crate::BLOCK_BYTES;
 use crate::counters::Counters;
 use crate::error::{grow, retry};
+use crate::trace::lock;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Parts that are kept, each as large as what was asked for, in whole blocks.
 const PART_COUNT: usize = 4;
@@ -55,7 +57,7 @@ impl<'a> View<'a> {
         let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
         let out = &mut out[..count];
         let mut filled = 0;
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = lock(&self.parts);
         while filled < count {
             let at = offset + filled as u64;
             let rest = &mut out[filled..];

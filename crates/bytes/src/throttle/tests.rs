@@ -153,5 +153,18 @@ fn whoever_is_released_waits_no_more() {
         std::thread::sleep(Duration::from_millis(5));
         released.store(true, Relaxed);
     });
-    throttle.hold(Instant::now(), 40_000_000);
+    assert_eq!(throttle.hold(Instant::now(), 40_000_000), 0);
+}
+
+#[test]
+fn the_time_of_being_held_back_is_counted_where_it_was() {
+    let throttle = Throttle::new(Some(20_000_000), Duration::ZERO);
+    let [held, free] = [true, false].map(|is_held| {
+        let source = crate::Source::memory(vec![0; 1_000_000]);
+        let source = if is_held { source.throttled(&throttle) } else { source };
+        source.read_at(0, &mut vec![0; 1_000_000]).unwrap();
+        source.counters().snapshot()
+    });
+    assert!(held.throttled_ns > MS && held.throttled_ns <= held.waiting_ns, "{held:?}");
+    assert_eq!(free.throttled_ns, 0);
 }

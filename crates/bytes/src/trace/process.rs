@@ -1,9 +1,9 @@
 //! What the system counts of this process: time of cores, bytes of disks, memory, threads and what they wait for.
 //!
-//! It reads and starts nothing; `polyhaul::report::Sampler` is who looks again and again. Linux tells all of it, other
-//! Unix systems the time of cores, others nothing: what is not told is 0.
+//! Cores and disks are what `usage.rs` says. It reads and starts nothing; `polyhaul::report::Sampler` is who looks
+//! again and again. Linux tells all of it, other Unix systems the time of cores, others nothing: what is not told is 0.
 
-use super::Sample;
+use super::{Sample, Usage};
 
 /// Where the system tells of this process. What it holds open is looked at again and again.
 #[derive(Debug)]
@@ -17,20 +17,16 @@ impl Process {
 
     /// What it used until now; `at_ns` is the caller's.
     pub fn sample(&self, at_ns: u64) -> Sample {
-        self.0.sample(at_ns)
+        let used = Usage::now().unwrap_or_default();
+        let sample = Sample {
+            at_ns,
+            cpu_ns: used.cpu_ns,
+            disk_read_bytes: used.disk_read_bytes.unwrap_or(0),
+            disk_write_bytes: used.disk_write_bytes.unwrap_or(0),
+            ..Sample::default()
+        };
+        self.0.add_to(sample)
     }
-}
-
-/// Time of all cores that the process had, in nanoseconds.
-#[cfg(unix)]
-fn cpu_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a whole `timespec`, which the call fills.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } != 0;
-    if failed {
-        return 0;
-    }
-    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
 #[cfg(target_os = "linux")]
@@ -41,7 +37,6 @@ mod system {
 
     #[derive(Debug)]
     pub(super) struct Process {
-        io: Option<File>,
         memory: Option<File>,
         page_bytes: u64,
     }
@@ -50,27 +45,14 @@ mod system {
         pub(super) fn this() -> Process {
             // SAFETY: the call takes a number and gives one.
             let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-            let open = |path: &str| File::open(path).ok();
-            let (io, memory) = (open("/proc/self/io"), open("/proc/self/statm"));
-            Process { io, memory, page_bytes: u64::try_from(page_bytes).unwrap_or(4096) }
+            let memory = File::open("/proc/self/statm").ok();
+            Process { memory, page_bytes: u64::try_from(page_bytes).unwrap_or(4096) }
         }
 
-        pub(super) fn sample(&self, at_ns: u64) -> Sample {
-            let [disk_read_bytes, disk_write_bytes] = self.disk_bytes();
+        /// The sample with memory and threads.
+        pub(super) fn add_to(&self, sample: Sample) -> Sample {
             let [lock_waiters, threads] = threads();
-            let resident_bytes = self.resident_bytes();
-            let cpu_ns = super::cpu_ns();
-            Sample { at_ns, cpu_ns, disk_read_bytes, disk_write_bytes, resident_bytes, lock_waiters, threads }
-        }
-
-        /// Of reading and of writing.
-        fn disk_bytes(&self) -> [u64; 2] {
-            with_text(self.io.as_ref(), |text| {
-                ["read_bytes: ", "write_bytes: "].map(|key| {
-                    let line = text.lines().find_map(|line| line.strip_prefix(key));
-                    line.and_then(|value| value.parse().ok()).unwrap_or(0)
-                })
-            })
+            Sample { resident_bytes: self.resident_bytes(), lock_waiters, threads, ..sample }
         }
 
         fn resident_bytes(&self) -> u64 {
@@ -113,14 +95,8 @@ mod system {
             Process
         }
 
-        #[cfg(unix)]
-        pub(super) fn sample(&self, at_ns: u64) -> Sample {
-            Sample { at_ns, cpu_ns: super::cpu_ns(), ..Sample::default() }
-        }
-
-        #[cfg(not(unix))]
-        pub(super) fn sample(&self, at_ns: u64) -> Sample {
-            Sample { at_ns, ..Sample::default() }
+        pub(super) fn add_to(&self, sample: Sample) -> Sample {
+            sample
         }
     }
 }
@@ -146,11 +122,15 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn memory_that_is_touched_is_resident() {
         let process = Process::this();
-        let before = process.sample(0).resident_bytes;
-        let touched = vec![1u8; 64 << 20];
-        let after = process.sample(0).resident_bytes;
-        assert!(before > 100_000 && after > before + (48 << 20), "{before} {after}");
-        drop(touched);
+        let touch = || {
+            let before = process.sample(0).resident_bytes;
+            let touched = std::hint::black_box(vec![1u8; 64 << 20]);
+            let after = process.sample(0).resident_bytes;
+            drop(touched);
+            before > 100_000 && after > before + (48 << 20)
+        };
+        // Other tests of this process may give memory back meanwhile, though not each time.
+        assert!((0..50).any(|_| touch()));
     }
 
     #[test]

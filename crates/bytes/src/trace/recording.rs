@@ -22,7 +22,8 @@ pub struct Recording {
     /// Calls of the host's that began while other threads were in one: where these take longer, they wait for each
     /// other.
     pub host_beside: HostCalls,
-    /// The parts of the jobs, in order: `read`, `write` and others.
+    /// The parts of the jobs, in order: `read`, `write` and others. No two of them overlap, and there
+    /// are 10,000 at most.
     pub sections: Vec<Section>,
     /// Threads; the caller's is the first.
     pub threads: Vec<Thread>,
@@ -92,7 +93,8 @@ pub struct HostCalls {
     pub calls: u64,
     /// How long they took, summed over threads, in nanoseconds.
     pub elapsed_ns: u64,
-    /// For how much of that the thread had no core: it slept, waited for a device, or for a lock.
+    /// For how much of that the thread had no core: it slept, or waited for a device, a lock or a core. 0 where the
+    /// system does not say what a thread had.
     pub idle_ns: u64,
 }
 
@@ -205,6 +207,9 @@ impl Recording {
             (Some(now), Some(before)) => Some(now.since(before)),
             (now, _) => now,
         };
+        // Of samples that were too many some are gone, so their number says nothing.
+        let seen_ns = earlier.samples.last().map(|sample| sample.at_ns);
+        let is_new = |sample: &&Sample| seen_ns.is_none_or(|seen_ns| sample.at_ns > seen_ns);
         Recording {
             elapsed_ns: self.elapsed_ns.saturating_sub(earlier.elapsed_ns),
             wanted_threads: self.wanted_threads,
@@ -215,7 +220,7 @@ impl Recording {
             sections: self.sections.iter().skip(earlier.sections.len()).copied().collect(),
             threads: self.threads.iter().enumerate().map(thread).collect(),
             files: self.files.iter().skip(earlier.files.len()).cloned().collect(),
-            samples: self.samples.iter().skip(earlier.samples.len()).copied().collect(),
+            samples: self.samples.iter().filter(is_new).copied().collect(),
             dropped_spans: 0,
             dropped_files: self.dropped_files - earlier.dropped_files.min(self.dropped_files),
         }

@@ -74,12 +74,12 @@ fn a_thread_of_the_job_that_joins_goes_on_as_itself() {
     let trace = Trace::new(Detail::Totals);
     within(Some(&trace), 2, || {
         joint().unwrap().join(|| drop(span(Phase::Format)));
-        within(Some(&trace), 9, || drop(span(Phase::Write)));
+        within(Some(&trace), 3, || drop(span(Phase::Write)));
         within(None, 9, || drop(span(Phase::Read)));
     });
     let seen = trace.recording();
     let totals = seen.totals();
-    assert_eq!((seen.threads.len(), seen.wanted_threads), (1, 2));
+    assert_eq!((seen.threads.len(), seen.wanted_threads), (1, 3));
     assert!(totals.get(Lane::Side, Phase::Format) > 0 && totals.get(Lane::Alone, Phase::Write) > 0);
     assert_eq!(totals.of(Phase::Read), 0);
 }
@@ -224,4 +224,113 @@ fn calls_of_a_host_are_alone_or_beside_others() {
     assert_eq!((seen.host_alone.calls, seen.host_beside.calls), (2, 1));
     assert!(seen.host_beside.elapsed_ns >= 2 * MS && seen.host_beside.idle_ns > MS);
     assert!(seen.host_alone.elapsed_ns >= seen.host_beside.elapsed_ns);
+}
+
+#[test]
+fn a_callback_is_the_host_s_time_and_no_call() {
+    let trace = Trace::new(Detail::Totals);
+    within(Some(&trace), 1, || {
+        let _told = callback();
+        sleep(1);
+    });
+    let seen = trace.recording();
+    assert!(seen.totals().of(Phase::Host) >= MS);
+    assert_eq!((seen.host_alone.calls, seen.host_beside.calls), (0, 0));
+}
+
+#[test]
+fn parts_do_not_overlap_and_are_not_too_many() {
+    let trace = Trace::new(Detail::Totals);
+    within(Some(&trace), 2, || {
+        let outer = part("read");
+        drop(part("read"));
+        let joint = joint().unwrap();
+        let late = std::thread::scope(|scope| {
+            scope.spawn(|| joint.join(|| drop(part("read")))).join().unwrap();
+            part("late")
+        });
+        drop(outer);
+        drop(part("write"));
+        drop(late);
+    });
+    let sections = trace.recording().sections;
+    assert_eq!(sections.iter().map(|it| it.name).collect::<Vec<_>>(), ["read", "write"]);
+    assert!(sections[0].end_ns <= sections[1].begin_ns);
+    within(Some(&trace), 1, || (0..MOST_SECTIONS).for_each(|_| drop(part("read"))));
+    assert_eq!(trace.recording().sections.len(), MOST_SECTIONS);
+}
+
+#[test]
+fn the_spans_of_all_threads_are_limited_together() {
+    let trace = Trace::new(Detail::Spans);
+    // With the span that each thread is.
+    let made = MOST_SPANS * 3 / 4 + 1;
+    within(Some(&trace), 3, || {
+        let joint = joint().unwrap();
+        let gate = std::sync::Barrier::new(2);
+        let job = || {
+            (1..made).for_each(|_| drop(span(Phase::Parse)));
+            gate.wait();
+            assert!(trace.0.spans.load(std::sync::atomic::Ordering::Relaxed) <= MOST_SPANS);
+        };
+        std::thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(|| joint.join(job))));
+    });
+    let seen = trace.recording();
+    let kept: usize = seen.threads.iter().map(|thread| thread.spans.len()).sum();
+    assert!(kept <= MOST_SPANS && kept > MOST_SPANS / 2 && seen.dropped_spans > 0, "{kept}");
+    // One more is the caller's.
+    assert_eq!(kept as u64 + seen.dropped_spans, 2 * made as u64 + 1);
+}
+
+#[test]
+fn samples_of_a_later_job_are_those_behind_the_earlier() {
+    let trace = Trace::new(Detail::Totals);
+    let sample = |at_ns| trace.sample(Sample { at_ns, ..Sample::default() });
+    (0..MOST_SAMPLES as u64).for_each(sample);
+    let earlier = trace.recording();
+    let from = MOST_SAMPLES as u64;
+    (from..from + 100).for_each(sample);
+    let samples = trace.recording().since(&earlier).samples;
+    assert_eq!(
+        samples.iter().map(|it| it.at_ns).collect::<Vec<_>>(),
+        (from..from + 100).step_by(2).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn waiting_for_a_lock_of_a_host_s_is_no_work() {
+    /// A host that can seek, and sleeps.
+    struct Slow(u64);
+    impl crate::HostRead for Slow {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            sleep(5);
+            let count = out.len().min((SIZE - self.0) as usize);
+            self.0 += count as u64;
+            Ok(count)
+        }
+
+        fn seek(&mut self, offset: u64) -> std::io::Result<bool> {
+            self.0 = offset;
+            Ok(true)
+        }
+
+        fn size(&mut self) -> Option<u64> {
+            Some(SIZE)
+        }
+    }
+    const SIZE: u64 = 4 << 20;
+    let trace = Trace::new(Detail::Totals);
+    within(Some(&trace), 2, || {
+        let source = Source::host(Box::new(Slow(0)), "slow").positioned().unwrap().unwrap();
+        let joint = joint().unwrap();
+        let gate = std::sync::Barrier::new(2);
+        let read = || {
+            let _parse = span(Phase::Parse);
+            gate.wait();
+            source.read_at(0, &mut vec![0; 1 << 20]).unwrap();
+        };
+        std::thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(|| joint.join(read))));
+    });
+    let totals = trace.recording().totals();
+    assert!(totals.of(Phase::Lock) >= MS && totals.of(Phase::Host) >= 10 * MS, "{totals:?}");
 }

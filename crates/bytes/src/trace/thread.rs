@@ -8,8 +8,11 @@ use crate::counters::Counters;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// For how many spans a thread takes room at a time.
+const ROOM_SPANS: usize = 256;
 
 thread_local! {
     /// What this thread records, if it does.
@@ -23,6 +26,8 @@ struct Active {
     track: usize,
     totals: Totals,
     spans: Vec<SpanRecord>,
+    /// For how many more spans there is room that is this thread's.
+    room: usize,
     dropped: u64,
     /// Calls on files: on which, on behalf of which phase, how many.
     callers: HashMap<(u32, Phase), u64>,
@@ -47,7 +52,8 @@ struct Frame {
 /// A call of the host's that was begun.
 struct HostCall {
     is_beside: bool,
-    cpu_ns: u64,
+    /// `None` where the system does not say.
+    cpu_ns: Option<u64>,
 }
 
 /// A trace that threads can join, on behalf of a loop that was begun on a thread of it.
@@ -98,7 +104,8 @@ pub(super) fn attach(shared: &Arc<Shared>, lane: Lane) -> Attached {
     let begin_ns = shared.now_ns();
     let open = vec![Frame { phase: Phase::Other, lane, begin_ns, inner_ns: 0, file: None, value: 0, host: None }];
     let (totals, spans, callers, host) = (Totals::default(), Vec::new(), HashMap::new(), Default::default());
-    let active = Active { shared: shared.clone(), track, totals, spans, dropped: 0, callers, host, open };
+    let shared = shared.clone();
+    let active = Active { shared, track, totals, spans, room: 0, dropped: 0, callers, host, open };
     Attached(replace(Some(active)))
 }
 
@@ -116,9 +123,9 @@ impl Drop for Attached {
 }
 
 impl Active {
-    fn begin(&mut self, phase: Phase, lane: Option<Lane>, value: u64) -> usize {
+    fn begin(&mut self, phase: Phase, lane: Option<Lane>, value: u64, is_call: bool) -> usize {
         let lane = lane.or(self.open.last().map(|frame| frame.lane)).unwrap_or(Lane::Side);
-        let host = (phase == Phase::Host).then(|| {
+        let host = is_call.then(|| {
             let is_beside = self.shared.in_host.fetch_add(1, Relaxed) > 0;
             HostCall { is_beside, cpu_ns: thread_cpu_ns() }
         });
@@ -146,8 +153,8 @@ impl Active {
 
     fn called_host(&mut self, call: &HostCall, elapsed_ns: u64) {
         self.shared.in_host.fetch_sub(1, Relaxed);
-        let cpu_ns = thread_cpu_ns().saturating_sub(call.cpu_ns);
-        let idle_ns = elapsed_ns.saturating_sub(cpu_ns);
+        let cpu_ns = thread_cpu_ns().zip(call.cpu_ns).map(|(now, before)| now.saturating_sub(before));
+        let idle_ns = cpu_ns.map_or(0, |cpu_ns| elapsed_ns.saturating_sub(cpu_ns));
         self.host[usize::from(call.is_beside)].add(HostCalls { calls: 1, elapsed_ns, idle_ns });
     }
 
@@ -158,13 +165,23 @@ impl Active {
         if let Some(file) = frame.file {
             self.count(file);
         }
-        if self.spans.len() == MOST_SPANS || self.spans.try_reserve(1).is_err() {
+        if !self.has_room() || self.spans.try_reserve(1).is_err() {
             self.dropped += 1;
             return;
         }
+        self.room -= 1;
         let depth = self.open.len().min(usize::from(u8::MAX)) as u8;
         let Frame { phase, lane, begin_ns, file, value, .. } = *frame;
         self.spans.push(SpanRecord { begin_ns, end_ns, phase, lane, depth, file, value });
+    }
+
+    /// Whether there is room for a span, of what all threads of the trace may have.
+    fn has_room(&mut self) -> bool {
+        let more = |spans: usize| (spans + ROOM_SPANS <= MOST_SPANS).then_some(spans + ROOM_SPANS);
+        if self.room == 0 && self.shared.spans.fetch_update(Relaxed, Relaxed, more).is_ok() {
+            self.room = ROOM_SPANS;
+        }
+        self.room > 0
     }
 
     /// Counts a call on a file, on behalf of the span around it.
@@ -178,7 +195,8 @@ impl Active {
     /// Gives all to the trace.
     fn hand_over(mut self) {
         self.end(0);
-        let Active { shared, track, totals, spans, dropped, callers, host: [alone, beside], .. } = self;
+        let Active { shared, track, totals, spans, room, dropped, callers, host: [alone, beside], .. } = self;
+        shared.spans.fetch_sub(room, Relaxed);
         let mut kept = shared.lock();
         kept.recording.host_alone.add(alone);
         kept.recording.host_beside.add(beside);
@@ -221,7 +239,25 @@ pub fn otherwise(phase: Phase) -> Span {
 
 /// From now on this thread is at `phase` of chunk `number`, on behalf of `lane` where that changes.
 pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
-    Span { depth: with_active(|active| active.begin(phase, lane, number)), of_thread: PhantomData }
+    let depth = with_active(|active| active.begin(phase, lane, number, phase == Phase::Host));
+    Span { depth, of_thread: PhantomData }
+}
+
+/// From now on the host is told something, until the result is dropped: its time, but none of the calls that are
+/// compared with each other ([`HostCalls`]), of which it is asked for something.
+pub fn callback() -> Span {
+    Span { depth: with_active(|active| active.begin(Phase::Host, None, 0, false)), of_thread: PhantomData }
+}
+
+/// Locks; where somebody else has it, the wait is a span. That a thread panicked with it is none of its business.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    match mutex.try_lock() {
+        Ok(guard) => guard,
+        Err(_) => {
+            let _span = span(Phase::Lock);
+            mutex.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
 }
 
 impl Span {
@@ -249,11 +285,18 @@ impl Drop for Span {
 #[must_use]
 pub struct Part(Option<(Trace, &'static str, u64)>);
 
-/// From now on the job is at its part `name`, until the result is dropped.
+/// From now on the job is at its part `name`, until the result is dropped. What begins while a part of the same trace
+/// goes on belongs to it: a file that a scene is made of is no part of its own.
 pub fn part(name: &'static str) -> Part {
-    Part(joint().map(|Joint { trace }| {
+    Part(joint().and_then(|Joint { trace }| {
+        let mut kept = trace.0.lock();
+        if kept.in_section {
+            return None;
+        }
+        kept.in_section = true;
+        drop(kept);
         let begin_ns = trace.now_ns();
-        (trace, name, begin_ns)
+        Some((trace, name, begin_ns))
     }))
 }
 
@@ -261,7 +304,7 @@ impl Drop for Part {
     fn drop(&mut self) {
         if let Some((trace, name, begin_ns)) = self.0.take() {
             let end_ns = trace.now_ns();
-            trace.0.lock().recording.sections.push(Section { name, begin_ns, end_ns });
+            trace.0.lock().keep_section(Section { name, begin_ns, end_ns });
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::ops::AddAssign;
 
-/// What the process used of its machine.
+/// What the process used of its machine. A Linux that runs inside of an emulator may count no blocks of disks, and then
+/// says 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Usage {
@@ -41,8 +42,8 @@ impl AddAssign for Usage {
     }
 }
 
-/// The time of a core that this thread had until now, in nanoseconds; 0 where the system does not say.
-pub(super) fn thread_cpu_ns() -> u64 {
+/// The time of a core that this thread had until now, in nanoseconds; `None` where the system does not say.
+pub(super) fn thread_cpu_ns() -> Option<u64> {
     system::thread_cpu_ns()
 }
 
@@ -73,11 +74,11 @@ mod system {
         })
     }
 
-    pub(super) fn thread_cpu_ns() -> u64 {
+    pub(super) fn thread_cpu_ns() -> Option<u64> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the pointer is to writable memory of the right type.
         let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-        if result == 0 { time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64 } else { 0 }
+        (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 }
 
@@ -87,8 +88,8 @@ mod system {
         None
     }
 
-    pub(super) fn thread_cpu_ns() -> u64 {
-        0
+    pub(super) fn thread_cpu_ns() -> Option<u64> {
+        None
     }
 }
 
@@ -109,11 +110,12 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn work_is_seen_and_sleep_is_not() {
-        let (before, thread_before) = (Usage::now().unwrap(), thread_cpu_ns());
-        while thread_cpu_ns() < thread_before + 3_000_000 {}
-        let slept = thread_cpu_ns();
+        let had = || thread_cpu_ns().unwrap();
+        let (before, thread_before) = (Usage::now().unwrap(), had());
+        while had() < thread_before + 3_000_000 {}
+        let slept = had();
         std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(thread_cpu_ns() - slept < 40_000_000);
+        assert!(had() - slept < 40_000_000);
         assert!(Usage::now().unwrap().since(before).cpu_ns >= 2_000_000);
     }
 }

@@ -155,7 +155,7 @@ impl<'a> Pieces<'a> {
             && self.at - self.reported >= STEP_BYTES as u64
         {
             self.reported = self.at;
-            (progress.0)(self.at, self.bytes.len());
+            progress.tell(self.at, self.bytes.len());
         }
     }
 }

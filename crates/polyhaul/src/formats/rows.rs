@@ -135,7 +135,7 @@ impl<T: Copy + Send, F: Turn<T>> Job for RowsJob<'_, T, F> {
     fn commit(&self, _: usize, done: &mut u64, slot: &mut Slot) -> Result<()> {
         *done += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.progress {
-            (progress.0)(self.rows.body + *done, self.rows.bytes.len());
+            progress.tell(self.rows.body + *done, self.rows.bytes.len());
         }
         Ok(())
     }

@@ -163,7 +163,7 @@ impl BlockReader<'_> {
             && self.next - self.reported >= REPORT_BYTES
         {
             self.reported = self.next;
-            (progress.0)(self.next, self.decoding.bytes.len());
+            progress.tell(self.next, self.decoding.bytes.len());
         }
         Ok(!self.is_over)
     }

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::Cancel;
 use crate::pipeline::crew::on_threads;
 use polyhaul_bytes::trace::{self, Lane};
-pub(crate) use polyhaul_bytes::trace::{Phase, span};
+pub(crate) use polyhaul_bytes::trace::{Phase, lock, span};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -162,17 +162,6 @@ pub(crate) fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Ca
     match line.failed {
         Some((_, error)) => Err(error),
         None => Ok(()),
-    }
-}
-
-/// Locks; where somebody else has it, the wait is noted.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    match mutex.try_lock() {
-        Ok(guard) => guard,
-        Err(_) => {
-            let _span = trace::span(Phase::Lock);
-            mutex.lock().unwrap_or_else(PoisonError::into_inner)
-        }
     }
 }
 

@@ -285,7 +285,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
             }
         }
         if let Some(progress) = &self.options.progress {
-            (progress.0)(front.done, Some(self.expected.max(front.done)));
+            progress.tell(front.done, Some(self.expected.max(front.done)));
         }
         Ok(())
     }

@@ -80,7 +80,6 @@ impl Json {
     }
 
     /// `true` or `false`.
-    #[allow(dead_code, reason = "a trace for other programs has some")]
     pub(crate) fn boolean(&mut self, value: bool) {
         self.comma();
         let _ = write!(self.text, "{value}");
@@ -98,7 +97,6 @@ impl Json {
     }
 
     /// How many bytes there are to take.
-    #[allow(dead_code, reason = "a trace for other programs has some")]
     pub(crate) fn size(&self) -> usize {
         self.text.len()
     }

@@ -16,6 +16,9 @@ const PART: u32 = 100;
 /// cores.
 const LONGEST: u32 = 4;
 
+/// The shortest interval, and the longest.
+const EVERY: [Duration; 2] = [Duration::from_millis(1), Duration::from_secs(3600)];
+
 /// Fills a trace with samples until it is dropped.
 ///
 /// On Linux these are the time of cores, the bytes of disks, resident memory, the threads, and how many of them wait
@@ -42,8 +45,10 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Looks now, `every` so often, and at the end. Where no thread can be started, at the beginning and the end alone.
+    /// Looks now, `every` so often (a millisecond to an hour: others are taken as the nearest of these), and at the
+    /// end. Where no thread can be started, at the beginning and the end alone.
     pub fn start(trace: &Trace, every: Duration) -> Sampler {
+        let every = every.clamp(EVERY[0], EVERY[1]);
         let done = Arc::new(AtomicBool::new(false));
         look(trace, &Process::this());
         let (watched, stop) = (trace.clone(), done.clone());
@@ -108,9 +113,23 @@ mod tests {
 
     #[test]
     fn a_long_interval_does_not_hold_the_end_back() {
+        for every in [Duration::from_secs(3600), Duration::MAX] {
+            let trace = Trace::new(Detail::Totals);
+            let start = Instant::now();
+            drop(Sampler::start(&trace, every));
+            assert!(start.elapsed() < Duration::from_secs(60) && trace.recording().samples.len() == 2);
+        }
+    }
+
+    #[test]
+    fn no_interval_at_all_is_a_millisecond() {
         let trace = Trace::new(Detail::Totals);
-        let start = Instant::now();
-        drop(Sampler::start(&trace, Duration::from_secs(3600)));
-        assert!(start.elapsed() < Duration::from_secs(60) && trace.recording().samples.len() == 2);
+        let sampler = Sampler::start(&trace, Duration::ZERO);
+        thread::sleep(Duration::from_millis(20));
+        drop(sampler);
+        let samples = trace.recording().samples;
+        // Those at the beginning and at the end apart.
+        let looks = &samples[1..samples.len() - 1];
+        assert!(looks.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns >= 1_000_000), "{samples:?}");
     }
 }

@@ -11,6 +11,7 @@ use crate::options::{Codec, RunOptions};
 use crate::pipeline::crew::within;
 use crate::pipeline::parallel::for_each_item;
 use crate::{Input, Output};
+use polyhaul_bytes::trace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -180,11 +181,13 @@ impl Batch<'_> {
             if matches!(&outcome, Outcome::Failed(error) if error.kind() == ErrorKind::Cancelled) {
                 return;
             }
+            let told = trace::callback();
             observe(&sources[number], &outcome);
+            drop(told);
             *outcomes[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(progress) = &run.progress {
-                (progress.0)(done, Some(sources.len() as u64));
+                progress.tell(done, Some(sources.len() as u64));
             }
         };
         let share = run.memory_limit / threads as u64;

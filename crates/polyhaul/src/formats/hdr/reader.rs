@@ -124,7 +124,7 @@ impl Job for RowsJob<'_> {
 
     fn commit(&self, _: usize, (): &mut (), slot: &mut Slot) -> Result<()> {
         if let Some(progress) = &self.options.run.progress {
-            (progress.0)(slot.done.0, slot.done.1);
+            progress.tell(slot.done.0, slot.done.1);
         }
         Ok(())
     }

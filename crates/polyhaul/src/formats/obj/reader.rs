@@ -231,7 +231,7 @@ impl ObjJob<'_, '_> {
             && done >= state.last_report + EVERY_BYTES
         {
             state.last_report = done;
-            (progress.0)(done, self.chunks.size());
+            progress.tell(done, self.chunks.size());
         }
     }
 }

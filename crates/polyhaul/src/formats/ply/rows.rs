@@ -171,7 +171,7 @@ impl Progress {
             && done >= self.last + EVERY_BYTES
         {
             self.last = done;
-            (progress.0)(done, size);
+            progress.tell(done, size);
         }
     }
 }

@@ -429,7 +429,7 @@ impl Job for AsciiJob<'_, '_> {
             && state.end >= state.last_report + EVERY_BYTES
         {
             state.last_report = state.end;
-            (progress.0)(state.end, self.chunks.size());
+            progress.tell(state.end, self.chunks.size());
         }
         Ok(())
     }

@@ -173,7 +173,7 @@ impl Job for BinaryJob<'_, '_> {
             && state.bytes >= state.last_report + EVERY_BYTES
         {
             state.last_report = state.bytes;
-            (progress.0)(state.bytes, self.size);
+            progress.tell(state.bytes, self.size);
         }
         Ok(())
     }

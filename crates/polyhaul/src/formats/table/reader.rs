@@ -315,7 +315,7 @@ impl TableJob<'_, '_> {
             && done >= state.last_report + EVERY_BYTES
         {
             state.last_report = done;
-            (progress.0)(done, self.chunks.size());
+            progress.tell(done, self.chunks.size());
         }
     }
 }

@@ -122,7 +122,7 @@ impl Input<'_> {
 
     fn report(&self, done: u64) {
         if let Some(progress) = &self.options.run.progress {
-            (progress.0)(done, self.bytes.len());
+            progress.tell(done, self.bytes.len());
         }
     }
 

@@ -23,8 +23,11 @@ pub(super) struct Account {
     whole: f64,
     /// Threads that the job was to use.
     pub(super) threads: usize,
-    /// Whether files were read from a disk rather than memory, as far as that is known.
-    pub(super) is_cold: bool,
+    /// Which share of the bytes of files came from a disk rather than memory, as far as that is known; 0 where that is
+    /// next to nothing.
+    pub(super) cold: f64,
+    /// The share of the time in which threads were at work, rather than waiting or in calls.
+    pub(super) at_work: f64,
     /// Time of reading and of writing that was asked for: being throttled.
     pub(super) throttled: [f64; 2],
 }
@@ -46,14 +49,15 @@ impl Account {
         let threads = seen.wanted_threads.max(1);
         let recorded = totals.sum() as f64;
         let whole = recorded.max(threads as f64 * seen.elapsed_ns as f64);
-        let is_cold = is_cold(seen);
+        let cold = cold(seen);
+        let at_work = work(&totals) / whole.max(1.0);
         let shares = throttled(seen, &totals);
         let throttled = shares.map(|share| share * totals.of(Phase::Throttle) as f64);
-        let mut account = Account { causes: Vec::new(), whole, threads, is_cold, throttled };
+        let mut account = Account { causes: Vec::new(), whole, threads, cold, at_work, throttled };
         let divided = Divided {
-            reading: reading(seen, is_cold),
+            reading: reading(seen, cold > 0.0),
             throttled: [Bound::Read, Bound::Write].into_iter().zip(shares).collect(),
-            host: host(seen, &totals, threads),
+            host: host(seen, &totals, threads, cores),
             place: place(&totals),
         };
         let idle = whole - recorded;
@@ -139,9 +143,7 @@ impl Account {
     /// them from each other, which is no other program.
     fn take_stolen(&mut self, seen: &Recording, totals: &Totals, cores: usize) {
         let Some(used) = seen.used else { return };
-        let works = |phase: &Phase| !phase.is_wait() && !phase.is_io();
-        let work: f64 = Phase::ALL.iter().filter(|phase| works(phase)).map(|&phase| totals.of(phase) as f64).sum();
-        let wanted = work.min(cores.max(1) as f64 * seen.elapsed_ns as f64);
+        let wanted = work(totals).min(cores.max(1) as f64 * seen.elapsed_ns as f64);
         let stolen = wanted - used.cpu_ns as f64;
         if stolen <= NOISE * wanted {
             return;
@@ -156,6 +158,11 @@ impl Account {
 /// All phases in which a thread does something.
 fn phases() -> impl Iterator<Item = Phase> {
     Phase::ALL.into_iter().filter(|phase| !phase.is_wait())
+}
+
+/// The time of threads that a core is for.
+fn work(totals: &Totals) -> f64 {
+    phases().filter(|phase| !phase.is_io()).map(|phase| totals.of(phase) as f64).sum()
 }
 
 /// The time in which threads did something on behalf of a lane.
@@ -214,12 +221,17 @@ fn waiting(seen: &Recording, passes: impl Fn(&FileUse) -> bool) -> f64 {
     seen.files.iter().filter(|file| passes(file)).map(|file| file.calls.waiting_ns as f64).sum()
 }
 
-/// Whether files were read from a disk. Where the system does not say, they were.
-fn is_cold(seen: &Recording) -> bool {
+/// Which share of the bytes of files came from a disk. Where the system does not say, all of them.
+fn cold(seen: &Recording) -> f64 {
     let from_disk = seen.used.and_then(|used| used.disk_read_bytes);
     let files = seen.files.iter().filter(|file| !file.is_output && file.is_file);
     let bytes: u64 = files.map(|file| file.calls.bytes).sum();
-    bytes > 0 && from_disk.is_none_or(|disk| disk as f64 >= FROM_DISK * bytes as f64)
+    let share = match from_disk {
+        _ if bytes == 0 => 0.0,
+        Some(disk) => (disk as f64 / bytes as f64).min(1.0),
+        None => 1.0,
+    };
+    if share < FROM_DISK { 0.0 } else { share }
 }
 
 /// Reading is the disk's, or the pipe's, or that of memory.
@@ -231,13 +243,13 @@ fn reading(seen: &Recording, is_cold: bool) -> Parts {
     vec![(Bound::CachedRead, share), (Bound::Read, 1.0 - share)]
 }
 
-/// How much of being throttled is reading, and how much writing. Calls on files have it in their time, and phases do
-/// not.
+/// How much of being throttled is reading, and how much writing.
 fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
-    let is_outside = |file: &FileUse| matches!(file.phase, Phase::Read | Phase::Write | Phase::Host);
-    let calls = |is_output| waiting(seen, |file| file.is_output == is_output && is_outside(file));
-    let input = (calls(false) - totals.of(Phase::Read) as f64 - totals.of(Phase::Host) as f64).max(0.0);
-    let output = (calls(true) - totals.of(Phase::Write) as f64 - totals.of(Phase::Sync) as f64).max(0.0);
+    let held = |is_output| -> u64 {
+        let files = seen.files.iter().filter(|file| file.is_output == is_output);
+        files.map(|file| file.calls.throttled_ns).sum()
+    };
+    let [input, output] = [false, true].map(|is_output| held(is_output) as f64);
     match input + output {
         sum if sum > 0.0 => [input / sum, output / sum],
         // It is not in any file's time: only ordered parts write.
@@ -247,13 +259,13 @@ fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
 }
 
 /// What the time in the host's calls was spent for: calls that bring little, waiting for each other, or themselves.
-fn host(seen: &Recording, totals: &Totals, threads: usize) -> Parts {
+fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Parts {
     let all = totals.of(Phase::Host) as f64;
     if all <= 0.0 {
         return vec![(Bound::Host, 1.0)];
     }
     let small = (waiting(seen, has_small_reads) / all).min(1.0);
-    let locks = (queued(seen, threads) / all).min(1.0 - small);
+    let locks = (queued(seen, threads, cores) / all).min(1.0 - small);
     vec![(Bound::SmallReads, small), (Bound::Locks, locks), (Bound::Host, 1.0 - small - locks)]
 }
 
@@ -267,10 +279,11 @@ pub(super) fn has_small_reads(file: &FileUse) -> bool {
 /// The time that calls of the host's waited for each other, with that of the ones that they waited for, in nanoseconds.
 ///
 /// A call that begins while no other runs takes what it takes. If those that begin beside others take longer, and have
-/// no core meanwhile, they queue for something that only one has at a time.
-fn queued(seen: &Recording, threads: usize) -> f64 {
+/// no core meanwhile, they queue for something that only one has at a time. Threads that are more than the cores queue
+/// for these, and then nothing can be told.
+fn queued(seen: &Recording, threads: usize, cores: usize) -> f64 {
     let (alone, beside) = (seen.host_alone, seen.host_beside);
-    if alone.calls == 0 || beside.calls == 0 || threads < 2 {
+    if alone.calls == 0 || beside.calls == 0 || threads < 2 || threads > cores {
         return 0.0;
     }
     let expected = alone.idle_ns as f64 / alone.calls as f64 * beside.calls as f64;

@@ -16,6 +16,8 @@ const WORTH: f64 = 1.1;
 const PACKED: [(Codec, f64); 3] = [(Codec::Zstd, 0.30), (Codec::Gzip, 0.32), (Codec::Lz4, 0.45)];
 /// How large binary data is beside the same as text.
 const BINARY: f64 = 0.5;
+/// From this share of the time on cores are at work.
+const AT_WORK: f64 = 0.8;
 /// From this share of the machine's rate on one says that writing is at it.
 const AT_RATE: f64 = 0.5;
 
@@ -40,7 +42,7 @@ pub(super) fn of(
     let job = Job { seen, facts, account, model, seconds: seen.elapsed_ns as f64 / 1e9 };
     let said = match bound {
         Bound::Read => vec![job.throttled(0, "reading"), job.codec(), job.faster_disk()],
-        Bound::Write => vec![job.throttled(1, "writing"), job.write_rate()],
+        Bound::Write => vec![job.throttled(1, "writing").or_else(|| job.write_rate())],
         Bound::Decompress => vec![job.members(), job.no_codec(), job.threads(bound)],
         Bound::Parse | Bound::Build => vec![job.threads(bound), job.binary()],
         Bound::Compress | Bound::Format | Bound::Decode | Bound::Encode | Bound::Transform => vec![job.threads(bound)],
@@ -158,7 +160,7 @@ impl Job<'_> {
         let (threads, cores) = (self.account.threads, self.facts.cores.max(1));
         if threads >= cores {
             let whose = if cores == 1 { "the one core is".to_owned() } else { format!("all {cores} cores are") };
-            return Some(format!("more threads would not help: {whose} at work"));
+            return (self.account.at_work >= AT_WORK).then(|| format!("more threads would not help: {whose} at work"));
         }
         let speed = |threads: usize| self.model.as_ref().map_or(threads as f64, |model| model.speed(threads));
         let gain = self.gain_of_share(self.account.share(bound), speed(threads) / speed(cores))?;

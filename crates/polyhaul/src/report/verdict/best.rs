@@ -5,7 +5,7 @@
 //! rate is not known, nothing is said.
 
 use super::accounting::Account;
-use super::{Bound, Facts, Moved};
+use super::{Facts, Moved};
 use crate::report::Ceilings;
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::trace::{Lane, Phase, Recording};
@@ -36,15 +36,15 @@ impl Cost {
 /// What a machine makes of bytes.
 pub(super) struct Model<'a> {
     pub(super) ceilings: &'a Ceilings,
-    /// Whether what is read comes from a disk.
-    pub(super) is_cold: bool,
+    /// Which share of what is read comes from a disk.
+    pub(super) cold: f64,
     /// Whether one thread decompresses for all.
     pub(super) is_stream: bool,
 }
 
 impl<'a> Model<'a> {
     pub(super) fn of(seen: &Recording, account: &Account, ceilings: &'a Ceilings) -> Model<'a> {
-        Model { ceilings, is_cold: account.is_cold, is_stream: is_stream(seen) }
+        Model { ceilings, cold: account.cold, is_stream: is_stream(seen) }
     }
 
     /// How much work so many threads get done, in cores.
@@ -67,7 +67,7 @@ impl<'a> Model<'a> {
         let is_stream = self.is_stream && moved.codec.is_some();
         let serial = [(parse, is_serial), (unpack, is_stream)].into_iter().filter(|it| it.1).map(|it| it.0).sum();
         let copy = over(moved.bytes, self.ceilings.cached_read);
-        let disk = self.ceilings.cold_read.filter(|_| self.is_cold).map_or(0.0, |rate| over(moved.bytes, rate));
+        let disk = self.ceilings.cold_read.map_or(0.0, |rate| self.cold * over(moved.bytes, rate));
         Some(Cost { disk, cores: parse + unpack + copy - serial, serial })
     }
 
@@ -136,9 +136,18 @@ fn writer(format: &str) -> Option<&'static str> {
     })
 }
 
-/// The best time for all that was moved, in seconds; `None` where that is not known or too little to compare.
+/// The share of the time that models were changed for. What one thread did while no other could has all of it.
+fn transform(seen: &Recording, account: &Account) -> f64 {
+    let totals = seen.totals();
+    let side = totals.get(Lane::Side, Phase::Transform) as f64;
+    let alone = totals.of(Phase::Transform) as f64 - side;
+    (alone + side / account.threads as f64) / seen.elapsed_ns.max(1) as f64
+}
+
+/// The best time for all that was moved, in seconds; `None` where that is not known or too little to compare. What was
+/// done is possible, so it is no more than that.
 pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilings: &Ceilings) -> Option<f64> {
-    if account.share(Bound::Transform) > UNKNOWN_WORK {
+    if transform(seen, account) > UNKNOWN_WORK {
         return None;
     }
     let model = Model::of(seen, account, ceilings);
@@ -147,5 +156,5 @@ pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilin
     for cost in [facts.read.as_ref().map(|it| model.read(it)), facts.write.as_ref().map(|it| model.write(it))] {
         sum += cost.map_or(Some(0.0), |cost| Some(cost?.at(speed)))?;
     }
-    (sum >= SMALL).then_some(sum)
+    (sum >= SMALL).then_some(sum.min(seen.elapsed_ns as f64 / 1e9))
 }

@@ -162,13 +162,21 @@ fn reading_is_of_the_disk_where_bytes_came_from_it() {
 #[test]
 fn being_throttled_is_reading_or_writing() {
     let mut seen = with(2, 100, &[(Lane::Side, Phase::Throttle, 180), (Lane::Turn, Phase::Write, 5)]);
-    seen.files = vec![file(Phase::Write, true, 1_000_000, 10, 185)];
-    seen.files[0].is_output = true;
+    let mut written = file(Phase::Write, true, 1_000_000, 10, 185);
+    (written.is_output, written.calls.throttled_ns) = (true, 180 * MS);
+    // Others take their time, too, which is none of being held back.
+    seen.files = vec![file(Phase::Read, true, 5_000_000, 10, 1000), written];
     assert_eq!(found(&seen), (Bound::Write, 95));
-    seen.files = vec![file(Phase::Read, true, 5_000_000, 10, 180)];
+    let mut facts = facts(None, Some(Moved::new("obj", 5_000_000)));
+    seen.sections = vec![part("write", 100)];
+    let held = "writing was held back to 50 MB/s, as was asked";
+    assert_eq!(beside_machine(&seen, &facts).advice, [held]);
+    seen.files.truncate(1);
+    seen.files[0].calls.throttled_ns = 180 * MS;
     assert_eq!(found(&seen), (Bound::Read, 90));
+    (facts.read, facts.write) = (facts.write, None);
     seen.sections = vec![part("read", 100)];
-    let verdict = Verdict::of(&seen, &facts(Some(Moved::new("obj", 5_000_000)), None), None);
+    let verdict = Verdict::of(&seen, &facts, None);
     assert_eq!(verdict.advice[0], "reading was held back to 50 MB/s, as was asked");
 }
 
@@ -199,6 +207,11 @@ fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
     // As long as alone: they are slow, each for itself.
     seen.host_alone.idle_ns = 8 * MS;
     assert_eq!(found(&seen), (Bound::Host, 98));
+    // Four threads on two cores wait for these.
+    seen.host_alone.idle_ns = 2 * MS;
+    assert_eq!(found(&seen).0, Bound::Locks);
+    let verdict = Verdict::of(&seen, &Facts { cores: 2, ..facts(None, None) }, None);
+    assert_eq!(verdict.bound, Bound::Host);
     // With a core all the time: they work.
     (seen.host_alone.idle_ns, seen.host_beside.idle_ns) = (0, 0);
     assert_eq!(found(&seen).0, Bound::Host);
@@ -274,7 +287,7 @@ fn is_near(found: Option<f64>, expected: f64) {
 
 #[test]
 fn the_best_is_the_slowest_resource_of_each_part() {
-    let mut seen = with(4, 2000, &[(Lane::Side, Phase::Parse, 7000)]);
+    let mut seen = with(4, 5000, &[(Lane::Side, Phase::Parse, 7000)]);
     let obj = || Moved::new("obj", 400_000_000);
     let best = |seen: &Recording, read, write| beside_machine(seen, &facts(read, write)).best_possible_seconds;
     // One core parses for a second and copies for a twentieth.
@@ -291,11 +304,35 @@ fn the_best_is_the_slowest_resource_of_each_part() {
     is_near(best(&seen, Some(Moved::new("png", 20_000_000)), None), 0.1);
     seen.files = vec![file(Phase::Read, true, 400_000_000, 400, 1)];
     is_near(best(&seen, Some(obj()), None), 4.0);
+    // Half of it was in memory.
+    seen.used = used(100, Some(200_000_000));
+    is_near(best(&seen, Some(obj()), None), 2.0);
     // What has no rate has no best, and neither has what is too small.
     assert_eq!(best(&seen, Some(Moved::new("psd", 400_000_000)), None), None);
     assert_eq!(best(&seen, None, Some(Moved::new("obj", 1000))), None);
-    add(&mut seen, Lane::Side, Phase::Transform, 5000);
+    let mut alone = seen.clone();
+    add(&mut alone, Lane::Alone, Phase::Transform, 1000);
+    assert_eq!(best(&alone, Some(obj()), None), None);
+    add(&mut seen, Lane::Side, Phase::Transform, 1000);
+    is_near(best(&seen, Some(obj()), None), 2.0);
+    add(&mut seen, Lane::Side, Phase::Transform, 4000);
     assert_eq!(best(&seen, Some(obj()), None), None);
+}
+
+#[test]
+fn what_was_done_is_possible() {
+    let seen = with(4, 300, &[(Lane::Side, Phase::Parse, 1000)]);
+    let verdict = beside_machine(&seen, &facts(Some(Moved::new("obj", 400_000_000)), None));
+    assert_eq!((verdict.best_possible_seconds, verdict.times_off), (Some(0.3), Some(1.0)));
+}
+
+#[test]
+fn cores_that_rest_are_not_said_to_be_at_work() {
+    for (ms, said) in [(390, 1), (310, 0)] {
+        let seen = with(4, 100, &[(Lane::Side, Phase::Parse, ms)]);
+        let advice = beside_machine(&seen, &facts(None, None)).advice;
+        assert_eq!(advice.iter().filter(|it| it.contains("at work")).count(), said, "{advice:?}");
+    }
 }
 
 #[test]

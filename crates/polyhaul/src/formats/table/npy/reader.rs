@@ -209,7 +209,7 @@ impl Job for NpyJob<'_> {
         }
         *done += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.run.progress {
-            (progress.0)(self.header.body + *done, self.bytes.len());
+            progress.tell(self.header.body + *done, self.bytes.len());
         }
         Ok(())
     }
