@@ -106,7 +106,7 @@ impl Events<'_> {
     fn name_track(&mut self, track: u64, name: &str) -> io::Result<()> {
         self.metadata("thread_name", track, name)?;
         // Sections stand above all threads, files below.
-        let place = if track >= SECTIONS { 0 } else { track };
+        let place = if track == SECTIONS { 0 } else { track };
         self.event("M", track, "thread_sort_index", |json| {
             json.key("args").object(|json| json.key("sort_index").integer(place));
         })
@@ -116,27 +116,14 @@ impl Events<'_> {
         self.event("M", track, what, |json| json.key("args").object(|json| json.key("name").string(name)))
     }
 
-    /// The parts of the jobs. Those that overlap stand on tracks of their own.
+    /// The parts of the jobs, which follow each other.
     fn sections(&mut self, sections: &[Section]) -> io::Result<()> {
-        let mut sorted: Vec<_> = sections.iter().collect();
-        sorted.sort_by_key(|section| (section.begin_ns, std::cmp::Reverse(section.end_ns)));
-        // Until when each track is taken.
-        let mut taken: Vec<u64> = Vec::new();
-        for section in sorted {
-            let free = taken.iter_mut().enumerate().find(|(_, end_ns)| **end_ns <= section.begin_ns);
-            let index = match free {
-                Some((index, end_ns)) => {
-                    *end_ns = section.end_ns;
-                    index
-                }
-                None => {
-                    taken.push(section.end_ns);
-                    self.name_track(SECTIONS + taken.len() as u64 - 1, "sections")?;
-                    taken.len() - 1
-                }
-            };
+        if !sections.is_empty() {
+            self.name_track(SECTIONS, "sections")?;
+        }
+        for section in sections {
             let times = [section.begin_ns, section.end_ns];
-            self.event("X", SECTIONS + index as u64, section.name, |json| during(json, times, "section"))?;
+            self.event("X", SECTIONS, section.name, |json| during(json, times, "section"))?;
         }
         Ok(())
     }
