@@ -59,7 +59,8 @@ def test_writing_takes_its_time_and_gives_the_same() -> None:
     ("options", "error", "message"),
     [
         ({"read_rate": 0}, ValueError, "read_rate is 0"),
-        ({"read_rate": 0.5}, TypeError, "read_rate is 0.5 of type float"),
+        ({"read_rate": 0.4}, ValueError, "read_rate is 0"),
+        ({"read_rate": float("inf")}, TypeError, "read_rate is inf of type float"),
         ({"read_rate": "fast"}, ValueError, "read_rate is 'fast'"),
         ({"read_latency": -1}, ValueError, "read_latency is -1; expected seconds"),
         ({"read_latency": float("nan")}, ValueError, "read_latency is nan"),
@@ -68,3 +69,7 @@ def test_writing_takes_its_time_and_gives_the_same() -> None:
 def test_nonsense_is_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         polyhaul.read(TEXT, format="obj", **options)
+
+
+def test_rates_need_not_be_whole() -> None:
+    assert polyhaul.read(TEXT, format="obj", read_rate=1e9 / 3).meshes
