@@ -52,12 +52,13 @@ impl Records {
 
     /// An error where a file cannot be written; then none will be.
     pub fn check(&self) -> Result<()> {
-        let mut open = self.open();
-        let result = open.iter().flat_map(|open| &open.wanted).try_for_each(|(_, path)| try_out(path));
-        if result.is_err() {
-            *open = None;
-        }
-        result
+        let result = self.open().iter().flat_map(|open| &open.wanted).try_for_each(|(_, path)| try_out(path));
+        result.inspect_err(|_| self.forget())
+    }
+
+    /// No file will be written.
+    pub fn forget(&self) {
+        *self.open() = None;
     }
 
     /// Writes the files; the second time there are none. `report` is what the jobs did, if they did not fail.

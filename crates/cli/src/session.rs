@@ -53,6 +53,7 @@ impl Session {
     /// Another where the subcommand does not read or write assets (`is_work`) and such a file, or a rate, is asked for.
     pub fn check(&self, is_work: bool) -> Result<()> {
         if !is_work && let Some(option) = self.everywhere.of_work() {
+            self.records.forget();
             let error = Error::new(ErrorKind::Usage, format!("{option} is for subcommands that read or write assets"));
             return Err(error.with_hint("it says nothing of other programs, and slows none down"));
         }

@@ -84,8 +84,11 @@ fn options_about_our_own_work_are_refused_where_there_is_none() {
     // Standard output is that of the program that is watched.
     let ran = run(&["--json", "watch", "--trace", "t.json", "--", "true"]).expect(2);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("--trace is for subcommands"), "{ran:?}");
-    let ran = run(&["limits", "--report", "t.html"]).expect(2);
+    let folder = Folder::new("usage-own-work");
+    let page = folder.path("t.html");
+    let ran = run(&["limits", "--report", &page]).expect(2);
     assert!(ran.stderr.starts_with("error: --report is for subcommands"), "{ran:?}");
+    assert!(!Path::new(&page).exists());
 }
 
 #[test]
