@@ -17,12 +17,23 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// `limit-memory` puts it, or all files of a folder, into fresh memory.
 pub fn read(name: &str, file: &Path) -> Result<(), Failure> {
     let (result, timing) = match name {
-        "limit-once" => measure::timed(|| blocks(file, |_| 0)),
-        "limit-lines" => measure::timed(|| blocks(file, |block| memchr::memchr_iter(b'\n', block).count() as u64)),
+        "limit-once" => measure::timed(|| blocks(file, BLOCK_BYTES, |_| 0)),
+        "limit-lines" => measure::timed(|| blocks(file, BLOCK_BYTES, count_lines)),
         _ => measure::timed(|| memory(file)),
     };
     let (bytes, lines) = result?;
     measure::print(timing, &[("bytes", bytes), ("lines", lines)]);
+    Ok(())
+}
+
+fn count_lines(block: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', block).count() as u64
+}
+
+/// Reads `file` once, in calls of `call_bytes`: what a program does that was written so.
+pub fn calls(file: &Path, call_bytes: usize) -> Result<(), Failure> {
+    let (result, timing) = measure::timed(|| blocks(file, call_bytes, |_| 0));
+    measure::print(timing, &[("bytes", result?.0)]);
     Ok(())
 }
 
@@ -55,10 +66,10 @@ pub fn cat(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The bytes of `file`, and the sum of what `look` finds in its blocks.
-fn blocks(file: &Path, look: impl Fn(&[u8]) -> u64) -> Result<(u64, u64), Failure> {
+/// The bytes of `file`, and the sum of what `look` finds in its blocks of `block_bytes`.
+fn blocks(file: &Path, block_bytes: usize, look: impl Fn(&[u8]) -> u64) -> Result<(u64, u64), Failure> {
     let mut file = File::open(file)?;
-    let mut block = vec![0; BLOCK_BYTES];
+    let mut block = vec![0; block_bytes];
     let (mut bytes, mut found) = (0, 0);
     loop {
         let count = file.read(&mut block)?;

@@ -29,6 +29,7 @@ usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|st
        bench-obj read polyhaul|stl_io FILE [THREADS]
        bench-obj read polyhaul-pbrt FOLDER [THREADS]
        bench-obj read limit-once|limit-lines|limit-memory FILE
+       bench-obj read limit-calls FILE BYTES
        bench-obj read limit-cat|limit-memory|limit-inflate FILE-OR-FOLDER [THREADS]
        bench-obj write polyhaul|polyhaul-text|obj|stl_io|limit FILE OUTPUT [THREADS]
        bench-obj numbers|records ROUNDS
@@ -55,6 +56,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["read", name @ ("limit-once" | "limit-lines" | "limit-memory"), file, ..] => {
             limits::read(name, Path::new(file))
         }
+        ["read", "limit-calls", file, call_bytes] => limits::calls(Path::new(file), call_bytes.parse()?),
         ["read", "limit-cat", file, ..] => limits::cat(Path::new(file)),
         ["read", "limit-inflate", file, rest @ ..] => limits::inflate(Path::new(file), threads(rest)?),
         ["read", name, file, rest @ ..] => readers::main(name, Path::new(file), threads(rest)?),

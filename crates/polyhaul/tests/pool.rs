@@ -2,24 +2,10 @@
 
 use polyhaul::options::{RunTasks, ThreadPool};
 use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, convert};
-use std::io::{self, Write};
+use polyhaul_testkit::output::Shared;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-
-/// Collects what is written.
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 fn pool(run: impl Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync + 'static) -> Option<ThreadPool> {
     let run: Arc<RunTasks> = Arc::new(run);
@@ -56,10 +42,10 @@ fn outcome(path: &Path, format: Format, pool: Option<&ThreadPool>) -> String {
         (run.threads, run.chunk_bytes, run.pool) = (Some(4), Some(500), pool.cloned());
     }
     writing.format = Some(format);
-    let kept = Arc::default();
-    let output = Output::Writer(Box::new(Kept(Arc::clone(&kept))), "out".into());
+    let kept = Shared::default();
+    let output = Output::Writer(Box::new(kept.clone()), "out".into());
     match convert(Input::Path(path.into()), output, &reading, &writing) {
-        Ok(report) => format!("{:?}\n{:?}", report.warnings, kept.lock().unwrap().escape_ascii().to_string()),
+        Ok(report) => format!("{:?}\n{:?}", report.warnings, kept.lock().escape_ascii().to_string()),
         Err(error) => format!("{error:?}"),
     }
 }

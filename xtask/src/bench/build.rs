@@ -85,7 +85,7 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
     if parts.contains(&Part::Pbrt) {
         tools.notes.push(NO_PBRT_PEERS.into());
     }
-    if parts.contains(&Part::Python) || parts.contains(&Part::Gzip) {
+    if [Part::Python, Part::Gzip, Part::Watch].iter().any(|part| parts.contains(part)) {
         tools.command = command()?;
     }
     if parts.contains(&Part::Blender) && !tools.taskset {

@@ -27,11 +27,13 @@ pub(super) enum Part {
     Records,
     /// What tracing costs.
     Trace,
+    /// What watching another program costs.
+    Watch,
 }
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 12] = [
+    pub(super) const ALL: [Part; 13] = [
         Part::Obj,
         Part::Python,
         Part::Blender,
@@ -44,6 +46,7 @@ impl Part {
         Part::Numbers,
         Part::Records,
         Part::Trace,
+        Part::Watch,
     ];
 
     fn name(self) -> &'static str {
@@ -60,6 +63,7 @@ impl Part {
             Part::Numbers => "numbers",
             Part::Records => "records",
             Part::Trace => "trace",
+            Part::Watch => "watch",
         }
     }
 

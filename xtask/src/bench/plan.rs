@@ -12,6 +12,7 @@ mod ply;
 mod python;
 mod stl;
 mod tables;
+mod watch;
 
 use super::build::Tools;
 use super::part::Part;
@@ -94,6 +95,7 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Pbrt => pbrt::groups(tools, data, megabytes),
         Part::Stl => stl::groups(tools, data, megabytes),
         Part::Tables => tables::groups(tools, data, megabytes),
+        Part::Watch => watch::groups(tools, data, megabytes),
         Part::Images | Part::Numbers | Part::Records | Part::Trace => Ok(Vec::new()),
     }
 }

@@ -153,8 +153,9 @@ impl Totals {
 
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Totals) {
-        let others = other.ns.iter().flatten();
-        self.ns.iter_mut().flatten().zip(others).for_each(|(mine, other)| *mine += other);
+        // As one slice each, which compilers make wide additions of: jobs may be as short as a small file.
+        let (mine, others) = (self.ns.as_flattened_mut(), other.ns.as_flattened());
+        mine.iter_mut().zip(others).for_each(|(mine, other)| *mine += other);
     }
 
     /// The time of a phase on behalf of a lane, in nanoseconds.

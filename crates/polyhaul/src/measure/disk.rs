@@ -8,6 +8,7 @@ use super::{Bench, LONG, median, per_second};
 use crate::error::{Error, Result};
 use crate::pipeline::parallel::try_for_each_item;
 use crate::report::{Ceilings, Written};
+use polyhaul_bytes::trace::Usage;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -112,7 +113,7 @@ fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) ->
 /// system's memory, and past it where the file system allows that.
 fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::result::Result<f64, &'static str>> {
     bench.begin();
-    if system::fetched_bytes().is_none() {
+    if fetched_bytes().is_none() {
         return Ok(Err("this system does not say whether bytes came from the disk"));
     }
     let through = cold_rounds(bench, scratch, threads)?;
@@ -136,14 +137,19 @@ fn cold_rounds(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<O
             return Ok(());
         }
         system::forget_cached(&scratch.file);
-        let (before, start) = (system::fetched_bytes(), Instant::now());
+        let (before, start) = (fetched_bytes(), Instant::now());
         let bytes = scratch.read(bench, threads)?;
         rates.push(per_second(bytes, start.elapsed()));
-        let fetched = system::fetched_bytes().unwrap_or(0).saturating_sub(before.unwrap_or(u64::MAX));
+        let fetched = fetched_bytes().unwrap_or(0).saturating_sub(before.unwrap_or(u64::MAX));
         is_cold = fetched >= bytes / 100 * COLD_PERCENT;
         Ok(())
     })?;
     Ok(is_cold.then(|| median(&mut rates)))
+}
+
+/// Bytes that this process has had fetched from disks so far.
+fn fetched_bytes() -> Option<u64> {
+    Usage::now()?.disk_read_bytes
 }
 
 /// A file of ours without a name.

@@ -54,11 +54,6 @@ mod linux {
         Some((found.f_bavail as u64).saturating_mul(found.f_frsize as u64))
     }
 
-    /// Bytes that this process has had fetched from disks so far.
-    pub(in super::super) fn fetched_bytes() -> Option<u64> {
-        number(&std::fs::read_to_string("/proc/self/io").ok()?, "read_bytes:")
-    }
-
     /// Memory that the system can still give away, in bytes.
     pub(in super::super) fn free_memory_bytes() -> Option<u64> {
         number(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:").map(|kib| kib * 1024)
@@ -84,13 +79,9 @@ mod linux {
         None
     }
 
-    pub(in super::super) fn fetched_bytes() -> Option<u64> {
-        None
-    }
-
     pub(in super::super) fn free_memory_bytes() -> Option<u64> {
         None
     }
 }
 
-pub(super) use linux::{fetched_bytes, forget_cached, free_bytes, free_memory_bytes, set_direct};
+pub(super) use linux::{forget_cached, free_bytes, free_memory_bytes, set_direct};

@@ -2,8 +2,7 @@
 
 use polyhaul::model::render::Render;
 use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
-use std::io::Write;
-use std::sync::{Arc, Mutex};
+use polyhaul_testkit::output::Shared;
 
 /// Numbers by chance.
 struct Chance(u64);
@@ -47,26 +46,11 @@ fn read(text: &str) -> Box<Render> {
     load(Input::Memory(text.into(), "x".into()), &options).unwrap().scene.render.unwrap()
 }
 
-/// Bytes that are kept.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 fn written(render: &Render) -> String {
     let scene = polyhaul::model::Scene { render: Some(Box::new(render.clone())), ..Default::default() };
-    let (kept, options) = (Kept::default(), WriteOptions { format: Some(Format::Pbrt), ..WriteOptions::default() });
+    let (kept, options) = (Shared::default(), WriteOptions { format: Some(Format::Pbrt), ..WriteOptions::default() });
     save(&scene, Output::Writer(Box::new(kept.clone()), "x".into()), &options).unwrap();
-    let bytes = std::mem::take(&mut *kept.0.lock().unwrap());
-    String::from_utf8(bytes).unwrap()
+    String::from_utf8(kept.take()).unwrap()
 }
 
 /// What holds for each shape, by content.

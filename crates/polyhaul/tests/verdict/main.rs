@@ -11,6 +11,7 @@ use polyhaul::{
     Format, HostRead, HostWrite, Input, Output, ReadOptions, Report, Result, WriteOptions, load, load_image, save,
     save_image,
 };
+use polyhaul_testkit::output::Shared;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -99,21 +100,6 @@ impl HostWrite for SlowSink {
     }
 }
 
-/// Keeps what is written.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 fn scene(count: usize) -> Scene {
     load(Input::Memory(points(count), "points.obj".into()), &ReadOptions::default()).unwrap().scene
 }
@@ -178,7 +164,7 @@ fn a_codec_that_takes_long() {
     let scene = scene(100_000);
     for threads in [1, 2] {
         let compression = Compression::By(Codec::Gzip, Some(12));
-        let output = Output::Writer(Box::new(Kept::default()), "points.obj".into());
+        let output = Output::Writer(Box::new(Shared::default()), "points.obj".into());
         let verdict =
             judged(threads, |run| save(&scene, output, &WriteOptions { run, compression, ..WriteOptions::default() }));
         is(&verdict, Bound::Compress);
@@ -189,10 +175,10 @@ fn a_codec_that_takes_long() {
 fn picture(side: usize) -> Vec<u8> {
     let samples = Samples::U8(letters(side * side * 3).into());
     let image = Image { width: side, height: side, channels: Channels::Rgb, samples, ..Image::default() };
-    let kept = Kept::default();
+    let kept = Shared::default();
     let options = WriteOptions { format: Some(Format::Png), ..WriteOptions::default() };
     save_image(&image, Output::Writer(Box::new(kept.clone()), "a.png".into()), &options).unwrap();
-    kept.0.lock().unwrap().clone()
+    kept.take()
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Keeps the thread that makes most calls on one processor with its watcher, while it does.
 //!
-//! Two that take turns on one processor hand over in two microseconds; across processors, each of
-//! which falls asleep in between, it takes ten times as long. The kernel spreads them, so they are held together. The
-//! program never sees that: it is undone before whatever would tell (see [`Call::Spread`]), and as soon as a second
-//! thread makes calls.
+//! Two that take turns on one processor hand over in a few microseconds; across processors, each of which falls asleep
+//! in between, it takes several times as long. The kernel spreads them, so they are held together. The program never
+//! sees that: it is undone before whatever would tell (see [`Call::Spread`]), and as soon as a second thread makes
+//! calls.
 //!
 //! [`Call::Spread`]: super::filter::Call::Spread
 
