@@ -1,12 +1,14 @@
 //! Records as text: the same bytes for any number of threads, into buffers and sinks, with errors that say where. A
 //! binary of its own for its allocator, whose counters are the process's: one test runs at a time.
 
-use polyhaul::options::{Cancel, Codec, RunOptions};
+use polyhaul::options::{Cancel, Codec, RunOptions, RunTasks, ThreadPool};
 use polyhaul::rows::{self, Column, Dialect, Kind, RowFormat};
+use polyhaul::trace::{Detail, Phase, Trace};
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use polyhaul_testkit::alloc::{Counting, measure};
 use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -137,6 +139,27 @@ fn nothing_is_allocated_from_row_to_row() {
         let counts = (count(&few), count(&many));
         assert!(counts.1 <= 8 * threads as u64, "{threads} threads: {counts:?} allocations");
         assert!(threads > 1 || counts.0 == 0, "{} allocations", counts.0);
+    }
+}
+
+#[test]
+fn a_trace_and_the_callers_threads_are_used() {
+    let _alone = alone();
+    let records = records(200_000);
+    for threads in THREADS {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counts = asked.clone();
+        let tasks: Arc<RunTasks> = Arc::new(move |count, task| {
+            counts.fetch_add(1, Ordering::Relaxed);
+            (0..count).for_each(task);
+        });
+        let trace = Trace::new(Detail::Totals);
+        let run = RunOptions { trace: Some(trace.clone()), pool: Some(ThreadPool(tasks)), ..run(threads) };
+        assert_eq!(rows::format_rows_to_vec(&format(), &columns(&records), &run).unwrap(), expected(&records));
+        let seen = trace.recording();
+        assert_eq!(seen.sections.iter().map(|part| part.name).collect::<Vec<_>>(), ["format"]);
+        assert!(seen.totals().of(Phase::Format) > 0 && seen.wanted_threads == threads);
+        assert_eq!(asked.load(Ordering::Relaxed), usize::from(threads > 1));
     }
 }
 

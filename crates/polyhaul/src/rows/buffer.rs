@@ -7,7 +7,8 @@
 use super::{about_row_bytes, bound, in_row};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::RunOptions;
-use crate::pipeline::crew::on_threads;
+use crate::pipeline::crew::{on_threads, within};
+use polyhaul_bytes::trace::{self, Phase};
 use polyhaul_text::format::{Column, Page, RowError, RowFormat, Rows};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -73,10 +74,13 @@ fn fill(rows: &Rows<'_>, max_bytes: usize, out: &mut [u8], run: &RunOptions) -> 
     let threads = run.worker_threads().min(count);
     let line = Line::new(out, run, count);
     let work = Work { rows, block_rows, block_bytes };
-    match threads {
-        0 | 1 => work.alone(&line),
-        _ => on_threads(threads, || work.together(&line)),
-    }
+    within(run, || {
+        let _part = trace::part("format");
+        match threads {
+            0 | 1 => work.alone(&line),
+            _ => on_threads(threads, || work.together(&line)),
+        }
+    });
     line.finish()
 }
 
@@ -140,6 +144,7 @@ impl Work<'_> {
 
     /// Appends the rows of a block, as far as they fit.
     fn format(&self, block: usize, page: &mut Page<'_>) -> Done {
+        let _span = trace::chunk(None, Phase::Format, block as u64);
         let start = block * self.block_rows;
         self.rows.write(page, start..start + self.count(block))
     }
@@ -194,6 +199,10 @@ impl<'a> Line<'a> {
 
     /// The place of `block`, when it is known; nothing if the work has stopped.
     fn wait(&self, block: usize) -> Option<usize> {
+        if self.turn.load(Ordering::Acquire) == block {
+            return Some(self.place.load(Ordering::Relaxed));
+        }
+        let _span = trace::span(Phase::WaitTurn);
         let mut looks = 0;
         while self.turn.load(Ordering::Acquire) != block {
             if self.stopped.load(Ordering::Relaxed) {
@@ -226,6 +235,7 @@ impl<'a> Line<'a> {
 
     /// Copies a block to its place, if the buffer has it.
     fn copy(&self, start: usize, text: &[u8]) {
+        let _span = trace::span(Phase::Build);
         if start.checked_add(text.len()).is_some_and(|end| end <= self.room) {
             // SAFETY: it is inside the buffer, which is borrowed as a whole; no other block is there.
             unsafe { self.out.add(start).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
