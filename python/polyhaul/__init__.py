@@ -50,7 +50,7 @@ from polyhaul._options import ImageOptions, Limits, ObjOptions, TextOptions, Wri
 from polyhaul._polyhaul import __version__
 from polyhaul._profile import FileUse, Profile, Verdict, profile
 from polyhaul._render import Definition, Entity, Instances, Parameter, Render, Shape
-from polyhaul._report import PolyhaulWarning, Report, Warnings
+from polyhaul._report import Moved, PolyhaulWarning, Report, Warnings
 from polyhaul._report import Warning as Warning  # not in __all__: it would hide Python's own
 from polyhaul._rows import format_rows, savetxt
 from polyhaul._scene import Object, Scene
@@ -86,6 +86,7 @@ __all__ = [
     "MalformedError",
     "Material",
     "Mesh",
+    "Moved",
     "NotAFolderError",
     "NotFoundError",
     "ObjOptions",

@@ -39,7 +39,7 @@ class Verdict:
     #: Plain bytes per second: those read or those written, whichever are more.
     bytes_per_second: float
     #: The best that this machine can do with the same bytes, in seconds; ``None`` before ``polyhaul limits`` measured
-    #: the machine, for small jobs, and where jobs of several formats or codecs are summed.
+    #: the machine, for small jobs, and where the rate of a format or a codec is not known.
     best_possible_seconds: float | None
     #: How many times longer than that it took.
     times_off: float | None

@@ -72,6 +72,20 @@ class Warnings(Sequence[Warning]):
         return f"{self.total} warnings ({counts})" if counts else "no warnings"
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Bytes of one format, compressed in one way, that a job read or wrote."""
+
+    #: The format, such as ``"obj"``; ``"mtl"`` for material libraries, ``None`` for rows of a format of your own.
+    format: str | None
+    #: How they are compressed: ``"gzip"``, ``"zstd"``, ``"lz4"``, or ``None``.
+    codec: str | None
+    #: How many there are in the files.
+    bytes: int
+    #: How many there are when they are not compressed.
+    plain_bytes: int
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """What a job did."""
@@ -84,6 +98,10 @@ class Report:
     codec: str | None
     #: Bytes written.
     bytes_out: int
+    #: What was read, by format and codec; together it is ``bytes_in``.
+    reads: tuple[Moved, ...]
+    #: What was written, by format and codec; together it is ``bytes_out``.
+    writes: tuple[Moved, ...]
     #: Worker threads.
     threads: int
     #: Wall time in seconds by phase, such as ``"read"`` and ``"write"``.
@@ -109,6 +127,8 @@ def report_from_plain(plain: Mapping[str, Any]) -> Report:
         plain_bytes_in=plain["plain_bytes_in"],
         codec=plain["codec"],
         bytes_out=plain["bytes_out"],
+        reads=tuple(Moved(*moved) for moved in plain["reads"]),
+        writes=tuple(Moved(*moved) for moved in plain["writes"]),
         threads=plain["threads"],
         phases=plain["phases"],
         warnings=Warnings(kept, plain["counts"]),

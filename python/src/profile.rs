@@ -5,16 +5,15 @@
 //! for on the caller's thread ([`trace`], [`note`]). The classes that users see are Python's. Nothing here runs jobs.
 
 use crate::errors;
-use polyhaul::report::{self, Ceilings, Facts, Heading, Sampler, Verdict};
+use polyhaul::report::{self, Ceilings, Document, Facts, Heading, Sampler, Verdict};
 use polyhaul::trace::{Detail, FileUse, Phase, Recording, Trace};
 use polyhaul::warnings::Warnings;
-use polyhaul::{Error, FileOptions, Report, Sink};
+use polyhaul::{Error, Report, measure};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::cmp::Reverse;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -34,7 +33,8 @@ pub(crate) struct NativeProfile {
 /// What is there while jobs are recorded.
 struct Open {
     sampler: Option<Sampler>,
-    done: Done,
+    /// What all jobs did together, without their phases and warnings.
+    done: Report,
 }
 
 /// What came out.
@@ -42,15 +42,6 @@ struct Ended {
     recording: Recording,
     verdict: Verdict,
     ceilings: Option<Ceilings>,
-}
-
-/// What all jobs did together.
-#[derive(Default)]
-struct Done {
-    report: Report,
-    /// Whether jobs read in different ways, so that no format stands for all.
-    reads_differ: bool,
-    writes_differ: bool,
 }
 
 /// A verdict on its way to Python, under the names of its class there.
@@ -90,7 +81,7 @@ impl NativeProfile {
         NativeProfile {
             trace,
             began_unix_s: began.ok().map(|since| since.as_secs()),
-            open: Mutex::new(Some(Open { sampler, done: Done::default() })),
+            open: Mutex::new(Some(Open { sampler, done: Report::default() })),
             ended: OnceLock::new(),
         }
     }
@@ -131,19 +122,21 @@ impl NativeProfile {
     /// A picture, as SVG.
     fn picture(&self, py: Python<'_>, title: String) -> PyResult<String> {
         let (ended, heading) = (self.ended()?, self.heading(title));
-        Ok(py.detach(|| ended.picture(&heading)))
+        let Ended { recording, verdict, ceilings } = ended;
+        Ok(py.detach(|| report::svg(recording, &heading, Some(verdict), ceilings.as_ref())))
     }
 
     /// Writes a `trace`, a `report` or a `chart`.
     fn write(&self, py: Python<'_>, kind: &str, path: PathBuf, title: String) -> PyResult<()> {
         let (ended, heading) = (self.ended()?, self.heading(title));
-        let written = py.detach(|| match kind {
-            "trace" => Some(write(&path, |sink| report::perfetto(&ended.recording, &heading.command, sink))),
-            "report" => Some(write(&path, |sink| sink.write_all(ended.page(&heading).as_bytes()))),
-            "chart" => Some(write(&path, |sink| sink.write_all(ended.picture(&heading).as_bytes()))),
-            _ => None,
-        });
-        let written = written.ok_or_else(|| PyValueError::new_err(format!("there is no {kind:?} of a profile")))?;
+        let document = match kind {
+            "trace" => Document::Trace,
+            "report" => Document::Page,
+            "chart" => Document::Picture,
+            _ => return Err(PyValueError::new_err(format!("there is no {kind:?} of a profile"))),
+        };
+        let Ended { recording, verdict, ceilings } = ended;
+        let written = py.detach(|| document.write(&path, recording, &heading, Some(verdict), ceilings.as_ref()));
         let placed = |error| Error::io("writing", &path.display().to_string(), error);
         written.map_err(|error| errors::exception(py, &placed(error)))
     }
@@ -173,7 +166,7 @@ pub(crate) fn note(py: Python<'_>, report: &Report) -> PyResult<()> {
     if let Some(profile) = current(py)?
         && let Some(open) = &mut *profile.get().open()
     {
-        open.done.add(report);
+        open.done.extend(Report { warnings: Warnings::default(), phases: Vec::new(), ..report.clone() });
     }
     Ok(())
 }
@@ -183,56 +176,12 @@ fn current(py: Python<'_>) -> PyResult<Option<Bound<'_, NativeProfile>>> {
     py.import("polyhaul._profile")?.getattr("current")?.call0()?.extract().map_err(PyErr::from)
 }
 
-impl Done {
-    fn add(&mut self, more: &Report) {
-        let sum = &self.report;
-        let read = |it: &Report| (it.format_in, it.codec);
-        let written = |it: &Report| (it.format_out, it.codec_out, it.durable);
-        self.reads_differ |= sum.bytes_in > 0 && more.bytes_in > 0 && read(sum) != read(more);
-        self.writes_differ |= sum.bytes_out > 0 && more.bytes_out > 0 && written(sum) != written(more);
-        self.report.extend(Report { warnings: Warnings::default(), phases: Vec::new(), ..more.clone() });
-    }
-
-    /// For the verdict. Rates of one format say nothing about bytes of several: then it is as if none was known.
-    fn facts(&self) -> Facts {
-        let mut facts = Facts::of(&self.report);
-        for (moved, differ) in [(&mut facts.read, self.reads_differ), (&mut facts.write, self.writes_differ)] {
-            if let Some(moved) = moved.as_mut().filter(|_| differ) {
-                moved.format = None;
-            }
-        }
-        facts
-    }
-}
-
 impl Ended {
-    fn of(recording: Recording, done: &Done) -> Ended {
-        let ceilings = polyhaul::measure::kept(&folder(&recording));
-        let verdict = Verdict::of(&recording, &done.facts(), ceilings.as_ref());
+    fn of(recording: Recording, done: &Report) -> Ended {
+        let ceilings = measure::kept_for(&recording);
+        let verdict = Verdict::of(&recording, &Facts::of(done), ceilings.as_ref());
         Ended { recording, verdict, ceilings }
     }
-
-    fn page(&self, heading: &Heading) -> String {
-        report::html(&self.recording, heading, Some(&self.verdict), self.ceilings.as_ref())
-    }
-
-    fn picture(&self, heading: &Heading) -> String {
-        report::svg(&self.recording, heading, Some(&self.verdict), self.ceilings.as_ref())
-    }
-}
-
-/// The folder of the file that had the most bytes: its disk is the one to compare with.
-fn folder(seen: &Recording) -> PathBuf {
-    let largest = seen.files.iter().filter(|file| file.is_file).max_by_key(|file| file.calls.bytes);
-    let folder = largest.and_then(|file| Path::new(&file.name).parent());
-    folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
-}
-
-/// A file that is there as a whole, or not at all.
-fn write(path: &Path, content: impl FnOnce(&mut Sink<'_>) -> io::Result<()>) -> io::Result<()> {
-    let mut sink = Sink::file(path, FileOptions::default())?;
-    content(&mut sink)?;
-    sink.finish().map(drop)
 }
 
 fn seconds(ns: u64) -> f64 {

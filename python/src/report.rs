@@ -6,6 +6,7 @@ use crate::options::scalar_name;
 use crate::profile;
 use polyhaul::Report;
 use polyhaul::inspect::{Declared, DeclaredElement, DeclaredProperty, FileSummary, Inventory, RenderInventory};
+use polyhaul::report::Moved;
 use polyhaul::warnings::Warnings;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -23,6 +24,10 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     fields.set_item("plain_bytes_in", report.plain_bytes_in)?;
     fields.set_item("codec", report.codec.map(|codec| codec.to_string()))?;
     fields.set_item("bytes_out", report.bytes_out)?;
+    for (name, list) in [("reads", &report.reads), ("writes", &report.writes)] {
+        let plain = |it: &Moved| (it.format, it.codec.map(|codec| codec.to_string()), it.bytes, it.plain_bytes);
+        fields.set_item(name, list.iter().map(plain).collect::<Vec<_>>())?;
+    }
     fields.set_item("threads", report.threads)?;
     fields.set_item("phases", phases)?;
     fields.set_item("counts", report.warnings.counts())?;

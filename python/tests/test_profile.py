@@ -321,10 +321,19 @@ def test_samples_are_asked_for(points: Path, tmp_path: Path) -> None:
         assert ("resident memory" in text) == (samples and sys.platform == "linux")
 
 
-def test_formats_that_differ_have_no_best_time(points: Path) -> None:
-    """Rates of one format say nothing about bytes of two."""
+def test_files_of_several_formats_add_up(points: Path, tmp_path: Path) -> None:
     with polyhaul.profile() as p:
         polyhaul.read(points)
         polyhaul.read_table(b"1,2\n" * 100_000, format="csv")
-    assert p.verdict.best_possible_seconds is None and p.verdict.times_off is None
     assert p.verdict.bytes_per_second == pytest.approx((len(TEXT) + 400_000) / p.verdict.seconds)
+
+
+def test_a_report_has_bytes_by_format_and_codec(points: Path, tmp_path: Path) -> None:
+    target = tmp_path / "points.ply.gz"
+    report = polyhaul.convert(points, target)
+    assert report.reads == (polyhaul.Moved("obj", None, len(TEXT), len(TEXT)),)
+    (written,) = report.writes
+    assert (written.format, written.codec, written.bytes) == ("ply", "gzip", target.stat().st_size)
+    back = polyhaul.read(target).report
+    assert back is not None
+    assert back.reads == report.writes and back.writes == ()

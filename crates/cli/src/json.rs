@@ -6,7 +6,7 @@
 use crate::judge::Judged;
 use crate::peak;
 use polyhaul::error::{Diagnostic, Place};
-use polyhaul::{Error, Report, warnings};
+use polyhaul::{Error, Report, report, warnings};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,6 +19,8 @@ struct Document<'a, T> {
     bytes_in: u64,
     plain_bytes_in: u64,
     bytes_out: u64,
+    moved_in: Vec<Moved>,
+    moved_out: Vec<Moved>,
     seconds: f64,
     phases: Vec<Phase>,
     peak_bytes: Option<u64>,
@@ -33,6 +35,15 @@ struct Document<'a, T> {
 struct Phase {
     name: &'static str,
     seconds: f64,
+}
+
+/// Bytes of one format and codec.
+#[derive(Serialize)]
+struct Moved {
+    format: Option<&'static str>,
+    codec: Option<String>,
+    bytes: u64,
+    plain_bytes: u64,
 }
 
 /// The warnings of one file, or of all.
@@ -86,6 +97,8 @@ pub fn document<T: Serialize>(
         bytes_in: report.bytes_in,
         plain_bytes_in: report.plain_bytes_in,
         bytes_out: report.bytes_out,
+        moved_in: report.reads.iter().map(Moved::from).collect(),
+        moved_out: report.writes.iter().map(Moved::from).collect(),
         seconds,
         phases: report.phases.iter().map(phase).collect(),
         peak_bytes: peak::bytes(),
@@ -112,6 +125,13 @@ fn line(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
     text.push('\n');
     text
+}
+
+impl From<&report::Moved> for Moved {
+    fn from(moved: &report::Moved) -> Moved {
+        let &report::Moved { format, codec, bytes, plain_bytes, .. } = moved;
+        Moved { format, codec: codec.map(|codec| codec.to_string()), bytes, plain_bytes }
+    }
 }
 
 impl<'a> Warnings<'a> {

@@ -4,30 +4,17 @@
 
 use crate::human;
 use polyhaul::Report;
-use polyhaul::report::{Ceilings, Facts, Verdict};
+use polyhaul::measure;
+use polyhaul::report::{Facts, Verdict};
 use polyhaul::trace::Recording;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 
 /// Causes of less than this share are not listed for people.
 const LISTED: f64 = 0.01;
 
 /// The verdict on what was recorded of jobs that did what `report` says.
 pub fn of(seen: &Recording, report: &Report) -> Verdict {
-    Verdict::of(seen, &Facts::of(report), ceilings(seen).as_ref())
-}
-
-/// The folder of the file that had the most bytes: its disk is the one to compare with.
-fn folder(seen: &Recording) -> PathBuf {
-    let largest = seen.files.iter().filter(|file| file.is_file).max_by_key(|file| file.calls.bytes);
-    // Of a folder that was taken away, the one that it was in.
-    let folders = largest.iter().flat_map(|file| Path::new(&file.name).ancestors().skip(1));
-    folders.filter(|folder| folder.is_dir()).map(PathBuf::from).next().unwrap_or_else(|| ".".into())
-}
-
-/// What the machine, and the disk of the jobs' files, can do at best, if that was measured before.
-pub fn ceilings(seen: &Recording) -> Option<Ceilings> {
-    polyhaul::measure::kept(&folder(seen))
+    Verdict::of(seen, &Facts::of(report), measure::kept_for(seen).as_ref())
 }
 
 /// The line of a verdict behind `of`; with `verbose` its causes and advice, too.

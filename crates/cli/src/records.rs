@@ -4,11 +4,9 @@
 //! written to is told before the work begins. They never change what the work does.
 
 use crate::args::Everywhere;
-use crate::judge;
-use polyhaul::report::{self, Ceilings, Heading, Sampler, Verdict};
-use polyhaul::trace::{Detail, Recording, Trace};
-use polyhaul::{Error, FileOptions, Report, Result, Sink};
-use std::io;
+use polyhaul::report::{Document, Facts, Heading, Sampler, Verdict};
+use polyhaul::trace::{Detail, Trace};
+use polyhaul::{Error, FileOptions, Report, Result, Sink, measure};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,27 +18,16 @@ const EVERY: Duration = Duration::from_millis(5);
 pub struct Records(Mutex<Option<Open>>);
 
 struct Open {
-    wanted: Vec<(Kind, PathBuf)>,
+    wanted: Vec<(Document, PathBuf)>,
     heading: Heading,
     sampler: Sampler,
-}
-
-/// What a recording is made into.
-#[derive(Clone, Copy)]
-enum Kind {
-    /// A trace for Perfetto.
-    Trace,
-    /// A page for a browser.
-    Report,
-    /// A picture.
-    Chart,
 }
 
 impl Records {
     /// A recorder for the run, which notes as much as the files that are asked for need.
     pub fn start(everywhere: &Everywhere) -> (Trace, Records) {
         let Everywhere { trace, report, chart, .. } = everywhere;
-        let asked = [(Kind::Trace, trace), (Kind::Report, report), (Kind::Chart, chart)];
+        let asked = [(Document::Trace, trace), (Document::Page, report), (Document::Picture, chart)];
         let wanted: Vec<_> = asked.into_iter().filter_map(|(kind, path)| Some((kind, path.clone()?))).collect();
         if wanted.is_empty() {
             return (Trace::new(Detail::Totals), Records(Mutex::new(None)));
@@ -69,34 +56,17 @@ impl Records {
         let Some(Open { wanted, heading, sampler }) = self.open().take() else { return Ok(()) };
         drop(sampler);
         let recording = trace.recording();
-        let judged = (report.map(|report| judge::of(&recording, report)), judge::ceilings(&recording));
-        let write = |(kind, path): &(Kind, PathBuf)| {
-            kind.write(&recording, &heading, (judged.0.as_ref(), judged.1.as_ref()), path)
-                .map_err(|error| Error::io("writing", &path.display().to_string(), error))
+        let ceilings = measure::kept_for(&recording);
+        let verdict = report.map(|report| Verdict::of(&recording, &Facts::of(report), ceilings.as_ref()));
+        let write = |(document, path): (Document, PathBuf)| {
+            let written = document.write(&path, &recording, &heading, verdict.as_ref(), ceilings.as_ref());
+            written.map_err(|error| Error::io("writing", &path.display().to_string(), error))
         };
-        wanted.iter().map(write).fold(Ok(()), Result::and)
+        wanted.into_iter().map(write).fold(Ok(()), Result::and)
     }
 
     fn open(&self) -> MutexGuard<'_, Option<Open>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Kind {
-    fn write(
-        self,
-        recording: &Recording,
-        heading: &Heading,
-        (verdict, ceilings): (Option<&Verdict>, Option<&Ceilings>),
-        path: &Path,
-    ) -> io::Result<()> {
-        let mut sink = Sink::file(path, FileOptions::default())?;
-        match self {
-            Kind::Trace => report::perfetto(recording, &heading.command, &mut sink)?,
-            Kind::Report => sink.write_all(report::html(recording, heading, verdict, ceilings).as_bytes())?,
-            Kind::Chart => sink.write_all(report::svg(recording, heading, verdict, ceilings).as_bytes())?,
-        }
-        sink.finish().map(drop)
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report:
         Format::Ktx2 => (ktx2::read(bytes, &own)?, 1),
         _ => return Err(no_image(format)),
     };
-    note_reading(plain, report, threads, Default::default());
+    note_reading(plain, format, report, threads, Default::default());
     Ok(image)
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn read_texture(
         Format::Ktx2 => ktx2::texture(bytes, &own)?,
         _ => return Err(no_texture(format)),
     };
-    note_reading(plain, report, 1, Default::default());
+    note_reading(plain, format, report, 1, Default::default());
     Ok(texture)
 }
 
@@ -124,12 +124,11 @@ pub(crate) fn is_image(format: Format) -> Error {
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     ops::check_image(image)?;
     let format = format_of(&output, options)?;
-    let clock = Clock::start("write");
-    let mut report = Report { format_out: Some(format.name()), ..Report::default() };
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);
     let mut warnings = Warnings::default();
     let image = fit::fit(image, format, options, &name_of(&output), &mut warnings)?;
-    write_to(output, options, &mut report, |writing, _, _| match format {
+    write_to(output, Some(format), options, &mut report, |writing, _, _| match format {
         Format::Tga => tga::write(&image, &options.image, &options.run, writing),
         Format::Hdr => hdr::write(&image, &options.run, writing),
         Format::Png => png::write(&image, &options.image, writing),
@@ -146,10 +145,9 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
 pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
     check::texture(texture)?;
     let format = format_of(&output, options)?;
-    let clock = Clock::start("write");
-    let mut report = Report { format_out: Some(format.name()), ..Report::default() };
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);
-    write_to(output, options, &mut report, |writing, _, _| match format {
+    write_to(output, Some(format), options, &mut report, |writing, _, _| match format {
         Format::Dds => dds::write(texture, &options.run, writing),
         Format::Ktx2 => ktx2::write(texture, &options.image, &options.run, writing),
         format => Err(no_texture(format)),

@@ -83,7 +83,7 @@ pub(crate) fn load_as(
             (Shape::Scene, format) => return read_scene(plain, (format, input.near()), options, report),
             (Shape::Tables, Format::Ply) => {
                 let read = ply::tables(feed(plain), &plain.options(options))?;
-                note_reading(plain, report, read.threads, read.warnings);
+                note_reading(plain, Format::Ply, report, read.threads, read.warnings);
                 let mut header = read.header;
                 let (comments, infos) = (std::mem::take(&mut header.comments), std::mem::take(&mut header.infos));
                 (Content::Tables(Tables { tables: read.content, comments, infos }), Some(header))
@@ -112,13 +112,13 @@ fn read_scene(
         Format::Obj => read_obj(plain, near, options, report)?,
         Format::Ply => {
             let read = ply::scene(feed(plain), &plain.options(options))?;
-            note_reading(plain, report, read.threads, read.warnings);
+            note_reading(plain, Format::Ply, report, read.threads, read.warnings);
             header = Some(read.header);
             read.content
         }
         Format::Stl => {
             let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options))?;
-            note_reading(plain, report, found.threads, found.warnings);
+            note_reading(plain, format, report, found.threads, found.warnings);
             found.scene
         }
         Format::Pbrt => {
@@ -168,7 +168,6 @@ fn read_plain<T>(
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
     let found = Detected::of(plain, input.near().path(), input.name(), options)?;
-    report.format_in.get_or_insert(found.format.name());
     match read(plain, found.format, &mut report) {
         Ok(content) => {
             found.note(plain, &mut report.warnings)?;
@@ -183,18 +182,18 @@ fn read_plain<T>(
     }
 }
 
-/// Notes what reading the source did.
-pub(crate) fn note_reading(plain: &Plain, report: &mut Report, threads: usize, warnings: Warnings) {
+/// Notes what reading the source, which has this format, did.
+pub(crate) fn note_reading(plain: &Plain, format: Format, report: &mut Report, threads: usize, warnings: Warnings) {
     report.threads = threads;
     report.warnings.extend(warnings);
     plain.note_garbage(&mut report.warnings);
-    (report.bytes_in, report.plain_bytes_in) = plain.bytes_read();
+    report.note_read(plain.moved(format.name()));
 }
 
 fn read_obj(plain: &Plain, near: &Near, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
     let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
     let found = obj::read(text, &plain.options(options))?;
-    note_reading(plain, report, found.threads, found.warnings);
+    note_reading(plain, Format::Obj, report, found.threads, found.warnings);
     let mut scene = found.scene;
     if options.load_materials {
         let resolver = Resolver::beside(near, options);
@@ -301,10 +300,9 @@ impl<'a> Libraries<'a> {
             self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
             self.files.insert(real);
         }
-        match self.resolver.read(origin, &mut self.report.warnings) {
+        match self.resolver.read(origin, "mtl", &mut self.report.warnings) {
             Ok(read) => {
-                self.report.bytes_in += read.bytes_in;
-                self.report.plain_bytes_in += read.bytes.len() as u64;
+                self.report.note_read(read.moved);
                 let file = read.name.as_str().into();
                 self.materials.merge(mtl::read(&read.bytes, &file, self.options, &mut self.report.warnings)?)?;
                 Ok(true)

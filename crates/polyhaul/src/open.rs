@@ -9,6 +9,7 @@ use crate::error::{Diagnostic, Error, Place, Result};
 use crate::model::Array;
 use crate::options::{Cancel, Codec, Progress, ReadOptions};
 use crate::pipeline::read::{Garbage, ask, read_part};
+use crate::report::Moved;
 use crate::warnings::Warnings;
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, DecompressLimits, Source, decompressed};
 use std::io;
@@ -190,11 +191,16 @@ impl Plain {
         self.garbage.as_ref()
     }
 
-    /// How many bytes were read outside, and how many plain bytes they came to.
-    pub(crate) fn bytes_read(&self) -> (u64, u64) {
+    /// The bytes that were read until now, of a format of this name.
+    pub(crate) fn moved(&self, format: &'static str) -> Moved {
         // Places where shares of a file meet are read twice, which is nobody's interest.
         let read = |source: &Source<'_>| source.counters().snapshot().bytes.min(source.len().unwrap_or(u64::MAX));
-        (read(self.source.compressed().unwrap_or(&self.source)), read(&self.source))
+        let moved = Moved::new(format, read(self.source.compressed().unwrap_or(&self.source)));
+        match self.source.codec() {
+            Some(codec) if self.source.is_positioned() => moved.compressed(codec, read(&self.source)),
+            Some(codec) => moved.streamed(codec, read(&self.source)),
+            None => moved,
+        }
     }
 
     /// The error where the file changed since it was opened.

@@ -12,6 +12,7 @@ use crate::formats::names;
 use crate::open::{Near, Opened};
 use crate::options::ReadOptions;
 use crate::pipeline::run::{Phase, span};
+use crate::report::Moved;
 use crate::warnings::Warnings;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
@@ -43,8 +44,8 @@ pub(crate) enum Origin {
 pub(crate) struct Read {
     /// All plain bytes.
     pub(crate) bytes: Vec<u8>,
-    /// Bytes that were read outside.
-    pub(crate) bytes_in: u64,
+    /// The same as they were read outside.
+    pub(crate) moved: Moved,
     /// The name for messages.
     pub(crate) name: String,
 }
@@ -169,10 +170,10 @@ impl<'o> Resolver<'o> {
         })
     }
 
-    /// Reads what was found.
-    pub(crate) fn read(&self, origin: Origin, warnings: &mut Warnings) -> Result<Read> {
+    /// Reads what was found, which is of this format.
+    pub(crate) fn read(&self, origin: Origin, format: &'static str, warnings: &mut Warnings) -> Result<Read> {
         let is_host = matches!(origin, Origin::Host(Input::Reader(..), _));
-        let read = self.open(origin).and_then(|(opened, name)| self.read_opened(opened, name, warnings));
+        let read = self.open(origin).and_then(|(opened, name)| self.read_opened(opened, name, format, warnings));
         // What its own reader says is the host's, as what its callback says.
         read.map_err(|error| match error.kind() {
             ErrorKind::Io if is_host => error.blamed_on_host(),
@@ -180,7 +181,7 @@ impl<'o> Resolver<'o> {
         })
     }
 
-    fn read_opened(&self, opened: Opened, name: String, warnings: &mut Warnings) -> Result<Read> {
+    fn read_opened(&self, opened: Opened, name: String, format: &'static str, warnings: &mut Warnings) -> Result<Read> {
         let options = self.options;
         let limit = options.limits.referenced_file_bytes;
         let plain = opened.plain(options)?;
@@ -191,8 +192,7 @@ impl<'o> Resolver<'o> {
         };
         plain.note_name(options, warnings)?;
         plain.note_garbage(warnings);
-        let (bytes_in, _) = plain.bytes_read();
-        Ok(Read { bytes, bytes_in, name })
+        Ok(Read { bytes, moved: plain.moved(format), name })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::ops;
 use crate::options::{self, Codec, Instances, Placement, RunOptions, WriteOptions};
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Writing};
-use crate::report::{Clock, Report};
+use crate::report::{Clock, Moved, Report};
 use crate::warnings::Warnings;
 use crate::{check, copy, save_pbrt, tables};
 use polyhaul_bytes::{FileOptions, Sink};
@@ -32,7 +32,6 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         None => scene,
     };
     report.warnings.extend(warnings);
-    report.format_out = Some(format.name());
     let (scene, looks) = Looks::split(scene);
     let placement = placement(format, &scene, options);
     let scene = match changes_model(&scene, &placement)? {
@@ -49,8 +48,8 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
     let placed = (&*scene, looks.materials.len(), &placement);
     match format {
         Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
-        Format::Ply => write_parts(placed, output, (options, &options.ply), &mut report, ply::write_scene)?,
-        Format::Stl => write_parts(placed, output, (options, &options.stl), &mut report, stl::write)?,
+        Format::Ply => write_parts(placed, (format, output), (options, &options.ply), &mut report, ply::write_scene)?,
+        Format::Stl => write_parts(placed, (format, output), (options, &options.stl), &mut report, stl::write)?,
         _ => return Err(Error::new(ErrorKind::Internal, "this format was written before")),
     }
     clock.stop(&mut report);
@@ -64,10 +63,9 @@ pub(crate) fn save_ply_tables(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    let mut report = Report { format_out: Some(Format::Ply.name()), ..Report::default() };
-    let clock = Clock::start("write");
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Format);
-    write_to(output, options, &mut report, |writing, _, _| {
+    write_to(output, Some(Format::Ply), options, &mut report, |writing, _, _| {
         ply::write_tables(tables, [comments, infos], &options.ply, &options.run, writing)
     })?;
     clock.stop(&mut report);
@@ -255,9 +253,26 @@ pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Re
     Ok((run.paced_sink(sink), name))
 }
 
+/// How what `writing` wrote is noted, when it is known how many bytes it came to.
+pub(crate) fn moved(
+    writing: &Writing<'_, '_>,
+    format: Option<Format>,
+    compression: Option<Compression>,
+    options: &WriteOptions,
+) -> Moved {
+    Moved {
+        format: format.map(Format::name),
+        codec: compression.map(|it| it.codec),
+        durable: options.durable,
+        plain_bytes: writing.written(),
+        ..Moved::default()
+    }
+}
+
 /// Writes what is one file; `write` gets the name of the output.
 pub(crate) fn write_to(
     output: Output,
+    format: Option<Format>,
     options: &WriteOptions,
     report: &mut Report,
     write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
@@ -267,16 +282,16 @@ pub(crate) fn write_to(
     let mut writing = Writing::new(sink, compression, &options.run)?;
     write(&mut writing, &name, &mut report.warnings)?;
     report.threads = writing.threads();
-    report.note_writing(writing.written(), compression.map(|it| it.codec), options.durable);
+    let moved = moved(&writing, format, compression, options);
     let finished = writing.finish()?.finish().map_err(|e| Error::io("writing", &name, e))?;
-    report.bytes_out += finished.counters.bytes;
+    report.note_written(moved, finished.counters.bytes);
     Ok(())
 }
 
 /// Writes a scene in a format that has no objects; `own` are the format's options.
 fn write_parts<O>(
     (scene, materials, placement): (&Scene, usize, &Placement),
-    output: Output,
+    (format, output): (Format, Output),
     (options, own): (&WriteOptions, &O),
     report: &mut Report,
     write: impl FnOnce(&parts::Job<'_, O>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
@@ -284,7 +299,7 @@ fn write_parts<O>(
     let objects = obj::objects(scene)?;
     let evaluated = obj::evaluated_meshes(scene, &objects)?;
     let parts = parts::parts(scene, &objects, &evaluated, placement)?;
-    write_to(output, options, report, |writing, output, warnings| {
+    write_to(output, Some(format), options, report, |writing, output, warnings| {
         let job = parts::Job { scene, parts: &parts, materials, output, options: own, run: &options.run };
         write(&job, writing, warnings)
     })
@@ -317,7 +332,7 @@ fn write_obj(
     let mut writing = Writing::new(sink, compression, &options.run)?;
     obj::write(scene, &looks.materials, line, &options.obj, &options.run, &mut writing)?;
     report.threads = writing.threads();
-    report.note_writing(writing.written(), compression.map(|it| it.codec), options.durable);
+    let moved = moved(&writing, Some(Format::Obj), compression, options);
     let sink = writing.finish()?;
     // Both files are complete before either takes its place.
     let beside = match library {
@@ -327,13 +342,17 @@ fn write_obj(
         _ => None,
     };
     let Some(NewLibrary { sink: library, path, is_new }) = beside else {
-        report.bytes_out += sink.finish().map_err(failed)?.counters.bytes;
+        report.note_written(moved, sink.finish().map_err(failed)?.counters.bytes);
         return Ok(());
     };
     let library = library.finish().map_err(|e| Error::io("writing", &path.display().to_string(), e));
     let finished = library.and_then(|library| Ok((library, sink.finish().map_err(failed)?)));
     match finished {
-        Ok((library, scene)) => report.bytes_out += library.counters.bytes + scene.counters.bytes,
+        Ok((library, scene)) => {
+            report.note_written(moved, scene.counters.bytes);
+            let moved = Moved { format: Some("mtl"), durable: options.durable, ..Moved::default() };
+            report.note_written(moved, library.counters.bytes);
+        }
         Err(error) => {
             // The scene stays the old one: a library that was not there before must not stay behind.
             if is_new {

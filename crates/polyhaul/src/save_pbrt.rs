@@ -21,7 +21,7 @@ use crate::options::{Codec, Instances, PbrtMeshes, PlyOptions, RunOptions, Write
 use crate::pipeline::parallel::try_for_each_item;
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::Writing;
-use crate::report::{Clock, MIXED, Report};
+use crate::report::{Clock, Moved, Report};
 use crate::warnings::Warnings;
 use crate::{copy, ops, references, save};
 use polyhaul_bytes::{Complete, FileOptions, Sink};
@@ -31,7 +31,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Writes a scene as pbrt.
 pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
-    let mut report = Report { format_out: Some(Format::Pbrt.name()), ..Report::default() };
+    let mut report = Report::default();
     let scene = match (options.instances, options.pbrt.meshes) {
         (Instances::AsFormat, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
         _ => changed(scene, options, &mut report)?,
@@ -59,13 +59,12 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
     let plan = Plan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
     for (number, name) in plan.parts().iter().enumerate() {
         let path = folder.with_file_name(name);
-        let written = write_file(&plan, Some(number), Output::Path(path.clone()), options, &mut report)?;
-        try_push(&mut complete, (Some(path), written), "the plan")?;
+        let written = write_file(&plan, Some(number), Output::Path(path), options, &mut report)?;
+        try_push(&mut complete, written, "the plan")?;
     }
-    let path = path_of(&output).map(Path::to_owned);
     let written = write_file(&plan, None, output, options, &mut report)?;
-    try_push(&mut complete, (path, written), "the plan")?;
-    report.bytes_out += put_in_place(complete)?;
+    try_push(&mut complete, written, "the plan")?;
+    put_in_place(complete, &mut report)?;
     clock.stop(&mut report);
     Ok(report)
 }
@@ -198,8 +197,14 @@ impl Files {
     }
 }
 
-/// A file that is complete, and its path.
-type Written = (Option<PathBuf>, Complete);
+/// A file that is complete.
+struct Written {
+    /// What messages call it.
+    name: String,
+    file: Complete,
+    /// How it is noted once it is in place.
+    moved: Moved,
+}
 
 /// Writes the mesh files: many side by side, each by one thread; a few by all threads, one after another.
 fn write_meshes(
@@ -229,8 +234,7 @@ fn write_meshes(
         || (),
         |(), (number, (shape, name))| {
             let path = scene_path.with_file_name(name);
-            let (written, plain_bytes, warnings) = write_mesh(render, *shape as usize, &path, options, &run)?;
-            let written = ((Some(path), written), plain_bytes);
+            let (written, warnings) = write_mesh(render, *shape as usize, &path, options, &run)?;
             done.lock().unwrap_or_else(PoisonError::into_inner).push((number, written, warnings));
             Ok(())
         },
@@ -238,11 +242,8 @@ fn write_meshes(
     // Who was first is chance.
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(number, ..)| *number);
-    for (_, (written, plain_bytes), warnings) in done {
+    for (_, written, warnings) in done {
         complete.push(written);
-        // Meshes are written at other rates than the text that names them.
-        report.format_out = Some(MIXED);
-        report.plain_bytes_out += plain_bytes;
         report.warnings.extend(warnings);
     }
     Ok(())
@@ -254,7 +255,7 @@ fn write_mesh(
     path: &Path,
     options: &WriteOptions,
     run: &RunOptions,
-) -> Result<(Complete, u64, Warnings)> {
+) -> Result<(Written, Warnings)> {
     let mut warnings = Warnings::default();
     let mesh = render.shape(shape).map(|shape| meshes::mesh(&shape)).transpose()?.unwrap_or_default();
     let scene = Scene { meshes: vec![mesh], ..Scene::default() };
@@ -268,8 +269,8 @@ fn write_mesh(
     let compression = save::compression_of(&Output::Path(path.into()), options)?;
     let mut writing = Writing::new(file(path, options)?, compression, run)?;
     ply::write_scene(&job, &mut writing, &mut warnings)?;
-    let plain_bytes = writing.written();
-    Ok((finish(writing, &output)?, plain_bytes, warnings))
+    let moved = save::moved(&writing, Some(Format::Ply), compression, options);
+    Ok((finish(writing, output, moved)?, warnings))
 }
 
 fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
@@ -278,8 +279,9 @@ fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
     Ok(options.run.paced_sink(sink))
 }
 
-fn finish(writing: Writing<'_, '_>, name: &str) -> Result<Complete> {
-    writing.finish()?.complete().map_err(|e| Error::io("writing", name, e))
+fn finish(writing: Writing<'_, '_>, name: String, moved: Moved) -> Result<Written> {
+    let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+    Ok(Written { name, file, moved })
 }
 
 /// Writes the main file or a part.
@@ -289,32 +291,32 @@ fn write_file(
     output: Output,
     options: &WriteOptions,
     report: &mut Report,
-) -> Result<Complete> {
+) -> Result<Written> {
     let compression = save::compression_of(&output, options)?;
     let file = FileOptions::default().with_durable(options.durable).with_part(part.is_some());
     let (sink, name) = save::open(output, file, &options.run)?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     plan.write(part, options.pbrt.compact, &options.run, &mut writing)?;
     report.threads = report.threads.max(writing.threads());
-    report.note_writing(writing.written(), compression.map(|it| it.codec), options.durable);
-    finish(writing, &name)
+    let moved = save::moved(&writing, Some(Format::Pbrt), compression, options);
+    finish(writing, name, moved)
 }
 
-/// Renames everything: how many bytes all are.
-fn put_in_place(complete: Vec<Written>) -> Result<u64> {
-    let (mut paths, mut files) = (Vec::new(), Vec::new());
-    paths.try_reserve_exact(complete.len())?;
+/// Renames everything, and notes what all are.
+fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Result<()> {
+    let (mut names, mut files) = (Vec::new(), Vec::new());
+    names.try_reserve_exact(complete.len())?;
     files.try_reserve_exact(complete.len())?;
-    for (path, file) in complete {
-        paths.push(path);
+    for Written { name, file, moved } in complete {
+        names.push((name, moved));
         files.push(file);
     }
-    match Complete::put_all_in_place(files) {
-        Ok(finished) => Ok(finished.iter().map(|file| file.counters.bytes).sum()),
-        Err((number, error)) => {
-            let path = paths.get(number).and_then(Option::as_ref);
-            let name = path.map_or_else(|| "the scene".into(), |path| path.display().to_string());
-            Err(Error::io("writing", &name, error))
-        }
+    let finished = Complete::put_all_in_place(files).map_err(|(number, error)| {
+        let name = names.get(number).map_or("the scene", |(name, _)| name);
+        Error::io("writing", name, error)
+    })?;
+    for ((_, moved), file) in names.into_iter().zip(finished) {
+        report.note_written(moved, file.counters.bytes);
     }
+    Ok(())
 }

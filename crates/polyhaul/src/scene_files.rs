@@ -14,7 +14,7 @@ use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::parallel::try_for_each_item;
-use crate::report::{MIXED, Report};
+use crate::report::Report;
 use crate::resolve::{Resolver, folder_of};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ pub(crate) fn read_pbrt(
     let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, options)?;
     // Files of text that are left out have one warning each.
     let missing = found.warnings.counts().get("missing-file").copied().unwrap_or(0);
-    load::note_reading(plain, report, found.threads, found.warnings);
+    load::note_reading(plain, Format::Pbrt, report, found.threads, found.warnings);
     let mut seen = std::mem::take(&mut *opener.files());
     report.extend(seen.noted);
     let (bytes, plain_bytes) = (report.bytes_in, report.plain_bytes_in);
@@ -169,9 +169,7 @@ impl Files for Opener<'_> {
         let noted = &mut files.noted;
         plain.note_name(self.options, &mut noted.warnings)?;
         plain.note_garbage(&mut noted.warnings);
-        let (bytes, plain_bytes) = plain.bytes_read();
-        noted.bytes_in += bytes;
-        noted.plain_bytes_in += plain_bytes;
+        noted.note_read(plain.moved(Format::Pbrt.name()));
         Ok(())
     }
 }
@@ -258,10 +256,7 @@ impl Meshes<'_> {
             let number = match result {
                 Ok(Loaded { scene: mut found, report }) => {
                     sum.count += 1;
-                    // Meshes are read at other rates than the text that names them.
-                    self.report.format_in = Some(MIXED);
-                    self.report.bytes_in += report.bytes_in;
-                    self.report.plain_bytes_in += report.plain_bytes_in;
+                    report.reads.into_iter().for_each(|moved| self.report.note_read(moved));
                     self.report.warnings.extend(report.warnings);
                     let number = scene.meshes.len() as u32;
                     match found.meshes.is_empty() {

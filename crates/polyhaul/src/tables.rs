@@ -35,7 +35,7 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedAr
         }
         let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
         let mut read = table::read(text, format, Layout::Rows, &plain.options(options))?;
-        note_reading(plain, report, read.threads, std::mem::take(&mut read.warnings));
+        note_reading(plain, format, report, read.threads, std::mem::take(&mut read.warnings));
         Ok(read)
     })?;
     let (names, row_count, comments) = (read.names, read.row_count, read.comments);
@@ -139,12 +139,12 @@ fn read_table(
         Format::Csv | Format::Tsv | Format::Txt | Format::Xyz | Format::Pts => {
             let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
             let mut read = table::read(text, format, layout, &own)?;
-            note_reading(plain, report, read.threads, std::mem::take(&mut read.warnings));
+            note_reading(plain, format, report, read.threads, std::mem::take(&mut read.warnings));
             read.into_table(format)
         }
         Format::Npy => {
             let read = table::npy::read(Bytes::new(plain.source(), plain.garbage()), &own)?;
-            note_reading(plain, report, read.threads, read.warnings);
+            note_reading(plain, format, report, read.threads, read.warnings);
             Ok((read.table, Vec::new()))
         }
         _ => {
@@ -201,10 +201,9 @@ fn write_rows(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    let clock = Clock::start("write");
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Format);
-    let mut report = Report { format_out: Some(format.name()), ..Report::default() };
-    write_to(output, options, &mut report, |writing, _, _| match format {
+    write_to(output, Some(format), options, &mut report, |writing, _, _| match format {
         Format::Npy => table::npy::write(rows, &options.run, writing),
         _ => table::write(rows, comments, format, &options.table, &options.run, writing),
     })?;

@@ -4,11 +4,13 @@ use super::common::{BROKEN, Folder, Ran, SOUND, run, run_with};
 use super::{BIG, blender};
 use serde_json::Value;
 
-const SHARED: [&str; 10] = [
+const SHARED: [&str; 12] = [
     "command",
     "bytes_in",
     "plain_bytes_in",
     "bytes_out",
+    "moved_in",
+    "moved_out",
     "seconds",
     "phases",
     "peak_bytes",
@@ -77,6 +79,14 @@ fn convert_tells_what_it_did() {
     );
     let size: u64 = folder.names().iter().map(|name| std::fs::metadata(folder.path(name)).unwrap().len()).sum();
     assert_eq!(value["bytes_out"], size);
+    for (list, sum) in [("moved_in", "bytes_in"), ("moved_out", "bytes_out")] {
+        let parts = value[list].as_array().unwrap();
+        parts.iter().for_each(|part| has(part, &["format", "codec", "bytes", "plain_bytes"]));
+        let formats: Vec<_> = parts.iter().map(|part| part["format"].as_str().unwrap()).collect();
+        assert_eq!(formats, ["obj", "mtl"], "{list}");
+        let bytes: u64 = parts.iter().map(|part| part["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(value[sum], bytes, "{list}");
+    }
     let phases: Vec<_> =
         value["phases"].as_array().unwrap().iter().map(|phase| phase["name"].as_str().unwrap()).collect();
     assert!(phases.contains(&"read") && phases.contains(&"write"), "{phases:?}");

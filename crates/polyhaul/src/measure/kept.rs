@@ -7,6 +7,7 @@
 use super::place;
 use crate::error::{Error, Result};
 use crate::report::{Ceilings, Kernel, Written};
+use polyhaul_bytes::trace::Recording;
 use polyhaul_bytes::{FileOptions, Sink, Source};
 use std::ffi::OsString;
 use std::fmt::{Display, Write};
@@ -26,6 +27,48 @@ pub fn kept(folder: &Path) -> Option<Ceilings> {
     let (machine, disk) = (place::machine(), place::disk(folder));
     let found = read(&file(&cache_folder(variable)?, &machine, &disk))?;
     (found.machine == machine && found.disk == disk).then_some(found)
+}
+
+/// The ceilings that were kept for the disks of what was recorded: reading has the figures of the disk of the largest
+/// input, writing those of the disk of the largest output. Where those are two disks, [`Ceilings::disk`] names both,
+/// and what is not kept of one of them is not known. Where no file was used they are those of the working folder.
+pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
+    match [false, true].map(|is_output| folder_of(seen, is_output)) {
+        [Some(input), Some(output)] => match place::disk(&input) == place::disk(&output) {
+            true => kept(&input),
+            false => both(kept(&input), kept(&output)),
+        },
+        [one, other] => kept(&one.or(other).unwrap_or_else(|| ".".into())),
+    }
+}
+
+/// The folder of the input or output that had the most bytes; of one that was taken away that which it was in.
+fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
+    let files = seen.files.iter().filter(|file| file.is_file && file.is_output == is_output);
+    let largest = files.max_by_key(|file| file.calls.bytes)?;
+    // A name without a folder lies in the working folder.
+    let here = |folder| if folder == Path::new("") { Path::new(".") } else { folder };
+    let mut folders = Path::new(&largest.name).ancestors().skip(1).map(here);
+    folders.find(|folder| folder.is_dir()).map(PathBuf::from)
+}
+
+/// Reading from one disk and writing to another. What is the machine's both have.
+fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings> {
+    Some(match (reading, writing) {
+        (Some(reading), Some(writing)) => Ceilings {
+            disk: format!("{}; writing to {}", reading.disk, writing.disk),
+            measured_unix_s: reading.measured_unix_s.min(writing.measured_unix_s),
+            write: writing.write,
+            write_sync: writing.write_sync,
+            writes: writing.writes,
+            ..reading
+        },
+        (Some(reading), None) => Ceilings { write: 0.0, write_sync: 0.0, writes: Vec::new(), ..reading },
+        (None, Some(writing)) => {
+            Ceilings { cold_read: None, cached_read: 0.0, cached_read_all: 0.0, small_read_ns: 0.0, ..writing }
+        }
+        (None, None) => return None,
+    })
 }
 
 /// Keeps ceilings for later jobs, in place of those that were kept for the same machine and disk. Returns the file;
@@ -185,6 +228,7 @@ fn kernel(value: &str) -> Option<Kernel> {
 mod tests {
     use super::*;
     use crate::measure::tests::Folder;
+    use polyhaul_bytes::trace::{self, Detail, Trace};
 
     fn sample() -> Ceilings {
         let mut ceilings = Ceilings {
@@ -257,6 +301,48 @@ mod tests {
         assert_eq!(read(&path), None);
         assert_eq!(read(&folder.0), None);
         assert_ne!(path, file(&folder.0.join("not/there/yet"), "a machine", "another disk"));
+    }
+
+    #[test]
+    fn reading_and_writing_have_the_figures_of_their_disks() {
+        let other = Ceilings { disk: "another".into(), measured_unix_s: 7, write: 5.0, write_sync: 6.0, ..sample() };
+        let found = both(Some(sample()), Some(other.clone())).unwrap();
+        assert_eq!((found.cold_read, found.cached_read), (sample().cold_read, sample().cached_read));
+        assert_eq!((found.write, found.write_sync, found.measured_unix_s), (5.0, 6.0, 7));
+        assert!(found.disk.contains(&sample().disk) && found.disk.contains("another"));
+        // What one of them does says nothing about the other.
+        let reading = both(Some(sample()), None).unwrap();
+        assert_eq!((reading.cached_read, reading.write, reading.write_sync), (sample().cached_read, 0.0, 0.0));
+        let writing = both(None, Some(other)).unwrap();
+        assert_eq!((writing.cold_read, writing.cached_read, writing.write), (None, 0.0, 5.0));
+        assert_eq!([&reading.kernels, &writing.kernels], [&sample().kernels; 2]);
+        assert_eq!(both(None, None), None);
+    }
+
+    #[test]
+    fn the_largest_files_say_which_disks_those_are() {
+        let folder = Folder::new("disks");
+        let trace = Trace::new(Detail::Totals);
+        let write = |name: &str, size: usize| {
+            let path = folder.0.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut sink = Sink::file(&path, FileOptions::default()).unwrap();
+            sink.write_all(&vec![7; size]).unwrap();
+            sink.finish().unwrap();
+            path
+        };
+        trace::within(Some(&trace), 1, || {
+            let paths = [write("large/gone/out", 3000), write("other/out", 20), write("small/in", 10)];
+            for path in &paths[1..] {
+                Source::open(path).unwrap().read_at(0, &mut [0; 20]).unwrap();
+            }
+            Source::memory(vec![0; 5000]).read_at(0, &mut [0; 5000]).unwrap();
+        });
+        let seen = trace.recording();
+        std::fs::remove_dir_all(folder.0.join("large/gone")).unwrap();
+        assert_eq!(folder_of(&seen, true), Some(folder.0.join("large")));
+        assert_eq!(folder_of(&seen, false), Some(folder.0.join("other")));
+        assert_eq!(folder_of(&Recording::default(), false), None);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What this machine and one of its disks can do at best, measured once and kept.
 //!
-//! [`ceilings`] measures, which takes some twenty seconds; [`keep`], [`kept`] and [`forget`] have to do with the file
-//! where the figures stay. `disk` is about files, `memory` about memory and cores, `kernels` about our own parsers,
-//! writers and codecs on what `data` makes. `place` says which machine and which disk it is, and `system` has the calls
-//! that Linux alone knows. What the figures are good for is in [`crate::report`]. Nothing here judges a job.
+//! [`ceilings`] measures, which takes some twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] have to do
+//! with the file where the figures stay. `disk` is about files, `memory` about memory and cores, `kernels` about our
+//! own parsers, writers and codecs on what `data` makes. `place` says which machine and which disk it is, and `system`
+//! has the calls that Linux alone knows. What the figures are good for is in [`crate::report`]. Nothing here judges a
+//! job.
 
 mod data;
 mod disk;
@@ -13,7 +14,7 @@ mod memory;
 mod place;
 mod system;
 
-pub use kept::{forget, keep, kept};
+pub use kept::{forget, keep, kept, kept_for};
 
 use crate::error::{Error, Result};
 use crate::options::{Cancel, Progress};

@@ -3,7 +3,8 @@
 //! Who measures them is [`crate::measure`]; what they are compared with is [`super::verdict`].
 
 /// What one machine, and the disk of one folder, can do at best. Rates are in bytes per second of one core, unless
-/// they say otherwise; `None` is what could not be measured there.
+/// they say otherwise; `None` is what could not be measured there. A rate of 0 is not known: where the files of
+/// a job lie on two disks, that is so for the one that was not measured ([`crate::measure::kept_for`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ceilings {
@@ -65,6 +66,16 @@ pub struct Kernel {
 }
 
 impl Ceilings {
+    /// What a chart of reading or of writing draws: names and rates, in bytes per second, as far as they are known.
+    pub(super) fn lines(&self, is_output: bool) -> impl Iterator<Item = (&'static str, f64)> {
+        let cold_read = self.cold_read.unwrap_or(0.0);
+        let all = match is_output {
+            true => [("write", self.write), ("", 0.0)],
+            false => [("cold read", cold_read), ("cached read", self.cached_read_all)],
+        };
+        all.into_iter().filter(|(_, rate)| *rate > 0.0)
+    }
+
     /// The rate of a kernel, if it was measured.
     pub fn kernel(&self, name: &str) -> Option<f64> {
         self.kernels.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.rate)

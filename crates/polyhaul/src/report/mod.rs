@@ -1,15 +1,18 @@
 //! What a job did: bytes, time by phase, threads, warnings.
 //!
 //! A report is plain data. The command renders it (`crates/cli`). `ceilings` has what the machine can do at best,
-//! `verdict` what held a job back; `html` is a page about a job, `svg` a picture. What a trace recorded goes
-//! to Perfetto (`perfetto`) and to the `tracing` crate (`bridge`); `sampler` looks at the process meanwhile.
+//! `moved` the bytes by format, `verdict` what held a job back; `html` is a page about a job, `svg` a picture. What a
+//! trace recorded goes to Perfetto (`perfetto`) and to the `tracing` crate (`bridge`); `document` writes the files.
+//! `sampler` looks at the process meanwhile.
 
 #[cfg(feature = "tracing")]
 mod bridge;
 mod ceilings;
 mod chart;
+mod document;
 mod html;
 mod json;
+mod moved;
 mod perfetto;
 mod sampler;
 mod shown;
@@ -20,11 +23,13 @@ mod words;
 #[cfg(feature = "tracing")]
 pub use bridge::to_tracing;
 pub use ceilings::{Ceilings, Kernel, Written};
+pub use document::Document;
 pub use html::{Heading, html};
+pub use moved::Moved;
 pub use perfetto::perfetto;
 pub use sampler::Sampler;
 pub use svg::svg;
-pub use verdict::{Bound, Facts, Moved, Verdict};
+pub use verdict::{Bound, Facts, Verdict};
 
 use crate::warnings::Warnings;
 use polyhaul_bytes::Codec;
@@ -42,16 +47,10 @@ pub struct Report {
     pub codec: Option<Codec>,
     /// Bytes written to sinks.
     pub bytes_out: u64,
-    /// What was written before it was compressed, referenced files apart.
-    pub plain_bytes_out: u64,
-    /// How what was written is compressed.
-    pub codec_out: Option<Codec>,
-    /// Whether it was on the disk when the job ended.
-    pub durable: bool,
-    /// The name of the format that was read: `obj`.
-    pub format_in: Option<&'static str>,
-    /// The name of the format that was written.
-    pub format_out: Option<&'static str>,
+    /// What was read, by format and codec; together it is `bytes_in`.
+    pub reads: Vec<Moved>,
+    /// What was written, by format and codec; together it is `bytes_out`.
+    pub writes: Vec<Moved>,
     /// Time by phase, in order; `read` and `write` are among the names.
     pub phases: Vec<Phase>,
     /// Worker threads.
@@ -88,17 +87,6 @@ impl Clock {
     }
 }
 
-/// The format where there are several.
-pub(crate) const MIXED: &str = "mixed";
-
-/// The one format of both, if they have no two.
-fn one_of(one: Option<&'static str>, other: Option<&'static str>) -> Option<&'static str> {
-    match (one, other) {
-        (Some(one), Some(other)) if one != other => Some(MIXED),
-        (one, other) => one.or(other),
-    }
-}
-
 impl Report {
     /// The time of all phases together.
     pub fn elapsed(&self) -> Duration {
@@ -115,27 +103,28 @@ impl Report {
         result
     }
 
-    /// Notes what was written to a sink, and how.
-    pub(crate) fn note_writing(&mut self, plain_bytes: u64, codec: Option<Codec>, durable: bool) {
-        self.plain_bytes_out += plain_bytes;
-        (self.codec_out, self.durable) = (codec, durable);
+    /// Notes bytes that were read.
+    pub(crate) fn note_read(&mut self, moved: Moved) {
+        self.bytes_in += moved.bytes;
+        self.plain_bytes_in += moved.plain_bytes;
+        moved.add_to(&mut self.reads);
     }
 
-    /// Appends what another job did. Codecs stay those of the first that has any; formats become `mixed` where jobs
-    /// with bytes have several formats, or codecs.
+    /// Notes what was written, which came to so many bytes outside.
+    pub(crate) fn note_written(&mut self, moved: Moved, bytes: u64) {
+        self.bytes_out += bytes;
+        let plain_bytes = if moved.codec.is_some() { moved.plain_bytes } else { bytes };
+        Moved { bytes, plain_bytes, ..moved }.add_to(&mut self.writes);
+    }
+
+    /// Appends what another job did. The codec stays that of the first that has any.
     pub fn extend(&mut self, other: Report) {
-        // Who computes with rates of a format or codec must not take one for the other.
-        let unpacked = self.codec != other.codec && self.bytes_in > 0 && other.bytes_in > 0;
-        let packed = self.codec_out != other.codec_out && self.bytes_out > 0 && other.bytes_out > 0;
-        self.format_in = if unpacked { Some(MIXED) } else { one_of(self.format_in, other.format_in) };
-        self.format_out = if packed { Some(MIXED) } else { one_of(self.format_out, other.format_out) };
         self.codec = self.codec.or(other.codec);
-        self.codec_out = self.codec_out.or(other.codec_out);
-        self.durable |= other.durable;
         self.bytes_in += other.bytes_in;
         self.plain_bytes_in += other.plain_bytes_in;
         self.bytes_out += other.bytes_out;
-        self.plain_bytes_out += other.plain_bytes_out;
+        other.reads.into_iter().for_each(|moved| moved.add_to(&mut self.reads));
+        other.writes.into_iter().for_each(|moved| moved.add_to(&mut self.writes));
         self.phases.extend(other.phases);
         self.threads = self.threads.max(other.threads);
         self.warnings.extend(other.warnings);
@@ -147,15 +136,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_of_several_formats_or_codecs_have_no_one_format() {
-        let of = |format, codec, bytes_in| Report { format_in: Some(format), codec, bytes_in, ..Report::default() };
-        let joined = |jobs: [Report; 2]| {
-            let mut all = Report::default();
-            jobs.into_iter().for_each(|job| all.extend(job));
-            (all.format_in, all.bytes_in)
+    fn what_jobs_moved_is_summed_by_format_and_codec() {
+        let of = |reads: &[Moved], writes: &[Moved]| {
+            let mut report = Report::default();
+            reads.iter().for_each(|moved| report.note_read(moved.clone()));
+            writes.iter().for_each(|moved| report.note_written(moved.clone(), moved.bytes));
+            report
         };
-        assert_eq!(joined([of("obj", None, 3), of("obj", None, 4)]), (Some("obj"), 7));
-        assert_eq!(joined([of("obj", None, 3), of("ply", None, 4)]), (Some(MIXED), 7));
-        assert_eq!(joined([of("obj", Some(Codec::Gzip), 3), of("obj", None, 4)]), (Some(MIXED), 7));
+        let packed = Moved::new("obj", 3).streamed(Codec::Gzip, 10);
+        let durable = Moved { durable: true, ..Moved::new("ply", 8) };
+        let mut all = of(&[Moved::new("obj", 3), Moved::new("ply", 4)], &[Moved::new("ply", 8)]);
+        all.extend(of(&[Moved::new("ply", 0), Moved::new("obj", 5), packed.clone()], std::slice::from_ref(&durable)));
+        all.extend(of(&[Moved::new("mtl", 0), packed], &[]));
+        let packed = Moved::new("obj", 6).streamed(Codec::Gzip, 20);
+        assert_eq!(all.reads, [Moved::new("obj", 8), Moved::new("ply", 4), packed]);
+        assert_eq!(all.writes, [Moved::new("ply", 8), durable]);
+        assert_eq!((all.bytes_in, all.plain_bytes_in, all.bytes_out), (18, 32, 16));
     }
 }

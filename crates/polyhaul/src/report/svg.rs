@@ -181,7 +181,8 @@ impl Chart<'_> {
 
     fn rates(&mut self, is_output: bool, moved: &[f64], steps: &Steps, ceilings: Option<&Ceilings>) {
         let per_second = 1e9 / steps.step_ns as f64;
-        let lines = ceilings.map_or(Vec::new(), |it| ceiling_lines(it, is_output));
+        let named = |(name, value)| (format!("{name} {}", rate(value)), value);
+        let lines: Vec<_> = ceilings.iter().flat_map(|it| it.lines(is_output)).map(named).collect();
         let most = moved.iter().copied().fold(0.0, f64::max) * per_second;
         let seen = lines.iter().map(|(_, rate)| *rate).filter(|rate| *rate <= 4.0 * most);
         let top_rate = seen.fold(most, f64::max) * 1.12;
@@ -208,16 +209,6 @@ impl Chart<'_> {
         self.axis(bottom);
         self.y = bottom + 62.0;
     }
-}
-
-/// The ceilings of a direction: name with its rate, and the rate.
-fn ceiling_lines(ceilings: &Ceilings, is_output: bool) -> Vec<(String, f64)> {
-    let all = match is_output {
-        true => vec![("write", ceilings.write)],
-        false => vec![("cold read", ceilings.cold_read.unwrap_or(0.0)), ("cached read", ceilings.cached_read_all)],
-    };
-    let known = all.into_iter().filter(|(_, rate)| *rate > 0.0);
-    known.map(|(name, value)| (format!("{name} {}", rate(value)), value)).collect()
 }
 
 /// The upper edge of an area: steps as places from left to right, with their rate.

@@ -44,7 +44,7 @@ fn write(
     options: &WriteOptions,
 ) -> Result<Report> {
     let (mut report, clock) = (Report::default(), Clock::start("write"));
-    write_to(output, options, &mut report, |writing, name, _| {
+    write_to(output, None, options, &mut report, |writing, name, _| {
         let pages = RowPages::new(rows, format.max_bytes(), foot, name, options);
         let text = (rows.count() as u64).saturating_mul(pages.row_bytes as u64);
         writing.announce(text.saturating_add((head.len() + foot.len()) as u64));

@@ -75,6 +75,10 @@ fn compressed_files_are_told_as_they_are_stored_and_without_their_meshes() {
     let render = full.render.clone().unwrap();
     assert_eq!(render.files[..2], [text.clone(), ply.clone()]);
     assert_eq!((report.bytes_in, report.plain_bytes_in), (text.bytes + ply.bytes, sum(&[&text, &ply])));
+    // Of each format and codec the sum.
+    let of = |format| report.reads.iter().filter(|it| it.format == Some(format)).map(|it| it.bytes).sum::<u64>();
+    assert_eq!([of("pbrt"), of("ply")], [text.bytes, ply.bytes], "{:?}", report.reads);
+    assert!(report.reads.iter().any(|it| it.format == Some("pbrt") && it.codec == Some(Codec::Gzip)));
     let (lazy, _) = told(7, false);
     let lazily = lazy.render.unwrap();
     assert_eq!(lazily.files[..2], [text, FileSummary { plain_bytes: None, ..ply }]);

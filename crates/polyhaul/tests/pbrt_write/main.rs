@@ -8,6 +8,7 @@ mod scopes;
 
 use polyhaul::model::Scene;
 use polyhaul::options::{PbrtMeshes, PbrtStyle, RunOptions};
+use polyhaul::report::Moved;
 use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::pbrt::{self, Spec};
@@ -313,9 +314,17 @@ fn parts_and_meshes_are_files_of_their_own() {
     let folder = Folder::new("pbrt_write").unwrap();
     let save_as = |name: &str, pbrt| {
         let options = WriteOptions { pbrt, ..WriteOptions::default() };
-        save(&scene, Output::Path(folder.join(name)), &options).unwrap();
-        let options = ReadOptions::default();
-        load(Input::Path(folder.join(name)), &options).unwrap().scene
+        let written = save(&scene, Output::Path(folder.join(name)), &options).unwrap();
+        let loaded = load(Input::Path(folder.join(name)), &ReadOptions::default()).unwrap();
+        // Each format and codec once, and the same both ways.
+        let kinds = |list: &[Moved]| {
+            let mut kinds: Vec<_> = list.iter().map(|it| (it.format, it.codec, it.bytes, it.plain_bytes)).collect();
+            kinds.sort_unstable_by_key(|it| it.2);
+            kinds
+        };
+        assert_eq!(kinds(&written.writes), kinds(&loaded.report.reads), "{name}");
+        assert_eq!(written.writes.iter().map(|it| it.bytes).sum::<u64>(), written.bytes_out);
+        loaded.scene
     };
     let parts = save_as("a.pbrt.gz", PbrtStyle { parts: 4, ..PbrtStyle::default() });
     assert!(parts.render == scene.render);

@@ -4,7 +4,7 @@
 //! nothing is noted here: they are there or not.
 
 use polyhaul::model::{Channels, Image, Samples, Scene};
-use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool};
+use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool, Throttle};
 use polyhaul::report::{Bound, Facts, Verdict};
 use polyhaul::trace::{self, Detail, Phase, Trace};
 use polyhaul::{
@@ -138,6 +138,39 @@ fn a_source_that_is_held_back() {
         slow.phase = Some(Phase::Throttle);
         is(&read(threads, Input::Reader(Box::new(slow), "points.obj".into())), Bound::Read);
     }
+}
+
+#[test]
+fn a_rate_that_was_asked_for() {
+    let (text, throttle) = (points(5_000), Some(Throttle::new(Some(500_000), Duration::ZERO)));
+    for threads in [1, 4] {
+        let input = Input::Memory(text.clone(), "points.obj".into());
+        let verdict = judged(threads, |run| {
+            let run = RunOptions { read_throttle: throttle.clone(), ..run };
+            Ok(load(input, &ReadOptions { run, ..ReadOptions::default() })?.report)
+        });
+        is(&verdict, Bound::Read);
+        assert!(verdict.advice[0].starts_with("reading was held back to"), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_stream_is_told_from_members() {
+    let text = points(60_000);
+    let read = |bytes: Vec<u8>| {
+        let input = Input::Memory(bytes, "points.obj.gz".into());
+        let loaded = load(input, &ReadOptions::default()).unwrap();
+        assert_eq!((loaded.report.reads.len(), loaded.report.reads[0].codec), (1, Some(Codec::Gzip)));
+        (loaded.report.reads[0].plain_bytes, loaded.report.reads[0].stream_bytes)
+    };
+    let mut stream = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    stream.write_all(&text).unwrap();
+    assert_eq!(read(stream.finish().unwrap()), (text.len() as u64, text.len() as u64));
+    let kept = Kept::default();
+    let options = WriteOptions { compression: Compression::By(Codec::Gzip, None), ..WriteOptions::default() };
+    let written = save(&scene(60_000), Output::Writer(Box::new(kept.clone()), "points.obj".into()), &options).unwrap();
+    let members = kept.0.lock().unwrap().clone();
+    assert_eq!(read(members), (written.writes[0].plain_bytes, 0));
 }
 
 #[test]

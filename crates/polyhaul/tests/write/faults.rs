@@ -3,6 +3,7 @@
 use super::support::*;
 use polyhaul::model::Scene;
 use polyhaul::options::{Cancel, Progress, RunOptions};
+use polyhaul::report::Moved;
 use polyhaul::{ErrorKind, Output, WriteOptions};
 use polyhaul_testkit::hostile::{Faulty, WriteFault as Fault};
 use std::io::{self, Write};
@@ -217,6 +218,8 @@ fn the_report_counts_all_bytes() {
     let report = polyhaul::save(scene(), Output::Path(folder.join("a.obj")), &options(2, None)).unwrap();
     let size: usize = folder.names().iter().map(|name| folder.text(name).len()).sum();
     assert_eq!((report.bytes_out, folder.names().len()), (size as u64, 2));
+    let scene = folder.text("a.obj").len();
+    assert_eq!(report.writes, [Moved::new("obj", scene as u64), Moved::new("mtl", (size - scene) as u64)]);
     assert_eq!(report.threads, 2);
 }
 

@@ -165,17 +165,14 @@ fn samples(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
 /// The dashed lines: of which chart, name, bytes per second.
 fn ceilings(json: &mut Json, job: &Job<'_>) {
     let Some(ceilings) = job.ceilings else { return };
-    let lines = [
-        ("read", "cold read", ceilings.cold_read.unwrap_or(0.0)),
-        ("read", "cached read", ceilings.cached_read_all),
-        ("write", "write", ceilings.write),
-    ];
-    for (chart, name, rate) in lines.into_iter().filter(|(_, _, rate)| *rate > 0.0) {
-        json.array(|json| {
-            json.string(chart);
-            json.string(name);
-            json.number(rate.round());
-        });
+    for (chart, is_output) in [("read", false), ("write", true)] {
+        for (name, rate) in ceilings.lines(is_output) {
+            json.array(|json| {
+                json.string(chart);
+                json.string(name);
+                json.number(rate.round());
+            });
+        }
     }
 }
 

@@ -171,7 +171,7 @@ fn row_height(rows: usize) -> usize {
 }
 
 fn has_ceiling(job: &Job<'_>, id: &str) -> bool {
-    job.ceilings.is_some_and(|it| if id == "write" { it.write > 0.0 } else { it.cached_read_all > 0.0 })
+    job.ceilings.is_some_and(|it| it.lines(id == "write").next().is_some())
 }
 
 fn figure(out: &mut String, id: &str, title: &str, height: usize, keys: &str, about: &str) {

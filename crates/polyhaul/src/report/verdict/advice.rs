@@ -5,8 +5,8 @@
 
 use super::accounting::{Account, has_small_reads};
 use super::best::{Cost, Model};
-use super::{Bound, Facts, Moved, rate};
-use crate::report::Ceilings;
+use super::{Bound, Facts, rate};
+use crate::report::{Ceilings, Moved};
 use polyhaul_bytes::trace::{Phase, Recording};
 use polyhaul_bytes::{BLOCK_BYTES, Codec};
 
@@ -41,8 +41,11 @@ pub(super) fn of(
     let model = ceilings.map(|ceilings| Model::of(seen, account, ceilings));
     let job = Job { seen, facts, account, model, seconds: seen.elapsed_ns as f64 / 1e9 };
     let said = match bound {
-        Bound::Read => vec![job.throttled(0, "reading"), job.codec(), job.faster_disk()],
-        Bound::Write => vec![job.throttled(1, "writing").or_else(|| job.write_rate())],
+        Bound::Read => match job.held_reading() {
+            Some(held) => vec![Some(held), job.codec("a load at that rate")],
+            None => vec![job.codec("this disk-bound load"), job.faster_disk()],
+        },
+        Bound::Write => vec![job.held_writing().or_else(|| job.write_rate())],
         Bound::Decompress => vec![job.members(), job.no_codec(), job.threads(bound)],
         Bound::Parse | Bound::Build => vec![job.threads(bound), job.binary()],
         Bound::Compress | Bound::Format | Bound::Decode | Bound::Encode | Bound::Transform => vec![job.threads(bound)],
@@ -54,10 +57,20 @@ pub(super) fn of(
         Bound::CachedRead | Bound::Host | Bound::Unknown => Vec::new(),
     };
     let mut said: Vec<_> = said.into_iter().flatten().collect();
-    if ceilings.is_none() {
-        said.push("run `polyhaul limits` once to see how far this is from the best".to_owned());
+    if let Some(folder) = not_measured(facts, ceilings) {
+        said.push(format!("run `polyhaul limits`{folder} once to see how far this is from the best"));
     }
     said
+}
+
+/// Where ceilings are to be measured that are not known.
+fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static str> {
+    let Some(ceilings) = ceilings else { return Some("") };
+    let unknown = |list: &[Moved], rate: f64| !list.is_empty() && rate <= 0.0;
+    if unknown(&facts.reads, ceilings.cached_read) {
+        return Some(" for the input's folder");
+    }
+    unknown(&facts.writes, ceilings.write).then_some(" for the output's folder")
 }
 
 impl Job<'_> {
@@ -80,78 +93,103 @@ impl Job<'_> {
         (ns as f64 / 1e9).min(self.seconds)
     }
 
-    /// What was read, its cost, and the seconds that it took.
-    fn reading(&self) -> Option<(&Model<'_>, &Moved, Cost, f64)> {
-        let (model, moved, seconds) = (self.model.as_ref()?, self.facts.read.as_ref()?, self.part_seconds("read"));
-        Some((model, moved, model.read(moved)?, seconds)).filter(|_| seconds > 0.0)
+    /// What is known of reading: the model, the cost, and the seconds that it took.
+    fn reading(&self) -> Option<(&Model<'_>, Cost, f64)> {
+        let (model, seconds) = (self.model.as_ref()?, self.part_seconds("read"));
+        Some((model, model.read(&self.facts.reads)?, seconds)).filter(|_| seconds > 0.0)
     }
 
-    /// That it was held back as was asked.
-    fn throttled(&self, way: usize, doing: &str) -> Option<String> {
-        let moved = [&self.facts.read, &self.facts.write][way].as_ref()?;
+    /// How much faster the job is where reading costs something else.
+    fn gain_of_cost(&self, cost: Cost) -> Option<f64> {
+        let (model, _, seconds) = self.reading()?;
+        self.gain(seconds, cost.at(model.speed(self.account.threads)))
+    }
+
+    /// That reading was held back as was asked, and what it would be if it was not.
+    fn held_reading(&self) -> Option<String> {
+        let held = self.held(0, "reading", &self.facts.reads)?;
+        let gain = self.reading().and_then(|(_, cost, _)| self.gain_of_cost(cost));
+        Some(held + &higher_rate(gain))
+    }
+
+    fn held_writing(&self) -> Option<String> {
+        let held = self.held(1, "writing", &self.facts.writes)?;
+        let seconds = self.part_seconds("write");
+        let cost = self.model.as_ref().and_then(|model| Some((model, model.write(&self.facts.writes)?)));
+        let then = cost.map(|(model, cost)| cost.at(model.speed(self.account.threads)));
+        Some(held + &higher_rate(then.and_then(|then| self.gain(seconds, then))))
+    }
+
+    fn held(&self, way: usize, doing: &str, list: &[Moved]) -> Option<String> {
         let seconds = self.part_seconds(["read", "write"][way]);
         let calls = self.seen.totals().of(Phase::Throttle) as f64;
-        if calls <= 0.0 || self.account.throttled[way] < 0.5 * calls || seconds <= 0.0 {
+        if calls <= 0.0 || self.account.throttled[way] < 0.5 * calls || seconds <= 0.0 || list.is_empty() {
             return None;
         }
-        Some(format!("{doing} was held back to {}, as was asked", rate(moved.bytes as f64 / seconds)))
+        Some(format!("{doing} was held back to {}, as was asked", rate(sum_of_bytes(list) / seconds)))
     }
 
     /// Whether text that is read as it is would come faster compressed, at the rate at which it came.
-    fn codec(&self) -> Option<String> {
-        let (model, moved, cost, seconds) = self.reading()?;
-        if moved.codec.is_some() || !moved.format.is_some_and(is_text) {
-            return None;
-        }
+    fn codec(&self, load: &str) -> Option<String> {
+        let (model, cost, seconds) = self.reading()?;
+        let is_text = |it: &&Moved| it.codec.is_none() && it.format.is_some_and(is_text);
+        let text: u64 = self.facts.reads.iter().filter(is_text).map(|it| it.plain_bytes).sum();
+        let share = text as f64 / sum_of_bytes(&self.facts.reads).max(1.0);
         let gain = |(codec, packed): (Codec, f64)| {
-            let unpack = model.decompress(codec, moved.plain_bytes)?;
-            let disk = packed * seconds;
-            let cores = cost.cores + unpack;
-            let gain = self.gain(seconds, Cost { disk, cores, ..cost }.at(model.speed(self.account.threads)))?;
-            Some((codec, packed, gain))
+            let disk = seconds * (1.0 - share + packed * share);
+            let cores = cost.cores + model.decompress(codec, text)?;
+            Some((codec, packed, self.gain_of_cost(Cost { disk, cores, ..cost })?))
         };
         let (codec, packed, gain) = PACKED.into_iter().filter_map(gain).max_by(|a, b| a.2.total_cmp(&b.2))?;
         let packed = packed * 100.0;
-        Some(format!("{codec} would make this disk-bound load {gain:.1}x faster, if it packs to {packed:.0} %"))
+        Some(format!("{codec} would make {load} {gain:.1}x faster, if its text packs to {packed:.0} %"))
     }
 
     fn faster_disk(&self) -> Option<String> {
-        let (model, _, cost, seconds) = self.reading()?;
-        let work = Cost { disk: 0.0, ..cost }.at(model.speed(self.account.threads));
-        let gain = self.gain(seconds, work)?;
+        let (_, cost, _) = self.reading()?;
+        let gain = self.gain_of_cost(Cost { disk: 0.0, ..cost })?;
         Some(format!("a faster disk would make it up to {gain:.1}x faster"))
     }
 
     /// How near writing is to what the machine takes.
     fn write_rate(&self) -> Option<String> {
-        let (model, moved) = (self.model.as_ref()?, self.facts.write.as_ref()?);
+        let (model, list) = (self.model.as_ref()?, &self.facts.writes);
         let totals = self.seen.totals();
         let seconds = (totals.of(Phase::Write) + totals.of(Phase::Sync)) as f64 / 1e9;
-        let (ceiling, whose) = match moved.durable {
+        let (ceiling, whose) = match list.iter().all(|it| it.durable) {
             true => (model.ceilings.write_sync, "the disk's rate"),
             false => (model.ceilings.write, "the rate at which the system takes bytes"),
         };
-        let share = moved.bytes as f64 / seconds.max(1e-9) / ceiling.max(1.0);
+        let share = sum_of_bytes(list) / seconds.max(1e-9) / ceiling;
         let percent = (share * 100.0).min(100.0);
-        (share >= AT_RATE).then(|| format!("more threads would not help: writing is at {percent:.0} % of {whose}"))
+        (ceiling > 0.0 && share >= AT_RATE)
+            .then(|| format!("more threads would not help: writing is at {percent:.0} % of {whose}"))
+    }
+
+    /// What is read, where what a codec compressed is something else.
+    fn without(&self, codec: Codec, change: impl Fn(&Moved) -> Moved) -> Vec<Moved> {
+        let list = self.facts.reads.iter();
+        list.map(|it| if it.codec == Some(codec) { change(it) } else { it.clone() }).collect()
     }
 
     /// Whether members that are decompressed side by side would help.
     fn members(&self) -> Option<String> {
-        let (model, moved, cost, seconds) = self.reading()?;
-        let codec = moved.codec.filter(|_| model.is_stream)?;
-        let shared = Cost { cores: cost.cores + cost.serial, serial: 0.0, ..cost };
-        let gain = self.gain(seconds, shared.at(model.speed(self.account.threads)))?;
+        let (model, cost, _) = self.reading()?;
+        let codec = self.facts.reads.iter().max_by_key(|it| it.stream_bytes)?.codec?;
+        let shared = model.read(&self.without(codec, |it| Moved { stream_bytes: 0, ..it.clone() }))?;
+        let gain = self.gain_of_cost(shared).filter(|_| shared.serial < cost.serial)?;
         Some(format!("{codec} in members, as polyhaul writes it, is decompressed side by side: {gain:.1}x faster"))
     }
 
     /// Whether the plain bytes would come faster.
     fn no_codec(&self) -> Option<String> {
-        let (model, moved, ..) = self.reading()?;
-        let codec = moved.codec?;
-        let plain = Moved { codec: None, bytes: moved.plain_bytes, ..moved.clone() };
-        let gain = self.gain(self.part_seconds("read"), model.read(&plain)?.at(model.speed(self.account.threads)))?;
-        let more = moved.plain_bytes as f64 / moved.bytes.max(1) as f64;
+        let (model, ..) = self.reading()?;
+        let packed = self.facts.reads.iter().filter(|it| it.codec.is_some());
+        let codec = packed.max_by_key(|it| it.plain_bytes)?.codec?;
+        let unpacked = |it: &Moved| Moved { codec: None, bytes: it.plain_bytes, stream_bytes: 0, ..it.clone() };
+        let plain = self.without(codec, unpacked);
+        let gain = self.gain_of_cost(model.read(&plain)?)?;
+        let more = sum_of_bytes(&plain) / sum_of_bytes(&self.facts.reads).max(1.0);
         Some(format!("without {codec} it would be up to {gain:.1}x faster, of {more:.1} times the bytes"))
     }
 
@@ -167,15 +205,15 @@ impl Job<'_> {
         Some(format!("{cores} threads rather than {threads} would make it up to {gain:.1}x faster"))
     }
 
-    /// Whether the same mesh would be read faster as bytes.
+    /// Whether the same meshes would be read faster as bytes.
     fn binary(&self) -> Option<String> {
-        let (model, moved, _, seconds) = self.reading()?;
-        if moved.format != Some("obj") {
-            return None;
-        }
-        let bytes = (moved.plain_bytes as f64 * BINARY) as u64;
-        let ply = Moved { codec: None, ..Moved::new("ply", bytes) };
-        let gain = self.gain(seconds, model.read(&ply)?.at(model.speed(self.account.threads)))?;
+        let (model, ..) = self.reading()?;
+        let half = |it: &Moved| Moved::new("ply", (it.plain_bytes as f64 * BINARY) as u64);
+        let is_obj = |it: &&Moved| it.format == Some("obj");
+        self.facts.reads.iter().find(is_obj)?;
+        let list = self.facts.reads.iter();
+        let binary: Vec<_> = list.map(|it| if is_obj(&it) { half(it) } else { it.clone() }).collect();
+        let gain = self.gain_of_cost(model.read(&binary)?)?;
         Some(format!("as binary PLY, of about half the bytes, it would be read up to {gain:.1}x faster"))
     }
 
@@ -221,7 +259,16 @@ impl Job<'_> {
     }
 }
 
+fn sum_of_bytes(list: &[Moved]) -> f64 {
+    list.iter().map(|it| it.bytes).sum::<u64>() as f64
+}
+
+/// What is said behind a rate that was asked for.
+fn higher_rate(gain: Option<f64>) -> String {
+    gain.map_or(String::new(), |gain| format!("; a higher rate would make it up to {gain:.1}x faster"))
+}
+
 /// Whether a format is text.
 fn is_text(format: &str) -> bool {
-    matches!(format, "obj" | "pbrt" | "csv" | "tsv" | "txt" | "xyz" | "pts")
+    matches!(format, "obj" | "mtl" | "pbrt" | "csv" | "tsv" | "txt" | "xyz" | "pts")
 }

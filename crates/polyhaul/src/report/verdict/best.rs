@@ -1,12 +1,12 @@
 //! The best that a machine could do with the bytes of a job, by its ceilings.
 //!
 //! Within a part of a job everything goes on at the same time, so a part takes as long as its slowest resource: the
-//! disk, the cores together, or the one core that a serial decoder keeps busy. The parts follow each other. Where a
-//! rate is not known, nothing is said.
+//! disk, the cores together, or the one core that serial decoders keep busy. Of each resource the files of all formats
+//! and codecs are a sum. The parts follow each other. Where a rate is not known, nothing is said.
 
+use super::Facts;
 use super::accounting::Account;
-use super::{Facts, Moved};
-use crate::report::Ceilings;
+use crate::report::{Ceilings, Moved};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::trace::{Lane, Phase, Recording};
 
@@ -37,14 +37,28 @@ impl Cost {
 pub(super) struct Model<'a> {
     pub(super) ceilings: &'a Ceilings,
     /// Which share of what is read comes from a disk.
-    pub(super) cold: f64,
-    /// Whether one thread decompresses for all.
-    pub(super) is_stream: bool,
+    cold: f64,
+    /// Which share of decompressing one thread did at a time, as far as it was seen.
+    lone: f64,
+}
+
+/// What reading takes at least, in seconds.
+#[derive(Default)]
+struct Reading {
+    disk: f64,
+    /// Copying out of the system's memory.
+    copy: f64,
+    parse: f64,
+    /// Of parsing what only one core can.
+    lone_parse: f64,
+    unpack: f64,
+    /// Of decompressing that of streams.
+    streams: f64,
 }
 
 impl<'a> Model<'a> {
     pub(super) fn of(seen: &Recording, account: &Account, ceilings: &'a Ceilings) -> Model<'a> {
-        Model { ceilings, cold: account.cold, is_stream: is_stream(seen) }
+        Model { ceilings, cold: account.cold, lone: lone(seen) }
     }
 
     /// How much work so many threads get done, in cores.
@@ -57,60 +71,71 @@ impl<'a> Model<'a> {
     }
 
     /// Reading; `None` where a rate is not known.
-    pub(super) fn read(&self, moved: &Moved) -> Option<Cost> {
-        let (kernel, is_serial) = reader(moved.format?)?;
+    ///
+    /// Streams are decompressed side by side as far as that was seen: nobody knows which of the others could have been.
+    pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
+        let mut sum = Reading::default();
+        list.iter().try_for_each(|moved| self.add(&mut sum, moved))?;
+        let serial = sum.lone_parse + sum.streams.min(self.lone * sum.unpack);
+        Some(Cost { disk: sum.disk, cores: sum.parse + sum.unpack + sum.copy - serial, serial })
+    }
+
+    fn add(&self, sum: &mut Reading, moved: &Moved) -> Option<()> {
+        let (kernel, is_lone) = reader(moved.format?)?;
         let parse = self.seconds(moved.plain_bytes, kernel)?;
-        let unpack = match moved.codec {
-            Some(codec) => self.decompress(codec, moved.plain_bytes)?,
-            None => 0.0,
-        };
-        let is_stream = self.is_stream && moved.codec.is_some();
-        let serial = [(parse, is_serial), (unpack, is_stream)].into_iter().filter(|it| it.1).map(|it| it.0).sum();
-        let copy = over(moved.bytes, self.ceilings.cached_read);
-        let disk = self.ceilings.cold_read.map_or(0.0, |rate| self.cold * over(moved.bytes, rate));
-        Some(Cost { disk, cores: parse + unpack + copy - serial, serial })
+        sum.parse += parse;
+        sum.lone_parse += if is_lone { parse } else { 0.0 };
+        if let Some(codec) = moved.codec {
+            sum.unpack += self.decompress(codec, moved.plain_bytes)?;
+            sum.streams += self.decompress(codec, moved.stream_bytes)?;
+        }
+        sum.copy += over(moved.bytes, self.ceilings.cached_read)?;
+        sum.disk += self.ceilings.cold_read.map_or(Some(0.0), |rate| over(moved.bytes, rate))? * self.cold;
+        Some(())
     }
 
     /// Writing; `None` where a rate is not known.
-    pub(super) fn write(&self, moved: &Moved) -> Option<Cost> {
-        let format = self.seconds(moved.plain_bytes, writer(moved.format?)?)?;
-        let pack = match moved.codec {
-            Some(codec) => self.compress(codec, moved.plain_bytes)?,
-            None => 0.0,
-        };
-        let pages = over(moved.bytes, self.ceilings.write);
-        let disk = if moved.durable { over(moved.bytes, self.ceilings.write_sync) } else { pages };
-        Some(Cost { disk, cores: format + pack + pages, serial: 0.0 })
+    pub(super) fn write(&self, list: &[Moved]) -> Option<Cost> {
+        let mut sum = Cost::default();
+        for moved in list {
+            let pages = over(moved.bytes, self.ceilings.write)?;
+            sum.disk += if moved.durable { over(moved.bytes, self.ceilings.write_sync)? } else { pages };
+            sum.cores += self.seconds(moved.plain_bytes, writer(moved.format?)?)? + pages;
+            if let Some(codec) = moved.codec {
+                sum.cores += self.seconds(moved.plain_bytes, &format!("compress {codec}"))?;
+            }
+        }
+        Some(sum)
     }
 
     pub(super) fn decompress(&self, codec: Codec, plain_bytes: u64) -> Option<f64> {
         self.seconds(plain_bytes, &format!("decompress {codec}"))
     }
 
-    pub(super) fn compress(&self, codec: Codec, plain_bytes: u64) -> Option<f64> {
-        self.seconds(plain_bytes, &format!("compress {codec}"))
-    }
-
     fn seconds(&self, bytes: u64, kernel: &str) -> Option<f64> {
-        self.ceilings.kernel(kernel).filter(|rate| *rate > 0.0).map(|rate| over(bytes, rate))
+        over(bytes, self.ceilings.kernel(kernel)?)
     }
 }
 
-/// How long bytes take; no time where the rate is none.
-fn over(bytes: u64, rate: f64) -> f64 {
-    if rate > 0.0 { bytes as f64 / rate } else { 0.0 }
+/// How long bytes take; `None` where the rate is not known.
+fn over(bytes: u64, rate: f64) -> Option<f64> {
+    (rate > 0.0).then(|| bytes as f64 / rate)
 }
 
-/// Whether one thread decompressed while others did something else.
-fn is_stream(seen: &Recording) -> bool {
+/// Which share of decompressing was not done side by side; all of it where there was none.
+fn lone(seen: &Recording) -> f64 {
     let totals = seen.totals();
-    totals.get(Lane::Input, Phase::Decompress) > totals.get(Lane::Side, Phase::Decompress)
+    match totals.of(Phase::Decompress) {
+        0 => 1.0,
+        all => 1.0 - totals.get(Lane::Side, Phase::Decompress) as f64 / all as f64,
+    }
 }
 
 /// The kernel that reads a format, and whether only one thread can.
 pub(super) fn reader(format: &str) -> Option<(&'static str, bool)> {
     Some(match format {
-        "obj" => ("parse obj", false),
+        // Material libraries are small, and words and numbers as well.
+        "obj" | "mtl" => ("parse obj", false),
         "ply" => ("parse ply", false),
         "stl" => ("parse stl", false),
         "pbrt" => ("parse pbrt", false),
@@ -125,7 +150,7 @@ pub(super) fn reader(format: &str) -> Option<(&'static str, bool)> {
 /// The kernel that writes a format.
 fn writer(format: &str) -> Option<&'static str> {
     Some(match format {
-        "obj" => "format obj",
+        "obj" | "mtl" => "format obj",
         "ply" => "format ply",
         "stl" => "format stl",
         "pbrt" => "format pbrt",
@@ -152,9 +177,6 @@ pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilin
     }
     let model = Model::of(seen, account, ceilings);
     let speed = model.speed(usize::MAX);
-    let mut sum = 0.0;
-    for cost in [facts.read.as_ref().map(|it| model.read(it)), facts.write.as_ref().map(|it| model.write(it))] {
-        sum += cost.map_or(Some(0.0), |cost| Some(cost?.at(speed)))?;
-    }
+    let sum = model.read(&facts.reads)?.at(speed) + model.write(&facts.writes)?.at(speed);
     (sum >= SMALL).then_some(sum.min(seen.elapsed_ns as f64 / 1e9))
 }

@@ -8,9 +8,8 @@ mod accounting;
 mod advice;
 mod best;
 
-use super::{Ceilings, Report};
+use super::{Ceilings, Moved, Report};
 use accounting::Account;
-use polyhaul_bytes::Codec;
 use polyhaul_bytes::trace::Recording;
 use std::fmt;
 
@@ -110,59 +109,24 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// What it read; `None` where it read nothing.
-    pub read: Option<Moved>,
-    /// What it wrote; `None` where it wrote nothing.
-    pub write: Option<Moved>,
+    /// What it read, by format and codec.
+    pub reads: Vec<Moved>,
+    /// What it wrote, by format and codec.
+    pub writes: Vec<Moved>,
     /// Cores that the process may use.
     pub cores: usize,
-}
-
-/// Bytes that were read or written.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Moved {
-    /// The name of the format, if it has one: `obj`.
-    pub format: Option<&'static str>,
-    /// How they are compressed.
-    pub codec: Option<Codec>,
-    /// How many there are outside.
-    pub bytes: u64,
-    /// How many there are when they are not compressed.
-    pub plain_bytes: u64,
-    /// Whether the job ended when they were on the disk.
-    pub durable: bool,
 }
 
 impl Facts {
     /// Those of a report, on this machine.
     pub fn of(report: &Report) -> Facts {
-        let moved = |format, codec: Option<Codec>, [bytes, plain_bytes]: [u64; 2], durable| {
-            let plain_bytes = if codec.is_some() { plain_bytes } else { bytes };
-            (bytes > 0).then_some(Moved { format, codec, bytes, plain_bytes, durable })
-        };
-        let bytes = [report.bytes_in, report.plain_bytes_in];
-        let read = moved(report.format_in, report.codec, bytes, false);
-        let bytes = [report.bytes_out, report.plain_bytes_out];
-        let write = moved(report.format_out, report.codec_out, bytes, report.durable);
-        Facts { read, write, cores: std::thread::available_parallelism().map_or(1, usize::from) }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Facts { reads: report.reads.clone(), writes: report.writes.clone(), cores }
     }
 
     fn most_plain_bytes(&self) -> u64 {
-        [&self.read, &self.write].into_iter().flatten().map(|moved| moved.plain_bytes).max().unwrap_or(0)
-    }
-}
-
-impl Moved {
-    /// Bytes of a format; the rest as if they were not compressed.
-    pub fn new(format: &'static str, bytes: u64) -> Moved {
-        Moved { format: Some(format), bytes, plain_bytes: bytes, ..Moved::default() }
-    }
-
-    /// The same, compressed: so many bytes when they are not.
-    #[must_use]
-    pub fn compressed(self, codec: Codec, plain_bytes: u64) -> Moved {
-        Moved { codec: Some(codec), plain_bytes, ..self }
+        let sum = |list: &[Moved]| list.iter().map(|it| it.plain_bytes).sum::<u64>();
+        sum(&self.reads).max(sum(&self.writes))
     }
 }
 
