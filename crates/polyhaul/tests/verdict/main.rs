@@ -166,11 +166,10 @@ fn a_stream_is_told_from_members() {
     let mut stream = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     stream.write_all(&text).unwrap();
     assert_eq!(read(stream.finish().unwrap()), (text.len() as u64, text.len() as u64));
-    let kept = Kept::default();
+    let kept = Shared::default();
     let options = WriteOptions { compression: Compression::By(Codec::Gzip, None), ..WriteOptions::default() };
     let written = save(&scene(60_000), Output::Writer(Box::new(kept.clone()), "points.obj".into()), &options).unwrap();
-    let members = kept.0.lock().unwrap().clone();
-    assert_eq!(read(members), (written.writes[0].plain_bytes, 0));
+    assert_eq!(read(kept.take()), (written.writes[0].plain_bytes, 0));
 }
 
 #[test]
