@@ -5,8 +5,9 @@
 //! take turns, round after round, so that a slow moment of the machine hits all alike. The programs
 //! that are measured are in `bench/`, a workspace apart. Here: which parts there are ([`part`]),
 //! what is built ([`build`], [`python`]), who takes part ([`plan`]), the rounds ([`runs`]), what must
-//! be reached ([`wanted`]), and the record ([`record`]) with the machine it is of ([`machine`]). A
-//! verdict is only told: the exit code is 0 unless something could not run.
+//! be reached ([`wanted`]), whether verdicts are right ([`verdicts`]), and the record ([`record`])
+//! with the machine it is of ([`machine`]). A verdict is only told: the exit code is 0 unless
+//! something could not run.
 
 mod build;
 mod images;
@@ -17,6 +18,7 @@ mod plan;
 mod python;
 mod record;
 mod runs;
+mod verdicts;
 mod wanted;
 
 use crate::{root, term, usage_error};
@@ -120,7 +122,7 @@ fn measure(options: &Options) -> Result<bool, String> {
     make_folder(&data.join("out"))?;
     let tools = build::tools(&options.parts, options.install_peers)?;
     let mut outcomes = Vec::new();
-    let (mut kernels, mut pictures) = (Vec::new(), Vec::new());
+    let (mut kernels, mut pictures, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     for &part in &options.parts {
         match part {
             Part::Numbers => kernels.extend(runs::numbers(&tools, "numbers", options.rounds * NUMBER_ROUNDS)?),
@@ -130,6 +132,7 @@ fn measure(options: &Options) -> Result<bool, String> {
                 let input = plan::large(&tools, &data, options.megabytes)?;
                 kernels.extend(runs::traces(&tools, &input.path, &data.join("out"), options.rounds * TRACE_ROUNDS)?);
             }
+            Part::Verdicts => judged = verdicts::run(&tools, &data, options.megabytes)?,
             _ => {}
         }
         for group in plan::groups(part, &tools, &data, options.megabytes)? {
@@ -141,10 +144,11 @@ fn measure(options: &Options) -> Result<bool, String> {
         rounds: options.rounds,
         notes: tools.notes,
         peers: tools.peers,
-        verdicts: wanted::verdicts(&outcomes, &kernels, &pictures, &data),
+        verdicts: wanted::verdicts(&outcomes, &kernels, &pictures, &judged, &data),
         outcomes,
         kernels,
         pictures,
+        judged,
     };
     keep(&record, options)?;
     let failed = |row: &runs::Row| row.failure.is_some();

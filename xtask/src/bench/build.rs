@@ -39,6 +39,8 @@ const NO_PBRT_PEERS: &str = "pbrt-v4, minipbrt and pbrt-parser (C++): in no pack
 pub(super) struct Tools {
     /// The benchmark's own program.
     pub(super) bench: PathBuf,
+    /// The jobs of the part `verdicts` that take a host.
+    pub(super) jobs: PathBuf,
     /// The command `polyhaul`.
     pub(super) command: PathBuf,
     pub(super) tinyobj: Option<PathBuf>,
@@ -58,8 +60,12 @@ pub(super) struct Tools {
 
 /// Builds what `parts` need.
 pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
+    let has_peers = parts.iter().any(|part| *part != Part::Verdicts);
+    let programs = bench(has_peers)?;
+    let jobs = programs.join("bench-jobs");
     let mut tools = Tools {
-        bench: bench()?,
+        bench: if has_peers { programs.join("bench-obj") } else { jobs.clone() },
+        jobs,
         command: PathBuf::new(),
         tinyobj: None,
         assimp: None,
@@ -67,7 +73,7 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
         pythons: Pythons::default(),
         prefix: real_time(),
         taskset: root::succeeds(Command::new("taskset").args(["-c", "0", "true"])),
-        peers: crate_versions(),
+        peers: if has_peers { crate_versions() } else { Vec::new() },
         notes: Vec::new(),
     };
     if install {
@@ -85,7 +91,7 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
     if parts.contains(&Part::Pbrt) {
         tools.notes.push(NO_PBRT_PEERS.into());
     }
-    if [Part::Python, Part::Gzip, Part::Watch].iter().any(|part| parts.contains(part)) {
+    if [Part::Python, Part::Gzip, Part::Watch, Part::Verdicts].iter().any(|part| parts.contains(part)) {
         tools.command = command()?;
     }
     if parts.contains(&Part::Blender) && !tools.taskset {
@@ -106,16 +112,20 @@ fn command() -> Result<PathBuf, String> {
     }
 }
 
-/// Builds the workspace in `bench/`, with its own lock file and target folder.
-fn bench() -> Result<PathBuf, String> {
+/// Builds the workspace in `bench/`, with its own lock file and target folder, in which the programs are. Without peers
+/// there is one that needs none.
+fn bench(has_peers: bool) -> Result<PathBuf, String> {
     let folder = root::root().join("bench");
     let target = folder.join("target");
     let mut command = root::cargo();
     command.args(["build", "--release", "--manifest-path"]);
     command.arg(folder.join("Cargo.toml"));
     command.arg("--target-dir").arg(&target);
+    if !has_peers {
+        command.arg("--no-default-features");
+    }
     match command.status() {
-        Ok(status) if status.success() => Ok(target.join("release").join("bench-obj")),
+        Ok(status) if status.success() => Ok(target.join("release")),
         _ => Err("bench/ did not build".into()),
     }
 }

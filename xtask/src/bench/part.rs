@@ -29,11 +29,13 @@ pub(super) enum Part {
     Trace,
     /// What watching another program costs.
     Watch,
+    /// Whether verdicts are what is seen from outside.
+    Verdicts,
 }
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 13] = [
+    pub(super) const ALL: [Part; 14] = [
         Part::Obj,
         Part::Python,
         Part::Blender,
@@ -47,6 +49,7 @@ impl Part {
         Part::Records,
         Part::Trace,
         Part::Watch,
+        Part::Verdicts,
     ];
 
     fn name(self) -> &'static str {
@@ -64,6 +67,7 @@ impl Part {
             Part::Records => "records",
             Part::Trace => "trace",
             Part::Watch => "watch",
+            Part::Verdicts => "verdicts",
         }
     }
 

@@ -5,6 +5,7 @@ use super::json::{ToJson, array, object};
 use super::machine::Machine;
 use super::plan::{ONE_THREAD, TWO_THREADS};
 use super::runs::{Kernel, Outcome, Row, Sample};
+use super::verdicts::{self, percent};
 use super::wanted::Verdict;
 use std::fmt::Write;
 use std::path::Path;
@@ -35,6 +36,15 @@ the process held before. Both release profiles, polyhaul's and the benchmark's, 
 absolute figures are of this machine.
 ";
 
+/// How verdicts are judged.
+const JUDGED: &str = "\
+Jobs of the command, and of a host, that are made to be bound by one cause each. What is seen from outside uses none of \
+polyhaul's counters: samples of the cores by `perf` (999 each second, by the names of functions), the system call that \
+each thread is in (looked at every few milliseconds), what the system counts of the process and of its disks, and \
+`strace -f -c -w` of one more run. Rules of the benchmark's own make a cause of that. Shares of a verdict are of the \
+time of the job's threads, those seen from outside of the cores that it could have.
+";
+
 /// Everything that a run found out.
 pub(super) struct Record {
     pub(super) machine: Machine,
@@ -45,6 +55,8 @@ pub(super) struct Record {
     pub(super) outcomes: Vec<Outcome>,
     pub(super) kernels: Vec<Kernel>,
     pub(super) pictures: Vec<Picture>,
+    /// Jobs whose cause is known, and what polyhaul said of them.
+    pub(super) judged: Vec<verdicts::Row>,
     pub(super) verdicts: Vec<Verdict>,
 }
 
@@ -150,6 +162,9 @@ impl Record {
             );
         }
         self.picture_tables(&mut page);
+        if !self.judged.is_empty() {
+            self.judged_tables(&mut page);
+        }
         let _ = write!(page, "\n## Wanted and got\n\n{}", self.verdict_table().0);
         if let Some(readme) = self.readme() {
             let _ = write!(page, "\n## For the README\n\n{README_BEGIN}\n{readme}{README_END}\n");
@@ -168,7 +183,7 @@ impl Record {
             "- CPU: {cpu}, {cores} cores, polyhaul's instructions: {level}\n- Memory: {memory_gib} GiB\n- System: {kernel}\n\
              - Compiler: {rustc}\n- Revision: {revision}\n- Rounds: {}, {class}\n- Peers: {}\n",
             self.rounds,
-            self.peers.join(", ")
+            if self.peers.is_empty() { "none".into() } else { self.peers.join(", ") }
         );
         for note in &self.notes {
             let _ = writeln!(list, "- Left out: {note}");
@@ -220,6 +235,23 @@ impl Record {
             let title = made.map_or_else(|| format!("Reading `{}`", group[0].group), |(_, title)| (*title).to_owned());
             let _ = write!(page, "\n## {title}\n\n{}", table.0);
         }
+    }
+
+    /// What polyhaul said of jobs, and what is seen of them.
+    fn judged_tables(&self, page: &mut String) {
+        let heads = ["job", "made to be bound by", "verdict", "seen from outside", "agrees", "evidence"];
+        let mut table = Table::new(heads.len(), &heads);
+        for row in &self.judged {
+            table.row([
+                row.title.clone(),
+                row.made.clone(),
+                format!("{}, {}", row.said, percent(row.share)),
+                row.cause(),
+                row.agrees().map_or("-", |agrees| if agrees { "yes" } else { "NO" }).into(),
+                row.evidence.clone(),
+            ]);
+        }
+        let _ = write!(page, "\n## Verdicts\n\n{JUDGED}\n{}", table.0);
     }
 
     fn verdict_table(&self) -> Table {
@@ -290,6 +322,7 @@ impl Record {
             ("groups", array(self.outcomes.iter().map(outcome_json))),
             ("numbers", array(self.kernels.iter().map(kernel_json))),
             ("images", array(self.pictures.iter().map(Picture::json))),
+            ("verdicts", array(self.judged.iter().map(verdicts::Row::json))),
             ("wanted", array(self.verdicts.iter().map(verdict))),
         ];
         object(&fields) + "\n"
@@ -480,6 +513,7 @@ mod tests {
             outcomes: vec![Outcome { group: group("read single"), rows }],
             kernels: Vec::new(),
             pictures: Vec::new(),
+            judged: Vec::new(),
             verdicts: Vec::new(),
         };
         assert_eq!(record.name(""), "2026-11-20-fast-2-cores");

@@ -14,6 +14,7 @@ use super::plan::{
     PYTHON_GZIP, TOBJ, TRIMESH, TWO_THREADS,
 };
 use super::runs::{Kernel, Outcome, Row};
+use super::verdicts;
 use std::path::Path;
 
 /// Work in flight may take this much (the default of `memory_limit`) ...
@@ -44,7 +45,13 @@ enum Bound {
 }
 
 /// All demands on what was measured.
-pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel], pictures: &[Picture], data: &Path) -> Vec<Verdict> {
+pub(super) fn verdicts(
+    outcomes: &[Outcome],
+    kernels: &[Kernel],
+    pictures: &[Picture],
+    judged: &[verdicts::Row],
+    data: &Path,
+) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for outcome in outcomes {
         match outcome.group.key {
@@ -82,7 +89,22 @@ pub(super) fn verdicts(outcomes: &[Outcome], kernels: &[Kernel], pictures: &[Pic
     if !traces.is_empty() {
         verdicts.extend(trace::costs(&traces));
     }
+    if !judged.is_empty() {
+        verdicts.push(of_verdicts(judged));
+    }
     verdicts
+}
+
+/// Verdicts beside what is seen from outside.
+fn of_verdicts(judged: &[verdicts::Row]) -> Verdict {
+    let looked: Vec<bool> = judged.iter().filter_map(verdicts::Row::agrees).collect();
+    let right = looked.iter().filter(|agrees| **agrees).count();
+    Verdict {
+        what: "verdicts: jobs of which the cause is the one that is seen from outside".into(),
+        wanted: ">= 9 of 10".into(),
+        got: if looked.is_empty() { "-".into() } else { format!("{right} of {}", looked.len()) },
+        met: (!looked.is_empty()).then_some(10 * right >= 9 * looked.len()),
+    }
 }
 
 fn reading(outcome: &Outcome) -> Vec<Verdict> {
@@ -346,6 +368,20 @@ mod tests {
         assert_eq!(rate("k", "a", Some(0.3e9), Some(1e9)).met, Some(true));
         assert_eq!(rate("k", "a", Some(0.9e9), Some(9e9)).met, Some(false));
         assert_eq!(rate("k", "a", None, None).met, None);
+    }
+
+    #[test]
+    fn verdicts_are_counted() {
+        let row = |said: &str, seen: &[&'static str]| verdicts::Row {
+            said: said.into(),
+            seen: seen.iter().map(|cause| (*cause, 0.5)).collect(),
+            ..verdicts::Row::default()
+        };
+        let mut rows = vec![row("read", &["read", "parse"]); 9];
+        rows.extend([row("parse", &["read", "parse"]), row("locks", &[])]);
+        assert_eq!((of_verdicts(&rows).got.as_str(), of_verdicts(&rows).met), ("9 of 10", Some(true)));
+        assert_eq!(of_verdicts(&rows[1..]).met, Some(false));
+        assert_eq!(of_verdicts(&rows[10..]).met, None);
     }
 
     #[test]

@@ -112,6 +112,16 @@ fn one_thread_that_parses() {
 }
 
 #[test]
+fn bytes_that_are_numbers_already() {
+    let head = "ply\nformat binary_little_endian 1.0\nelement vertex 400000\n\
+        property float x\nproperty float y\nproperty float z\nend_header\n";
+    let mesh = [head.as_bytes(), &[0; 12 * 400_000]].concat();
+    let verdict = read(1, Input::Memory(mesh, "points.ply".into()));
+    let share = |bound| verdict.causes.iter().find(|(it, _)| *it == bound).map_or(0.0, |(_, share)| *share);
+    assert!(share(Bound::Build) > share(Bound::Parse), "{verdict:?}");
+}
+
+#[test]
 fn a_host_that_is_slow() {
     for threads in [1, 4] {
         let slow = Slow::new(points(10_000), usize::MAX, 60_000);

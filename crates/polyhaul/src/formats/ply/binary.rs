@@ -13,7 +13,7 @@ use crate::formats::names;
 use crate::model::NONE;
 use crate::options::ReadOptions;
 use crate::pipeline::feed::Feed;
-use crate::pipeline::run::{Crew, Job, run};
+use crate::pipeline::run::{Crew, Job, Phase, run};
 use crate::warnings::Warnings;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -307,6 +307,11 @@ impl Job for Even<'_, '_> {
         }
     }
 
+    /// Bytes that are numbers already: what takes time is the memory where they go.
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Build
+    }
+
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
         self.common.publish(slot, Some(&self.shape))
     }
@@ -502,6 +507,10 @@ impl Job for Walk<'_, '_> {
         self.common.target.sink.reserve_rows(line.row)?;
         self.common.target.sink.reserve_values(&line.bases)?;
         Ok(true)
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Build
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {

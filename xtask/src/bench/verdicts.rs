@@ -1,0 +1,121 @@
+//! Whether verdicts are right: jobs that are made to be bound by one cause each, what polyhaul says of them, and what
+//! is seen of the same run from outside.
+//!
+//! [`jobs`] has the jobs, [`watch`] runs one and looks at it, and [`cause`] says by rules of its own what held it back.
+//! Nothing there asks polyhaul for anything but its verdict: cores are sampled by `perf` ([`samples`]), calls are those
+//! that the system shows of each thread ([`threads`]) and that `strace` counts, bytes are those of the disk.
+
+mod cause;
+mod jobs;
+mod samples;
+mod threads;
+mod watch;
+
+use super::build::Tools;
+use super::json::{ToJson, array, object};
+use crate::{root, term};
+use jobs::Job;
+use std::path::Path;
+use std::process::Command;
+
+/// What became of a job.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// What is done.
+    pub(super) title: String,
+    /// What it is made to be bound by.
+    pub(super) made: String,
+    /// The verdict, and its share.
+    pub(super) said: String,
+    pub(super) share: f64,
+    /// What is seen from outside: causes with their shares, the largest first. Empty where nobody could look.
+    pub(super) seen: Vec<(&'static str, f64)>,
+    /// What that is seen by, in words.
+    pub(super) evidence: String,
+}
+
+impl Row {
+    /// Whether the verdict is what is seen; `None` where nobody looked.
+    pub(super) fn agrees(&self) -> Option<bool> {
+        self.seen.first().map(|(cause, _)| *cause == self.said)
+    }
+
+    /// What is seen, for a table.
+    pub(super) fn cause(&self) -> String {
+        self.seen.first().map_or("not looked at".into(), |(cause, share)| format!("{cause}, {}", percent(*share)))
+    }
+
+    /// As a record has it.
+    pub(super) fn json(&self) -> String {
+        let cause = |(name, share): &(&'static str, f64)| object(&[("cause", name.json()), ("share", share.json())]);
+        object(&[
+            ("job", self.title.json()),
+            ("made_to_be_bound_by", self.made.json()),
+            ("verdict", self.said.json()),
+            ("share", self.share.json()),
+            ("seen", array(self.seen.iter().map(cause))),
+            ("evidence", self.evidence.json()),
+            ("agrees", self.agrees().json()),
+        ])
+    }
+}
+
+/// `62 %`.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Makes the files, and does and watches every job.
+pub(super) fn run(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Row>, String> {
+    let folder = data.join("verdicts");
+    jobs::make(tools, &folder, megabytes)?;
+    let eyes = watch::Eyes::of_this_machine(&folder);
+    let _first = First::over(tools);
+    let one = |job: Job| {
+        term::out(format!("verdicts: {}\n", job.title));
+        let row = watch::row(&job, &eyes, &tools.prefix).map_err(|why| format!("{}: {why}", job.title))?;
+        let agrees = row.agrees().map_or("-", |agrees| if agrees { "as seen" } else { "SEEN OTHERWISE" });
+        term::out(format!("  {} {}; {}: {agrees}\n  {}\n", row.said, percent(row.share), row.cause(), row.evidence));
+        Ok(row)
+    };
+    jobs::all(tools, &folder).into_iter().map(one).collect()
+}
+
+/// Who looks on comes before the jobs, as long as this lives: they leave no core to others.
+struct First(bool);
+
+impl First {
+    fn over(tools: &Tools) -> First {
+        let is_first = !tools.prefix.is_empty() && change_class(&["--reset-on-fork", "--fifo", "--pid", "6"]);
+        First(is_first)
+    }
+}
+
+impl Drop for First {
+    fn drop(&mut self) {
+        if self.0 {
+            change_class(&["--other", "--pid", "0"]);
+        }
+    }
+}
+
+/// Calls `chrt` for this process.
+fn change_class(words: &[&str]) -> bool {
+    root::succeeds(Command::new("chrt").args(words).arg(std::process::id().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_agrees_with_the_largest_cause() {
+        let mut row = Row { said: "parse".into(), ..Row::default() };
+        assert_eq!((row.agrees(), row.cause().as_str()), (None, "not looked at"));
+        row.seen = vec![("parse", 0.625), ("build", 0.2)];
+        assert_eq!((row.agrees(), row.cause().as_str()), (Some(true), "parse, 62 %"));
+        row.said = "build".into();
+        assert_eq!(row.agrees(), Some(false));
+        assert!(row.json().contains("\"agrees\": false"));
+    }
+}
