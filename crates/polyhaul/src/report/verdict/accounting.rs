@@ -48,7 +48,10 @@ impl Account {
         let totals = seen.totals();
         let threads = seen.wanted_threads.max(1);
         let recorded = totals.sum() as f64;
-        let whole = recorded.max(threads as f64 * seen.elapsed_ns as f64);
+        let idle = (threads as f64 * seen.elapsed_ns as f64 - recorded).max(0.0);
+        let starved = idle.min(seen.starved_ns as f64);
+        let memory = starved.min(resting(seen, threads, cores).unwrap_or(f64::INFINITY));
+        let whole = recorded + idle - (starved - memory);
         let cold = cold(seen);
         let at_work = work(&totals) / whole.max(1.0);
         let shares = throttled(seen, &totals);
@@ -60,8 +63,6 @@ impl Account {
             host: host(seen, &totals, threads, cores),
             place: place(&totals),
         };
-        let idle = whole - recorded;
-        let memory = idle.min(seen.starved_ns as f64);
         account.add(Bound::Memory, memory);
         for phase in Phase::ALL {
             match phase {
@@ -70,7 +71,7 @@ impl Account {
                 _ => account.give(phase, totals.get(Lane::Side, phase) as f64, &divided),
             }
         }
-        for (lane, held) in held(&totals, threads, idle - memory) {
+        for (lane, held) in held(&totals, threads, idle - starved) {
             account.one_for_all(&totals, lane, held, &divided);
         }
         account.take_stolen(seen, &totals, cores);
@@ -158,6 +159,13 @@ impl Account {
 /// All phases in which a thread does something.
 fn phases() -> impl Iterator<Item = Phase> {
     Phase::ALL.into_iter().filter(|phase| !phase.is_wait())
+}
+
+/// The time of cores that were not at work and could have been, in nanoseconds: who is missing where all are at work is
+/// not missed. `None` where the system does not say.
+fn resting(seen: &Recording, threads: usize, cores: usize) -> Option<f64> {
+    let all = threads.min(cores.max(1)) as f64 * seen.elapsed_ns as f64;
+    Some((all - seen.used?.cpu_ns as f64).max(0.0))
 }
 
 /// The time of threads that a core is for.

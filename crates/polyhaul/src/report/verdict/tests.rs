@@ -144,6 +144,20 @@ fn threads_that_the_memory_limit_forbids_are_its_own() {
 }
 
 #[test]
+fn threads_without_a_core_are_not_missed() {
+    // Five of nine are backed, and four cores are at work.
+    let mut seen = with(9, 100, &[(Lane::Side, Phase::Parse, 490)]);
+    seen.starved_ns = 4 * 98 * MS;
+    seen.used = used(400, None);
+    assert_eq!(found(&seen), (Bound::Parse, 96));
+    // Two of nine are backed: two cores rest, for which two more threads would be.
+    let mut seen = with(9, 100, &[(Lane::Side, Phase::Parse, 195)]);
+    seen.starved_ns = 7 * 100 * MS;
+    seen.used = used(195, None);
+    assert_eq!(found(&seen), (Bound::Memory, 51));
+}
+
+#[test]
 fn reading_is_of_the_disk_where_bytes_came_from_it() {
     let mut seen = with(1, 100, &[(Lane::Alone, Phase::Read, 90)]);
     seen.files = vec![file(Phase::Read, true, 50_000_000, 50, 90)];
