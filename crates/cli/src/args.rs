@@ -132,9 +132,9 @@ pub struct Everywhere {
     #[arg(long, global = true, value_name = "OUT.html", value_hint = ValueHint::FilePath,
           value_parser = values::file_named(&["html", "htm"]))]
     pub report: Option<PathBuf>,
-    /// Write the chart of the run's threads and disks as a picture
-    #[arg(long, global = true, value_name = "OUT.svg", value_hint = ValueHint::FilePath,
-          value_parser = values::file_named(&["svg"]))]
+    /// Write the chart of the run's threads and disks as a picture, SVG or PNG
+    #[arg(long, global = true, value_name = "OUT.svg|OUT.png", value_hint = ValueHint::FilePath,
+          value_parser = values::file_named(crate::picture::ENDINGS))]
     pub chart: Option<PathBuf>,
     /// Show no progress bar (it appears only where standard error is a terminal)
     #[arg(long, global = true)]

@@ -87,7 +87,7 @@ fn age_days(ceilings: &Ceilings) -> u64 {
 /// The table for people.
 fn table(shown: &Shown) -> String {
     let Shown { ceilings, is_new, not_kept } = shown;
-    let (date, age) = (human::date(ceilings.measured_unix_s), age_days(ceilings));
+    let (date, age) = (human::day(ceilings.measured_unix_s), age_days(ceilings));
     let when = match (is_new, age) {
         (true, _) => "now".to_owned(),
         (false, 0) => "less than a day ago".to_owned(),

@@ -18,6 +18,7 @@ mod limits;
 mod manual;
 mod many;
 mod peak;
+mod picture;
 mod progress;
 mod records;
 mod render;

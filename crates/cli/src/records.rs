@@ -4,7 +4,8 @@
 //! written to is told before the work begins. They never change what the work does.
 
 use crate::args::Everywhere;
-use polyhaul::report::{Document, Facts, Heading, Sampler, Verdict};
+use crate::picture;
+use polyhaul::report::{self, Document, Facts, Heading, Sampler, Verdict};
 use polyhaul::trace::{Detail, Trace};
 use polyhaul::{Error, FileOptions, Report, Result, Sink, measure};
 use std::path::{Path, PathBuf};
@@ -58,9 +59,13 @@ impl Records {
         let recording = trace.recording();
         let ceilings = measure::kept_for(&recording);
         let verdict = report.map(|report| Verdict::of(&recording, &Facts::of(report), ceilings.as_ref()));
-        let write = |(document, path): (Document, PathBuf)| {
-            let written = document.write(&path, &recording, &heading, verdict.as_ref(), ceilings.as_ref());
-            written.map_err(|error| Error::io("writing", &path.display().to_string(), error))
+        let (verdict, ceilings) = (verdict.as_ref(), ceilings.as_ref());
+        let write = |(document, path): (Document, PathBuf)| match document {
+            Document::Picture => picture::write(&report::svg(&recording, &heading, verdict, ceilings), &path),
+            _ => {
+                let written = document.write(&path, &recording, &heading, verdict, ceilings);
+                written.map_err(|error| Error::io("writing", &path.display().to_string(), error))
+            }
         };
         wanted.into_iter().map(write).fold(Ok(()), Result::and)
     }

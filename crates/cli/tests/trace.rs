@@ -109,9 +109,14 @@ fn a_page_and_a_picture_are_written_beside_the_trace() {
     let text = |path: &str| std::fs::read_to_string(path).unwrap();
     assert!(text(&page).contains("polyhaul convert ") && text(&picture).starts_with("<svg"));
     assert!(count(&events(&trace), "X", "parse") > 0);
+    let pixels = folder.path("c.PNG");
+    run(&["info", &input, "--chart", &pixels]).expect(0);
+    let pixels = std::fs::read(pixels).unwrap();
+    assert!(pixels.starts_with(b"\x89PNG\r\n\x1a\n") && pixels.get(16..20) == Some(&2400_u32.to_be_bytes()));
     let nowhere = folder.path("no/c.svg");
     run(&["convert", &input, &output, "--trace", &trace, "--chart", &nowhere]).expect(1);
-    run(&["convert", &input, &output, "--chart", &folder.path("c.png")]).expect(2);
+    let ran = run(&["convert", &input, &output, "--chart", &folder.path("c.jpg")]).expect(2);
+    assert!(ran.stderr.contains("the name must end in .svg or .png"), "{}", ran.stderr);
 }
 
 /// That nothing was done before the error.

@@ -49,6 +49,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("clap_complete", &["crates/cli/src"]),
     ("clap_mangen", &["crates/cli/src"]),
     ("indicatif", &["crates/cli/src"]),
+    ("resvg", &["crates/cli/src/picture"]),
     ("annotate_snippets", &["crates/cli/src"]),
     ("anstream", &["crates/cli/src"]),
     ("serde", &["crates/cli/src"]),

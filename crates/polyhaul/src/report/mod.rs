@@ -30,6 +30,7 @@ pub use perfetto::perfetto;
 pub use sampler::Sampler;
 pub use svg::svg;
 pub use verdict::{Bound, Facts, Verdict};
+pub use words::{count, day};
 
 use crate::warnings::Warnings;
 use polyhaul_bytes::Codec;

@@ -7,7 +7,7 @@ use polyhaul_bytes::trace::{Lane, Phase, Recording, SpanRecord};
 use std::cmp::Reverse;
 
 /// The most levels of bars inside each other; what is deeper is seen as part of what is around it.
-pub(super) const MOST_LEVELS: usize = 4;
+pub(super) const MOST_LEVELS: usize = 6;
 /// The most threads that have a row.
 pub(super) const MOST_ROWS: usize = 128;
 /// The longest step of the sums, unless that would make more than [`MOST_STEPS`].
@@ -137,6 +137,20 @@ pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> Rows {
     let merged_spans = merged.iter().flatten().map(many).sum();
     let merged_below_ns = if merged_spans > 0 { below_ns } else { 0 };
     Rows { rows: merged, merged_spans, merged_below_ns, hidden_threads }
+}
+
+/// The level of a row that has what its thread did: those before it have few bars, which are around the others, and
+/// may be covered by them. It is 1 at least, since the first level is a thread's work as a whole.
+pub(super) fn main_level(bars: &[Bar]) -> usize {
+    let mut counts = [0; MOST_LEVELS];
+    bars.iter().for_each(|bar| counts[bar.level.min(MOST_LEVELS - 1)] += 1);
+    let most = counts.into_iter().max().unwrap_or(0);
+    counts.into_iter().position(|count| 8 * count >= most).unwrap_or(0).max(1)
+}
+
+/// How much of the height of its row a bar has at a level: all of it up to the main one, and less inside of that.
+pub(super) fn height_share(level: usize, main_level: usize) -> f64 {
+    0.6_f64.powi(level.saturating_sub(main_level) as i32)
 }
 
 /// The spans of a thread by level, each level by time.

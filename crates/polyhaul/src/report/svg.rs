@@ -132,16 +132,16 @@ impl Chart<'_> {
                 let name = if index == 0 { "caller".to_owned() } else { format!("worker {index}") };
                 self.picture.text([LEFT - 12.0, y + each / 2.0 + 4.0], Anchor::End, 12.0, SOFT, &name);
             }
-            bars.iter().for_each(|bar| self.bar(bar, y, each));
+            let main_level = shown::main_level(bars);
+            bars.iter().for_each(|bar| self.bar(bar, y, each, shown::height_share(bar.level, main_level)));
         }
         self.sections(top, top + height, true);
         self.axis(top + height);
         self.y = top + height + 50.0;
     }
 
-    fn bar(&mut self, bar: &Bar, y: f64, each: f64) {
+    fn bar(&mut self, bar: &Bar, y: f64, each: f64, part: f64) {
         let gap = if each > 20.0 { 6.0 } else { 1.0 };
-        let part = [1.0, 1.0, 0.62, 0.34].get(bar.level).copied().unwrap_or(0.34);
         let height = (each - gap) * part;
         let opacity = if let What::Merged(_, covered) = bar.what { covered.max(0.25) } else { 1.0 };
         let (from, to) = (self.x(bar.begin_ns), self.x(bar.end_ns));

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 /// A count with separators: `1,234,567`.
-pub(super) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -56,21 +56,21 @@ pub(super) fn share(value: f64) -> String {
 
 /// A moment: `2026-11-22 08:10 UTC`.
 pub(super) fn date(unix_s: u64) -> String {
-    let (year, month, day) = civil(unix_s / 86_400);
     let minutes = unix_s / 60 % 1440;
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+    format!("{} {:02}:{:02} UTC", day(unix_s), minutes / 60, minutes % 60)
 }
 
-/// Year, month and day of a day since 1970-01-01, by counting leap days from a first of March.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
+/// The day of a time in seconds since 1970, in UTC: `2026-11-22`.
+pub fn day(unix_s: u64) -> String {
+    // Leap days are counted from a first of March.
+    let days = unix_s / 86_400 + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month + 2) / 5 + 1;
     let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year + next, month, day)
+    format!("{}-{month:02}-{day:02}", era * 400 + year + next)
 }
 
 /// The character, or a mark in the place of one that drives a terminal, ends a line or turns the direction of text.
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!([count(999), count(1_234_567)], ["999", "1,234,567"]);
+        assert_eq!([count(0), count(999), count(1000), count(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([bytes(999.0), bytes(1000.0), bytes(999_960.0)], ["999 B", "1 kB", "1 MB"]);
         assert_eq!([bytes(104_250_000.0), rate(1.25e9)], ["104 MB", "1.25 GB/s"]);
         assert_eq!([size_class(512), size_class(65_536), size_class(1 << 63)], ["512 B", "64 KiB", "8 EiB"]);
@@ -135,8 +135,17 @@ mod tests {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(date(1_795_334_999), "2026-11-22 08:09 UTC");
-        assert_eq!(civil(719_468 - 60 - 719_408), (1970, 1, 1));
         assert!(date(u64::MAX).ends_with("UTC"));
+        // As `date -u -d @N +%F` has them.
+        for (unix_s, wanted) in [
+            (951_868_800, "2000-03-01"),
+            (1_704_067_199, "2023-12-31"),
+            (4_107_542_400, "2100-03-01"),
+            (13_574_563_199, "2400-02-28"),
+            (13_574_649_599, "2400-02-29"),
+        ] {
+            assert_eq!(day(unix_s), wanted);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::Job;
 use crate::report::json::Json;
-use crate::report::shown::{Bar, MOST_LEVELS, What};
+use crate::report::shown::{Bar, MOST_LEVELS, What, main_level};
 use crate::report::words::plain;
 use polyhaul_bytes::trace::{Lane, Phase, Sample};
 
@@ -29,6 +29,9 @@ pub(super) fn island(job: &Job<'_>) -> String {
         words(json);
         json.key("rows").array(|json| {
             job.rows.rows.iter().for_each(|bars| row(json, job, bars, unit_ns, &mut names));
+        });
+        json.key("main").array(|json| {
+            job.rows.rows.iter().for_each(|bars| json.integer(main_level(bars) as u64));
         });
         json.key("files").array(|json| names.list.iter().for_each(|name| json.string(name)));
         sections(json, job, unit_ns);

@@ -87,13 +87,16 @@
     }
     return low;
   };
-  // What two samples say of the time between them, per second (`scale` 1) or per time that passed.
-  const between = (values, scale) => {
+  // What two samples, at least `apart` from each other, say of the time between them: per second (`scale` 1) or per time
+  // that passed.
+  const between = (values, scale, apart) => {
     const at = data.samples.at;
     const points = [];
-    for (let i = 1; i < at.length; i++) {
-      const passed = at[i] - at[i - 1];
-      if (passed > 0) points.push([at[i - 1], at[i], ((values[i] - values[i - 1]) / passed) * scale]);
+    for (let i = 1, last = 0; i < at.length; i++) {
+      const passed = at[i] - at[last];
+      if (passed > 0 && passed < apart && i + 1 < at.length) continue;
+      if (passed > 0) points.push([at[last], at[i], ((values[i] - values[last]) / passed) * scale]);
+      last = i;
     }
     return points;
   };
@@ -101,7 +104,8 @@
   const stepped = (values, scale) => values.map((value, i) => [i * data.steps.step, (i + 1) * data.steps.step, value * scale]);
   const perSecond = (values) => stepped(values, second / data.steps.step);
   const grew = (values) => values.length > 1 && values[values.length - 1] > values[0];
-  const cpu = between(data.samples.cpu, 1);
+  // Systems count the time of cores in ticks of some milliseconds, which over 5 ms are a jagged line.
+  const cpu = between(data.samples.cpu, 1, Math.min(0.04 * second, data.length / 20));
   const series = {
     cpu: {
       areas: [["work", "computing", stepped(data.steps.computing, 0.01)], ["call", "reading and writing", stepped(data.steps.calling, 0.01)]],
@@ -111,12 +115,12 @@
     },
     read: {
       areas: [["call", "calls", perSecond(data.steps.read)]],
-      lines: grew(data.samples.read) ? [["ink", "disk", between(data.samples.read, second)]] : [],
+      lines: grew(data.samples.read) ? [["ink", "disk", between(data.samples.read, second, 0)]] : [],
       words: rate,
     },
     write: {
       areas: [["phase1", "calls", perSecond(data.steps.write)]],
-      lines: grew(data.samples.write) ? [["ink", "disk", between(data.samples.write, second)]] : [],
+      lines: grew(data.samples.write) ? [["ink", "disk", between(data.samples.write, second, 0)]] : [],
       words: rate,
     },
     memory: {
@@ -136,12 +140,14 @@
   let picked = null;
   let pointer = null;
   let printing = false;
+  // How wide the widest label at the left is: all charts leave the same room, since they have one axis.
+  let widest = 0;
 
   const frame = (canvas) => {
     // What is printed is as wide as paper, so that its text is not made small.
     const width = printing ? Math.min(canvas.clientWidth, 700) : canvas.clientWidth;
     const height = canvas.clientHeight;
-    const left = width < 560 ? 56 : 84;
+    const left = Math.max(width < 560 ? 56 : 84, widest + 12);
     return { width, height, left, right: width - 2, top: TOP, bottom: height - BOTTOM };
   };
   const toX = (box, at) => box.left + ((at - view.from) / (view.to - view.from)) * (box.right - box.left);
@@ -159,6 +165,11 @@
     pen.font = font;
     pen.textBaseline = "middle";
     return [pen, box];
+  };
+  const ruler = document.createElement("canvas").getContext("2d");
+  const widthOf = (text) => {
+    ruler.font = font;
+    return ruler.measureText(text).width;
   };
   const line = (pen, x1, y1, x2, y2, color, dash) => {
     pen.strokeStyle = color;
@@ -217,12 +228,12 @@
     }
   };
 
-  // Where the bars of a level are in the row of a thread: inner ones are thinner, and below.
+  // Where the bars of a level are in the row of a thread: those inside of the main level are thinner, and below.
   const place = (box, row, level) => {
     const height = (box.bottom - box.top) / rows.length;
     const gap = height > 20 ? 6 : height > 10 ? 3 : 1;
     const full = height - gap;
-    const part = [1, 1, 0.62, 0.34][level];
+    const part = 0.6 ** Math.max(0, level - data.main[row]);
     return [box.top + row * height + gap / 2 + full * (1 - part), full * part];
   };
   const rowNames = rows.map((_, index) => (index ? "worker " + index : "caller"));
@@ -240,7 +251,7 @@
       pen.globalAlpha = share * (picked !== null && picked !== phase ? 0.13 : 1);
       pen.fillStyle = colors.phases[phase];
       pen.fillRect(x, top, width > 3 ? width - 0.6 : width, height);
-      if (width > 58 && height > 12 && level > 0 && !(kind & 128)) drawName(pen, data.phases[phase], x, top, width, height);
+      if (width > 58 && height > 12 && level === data.main[row] && !(kind & 128)) drawName(pen, data.phases[phase], x, top, width, height);
     }
     pen.globalAlpha = 1;
   };
@@ -309,12 +320,12 @@
     pen.stroke();
   };
   // Text over whatever is there.
-  const sayOver = (pen, text, x, y) => {
+  const sayOver = (pen, text, x, y, most) => {
     pen.strokeStyle = colors.ground;
     pen.lineWidth = 4;
     pen.lineJoin = "round";
-    pen.strokeText(text, x, y);
-    pen.fillText(text, x, y);
+    pen.strokeText(text, x, y, most);
+    pen.fillText(text, x, y, most);
   };
   const drawCeilings = (pen, box, lines, top, toY) => {
     let above = [];
@@ -329,31 +340,38 @@
       const y = toY(value);
       line(pen, box.left, crisp(y), box.right, crisp(y), colors.flag, [6, 4]);
       pen.textAlign = "right";
-      if (Math.abs(y - used) > 14) sayOver(pen, text, box.right - 6, y - 9);
+      if (Math.abs(y - used) > 14) sayOver(pen, text, box.right - 6, y - 9, box.right - box.left - 12);
       used = y;
     }
     if (above.length) {
       pen.textAlign = "right";
-      sayOver(pen, above.join(", ") + " ↑", box.right - 6, 10);
+      sayOver(pen, above.join(", ") + " ↑", box.right - 6, 10, box.right - box.left - 12);
     }
   };
 
-  const drawSeries = (canvas) => {
-    const [pen, box] = begin(canvas);
+  // The highest value that a chart has room for, and its marks with their labels.
+  const scaleOf = (canvas) => {
     const it = series[canvas.id];
     const sums = it.areas.length > 1 && it.areas[0][2].length ? it.areas[0][2].map(([a, b, value], i) => [a, b, value + (it.areas[1][2][i] || [0, 0, 0])[2]]) : [];
     const highest = Math.max(...it.areas.map((area) => most(area[2])), ...it.lines.map((area) => most(area[2])), most(sums), it.least || 0) || 1;
+    const ceilings = data.ceilings.filter(([chart, , value]) => chart === canvas.id && value <= 4 * highest);
+    const top = Math.max(highest, ...ceilings.map(([, , value]) => value)) * 1.12;
+    const step = niceStep(top / Math.max(2, (canvas.clientHeight - TOP - BOTTOM) / 34));
+    const marks = Array.from({ length: Math.floor(top / step) + 1 }, (_, i) => [i * step, i ? it.words(i * step) : "0"]);
+    return { top, marks };
+  };
+  const drawSeries = (canvas) => {
+    const [pen, box] = begin(canvas);
+    const it = series[canvas.id];
+    const { top, marks } = scaleOf(canvas);
     const ceilings = data.ceilings.filter(([chart]) => chart === canvas.id);
-    const shown = ceilings.filter(([, , value]) => value <= 4 * highest).map(([, , value]) => value);
-    const top = Math.max(highest, ...shown) * 1.12;
     const toY = (value) => box.bottom - (value / top) * (box.bottom - box.top);
-    const step = niceStep(top / Math.max(2, (box.bottom - box.top) / 34));
-    for (let value = 0; value <= top; value += step) {
+    for (const [value, text] of marks) {
       const y = crisp(toY(value));
       line(pen, box.left, y, box.right, y, colors.line);
       pen.textAlign = "right";
       pen.fillStyle = colors.soft;
-      pen.fillText(value ? it.words(value) : "0", box.left - 8, y);
+      pen.fillText(text, box.left - 8, y);
     }
     clip(pen, box);
     it.areas.forEach(([color, , points], i) => drawArea(pen, box, points, i && it.areas[0][2].length ? it.areas[0][2] : null, toY, colorOf(color)));
@@ -366,7 +384,11 @@
   };
 
   const canvases = charts ? [...charts.querySelectorAll("canvas")] : [];
-  const drawAll = () => canvases.forEach((canvas) => (canvas.id === "threads" ? drawThreads(canvas) : drawSeries(canvas)));
+  const drawAll = () => {
+    const labels = canvases.flatMap((canvas) => (canvas.id === "threads" ? [] : scaleOf(canvas).marks.map(([, text]) => text)));
+    widest = Math.max(0, ...labels.map(widthOf));
+    canvases.forEach((canvas) => (canvas.id === "threads" ? drawThreads(canvas) : drawSeries(canvas)));
+  };
   let waiting = 0;
   const redraw = () => {
     if (!waiting) waiting = requestAnimationFrame(() => { waiting = 0; drawAll(); });

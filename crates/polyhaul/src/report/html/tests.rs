@@ -281,6 +281,24 @@ fn time_is_that_of_the_inner_span() {
 }
 
 #[test]
+fn what_is_around_a_part_does_not_make_it_thin() {
+    let nested = |depth: u8, phase, begin_ms: u64, end_ms: u64| {
+        let mut span = span(phase, begin_ms * MS, end_ms * MS, 1);
+        span.depth = depth;
+        span
+    };
+    let mut spans = vec![nested(0, Phase::Other, 0, 900), nested(1, Phase::Format, 0, 900)];
+    spans.extend((0..90).map(|at| nested(2, Phase::Place, 10 * at, 10 * at + 9)));
+    spans.extend((0..90).map(|at| nested(3, Phase::Write, 10 * at, 10 * at + 5)));
+    let job = recording(vec![spans, vec![nested(0, Phase::Parse, 0, 900)]]);
+    let rows = shown::rows(&job, Extent::of(&job), 1000).rows;
+    let main: Vec<_> = rows.iter().map(|bars| shown::main_level(bars)).collect();
+    assert_eq!((main, shown::main_level(&[])), (vec![2, 1], 1));
+    assert_eq!([0, 1, 2, 3].map(|level| shown::height_share(level, 2)), [1.0, 1.0, 1.0, 0.6]);
+    assert!(page(&job).1.contains("\"main\":[2,1]"));
+}
+
+#[test]
 fn steps_are_ten_milliseconds_or_less_until_there_are_too_many() {
     let steps_of = |ns: u64| {
         let steps = shown::steps(&Recording::default(), Extent { begin_ns: 0, end_ns: ns });
