@@ -4,7 +4,7 @@
 //! They count calls to the system or the host, not requests of the consumer, and never influence what is read or
 //! written. Since every such call is made here, this is where one waits that is throttled.
 
-use crate::throttle::Throttle;
+use crate::throttle::{Fetched, Throttle};
 use crate::trace::{self, NotedIn, Phase};
 use std::io;
 use std::sync::OnceLock;
@@ -40,7 +40,7 @@ pub struct Counters {
     phase: Phase,
     /// Which trace has the calls.
     noted: OnceLock<NotedIn>,
-    throttle: OnceLock<Throttle>,
+    throttle: OnceLock<(Throttle, Option<Fetched>)>,
 }
 
 /// What [`Counters`] held at one moment.
@@ -94,9 +94,9 @@ impl Counters {
         &self.noted
     }
 
-    /// Holds calls back from now on, unless they are held back already.
-    pub(crate) fn throttle(&self, throttle: &Throttle) {
-        let _ = self.throttle.set(throttle.clone());
+    /// Holds calls back from now on, unless they are held back already; `fetched` is what of a file was fetched before.
+    pub(crate) fn throttle(&self, throttle: &Throttle, fetched: Option<Fetched>) {
+        let _ = self.throttle.set((throttle.clone(), fetched));
     }
 
     /// Whether calls are held back.
@@ -139,11 +139,26 @@ impl Counters {
 
     /// Runs `call`, which moves bytes and says how many, and counts it.
     pub(crate) fn transfer(&self, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
+        self.transfer_at(None, call)
+    }
+
+    /// The same of a call that reads at a place of a file.
+    pub(crate) fn transfer_at(
+        &self,
+        offset: Option<u64>,
+        call: impl FnOnce() -> io::Result<usize>,
+    ) -> io::Result<usize> {
         let span = trace::span(self.phase);
         let begin = Instant::now();
         let result = call();
-        if let (Some(throttle), Ok(size)) = (self.throttle.get(), &result) {
-            self.throttled_ns.fetch_add(throttle.hold(begin, *size), Relaxed);
+        if let (Some((throttle, fetched)), Ok(size)) = (self.throttle.get(), &result) {
+            let from_device = match (offset, fetched) {
+                (Some(offset), Some(fetched)) => fetched.fetch(offset, *size),
+                _ => *size as u64,
+            };
+            if from_device > 0 || *size == 0 {
+                self.throttled_ns.fetch_add(throttle.hold(begin, from_device), Relaxed);
+            }
         }
         match result {
             Ok(size) => self.record(size, begin.elapsed()),

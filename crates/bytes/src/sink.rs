@@ -162,7 +162,7 @@ impl<'a> Sink<'a> {
     /// To be called before anything is written, and once: later ones change nothing.
     #[must_use]
     pub fn throttled(self, throttle: &Throttle) -> Self {
-        self.counters.throttle(throttle);
+        self.counters.throttle(throttle, None);
         self
     }
 

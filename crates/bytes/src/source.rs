@@ -9,7 +9,7 @@ use crate::compress::{Codec, Members};
 use crate::counters::Counters;
 use crate::error::{grow, repeat, retry};
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
-use crate::throttle::Throttle;
+use crate::throttle::{Fetched, Throttle};
 use crate::trace::{Phase, Trace};
 use std::fmt;
 use std::fs::{self, File, Metadata};
@@ -228,7 +228,12 @@ impl<'a> Source<'a> {
     /// To be called before anything is read, and once: later ones change nothing.
     #[must_use]
     pub fn throttled(self, throttle: &Throttle) -> Self {
-        self.outside().shared.counters.throttle(throttle);
+        let outside = &self.outside().shared;
+        let fetched = match &outside.kind {
+            Kind::File(file) => Fetched::none_of(file.len),
+            _ => None,
+        };
+        outside.counters.throttle(throttle, fetched);
         self
     }
 
@@ -434,7 +439,7 @@ impl RegularFile {
         while filled < count {
             let at = self.base + offset + filled as u64;
             let part = &mut out[filled..count];
-            match retry(|| counters.transfer(|| read_file_at(&self.file, at, part)))? {
+            match retry(|| counters.transfer_at(Some(at - self.base), || read_file_at(&self.file, at, part)))? {
                 0 => return Err(self.shrank(at)),
                 n => filled += n,
             }

@@ -5,6 +5,10 @@
 //! waits: what it takes anyway is part of it, and waking up late is made good. It never changes what is read or
 //! written, nor in which calls. Who is throttled is `source.rs` and `sink.rs`; where it waits, `counters.rs`.
 
+mod fetched;
+
+pub(crate) use fetched::Fetched;
+
 use crate::trace::{self, Phase};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +24,8 @@ const STEP: Duration = Duration::from_millis(20);
 /// All calls of all handles share the rate. Up to 5 ms in which nobody asked are made good, as by a device that reads
 /// ahead: so over any time no more than the rate and 5 ms of it pass, and less where the callers ask for less. The
 /// latency is each call's own, so calls of several threads wait for it side by side; where there is one, a call takes
-/// the latency and then its bytes' time, and nothing is read ahead.
+/// the latency and then its bytes' time, and nothing is read ahead. Of a file, what was read before is in the system's
+/// memory and passes at once; of what was not, whole pages of 4 KiB count, as they come from a disk.
 ///
 /// ```
 /// use polyhaul_bytes::{Source, Throttle};
@@ -92,13 +97,13 @@ impl Throttle {
     }
 
     /// Waits until a call is over that began at `asked` and moved `size` bytes; says for how many nanoseconds.
-    pub(crate) fn hold(&self, asked: Instant, size: usize) -> u64 {
+    pub(crate) fn hold(&self, asked: Instant, size: u64) -> u64 {
         if self.is_released() {
             return 0;
         }
         let begin_ns = nanoseconds(self.shared.epoch.elapsed());
         let asked_ns = nanoseconds(asked.saturating_duration_since(self.shared.epoch));
-        let end_ns = self.schedule().take(self.shared.pace, asked_ns, size as u64);
+        let end_ns = self.schedule().take(self.shared.pace, asked_ns, size);
         let _span = trace::span(Phase::Throttle);
         let now_ns = self.wait_until(end_ns);
         self.schedule().came_back(end_ns, now_ns);

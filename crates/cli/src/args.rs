@@ -5,6 +5,7 @@
 pub mod limits;
 pub mod pace;
 mod pbrt;
+pub mod sweep;
 mod tables;
 pub mod texture;
 pub mod watch;
@@ -31,6 +32,7 @@ Examples:
   polyhaul watch -- python3 load.py               what a program does to files
   polyhaul demo                                   how fast is this machine?
   polyhaul limits                                 how fast could it be?
+  polyhaul sweep scene.obj                        how to store it, for which disks
 
 Exit codes:
   0 done, 1 failed, 2 wrong usage, 3 some of many files failed, 130 interrupted, 143 terminated";
@@ -63,6 +65,8 @@ pub enum Command {
     Watch(watch::WatchArgs),
     /// Make a scene, write it, read it back, check it, and show the rates
     Demo(DemoArgs),
+    /// Load an asset at many rates, compressed in several ways, and say how to store it
+    Sweep(sweep::SweepArgs),
     /// Measure what this machine and a folder's disk can do at best, and keep it
     Limits(limits::LimitsArgs),
     /// Print the completion script of a shell
@@ -519,6 +523,7 @@ impl Command {
             Command::Completions(_) => "completions",
             Command::Watch(_) => "watch",
             Command::Limits(_) => "limits",
+            Command::Sweep(_) => "sweep",
             Command::Man(_) => "man",
         }
     }

@@ -24,6 +24,7 @@ mod records;
 mod render;
 mod session;
 mod signals;
+mod sweep;
 mod texture;
 mod validate;
 mod values;
@@ -51,9 +52,13 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-fn run(cli: Cli) -> u8 {
-    let is_work =
-        !matches!(cli.command, Command::Watch(_) | Command::Limits(_) | Command::Completions(_) | Command::Man(_));
+fn run(mut cli: Cli) -> u8 {
+    let is_work = !matches!(
+        cli.command,
+        Command::Watch(_) | Command::Limits(_) | Command::Sweep(_) | Command::Completions(_) | Command::Man(_)
+    );
+    // A sweep draws a chart of its own.
+    let sweep_chart = if matches!(cli.command, Command::Sweep(_)) { cli.everywhere.chart.take() } else { None };
     let session = Session::new(cli.everywhere);
     if let Err(error) = session.check(is_work) {
         return session.fail(cli.command.name(), &error, convert::json_to(&cli.command));
@@ -64,6 +69,7 @@ fn run(cli: Cli) -> u8 {
         Command::Validate(args) => validate::run(&session, &args),
         Command::Texture(args) => texture::run(&session, &args),
         Command::Watch(args) => watch::run(&session, &args),
+        Command::Sweep(args) => sweep::run(&session, &args, sweep_chart.as_deref()),
         Command::Demo(args) => demo::run(&session, &args),
         Command::Limits(args) => limits::run(&session, &args),
         Command::Completions(args) => manual::completions(&args),

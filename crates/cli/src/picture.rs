@@ -4,8 +4,9 @@
 //! the program, so that no picture depends on the fonts of a system: 330 Latin letters and signs of Inter 4.001,
 //! without hints and tables of layout (`crates/cli/fonts`, with its licence). What it lacks is an empty box.
 
+use crate::records;
 use polyhaul::model::{Channels, Image, Samples};
-use polyhaul::{Error, ErrorKind, FileOptions, Output, Result, Sink, WriteOptions, save_image};
+use polyhaul::{Error, ErrorKind, Output, Result, WriteOptions, save_image};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{self, Tree};
 use std::path::Path;
@@ -32,11 +33,7 @@ pub fn write(svg: &str, path: &Path) -> Result<()> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png")) {
         return save_image(&drawn(svg)?, Output::Path(path.to_owned()), &WriteOptions::default()).map(drop);
     }
-    let written = Sink::file(path, FileOptions::default()).and_then(|mut sink| {
-        sink.write_all(svg.as_bytes())?;
-        sink.finish()
-    });
-    written.map(drop).map_err(|error| Error::io("writing", &path.display().to_string(), error))
+    records::write(path, svg.as_bytes())
 }
 
 /// The pixels of a picture that covers all of its ground.

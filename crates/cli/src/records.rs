@@ -91,3 +91,12 @@ pub fn try_out(path: &Path) -> Result<()> {
     let sink = Sink::file(path, FileOptions::default());
     sink.map(drop).map_err(|error| Error::io("creating", &path.display().to_string(), error))
 }
+
+/// Writes a file as a whole or not at all.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = Sink::file(path, FileOptions::default()).and_then(|mut sink| {
+        sink.write_all(bytes)?;
+        sink.finish()
+    });
+    written.map(drop).map_err(|error| Error::io("writing", &path.display().to_string(), error))
+}

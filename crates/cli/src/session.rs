@@ -55,7 +55,9 @@ impl Session {
         if !is_work && let Some(option) = self.everywhere.of_work() {
             self.records.forget();
             let error = Error::new(ErrorKind::Usage, format!("{option} is for subcommands that read or write assets"));
-            return Err(error.with_hint("it says nothing of other programs, and slows none down"));
+            return Err(
+                error.with_hint("it says nothing of other programs, and slows none down; a sweep has rates of its own")
+            );
         }
         self.records.check()
     }

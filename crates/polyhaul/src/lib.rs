@@ -45,6 +45,7 @@ pub mod ops;
 pub mod options;
 mod pipeline;
 mod references;
+pub mod repack;
 pub mod report;
 mod resolve;
 pub mod rows;

@@ -214,7 +214,8 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
     Ok(best)
 }
 
-fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
+/// What the system refused to do with a path.
+pub fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
     Error::io(doing, &path.display().to_string(), error)
 }
 

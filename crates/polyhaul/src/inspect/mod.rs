@@ -10,6 +10,7 @@ mod contents;
 mod declared;
 mod faces;
 mod image;
+mod quoted;
 mod render;
 mod textures;
 mod validate;
@@ -18,6 +19,7 @@ pub use columns::{ColumnSummary, Number};
 pub use contents::{Contents, Inventory};
 pub use declared::{Declared, DeclaredElement, DeclaredProperty};
 pub use image::{ImageSummary, TextureSummary};
+pub use quoted::quoted;
 pub use render::{FileSummary, RenderContents, RenderInventory};
 pub use validate::{Validation, validate};
 

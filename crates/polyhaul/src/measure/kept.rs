@@ -6,7 +6,7 @@
 
 use super::place;
 use crate::error::{Error, Result};
-use crate::report::{Ceilings, Kernel, Written};
+use crate::report::{Ceilings, Kernel, Unpacking, Written};
 use polyhaul_bytes::trace::Recording;
 use polyhaul_bytes::{FileOptions, Sink, Source};
 use std::ffi::OsString;
@@ -98,6 +98,11 @@ pub fn forget(folder: &Path) -> Result<bool> {
     }
 }
 
+/// Our folder among the user's caches, which need not be there yet; `None` as for [`keep`].
+pub fn caches() -> Option<PathBuf> {
+    cache_folder(variable)
+}
+
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
@@ -159,6 +164,9 @@ fn text(ceilings: &Ceilings) -> String {
     for kernel in kernels {
         line("kernel", &format_args!("{} {}", kernel.rate, kernel.name));
     }
+    for unpacking in &ceilings.unpacking {
+        line("unpacking", &format_args!("{} {} {}", unpacking.share, unpacking.rate, unpacking.codec));
+    }
     for note in notes {
         line("note", note);
     }
@@ -196,6 +204,7 @@ fn parse(text: &str) -> Option<Ceilings> {
             "cold_read" => found.cold_read = Some(figure(value)?),
             "written" => found.writes.push(written(value)?),
             "kernel" => found.kernels.push(kernel(value)?),
+            "unpacking" => found.unpacking.push(unpacking(value)?),
             "note" => found.notes.push(value.to_owned()),
             _ => {
                 if let Some((_, place)) = figures(&mut found).into_iter().find(|(known, _)| *known == name) {
@@ -224,6 +233,12 @@ fn kernel(value: &str) -> Option<Kernel> {
     Some(Kernel { name: name.to_owned(), rate: figure(rate)? })
 }
 
+fn unpacking(value: &str) -> Option<Unpacking> {
+    let mut fields = value.splitn(3, ' ');
+    let (share, rate) = (figure(fields.next()?)?, figure(fields.next()?)?);
+    Some(Unpacking { codec: fields.next()?.to_owned(), share, rate })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,6 +253,7 @@ mod tests {
             cores: 2,
             cold_read: Some(1.7e9),
             kernels: vec![Kernel { name: "parse obj".into(), rate: 0.1 + 0.2 }],
+            unpacking: vec![Unpacking { codec: "gzip".into(), share: 0.25, rate: 1.2e9 }],
             writes: vec![Written { bytes: 1 << 20, write: 3.5e9, write_sync: 1e9 / 3.0 }],
             notes: vec!["a note with words".into()],
             ..Ceilings::default()
@@ -275,6 +291,8 @@ mod tests {
             ("cold_read 1700000000", "cold_read -1"),
             ("kernel 0.30000000000000004 ", "kernel "),
             ("written 1048576 ", "written 1048576.5 "),
+            ("unpacking 0.25 ", "unpacking 0 "),
+            ("unpacking 0.25 1200000000 gzip", "unpacking 0.25 1200000000"),
             ("\nend\n", "\n"),
             ("\nend\n", "\nend"),
         ] {

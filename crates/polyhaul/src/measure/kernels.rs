@@ -8,14 +8,16 @@ use crate::error::{Error, Result};
 use crate::formats::Format;
 use crate::model::{Image, Scene, Table};
 use crate::options::{ReadOptions, RunOptions, WriteOptions};
-use crate::report::{Ceilings, Kernel};
+use crate::report::{Ceilings, Kernel, Unpacking};
 use crate::{Input, Output, Report};
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The figures here, as many as `NAMES` of the tests has.
-pub(super) const FIGURES: u64 = 21;
+/// The figures here: as many as `NAMES` of the tests has, and decompressing data of another kind.
+pub(super) const FIGURES: u64 = 21 + CODECS.len() as u64;
+
+const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];
 
 /// How much less pixels there are than text: packing a PNG is slow.
 const IMAGE_SHARE: usize = 4;
@@ -28,21 +30,27 @@ type Bytes = Arc<Vec<u8>>;
 
 /// Fills in the kernels.
 pub(super) fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
-    let mut list = List { bench, kernels: &mut found.kernels };
+    let mut list = List { bench, kernels: &mut found.kernels, unpacking: &mut found.unpacking };
     let bytes = bench.options.data_bytes;
     let scene = data::scene(bytes);
     let text = list.scene(Format::Obj, &scene)?;
-    list.scene(Format::Ply, &scene)?;
+    let floats = list.scene(Format::Ply, &scene)?;
     list.scene(Format::Stl, &scene)?;
     let pbrt = saved(|output| save_scene(&scene, Format::Pbrt, output))?;
     drop(scene);
     list.scene(Format::Pbrt, &load_scene(Format::Pbrt, &pbrt)?)?;
     drop(pbrt);
     list.table(&data::table(bytes))?;
-    for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+    for codec in CODECS {
         list.codec(codec, &text)?;
     }
     drop(text);
+    for codec in CODECS {
+        let mut packed = Vec::new();
+        compress(codec, &floats, &mut packed).map_err(|error| Error::io("compressing", "memory", error))?;
+        list.unpack(codec, &packed, floats.len())?;
+    }
+    drop(floats);
     let picture = data::picture(bytes / IMAGE_SHARE);
     list.decode(Format::Tga, &picture)?;
     list.encode(Format::Tga, &picture)?;
@@ -56,6 +64,7 @@ pub(super) fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
 struct List<'a> {
     bench: &'a Bench<'a>,
     kernels: &'a mut Vec<Kernel>,
+    unpacking: &'a mut Vec<Unpacking>,
 }
 
 impl List<'_> {
@@ -96,10 +105,20 @@ impl List<'_> {
             compress(codec, text, &mut packed).map_err(|error| Error::io("compressing", "memory", error))?;
             Ok(text.len() as u64)
         })?;
+        let rate = self.unpack(codec, &packed, text.len())?;
+        self.kernels.push(Kernel { name: format!("decompress {codec}"), rate });
+        Ok(())
+    }
+
+    /// Decompressing data that packed to `packed`.
+    fn unpack(&mut self, codec: Codec, packed: &[u8], plain_size: usize) -> Result<f64> {
         let mut block = vec![0; BLOCK_BYTES];
-        self.add(format!("decompress {codec}"), || {
-            decompress(&packed, &mut block).map_err(|error| Error::io("decompressing", "memory", error))
-        })
+        let rate = self
+            .bench
+            .rate(|| decompress(packed, &mut block).map_err(|error| Error::io("decompressing", "memory", error)))?;
+        let share = packed.len() as f64 / plain_size.max(1) as f64;
+        self.unpacking.push(Unpacking { codec: codec.to_string(), share, rate });
+        Ok(rate)
     }
 
     fn decode(&mut self, format: Format, image: &Image) -> Result<()> {
@@ -226,7 +245,8 @@ mod tests {
         kernels::measure(&bench, &mut found).unwrap();
         let names: Vec<_> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
         assert_eq!(names, NAMES);
-        assert_eq!(NAMES.len() as u64, kernels::FIGURES);
+        assert_eq!((NAMES.len() + kernels::CODECS.len()) as u64, kernels::FIGURES);
+        assert!(found.unpacking.iter().all(|it| it.share > 0.0 && it.rate > 0.0) && found.unpacking.len() == 6);
         assert_eq!(bench.done.get(), kernels::FIGURES);
     }
 }

@@ -14,7 +14,7 @@ mod memory;
 mod place;
 mod system;
 
-pub use kept::{forget, keep, kept, kept_for};
+pub use kept::{caches, forget, keep, kept, kept_for};
 
 use crate::error::{Error, Result};
 use crate::options::{Cancel, Progress};
@@ -93,6 +93,16 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions) -> Result<Ceilings> {
     memory::measure(&bench, &mut found)?;
     kernels::measure(&bench, &mut found)?;
     Ok(found)
+}
+
+/// Asks the system to drop what it has of a file in memory, after the disk has all of it; `false` where it cannot be
+/// asked (all systems but Linux), or the file cannot be opened. It is advice: whether it was followed shows when the
+/// file is read ([`crate::trace::Recording::used`]).
+pub fn forget_cached(file: &Path) -> bool {
+    let Ok(file) = std::fs::File::open(file) else { return false };
+    let _ = file.sync_data();
+    system::forget_cached(&file);
+    cfg!(target_os = "linux")
 }
 
 /// One run of [`ceilings`]: how long figures take, who may stop it, and how far it is.

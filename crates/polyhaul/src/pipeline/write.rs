@@ -200,7 +200,8 @@ impl Pages for Whole {
     }
 }
 
-fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
+/// A compressor; a level that the codec does not have is an error of usage.
+pub(crate) fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
     Encoder::new(codec, level).map_err(|e| match e.kind() {
         std::io::ErrorKind::InvalidInput => Error::new(crate::error::ErrorKind::Usage, e.to_string()),
         _ => Error::memory("a compressor"),

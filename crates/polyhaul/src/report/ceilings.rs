@@ -36,6 +36,8 @@ pub struct Ceilings {
     pub fresh_memory: f64,
     /// What our own parsers, writers, decoders and codecs do.
     pub kernels: Vec<Kernel>,
+    /// How fast codecs decompress by how small the data packs: dense data takes longer.
+    pub unpacking: Vec<Unpacking>,
     /// Writing by the size of the file, from small to large; [`Ceilings::write`] and [`Ceilings::write_sync`] are the
     /// best of these, the smallest apart.
     pub writes: Vec<Written>,
@@ -62,6 +64,18 @@ pub struct Kernel {
     /// Its name: `parse obj`, `format obj`, `decompress gzip`, `compress zstd`.
     pub name: String,
     /// Bytes per second: of text for parsers and writers, of plain bytes for codecs, of the file for images.
+    pub rate: f64,
+}
+
+/// How fast a codec of our own decompresses one kind of data, on one core, from memory to memory.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Unpacking {
+    /// The name of the codec: `gzip`.
+    pub codec: String,
+    /// Bytes that a plain byte packs to.
+    pub share: f64,
+    /// Plain bytes per second.
     pub rate: f64,
 }
 

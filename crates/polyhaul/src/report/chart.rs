@@ -47,6 +47,16 @@ pub(super) fn marks(most: f64, count: f64) -> Vec<f64> {
     (1..=100).map(|index| index as f64 * step).take_while(|value| *value <= most * 1.000_001).collect()
 }
 
+/// The values 1, 2 and 5 times a power of ten from `low` to `high`, for an axis that is logarithmic.
+pub(super) fn log_marks([low, high]: [f64; 2]) -> Vec<f64> {
+    if !low.is_finite() || !high.is_finite() || low <= 0.0 {
+        return Vec::new();
+    }
+    let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32);
+    let all = (first..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
+    all.filter(|value| (low..=high).contains(value)).collect()
+}
+
 /// A picture that is being drawn.
 #[derive(Debug)]
 pub(super) struct Picture {
@@ -140,6 +150,13 @@ mod tests {
         assert_eq!(marks(9e9, 4.0), [5e9]);
         assert_eq!(marks(2.0, 4.0), [0.5, 1.0, 1.5, 2.0]);
         assert!(marks(0.0, 4.0).is_empty() && marks(f64::NAN, 4.0).is_empty() && marks(f64::INFINITY, 1.0).is_empty());
+    }
+
+    #[test]
+    fn marks_of_logarithmic_axes_lie_between_the_ends() {
+        assert_eq!(log_marks([0.3, 20.0]), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]);
+        assert!(log_marks([0.0, 1.0]).is_empty() && log_marks([2.0, f64::INFINITY]).is_empty());
+        assert!(log_marks([6.0, 9.0]).is_empty());
     }
 
     #[test]

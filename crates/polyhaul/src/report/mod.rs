@@ -1,9 +1,10 @@
 //! What a job did: bytes, time by phase, threads, warnings.
 //!
 //! A report is plain data. The command renders it (`crates/cli`). `ceilings` has what the machine can do at best,
-//! `moved` the bytes by format, `verdict` what held a job back; `html` is a page about a job, `svg` a picture. What a
-//! trace recorded goes to Perfetto (`perfetto`) and to the `tracing` crate (`bridge`); `document` writes the files.
-//! `sampler` looks at the process meanwhile.
+//! `moved` the bytes by format, `model` how long reading them takes by that, `verdict` what held a job back; `sweep` is
+//! about one asset loaded in several ways; `html` is a page about a job, `svg` a picture. What a trace recorded goes to
+//! Perfetto (`perfetto`) and to the `tracing` crate (`bridge`); `document` writes the files. `sampler` looks at the
+//! process meanwhile.
 
 #[cfg(feature = "tracing")]
 mod bridge;
@@ -12,23 +13,27 @@ mod chart;
 mod document;
 mod html;
 mod json;
+mod model;
 mod moved;
 mod perfetto;
 mod sampler;
 mod shown;
 mod svg;
+mod sweep;
 mod verdict;
 mod words;
 
 #[cfg(feature = "tracing")]
 pub use bridge::to_tracing;
-pub use ceilings::{Ceilings, Kernel, Written};
+pub use ceilings::{Ceilings, Kernel, Unpacking, Written};
 pub use document::Document;
 pub use html::{Heading, html};
+pub use model::load_seconds;
 pub use moved::Moved;
 pub use perfetto::perfetto;
 pub use sampler::Sampler;
 pub use svg::svg;
+pub use sweep::{Cell, Crossing, Device, Stored, Sweep, Times};
 pub use verdict::{Bound, Facts, Verdict};
 pub use words::{count, day};
 

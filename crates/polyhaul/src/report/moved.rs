@@ -42,7 +42,7 @@ impl Moved {
     }
 
     /// Adds this to the part of `all` that is alike; what is nothing is left out.
-    pub(crate) fn add_to(self, all: &mut Vec<Moved>) {
+    pub fn add_to(self, all: &mut Vec<Moved>) {
         let kind = |it: &Moved| (it.format, it.codec, it.durable);
         match all.iter_mut().find(|it| kind(it) == kind(&self)) {
             Some(it) => {

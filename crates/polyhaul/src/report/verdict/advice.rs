@@ -6,6 +6,7 @@
 use super::accounting::{Account, has_small_reads};
 use super::best::{Cost, Model};
 use super::{Bound, Facts, rate};
+use crate::report::model::unpacking_seconds;
 use crate::report::{Ceilings, Moved};
 use polyhaul_bytes::trace::{Phase, Recording};
 use polyhaul_bytes::{BLOCK_BYTES, Codec};
@@ -137,7 +138,7 @@ impl Job<'_> {
         let share = text as f64 / sum_of_bytes(&self.facts.reads).max(1.0);
         let gain = |(codec, packed): (Codec, f64)| {
             let disk = seconds * (1.0 - share + packed * share);
-            let cores = cost.cores + model.decompress(codec, text)?;
+            let cores = cost.cores + unpacking_seconds(model.ceilings, codec, [(packed * text as f64) as u64, text])?;
             Some((codec, packed, self.gain_of_cost(Cost { disk, cores, ..cost })?))
         };
         let (codec, packed, gain) = PACKED.into_iter().filter_map(gain).max_by(|a, b| a.2.total_cmp(&b.2))?;

@@ -1,0 +1,68 @@
+//! Which pages of a file were fetched before: the system has them in memory, so reading them again is no matter of the
+//! device. Knows no clock and no rate.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What systems keep in memory as one, in bytes.
+const PAGE_BYTES: u64 = 4096;
+
+/// The pages of a file, a bit each.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    words: Vec<AtomicU64>,
+    bytes: u64,
+}
+
+impl Fetched {
+    /// None of a file of so many bytes; `None` where there is no memory to note them.
+    pub(crate) fn none_of(bytes: u64) -> Option<Fetched> {
+        let count = usize::try_from(bytes.div_ceil(PAGE_BYTES).div_ceil(64)).ok()?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(count).ok()?;
+        words.resize_with(count, AtomicU64::default);
+        Some(Fetched { words, bytes })
+    }
+
+    /// How many bytes of the file come from the device where `size` bytes are read at `offset`: whole pages, each once.
+    pub(crate) fn fetch(&self, offset: u64, size: usize) -> u64 {
+        let end = offset.saturating_add(size as u64).min(self.bytes);
+        let pages = offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
+        pages.filter(|&page| self.is_new(page)).map(|page| (self.bytes - page * PAGE_BYTES).min(PAGE_BYTES)).sum()
+    }
+
+    /// Notes a page, and says whether it was not there before.
+    fn is_new(&self, page: u64) -> bool {
+        let bit = 1 << (page % 64);
+        let word = usize::try_from(page / 64).ok().and_then(|index| self.words.get(index));
+        word.is_some_and(|word| word.fetch_or(bit, Relaxed) & bit == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_come_from_the_device_once() {
+        let file = Fetched::none_of(10_000).unwrap();
+        assert_eq!([file.fetch(5000, 8), file.fetch(4096, 4096)], [4096, 0]);
+        assert_eq!([file.fetch(0, 10_000), file.fetch(0, 10_000)], [4096 + 10_000 - 8192, 0]);
+        assert_eq!([file.fetch(20_000, 5), Fetched::none_of(0).unwrap().fetch(0, 5)], [0, 0]);
+    }
+
+    #[test]
+    fn threads_fetch_what_a_file_has() {
+        let file = Fetched::none_of(1_000_001).unwrap();
+        let parts = (0..4).map(|part| part * 200_000);
+        let sum: u64 = std::thread::scope(|scope| {
+            let all: Vec<_> = parts
+                .map(|at| {
+                    let file = &file;
+                    scope.spawn(move || file.fetch(at, 500_000))
+                })
+                .collect();
+            all.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(sum, 1_000_001);
+    }
+}

@@ -1,0 +1,159 @@
+//! Which files an asset is: those that one load opened, or those that its text seems to name.
+//!
+//! Sizes and times are those of the files now; who keeps copies compares them later. Nothing is written here.
+
+use super::io;
+use polyhaul::options::RunOptions;
+use polyhaul::trace::{Detail, Phase, Recording, Trace};
+use polyhaul::{Error, ErrorKind, Format, Input, ReadOptions, Report, Result};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// A file, and how it was when it was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Without links.
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub modified_ns: u128,
+}
+
+/// All files of an asset; its own is the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    pub files: Vec<File>,
+    /// The folder that all of them are in.
+    pub root: PathBuf,
+}
+
+/// What one load came to.
+pub struct Load {
+    pub report: Report,
+    /// What was loaded, in numbers: equal for equal scenes.
+    pub counts: Vec<u64>,
+    pub seen: Recording,
+}
+
+/// Loads a file, whatever it is, and lets it go.
+pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
+    let trace = Trace::new(Detail::Totals);
+    let run = RunOptions { trace: Some(trace.clone()), ..options.run.clone() };
+    let options = ReadOptions { run, ..options.clone() };
+    let input = Input::Path(path.into());
+    let start = std::time::Instant::now();
+    if options.format.or_else(|| Format::of_path(path)).is_some_and(Format::is_image) {
+        let loaded = polyhaul::load_image(input, &options)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let counts = vec![loaded.image.width as u64, loaded.image.height as u64];
+        return Ok((Load { report: loaded.report, counts, seen: trace.recording() }, seconds));
+    }
+    let loaded = polyhaul::load(input, &options)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let mut counts: Vec<u64> = loaded.scene.totals().to_vec();
+    let lists = [loaded.scene.objects.len(), loaded.scene.materials.len(), loaded.scene.meshes.len()];
+    counts.extend(lists.map(|count| count as u64));
+    counts.push(loaded.scene.tables.iter().map(|table| table.row_count as u64).sum());
+    if let Some(render) = &loaded.scene.render {
+        counts.extend([render.shape_count(), render.instances.len()].map(|count| count as u64));
+    }
+    counts.push(loaded.report.warnings.counts().iter().filter(|it| *it.0 != "not-compressed").map(|it| it.1).sum());
+    Ok((Load { report: loaded.report, counts, seen: trace.recording() }, seconds))
+}
+
+impl Asset {
+    /// The files that a load opened.
+    pub fn of_load(main: &Path, seen: &Recording) -> Result<Asset> {
+        let files = seen.files.iter().filter(|file| file.is_file && !file.is_output && file.phase == Phase::Read);
+        Asset::new(main, files.map(|file| PathBuf::from(&file.name)))
+    }
+
+    /// The files that the text of a scene names in quotes, as far as they are there: a guess without loading.
+    pub fn of_names(main: &Path, options: &ReadOptions) -> Result<Asset> {
+        if options.format.or_else(|| Format::of_path(main)) != Some(Format::Pbrt) {
+            return Asset::new(main, []);
+        }
+        let folder = main.parent().unwrap_or(Path::new(""));
+        let (mut known, mut next) = (vec![main.to_path_buf()], 0);
+        let mut seen = BTreeSet::new();
+        while let Some(file) = known.get(next).cloned() {
+            next += 1;
+            if Format::of_path(&file) != Some(Format::Pbrt) && file != main {
+                continue;
+            }
+            let mut found = Vec::new();
+            polyhaul::inspect::quoted(Input::Path(file.clone()), options, &mut |name| found.push(name.to_owned()))?;
+            let beside = file.parent().unwrap_or(Path::new(""));
+            for name in found.into_iter().filter(|name| seen.insert((beside.to_path_buf(), name.clone()))) {
+                let is_one =
+                    Format::of_path(Path::new(&name)).is_some_and(|it| matches!(it, Format::Pbrt | Format::Ply));
+                let paths = [folder.join(&name), beside.join(&name)];
+                let path = paths.into_iter().find(|path| is_one && path.is_file());
+                known.extend(path.filter(|path| !known.contains(path)));
+            }
+        }
+        Asset::new(main, known)
+    }
+
+    fn new(main: &Path, files: impl IntoIterator<Item = PathBuf>) -> Result<Asset> {
+        let mut seen = BTreeSet::new();
+        let mut asset = Asset { files: Vec::new(), root: PathBuf::new() };
+        for path in std::iter::once(main.to_path_buf()).chain(files) {
+            let failed = |error| io("looking at", &path, error);
+            let real = path.canonicalize().map_err(failed)?;
+            if !seen.insert(real.clone()) {
+                continue;
+            }
+            let found = real.metadata().map_err(failed)?;
+            if !found.is_file() {
+                return Err(Error::new(
+                    ErrorKind::Usage,
+                    format!("{} is no file, so it cannot be read twice", path.display()),
+                ));
+            }
+            let modified_ns = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let modified_ns = modified_ns.map_or(0, |since| since.as_nanos());
+            asset.files.push(File { path: real, bytes: found.len(), modified_ns });
+        }
+        asset.root = shared(&asset.files);
+        Ok(asset)
+    }
+
+    pub fn main(&self) -> &Path {
+        self.files.first().map_or(Path::new(""), |file| &file.path)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+}
+
+/// The deepest folder that all files are in.
+fn shared(files: &[File]) -> PathBuf {
+    let mut folders = files.iter().filter_map(|file| file.path.parent());
+    let mut root = folders.next().unwrap_or(Path::new("")).to_path_buf();
+    for folder in folders {
+        while !folder.starts_with(&root) {
+            if !root.pop() {
+                break;
+            }
+        }
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_share_their_deepest_folder() {
+        let of = |paths: &[&str]| {
+            let file = |path: &&str| File { path: path.into(), bytes: 0, modified_ns: 0 };
+            shared(&paths.iter().map(file).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["/a/b/c.obj", "/a/b/d/e.mtl"]), Path::new("/a/b"));
+        assert_eq!(of(&["/a/b/c.obj", "/a/x.mtl", "/a/b/y"]), Path::new("/a"));
+        assert_eq!(of(&["/a/c.obj", "/b/x.mtl"]), Path::new("/"));
+    }
+}

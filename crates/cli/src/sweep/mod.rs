@@ -1,0 +1,296 @@
+//! `polyhaul sweep`: one asset stored in several ways, loaded at several rates, and which way is best where.
+//!
+//! `files` says which files the asset is, `variants` keeps it in other compressions, `run` loads, `table` shows.
+//! Curves, crossings, advice, prediction and chart are the library's (`polyhaul::report`).
+
+mod files;
+mod run;
+mod table;
+mod variants;
+
+use crate::args::sweep::SweepArgs;
+use crate::demo::io;
+use crate::progress::Bar;
+use crate::session::{JsonTo, Session};
+use crate::{DONE, FAILED, console, human, picture, records};
+use files::Asset;
+use polyhaul::options::Codec;
+use polyhaul::report::{Ceilings, Device, Sweep};
+use polyhaul::{Error, ErrorKind, ReadOptions, Report, Result, measure};
+use run::Plan;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use variants::{Cache, Variant};
+
+/// What a sweep leaves behind.
+#[derive(Default)]
+struct Found {
+    sweep: Sweep,
+    file_count: usize,
+    /// Where copies are, how large they are, and how many were made now.
+    cache: Option<(PathBuf, u64, usize)>,
+    has_ceilings: bool,
+}
+
+/// Sweeps.
+pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
+    if args.forget {
+        return forget(session, args);
+    }
+    // What cannot be written at the end is told before anything is done.
+    let tried = args.csv.as_deref().into_iter().chain(chart).try_for_each(records::try_out);
+    if let Err(error) = tried {
+        return session.fail("sweep", &error, JsonTo::Stdout);
+    }
+    let mut report = Report::default();
+    match swept(session, args, &mut report).and_then(|found| write(&found.sweep, args, chart).map(|()| found)) {
+        Ok(found) => {
+            if !session.everywhere.json && !console::result(&text(&found)) {
+                return FAILED;
+            }
+            session.show_work(&report);
+            session.finish_with("sweep", Some(Details::new(&found)), &report, None, (DONE, None), JsonTo::Stdout)
+        }
+        Err(error) => session.fail("sweep", &error, JsonTo::Stdout),
+    }
+}
+
+fn swept(session: &Session, args: &SweepArgs, report: &mut Report) -> Result<Found> {
+    // Signals wait for the end of the running step, so that no half of a copy is left.
+    let _hold = session.signals().hold()?;
+    let main = args.input.as_deref().unwrap_or(Path::new(""));
+    let mut read = session.read_options(&args.read)?;
+    read.run.trace = None;
+    let ceilings = measure::kept(main.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")));
+    let plan = |variants, wanted| Plan {
+        variants,
+        devices: args.devices(),
+        threads: args.threads(read.run.worker_threads()),
+        rounds: usize::from(args.rounds),
+        time_limit: args.time_limit,
+        is_warm: args.warm,
+        read: &read,
+        ceilings: ceilings.as_ref(),
+        wanted,
+    };
+    let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy().into_owned();
+    if args.model {
+        let (variants, file_count) = model(main, args, &read, ceilings.as_ref())?;
+        let cells = plan(&variants, &[]).predict();
+        let stored = variants.into_iter().map(|variant| variant.stored).collect();
+        return Ok(Found { sweep: Sweep { asset, stored, cells }, file_count, has_ceilings: true, ..Found::default() });
+    }
+    let (first, _) = report.phase("first load", || files::load(main, &read))?;
+    refuse_archive(first.report.codec, main)?;
+    let files = Asset::of_load(main, &first.seen)?;
+    let cache = Cache::new(args.cache.as_deref())?;
+    let variants = report.phase("compress", || stored(session, &cache, &files, args, first.report.codec, &read))?;
+    let bar = Bar::figures("loading".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
+    let tell = bar.callback();
+    let told = |done, total| tell.iter().for_each(|tell| (tell.0)(done, Some(total)));
+    let cells = report.phase("loads", || plan(&variants, &first.counts).run(told))?;
+    report.threads = cells.iter().map(|cell| cell.threads).max().unwrap_or(0);
+    let made = variants.iter().filter(|variant| variant.is_new).count();
+    Ok(Found {
+        file_count: files.files.len(),
+        cache: Some((cache.folder().to_path_buf(), cache.bytes(&files), made)),
+        has_ceilings: ceilings.is_some(),
+        sweep: Sweep { asset, stored: variants.into_iter().map(|variant| variant.stored).collect(), cells },
+    })
+}
+
+/// What would be loaded, by samples.
+fn model(
+    main: &Path,
+    args: &SweepArgs,
+    read: &ReadOptions,
+    ceilings: Option<&Ceilings>,
+) -> Result<(Vec<Variant>, usize)> {
+    if ceilings.is_none() {
+        let error = Error::new(ErrorKind::Usage, "nothing is known of this machine, so nothing can be predicted");
+        return Err(error.with_hint("run `polyhaul limits` in the asset's folder first"));
+    }
+    let files = Asset::of_names(main, read)?;
+    let codec = variants::codec(&files, read)?;
+    refuse_archive(codec, main)?;
+    Ok((variants::predicted(&files, &args.storings(codec), read)?, files.files.len()))
+}
+
+/// The asset in every way, made where it is not there.
+fn stored(
+    session: &Session,
+    cache: &Cache,
+    files: &Asset,
+    args: &SweepArgs,
+    codec: Option<Codec>,
+    read: &ReadOptions,
+) -> Result<Vec<Variant>> {
+    let storings = args.storings(codec);
+    let bar = Bar::figures("compressing".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
+    let (tell, total) = (bar.callback(), storings.len() as u64);
+    let variant = |(index, storing)| {
+        tell.iter().for_each(|tell| (tell.0)(index as u64, Some(total)));
+        cache.variant(files, storing, read)
+    };
+    storings.into_iter().enumerate().map(variant).collect()
+}
+
+fn refuse_archive(codec: Option<Codec>, main: &Path) -> Result<()> {
+    if codec != Some(Codec::Zip) {
+        return Ok(());
+    }
+    let message = format!("{} lies in an archive, whose members are stored as they are", main.display());
+    Err(Error::new(ErrorKind::Usage, message).with_hint("unpack it first"))
+}
+
+/// Writes the files that were asked for.
+fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
+    if let Some(path) = &args.csv {
+        records::write(path, sweep.csv().as_bytes())?;
+    }
+    chart.map_or(Ok(()), |path| picture::write(&sweep.svg(), path))
+}
+
+/// What people read.
+fn text(found: &Found) -> String {
+    let mut text = table::table(&found.sweep);
+    if let Some((folder, bytes, _)) = found.cache.as_ref().filter(|cache| cache.1 > 0) {
+        let folder = human::safe(&folder.display().to_string());
+        text += &format!("copies take {} in {folder}; --forget removes them\n", human::bytes(*bytes));
+    }
+    if !found.has_ceilings {
+        text += "run `polyhaul limits` once to have predictions beside what was measured\n";
+    }
+    text
+}
+
+/// Removes copies.
+fn forget(session: &Session, args: &SweepArgs) -> u8 {
+    let forgotten = Cache::new(args.cache.as_deref()).and_then(|cache| cache.forget(args.input.as_deref()));
+    let bytes = match forgotten {
+        Ok(bytes) => bytes,
+        Err(error) => return session.fail("sweep", &error, JsonTo::Stdout),
+    };
+    let words = match bytes {
+        0 => "there were no copies\n".to_owned(),
+        bytes => format!("removed {}\n", human::bytes(bytes)),
+    };
+    if !session.everywhere.json && !console::result(&words) {
+        return FAILED;
+    }
+    let details = serde_json::json!({ "forgotten_bytes": bytes });
+    session.finish("sweep", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
+}
+
+/// What `--json` adds.
+#[derive(Serialize)]
+struct Details {
+    asset: String,
+    files: usize,
+    stored: Vec<StoredRow>,
+    cells: Vec<CellRow>,
+    crossings: Vec<CrossingRow>,
+    advice: Vec<AdviceRow>,
+    cache: Option<CacheRow>,
+}
+
+#[derive(Serialize)]
+struct StoredRow {
+    name: String,
+    bytes: u64,
+    plain_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct CellRow {
+    stored: String,
+    threads: usize,
+    /// `rate`, `memory` or `disk`.
+    device: &'static str,
+    bytes_per_second: Option<u64>,
+    median_seconds: Option<f64>,
+    least_seconds: Option<f64>,
+    rounds: usize,
+    predicted_seconds: Option<f64>,
+    note: Option<String>,
+}
+
+#[derive(Serialize)]
+struct CrossingRow {
+    threads: usize,
+    below: String,
+    above: String,
+    bytes_per_second: f64,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct AdviceRow {
+    threads: usize,
+    advice: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct CacheRow {
+    folder: String,
+    bytes: u64,
+    /// How many ways of storing were made by this run.
+    made: usize,
+}
+
+impl Details {
+    fn new(found: &Found) -> Details {
+        let sweep = &found.sweep;
+        let name = |stored: usize| sweep.stored.get(stored).map_or(String::new(), |it| it.name.clone());
+        let cell = |cell: &polyhaul::report::Cell| {
+            let (device, bytes_per_second) = match cell.device {
+                Device::Rate(rate) => ("rate", Some(rate)),
+                Device::Disk => ("disk", None),
+                _ => ("memory", None),
+            };
+            CellRow {
+                stored: name(cell.stored),
+                threads: cell.threads,
+                device,
+                bytes_per_second,
+                median_seconds: cell.measured.map(|times| times.median),
+                least_seconds: cell.measured.map(|times| times.least),
+                rounds: cell.measured.map_or(0, |times| times.rounds),
+                predicted_seconds: cell.predicted_seconds,
+                note: cell.note.clone(),
+            }
+        };
+        let crossings = |threads| {
+            let row = move |it: polyhaul::report::Crossing| (threads, it);
+            sweep.crossings(threads).into_iter().map(row)
+        };
+        let crossing = |(threads, it): (usize, polyhaul::report::Crossing)| CrossingRow {
+            threads,
+            below: name(it.below),
+            above: name(it.above),
+            bytes_per_second: it.rate,
+            seconds: it.seconds,
+        };
+        let stored = sweep.stored.iter();
+        let row = |it: &polyhaul::report::Stored| StoredRow {
+            name: it.name.clone(),
+            bytes: it.bytes,
+            plain_bytes: it.plain_bytes,
+        };
+        let cache = found.cache.as_ref().map(|(folder, bytes, made)| CacheRow {
+            folder: folder.display().to_string(),
+            bytes: *bytes,
+            made: *made,
+        });
+        let threads = sweep.threads();
+        Details {
+            asset: sweep.asset.clone(),
+            files: found.file_count,
+            stored: stored.map(row).collect(),
+            cells: sweep.cells.iter().map(cell).collect(),
+            crossings: threads.iter().flat_map(|&threads| crossings(threads)).map(crossing).collect(),
+            advice: threads.iter().map(|&threads| AdviceRow { threads, advice: sweep.advice(threads) }).collect(),
+            cache,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Loads: every way of storing, at every rate, with every number of threads, as often as is worth it.
+//!
+//! Files stay in the system's memory, and a rate holds reading back as a disk of that rate would; last come loads from
+//! the disk itself, which push the files out of memory. What cannot be had as it was asked for is said in the cell.
+
+use super::files::{self, Load};
+use super::variants::Variant;
+use polyhaul::options::{RunOptions, Throttle};
+use polyhaul::report::{Ceilings, Cell, Device, Times, load_seconds};
+use polyhaul::{Error, ErrorKind, ReadOptions, Result, measure};
+use std::time::{Duration, Instant};
+
+/// A load that takes no longer than its bytes at the rate, but for this share, is decided by the rate.
+const DECIDED: f64 = 1.03;
+/// Files of which more than this share comes from the disk are not in memory, and those of which less comes are.
+const IN_MEMORY: f64 = 0.1;
+const ON_DISK: f64 = 0.9;
+/// How often a load is done again that was to find the files in memory.
+const AGAIN: usize = 2;
+
+/// What is to be run.
+pub struct Plan<'a> {
+    pub variants: &'a [Variant],
+    /// From fast to slow.
+    pub devices: Vec<Device>,
+    pub threads: Vec<usize>,
+    pub rounds: usize,
+    pub time_limit: Duration,
+    pub is_warm: bool,
+    pub read: &'a ReadOptions,
+    pub ceilings: Option<&'a Ceilings>,
+    /// What loading the asset as it is came to.
+    pub wanted: &'a [u64],
+}
+
+/// A plan that is being carried out.
+struct Run<'a> {
+    plan: &'a Plan<'a>,
+    begin: Instant,
+    cells: Vec<Cell>,
+    /// Cells that were dealt with.
+    done: u64,
+}
+
+impl Plan<'_> {
+    /// The cells, with what they should take, as far as the ceilings know.
+    pub fn predict(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for device in self.devices.iter().copied().chain((!self.is_warm).then_some(Device::Disk)) {
+            // From the disk all threads load.
+            let skipped = if device == Device::Disk { self.threads.len().saturating_sub(1) } else { 0 };
+            for &threads in self.threads.iter().skip(skipped) {
+                for stored in 0..self.variants.len() {
+                    let predicted_seconds = self.predicted(stored, threads, device);
+                    cells.push(Cell { stored, threads, device, predicted_seconds, ..Cell::default() });
+                }
+            }
+        }
+        cells
+    }
+
+    fn predicted(&self, stored: usize, threads: usize, device: Device) -> Option<f64> {
+        let ceilings = self.ceilings?;
+        let rate = match device {
+            Device::Rate(rate) => Some(rate as f64),
+            Device::Disk => Some(ceilings.cold_read?),
+            _ => None,
+        };
+        load_seconds(&self.variants.get(stored)?.moved, threads, rate, ceilings)
+    }
+
+    /// Loads. `tell` hears how many cells are done, and how many there are.
+    pub fn run(&self, tell: impl Fn(u64, u64)) -> Result<Vec<Cell>> {
+        let mut run = Run { plan: self, begin: Instant::now(), cells: self.predict(), done: 0 };
+        let total = run.cells.len() as u64;
+        // Cells of one rate and thread count take turns, so that all find the machine in the same state.
+        let (mut first, mut end) = (0, 0);
+        while first < run.cells.len() {
+            let same = |cell: &Cell| (cell.device, cell.threads) == (run.cells[first].device, run.cells[first].threads);
+            end += run.cells[end..].iter().take_while(|cell| same(cell)).count();
+            run.group(first..end, |done| tell(done, total))?;
+            first = end;
+        }
+        Ok(run.cells)
+    }
+}
+
+impl Run<'_> {
+    /// Loads some cells, round by round.
+    fn group(&mut self, cells: std::ops::Range<usize>, tell: impl Fn(u64)) -> Result<()> {
+        let mut seconds = vec![Vec::new(); cells.len()];
+        for round in 0..self.plan.rounds {
+            for (index, taken) in cells.clone().zip(&mut seconds) {
+                if round == 0 {
+                    tell(self.done);
+                    self.done += 1;
+                }
+                if self.is_wanted(index, taken) {
+                    taken.extend(self.load(index)?);
+                }
+            }
+        }
+        for (index, taken) in cells.zip(seconds) {
+            self.cells[index].measured = Times::of(taken);
+        }
+        Ok(())
+    }
+
+    /// Whether a cell gets another load.
+    fn is_wanted(&mut self, index: usize, taken: &[f64]) -> bool {
+        let least = self.least_seconds(index);
+        let expected = taken.first().copied().unwrap_or_else(|| least.max(self.memory_seconds(index)));
+        let has_time = self.begin.elapsed().as_secs_f64() + expected <= self.plan.time_limit.as_secs_f64();
+        let cell = &mut self.cells[index];
+        match (taken.first(), has_time) {
+            // The first said that it cannot be loaded so.
+            (None, _) if cell.note.is_some() => false,
+            (None, false) => {
+                let long = if expected >= 1.0 { format!(", and it would take {expected:.0} s") } else { String::new() };
+                cell.note = Some(format!("left out: the time limit is near{long}"));
+                false
+            }
+            (Some(first), has_time) => has_time && *first > least * DECIDED,
+            (None, true) => true,
+        }
+    }
+
+    /// How long the bytes of a cell take at its rate.
+    fn least_seconds(&self, index: usize) -> f64 {
+        let cell = &self.cells[index];
+        match (cell.device, self.plan.variants.get(cell.stored)) {
+            (Device::Rate(rate), Some(variant)) => variant.stored.bytes as f64 / rate.max(1) as f64,
+            _ => 0.0,
+        }
+    }
+
+    /// How long the same takes without a rate, where that was measured.
+    fn memory_seconds(&self, index: usize) -> f64 {
+        let Cell { stored, threads, .. } = self.cells[index];
+        let is_same = |it: &&Cell| (it.stored, it.threads, it.device) == (stored, threads, Device::Memory);
+        self.cells.iter().find(is_same).and_then(|cell| cell.measured).map_or(0.0, |times| times.median)
+    }
+
+    /// Loads a cell once; `None` where that was not what was asked for, which the cell says.
+    fn load(&mut self, index: usize) -> Result<Option<f64>> {
+        let Cell { stored, threads, device, .. } = self.cells[index];
+        let Some(variant) = self.plan.variants.get(stored) else { return Ok(None) };
+        let is_cold = device == Device::Disk;
+        let mut result = None;
+        for _ in 0..=AGAIN {
+            if is_cold && !variant.files.iter().all(|file| measure::forget_cached(file)) {
+                self.cells[index].note = Some("left out: this system keeps files in memory".into());
+                return Ok(None);
+            }
+            let (load, seconds) = self.once(variant, threads, device)?;
+            let share = from_disk(&load, variant.stored.bytes);
+            result = Some(seconds);
+            match share {
+                Some(share) if is_cold && share < ON_DISK => {
+                    self.cells[index].note = Some("cached: the files did not leave the system's memory".into());
+                    return Ok(None);
+                }
+                Some(share) if !is_cold && share > IN_MEMORY => {}
+                _ => return Ok(result),
+            }
+        }
+        self.cells[index].note = Some("partly from the disk: the system keeps no files of this size in memory".into());
+        Ok(result)
+    }
+
+    fn once(&self, variant: &Variant, threads: usize, device: Device) -> Result<(Load, f64)> {
+        let read_throttle = match device {
+            Device::Rate(rate) => Some(Throttle::new(Some(rate), Duration::ZERO)),
+            _ => None,
+        };
+        let run = RunOptions { threads: Some(threads), read_throttle, ..self.plan.read.run.clone() };
+        let (load, seconds) = files::load(&variant.main, &ReadOptions { run, ..self.plan.read.clone() })?;
+        if load.counts != self.plan.wanted {
+            let message = format!("{} is not the same asset as {}", variant.main.display(), variant.stored.name);
+            let error = Error::new(ErrorKind::Internal, message);
+            return Err(
+                error.with_hint("names that lead through links are not copied; --codecs as-is leaves copies out")
+            );
+        }
+        Ok((load, seconds))
+    }
+}
+
+/// Which share of the files came from the disk; `None` where the system does not say.
+fn from_disk(load: &Load, bytes: u64) -> Option<f64> {
+    let fetched = load.seen.used?.disk_read_bytes?;
+    Some(fetched as f64 / bytes.max(1) as f64)
+}

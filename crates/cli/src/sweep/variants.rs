@@ -1,0 +1,404 @@
+//! The same asset stored in several ways: copies of its files in a folder for caches, under the same names.
+//!
+//! What is compressed is told by content, so a scene finds the files that it names whatever they have become. A copy
+//! counts as long as the files that it was made of have the same sizes and times; a file beside it says which those
+//! were, and is written last. Whoever asks for all to be forgotten loses nothing else that lies in the folder.
+
+use super::files::{Asset, File};
+use super::io;
+use crate::args::sweep::Storing;
+use polyhaul::options::{Cancel, Codec};
+use polyhaul::repack::{repack, sampled};
+use polyhaul::report::{Moved, Stored};
+use polyhaul::{
+    Error, ErrorKind, FileOptions, Format, Input, Output, ReadOptions, Result, Sink, WriteOptions, measure,
+};
+use std::fmt::Write;
+use std::io::ErrorKind as IoErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The folder of all copies.
+const FOLDER: &str = "sweep";
+/// How much of an asset is compressed to tell how small it becomes.
+const SAMPLE_BYTES: u64 = 16 << 20;
+
+/// An asset stored in one way.
+pub struct Variant {
+    /// The file to load.
+    pub main: PathBuf,
+    pub files: Vec<PathBuf>,
+    pub stored: Stored,
+    /// What a load reads, for predictions.
+    pub moved: Vec<Moved>,
+    /// Whether it was made by this run.
+    pub is_new: bool,
+}
+
+/// Where copies are kept.
+pub struct Cache(PathBuf);
+
+impl Cache {
+    /// In the folder that was asked for, or in that of the user.
+    pub fn new(asked: Option<&Path>) -> Result<Cache> {
+        let folder = asked.map(Path::to_path_buf).or_else(measure::caches).ok_or_else(|| {
+            let error = Error::new(ErrorKind::Usage, "the environment names no folder for caches");
+            error.with_hint("give one with --cache")
+        })?;
+        Ok(Cache(folder.join(FOLDER)))
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    fn of(&self, main: &Path) -> PathBuf {
+        self.0.join(format!("{:016x}", hash(main.to_string_lossy().as_bytes())))
+    }
+
+    /// Removes the copies of an asset, or of all; returns how many bytes they had.
+    pub fn forget(&self, main: Option<&Path>) -> Result<u64> {
+        let folders = match main {
+            Some(main) => vec![self.of(&main.canonicalize().unwrap_or_else(|_| main.to_path_buf()))],
+            None => self.all()?,
+        };
+        let mut bytes = 0;
+        for folder in folders.iter().filter(|folder| folder.is_dir()) {
+            bytes += size(folder);
+            std::fs::remove_dir_all(folder).map_err(|error| io("removing", folder, error))?;
+        }
+        // It goes when it is empty.
+        let _ = std::fs::remove_dir(&self.0);
+        Ok(bytes)
+    }
+
+    /// The folders of assets: what else lies there is somebody else's.
+    fn all(&self) -> Result<Vec<PathBuf>> {
+        let entries = match std::fs::read_dir(&self.0) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(io("looking into", &self.0, error)),
+        };
+        let is_ours = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        Ok(entries.flatten().map(|entry| entry.path()).filter(is_ours).collect())
+    }
+
+    /// The asset stored in a way: as it is, from before, or made now.
+    pub fn variant(&self, asset: &Asset, storing: Storing, read: &ReadOptions) -> Result<Variant> {
+        if storing == Storing::AsIs {
+            let files = asset.files.iter().map(|file| file.path.clone()).collect();
+            return described(storing, files, asset, read, false);
+        }
+        let folder = self.of(asset.main());
+        let name = storing.to_string().replace(':', "-");
+        let (copies, note) = (folder.join(&name), folder.join(format!("{name}.txt")));
+        let files = places(asset, &copies);
+        let key = key(asset, storing);
+        let is_new = !is_whole(&note, &key, &files);
+        if is_new {
+            make(asset, storing, &files, (&copies, &note), read).inspect_err(|_| {
+                let _ = std::fs::remove_dir_all(&copies);
+            })?;
+            write_note(&note, &(key + &sizes(&files)))?;
+        }
+        described(storing, files, asset, read, is_new)
+    }
+
+    /// What all copies of an asset take on the disk.
+    pub fn bytes(&self, asset: &Asset) -> u64 {
+        size(&self.of(asset.main()))
+    }
+}
+
+/// What copies are made of: where any of it differs they are made anew.
+fn key(asset: &Asset, storing: Storing) -> String {
+    let mut key = format!("polyhaul {} copy 1\n{storing}\n", env!("CARGO_PKG_VERSION"));
+    for File { path, bytes, modified_ns } in &asset.files {
+        // Writing to a string cannot fail.
+        let _ = writeln!(key, "{bytes} {modified_ns} {path:?}");
+    }
+    key
+}
+
+/// Where the copies lie: as the files lie in the folder that all are in.
+fn places(asset: &Asset, copies: &Path) -> Vec<PathBuf> {
+    let below = |file: &File| file.path.strip_prefix(&asset.root).unwrap_or(&file.path).to_path_buf();
+    asset.files.iter().map(|file| copies.join(below(file))).collect()
+}
+
+/// The sizes of copies as they are now; `-` for what is not there.
+fn sizes(files: &[PathBuf]) -> String {
+    let size = |path: &PathBuf| path.metadata().map_or("-\n".into(), |it| format!("{}\n", it.len()));
+    files.iter().map(size).collect()
+}
+
+fn is_whole(note: &Path, key: &str, files: &[PathBuf]) -> bool {
+    std::fs::read_to_string(note).is_ok_and(|text| text.strip_prefix(key).is_some_and(|rest| rest == sizes(files)))
+}
+
+fn make(
+    asset: &Asset,
+    storing: Storing,
+    files: &[PathBuf],
+    (copies, note): (&Path, &Path),
+    read: &ReadOptions,
+) -> Result<()> {
+    for old in [std::fs::remove_file(note), std::fs::remove_dir_all(copies)] {
+        if let Err(error) = old
+            && error.kind() != IoErrorKind::NotFound
+        {
+            return Err(io("removing", copies, error));
+        }
+    }
+    let write = WriteOptions {
+        run: read.run.clone(),
+        compression: storing.compression().unwrap_or_default(),
+        ..WriteOptions::default()
+    };
+    for (from, to) in asset.files.iter().zip(files) {
+        check(&read.run.cancel)?;
+        let folder = to.parent().unwrap_or(copies);
+        std::fs::create_dir_all(folder).map_err(|error| io("making the folder", folder, error))?;
+        let packed = repack(Input::Path(from.path.clone()), Output::Path(to.clone()), read, &write);
+        packed.map_err(|error| explained(error, asset))?;
+    }
+    Ok(())
+}
+
+fn check(cancel: &Cancel) -> Result<()> {
+    if cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+}
+
+/// Says what can be done where a copy has no room.
+fn explained(error: Error, asset: &Asset) -> Error {
+    match error.io_error().map(std::io::Error::kind) {
+        Some(IoErrorKind::StorageFull | IoErrorKind::QuotaExceeded) => error.with_hint(format!(
+            "copies of this asset take up to {} each: --cache keeps them on another disk, --codecs makes fewer",
+            crate::human::bytes(asset.bytes())
+        )),
+        _ => error,
+    }
+}
+
+fn write_note(note: &Path, text: &str) -> Result<()> {
+    let write = || {
+        let mut sink = Sink::file(note, FileOptions::default())?;
+        sink.write_all(text.as_bytes())?;
+        sink.finish().map(drop)
+    };
+    write().map_err(|error| io("writing", note, error))
+}
+
+/// Looks at the files of a variant.
+fn described(
+    storing: Storing,
+    files: Vec<PathBuf>,
+    asset: &Asset,
+    read: &ReadOptions,
+    is_new: bool,
+) -> Result<Variant> {
+    let mut moved = Vec::new();
+    let mut stored = Stored { name: storing.to_string(), bytes: 0, plain_bytes: 0 };
+    for (path, original) in files.iter().zip(&asset.files) {
+        let found = sampled(Input::Path(path.clone()), &[], 0, read)?;
+        stored.bytes += found.bytes;
+        stored.plain_bytes += found.plain_bytes;
+        let bytes = [found.bytes, found.plain_bytes];
+        add(&mut moved, &original.path, read.format, (found.codec, found.is_stream), bytes);
+    }
+    let main = files.first().cloned().unwrap_or_default();
+    Ok(Variant { main, files, stored, moved, is_new })
+}
+
+/// Adds a file to what is read. `format` is that of the asset's own file, which comes first, where it was said.
+fn add(
+    moved: &mut Vec<Moved>,
+    path: &Path,
+    format: Option<Format>,
+    (codec, is_stream): (Option<Codec>, bool),
+    [bytes, plain_bytes]: [u64; 2],
+) {
+    let format = format.filter(|_| moved.is_empty()).or_else(|| Format::of_path(path));
+    // Material libraries are small, and no format of their own.
+    let Some(format) = format.map(Format::name) else { return };
+    let plain = Moved::new(format, bytes);
+    let file = match codec {
+        Some(codec) if is_stream => plain.streamed(codec, plain_bytes),
+        Some(codec) => plain.compressed(codec, plain_bytes),
+        None => plain,
+    };
+    file.add_to(moved);
+}
+
+/// How an asset's own file is compressed.
+pub fn codec(asset: &Asset, read: &ReadOptions) -> Result<Option<Codec>> {
+    Ok(sampled(Input::Path(asset.main().into()), &[], 0, read)?.codec)
+}
+
+/// What the asset would be stored in these ways, by a sample of it; nothing is written.
+pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Result<Vec<Variant>> {
+    let by = |storing: &Storing| match *storing {
+        Storing::By(codec, level) => Some((codec, level)),
+        _ => None,
+    };
+    let codecs: Vec<_> = storings.iter().filter_map(by).collect();
+    let all = asset.bytes().max(1);
+    let mut found = Vec::new();
+    for file in &asset.files {
+        let share = (u128::from(SAMPLE_BYTES) * u128::from(file.bytes) / u128::from(all)) as u64;
+        found.push((file, sampled(Input::Path(file.path.clone()), &codecs, share, read)?));
+        check(&read.run.cancel)?;
+    }
+    let variant = |&storing: &Storing| {
+        let place = codecs.iter().position(|it| Some(*it) == by(&storing));
+        let mut moved = Vec::new();
+        let mut stored = Stored { name: storing.to_string(), bytes: 0, plain_bytes: 0 };
+        for (file, sizes) in &found {
+            let packed = place.and_then(|place| sizes.packed_bytes.get(place).copied());
+            let (codec, bytes) = match (storing, packed) {
+                (Storing::By(codec, _), Some(bytes)) => ((Some(codec), false), bytes),
+                (Storing::AsIs, _) => ((sizes.codec, sizes.is_stream), sizes.bytes),
+                _ => ((None, false), sizes.plain_bytes),
+            };
+            stored.bytes += bytes;
+            stored.plain_bytes += sizes.plain_bytes;
+            add(&mut moved, &file.path, read.format, codec, [bytes, sizes.plain_bytes]);
+        }
+        let main = asset.main().to_path_buf();
+        Variant { main, files: Vec::new(), stored, moved, is_new: false }
+    };
+    Ok(storings.iter().map(variant).collect())
+}
+
+/// Bytes of all files below a folder.
+fn size(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let of = |entry: std::fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => size(&entry.path()),
+        _ => entry.metadata().map_or(0, |it| it.len()),
+    };
+    entries.flatten().map(of).sum()
+}
+
+/// FNV-1a: folders need names that differ, and what lies in them says whose it is.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::UNIX_EPOCH;
+
+    /// A folder with an asset of two files, which goes away.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("polyhaul-variants-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(path.join("in")).unwrap();
+            let scratch = Scratch(path);
+            scratch.write("in/a.obj", &"v 0 0.25 1\n".repeat(500));
+            scratch.write("in/b.mtl", "newmtl red\n");
+            scratch
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            std::fs::write(self.0.join(name), text).unwrap();
+        }
+
+        fn asset(&self) -> Asset {
+            let file = |name: &str| {
+                let path = self.0.join(name).canonicalize().unwrap();
+                let found = path.metadata().unwrap();
+                let modified_ns = found.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+                File { path, bytes: found.len(), modified_ns }
+            };
+            let files = vec![file("in/a.obj"), file("in/b.mtl")];
+            let root = files[0].path.parent().unwrap().to_path_buf();
+            Asset { files, root }
+        }
+
+        fn variant(&self, storing: Storing) -> Variant {
+            let cache = Cache::new(Some(&self.0.join("cache"))).unwrap();
+            cache.variant(&self.asset(), storing, &ReadOptions::default()).unwrap()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const ZSTD: Storing = Storing::By(Codec::Zstd, None);
+
+    #[test]
+    fn copies_are_made_once_for_each_codec_and_level() {
+        let scratch = Scratch::new("once");
+        let first = scratch.variant(ZSTD);
+        assert!(first.is_new && !scratch.variant(ZSTD).is_new);
+        let other = scratch.variant(Storing::By(Codec::Zstd, Some(9)));
+        assert!(other.is_new && other.main != first.main && !scratch.variant(ZSTD).is_new);
+        assert_eq!(first.main.file_name().unwrap(), "a.obj");
+        assert_eq!(Codec::of_content(&std::fs::read(&first.main).unwrap()), Some(Codec::Zstd));
+        assert_eq!((first.stored.plain_bytes, first.files.len()), (5511, 2));
+        assert!(first.stored.bytes < 500 && first.moved[0].bytes < first.stored.bytes);
+        let as_is = scratch.variant(Storing::AsIs);
+        assert_eq!(
+            (as_is.stored.bytes, as_is.is_new, as_is.main),
+            (5511, false, scratch.asset().files[0].path.clone())
+        );
+    }
+
+    #[test]
+    fn what_changed_is_made_anew() {
+        let scratch = Scratch::new("anew");
+        let made = scratch.variant(ZSTD);
+        scratch.write("in/b.mtl", "newmtl blue\n");
+        assert!(scratch.variant(ZSTD).is_new, "another size");
+        let file = std::fs::File::options().write(true).open(scratch.0.join("in/a.obj")).unwrap();
+        file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000)).unwrap();
+        assert!(scratch.variant(ZSTD).is_new, "another time");
+        assert!(!scratch.variant(ZSTD).is_new);
+        // A copy that somebody cut is none.
+        std::fs::write(&made.main, b"").unwrap();
+        assert!(scratch.variant(ZSTD).is_new, "a copy of another size");
+        std::fs::remove_file(&made.files[1]).unwrap();
+        assert!(scratch.variant(ZSTD).is_new, "a copy that is gone");
+    }
+
+    #[test]
+    fn only_copies_are_forgotten() {
+        let scratch = Scratch::new("forget");
+        scratch.variant(ZSTD);
+        scratch.write("cache/mine.txt", "mine");
+        scratch.write("cache/sweep/mine.txt", "mine");
+        let cache = Cache::new(Some(&scratch.0.join("cache"))).unwrap();
+        assert!(cache.bytes(&scratch.asset()) > 0);
+        assert_eq!(cache.forget(Some(&scratch.0.join("in/b.mtl"))).unwrap(), 0);
+        assert!(cache.forget(Some(&scratch.0.join("in/a.obj"))).unwrap() > 0);
+        scratch.variant(ZSTD);
+        assert!(cache.forget(None).unwrap() > 0);
+        assert_eq!(cache.forget(None).unwrap(), 0);
+        assert!(scratch.0.join("cache/mine.txt").exists() && scratch.0.join("cache/sweep/mine.txt").exists());
+    }
+
+    #[test]
+    fn predictions_write_nothing_and_tell_sizes() {
+        let scratch = Scratch::new("predict");
+        let asset = scratch.asset();
+        let all = [Storing::AsIs, ZSTD, Storing::Plain];
+        let found = predicted(&asset, &all, &ReadOptions::default()).unwrap();
+        assert_eq!(found.iter().map(|it| it.stored.plain_bytes).collect::<Vec<_>>(), [5511; 3]);
+        assert_eq!((found[0].stored.bytes, found[2].stored.bytes), (5511, 5511));
+        assert_eq!(found[1].stored.bytes, scratch.variant(ZSTD).stored.bytes);
+        let sizes = |it: &Variant| it.moved.iter().map(|it| (it.format, it.bytes, it.plain_bytes)).collect::<Vec<_>>();
+        assert_eq!(sizes(&found[1]), sizes(&scratch.variant(ZSTD)));
+        assert_eq!(codec(&asset, &ReadOptions::default()).unwrap(), None);
+    }
+}

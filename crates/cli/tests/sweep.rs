@@ -1,0 +1,156 @@
+//! `polyhaul sweep`: every cell is there or says why not, copies load to the same, and nothing is left where none is
+//! asked for.
+
+mod common;
+
+use common::{Folder, command};
+use serde_json::{Value, json};
+use std::process::Output;
+
+/// The command with caches of its own.
+fn polyhaul(cache: &Folder, args: &[&str]) -> Output {
+    let mut command = command();
+    for name in ["XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"] {
+        command.env(name, cache.path(""));
+    }
+    command.args(args).output().unwrap()
+}
+
+fn parsed(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A scene of several files: text that includes text, and a mesh.
+fn scene(folder: &Folder) -> String {
+    std::fs::create_dir_all(folder.path("parts")).unwrap();
+    let vertices = "0 0 0\n1 0 0\n1 1 0\n".repeat(100);
+    let ply = "ply\nformat ascii 1.0\nelement vertex 300\nproperty float x\nproperty float y\nproperty float z\n\
+               element face 1\nproperty list uchar int vertex_indices\nend_header\n";
+    folder.file("parts/mesh.ply", &format!("{ply}{vertices}3 0 1 2\n"));
+    folder.file("parts/more.pbrt", &"Shape \"sphere\" \"float radius\" 0.25\n".repeat(50));
+    let shape = "Shape \"plymesh\" \"string filename\" \"parts/mesh.ply\"\n";
+    folder.file("scene.pbrt", &format!("WorldBegin\n{shape}Include \"parts/more.pbrt\"\n"))
+}
+
+fn cell<'a>(sweep: &'a Value, stored: &str, device: &str) -> &'a Value {
+    let cells = sweep["cells"].as_array().unwrap();
+    cells.iter().find(|cell| cell["stored"] == stored && cell["device"] == device).unwrap()
+}
+
+#[test]
+fn a_scene_of_several_files_is_swept() {
+    let (folder, cache) = (Folder::new("sweep-scene"), Folder::new("sweep-scene-cache"));
+    let (main, csv, svg) = (scene(&folder), folder.path("out.csv"), folder.path("out.svg"));
+    let args = ["sweep", &main, "--rates", "100MB/s,unlimited", "--codecs", "as-is,zstd", "--sweep-threads", "2"];
+    let more = ["--rounds", "1", "--warm", "--json", "--csv", &csv, "--chart", &svg];
+    let found = parsed(&polyhaul(&cache, &[&args[..], &more].concat()));
+    assert_eq!([&found["command"], &found["files"]], [&json!("sweep"), &json!(3)]);
+    assert_eq!([&found["stored"][0]["name"], &found["stored"][1]["name"]], ["as is", "zstd"]);
+    assert!(found["stored"][1]["bytes"].as_u64() < found["stored"][0]["bytes"].as_u64());
+    assert_eq!(found["cells"].as_array().unwrap().len(), 4);
+    for stored in ["as is", "zstd"] {
+        for device in ["rate", "memory"] {
+            let cell = cell(&found, stored, device);
+            assert!(cell["median_seconds"].as_f64() > Some(0.0) && cell["rounds"] == 1, "{cell}");
+        }
+    }
+    assert_eq!((&found["cache"]["made"], found["crossings"].is_array()), (&json!(1), true));
+    assert_eq!(found["advice"][0]["threads"], 2);
+    let text = std::fs::read_to_string(&csv).unwrap();
+    assert!(text.starts_with("stored,bytes,") && text.lines().count() == 5, "{text}");
+    assert!(std::fs::read_to_string(&svg).unwrap().contains("scene.pbrt"));
+    // The copy loads to the same, and is there the second time.
+    let copied = find(&cache.path(""), "scene.pbrt");
+    let converted = |from: &str| {
+        let out = Folder::new("sweep-scene-out");
+        assert_eq!(polyhaul(&cache, &["convert", from, &out.path("a.obj")]).status.code(), Some(0));
+        std::fs::read(out.path("a.obj")).unwrap()
+    };
+    assert!(converted(&main) == converted(&copied));
+    let again = parsed(&polyhaul(&cache, &[&args[..], &["--rounds", "1", "--warm", "--json"]].concat()));
+    assert_eq!(again["cache"]["made"], 0);
+    let forgotten = parsed(&polyhaul(&cache, &["sweep", &main, "--forget", "--json"]));
+    assert_eq!(forgotten["forgotten_bytes"], found["cache"]["bytes"]);
+    assert!(find(&cache.path(""), "scene.pbrt").is_empty());
+}
+
+/// A file of this name somewhere below a folder; nothing where there is none.
+fn find(folder: &str, name: &str) -> String {
+    let entries = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    let of = |path: std::path::PathBuf| match path.is_dir() {
+        true => find(path.to_str().unwrap(), name),
+        false if path.ends_with(name) => path.to_str().unwrap().to_owned(),
+        false => String::new(),
+    };
+    entries.map(of).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+#[test]
+fn people_get_tables_and_cells_that_are_left_out_say_why() {
+    let (folder, cache) = (Folder::new("sweep-table"), Folder::new("sweep-table-cache"));
+    let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(100));
+    let args = ["sweep", &main, "--rates", "1KB/s,unlimited", "--codecs", "as-is", "--sweep-threads", "1", "--warm"];
+    let output = polyhaul(&cache, &[&args[..], &["--time-limit", "0.5s", "--rounds", "1"]].concat());
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    for part in ["a.obj: as is 1.0 kB", "1 thread, seconds", "unlimited", "1 kB/s", "note: as is at 1 kB/s: left out: "]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("run `polyhaul limits` once"), "{text}");
+    // Where all is as it is nothing is kept.
+    assert!(cache.names().is_empty() && !text.contains("copies take"), "{text}");
+}
+
+#[test]
+fn a_prediction_loads_and_writes_nothing() {
+    let (folder, cache) = (Folder::new("sweep-model"), Folder::new("sweep-model-cache"));
+    let main = scene(&folder);
+    let nothing = polyhaul(&cache, &["sweep", &main, "--model"]);
+    assert_eq!(nothing.status.code(), Some(2), "{nothing:?}");
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("polyhaul limits"));
+    let quick = ["--file-bytes", "262144", "--data-bytes", "16384", "--figure-ms", "0"];
+    let limits = polyhaul(&cache, &[&["limits", &folder.path("")], &quick[..]].concat());
+    assert_eq!(limits.status.code(), Some(0));
+    let kept = cache.names();
+    // A scene that cannot be loaded can be predicted.
+    folder.file(
+        "scene.pbrt",
+        "Include \"parts/more.pbrt\" Shape \"plymesh\" \"string filename\" \"parts/mesh.ply\" Wrong\n",
+    );
+    let found = parsed(&polyhaul(&cache, &["sweep", &main, "--model", "--json", "--sweep-threads", "1"]));
+    assert_eq!((&found["files"], found["cells"].as_array().unwrap().len()), (&json!(3), 9 * 4 + 4));
+    for cell in found["cells"].as_array().unwrap() {
+        let is_known = cell["predicted_seconds"].as_f64() > Some(0.0) || cell["device"] == "disk";
+        assert!(is_known && cell["median_seconds"].is_null(), "{cell}");
+    }
+    assert_eq!(cache.names(), kept);
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_refused() {
+    let (folder, cache) = (Folder::new("sweep-usage"), Folder::new("sweep-usage-cache"));
+    let main = folder.file("a.obj", "v 0 0 0\n");
+    let wrong: [&[&str]; 9] = [
+        &["sweep"],
+        &["sweep", &main, "--rates", "fast"],
+        &["sweep", &main, "--rates", "0MB/s"],
+        &["sweep", &main, "--codecs", "zip"],
+        &["sweep", &main, "--codecs", "gzip:40"],
+        &["sweep", &main, "--sweep-threads", "0"],
+        &["sweep", &main, "--rounds", "0"],
+        &["sweep", &main, "--read-rate", "1MB/s"],
+        &["sweep", &main, "--chart", "a.obj"],
+    ];
+    for args in wrong {
+        let output = polyhaul(&cache, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?} {output:?}");
+    }
+    let missing = polyhaul(&cache, &["sweep", &folder.path("none.obj")]);
+    assert_eq!(missing.status.code(), Some(1), "{missing:?}");
+    // A file that cannot be written is told before anything is loaded.
+    let nowhere = polyhaul(&cache, &["sweep", &folder.path("none.obj"), "--csv", &folder.path("no/such/a.csv")]);
+    assert!(nowhere.status.code() == Some(1) && String::from_utf8_lossy(&nowhere.stderr).contains("a.csv"));
+    assert!(cache.names().is_empty());
+}

@@ -1,0 +1,93 @@
+//! What stands in quotes in a text, without knowing what it means: the names of files are there.
+
+use crate::Input;
+use crate::error::Result;
+use crate::open::Opened;
+use crate::options::ReadOptions;
+use crate::repack;
+
+/// How much is in memory at once.
+const BLOCK_BYTES: usize = 1 << 20;
+/// No longer text is handed out.
+const LONGEST_BYTES: usize = 1024;
+
+/// Hands out what stands between two double quotes of one line, in order, with repetitions: comments are not told from
+/// other text. What is longer than 1 KiB, or no UTF-8, is left out. The text goes by in blocks, decompressed if it is
+/// compressed.
+///
+/// ```
+/// use polyhaul::inspect::quoted;
+/// use polyhaul::{Input, ReadOptions};
+///
+/// let (text, mut found) = (b"Include \"a.pbrt\"\nShape \"sphere\"".to_vec(), Vec::new());
+/// quoted(Input::Memory(text, "scene".into()), &ReadOptions::default(), &mut |name| found.push(name.to_owned()))?;
+/// assert_eq!(found, ["a.pbrt", "sphere"]);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of reading.
+pub fn quoted(input: Input, options: &ReadOptions, see: &mut dyn FnMut(&str)) -> Result<()> {
+    let opened = Opened::new(input, options)?;
+    let plain = opened.plain(options)?;
+    let mut block = repack::buffer(BLOCK_BYTES)?;
+    let mut finder = Finder::default();
+    loop {
+        let count = repack::fill(&plain, &mut block)?;
+        finder.look(block.get(..count).unwrap_or_default(), see);
+        if count < block.len() {
+            return Ok(());
+        }
+        if options.run.cancel.is_cancelled() {
+            return Err(crate::Error::cancelled());
+        }
+    }
+}
+
+/// What was found so far of a text that comes in blocks.
+#[derive(Default)]
+struct Finder {
+    is_inside: bool,
+    name: Vec<u8>,
+}
+
+impl Finder {
+    fn look(&mut self, mut bytes: &[u8], see: &mut dyn FnMut(&str)) {
+        while !bytes.is_empty() {
+            let is_inside = self.is_inside;
+            let end = bytes.iter().position(|byte| *byte == b'"' || (is_inside && *byte == b'\n'));
+            let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            if is_inside {
+                let room = (LONGEST_BYTES + 1).saturating_sub(self.name.len());
+                self.name.extend(part.iter().take(room));
+            }
+            let Some((mark, rest)) = rest.split_first() else { return };
+            if is_inside
+                && *mark == b'"'
+                && self.name.len() <= LONGEST_BYTES
+                && let Ok(name) = str::from_utf8(&self.name)
+            {
+                see(name);
+            }
+            self.is_inside = !is_inside;
+            self.name.clear();
+            bytes = rest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_may_end_anywhere() {
+        let long = "x".repeat(LONGEST_BYTES + 1);
+        let text = format!("a \"b c\" \"\" \"{long}\"\n\"open\nd \"é\" \"end");
+        for size in 1..20 {
+            let (mut finder, mut found) = (Finder::default(), Vec::new());
+            text.as_bytes().chunks(size).for_each(|block| finder.look(block, &mut |name| found.push(name.to_owned())));
+            assert_eq!(found, ["b c", "", "é"]);
+        }
+    }
+}

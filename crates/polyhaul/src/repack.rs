@@ -1,0 +1,269 @@
+//! The same bytes under another compression, whatever they mean: whole files, and how small they would become.
+//!
+//! Knows no formats. What is written is cut into members as everything else that is written here, so the sizes that
+//! [`sampled`] predicts are those that [`repack`] comes to.
+
+use crate::error::{Error, Result};
+use crate::open::{Opened, Plain};
+use crate::options::{Codec, ReadOptions};
+use crate::pipeline::read::{ask, read_part};
+use crate::pipeline::run::{Phase, span};
+use crate::pipeline::write::{Compression, Pages, encoder};
+use crate::report::{Clock, Moved, Report};
+use crate::{Input, Output, WriteOptions, save};
+use polyhaul_bytes::MEMBER_BYTES;
+
+/// Bytes that are in memory at once.
+const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
+
+/// Writes the plain bytes of an input, compressed as `write` says. Only its `compression`, `durable` and `run` count,
+/// and of `read` the limits and what it does about garbage.
+///
+/// ```
+/// use polyhaul::options::{Codec, Compression};
+/// use polyhaul::repack::repack;
+/// use polyhaul::{Input, Output, ReadOptions, WriteOptions};
+///
+/// let text = b"v 0 0 0\n".repeat(1000);
+/// let write = WriteOptions { compression: Compression::from(Codec::Zstd), ..WriteOptions::default() };
+/// let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
+/// let report = repack(Input::Memory(text, "points.obj".into()), output, &ReadOptions::default(), &write)?;
+/// assert_eq!(report.writes[0].plain_bytes, 8000);
+/// assert!(report.bytes_out < 800);
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of reading and of writing; a file is replaced as a whole or not at all.
+pub fn repack(input: Input, output: Output, read: &ReadOptions, write: &WriteOptions) -> Result<Report> {
+    crate::within(&write.run, || {
+        let clock = Clock::start("repack");
+        let opened = Opened::new(input, read)?;
+        let plain = opened.plain(read)?;
+        let mut report = Report { codec: plain.source().codec(), ..Report::default() };
+        save::write_to(output, None, write, &mut report, |writing, _, _| {
+            let mut batch = buffer(BATCH_BYTES)?;
+            loop {
+                let count = fill(&plain, &mut batch)?;
+                let bytes = batch.get(..count).unwrap_or_default();
+                writing.pages(&Batch { bytes }, &mut (), bytes.len().div_ceil(MEMBER_BYTES) as u64, 0)?;
+                if count < batch.len() {
+                    return Ok(());
+                }
+            }
+        })?;
+        plain.note_garbage(&mut report.warnings);
+        report.note_read(Moved { format: None, ..plain.moved("") });
+        clock.stop(&mut report);
+        Ok(report)
+    })
+}
+
+pub(crate) fn buffer(bytes: usize) -> Result<Vec<u8>> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
+    buffer.resize(bytes, 0);
+    Ok(buffer)
+}
+
+/// Reads on until `out` is full, or the input ends.
+pub(crate) fn fill(plain: &Plain, out: &mut [u8]) -> Result<usize> {
+    let mut end = 0;
+    while let Some(rest) = out.get_mut(end..).filter(|rest| !rest.is_empty()) {
+        match read_part(plain.source(), plain.garbage(), rest)? {
+            0 => break,
+            count => end += count,
+        }
+    }
+    Ok(end)
+}
+
+/// Bytes that are there, a member each.
+struct Batch<'a> {
+    bytes: &'a [u8],
+}
+
+impl Pages for Batch<'_> {
+    type Slot = usize;
+    type State = ();
+
+    fn slot(&self) -> Result<usize> {
+        Ok(0)
+    }
+
+    fn take(&self, number: u64, slot: &mut usize) -> Result<bool> {
+        *slot = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(MEMBER_BYTES);
+        Ok(*slot < self.bytes.len())
+    }
+
+    fn make(&self, _: usize, _: &mut usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a usize) -> &'a [u8] {
+        let rest = self.bytes.get(*slot..).unwrap_or_default();
+        rest.get(..MEMBER_BYTES).unwrap_or(rest)
+    }
+}
+
+/// What one file comes to under each codec.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Sizes {
+    /// How it is compressed.
+    pub codec: Option<Codec>,
+    /// Whether one thread decompresses for all: its members cannot be found without that, or there is only one.
+    pub is_stream: bool,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Bytes when it is not compressed: of a stream as the sample has it.
+    pub plain_bytes: u64,
+    /// By codec, in the order in which they were asked for, the bytes that [`repack`] would write.
+    pub packed_bytes: Vec<u64>,
+}
+
+/// How large a file would be under each of `codecs` with their levels (`None` is a fast one), by compressing about
+/// `sample_bytes` of it, spread over it, in memory. Of a stream it is the beginning. All of a file that is no larger.
+///
+/// # Errors
+/// [`crate::ErrorKind::Io`] and, of damaged data in the sample, [`crate::ErrorKind::Malformed`].
+pub fn sampled(
+    input: Input,
+    codecs: &[(Codec, Option<i32>)],
+    sample_bytes: u64,
+    options: &ReadOptions,
+) -> Result<Sizes> {
+    crate::within(&options.run, || {
+        let opened = Opened::new(input, options)?;
+        let plain = opened.plain(options)?;
+        let source = plain.source();
+        let outside = source.compressed().unwrap_or(source);
+        let members = pieces(&plain, sample_bytes)?;
+        let sampled: u64 = members.iter().map(|member| member.len() as u64).sum();
+        let bytes = outside.len().unwrap_or(sampled);
+        let is_whole = members.last().is_none_or(|member| member.len() < MEMBER_BYTES);
+        let plain_bytes = match source.len() {
+            Some(len) => len,
+            None if is_whole => sampled,
+            None => {
+                let read = outside.counters().snapshot().bytes.clamp(1, bytes.max(1));
+                (u128::from(sampled) * u128::from(bytes) / u128::from(read)) as u64
+            }
+        };
+        let packed = |&(codec, level): &(Codec, Option<i32>)| {
+            let packed = packed((codec, level), &members)?;
+            Ok((u128::from(packed) * u128::from(plain_bytes) / u128::from(sampled.max(1))) as u64)
+        };
+        let packed_bytes = codecs.iter().map(packed).collect::<Result<_>>()?;
+        let is_stream = source.codec().is_some() && source.len().is_none();
+        Ok(Sizes { codec: source.codec(), is_stream, bytes, plain_bytes, packed_bytes })
+    })
+}
+
+/// Pieces of a member's size from all over the file, or its beginning.
+fn pieces(plain: &Plain, sample_bytes: u64) -> Result<Vec<Vec<u8>>> {
+    let source = plain.source();
+    let count = sample_bytes.div_ceil(MEMBER_BYTES as u64).max(1);
+    let all = source.len().map_or(count, |len| len.div_ceil(MEMBER_BYTES as u64));
+    let mut pieces = Vec::new();
+    for index in 0..count.min(all) {
+        let mut piece = buffer(MEMBER_BYTES)?;
+        let size = match source.len() {
+            Some(_) => {
+                let offset = index * all / count.min(all) * MEMBER_BYTES as u64;
+                ask(source, || source.read_at(offset, &mut piece))?
+            }
+            None => fill(plain, &mut piece)?,
+        };
+        piece.truncate(size);
+        pieces.push(piece);
+        if size < MEMBER_BYTES {
+            break;
+        }
+    }
+    Ok(pieces)
+}
+
+fn packed((codec, level): (Codec, Option<i32>), members: &[Vec<u8>]) -> Result<u64> {
+    let _span = span(Phase::Compress);
+    let memory = |_| Error::memory("compressed data");
+    let mut encoder = encoder(Compression { codec, level })?;
+    let (mut sum, mut out) = (0, Vec::new());
+    for member in members {
+        out.clear();
+        encoder.encode(member, &mut out).map_err(memory)?;
+        sum += out.len() as u64;
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Compression as Wanted;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn repacked(bytes: &[u8], compression: Wanted) -> Vec<u8> {
+        let kept = Kept::default();
+        let output = Output::Writer(Box::new(kept.clone()), "kept".into());
+        let write = WriteOptions { compression, ..WriteOptions::default() };
+        let input = Input::Memory(bytes.to_vec(), "bytes".into());
+        let report = repack(input, output, &ReadOptions::default(), &write).unwrap();
+        let kept = std::mem::take(&mut *kept.0.lock().unwrap());
+        assert_eq!((report.bytes_in, report.bytes_out), (bytes.len() as u64, kept.len() as u64));
+        kept
+    }
+
+    fn text(lines: usize) -> Vec<u8> {
+        (0..lines).flat_map(|line| format!("v {line} {} 0.25\n", line * 7919 % 104_729).into_bytes()).collect()
+    }
+
+    #[test]
+    fn bytes_come_back_from_every_codec() {
+        // More than a batch, and no whole number of members.
+        for plain in [Vec::new(), text(10), text(1_200_000)] {
+            for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+                let packed = repacked(&plain, codec.into());
+                assert_eq!(Codec::of_content(&packed), Some(codec));
+                assert!(repacked(&packed, Wanted::None) == plain);
+            }
+        }
+    }
+
+    #[test]
+    fn samples_tell_sizes() {
+        let plain = text(400_000);
+        let codecs = [Codec::Gzip, Codec::Zstd, Codec::Lz4].map(|codec| (codec, None));
+        let of = |bytes: &[u8], sample| {
+            sampled(Input::Memory(bytes.to_vec(), "bytes".into()), &codecs, sample, &ReadOptions::default()).unwrap()
+        };
+        let whole = of(&plain, u64::MAX);
+        assert_eq!((whole.codec, whole.bytes, whole.plain_bytes), (None, plain.len() as u64, plain.len() as u64));
+        for ((codec, _), bytes) in codecs.into_iter().zip(&whole.packed_bytes) {
+            assert_eq!(repacked(&plain, codec.into()).len() as u64, *bytes);
+        }
+        // A part of it is about right, and so is the begin of a stream.
+        let part = of(&plain, 3 << 20);
+        let close = |a: u64, b: u64| a.abs_diff(b) * 20 < b;
+        assert!(part.packed_bytes.iter().zip(&whole.packed_bytes).all(|(&a, &b)| close(a, b)), "{part:?} {whole:?}");
+        let packed = repacked(&plain, Codec::Gzip.into());
+        let members = of(&packed, 3 << 20);
+        assert_eq!((members.codec, members.is_stream, members.plain_bytes), (Some(Codec::Gzip), false, whole.bytes));
+        let small = of(&repacked(&text(50), Codec::Zstd.into()), 1);
+        assert_eq!((small.codec, small.plain_bytes), (Some(Codec::Zstd), text(50).len() as u64));
+        assert_eq!(of(b"", 1).packed_bytes, [0; 3]);
+    }
+}

@@ -1,0 +1,401 @@
+//! One asset, stored in several ways, loaded at several rates: where the curves cross, and what follows from it.
+//!
+//! Pure: who measures is the command. Curves are lines between measured points on logarithmic axes. The chart is
+//! `sweep/chart.rs`; what is predicted comes from `model`.
+
+mod chart;
+
+use super::words::rate;
+use std::fmt::Write;
+
+/// What makes no more of a difference than this is noise.
+const NOISE: f64 = 0.05;
+
+/// What a sweep found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sweep {
+    /// What people call the asset: the name of its file.
+    pub asset: String,
+    /// The ways in which it was stored; the first is how it is.
+    pub stored: Vec<Stored>,
+    /// A cell for each way, thread count and rate that was asked for, in any order.
+    pub cells: Vec<Cell>,
+}
+
+/// One way of storing an asset.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stored {
+    /// Its name: `as is`, `zstd`, `gzip:9`.
+    pub name: String,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// The same when they are not compressed.
+    pub plain_bytes: u64,
+}
+
+/// One way of storing, loaded with so many threads at one rate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// The way, as an index into [`Sweep::stored`].
+    pub stored: usize,
+    /// Threads that load.
+    pub threads: usize,
+    /// From what it is read.
+    pub device: Device,
+    /// What it took; `None` where it was not run.
+    pub measured: Option<Times>,
+    /// What it should take, in seconds; `None` where that is not known.
+    pub predicted_seconds: Option<f64>,
+    /// Why it was not run, or what is to be known of how it ran.
+    pub note: Option<String>,
+}
+
+/// What files are read from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Device {
+    /// The system's memory, held back to so many bytes per second.
+    Rate(u64),
+    /// The system's memory, as fast as it is.
+    #[default]
+    Memory,
+    /// The disk of the files, which are not in memory.
+    Disk,
+}
+
+/// How long loads took, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Times {
+    /// The shortest.
+    pub least: f64,
+    /// The middle one.
+    pub median: f64,
+    /// How many there were.
+    pub rounds: usize,
+}
+
+impl Times {
+    /// Those of some loads; `None` of none.
+    pub fn of(mut seconds: Vec<f64>) -> Option<Times> {
+        seconds.sort_by(f64::total_cmp);
+        let median = *seconds.get(seconds.len() / 2)?;
+        Some(Times { least: *seconds.first()?, median, rounds: seconds.len() })
+    }
+}
+
+/// A rate at which two ways of storing take the same time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crossing {
+    /// The one that is faster below, as an index into [`Sweep::stored`].
+    pub below: usize,
+    /// The one that is faster above.
+    pub above: usize,
+    /// In bytes per second.
+    pub rate: f64,
+    /// How long both take there, in seconds.
+    pub seconds: f64,
+}
+
+impl Device {
+    /// What people call it: `500 MB/s`.
+    pub fn words(self) -> String {
+        match self {
+            Device::Rate(value) => rate(value as f64),
+            Device::Memory => "unlimited".into(),
+            Device::Disk => "cold disk".into(),
+        }
+    }
+}
+
+impl Cell {
+    /// What it took or, where `is_model`, what it should take, in seconds.
+    fn seconds(&self, is_model: bool) -> Option<f64> {
+        let measured = self.measured.map(|times| times.median);
+        (if is_model { self.predicted_seconds } else { measured }).filter(|seconds| *seconds > 0.0)
+    }
+
+    /// By how much the prediction is off, as a share of what it took.
+    pub fn error(&self) -> Option<f64> {
+        Some(self.seconds(true)? / self.seconds(false)? - 1.0)
+    }
+}
+
+/// Rates, and the seconds there, both as logarithms, from slow to fast.
+type Curve = Vec<(f64, f64)>;
+
+impl Sweep {
+    /// The thread counts, from few to many.
+    pub fn threads(&self) -> Vec<usize> {
+        let mut threads: Vec<_> = self.cells.iter().map(|cell| cell.threads).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        threads
+    }
+
+    /// The devices, from slow to fast; the disk is the last.
+    pub fn devices(&self) -> Vec<Device> {
+        let mut devices: Vec<_> = self.cells.iter().map(|cell| cell.device).collect();
+        devices.sort_unstable();
+        devices.dedup();
+        devices
+    }
+
+    /// A cell.
+    pub fn cell(&self, stored: usize, threads: usize, device: Device) -> Option<&Cell> {
+        self.cells.iter().find(|cell| (cell.stored, cell.threads, cell.device) == (stored, threads, device))
+    }
+
+    /// Whether any cell was run.
+    pub fn is_measured(&self) -> bool {
+        self.cells.iter().any(|cell| cell.measured.is_some())
+    }
+
+    /// Where ways of storing are equally fast, by what was measured or, where nothing was, predicted: each pair at most
+    /// once, from slow to fast.
+    pub fn crossings(&self, threads: usize) -> Vec<Crossing> {
+        let is_model = !self.is_measured();
+        let curves: Vec<_> = (0..self.stored.len()).map(|stored| self.curve(stored, threads, is_model)).collect();
+        let mut found = Vec::new();
+        for (first, one) in curves.iter().enumerate() {
+            for (second, other) in curves.iter().enumerate().skip(first + 1) {
+                found.extend(crossing((first, one), (second, other)));
+            }
+        }
+        found.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        found
+    }
+
+    /// The logarithms of rates and of the seconds there.
+    fn curve(&self, stored: usize, threads: usize, is_model: bool) -> Curve {
+        let point = |device| match device {
+            Device::Rate(rate) => {
+                let seconds = self.cell(stored, threads, device)?.seconds(is_model)?;
+                Some(((rate as f64).ln(), seconds.ln()))
+            }
+            _ => None,
+        };
+        self.devices().into_iter().filter_map(point).collect()
+    }
+
+    /// The best way of storing from each rate on, from slow to fast; what is within noise stays as it is.
+    fn choices(&self, threads: usize) -> Vec<(f64, usize)> {
+        let is_model = !self.is_measured();
+        let mut choices: Vec<(f64, usize)> = Vec::new();
+        for device in self.devices() {
+            let Device::Rate(rate) = device else { continue };
+            let seconds = |stored| self.cell(stored, threads, device)?.seconds(is_model);
+            let all: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
+            // Where a way was not run nothing is known of it, and it may be the best.
+            let least = all.into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((best, least)) = least else { continue };
+            let is_good = |stored: &usize| seconds(*stored).is_some_and(|it| it <= least * (1.0 + NOISE));
+            // The way as it is costs nothing to make.
+            let before = choices.last().map(|choice| choice.1);
+            let choice = [Some(0), before].into_iter().flatten().find(is_good).unwrap_or(best);
+            choices.push(((rate as f64).ln(), choice));
+        }
+        choices
+    }
+
+    /// What to do: how to store the asset for which devices. Sentences without a full stop; differences of less than
+    /// 5 % count as none.
+    pub fn advice(&self, threads: usize) -> Vec<String> {
+        let choices = self.choices(threads);
+        let Some(&(_, first)) = choices.first() else { return Vec::new() };
+        if choices.iter().all(|choice| choice.1 == first) {
+            return vec![match (first, self.stored.get(first)) {
+                (0, _) => "leave it as it is: nothing is faster by 5 % at any of these rates".into(),
+                (_, stored) => format!("store it as {} at all of these rates", name(stored)),
+            }];
+        }
+        let crossings = self.crossings(threads);
+        let border = |(slow, below): (f64, usize), (fast, above): (f64, usize)| {
+            let between = crossings
+                .iter()
+                .find(|it| [it.below, it.above] == [below, above] && (slow..=fast).contains(&it.rate.ln()));
+            between.map_or(((slow + fast) / 2.0).exp(), |it| it.rate)
+        };
+        let changes: Vec<_> = choices.windows(2).filter(|pair| pair[0].1 != pair[1].1).collect();
+        let mut text = String::from("store it");
+        for (index, pair) in changes.iter().enumerate() {
+            let (way, until) = (self.told(pair[0].1), rate(two_digits(border(pair[0], pair[1]))));
+            // Writing to a string cannot fail.
+            let _ = write!(text, " {way} {} {until},", if index == 0 { "below" } else { "up to" });
+        }
+        let last = choices.last().map_or(first, |choice| choice.1);
+        vec![text + &format!(" {} above", self.told(last))]
+    }
+
+    /// What is done in a way of storing.
+    fn told(&self, stored: usize) -> String {
+        match stored {
+            0 => "as it is".into(),
+            _ => format!("as {}", name(self.stored.get(stored))),
+        }
+    }
+
+    /// A line for each cell under a line of names, separated by commas; seconds and bytes. Cells without a value are
+    /// empty.
+    pub fn csv(&self) -> String {
+        let mut text = String::from(
+            "stored,bytes,plain_bytes,threads,device,bytes_per_second,least_seconds,median_seconds,rounds,\
+             predicted_seconds,note\n",
+        );
+        for cell in &self.cells {
+            let stored = self.stored.get(cell.stored).cloned().unwrap_or_default();
+            let (kind, rate) = match cell.device {
+                Device::Rate(rate) => ("rate", rate.to_string()),
+                Device::Memory => ("memory", String::new()),
+                Device::Disk => ("disk", String::new()),
+            };
+            let times =
+                cell.measured.map_or(",,".into(), |it| format!("{:.6},{:.6},{}", it.least, it.median, it.rounds));
+            let predicted = cell.predicted_seconds.map_or(String::new(), |seconds| format!("{seconds:.6}"));
+            let Stored { name, bytes, plain_bytes } = stored;
+            let note = cell.note.as_deref().unwrap_or_default().replace('"', "'");
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{name},{bytes},{plain_bytes},{},{kind},{rate},{times},{predicted},\"{note}\"",
+                cell.threads
+            );
+        }
+        text
+    }
+
+    /// A chart as SVG, on white: seconds over rates, both logarithmic, a panel for each thread count, a curve for each
+    /// way of storing, with what was measured as a line and what was predicted dashed. Text is in common sans-serif
+    /// fonts.
+    pub fn svg(&self) -> String {
+        chart::svg(self)
+    }
+}
+
+fn name(stored: Option<&Stored>) -> &str {
+    stored.map_or("", |stored| stored.name.as_str())
+}
+
+/// With two digits that matter: measured rates have no more.
+fn two_digits(value: f64) -> f64 {
+    let unit = 10_f64.powf(value.log10().floor() - 1.0);
+    (value / unit).round() * unit
+}
+
+/// Where two curves cross clearly: they differ by more than noise on both sides of it.
+fn crossing((first, one): (usize, &Curve), (second, other): (usize, &Curve)) -> Option<Crossing> {
+    // Points of both, as rate, time and difference.
+    let shared = one.iter().filter_map(|&(x, a)| {
+        let &(_, b) = other.iter().find(|point| point.0 == x)?;
+        Some((x, a, a - b))
+    });
+    let shared: Vec<_> = shared.collect();
+    let noise = NOISE.ln_1p();
+    let is_clear = |point: &&(f64, f64, f64)| point.2.abs() > noise;
+    let (begin, end) = (shared.iter().find(is_clear)?, shared.iter().rev().find(is_clear)?);
+    if (begin.2 > 0.0) == (end.2 > 0.0) {
+        return None;
+    }
+    let pair =
+        shared.windows(2).find(|pair| (pair[0].2 > 0.0) == (begin.2 > 0.0) && (pair[1].2 > 0.0) != (begin.2 > 0.0))?;
+    let ((x0, a0, d0), (x1, a1, d1)) = (pair[0], pair[1]);
+    let part = d0 / (d0 - d1);
+    let (below, above) = if begin.2 > 0.0 { (second, first) } else { (first, second) };
+    Some(Crossing { below, above, rate: (x0 + part * (x1 - x0)).exp(), seconds: (a0 + part * (a1 - a0)).exp() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sweep of an asset of 1000 MB that is parsed at 1 GB/s, and of a fifth of it that takes 1.5 s of a core.
+    pub(super) fn sample(rates: &[u64]) -> Sweep {
+        let stored = |name: &str, bytes| Stored { name: name.into(), bytes, plain_bytes: 1_000_000_000 };
+        let mut sweep = Sweep {
+            asset: "island.pbrt".into(),
+            stored: vec![stored("as is", 1_000_000_000), stored("zstd", 200_000_000)],
+            cells: Vec::new(),
+        };
+        let devices = rates.iter().map(|&rate| Device::Rate(rate)).chain([Device::Memory]);
+        for device in devices {
+            for (stored, work) in [(0, 1.0), (1, 1.5)] {
+                let bytes = sweep.stored[stored].bytes as f64;
+                let disk = if let Device::Rate(rate) = device { bytes / rate as f64 } else { 0.0 };
+                let measured = Times::of(vec![disk.max(work)]);
+                let predicted_seconds = Some(disk.max(work));
+                sweep.cells.push(Cell { stored, threads: 2, device, measured, predicted_seconds, note: None });
+            }
+        }
+        sweep
+    }
+
+    #[test]
+    fn curves_cross_where_they_are_equal() {
+        // 1 / r = 1.5 at 667 MB/s, which lies between two straight pieces of both curves.
+        let sweep = sample(&[50_000_000, 200_000_000, 500_000_000, 900_000_000, 4_000_000_000]);
+        let crossings = sweep.crossings(2);
+        let [crossing] = crossings.as_slice() else { panic!("{crossings:?}") };
+        assert_eq!((crossing.below, crossing.above), (1, 0));
+        assert!(
+            (crossing.rate / 666.7e6 - 1.0).abs() < 0.001 && (crossing.seconds - 1.5).abs() < 0.001,
+            "{crossing:?}"
+        );
+        assert_eq!(sweep.advice(2), ["store it as zstd below 670 MB/s, as it is above"]);
+        assert!(sweep.advice(3).is_empty() && sweep.crossings(3).is_empty());
+    }
+
+    #[test]
+    fn one_choice_needs_no_border() {
+        let slow = sample(&[10_000_000, 50_000_000]);
+        assert_eq!(slow.advice(2), ["store it as zstd at all of these rates"]);
+        let fast = sample(&[2_000_000_000, 4_000_000_000]);
+        assert_eq!(fast.advice(2), ["leave it as it is: nothing is faster by 5 % at any of these rates"]);
+    }
+
+    #[test]
+    fn noise_is_no_advice_and_no_crossing() {
+        let mut sweep = sample(&[50_000_000, 500_000_000, 4_000_000_000]);
+        for (index, cell) in sweep.cells.iter_mut().enumerate() {
+            // As fast as each other but for 4 %, in turns.
+            let seconds = if index % 4 == 0 || index % 4 == 3 { 1.0 } else { 1.04 };
+            cell.measured = Times::of(vec![seconds]);
+        }
+        assert!(sweep.crossings(2).is_empty());
+        assert_eq!(sweep.advice(2), ["leave it as it is: nothing is faster by 5 % at any of these rates"]);
+    }
+
+    #[test]
+    fn what_is_only_predicted_counts_where_nothing_was_measured() {
+        let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
+        sweep.cells.iter_mut().for_each(|cell| cell.measured = None);
+        assert_eq!((sweep.is_measured(), sweep.crossings(2).len()), (false, 1));
+        // A cell that was not run is not compared.
+        let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
+        sweep.cells[1].measured = None;
+        assert_eq!(sweep.crossings(2).len(), 1);
+        assert!(sweep.advice(2)[0].starts_with("store it as zstd below "), "{:?}", sweep.advice(2));
+    }
+
+    #[test]
+    fn the_middle_round_counts() {
+        assert_eq!(Times::of(vec![3.0, 1.0, 2.0]), Some(Times { least: 1.0, median: 2.0, rounds: 3 }));
+        assert_eq!(Times::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn tables_have_a_line_for_each_cell() {
+        let mut sweep = sample(&[50_000_000]);
+        sweep.cells[0].note = Some("said \"so\"".into());
+        (sweep.cells[1].measured, sweep.cells[1].predicted_seconds) = (None, None);
+        let text = sweep.csv();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 5);
+        assert_eq!(
+            lines[1],
+            "as is,1000000000,1000000000,2,rate,50000000,20.000000,20.000000,1,20.000000,\"said 'so'\""
+        );
+        assert_eq!(lines[2], "zstd,200000000,1000000000,2,rate,50000000,,,,,\"\"");
+        assert!(lines[3].starts_with("as is,1000000000,1000000000,2,memory,,1.000000,"));
+        let fields = |line: &str| line.split(',').count();
+        assert!(lines.iter().all(|line| fields(line) == fields(lines[0])));
+    }
+}
