@@ -156,9 +156,7 @@ impl Counters {
                 (Some(offset), Some(fetched)) => fetched.fetch(offset, *size),
                 _ => *size as u64,
             };
-            if from_device > 0 || *size == 0 {
-                self.throttled_ns.fetch_add(throttle.hold(begin, from_device), Relaxed);
-            }
+            self.throttled_ns.fetch_add(throttle.hold(begin, from_device), Relaxed);
         }
         match result {
             Ok(size) => self.record(size, begin.elapsed()),

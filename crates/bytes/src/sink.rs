@@ -153,7 +153,9 @@ impl<'a> Sink<'a> {
         let is_host = matches!(kind, Kind::Writer(_) | Kind::Host(_));
         let counters = Arc::new(Counters::of(if is_host { Phase::Host } else { Phase::Write }));
         let is_memory = matches!(kind, Kind::Memory(_));
-        Trace::opened(&name, [true, matches!(kind, Kind::File(_)), is_memory], &counters);
+        // A pipe or a device lies on no disk.
+        let is_file = matches!(&kind, Kind::File(file) if file.is_replacement());
+        Trace::opened(&name, [true, is_file, is_memory], &counters);
         Sink { name, kind, counters, failed: false }
     }
 

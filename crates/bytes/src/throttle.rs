@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(20);
 /// ahead: so over any time no more than the rate and 5 ms of it pass, and less where the callers ask for less. The
 /// latency is each call's own, so calls of several threads wait for it side by side; where there is one, a call takes
 /// the latency and then its bytes' time, and nothing is read ahead. Of a file, what was read before is in the system's
-/// memory and passes at once; of what was not, whole pages of 4 KiB count, as they come from a disk.
+/// memory and takes the latency alone; of what was not, whole pages of 4 KiB count, as they come from a disk.
 ///
 /// ```
 /// use polyhaul_bytes::{Source, Throttle};
@@ -98,7 +98,7 @@ impl Throttle {
 
     /// Waits until a call is over that began at `asked` and moved `size` bytes; says for how many nanoseconds.
     pub(crate) fn hold(&self, asked: Instant, size: u64) -> u64 {
-        if self.is_released() {
+        if self.is_released() || (size == 0 && self.shared.pace.latency_ns == 0) {
             return 0;
         }
         let begin_ns = nanoseconds(self.shared.epoch.elapsed());
@@ -141,6 +141,10 @@ impl Pace {
 impl Schedule {
     /// When a call is over that was asked for at `asked_ns`.
     fn take(&mut self, pace: Pace, asked_ns: u64, size: u64) -> u64 {
+        if size == 0 {
+            // It waits for nobody's bytes.
+            return asked_ns.saturating_add(pace.latency_ns);
+        }
         let transfer_ns = pace.transfer_ns(size);
         let free_ns = self.passed_ns.map_or(asked_ns, |passed_ns| passed_ns.max(asked_ns.saturating_sub(CREDIT_NS)));
         let passed_ns = free_ns.saturating_add(transfer_ns);

@@ -146,10 +146,26 @@ fn sources_of_one_throttle_and_threads_share_its_rate() {
 #[test]
 fn a_latency_is_waited_for_in_each_call() {
     let throttle = Throttle::new(None, Duration::from_millis(4));
-    let source = Source::memory(vec![1; SIZE]).throttled(&throttle);
-    let begin = Instant::now();
-    (0..5).for_each(|part| assert_eq!(source.read_at(part * 10, &mut [0; 10]).unwrap(), 10));
-    assert!(begin.elapsed() >= Duration::from_millis(20), "{:?}", begin.elapsed());
+    let folder = Folder::new();
+    // Of a file too, though its bytes are fetched once.
+    let path = folder.file("data", &vec![1; SIZE]);
+    for source in [Source::memory(vec![1; SIZE]), Source::open(&path).unwrap()] {
+        let source = source.throttled(&throttle);
+        let begin = Instant::now();
+        (0..5).for_each(|part| assert_eq!(source.read_at(part * 10, &mut [0; 10]).unwrap(), 10));
+        assert!(begin.elapsed() >= Duration::from_millis(19), "{:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn what_was_read_before_passes_at_once() {
+    let folder = Folder::new();
+    let path = folder.file("data", &vec![1; SIZE]);
+    // A page takes a millisecond, and twenty thousand of them twenty seconds.
+    let source = Source::open(&path).unwrap().throttled(&Throttle::new(Some(4_096_000), Duration::ZERO));
+    (0..20_000).for_each(|_| assert_eq!(source.read_at(0, &mut [0; 4096]).unwrap(), 4096));
+    let held_ns = source.counters().snapshot().throttled_ns;
+    assert!((500_000..10_000_000_000).contains(&held_ns), "{held_ns}");
 }
 
 /// The plain bytes would take half a minute.

@@ -75,6 +75,50 @@ fn a_scene_of_several_files_is_swept() {
     assert!(find(&cache.path(""), "scene.pbrt").is_empty());
 }
 
+#[test]
+fn nothing_of_the_asset_and_nothing_of_others_is_touched() {
+    let (folder, cache) = (Folder::new("sweep-own"), Folder::new("sweep-own-cache"));
+    let table = folder.file("u.csv", &format!("x,y,z\n{}", "1,2,3\n".repeat(100)));
+    let args = ["--rates", "unlimited", "--rounds", "1", "--warm", "--codecs", "zstd", "--cache", &cache.path("")];
+    for more in [["--csv", &table, "-q"], ["--csv", &folder.path("./u.csv"), "-q"]] {
+        let output = polyhaul(&cache, &[&["sweep", &table], &args[..], &more].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains("is a file of the asset"), "{output:?}");
+    }
+    assert!(std::fs::read_to_string(&table).unwrap().starts_with("x,y"));
+    // A folder that looks like one of ours.
+    let others = cache.path("sweep/0123456789abcdef");
+    std::fs::create_dir_all(&others).unwrap();
+    std::fs::write(format!("{others}/mine"), "mine").unwrap();
+    assert_eq!(polyhaul(&cache, &[&["sweep", &table], &args[..]].concat()).status.code(), Some(0));
+    let forgotten = polyhaul(&cache, &["sweep", "--forget", "--json", "--cache", &cache.path("")]);
+    assert!(parsed(&forgotten)["forgotten_bytes"].as_u64() > Some(0));
+    assert_eq!(std::fs::read_to_string(format!("{others}/mine")).unwrap(), "mine");
+    assert!(find(&cache.path(""), "u.csv").is_empty());
+}
+
+#[test]
+fn copies_that_are_not_read_are_no_measurement() {
+    let (folder, cache) = (Folder::new("sweep-absolute"), Folder::new("sweep-absolute-cache"));
+    scene(&folder);
+    let mesh = folder.path("parts/mesh.ply");
+    let main = folder.file("scene.pbrt", &format!("WorldBegin\nShape \"plymesh\" \"string filename\" {mesh:?}\n"));
+    let args = ["sweep", &main, "--rates", "unlimited", "--rounds", "1", "--warm", "--codecs", "zstd", "-q"];
+    let output = polyhaul(&cache, &[&args[..], &["--allow-outside"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("absolute names"), "{output:?}");
+    // A mesh that is not there is said, and so is that nothing can be read twice from a pipe.
+    std::fs::remove_file(&mesh).unwrap();
+    let output = polyhaul(
+        &cache,
+        &["sweep", &main, "--rates", "unlimited", "--rounds", "1", "--codecs", "as-is", "--json", "--allow-outside"],
+    );
+    assert_eq!(parsed(&output)["warnings"]["counts"]["missing-mesh"], 1);
+    let output = polyhaul(&cache, &["sweep", "-"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("only once"), "{output:?}");
+}
+
 /// A file of this name somewhere below a folder; nothing where there is none.
 fn find(folder: &str, name: &str) -> String {
     let entries = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());

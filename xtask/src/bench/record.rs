@@ -42,7 +42,8 @@ Jobs of the command, and of a host, that are made to be bound by one cause each.
 polyhaul's counters: samples of the cores by `perf` (999 each second, by the names of functions), the system call that \
 each thread is in (looked at every few milliseconds), what the system counts of the process and of its disks, and \
 `strace -f -c -w` of one more run. Rules of the benchmark's own make a cause of that. Shares of a verdict are of the \
-time of the job's threads, those seen from outside of the cores that it could have.
+time of the job's threads, those seen from outside of the cores that it could have. Each job is done once with `perf` \
+and once with `strace`, whatever the rounds of others are.
 ";
 
 /// Everything that a run found out.

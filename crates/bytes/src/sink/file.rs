@@ -149,6 +149,11 @@ impl FileSink {
         }
     }
 
+    /// Whether it is a file of its own, which takes its place at the end: no pipe, no device, not what somebody opened.
+    pub(super) fn is_replacement(&self) -> bool {
+        self.replacement.is_some()
+    }
+
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.layer.write(&self.file, bytes)
     }

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// What systems keep in memory as one, in bytes.
 const PAGE_BYTES: u64 = 4096;
 
+/// Of larger files nothing is noted: 32 MiB of notes are enough.
+const MOST_BYTES: u64 = 1 << 40;
+
 /// The pages of a file, a bit each.
 #[derive(Debug)]
 pub(crate) struct Fetched {
@@ -14,8 +17,11 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
-    /// None of a file of so many bytes; `None` where there is no memory to note them.
+    /// None of a file of so many bytes; `None` where there are too many to note, or no memory to note them.
     pub(crate) fn none_of(bytes: u64) -> Option<Fetched> {
+        if bytes > MOST_BYTES {
+            return None;
+        }
         let count = usize::try_from(bytes.div_ceil(PAGE_BYTES).div_ceil(64)).ok()?;
         let mut words = Vec::new();
         words.try_reserve_exact(count).ok()?;
@@ -47,6 +53,7 @@ mod tests {
         let file = Fetched::none_of(10_000).unwrap();
         assert_eq!([file.fetch(5000, 8), file.fetch(4096, 4096)], [4096, 0]);
         assert_eq!([file.fetch(0, 10_000), file.fetch(0, 10_000)], [4096 + 10_000 - 8192, 0]);
+        assert!(Fetched::none_of(MOST_BYTES + 1).is_none());
         assert_eq!([file.fetch(20_000, 5), Fetched::none_of(0).unwrap().fetch(0, 5)], [0, 0]);
     }
 

@@ -303,7 +303,8 @@ fn waiting_for_a_lock_of_a_host_s_is_no_work() {
     struct Slow(u64);
     impl crate::HostRead for Slow {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-            sleep(5);
+            // Long enough that the other thread comes meanwhile, however busy the machine is.
+            sleep(100);
             let count = out.len().min((SIZE - self.0) as usize);
             self.0 += count as u64;
             Ok(count)

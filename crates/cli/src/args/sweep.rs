@@ -41,7 +41,7 @@ pub struct SweepArgs {
     /// Loads of each cell, of which the middle one counts; one where the rate alone decides
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub rounds: u16,
-    /// After so long nothing new is begun; cells that would take longer are left out (90s)
+    /// After so long no load is begun; cells that would take longer are left out (90s)
     #[arg(long, value_name = "TIME", default_value = "300s", value_parser = values::latency)]
     pub time_limit: Duration,
     /// Leave out the loads from the disk, which push the files out of memory
@@ -142,18 +142,20 @@ impl SweepArgs {
         threads
     }
 
-    /// The ways of storing, first as it is; `found` is how it is compressed.
-    pub fn storings(&self, found: Option<Codec>) -> Vec<Storing> {
+    /// The ways of storing, first as it is; `found` is how its files are compressed.
+    pub fn storings(&self, found: &[Option<Codec>]) -> Vec<Storing> {
         let mut storings = vec![Storing::AsIs];
-        let usual = [Codec::Gzip, Codec::Zstd, Codec::Lz4].into_iter().filter(|&codec| Some(codec) != found);
+        let is_plain = found.iter().all(Option::is_none);
+        let is_all = |codec: Codec| !found.is_empty() && found.iter().all(|it| *it == Some(codec));
+        let usual = [Codec::Gzip, Codec::Zstd, Codec::Lz4].into_iter().filter(|&codec| !is_all(codec));
         match self.codecs.is_empty() {
             true => {
-                storings.extend(found.map(|_| Storing::Plain));
+                storings.extend((!is_plain).then_some(Storing::Plain));
                 storings.extend(usual.map(|codec| Storing::By(codec, None)));
             }
             false => {
                 // What is not compressed anyway need not be copied.
-                let as_is = |it: &Storing| *it == Storing::AsIs || (*it == Storing::Plain && found.is_none());
+                let as_is = |it: &Storing| *it == Storing::AsIs || (*it == Storing::Plain && is_plain);
                 storings.extend(self.codecs.iter().copied().filter(|it| !as_is(it)));
             }
         }

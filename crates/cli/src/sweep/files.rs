@@ -7,7 +7,7 @@ use polyhaul::options::RunOptions;
 use polyhaul::trace::{Detail, Phase, Recording, Trace};
 use polyhaul::{Error, ErrorKind, Format, Input, ReadOptions, Report, Result};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// A file, and how it was when it was looked at.
@@ -64,8 +64,11 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
 impl Asset {
     /// The files that a load opened.
     pub fn of_load(main: &Path, seen: &Recording) -> Result<Asset> {
-        let files = seen.files.iter().filter(|file| file.is_file && !file.is_output && file.phase == Phase::Read);
-        Asset::new(main, files.map(|file| PathBuf::from(&file.name)))
+        if seen.dropped_files > 0 {
+            let what = format!("{} has too many files: no more than {} are swept", main.display(), seen.files.len());
+            return Err(Error::new(ErrorKind::Usage, what));
+        }
+        Asset::new(main, opened(seen))
     }
 
     /// The files that the text of a scene names in quotes, as far as they are there: a guess without loading.
@@ -75,21 +78,25 @@ impl Asset {
         }
         let folder = main.parent().unwrap_or(Path::new(""));
         let (mut known, mut next) = (vec![main.to_path_buf()], 0);
-        let mut seen = BTreeSet::new();
+        let mut seen = BTreeSet::from([main.to_path_buf()]);
         while let Some(file) = known.get(next).cloned() {
             next += 1;
             if Format::of_path(&file) != Some(Format::Pbrt) && file != main {
                 continue;
             }
-            let mut found = Vec::new();
-            polyhaul::inspect::quoted(Input::Path(file.clone()), options, &mut |name| found.push(name.to_owned()))?;
+            // Most of what stands in quotes names no file.
+            let mut found = BTreeSet::new();
+            let mut keep = |name: &str| {
+                if is_file_of_a_scene(name, options) && !found.contains(name) {
+                    found.insert(name.to_owned());
+                }
+            };
+            polyhaul::inspect::quoted(Input::Path(file.clone()), options, &mut keep)?;
             let beside = file.parent().unwrap_or(Path::new(""));
-            for name in found.into_iter().filter(|name| seen.insert((beside.to_path_buf(), name.clone()))) {
-                let is_one =
-                    Format::of_path(Path::new(&name)).is_some_and(|it| matches!(it, Format::Pbrt | Format::Ply));
+            for name in found {
                 let paths = [folder.join(&name), beside.join(&name)];
-                let path = paths.into_iter().find(|path| is_one && path.is_file());
-                known.extend(path.filter(|path| !known.contains(path)));
+                let path = paths.into_iter().find(|path| path.is_file());
+                known.extend(path.filter(|path| seen.insert(path.clone())));
             }
         }
         Asset::new(main, known)
@@ -126,6 +133,19 @@ impl Asset {
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
+}
+
+/// The files that a load read, by the names that it had for them.
+pub fn opened(seen: &Recording) -> impl Iterator<Item = PathBuf> {
+    let files = seen.files.iter().filter(|file| file.is_file && !file.is_output && file.phase == Phase::Read);
+    files.map(|file| PathBuf::from(&file.name))
+}
+
+/// Whether a name may be that of a file that a load of a scene reads.
+fn is_file_of_a_scene(name: &str, options: &ReadOptions) -> bool {
+    let path = Path::new(name);
+    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    matches!(Format::of_path(path), Some(Format::Pbrt | Format::Ply)) && (is_inside || options.allow_outside)
 }
 
 /// The deepest folder that all files are in.

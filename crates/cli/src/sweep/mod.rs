@@ -8,14 +8,14 @@ mod run;
 mod table;
 mod variants;
 
-use crate::args::sweep::SweepArgs;
+use crate::args::sweep::{Storing, SweepArgs};
 use crate::demo::io;
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, picture, records};
 use files::Asset;
 use polyhaul::options::Codec;
-use polyhaul::report::{Ceilings, Device, Sweep};
+use polyhaul::report::{Ceilings, Device, Moved, Sweep};
 use polyhaul::{Error, ErrorKind, ReadOptions, Report, Result, measure};
 use run::Plan;
 use serde::Serialize;
@@ -43,7 +43,7 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
         return session.fail("sweep", &error, JsonTo::Stdout);
     }
     let mut report = Report::default();
-    match swept(session, args, &mut report).and_then(|found| write(&found.sweep, args, chart).map(|()| found)) {
+    match swept(session, args, chart, &mut report).and_then(|found| write(&found.sweep, args, chart).map(|()| found)) {
         Ok(found) => {
             if !session.everywhere.json && !console::result(&text(&found)) {
                 return FAILED;
@@ -55,10 +55,16 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
     }
 }
 
-fn swept(session: &Session, args: &SweepArgs, report: &mut Report) -> Result<Found> {
+fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut Report) -> Result<Found> {
     // Signals wait for the end of the running step, so that no half of a copy is left.
     let _hold = session.signals().hold()?;
     let main = args.input.as_deref().unwrap_or(Path::new(""));
+    if main == Path::new("-") {
+        let error =
+            Error::new(ErrorKind::Usage, "standard input can be read only once, and a sweep reads again and again");
+        return Err(error.with_hint("give a file"));
+    }
+    let outputs: Vec<&Path> = args.csv.as_deref().into_iter().chain(chart).collect();
     let mut read = session.read_options(&args.read)?;
     read.run.trace = None;
     let ceilings = measure::kept(main.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")));
@@ -75,7 +81,10 @@ fn swept(session: &Session, args: &SweepArgs, report: &mut Report) -> Result<Fou
     };
     let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy().into_owned();
     if args.model {
-        let (variants, file_count) = model(main, args, &read, ceilings.as_ref())?;
+        let files = predictable(main, &read, ceilings.as_ref())?;
+        spare(&files, &outputs)?;
+        let variants = variants::predicted(&files, &args.storings(&variants::codecs(&files, &read)?), &read)?;
+        let file_count = files.files.len();
         let cells = plan(&variants, &[]).predict();
         let stored = variants.into_iter().map(|variant| variant.stored).collect();
         return Ok(Found { sweep: Sweep { asset, stored, cells }, file_count, has_ceilings: true, ..Found::default() });
@@ -83,8 +92,16 @@ fn swept(session: &Session, args: &SweepArgs, report: &mut Report) -> Result<Fou
     let (first, _) = report.phase("first load", || files::load(main, &read))?;
     refuse_archive(first.report.codec, main)?;
     let files = Asset::of_load(main, &first.seen)?;
+    spare(&files, &outputs)?;
+    report.warnings = first.report.warnings.clone();
     let cache = Cache::new(args.cache.as_deref())?;
-    let variants = report.phase("compress", || stored(session, &cache, &files, args, first.report.codec, &read))?;
+    let mut variants =
+        report.phase("compress", || stored(session, &cache, &files, args, &first.report.reads, &read))?;
+    for variant in variants.iter_mut().filter(|it| it.storing == Storing::AsIs) {
+        // The load knows what its streams came to; a sample guesses.
+        variant.stored.plain_bytes = first.report.plain_bytes_in;
+        variant.moved = first.report.reads.clone();
+    }
     let bar = Bar::figures("loading".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
     let tell = bar.callback();
     let told = |done, total| tell.iter().for_each(|tell| (tell.0)(done, Some(total)));
@@ -99,21 +116,26 @@ fn swept(session: &Session, args: &SweepArgs, report: &mut Report) -> Result<Fou
     })
 }
 
-/// What would be loaded, by samples.
-fn model(
-    main: &Path,
-    args: &SweepArgs,
-    read: &ReadOptions,
-    ceilings: Option<&Ceilings>,
-) -> Result<(Vec<Variant>, usize)> {
+/// The files of an asset that is to be predicted.
+fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> Result<Asset> {
     if ceilings.is_none() {
         let error = Error::new(ErrorKind::Usage, "nothing is known of this machine, so nothing can be predicted");
         return Err(error.with_hint("run `polyhaul limits` in the asset's folder first"));
     }
     let files = Asset::of_names(main, read)?;
-    let codec = variants::codec(&files, read)?;
-    refuse_archive(codec, main)?;
-    Ok((variants::predicted(&files, &args.storings(codec), read)?, files.files.len()))
+    refuse_archive(variants::codecs(&files, read)?.first().copied().flatten(), main)?;
+    Ok(files)
+}
+
+/// An error where a file of the asset would be written to, or one file twice.
+fn spare(asset: &Asset, outputs: &[&Path]) -> Result<()> {
+    let real = |path: &&Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let outputs: Vec<PathBuf> = outputs.iter().map(real).collect();
+    let is_twice = matches!(&*outputs, [one, other] if one == other);
+    let file = outputs.iter().find(|output| is_twice || asset.files.iter().any(|file| file.path == **output));
+    let Some(file) = file else { return Ok(()) };
+    let what = if is_twice { "is to be written twice" } else { "is a file of the asset, and would be replaced" };
+    Err(Error::new(ErrorKind::Usage, format!("{} {what}", file.display())).with_hint("give another name"))
 }
 
 /// The asset in every way, made where it is not there.
@@ -122,10 +144,10 @@ fn stored(
     cache: &Cache,
     files: &Asset,
     args: &SweepArgs,
-    codec: Option<Codec>,
+    found: &[Moved],
     read: &ReadOptions,
 ) -> Result<Vec<Variant>> {
-    let storings = args.storings(codec);
+    let storings = args.storings(&found.iter().map(|moved| moved.codec).collect::<Vec<_>>());
     let bar = Bar::figures("compressing".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
     let (tell, total) = (bar.callback(), storings.len() as u64);
     let variant = |(index, storing)| {

@@ -8,6 +8,8 @@ use super::variants::Variant;
 use polyhaul::options::{RunOptions, Throttle};
 use polyhaul::report::{Ceilings, Cell, Device, Times, load_seconds};
 use polyhaul::{Error, ErrorKind, ReadOptions, Result, measure};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// A load that takes no longer than its bytes at the rate, but for this share, is decided by the rate.
@@ -175,12 +177,16 @@ impl Run<'_> {
         };
         let run = RunOptions { threads: Some(threads), read_throttle, ..self.plan.read.run.clone() };
         let (load, seconds) = files::load(&variant.main, &ReadOptions { run, ..self.plan.read.clone() })?;
-        if load.counts != self.plan.wanted {
-            let message = format!("{} is not the same asset as {}", variant.main.display(), variant.stored.name);
-            let error = Error::new(ErrorKind::Internal, message);
-            return Err(
-                error.with_hint("names that lead through links are not copied; --codecs as-is leaves copies out")
-            );
+        let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
+        let is_stored = |path: &PathBuf| path.canonicalize().is_ok_and(|path| stored.contains(&*path));
+        let opened: Vec<_> = files::opened(&load.seen).collect();
+        let is_in_place = opened.iter().all(is_stored);
+        if load.counts != self.plan.wanted || !is_in_place {
+            let message =
+                format!("the files stored as {} are not read in place of the asset's own", variant.stored.name);
+            return Err(Error::new(ErrorKind::Usage, message).with_hint(
+                "absolute names, and names that lead through links, lead to no copies; --codecs as-is makes none",
+            ));
         }
         Ok((load, seconds))
     }

@@ -7,23 +7,27 @@
 use super::files::{Asset, File};
 use super::io;
 use crate::args::sweep::Storing;
+use crate::records;
 use polyhaul::options::{Cancel, Codec};
 use polyhaul::repack::{repack, sampled};
 use polyhaul::report::{Moved, Stored};
-use polyhaul::{
-    Error, ErrorKind, FileOptions, Format, Input, Output, ReadOptions, Result, Sink, WriteOptions, measure,
-};
+use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Result, WriteOptions, measure};
 use std::fmt::Write;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The folder of all copies.
 const FOLDER: &str = "sweep";
+/// In the folder of an asset: what says that it is ours, and of which file.
+const MARK: &str = "asset.txt";
+/// How that begins.
+const MARKED: &str = "compressed copies that polyhaul sweep made of ";
 /// How much of an asset is compressed to tell how small it becomes.
 const SAMPLE_BYTES: u64 = 16 << 20;
 
 /// An asset stored in one way.
 pub struct Variant {
+    pub storing: Storing,
     /// The file to load.
     pub main: PathBuf,
     pub files: Vec<PathBuf>,
@@ -53,17 +57,17 @@ impl Cache {
     }
 
     fn of(&self, main: &Path) -> PathBuf {
-        self.0.join(format!("{:016x}", hash(main.to_string_lossy().as_bytes())))
+        self.0.join(folder_name(&main.to_string_lossy()))
     }
 
     /// Removes the copies of an asset, or of all; returns how many bytes they had.
     pub fn forget(&self, main: Option<&Path>) -> Result<u64> {
         let folders = match main {
-            Some(main) => vec![self.of(&main.canonicalize().unwrap_or_else(|_| main.to_path_buf()))],
+            Some(main) => vec![self.of(&real(main))],
             None => self.all()?,
         };
         let mut bytes = 0;
-        for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for folder in folders.iter().filter(|folder| is_ours(folder)) {
             bytes += size(folder);
             std::fs::remove_dir_all(folder).map_err(|error| io("removing", folder, error))?;
         }
@@ -79,11 +83,7 @@ impl Cache {
             Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(io("looking into", &self.0, error)),
         };
-        let is_ours = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
-        };
-        Ok(entries.flatten().map(|entry| entry.path()).filter(is_ours).collect())
+        Ok(entries.flatten().map(|entry| entry.path()).collect())
     }
 
     /// The asset stored in a way: as it is, from before, or made now.
@@ -95,10 +95,11 @@ impl Cache {
         let folder = self.of(asset.main());
         let name = storing.to_string().replace(':', "-");
         let (copies, note) = (folder.join(&name), folder.join(format!("{name}.txt")));
-        let files = places(asset, &copies);
+        let files = places(asset, &copies)?;
         let key = key(asset, storing);
         let is_new = !is_whole(&note, &key, &files);
         if is_new {
+            take(&folder, asset.main())?;
             make(asset, storing, &files, (&copies, &note), read).inspect_err(|_| {
                 let _ = std::fs::remove_dir_all(&copies);
             })?;
@@ -124,9 +125,47 @@ fn key(asset: &Asset, storing: Storing) -> String {
 }
 
 /// Where the copies lie: as the files lie in the folder that all are in.
-fn places(asset: &Asset, copies: &Path) -> Vec<PathBuf> {
-    let below = |file: &File| file.path.strip_prefix(&asset.root).unwrap_or(&file.path).to_path_buf();
-    asset.files.iter().map(|file| copies.join(below(file))).collect()
+fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
+    let place = |file: &File| match file.path.strip_prefix(&asset.root) {
+        Ok(below) => Ok(copies.join(below)),
+        Err(_) => Err(Error::new(ErrorKind::Usage, "files that lie on several drives cannot be copied to one folder")),
+    };
+    asset.files.iter().map(place).collect()
+}
+
+/// A path without links; of a file that is gone that of its folder.
+fn real(path: &Path) -> PathBuf {
+    let folder = || path.parent().map(|it| if it == Path::new("") { Path::new(".") } else { it })?.canonicalize().ok();
+    let beside = || Some(folder()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
+}
+
+/// Whether a folder is one that was made here, and no link to one: what else lies there is somebody else's.
+fn is_ours(folder: &Path) -> bool {
+    let is_folder = folder.symlink_metadata().is_ok_and(|it| it.is_dir());
+    let text = std::fs::read_to_string(folder.join(MARK)).unwrap_or_default();
+    let main = text.strip_prefix(MARKED).map(|rest| rest.trim_end_matches('\n'));
+    is_folder && main.is_some_and(|main| folder.file_name().is_some_and(|name| name == &*folder_name(main)))
+}
+
+/// The name of the folder of an asset.
+fn folder_name(main: &str) -> String {
+    format!("{:016x}", hash(main.as_bytes()))
+}
+
+/// Makes the folder of an asset, if it is not there, and marks it.
+fn take(folder: &Path, main: &Path) -> Result<()> {
+    if is_ours(folder) {
+        return Ok(());
+    }
+    if folder.symlink_metadata().is_ok() {
+        let message = format!("{} is there, and polyhaul did not make it", folder.display());
+        return Err(
+            Error::new(ErrorKind::Usage, message).with_hint("move it away, or give another folder with --cache")
+        );
+    }
+    std::fs::create_dir_all(folder).map_err(|error| io("making the folder", folder, error))?;
+    write_note(&folder.join(MARK), &format!("{MARKED}{}\n", main.to_string_lossy()))
 }
 
 /// The sizes of copies as they are now; `-` for what is not there.
@@ -136,7 +175,9 @@ fn sizes(files: &[PathBuf]) -> String {
 }
 
 fn is_whole(note: &Path, key: &str, files: &[PathBuf]) -> bool {
-    std::fs::read_to_string(note).is_ok_and(|text| text.strip_prefix(key).is_some_and(|rest| rest == sizes(files)))
+    let sizes = sizes(files);
+    let is_same = |text: String| text.strip_prefix(key).is_some_and(|rest| rest == sizes);
+    !sizes.contains('-') && std::fs::read_to_string(note).is_ok_and(is_same)
 }
 
 fn make(
@@ -184,12 +225,7 @@ fn explained(error: Error, asset: &Asset) -> Error {
 }
 
 fn write_note(note: &Path, text: &str) -> Result<()> {
-    let write = || {
-        let mut sink = Sink::file(note, FileOptions::default())?;
-        sink.write_all(text.as_bytes())?;
-        sink.finish().map(drop)
-    };
-    write().map_err(|error| io("writing", note, error))
+    records::write(note, text.as_bytes())
 }
 
 /// Looks at the files of a variant.
@@ -209,8 +245,9 @@ fn described(
         let bytes = [found.bytes, found.plain_bytes];
         add(&mut moved, &original.path, read.format, (found.codec, found.is_stream), bytes);
     }
+    let files: Vec<_> = files.iter().map(|path| real(path)).collect();
     let main = files.first().cloned().unwrap_or_default();
-    Ok(Variant { main, files, stored, moved, is_new })
+    Ok(Variant { storing, main, files, stored, moved, is_new })
 }
 
 /// Adds a file to what is read. `format` is that of the asset's own file, which comes first, where it was said.
@@ -233,9 +270,9 @@ fn add(
     file.add_to(moved);
 }
 
-/// How an asset's own file is compressed.
-pub fn codec(asset: &Asset, read: &ReadOptions) -> Result<Option<Codec>> {
-    Ok(sampled(Input::Path(asset.main().into()), &[], 0, read)?.codec)
+/// How the files of an asset are compressed.
+pub fn codecs(asset: &Asset, read: &ReadOptions) -> Result<Vec<Option<Codec>>> {
+    asset.files.iter().map(|file| Ok(sampled(Input::Path(file.path.clone()), &[], 0, read)?.codec)).collect()
 }
 
 /// What the asset would be stored in these ways, by a sample of it; nothing is written.
@@ -268,7 +305,7 @@ pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Res
             add(&mut moved, &file.path, read.format, codec, [bytes, sizes.plain_bytes]);
         }
         let main = asset.main().to_path_buf();
-        Variant { main, files: Vec::new(), stored, moved, is_new: false }
+        Variant { storing, main, files: Vec::new(), stored, moved, is_new: false }
     };
     Ok(storings.iter().map(variant).collect())
 }
@@ -399,6 +436,6 @@ mod tests {
         assert_eq!(found[1].stored.bytes, scratch.variant(ZSTD).stored.bytes);
         let sizes = |it: &Variant| it.moved.iter().map(|it| (it.format, it.bytes, it.plain_bytes)).collect::<Vec<_>>();
         assert_eq!(sizes(&found[1]), sizes(&scratch.variant(ZSTD)));
-        assert_eq!(codec(&asset, &ReadOptions::default()).unwrap(), None);
+        assert_eq!(codecs(&asset, &ReadOptions::default()).unwrap(), [None; 2]);
     }
 }

@@ -7,7 +7,7 @@
 use super::place;
 use crate::error::{Error, Result};
 use crate::report::{Ceilings, Kernel, Unpacking, Written};
-use polyhaul_bytes::trace::Recording;
+use polyhaul_bytes::trace::{FileUse, Recording};
 use polyhaul_bytes::{FileOptions, Sink, Source};
 use std::ffi::OsString;
 use std::fmt::{Display, Write};
@@ -44,7 +44,9 @@ pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
 
 /// The folder of the input or output that had the most bytes; of one that was taken away that which it was in.
 fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
-    let files = seen.files.iter().filter(|file| file.is_file && file.is_output == is_output);
+    let has_name = |name: &str| !["standard input", "standard output"].contains(&name);
+    let is_ours = |file: &&FileUse| file.is_file && file.is_output == is_output && has_name(&file.name);
+    let files = seen.files.iter().filter(is_ours);
     let largest = files.max_by_key(|file| file.calls.bytes)?;
     // A name without a folder lies in the working folder.
     let here = |folder| if folder == Path::new("") { Path::new(".") } else { folder };
@@ -355,6 +357,9 @@ mod tests {
                 Source::open(path).unwrap().read_at(0, &mut [0; 20]).unwrap();
             }
             Source::memory(vec![0; 5000]).read_at(0, &mut [0; 5000]).unwrap();
+            // A device lies on no disk.
+            #[cfg(unix)]
+            Sink::file(Path::new("/dev/null"), FileOptions::default()).unwrap().write_all(&[0; 9000]).unwrap();
         });
         let seen = trace.recording();
         std::fs::remove_dir_all(folder.0.join("large/gone")).unwrap();

@@ -200,6 +200,9 @@ impl Sweep {
     /// What to do: how to store the asset for which devices. Sentences without a full stop; differences of less than
     /// 5 % count as none.
     pub fn advice(&self, threads: usize) -> Vec<String> {
+        if self.stored.len() < 2 {
+            return Vec::new();
+        }
         let choices = self.choices(threads);
         let Some(&(_, first)) = choices.first() else { return Vec::new() };
         if choices.iter().all(|choice| choice.1 == first) {

@@ -25,6 +25,7 @@ use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, json, records};
 use cached::Cached;
 use child::Work;
+use polyhaul::report::Moved;
 use polyhaul::{Error, ErrorKind, FileOptions, Report, Result, Sink};
 use report::Watched;
 use std::path::Path;
@@ -95,10 +96,21 @@ fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> 
         bytes_in: total.bytes_read,
         plain_bytes_in: total.bytes_read,
         bytes_out: total.bytes_written,
+        reads: moved(total.bytes_read),
+        writes: moved(total.bytes_written),
         threads: usize::try_from(watched.threads_seen).unwrap_or(usize::MAX),
         ..Report::default()
     };
     json::document("watch", Some(&watched), session.seconds(), &report, None, None)
+}
+
+/// Bytes of no known format.
+fn moved(bytes: u64) -> Vec<Moved> {
+    let mut moved = Moved::default();
+    (moved.bytes, moved.plain_bytes) = (bytes, bytes);
+    let mut all = Vec::new();
+    moved.add_to(&mut all);
+    all
 }
 
 fn exit_code(end: End) -> u8 {

@@ -92,9 +92,11 @@
   const between = (values, scale, apart) => {
     const at = data.samples.at;
     const points = [];
+    const end = at[at.length - 1];
     for (let i = 1, last = 0; i < at.length; i++) {
       const passed = at[i] - at[last];
-      if (passed > 0 && passed < apart && i + 1 < at.length) continue;
+      // What is left at the end is part of the last step.
+      if (passed > 0 && at[i] < end && Math.min(passed, end - at[i]) < apart) continue;
       if (passed > 0) points.push([at[last], at[i], ((values[i] - values[last]) / passed) * scale]);
       last = i;
     }
