@@ -23,8 +23,8 @@ const SPINS: usize = 200;
 
 /// Writes all rows to the front of `out`, and returns how many bytes they take.
 ///
-/// With one thread and no trace nothing is allocated; else each thread has a block of memory. What is behind the rows in `out` may
-/// be changed.
+/// With one thread and no trace nothing is allocated; else each thread has a block of memory. What is behind the rows
+/// in `out` may be changed.
 ///
 /// An error if `out` is too short, which says how many bytes are needed; if a value has no text in this format (NaN as
 /// an integer), which says in which row and column; if the columns are not those that the format was made for.
