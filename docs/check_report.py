@@ -95,7 +95,7 @@ def main(report, folder=None):
             for theme in ("light", "dark"):
                 check(browser, pathlib.Path(report), size, theme, folder)
         browser.close()
-    print(f"{report}: good at {len(SIZES)} sizes in both themes")
+    print(f"{report}: {pathlib.Path(report).stat().st_size / 1e3:.0f} kB, good at {len(SIZES)} sizes in both themes")
 
 
 if __name__ == "__main__":

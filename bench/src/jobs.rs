@@ -5,20 +5,19 @@
 //! lock, by which waiting for it can be seen from outside.
 
 mod generate;
+mod program;
 
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::{Resolve, RunOptions};
 use polyhaul::report::{Facts, Verdict};
 use polyhaul::trace::{Detail, Trace};
 use polyhaul::{HostRead, Input, Output, ReadOptions, WriteOptions, load, save_image};
+use program::Failure;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
-
-/// What can go wrong is only shown.
-type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
 usage: bench-jobs make FOLDER MEGABYTES
@@ -37,15 +36,7 @@ const MESH_VERTICES: usize = 2_000;
 const PIXELS_PER_MEGABYTE: f64 = 256e3;
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench-jobs: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    program::main("bench-jobs", run)
 }
 
 fn run(args: &[&str]) -> Result<(), Failure> {
@@ -53,10 +44,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["make", folder, megabytes] => make(Path::new(folder), megabytes.parse()?),
         ["small-reads", folder, threads] => small_reads(Path::new(folder), threads.parse()?),
         ["locks", folder, threads] => locks(Path::new(folder), threads.parse()?),
-        ["level"] => {
-            println!("{:?}", polyhaul_text::cpu::Level::best());
-            Ok(())
-        }
+        ["level"] => program::level(),
         _ => Err(USAGE.into()),
     }
 }

@@ -11,15 +11,14 @@ mod images;
 mod limits;
 mod measure;
 mod numbers;
+mod program;
 mod readers;
 mod trace;
 mod writers;
 
+use program::Failure;
 use std::path::Path;
 use std::process::ExitCode;
-
-/// What can go wrong is only shown.
-type Failure = Box<dyn std::error::Error>;
 
 const USAGE: &str = "\
 usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|stl-binary|stl-ascii|table MEGABYTES FILE
@@ -38,15 +37,7 @@ usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|st
        bench-obj level";
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("bench-obj: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    program::main("bench-obj", run)
 }
 
 fn run(args: &[&str]) -> Result<(), Failure> {
@@ -69,10 +60,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["images", "make", folder] => images::make(Path::new(folder)),
         ["images", "measure", folder, rounds] => images::main(Path::new(folder), rounds.parse()?),
         ["trace", file, folder, rounds] => trace::main(Path::new(file), Path::new(folder), rounds.parse()?),
-        ["level"] => {
-            println!("{:?}", polyhaul_text::cpu::Level::best());
-            Ok(())
-        }
+        ["level"] => program::level(),
         _ => Err(USAGE.into()),
     }
 }

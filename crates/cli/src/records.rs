@@ -64,7 +64,7 @@ impl Records {
             Document::Picture => picture::write(&report::svg(&recording, &heading, verdict, ceilings), &path),
             _ => {
                 let written = document.write(&path, &recording, &heading, verdict, ceilings);
-                written.map_err(|error| Error::io("writing", &path.display().to_string(), error))
+                written.map_err(|error| io("writing", &path, error))
             }
         };
         wanted.into_iter().map(write).fold(Ok(()), Result::and)
@@ -89,7 +89,7 @@ pub fn try_out(path: &Path) -> Result<()> {
         return Ok(());
     }
     let sink = Sink::file(path, FileOptions::default());
-    sink.map(drop).map_err(|error| Error::io("creating", &path.display().to_string(), error))
+    sink.map(drop).map_err(|error| io("creating", path, error))
 }
 
 /// Writes a file as a whole or not at all.
@@ -98,5 +98,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         sink.write_all(bytes)?;
         sink.finish()
     });
-    written.map(drop).map_err(|error| Error::io("writing", &path.display().to_string(), error))
+    written.map(drop).map_err(|error| io("writing", path, error))
+}
+
+/// What the system refused to do with a path.
+pub fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
+    Error::io(doing, &path.display().to_string(), error)
 }

@@ -13,6 +13,7 @@ mod scene;
 use crate::args::{CodecName, DemoArgs, DemoKind};
 use crate::convert::What;
 use crate::judge::Judged;
+use crate::records::io;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, judge};
 use folder::Folder;
@@ -212,11 +213,6 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
         }
     }
     Ok(best)
-}
-
-/// What the system refused to do with a path.
-pub fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
-    Error::io(doing, &path.display().to_string(), error)
 }
 
 /// The table for people: each rate beside the machine's own.

@@ -9,7 +9,6 @@ mod table;
 mod variants;
 
 use crate::args::sweep::{Storing, SweepArgs};
-use crate::demo::io;
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, picture, records};
@@ -81,9 +80,9 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     };
     let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy().into_owned();
     if args.model {
-        let files = predictable(main, &read, ceilings.as_ref())?;
+        let (files, codecs) = predictable(main, &read, ceilings.as_ref())?;
         spare(&files, &outputs)?;
-        let variants = variants::predicted(&files, &args.storings(&variants::codecs(&files, &read)?), &read)?;
+        let variants = variants::predicted(&files, &args.storings(&codecs), &read)?;
         let file_count = files.files.len();
         let cells = plan(&variants, &[]).predict();
         let stored = variants.into_iter().map(|variant| variant.stored).collect();
@@ -116,15 +115,16 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     })
 }
 
-/// The files of an asset that is to be predicted.
-fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> Result<Asset> {
+/// The files of an asset that is to be predicted, and how they are compressed.
+fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> Result<(Asset, Vec<Option<Codec>>)> {
     if ceilings.is_none() {
         let error = Error::new(ErrorKind::Usage, "nothing is known of this machine, so nothing can be predicted");
         return Err(error.with_hint("run `polyhaul limits` in the asset's folder first"));
     }
     let files = Asset::of_names(main, read)?;
-    refuse_archive(variants::codecs(&files, read)?.first().copied().flatten(), main)?;
-    Ok(files)
+    let codecs = variants::codecs(&files, read)?;
+    refuse_archive(codecs.first().copied().flatten(), main)?;
+    Ok((files, codecs))
 }
 
 /// An error where a file of the asset would be written to, or one file twice.

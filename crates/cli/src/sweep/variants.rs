@@ -5,9 +5,8 @@
 //! were, and is written last. Whoever asks for all to be forgotten loses nothing else that lies in the folder.
 
 use super::files::{Asset, File};
-use super::io;
 use crate::args::sweep::Storing;
-use crate::records;
+use crate::records::{self, io};
 use polyhaul::options::{Cancel, Codec};
 use polyhaul::repack::{repack, sampled};
 use polyhaul::report::{Moved, Stored};

@@ -26,9 +26,8 @@ use crate::{FAILED, console, human, json, records};
 use cached::Cached;
 use child::Work;
 use polyhaul::report::Moved;
-use polyhaul::{Error, ErrorKind, FileOptions, Report, Result, Sink};
+use polyhaul::{Error, ErrorKind, Report};
 use report::Watched;
-use std::path::Path;
 use trace::{End, Failure, Seen, Wanted};
 
 /// What shells return where there is no such program, and where it cannot be started.
@@ -77,7 +76,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let (text, code) = (describe(session, args, seen, cached), exit_code(end));
     match &args.output {
         None => console::note(&text),
-        Some(path) => write(path, &text).map_err(failed)?,
+        Some(path) => records::write(path, text.as_bytes()).map_err(failed)?,
     }
     Ok(code)
 }
@@ -118,16 +117,6 @@ fn exit_code(end: End) -> u8 {
         End::Code(code) => u8::try_from(code & 0xFF).unwrap_or(FAILED),
         End::Signal(signal) => u8::try_from(128 + signal).unwrap_or(FAILED),
     }
-}
-
-/// All of the file or nothing: what was there before stays where this fails.
-fn write(path: &Path, text: &str) -> Result<()> {
-    let write = || {
-        let mut sink = Sink::file(path, FileOptions::default())?;
-        sink.write_all(text.as_bytes())?;
-        sink.finish().map(drop)
-    };
-    write().map_err(|error| Error::io("writing", &path.to_string_lossy(), error))
 }
 
 fn unsound() -> Error {

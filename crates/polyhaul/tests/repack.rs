@@ -1,0 +1,57 @@
+//! Files under another compression: the bytes come back, and samples tell what they come to.
+
+use polyhaul::options::{Codec, Compression};
+use polyhaul::repack::{repack, sampled};
+use polyhaul::{Input, Output, ReadOptions, WriteOptions};
+use polyhaul_testkit::output::Shared;
+
+fn repacked(bytes: &[u8], compression: Compression) -> Vec<u8> {
+    let kept = Shared::default();
+    let output = Output::Writer(Box::new(kept.clone()), "kept".into());
+    let write = WriteOptions { compression, ..WriteOptions::default() };
+    let input = Input::Memory(bytes.to_vec(), "bytes".into());
+    let report = repack(input, output, &ReadOptions::default(), &write).unwrap();
+    let kept = kept.take();
+    assert_eq!((report.bytes_in, report.bytes_out), (bytes.len() as u64, kept.len() as u64));
+    kept
+}
+
+fn text(lines: usize) -> Vec<u8> {
+    (0..lines).flat_map(|line| format!("v {line} {} 0.25\n", line * 7919 % 104_729).into_bytes()).collect()
+}
+
+#[test]
+fn bytes_come_back_from_every_codec() {
+    // More than a batch, and no whole number of members.
+    for plain in [Vec::new(), text(10), text(1_200_000)] {
+        for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+            let packed = repacked(&plain, codec.into());
+            assert_eq!(Codec::of_content(&packed), Some(codec));
+            assert!(repacked(&packed, Compression::None) == plain);
+        }
+    }
+}
+
+#[test]
+fn samples_tell_sizes() {
+    let plain = text(400_000);
+    let codecs = [Codec::Gzip, Codec::Zstd, Codec::Lz4].map(|codec| (codec, None));
+    let of = |bytes: &[u8], sample| {
+        sampled(Input::Memory(bytes.to_vec(), "bytes".into()), &codecs, sample, &ReadOptions::default()).unwrap()
+    };
+    let whole = of(&plain, u64::MAX);
+    assert_eq!((whole.codec, whole.bytes, whole.plain_bytes), (None, plain.len() as u64, plain.len() as u64));
+    for ((codec, _), bytes) in codecs.into_iter().zip(&whole.packed_bytes) {
+        assert_eq!(repacked(&plain, codec.into()).len() as u64, *bytes);
+    }
+    // A part of it is about right, and so is the begin of a stream.
+    let part = of(&plain, 3 << 20);
+    let close = |a: u64, b: u64| a.abs_diff(b) * 20 < b;
+    assert!(part.packed_bytes.iter().zip(&whole.packed_bytes).all(|(&a, &b)| close(a, b)), "{part:?} {whole:?}");
+    let packed = repacked(&plain, Codec::Gzip.into());
+    let members = of(&packed, 3 << 20);
+    assert_eq!((members.codec, members.is_stream, members.plain_bytes), (Some(Codec::Gzip), false, whole.bytes));
+    let small = of(&repacked(&text(50), Codec::Zstd.into()), 1);
+    assert_eq!((small.codec, small.plain_bytes), (Some(Codec::Zstd), text(50).len() as u64));
+    assert_eq!(of(b"", 1).packed_bytes, [0; 3]);
+}
