@@ -142,7 +142,13 @@ class Profile:
         self._ended.write("trace", path, self._title)
 
     def chart(self, path: str | os.PathLike[str]) -> None:
-        """Writes a picture, SVG."""
+        """Writes a picture, SVG.
+
+        A name that ends otherwise is a :class:`ValueError`: PNG is what the command writes.
+        """
+        ending = os.path.splitext(os.fspath(path))[1]
+        if ending.lower() not in ("", ".svg"):
+            raise ValueError(f"a profile's chart is SVG, and {ending!r} is not how its name may end; use .svg")
         self._ended.write("chart", path, self._title)
 
     @property

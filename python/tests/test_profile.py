@@ -285,6 +285,13 @@ def test_the_chart_is_a_picture(tmp_path: Path) -> None:
     assert root.tag.endswith("svg") and HOSTILE in "".join(root.itertext())
 
 
+def test_a_chart_is_not_named_like_another_picture(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"SVG.*\.svg"):
+        recorded().chart(tmp_path / "chart.png")
+    assert not (tmp_path / "chart.png").exists()
+    recorded().chart(tmp_path / "CHART.SVG")
+
+
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with polyhaul.profile() as p:
         pass

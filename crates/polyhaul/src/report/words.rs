@@ -44,6 +44,11 @@ pub(super) fn time(value_ns: u64) -> String {
     }
 }
 
+/// The same of seconds.
+pub(super) fn seconds(value: f64) -> String {
+    time((value * 1e9).max(0.0) as u64)
+}
+
 /// A share of 1: `62 %`.
 pub(super) fn share(value: f64) -> String {
     let percent = 100.0 * value;

@@ -4,7 +4,7 @@
 
 use super::Job;
 use super::island::shortened;
-use crate::report::words::{bytes, count, date, escaped, rate, share, size_class, time};
+use crate::report::words::{bytes, count, date, escaped, rate, seconds, share, size_class, time};
 use crate::report::{Bound, Ceilings, Verdict};
 use polyhaul_bytes::trace::{FileUse, Phase, Recording};
 use std::fmt::Write;
@@ -91,10 +91,6 @@ pub(super) fn verdict(job: &Job<'_>) -> String {
         out.push_str("</ul>");
     }
     out
-}
-
-fn seconds(value: f64) -> String {
-    time((value * 1e9).max(0.0) as u64)
 }
 
 fn figure(out: &mut String, value: &str, name: &str) {

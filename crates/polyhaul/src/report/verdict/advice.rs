@@ -5,8 +5,9 @@
 
 use super::accounting::{Account, has_small_reads};
 use super::best::{Cost, Model};
-use super::{Bound, Facts, rate};
+use super::{Bound, Facts};
 use crate::report::model::unpacking_seconds;
+use crate::report::words::rate;
 use crate::report::{Ceilings, Moved};
 use polyhaul_bytes::trace::{Phase, Recording};
 use polyhaul_bytes::{BLOCK_BYTES, Codec};

@@ -8,6 +8,7 @@ mod accounting;
 mod advice;
 mod best;
 
+use super::words::{rate, seconds};
 use super::{Ceilings, Moved, Report};
 use accounting::Account;
 use polyhaul_bytes::trace::Recording;
@@ -177,7 +178,7 @@ fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
     (share > CLEAR || share > FAIR && share > LEAD * next).then_some((bound, share))
 }
 
-/// One line: `390 MB/s, bound by parsing (82 % of the cores' time); 1.3x of the best possible 0.21 s`.
+/// One line: `390 MB/s, bound by parsing (82 % of the cores' time); 1.3x of the best possible 210 ms`.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.bytes_per_second > 0.0 && self.seconds >= SHORT {
@@ -185,25 +186,10 @@ impl fmt::Display for Verdict {
         }
         f.write_str(&self.cause())?;
         match (self.times_off, self.best_possible_seconds) {
-            (Some(times), Some(best)) => write!(f, "; {times:.1}x of the best possible {}", duration(best)),
+            (Some(times), Some(best)) => write!(f, "; {times:.1}x of the best possible {}", seconds(best)),
             _ => Ok(()),
         }
     }
-}
-
-/// A rate: `390 MB/s`, `1.8 GB/s`.
-fn rate(bytes_per_second: f64) -> String {
-    let mega = bytes_per_second / 1e6;
-    match mega {
-        _ if mega >= 1000.0 => format!("{:.1} GB/s", mega / 1000.0),
-        _ if mega >= 10.0 => format!("{mega:.0} MB/s"),
-        _ => format!("{mega:.1} MB/s"),
-    }
-}
-
-/// A duration: `0.21 s`, `3.4 ms`.
-fn duration(seconds: f64) -> String {
-    if seconds < 0.1 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
 }
 
 impl Bound {

@@ -356,14 +356,14 @@ fn cores_that_rest_are_not_said_to_be_at_work() {
 fn the_line_has_rate_cause_and_distance() {
     let seen = with(4, 420, &[(Lane::Side, Phase::Parse, 1500)]);
     let verdict = beside_machine(&seen, &facts(Some(Moved::new("obj", 400_000_000)), None));
-    let line = "952 MB/s, bound by parsing (89 % of the cores' time); 1.2x of the best possible 0.35 s";
+    let line = "952 MB/s, bound by parsing (89 % of the cores' time); 1.2x of the best possible 350 ms";
     assert_eq!(verdict.to_string(), line);
     assert_eq!(verdict.advice, ["more threads would not help: all 4 cores are at work"]);
 }
 
 #[test]
 fn advice_is_computed_by_the_same_model() {
-    // 400 MB from a disk in four seconds, with work for 0.35 s.
+    // 400 MB from a disk in four seconds, with work for 350 ms.
     let mut seen = with(4, 4000, &[(Lane::Input, Phase::Read, 3900), (Lane::Side, Phase::WaitInput, 11_000)]);
     seen.sections = vec![part("read", 4000)];
     seen.files = vec![file(Phase::Read, true, 400_000_000, 400, 3900)];
