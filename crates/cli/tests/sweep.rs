@@ -5,15 +5,19 @@ mod common;
 
 use common::{Folder, command};
 use serde_json::{Value, json};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 /// The command with caches of its own.
-fn polyhaul(cache: &Folder, args: &[&str]) -> Output {
+fn isolated(cache: &Folder) -> Command {
     let mut command = command();
     for name in ["XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"] {
         command.env(name, cache.path(""));
     }
-    command.args(args).output().unwrap()
+    command
+}
+
+fn polyhaul(cache: &Folder, args: &[&str]) -> Output {
+    isolated(cache).args(args).output().unwrap()
 }
 
 fn parsed(output: &Output) -> Value {
@@ -97,16 +101,62 @@ fn nothing_of_the_asset_and_nothing_of_others_is_touched() {
     assert!(find(&cache.path(""), "u.csv").is_empty());
 }
 
+/// What is swept quickly, with copies.
+const QUICK: [&str; 7] = ["--rates", "unlimited", "--rounds", "1", "--warm", "--codecs", "zstd"];
+
 #[test]
-fn copies_that_are_not_read_are_no_measurement() {
+fn names_that_lead_elsewhere_are_led_to_the_copies() {
+    let (folder, cache) = (Folder::new("sweep-astray"), Folder::new("sweep-astray-cache"));
+    let main = scene(&folder);
+    let (mesh, more) = (folder.path("parts/mesh.ply"), folder.path("parts/more.pbrt"));
+    let text = format!("Include {more:?}\nShape \"plymesh\" \"string filename\" {mesh:?}\n");
+    folder.file("scene.pbrt", &format!("WorldBegin\n{text}"));
+    // What is included includes more, of which it has the name beside itself.
+    folder.file("parts/more.pbrt", "Include \"last.pbrt\"\n");
+    folder.file("parts/last.pbrt", &"Shape \"sphere\"\n".repeat(50));
+    let args = |main| [&["sweep", main], &QUICK[..], &["--allow-outside", "--json"]].concat();
+    let found = parsed(&polyhaul(&cache, &args(&main)));
+    assert_eq!((&found["files"], &found["cache"]["made"]), (&json!(4), &json!(1)));
+    assert!(cell(&found, "zstd", "memory")["median_seconds"].as_f64() > Some(0.0), "{found}");
+}
+
+#[test]
+#[cfg(unix)]
+fn links_are_led_to_the_copies() {
+    use std::os::unix::fs::symlink;
+    let (folder, cache) = (Folder::new("sweep-links"), Folder::new("sweep-links-cache"));
+    scene(&folder);
+    // As stores of large files have them: all names are links to files without a telling name.
+    std::fs::create_dir_all(folder.path("store")).unwrap();
+    for (number, name) in ["scene.pbrt", "parts/mesh.ply", "parts/more.pbrt"].into_iter().enumerate() {
+        let kept = folder.path(&format!("store/{number}"));
+        std::fs::rename(folder.path(name), &kept).unwrap();
+        symlink(&kept, folder.path(name)).unwrap();
+    }
+    let found = parsed(&polyhaul(&cache, &[&["sweep", &folder.path("scene.pbrt")], &QUICK[..], &["--json"]].concat()));
+    assert_eq!(found["files"], 3);
+    assert!(cell(&found, "zstd", "memory")["median_seconds"].as_f64() > Some(0.0), "{found}");
+}
+
+#[test]
+fn sweeps_at_the_same_time_share_copies() {
+    let (folder, cache) = (Folder::new("sweep-two"), Folder::new("sweep-two-cache"));
+    let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(100_000));
+    let start = |_| {
+        let args = [&["sweep", &main], &QUICK[..], &["--json"]].concat();
+        isolated(&cache).args(args).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<_> = (0..4).map(start).collect();
+    let made = children.into_iter().map(|it| parsed(&it.wait_with_output().unwrap())["cache"]["made"].as_u64());
+    assert_eq!(made.map(Option::unwrap).sum::<u64>(), 1);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
     let (folder, cache) = (Folder::new("sweep-absolute"), Folder::new("sweep-absolute-cache"));
     scene(&folder);
     let mesh = folder.path("parts/mesh.ply");
     let main = folder.file("scene.pbrt", &format!("WorldBegin\nShape \"plymesh\" \"string filename\" {mesh:?}\n"));
-    let args = ["sweep", &main, "--rates", "unlimited", "--rounds", "1", "--warm", "--codecs", "zstd", "-q"];
-    let output = polyhaul(&cache, &[&args[..], &["--allow-outside"]].concat());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && said.contains("absolute names"), "{output:?}");
     // A mesh that is not there is said, and so is that nothing can be read twice from a pipe.
     std::fs::remove_file(&mesh).unwrap();
     let output = polyhaul(
@@ -121,7 +171,7 @@ fn copies_that_are_not_read_are_no_measurement() {
 
 /// A file of this name somewhere below a folder; nothing where there is none.
 fn find(folder: &str, name: &str) -> String {
-    let entries = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let of = |path: std::path::PathBuf| match path.is_dir() {
         true => find(path.to_str().unwrap(), name),
         false if path.ends_with(name) => path.to_str().unwrap().to_owned(),
@@ -170,6 +220,73 @@ fn a_prediction_loads_and_writes_nothing() {
         assert!(is_known && cell["median_seconds"].is_null(), "{cell}");
     }
     assert_eq!(cache.names(), kept);
+}
+
+/// A sweep with cells that take no time and ten that take a second each, to which signals are sent so long after its
+/// copies were there.
+#[cfg(unix)]
+fn signalled(cache: &Folder, args: &[&str], signals: &[&str], wait: std::time::Duration) -> Output {
+    let rates = (1..=9).map(|tens| format!("9{tens}0B/s,")).collect::<String>() + "1KB/s,unlimited";
+    let wanted = ["--sweep-threads", "1", "--codecs", "as-is,zstd", "--warm"];
+    let args = [args, &["--rates", &rates, "--rounds", "1"], &wanted].concat();
+    let child = isolated(cache).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while find(&cache.path(""), "zstd.txt").is_empty() && std::time::Instant::now() < end {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    for signal in signals {
+        std::thread::sleep(wait);
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([*signal, &*id]).status().unwrap().success());
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// The first answer that is one: on a slow machine signals that come early find nothing measured.
+#[cfg(unix)]
+fn patient<T>(attempt: impl Fn(std::time::Duration) -> Option<T>) -> T {
+    [200, 800, 3000].into_iter().map(std::time::Duration::from_millis).find_map(attempt).unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn what_was_measured_before_a_signal_is_kept() {
+    let (folder, cache) = (Folder::new("sweep-signal"), Folder::new("sweep-signal-cache"));
+    let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(100));
+    let (csv, svg) = (folder.path("out.csv"), folder.path("out.svg"));
+    let (text, code) = patient(|wait| {
+        let output = signalled(&cache, &["sweep", &main, "--csv", &csv, "--chart", &svg], &["-INT"], wait);
+        let text = String::from_utf8(output.stdout).unwrap();
+        (!text.is_empty()).then_some((text, output.status.code()))
+    });
+    assert_eq!(code, Some(130));
+    for part in ["interrupted: ", " of 22 cells were not run", "note: ", ": left out: interrupted", "unlimited"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let lines = std::fs::read_to_string(&csv).unwrap();
+    assert!(lines.lines().count() == 23 && lines.contains(",,,,,\"left out: interrupted\""), "{lines}");
+    assert!(std::fs::read_to_string(&svg).unwrap().contains("a.obj (interrupted: "));
+    let (found, code) = patient(|wait| {
+        let output = signalled(&cache, &["sweep", &main, "--json"], &["-TERM"], wait);
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        found["cells"].is_array().then_some((found, output.status.code()))
+    });
+    assert_eq!((code, &found["interrupted"], &found["error"]["kind"]), (Some(143), &json!(true), &json!("cancelled")));
+    assert!(cell(&found, "as is", "memory")["median_seconds"].as_f64() > Some(0.0), "{found}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_second_signal_ends_a_sweep_at_once() {
+    let (folder, cache) = (Folder::new("sweep-signals"), Folder::new("sweep-signals-cache"));
+    // A load takes longer than anybody waits.
+    let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(50_000));
+    let args = ["sweep", &main, "--time-limit", "1000s", "--json"];
+    let output = patient(|wait| {
+        let output = signalled(&cache, &args, &["-INT", "-INT"], wait);
+        output.stdout.is_empty().then_some(output)
+    });
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Pages, encoder};
 use crate::report::{Clock, Moved, Report};
 use crate::{Input, Output, WriteOptions, save};
-use polyhaul_bytes::MEMBER_BYTES;
+use polyhaul_bytes::{MEMBER_BYTES, Source};
 
 /// Bytes that are in memory at once.
 const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
@@ -116,7 +116,8 @@ pub struct Sizes {
     pub is_stream: bool,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Bytes when it is not compressed: of a stream as the sample has it.
+    /// Bytes when it is not compressed. Of a stream as the sample has it, or near that as the end of a gzip file
+    /// says.
     pub plain_bytes: u64,
     /// By codec, in the order in which they were asked for, the bytes that [`repack`] would write.
     pub packed_bytes: Vec<u64>,
@@ -147,7 +148,9 @@ pub fn sampled(
             None if is_whole => sampled,
             None => {
                 let read = outside.counters().snapshot().bytes.clamp(1, bytes.max(1));
-                (u128::from(sampled) * u128::from(bytes) / u128::from(read)) as u64
+                let guess = (u128::from(sampled) * u128::from(bytes) / u128::from(read)) as u64;
+                let is_gzip = source.codec() == Some(Codec::Gzip);
+                is_gzip.then(|| told_bytes(outside, guess)).flatten().unwrap_or(guess)
             }
         };
         let packed = |&(codec, level): &(Codec, Option<i32>)| {
@@ -158,6 +161,26 @@ pub fn sampled(
         let is_stream = source.codec().is_some() && source.len().is_none();
         Ok(Sizes { codec: source.codec(), is_stream, bytes, plain_bytes, packed_bytes })
     })
+}
+
+/// The plain bytes of a gzip file of one member, of which there is a guess: the file ends with their number, but for
+/// multiples of 2^32 (RFC 1952, ISIZE). `None` where that is far from the guess, as of several members.
+fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
+    let mut last = [0; 4];
+    let offset = outside.len()?.checked_sub(last.len() as u64)?;
+    if outside.read_at(offset, &mut last).ok()? < last.len() {
+        return None;
+    }
+    nearest(guess, u32::from_le_bytes(last))
+}
+
+/// The number nearest to the guess that is `rest` but for multiples of 2^32; `None` where it is not within a factor of
+/// 1.5.
+fn nearest(guess: u64, rest: u32) -> Option<u64> {
+    let times = guess.saturating_sub(u64::from(rest)).saturating_add(1 << 31) >> 32;
+    let found = (times << 32) | u64::from(rest);
+    let [few, many] = [guess.min(found), guess.max(found)].map(u128::from);
+    (2 * many <= 3 * few).then_some(found)
 }
 
 /// Pieces of a member's size from all over the file, or its beginning.
@@ -195,4 +218,28 @@ fn packed((codec, level): (Codec, Option<i32>), members: &[Vec<u8>]) -> Result<u
         sum += out.len() as u64;
     }
     Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_guess_tells_multiples_of_4_gib() {
+        const WRAP: u64 = 1 << 32;
+        for (guess, rest, wanted) in [
+            (1000, 1200, Some(1200)),
+            (1000, 700, Some(700)),
+            // Another member is behind, or what is no number.
+            (1000, 100, None),
+            (1000, 4_000_000_000, None),
+            (WRAP + 1000, 0, Some(WRAP)),
+            (WRAP - 1000, 5, Some(WRAP + 5)),
+            (3 * WRAP + WRAP / 4, 7, Some(3 * WRAP + 7)),
+            (u64::MAX, 7, Some(u64::MAX - u64::from(u32::MAX) + 7)),
+            (0, 0, Some(0)),
+        ] {
+            assert_eq!(nearest(guess, rest), wanted, "{guess} {rest}");
+        }
+    }
 }

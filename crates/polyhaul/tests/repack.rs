@@ -4,6 +4,7 @@ use polyhaul::options::{Codec, Compression};
 use polyhaul::repack::{repack, sampled};
 use polyhaul::{Input, Output, ReadOptions, WriteOptions};
 use polyhaul_testkit::output::Shared;
+use std::io::Write;
 
 fn repacked(bytes: &[u8], compression: Compression) -> Vec<u8> {
     let kept = Shared::default();
@@ -54,4 +55,26 @@ fn samples_tell_sizes() {
     let small = of(&repacked(&text(50), Codec::Zstd.into()), 1);
     assert_eq!((small.codec, small.plain_bytes), (Some(Codec::Zstd), text(50).len() as u64));
     assert_eq!(of(b"", 1).packed_bytes, [0; 3]);
+}
+
+#[test]
+fn the_end_of_a_gzip_file_of_one_member_tells_its_size() {
+    let one = |bytes: &[u8]| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(bytes).unwrap();
+        packed.finish().unwrap()
+    };
+    let plain_bytes = |packed: Vec<u8>| {
+        let input = Input::Memory(packed, "bytes".into());
+        let found = sampled(input, &[], 1, &ReadOptions::default()).unwrap();
+        assert_eq!((found.codec, found.is_stream), (Some(Codec::Gzip), true));
+        found.plain_bytes
+    };
+    // What is sampled packs less well than the rest.
+    let plain = [text(200_000), b"v 0.25 0.125 1\n".repeat(40_000)].concat();
+    assert_eq!(plain_bytes(one(&plain)), plain.len() as u64);
+    // The end of several members tells of the last one alone, and that of a file with something behind it of nothing.
+    let several = plain_bytes([one(&plain), one(&plain[..100_000])].concat());
+    assert!(several > 1_000_000, "{several}");
+    assert!(plain_bytes([one(&plain), vec![0; 64]].concat()) > 1_000_000);
 }

@@ -3,11 +3,12 @@
 //! Sizes and times are those of the files now; who keeps copies compares them later. Nothing is written here.
 
 use crate::records::io;
-use polyhaul::options::RunOptions;
+use polyhaul::options::{Resolve, RunOptions};
 use polyhaul::trace::{Detail, Phase, Recording, Trace};
 use polyhaul::{Error, ErrorKind, Format, Input, ReadOptions, Report, Result};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 /// A file, and how it was when it was looked at.
@@ -25,6 +26,26 @@ pub struct Asset {
     pub files: Vec<File>,
     /// The folder that all of them are in.
     pub root: PathBuf,
+    /// Names by which the load asked for files, and which of `files` each is.
+    pub names: Vec<(String, usize)>,
+}
+
+/// The names by which a load asks for files.
+#[derive(Default)]
+pub struct Asked(Arc<Mutex<BTreeSet<String>>>);
+
+impl Asked {
+    /// Hears all names and answers none of them.
+    pub fn listener(&self) -> Resolve {
+        let names = self.0.clone();
+        Resolve(Arc::new(move |name| {
+            let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
+            if !names.contains(name) {
+                names.insert(name.to_owned());
+            }
+            Ok(None)
+        }))
+    }
 }
 
 /// What one load came to.
@@ -62,13 +83,24 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
 }
 
 impl Asset {
-    /// The files that a load opened.
-    pub fn of_load(main: &Path, seen: &Recording) -> Result<Asset> {
+    /// The files that a load opened, and by which names.
+    pub fn of_load(main: &Path, seen: &Recording, asked: &Asked) -> Result<Asset> {
         if seen.dropped_files > 0 {
             let what = format!("{} has too many files: no more than {} are swept", main.display(), seen.files.len());
             return Err(Error::new(ErrorKind::Usage, what));
         }
-        Asset::new(main, opened(seen))
+        let mut asset = Asset::new(main, opened(seen))?;
+        let folder = main.parent().unwrap_or(Path::new(""));
+        let names = std::mem::take(&mut *asked.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let numbered = asset.files.iter().enumerate().map(|(number, file)| (&*file.path, number));
+        let numbers: BTreeMap<&Path, usize> = numbered.collect();
+        let place = |name: String| {
+            let real = beside(folder, &name).canonicalize().ok()?;
+            numbers.get(&*real).map(|&number| (name, number))
+        };
+        let names = names.into_iter().filter_map(place).collect();
+        asset.names = names;
+        Ok(asset)
     }
 
     /// The files that the text of a scene names in quotes, as far as they are there: a guess without loading.
@@ -104,7 +136,7 @@ impl Asset {
 
     fn new(main: &Path, files: impl IntoIterator<Item = PathBuf>) -> Result<Asset> {
         let mut seen = BTreeSet::new();
-        let mut asset = Asset { files: Vec::new(), root: PathBuf::new() };
+        let mut asset = Asset { files: Vec::new(), root: PathBuf::new(), names: Vec::new() };
         for path in std::iter::once(main.to_path_buf()).chain(files) {
             let failed = |error| io("looking at", &path, error);
             let real = path.canonicalize().map_err(failed)?;
@@ -139,6 +171,11 @@ impl Asset {
 pub fn opened(seen: &Recording) -> impl Iterator<Item = PathBuf> {
     let files = seen.files.iter().filter(|file| file.is_file && !file.is_output && file.phase == Phase::Read);
     files.map(|file| PathBuf::from(&file.name))
+}
+
+/// The path that a name has in a scene of a folder; some scenes have backslashes.
+pub fn beside(folder: &Path, name: &str) -> PathBuf {
+    folder.join(name.replace('\\', "/"))
 }
 
 /// Whether a name may be that of a file that a load of a scene reads.

@@ -12,13 +12,15 @@ use crate::args::sweep::{Storing, SweepArgs};
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, picture, records};
-use files::Asset;
-use polyhaul::options::Codec;
+use files::{Asked, Asset};
+use polyhaul::options::{Cancel, Codec, Progress, RunOptions};
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};
-use polyhaul::{Error, ErrorKind, ReadOptions, Report, Result, measure};
+use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, measure};
 use run::Plan;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use variants::{Cache, Variant};
 
 /// What a sweep leaves behind.
@@ -42,21 +44,24 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
         return session.fail("sweep", &error, JsonTo::Stdout);
     }
     let mut report = Report::default();
-    match swept(session, args, chart, &mut report).and_then(|found| write(&found.sweep, args, chart).map(|()| found)) {
+    // Signals wait for the end of the running step, so that no half of a copy is left, and what was measured is shown.
+    let hold = session.signals().hold();
+    let found = hold.as_ref().map_err(Clone::clone).and_then(|_| swept(session, args, chart, &mut report));
+    match found.and_then(|found| write(&found.sweep, args, chart).map(|()| found)) {
         Ok(found) => {
             if !session.everywhere.json && !console::result(&text(&found)) {
                 return FAILED;
             }
             session.show_work(&report);
-            session.finish_with("sweep", Some(Details::new(&found)), &report, None, (DONE, None), JsonTo::Stdout)
+            let error = found.sweep.is_interrupted.then(Error::cancelled);
+            let outcome = (session.exit_code(error.as_ref()), error.as_ref());
+            session.finish_with("sweep", Some(Details::new(&found)), &report, None, outcome, JsonTo::Stdout)
         }
         Err(error) => session.fail("sweep", &error, JsonTo::Stdout),
     }
 }
 
 fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut Report) -> Result<Found> {
-    // Signals wait for the end of the running step, so that no half of a copy is left.
-    let _hold = session.signals().hold()?;
     let main = args.input.as_deref().unwrap_or(Path::new(""));
     if main == Path::new("-") {
         let error =
@@ -66,31 +71,25 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let outputs: Vec<&Path> = args.csv.as_deref().into_iter().chain(chart).collect();
     let mut read = session.read_options(&args.read)?;
     read.run.trace = None;
+    // What a link leads to may have another name.
+    read.format = read.format.or_else(|| Format::of_path(main));
     let ceilings = measure::kept(main.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")));
-    let plan = |variants, wanted| Plan {
-        variants,
-        devices: args.devices(),
-        threads: args.threads(read.run.worker_threads()),
-        rounds: usize::from(args.rounds),
-        time_limit: args.time_limit,
-        is_warm: args.warm,
-        read: &read,
-        ceilings: ceilings.as_ref(),
-        wanted,
-    };
     let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy().into_owned();
     if args.model {
         let (files, codecs) = predictable(main, &read, ceilings.as_ref())?;
         spare(&files, &outputs)?;
         let variants = variants::predicted(&files, &args.storings(&codecs), &read)?;
         let file_count = files.files.len();
-        let cells = plan(&variants, &[]).predict();
+        let cells = plan(args, &read, &variants, ceilings.as_ref(), &[]).predict();
         let stored = variants.into_iter().map(|variant| variant.stored).collect();
-        return Ok(Found { sweep: Sweep { asset, stored, cells }, file_count, has_ceilings: true, ..Found::default() });
+        let sweep = Sweep { asset, stored, cells, ..Sweep::default() };
+        return Ok(Found { sweep, file_count, has_ceilings: true, ..Found::default() });
     }
-    let (first, _) = report.phase("first load", || files::load(main, &read))?;
+    let asked = Asked::default();
+    let first = ReadOptions { resolver: Some(asked.listener()), ..read.clone() };
+    let (first, _) = report.phase("first load", || files::load(main, &first))?;
     refuse_archive(first.report.codec, main)?;
-    let files = Asset::of_load(main, &first.seen)?;
+    let files = Asset::of_load(main, &first.seen, &asked)?;
     spare(&files, &outputs)?;
     report.warnings = first.report.warnings.clone();
     let cache = Cache::new(args.cache.as_deref())?;
@@ -104,15 +103,55 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let bar = Bar::figures("loading".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
     let tell = bar.callback();
     let told = |done, total| tell.iter().for_each(|tell| (tell.0)(done, Some(total)));
-    let cells = report.phase("loads", || plan(&variants, &first.counts).run(told))?;
+    let read = to_the_end(session, &read);
+    let (cells, is_interrupted) = report.phase("loads", || {
+        let plan = plan(args, &read, &variants, ceilings.as_ref(), &first.counts);
+        Plan { stop: session.signals().cancel(), ..plan }.run(told)
+    })?;
     report.threads = cells.iter().map(|cell| cell.threads).max().unwrap_or(0);
     let made = variants.iter().filter(|variant| variant.is_new).count();
+    let stored = variants.into_iter().map(|variant| variant.stored).collect();
     Ok(Found {
         file_count: files.files.len(),
         cache: Some((cache.folder().to_path_buf(), cache.bytes(&files), made)),
         has_ceilings: ceilings.is_some(),
-        sweep: Sweep { asset, stored: variants.into_iter().map(|variant| variant.stored).collect(), cells },
+        sweep: Sweep { asset, stored, cells, is_interrupted },
     })
+}
+
+/// What is to be run, as it was asked for.
+fn plan<'a>(
+    args: &SweepArgs,
+    read: &'a ReadOptions,
+    variants: &'a [Variant],
+    ceilings: Option<&'a Ceilings>,
+    wanted: &'a [u64],
+) -> Plan<'a> {
+    Plan {
+        variants,
+        devices: args.devices(),
+        threads: args.threads(read.run.worker_threads()),
+        rounds: usize::from(args.rounds),
+        time_limit: args.time_limit,
+        is_warm: args.warm,
+        read,
+        stop: Cancel::default(),
+        ceilings,
+        wanted,
+    }
+}
+
+/// The same options for loads that a signal does not cut: people hear that they have to wait for the one that runs.
+fn to_the_end(session: &Session, read: &ReadOptions) -> ReadOptions {
+    let (stop, is_said) = (session.signals().cancel(), AtomicBool::new(false));
+    let say = move |_, _| {
+        if stop.is_cancelled() && !is_said.swap(true, Ordering::Relaxed) {
+            console::note("interrupted: ends after the load that is running; once more to end now, without a table\n");
+        }
+    };
+    let progress = session.talks().then(|| Progress(Arc::new(say)));
+    let run = RunOptions { cancel: Cancel::default(), progress, ..read.run.clone() };
+    ReadOptions { run, ..read.clone() }
 }
 
 /// The files of an asset that is to be predicted, and how they are compressed.
@@ -211,6 +250,8 @@ struct Details {
     files: usize,
     stored: Vec<StoredRow>,
     cells: Vec<CellRow>,
+    /// Whether cells are missing because of a signal.
+    interrupted: bool,
     crossings: Vec<CrossingRow>,
     advice: Vec<AdviceRow>,
     cache: Option<CacheRow>,
@@ -310,6 +351,7 @@ impl Details {
             files: found.file_count,
             stored: stored.map(row).collect(),
             cells: sweep.cells.iter().map(cell).collect(),
+            interrupted: sweep.is_interrupted,
             crossings: threads.iter().flat_map(|&threads| crossings(threads)).map(crossing).collect(),
             advice: threads.iter().map(|&threads| AdviceRow { threads, advice: sweep.advice(threads) }).collect(),
             cache,

@@ -5,7 +5,7 @@
 
 use super::files::{self, Load};
 use super::variants::Variant;
-use polyhaul::options::{RunOptions, Throttle};
+use polyhaul::options::{Cancel, RunOptions, Throttle};
 use polyhaul::report::{Ceilings, Cell, Device, Times, load_seconds};
 use polyhaul::{Error, ErrorKind, ReadOptions, Result, measure};
 use std::collections::BTreeSet;
@@ -29,7 +29,10 @@ pub struct Plan<'a> {
     pub rounds: usize,
     pub time_limit: Duration,
     pub is_warm: bool,
+    /// How to load, each time to the end.
     pub read: &'a ReadOptions,
+    /// Who ends all of it after the load that is running.
+    pub stop: Cancel,
     pub ceilings: Option<&'a Ceilings>,
     /// What loading the asset as it is came to.
     pub wanted: &'a [u64],
@@ -42,6 +45,8 @@ struct Run<'a> {
     cells: Vec<Cell>,
     /// Cells that were dealt with.
     done: u64,
+    /// Whether loads are left out because it was stopped.
+    is_interrupted: bool,
 }
 
 impl Plan<'_> {
@@ -71,9 +76,13 @@ impl Plan<'_> {
         load_seconds(&self.variants.get(stored)?.moved, threads, rate, ceilings)
     }
 
-    /// Loads. `tell` hears how many cells are done, and how many there are.
-    pub fn run(&self, tell: impl Fn(u64, u64)) -> Result<Vec<Cell>> {
-        let mut run = Run { plan: self, begin: Instant::now(), cells: self.predict(), done: 0 };
+    /// Loads; tells whether it was stopped before all was done. `tell` hears how many cells are done, and how many
+    /// there are.
+    ///
+    /// # Errors
+    /// Those of loading, and [`polyhaul::ErrorKind::Cancelled`] where it was stopped before anything was measured.
+    pub fn run(&self, tell: impl Fn(u64, u64)) -> Result<(Vec<Cell>, bool)> {
+        let mut run = Run { plan: self, begin: Instant::now(), cells: self.predict(), done: 0, is_interrupted: false };
         let total = run.cells.len() as u64;
         // Cells of one rate and thread count take turns, so that all find the machine in the same state.
         let (mut first, mut end) = (0, 0);
@@ -83,7 +92,10 @@ impl Plan<'_> {
             run.group(first..end, |done| tell(done, total))?;
             first = end;
         }
-        Ok(run.cells)
+        if run.is_interrupted && run.cells.iter().all(|cell| cell.measured.is_none()) {
+            return Err(Error::cancelled());
+        }
+        Ok((run.cells, run.is_interrupted))
     }
 }
 
@@ -113,18 +125,23 @@ impl Run<'_> {
         let least = self.least_seconds(index);
         let expected = taken.first().copied().unwrap_or_else(|| least.max(self.memory_seconds(index)));
         let has_time = self.begin.elapsed().as_secs_f64() + expected <= self.plan.time_limit.as_secs_f64();
+        let (rounds, is_stopped) = (self.plan.rounds, self.plan.stop.is_cancelled());
         let cell = &mut self.cells[index];
-        match (taken.first(), has_time) {
+        let note = match taken.first() {
             // The first said that it cannot be loaded so.
-            (None, _) if cell.note.is_some() => false,
-            (None, false) => {
+            None if cell.note.is_some() => return false,
+            None if is_stopped => "left out: interrupted".into(),
+            None if !has_time => {
                 let long = if expected >= 1.0 { format!(", and it would take {expected:.0} s") } else { String::new() };
-                cell.note = Some(format!("left out: the time limit is near{long}"));
-                false
+                format!("left out: the time limit is near{long}")
             }
-            (Some(first), has_time) => has_time && *first > least * DECIDED,
-            (None, true) => true,
-        }
+            Some(first) if !has_time || *first <= least * DECIDED => return false,
+            Some(_) if is_stopped => format!("interrupted after {} of {rounds} rounds", taken.len()),
+            _ => return true,
+        };
+        self.is_interrupted |= is_stopped;
+        cell.note.get_or_insert(note);
+        false
     }
 
     /// How long the bytes of a cell take at its rate.
@@ -176,19 +193,19 @@ impl Run<'_> {
             _ => None,
         };
         let run = RunOptions { threads: Some(threads), read_throttle, ..self.plan.read.run.clone() };
-        let (load, seconds) = files::load(&variant.main, &ReadOptions { run, ..self.plan.read.clone() })?;
+        let options = ReadOptions { run, resolver: variant.resolver.clone(), ..self.plan.read.clone() };
+        let (load, seconds) = files::load(&variant.main, &options)?;
         let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
         let is_stored = |path: &PathBuf| path.canonicalize().is_ok_and(|path| stored.contains(&*path));
-        let opened: Vec<_> = files::opened(&load.seen).collect();
-        let is_in_place = opened.iter().all(is_stored);
-        if load.counts != self.plan.wanted || !is_in_place {
-            let message =
-                format!("the files stored as {} are not read in place of the asset's own", variant.stored.name);
-            return Err(Error::new(ErrorKind::Usage, message).with_hint(
-                "absolute names, and names that lead through links, lead to no copies; --codecs as-is makes none",
-            ));
-        }
-        Ok((load, seconds))
+        let other = files::opened(&load.seen).find(|path| !is_stored(path));
+        let wrong = match other {
+            Some(other) => format!("{} is read, which is none of them", other.display()),
+            None if load.counts != self.plan.wanted => "they do not load to what the asset loads to".into(),
+            None => return Ok((load, seconds)),
+        };
+        let message = format!("the files stored as {} do not stand for the asset: {wrong}", variant.stored.name);
+        let error = Error::new(ErrorKind::Usage, message);
+        Err(error.with_hint("if nobody changed the asset meanwhile, --codecs as-is sweeps it without copies"))
     }
 }
 
@@ -196,4 +213,95 @@ impl Run<'_> {
 fn from_disk(load: &Load, bytes: u64) -> Option<f64> {
     let fetched = load.seen.used?.disk_read_bytes?;
     Some(fetched as f64 / bytes.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::sweep::Storing;
+    use polyhaul::report::Stored;
+
+    /// A file that is swept as it is, at two rates by one thread and by two; it goes away.
+    struct Scratch(PathBuf, ReadOptions);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("polyhaul-run-{name}-{}.obj", std::process::id()));
+            std::fs::write(&path, "v 0 0.25 1\n".repeat(500)).unwrap();
+            Scratch(path.canonicalize().unwrap(), ReadOptions::default())
+        }
+
+        fn variant(&self) -> Variant {
+            let stored = Stored { name: "as is".into(), bytes: 5500, plain_bytes: 5500 };
+            let (main, files) = (self.0.clone(), vec![self.0.clone()]);
+            Variant { storing: Storing::AsIs, main, files, resolver: None, stored, moved: Vec::new(), is_new: false }
+        }
+
+        fn plan<'a>(&'a self, variants: &'a [Variant], wanted: &'a [u64]) -> Plan<'a> {
+            Plan {
+                variants,
+                devices: vec![Device::Memory, Device::Rate(1_000_000_000)],
+                threads: vec![1, 2],
+                rounds: 3,
+                time_limit: Duration::from_secs(1000),
+                is_warm: true,
+                read: &self.1,
+                stop: Cancel::default(),
+                ceilings: None,
+                wanted,
+            }
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_stop_keeps_what_was_measured() {
+        let scratch = Scratch::new("stop");
+        let (variants, wanted) = ([scratch.variant()], files::load(&scratch.0, &scratch.1).unwrap().0.counts);
+        let stopped_at = |cell: u64| {
+            let plan = scratch.plan(&variants, &wanted);
+            let stop = plan.stop.clone();
+            plan.run(|done, _| {
+                if done == cell {
+                    stop.cancel()
+                }
+            })
+        };
+        let (cells, is_interrupted) = stopped_at(2).unwrap();
+        let found: Vec<_> = cells.iter().map(|cell| (cell.measured.is_some(), cell.note.as_deref())).collect();
+        let (run, missing) = ((true, None), (false, Some("left out: interrupted")));
+        assert_eq!((found, is_interrupted), (vec![run, run, missing, missing], true));
+        let (cells, is_interrupted) = stopped_at(9).unwrap();
+        assert!(!is_interrupted && cells.iter().all(|cell| cell.measured.is_some()));
+        // Where nothing was measured there is nothing to keep.
+        assert_eq!(stopped_at(0).unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn fewer_rounds_than_asked_for_are_told() {
+        let scratch = Scratch::new("rounds");
+        let (variants, wanted) = ([scratch.variant()], files::load(&scratch.0, &scratch.1).unwrap().0.counts);
+        let plan = scratch.plan(&variants, &wanted);
+        let mut run = Run { plan: &plan, begin: Instant::now(), cells: plan.predict(), done: 0, is_interrupted: false };
+        assert!(run.is_wanted(0, &[1.0]));
+        plan.stop.cancel();
+        assert!(!run.is_wanted(0, &[1.0, 1.0]) && run.is_interrupted);
+        assert_eq!(run.cells[0].note.as_deref(), Some("interrupted after 2 of 3 rounds"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_copy_is_named() {
+        let scratch = Scratch::new("other");
+        let other = Variant { files: Vec::new(), ..scratch.variant() };
+        let error = scratch.plan(&[other], &[]).run(|_, _| {}).unwrap_err();
+        let name = scratch.0.display().to_string();
+        assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(&name), "{error}");
+        let error = scratch.plan(&[scratch.variant()], &[]).run(|_, _| {}).unwrap_err();
+        assert!(error.to_string().contains("do not load to what the asset loads to"), "{error}");
+    }
 }

@@ -16,6 +16,9 @@ pub fn table(sweep: &Sweep) -> String {
     // Writing to a string cannot fail.
     let sizes = sweep.stored.iter().map(|stored| format!("{} {}", stored.name, human::bytes(stored.bytes)));
     let _ = writeln!(text, "{}: {}", human::safe(&sweep.asset), sizes.collect::<Vec<_>>().join(", "));
+    if let Some(interruption) = sweep.interruption() {
+        let _ = writeln!(text, "{interruption}");
+    }
     for threads in sweep.threads() {
         let _ = writeln!(text, "\n{}, {}", human::plural(threads as u64, "thread"), units(sweep));
         let names: String = sweep.stored.iter().map(|stored| format!("{:>CELL_WIDTH$}", stored.name)).collect();

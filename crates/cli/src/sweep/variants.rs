@@ -2,18 +2,24 @@
 //!
 //! What is compressed is told by content, so a scene finds the files that it names whatever they have become. A copy
 //! counts as long as the files that it was made of have the same sizes and times; a file beside it says which those
-//! were, and is written last. Whoever asks for all to be forgotten loses nothing else that lies in the folder.
+//! were, and is written last. Names that lead elsewhere, absolute ones and those through links, are led to the copies.
+//! Of sweeps that go on at the same time one makes the copies of an asset, and the others wait for it. Whoever asks for
+//! all to be forgotten loses nothing else that lies in the folder.
 
-use super::files::{Asset, File};
+use super::files::{Asset, File, beside};
 use crate::args::sweep::Storing;
 use crate::records::{self, io};
-use polyhaul::options::{Cancel, Codec};
+use polyhaul::options::{Cancel, Codec, Resolve};
 use polyhaul::repack::{repack, sampled};
 use polyhaul::report::{Moved, Stored};
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Result, WriteOptions, measure};
+use std::collections::HashMap;
 use std::fmt::Write;
+use std::fs::TryLockError;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The folder of all copies.
 const FOLDER: &str = "sweep";
@@ -21,6 +27,10 @@ const FOLDER: &str = "sweep";
 const MARK: &str = "asset.txt";
 /// How that begins.
 const MARKED: &str = "compressed copies that polyhaul sweep made of ";
+/// Beside it: whoever makes copies of the asset, or removes them, has a lock on it.
+const LOCK: &str = "lock";
+/// How often whoever waits for the lock tries again.
+const EVERY: Duration = Duration::from_millis(50);
 /// How much of an asset is compressed to tell how small it becomes.
 const SAMPLE_BYTES: u64 = 16 << 20;
 
@@ -30,6 +40,8 @@ pub struct Variant {
     /// The file to load.
     pub main: PathBuf,
     pub files: Vec<PathBuf>,
+    /// Who leads names to them that lead elsewhere by themselves.
+    pub resolver: Option<Resolve>,
     pub stored: Stored,
     /// What a load reads, for predictions.
     pub moved: Vec<Moved>,
@@ -59,6 +71,24 @@ impl Cache {
         self.0.join(folder_name(&main.to_string_lossy()))
     }
 
+    /// Locks the folder of an asset, which is made where it is not there. Waits while another has the lock.
+    fn locked(&self, main: &Path, cancel: &Cancel) -> Result<std::fs::File> {
+        let folder = self.of(main);
+        loop {
+            take(&folder, main)?;
+            let lock = lock_file(&folder).map_err(|error| io("locking", &folder, error))?;
+            while !has_lock(&lock) {
+                check(cancel)?;
+                std::thread::sleep(EVERY);
+            }
+            // Whoever had it may have removed the folder, and another may have made it again.
+            let made = |found: std::io::Result<std::fs::Metadata>| found.and_then(|it| it.modified()).ok();
+            if made(lock.metadata()) == made(folder.join(LOCK).metadata()) {
+                return Ok(lock);
+            }
+        }
+    }
+
     /// Removes the copies of an asset, or of all; returns how many bytes they had.
     pub fn forget(&self, main: Option<&Path>) -> Result<u64> {
         let folders = match main {
@@ -67,6 +97,11 @@ impl Cache {
         };
         let mut bytes = 0;
         for folder in folders.iter().filter(|folder| is_ours(folder)) {
+            let lock = lock_file(folder).map_err(|error| io("locking", folder, error))?;
+            if !has_lock(&lock) {
+                let message = format!("another sweep is making copies in {}", folder.display());
+                return Err(Error::new(ErrorKind::Usage, message).with_hint("try again when it is done"));
+            }
             bytes += size(folder);
             std::fs::remove_dir_all(folder).map_err(|error| io("removing", folder, error))?;
         }
@@ -96,14 +131,20 @@ impl Cache {
         let (copies, note) = (folder.join(&name), folder.join(format!("{name}.txt")));
         let files = places(asset, &copies)?;
         let key = key(asset, storing);
-        let is_new = !is_whole(&note, &key, &files);
+        let is_there = || is_whole(&note, &key, &files);
+        if is_there() {
+            return described(storing, files, asset, read, false);
+        }
+        let lock = self.locked(asset.main(), &read.run.cancel)?;
+        // Another sweep may have made it while this one waited.
+        let is_new = !is_there();
         if is_new {
-            take(&folder, asset.main())?;
             make(asset, storing, &files, (&copies, &note), read).inspect_err(|_| {
                 let _ = std::fs::remove_dir_all(&copies);
             })?;
             write_note(&note, &(key + &sizes(&files)))?;
         }
+        drop(lock);
         described(storing, files, asset, read, is_new)
     }
 
@@ -152,19 +193,46 @@ fn folder_name(main: &str) -> String {
     format!("{:016x}", hash(main.as_bytes()))
 }
 
-/// Makes the folder of an asset, if it is not there, and marks it.
+fn lock_file(folder: &Path) -> std::io::Result<std::fs::File> {
+    std::fs::File::options().write(true).create(true).truncate(false).open(folder.join(LOCK))
+}
+
+/// Whether nobody else has the lock, which this file then has until it is closed. A disk without locks has none to wait
+/// for.
+fn has_lock(file: &std::fs::File) -> bool {
+    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+/// Makes the folder of an asset, if it is not there; with its mark, so that nobody sees it without.
 fn take(folder: &Path, main: &Path) -> Result<()> {
     if is_ours(folder) {
         return Ok(());
     }
-    if folder.symlink_metadata().is_ok() {
-        let message = format!("{} is there, and polyhaul did not make it", folder.display());
-        return Err(
-            Error::new(ErrorKind::Usage, message).with_hint("move it away, or give another folder with --cache")
-        );
+    let new = new_folder(folder).map_err(|error| io("making the folder", folder, error))?;
+    write_note(&new.join(MARK), &format!("{MARKED}{}\n", main.to_string_lossy()))?;
+    let Err(error) = std::fs::rename(&new, folder) else { return Ok(()) };
+    let _ = std::fs::remove_dir_all(&new);
+    if is_ours(folder) {
+        return Ok(());
     }
-    std::fs::create_dir_all(folder).map_err(|error| io("making the folder", folder, error))?;
-    write_note(&folder.join(MARK), &format!("{MARKED}{}\n", main.to_string_lossy()))
+    if folder.symlink_metadata().is_err() {
+        return Err(io("making the folder", folder, error));
+    }
+    let message = format!("{} is there, and polyhaul did not make it", folder.display());
+    Err(Error::new(ErrorKind::Usage, message).with_hint("move it away, or give another folder with --cache"))
+}
+
+/// A folder of nobody else beside one.
+fn new_folder(folder: &Path) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("")))?;
+    let mut number = 0_u32;
+    loop {
+        let new = folder.with_extension(number.to_string());
+        match std::fs::create_dir(&new) {
+            Err(error) if error.kind() == IoErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|()| new),
+        }
+    }
 }
 
 /// The sizes of copies as they are now; `-` for what is not there.
@@ -246,7 +314,21 @@ fn described(
     }
     let files: Vec<_> = files.iter().map(|path| real(path)).collect();
     let main = files.first().cloned().unwrap_or_default();
-    Ok(Variant { storing, main, files, stored, moved, is_new })
+    let resolver = leading(asset, &files);
+    Ok(Variant { storing, main, files, resolver, stored, moved, is_new })
+}
+
+/// Who answers for the names of an asset that do not lead to its copies by themselves; `None` where all do.
+fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
+    let folder = files.first()?.parent()?;
+    let astray = |(name, number): &(String, usize)| {
+        let copy = files.get(*number)?;
+        let is_there = beside(folder, name).canonicalize().is_ok_and(|path| path == *copy);
+        (!is_there).then(|| (name.clone(), copy.clone()))
+    };
+    let copies: HashMap<String, PathBuf> = asset.names.iter().filter_map(astray).collect();
+    let is_needed = !copies.is_empty();
+    is_needed.then(|| Resolve(Arc::new(move |name| Ok(copies.get(name).cloned().map(Input::Path)))))
 }
 
 /// Adds a file to what is read. `format` is that of the asset's own file, which comes first, where it was said.
@@ -304,7 +386,7 @@ pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Res
             add(&mut moved, &file.path, read.format, codec, [bytes, sizes.plain_bytes]);
         }
         let main = asset.main().to_path_buf();
-        Variant { storing, main, files: Vec::new(), stored, moved, is_new: false }
+        Variant { storing, main, files: Vec::new(), resolver: None, stored, moved, is_new: false }
     };
     Ok(storings.iter().map(variant).collect())
 }
@@ -356,7 +438,7 @@ mod tests {
             };
             let files = vec![file("in/a.obj"), file("in/b.mtl")];
             let root = files[0].path.parent().unwrap().to_path_buf();
-            Asset { files, root }
+            Asset { files, root, names: Vec::new() }
         }
 
         fn variant(&self, storing: Storing) -> Variant {
@@ -389,6 +471,44 @@ mod tests {
             (as_is.stored.bytes, as_is.is_new, as_is.main),
             (5511, false, scratch.asset().files[0].path.clone())
         );
+    }
+
+    #[test]
+    fn one_makes_copies_and_others_wait() {
+        let scratch = Scratch::new("lock");
+        let start = std::sync::Barrier::new(8);
+        let made = std::thread::scope(|scope| {
+            let one = || {
+                start.wait();
+                scratch.variant(ZSTD).is_new
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+            threads.into_iter().map(|it| it.join().unwrap()).filter(|is_new| *is_new).count()
+        });
+        assert_eq!(made, 1);
+        let cache = Cache::new(Some(&scratch.0.join("cache"))).unwrap();
+        let (main, read) = (scratch.asset().main().to_path_buf(), ReadOptions::default());
+        let lock = cache.locked(&main, &read.run.cancel).unwrap();
+        // Copies that are there need no lock; who waits for one can be stopped, and nobody removes them meanwhile.
+        assert!(!scratch.variant(ZSTD).is_new);
+        read.run.cancel.cancel();
+        let waiting = cache.variant(&scratch.asset(), Storing::By(Codec::Lz4, None), &read);
+        assert_eq!(waiting.map(drop).unwrap_err().kind(), ErrorKind::Cancelled);
+        assert_eq!(cache.forget(None).unwrap_err().kind(), ErrorKind::Usage);
+        drop(lock);
+        assert!(cache.forget(None).unwrap() > 0 && !scratch.0.join("cache/sweep").exists());
+    }
+
+    #[test]
+    fn a_folder_of_others_is_left_alone() {
+        let scratch = Scratch::new("others");
+        let cache = Cache::new(Some(&scratch.0.join("cache"))).unwrap();
+        let folder = cache.of(scratch.asset().main());
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("mine"), "mine").unwrap();
+        let refused = cache.variant(&scratch.asset(), ZSTD, &ReadOptions::default()).map(drop).unwrap_err();
+        assert!(refused.kind() == ErrorKind::Usage && refused.to_string().contains("did not make it"), "{refused}");
+        assert_eq!((cache.all().unwrap(), folder.read_dir().unwrap().count()), (vec![folder], 1));
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct Sweep {
     pub stored: Vec<Stored>,
     /// A cell for each way, thread count and rate that was asked for, in any order.
     pub cells: Vec<Cell>,
+    /// Whether it was ended before all cells were run as often as was asked for.
+    pub is_interrupted: bool,
 }
 
 /// One way of storing an asset.
@@ -150,6 +152,16 @@ impl Sweep {
         self.cells.iter().any(|cell| cell.measured.is_some())
     }
 
+    /// What whoever sees it must know of a sweep that was interrupted; `None` of one that was not. A sentence without a
+    /// full stop.
+    pub fn interruption(&self) -> Option<String> {
+        let missing = self.cells.iter().filter(|cell| cell.measured.is_none()).count();
+        self.is_interrupted.then(|| match missing {
+            0 => "interrupted: the last cells were run less often than the others".into(),
+            _ => format!("interrupted: {missing} of {} cells were not run", self.cells.len()),
+        })
+    }
+
     /// Where ways of storing are equally fast, by what was measured or, where nothing was, predicted: each pair at most
     /// once, from slow to fast.
     pub fn crossings(&self, threads: usize) -> Vec<Crossing> {
@@ -205,10 +217,12 @@ impl Sweep {
         }
         let choices = self.choices(threads);
         let Some(&(_, first)) = choices.first() else { return Vec::new() };
+        let rates = self.devices().iter().filter(|device| matches!(device, Device::Rate(_))).count();
+        let rates = if choices.len() < rates { "the rates that were run" } else { "these rates" };
         if choices.iter().all(|choice| choice.1 == first) {
             return vec![match (first, self.stored.get(first)) {
-                (0, _) => "leave it as it is: nothing is faster by 5 % at any of these rates".into(),
-                (_, stored) => format!("store it as {} at all of these rates", name(stored)),
+                (0, _) => format!("leave it as it is: nothing is faster by 5 % at any of {rates}"),
+                (_, stored) => format!("store it as {} at all of {rates}", name(stored)),
             }];
         }
         let crossings = self.crossings(threads);
@@ -316,7 +330,7 @@ mod tests {
         let mut sweep = Sweep {
             asset: "island.pbrt".into(),
             stored: vec![stored("as is", 1_000_000_000), stored("zstd", 200_000_000)],
-            cells: Vec::new(),
+            ..Sweep::default()
         };
         let devices = rates.iter().map(|&rate| Device::Rate(rate)).chain([Device::Memory]);
         for device in devices {
@@ -376,6 +390,19 @@ mod tests {
         sweep.cells[1].measured = None;
         assert_eq!(sweep.crossings(2).len(), 1);
         assert!(sweep.advice(2)[0].starts_with("store it as zstd below "), "{:?}", sweep.advice(2));
+    }
+
+    #[test]
+    fn what_was_interrupted_is_not_taken_for_complete() {
+        let mut sweep = sample(&[10_000_000, 50_000_000]);
+        assert_eq!(sweep.interruption(), None);
+        sweep.is_interrupted = true;
+        assert_eq!(sweep.interruption().unwrap(), "interrupted: the last cells were run less often than the others");
+        // One way was run at the slow rate, and the other was not.
+        sweep.cells[1].measured = None;
+        assert_eq!(sweep.interruption().unwrap(), "interrupted: 1 of 6 cells were not run");
+        assert_eq!(sweep.advice(2), ["store it as zstd at all of the rates that were run"]);
+        assert!(sweep.svg().contains("Time to load island.pbrt (interrupted: 1 of 6 cells were not run)"));
     }
 
     #[test]

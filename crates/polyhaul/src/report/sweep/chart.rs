@@ -30,7 +30,8 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     let columns = threads.len().clamp(1, 2);
     let rows = threads.len().div_ceil(columns).max(1);
     let height = 132.0 + rows as f64 * PANEL_HEIGHT;
-    let title = format!("Time to load {}", sweep.asset);
+    let interrupted = sweep.interruption().map_or(String::new(), |it| format!(" ({it})"));
+    let title = format!("Time to load {}{interrupted}", sweep.asset);
     let mut picture = Picture::new(WIDTH, height, &title);
     picture.bar([0.0, 0.0, WIDTH, height], GROUND, 1.0);
     picture.text([MARGIN, 44.0], Anchor::Start, 24.0, INK, &title);
