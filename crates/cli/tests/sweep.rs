@@ -222,10 +222,10 @@ fn a_prediction_loads_and_writes_nothing() {
     assert_eq!(cache.names(), kept);
 }
 
-/// A sweep with cells that take no time and ten that take a second each, to which signals are sent so long after its
+/// A sweep with cells that take no time and ten that take a second each, to which a signal is sent so long after its
 /// copies were there.
 #[cfg(unix)]
-fn signalled(cache: &Folder, args: &[&str], signals: &[&str], wait: std::time::Duration) -> Output {
+fn signalled(cache: &Folder, args: &[&str], signal: &str, wait: std::time::Duration) -> Output {
     let rates = (1..=9).map(|tens| format!("9{tens}0B/s,")).collect::<String>() + "1KB/s,unlimited";
     let wanted = ["--sweep-threads", "1", "--codecs", "as-is,zstd", "--warm"];
     let args = [args, &["--rates", &rates, "--rounds", "1"], &wanted].concat();
@@ -234,11 +234,9 @@ fn signalled(cache: &Folder, args: &[&str], signals: &[&str], wait: std::time::D
     while find(&cache.path(""), "zstd.txt").is_empty() && std::time::Instant::now() < end {
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    for signal in signals {
-        std::thread::sleep(wait);
-        let id = child.id().to_string();
-        assert!(Command::new("kill").args([*signal, &*id]).status().unwrap().success());
-    }
+    std::thread::sleep(wait);
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &*id]).status().unwrap().success());
     child.wait_with_output().unwrap()
 }
 
@@ -255,7 +253,7 @@ fn what_was_measured_before_a_signal_is_kept() {
     let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(100));
     let (csv, svg) = (folder.path("out.csv"), folder.path("out.svg"));
     let (text, code) = patient(|wait| {
-        let output = signalled(&cache, &["sweep", &main, "--csv", &csv, "--chart", &svg], &["-INT"], wait);
+        let output = signalled(&cache, &["sweep", &main, "--csv", &csv, "--chart", &svg], "-INT", wait);
         let text = String::from_utf8(output.stdout).unwrap();
         (!text.is_empty()).then_some((text, output.status.code()))
     });
@@ -267,26 +265,12 @@ fn what_was_measured_before_a_signal_is_kept() {
     assert!(lines.lines().count() == 23 && lines.contains(",,,,,\"left out: interrupted\""), "{lines}");
     assert!(std::fs::read_to_string(&svg).unwrap().contains("a.obj (interrupted: "));
     let (found, code) = patient(|wait| {
-        let output = signalled(&cache, &["sweep", &main, "--json"], &["-TERM"], wait);
+        let output = signalled(&cache, &["sweep", &main, "--json"], "-TERM", wait);
         let found: Value = serde_json::from_slice(&output.stdout).unwrap();
         found["cells"].is_array().then_some((found, output.status.code()))
     });
     assert_eq!((code, &found["interrupted"], &found["error"]["kind"]), (Some(143), &json!(true), &json!("cancelled")));
     assert!(cell(&found, "as is", "memory")["median_seconds"].as_f64() > Some(0.0), "{found}");
-}
-
-#[test]
-#[cfg(unix)]
-fn a_second_signal_ends_a_sweep_at_once() {
-    let (folder, cache) = (Folder::new("sweep-signals"), Folder::new("sweep-signals-cache"));
-    // A load takes longer than anybody waits.
-    let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(50_000));
-    let args = ["sweep", &main, "--time-limit", "1000s", "--json"];
-    let output = patient(|wait| {
-        let output = signalled(&cache, &args, &["-INT", "-INT"], wait);
-        output.stdout.is_empty().then_some(output)
-    });
-    assert_eq!(output.status.code(), Some(130), "{output:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ Examples:
 
 Rates are those of stored bytes: of compressed files that of what is compressed. Copies are made once and
 kept in the folder for caches; run `polyhaul limits` first to have predictions beside what is measured.
-Ctrl-C ends it after the load that is running, and shows what was measured; a second one ends it at once.")]
+Ctrl-C ends it and shows what was measured; a second one ends it at once, without that.")]
 pub struct SweepArgs {
     /// The asset: a file, and the files that it names
     #[arg(value_name = "IN", required_unless_present = "forget", value_hint = ValueHint::FilePath)]

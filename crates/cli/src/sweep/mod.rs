@@ -13,14 +13,12 @@ use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, picture, records};
 use files::{Asked, Asset};
-use polyhaul::options::{Cancel, Codec, Progress, RunOptions};
+use polyhaul::options::Codec;
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, measure};
 use run::Plan;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use variants::{Cache, Variant};
 
 /// What a sweep leaves behind.
@@ -44,7 +42,8 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
         return session.fail("sweep", &error, JsonTo::Stdout);
     }
     let mut report = Report::default();
-    // Signals wait for the end of the running step, so that no half of a copy is left, and what was measured is shown.
+    // The first signal ends the running step and not the process: no half of a copy is left, and what was measured is
+    // shown.
     let hold = session.signals().hold();
     let found = hold.as_ref().map_err(Clone::clone).and_then(|_| swept(session, args, chart, &mut report));
     match found.and_then(|found| write(&found.sweep, args, chart).map(|()| found)) {
@@ -103,11 +102,8 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let bar = Bar::figures("loading".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
     let tell = bar.callback();
     let told = |done, total| tell.iter().for_each(|tell| (tell.0)(done, Some(total)));
-    let read = to_the_end(session, &read);
-    let (cells, is_interrupted) = report.phase("loads", || {
-        let plan = plan(args, &read, &variants, ceilings.as_ref(), &first.counts);
-        Plan { stop: session.signals().cancel(), ..plan }.run(told)
-    })?;
+    let plan = plan(args, &read, &variants, ceilings.as_ref(), &first.counts);
+    let (cells, is_interrupted) = report.phase("loads", || plan.run(told))?;
     report.threads = cells.iter().map(|cell| cell.threads).max().unwrap_or(0);
     let made = variants.iter().filter(|variant| variant.is_new).count();
     let stored = variants.into_iter().map(|variant| variant.stored).collect();
@@ -135,23 +131,9 @@ fn plan<'a>(
         time_limit: args.time_limit,
         is_warm: args.warm,
         read,
-        stop: Cancel::default(),
         ceilings,
         wanted,
     }
-}
-
-/// The same options for loads that a signal does not cut: people hear that they have to wait for the one that runs.
-fn to_the_end(session: &Session, read: &ReadOptions) -> ReadOptions {
-    let (stop, is_said) = (session.signals().cancel(), AtomicBool::new(false));
-    let say = move |_, _| {
-        if stop.is_cancelled() && !is_said.swap(true, Ordering::Relaxed) {
-            console::note("interrupted: ends after the load that is running; once more to end now, without a table\n");
-        }
-    };
-    let progress = session.talks().then(|| Progress(Arc::new(say)));
-    let run = RunOptions { cancel: Cancel::default(), progress, ..read.run.clone() };
-    ReadOptions { run, ..read.clone() }
 }
 
 /// The files of an asset that is to be predicted, and how they are compressed.

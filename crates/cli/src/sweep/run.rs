@@ -5,7 +5,7 @@
 
 use super::files::{self, Load};
 use super::variants::Variant;
-use polyhaul::options::{Cancel, RunOptions, Throttle};
+use polyhaul::options::{RunOptions, Throttle};
 use polyhaul::report::{Ceilings, Cell, Device, Times, load_seconds};
 use polyhaul::{Error, ErrorKind, ReadOptions, Result, measure};
 use std::collections::BTreeSet;
@@ -29,10 +29,8 @@ pub struct Plan<'a> {
     pub rounds: usize,
     pub time_limit: Duration,
     pub is_warm: bool,
-    /// How to load, each time to the end.
+    /// How to load; its cancel flag ends all of it, and what was measured is kept.
     pub read: &'a ReadOptions,
-    /// Who ends all of it after the load that is running.
-    pub stop: Cancel,
     pub ceilings: Option<&'a Ceilings>,
     /// What loading the asset as it is came to.
     pub wanted: &'a [u64],
@@ -109,8 +107,13 @@ impl Run<'_> {
                     tell(self.done);
                     self.done += 1;
                 }
-                if self.is_wanted(index, taken) {
-                    taken.extend(self.load(index)?);
+                if !self.is_wanted(index, taken) {
+                    continue;
+                }
+                match self.load(index) {
+                    // It was cut; being asked for another load now, the cell notes why there is none.
+                    Err(error) if error.kind() == ErrorKind::Cancelled => _ = self.is_wanted(index, taken),
+                    loaded => taken.extend(loaded?),
                 }
             }
         }
@@ -125,7 +128,7 @@ impl Run<'_> {
         let least = self.least_seconds(index);
         let expected = taken.first().copied().unwrap_or_else(|| least.max(self.memory_seconds(index)));
         let has_time = self.begin.elapsed().as_secs_f64() + expected <= self.plan.time_limit.as_secs_f64();
-        let (rounds, is_stopped) = (self.plan.rounds, self.plan.stop.is_cancelled());
+        let (rounds, is_stopped) = (self.plan.rounds, self.plan.read.run.cancel.is_cancelled());
         let cell = &mut self.cells[index];
         let note = match taken.first() {
             // The first said that it cannot be loaded so.
@@ -222,13 +225,17 @@ mod tests {
     use polyhaul::report::Stored;
 
     /// A file that is swept as it is, at two rates by one thread and by two; it goes away.
-    struct Scratch(PathBuf, ReadOptions);
+    struct Scratch(PathBuf);
 
     impl Scratch {
         fn new(name: &str) -> Scratch {
             let path = std::env::temp_dir().join(format!("polyhaul-run-{name}-{}.obj", std::process::id()));
             std::fs::write(&path, "v 0 0.25 1\n".repeat(500)).unwrap();
-            Scratch(path.canonicalize().unwrap(), ReadOptions::default())
+            Scratch(path.canonicalize().unwrap())
+        }
+
+        fn counts(&self) -> Vec<u64> {
+            files::load(&self.0, &ReadOptions::default()).unwrap().0.counts
         }
 
         fn variant(&self) -> Variant {
@@ -237,7 +244,7 @@ mod tests {
             Variant { storing: Storing::AsIs, main, files, resolver: None, stored, moved: Vec::new(), is_new: false }
         }
 
-        fn plan<'a>(&'a self, variants: &'a [Variant], wanted: &'a [u64]) -> Plan<'a> {
+        fn plan<'a>(variants: &'a [Variant], read: &'a ReadOptions, wanted: &'a [u64]) -> Plan<'a> {
             Plan {
                 variants,
                 devices: vec![Device::Memory, Device::Rate(1_000_000_000)],
@@ -245,8 +252,7 @@ mod tests {
                 rounds: 3,
                 time_limit: Duration::from_secs(1000),
                 is_warm: true,
-                read: &self.1,
-                stop: Cancel::default(),
+                read,
                 ceilings: None,
                 wanted,
             }
@@ -262,15 +268,15 @@ mod tests {
     #[test]
     fn a_stop_keeps_what_was_measured() {
         let scratch = Scratch::new("stop");
-        let (variants, wanted) = ([scratch.variant()], files::load(&scratch.0, &scratch.1).unwrap().0.counts);
+        let (variants, wanted) = ([scratch.variant()], scratch.counts());
         let stopped_at = |cell: u64| {
-            let plan = scratch.plan(&variants, &wanted);
-            let stop = plan.stop.clone();
-            plan.run(|done, _| {
+            let read = ReadOptions::default();
+            let stop = |done, _| {
                 if done == cell {
-                    stop.cancel()
+                    read.run.cancel.cancel()
                 }
-            })
+            };
+            Scratch::plan(&variants, &read, &wanted).run(stop)
         };
         let (cells, is_interrupted) = stopped_at(2).unwrap();
         let found: Vec<_> = cells.iter().map(|cell| (cell.measured.is_some(), cell.note.as_deref())).collect();
@@ -285,11 +291,11 @@ mod tests {
     #[test]
     fn fewer_rounds_than_asked_for_are_told() {
         let scratch = Scratch::new("rounds");
-        let (variants, wanted) = ([scratch.variant()], files::load(&scratch.0, &scratch.1).unwrap().0.counts);
-        let plan = scratch.plan(&variants, &wanted);
+        let (variants, wanted, read) = ([scratch.variant()], scratch.counts(), ReadOptions::default());
+        let plan = Scratch::plan(&variants, &read, &wanted);
         let mut run = Run { plan: &plan, begin: Instant::now(), cells: plan.predict(), done: 0, is_interrupted: false };
         assert!(run.is_wanted(0, &[1.0]));
-        plan.stop.cancel();
+        read.run.cancel.cancel();
         assert!(!run.is_wanted(0, &[1.0, 1.0]) && run.is_interrupted);
         assert_eq!(run.cells[0].note.as_deref(), Some("interrupted after 2 of 3 rounds"));
     }
@@ -298,10 +304,11 @@ mod tests {
     fn a_file_that_is_no_copy_is_named() {
         let scratch = Scratch::new("other");
         let other = Variant { files: Vec::new(), ..scratch.variant() };
-        let error = scratch.plan(&[other], &[]).run(|_, _| {}).unwrap_err();
+        let read = ReadOptions::default();
+        let error = Scratch::plan(&[other], &read, &[]).run(|_, _| {}).unwrap_err();
         let name = scratch.0.display().to_string();
         assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(&name), "{error}");
-        let error = scratch.plan(&[scratch.variant()], &[]).run(|_, _| {}).unwrap_err();
+        let error = Scratch::plan(&[scratch.variant()], &read, &[]).run(|_, _| {}).unwrap_err();
         assert!(error.to_string().contains("do not load to what the asset loads to"), "{error}");
     }
 }
