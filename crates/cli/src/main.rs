@@ -9,6 +9,7 @@ mod console;
 mod contents;
 mod convert;
 mod demo;
+mod file;
 mod format;
 mod human;
 mod info;

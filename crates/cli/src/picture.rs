@@ -4,7 +4,7 @@
 //! the program, so that no picture depends on the fonts of a system: 330 Latin letters and signs of Inter 4.001,
 //! without hints and tables of layout (`crates/cli/fonts`, with its licence). What it lacks is an empty box.
 
-use crate::records;
+use crate::file;
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::{Error, ErrorKind, Output, Result, WriteOptions, save_image};
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -33,7 +33,7 @@ pub fn write(svg: &str, path: &Path) -> Result<()> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png")) {
         return save_image(&drawn(svg)?, Output::Path(path.to_owned()), &WriteOptions::default()).map(drop);
     }
-    records::write(path, svg.as_bytes())
+    file::write(path, svg.as_bytes())
 }
 
 /// The pixels of a picture that covers all of its ground.

@@ -4,11 +4,12 @@
 //! written to is told before the work begins. They never change what the work does.
 
 use crate::args::Everywhere;
+use crate::file::{io, try_out};
 use crate::picture;
 use polyhaul::report::{self, Document, Facts, Heading, Sampler, Verdict};
 use polyhaul::trace::{Detail, Trace};
-use polyhaul::{Error, FileOptions, Report, Result, Sink, measure};
-use std::path::{Path, PathBuf};
+use polyhaul::{Report, Result, measure};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -81,27 +82,4 @@ fn heading() -> Heading {
     let command = std::iter::once("polyhaul".to_owned()).chain(args).collect();
     let began = SystemTime::now().duration_since(UNIX_EPOCH);
     Heading { command, began_unix_s: began.ok().map(|since| since.as_secs()), ..Heading::default() }
-}
-
-/// Begins to write a file and takes that back. What is no regular file, such as a pipe, is opened only once.
-pub fn try_out(path: &Path) -> Result<()> {
-    if std::fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
-        return Ok(());
-    }
-    let sink = Sink::file(path, FileOptions::default());
-    sink.map(drop).map_err(|error| io("creating", path, error))
-}
-
-/// Writes a file as a whole or not at all.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = Sink::file(path, FileOptions::default()).and_then(|mut sink| {
-        sink.write_all(bytes)?;
-        sink.finish()
-    });
-    written.map(drop).map_err(|error| io("writing", path, error))
-}
-
-/// What the system refused to do with a path.
-pub fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
-    Error::io(doing, &path.display().to_string(), error)
 }

@@ -3,7 +3,7 @@
 //! The two may be cut into meshes in different ways, so their arrays are compared end to end, and
 //! indices are counted from the first mesh on.
 
-use crate::records::io;
+use crate::file::io;
 use polyhaul::Result;
 use polyhaul::model::{Elements, Mesh, Scene};
 use polyhaul::options::{Digits, ObjOptions};

@@ -1,6 +1,6 @@
 //! A folder that goes away with everything in it, unless it is to be kept.
 
-use crate::records::io;
+use crate::file::io;
 use polyhaul::Result;
 use std::path::{Path, PathBuf};
 

@@ -12,8 +12,8 @@ mod scene;
 
 use crate::args::{CodecName, DemoArgs, DemoKind};
 use crate::convert::What;
+use crate::file::io;
 use crate::judge::Judged;
-use crate::records::io;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, human, judge};
 use folder::Folder;

@@ -1,7 +1,7 @@
 //! How fast things went, beside what this machine does with the same bytes and no work on them.
 
+use crate::file::io;
 use crate::human;
-use crate::records::io;
 use polyhaul::Result;
 use serde::Serialize;
 use std::fs::File;

@@ -2,7 +2,7 @@
 //!
 //! Sizes and times are those of the files now; who keeps copies compares them later. Nothing is written here.
 
-use crate::records::io;
+use crate::file::io;
 use polyhaul::options::{Resolve, RunOptions};
 use polyhaul::trace::{Detail, Phase, Recording, Trace};
 use polyhaul::{Error, ErrorKind, Format, Input, ReadOptions, Report, Result};

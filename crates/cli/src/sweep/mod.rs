@@ -11,7 +11,7 @@ mod variants;
 use crate::args::sweep::{Storing, SweepArgs};
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
-use crate::{DONE, FAILED, console, human, picture, records};
+use crate::{DONE, FAILED, console, file, human, picture};
 use files::{Asked, Asset};
 use polyhaul::options::Codec;
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};
@@ -37,7 +37,7 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
         return forget(session, args);
     }
     // What cannot be written at the end is told before anything is done.
-    let tried = args.csv.as_deref().into_iter().chain(chart).try_for_each(records::try_out);
+    let tried = args.csv.as_deref().into_iter().chain(chart).try_for_each(file::try_out);
     if let Err(error) = tried {
         return session.fail("sweep", &error, JsonTo::Stdout);
     }
@@ -189,7 +189,7 @@ fn refuse_archive(codec: Option<Codec>, main: &Path) -> Result<()> {
 /// Writes the files that were asked for.
 fn write(sweep: &Sweep, args: &SweepArgs, chart: Option<&Path>) -> Result<()> {
     if let Some(path) = &args.csv {
-        records::write(path, sweep.csv().as_bytes())?;
+        file::write(path, sweep.csv().as_bytes())?;
     }
     chart.map_or(Ok(()), |path| picture::write(&sweep.svg(), path))
 }

@@ -8,7 +8,7 @@
 
 use super::files::{Asset, File, beside};
 use crate::args::sweep::Storing;
-use crate::records::{self, io};
+use crate::file::{self, io};
 use polyhaul::options::{Cancel, Codec, Resolve};
 use polyhaul::repack::{repack, sampled};
 use polyhaul::report::{Moved, Stored};
@@ -292,7 +292,7 @@ fn explained(error: Error, asset: &Asset) -> Error {
 }
 
 fn write_note(note: &Path, text: &str) -> Result<()> {
-    records::write(note, text.as_bytes())
+    file::write(note, text.as_bytes())
 }
 
 /// Looks at the files of a variant.

@@ -22,7 +22,7 @@ mod unwind;
 
 use crate::args::watch::WatchArgs;
 use crate::session::{JsonTo, Session};
-use crate::{FAILED, console, human, json, records};
+use crate::{FAILED, console, file, human, json};
 use cached::Cached;
 use child::Work;
 use polyhaul::report::Moved;
@@ -57,7 +57,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
         (error, code)
     };
     // Before the program runs: a report that cannot be written should cost nothing.
-    args.output.as_deref().map_or(Ok(()), records::try_out).map_err(failed)?;
+    args.output.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
     let work = Work::program(&args.command).ok_or_else(|| failed(unsound()))?;
     let costs = trace::trial().map_err(|failure| explain(failure, args))?;
     let cached = Cached::measure();
@@ -76,7 +76,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let (text, code) = (describe(session, args, seen, cached), exit_code(end));
     match &args.output {
         None => console::note(&text),
-        Some(path) => records::write(path, text.as_bytes()).map_err(failed)?,
+        Some(path) => file::write(path, text.as_bytes()).map_err(failed)?,
     }
     Ok(code)
 }
