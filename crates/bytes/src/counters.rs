@@ -65,6 +65,16 @@ pub struct Snapshot {
     pub calls_by_size: [u64; BUCKET_COUNT],
 }
 
+/// Of a [`Snapshot`] all but the calls by size.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums {
+    bytes: u64,
+    waiting_ns: u64,
+    throttled_ns: u64,
+    min_size: u64,
+    max_size: u64,
+}
+
 impl Counters {
     /// All zero.
     pub fn new() -> Self {
@@ -124,17 +134,25 @@ impl Counters {
 
     /// What was counted so far.
     pub fn snapshot(&self) -> Snapshot {
-        let calls_by_size = std::array::from_fn(|i| self.calls_by_size[i].load(Relaxed));
+        Snapshot::new(self.sums(), self.calls_by_class())
+    }
+
+    pub(crate) fn sums(&self) -> Sums {
         let min_size = self.min_size.load(Relaxed);
-        Snapshot {
+        Sums {
             bytes: self.bytes.load(Relaxed),
-            calls: calls_by_size.iter().sum(),
             waiting_ns: self.waiting_ns.load(Relaxed),
             throttled_ns: self.throttled_ns.load(Relaxed),
             min_size: if min_size == u64::MAX { 0 } else { min_size },
             max_size: self.max_size.load(Relaxed),
-            calls_by_size,
         }
+    }
+
+    /// The size classes that were met, and how many calls each had.
+    pub(crate) fn calls_by_class(&self) -> impl Iterator<Item = (usize, u64)> {
+        let largest = bucket(self.max_size.load(Relaxed));
+        let calls = self.calls_by_size[..=largest].iter().map(|calls| calls.load(Relaxed));
+        calls.enumerate().filter(|&(_, calls)| calls > 0)
     }
 
     /// Runs `call`, which moves bytes and says how many, and counts it.
@@ -148,8 +166,8 @@ impl Counters {
         offset: Option<u64>,
         call: impl FnOnce() -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let span = trace::span(self.phase);
         let begin = Instant::now();
+        let span = trace::span_from(self.phase, begin);
         let result = call();
         if let (Some((throttle, fetched)), Ok(size)) = (self.throttle.get(), &result) {
             let from_device = match (offset, fetched) {
@@ -158,21 +176,33 @@ impl Counters {
             };
             self.throttled_ns.fetch_add(throttle.hold(begin, from_device), Relaxed);
         }
+        let end = Instant::now();
         match result {
-            Ok(size) => self.record(size, begin.elapsed()),
-            Err(_) => self.wait(begin.elapsed()),
+            Ok(size) => self.record(size, end.saturating_duration_since(begin)),
+            Err(_) => self.wait(end.saturating_duration_since(begin)),
         }
-        span.moved(self, *result.as_ref().unwrap_or(&0) as u64);
+        span.moved(self, *result.as_ref().unwrap_or(&0) as u64, end);
         result
     }
 
     /// Runs `call`, which moves no bytes, and counts its time.
     pub(crate) fn waiting<T>(&self, call: impl FnOnce() -> T) -> T {
-        let _span = trace::span(if self.phase == Phase::Write { Phase::Sync } else { self.phase });
         let begin = Instant::now();
+        let phase = if self.phase == Phase::Write { Phase::Sync } else { self.phase };
+        let span = trace::span_from(phase, begin);
         let result = call();
-        self.wait(begin.elapsed());
+        let end = Instant::now();
+        self.wait(end.saturating_duration_since(begin));
+        span.ended(end);
         result
+    }
+}
+
+impl Drop for Counters {
+    fn drop(&mut self) {
+        if let Some(noted) = self.noted.get() {
+            noted.close(self);
+        }
     }
 }
 
@@ -183,6 +213,16 @@ impl Default for Counters {
 }
 
 impl Snapshot {
+    pub(crate) fn new(sums: Sums, sizes: impl Iterator<Item = (usize, u64)>) -> Snapshot {
+        let Sums { bytes, waiting_ns, throttled_ns, min_size, max_size } = sums;
+        let (mut calls, mut calls_by_size) = (0, [0; BUCKET_COUNT]);
+        for (class, count) in sizes {
+            calls += count;
+            calls_by_size[class] = count;
+        }
+        Snapshot { bytes, calls, waiting_ns, throttled_ns, min_size, max_size, calls_by_size }
+    }
+
     /// The size classes that were met, smallest first: (smallest size of the class in bytes, number of calls).
     pub fn histogram(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let met = |(_, calls): &(usize, &u64)| **calls > 0;

@@ -4,27 +4,35 @@
 //! noted, and so is each call of a source or sink. Without a trace a span costs one look at a variable of the thread.
 //! It never influences what is read or written, and starts no threads. `phase.rs` has the words, `recording.rs` what
 //! comes out, `thread.rs` what each thread keeps for itself until it is done: so nothing here is shared while it works.
-//! `process.rs` is what the system says of the whole process.
+//! `files.rs` keeps the calls on sources and sinks, `usage.rs` and `process.rs` have what the system says of the
+//! process.
 
+mod files;
 mod phase;
 mod process;
 mod recording;
 mod thread;
 mod usage;
 
+pub(crate) use files::NotedIn;
 pub use phase::{LANE_COUNT, Lane, PHASE_COUNT, Phase};
 pub use process::Process;
 pub use recording::{FileUse, HostCalls, Recording, Sample, Section, SpanRecord, Thread, Totals};
-pub use thread::{Joint, Part, Span, callback, chunk, joint, lock, otherwise, part, span};
+pub use thread::{
+    Joint, Part, Span, callback, chunk, joint, lock, otherwise, part, part_from, pause, span, span_from, step,
+};
 pub use usage::Usage;
 
 use crate::counters::Counters;
+use files::Files;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use thread::Notes;
+use usage::Meter;
 
 /// The most spans that are kept of one trace, of 48 bytes each.
 const MOST_SPANS: usize = 1 << 19;
@@ -73,6 +81,8 @@ struct Shared {
     kept: Mutex<Kept>,
     /// Threads that are in a call of the host's.
     in_host: AtomicUsize,
+    /// Whether a part of a job is going on that is kept.
+    in_section: AtomicBool,
     /// Spans of all threads, with those that they have room for.
     spans: AtomicUsize,
 }
@@ -80,36 +90,27 @@ struct Shared {
 #[derive(Default)]
 struct Kept {
     recording: Recording,
-    files: Vec<File>,
-    /// Whether a part of a job is going on that is kept.
-    in_section: bool,
+    files: Files,
     /// Samples that came; one of `2^samples_thinned` is kept.
     samples_seen: u64,
     samples_thinned: u32,
     /// Threads of the recording that nobody is now; the lowest is next.
     free_tracks: BinaryHeap<Reverse<usize>>,
+    /// What threads that are done noted in, empty: the next ones need no memory of their own.
+    #[allow(clippy::vec_box, reason = "they go to a thread and come back, and are not copied")]
+    spare: Vec<Box<Notes>>,
     /// Jobs that run, and since when any does.
     jobs: usize,
     since_ns: u64,
-    /// What the process had used then.
-    used_before: Option<Usage>,
-}
-
-/// A source or sink.
-struct File {
-    name: String,
-    is_output: bool,
-    is_file: bool,
-    is_memory: bool,
-    counters: Arc<Counters>,
-    callers: Vec<(Phase, u64)>,
+    /// What the process used while any did.
+    meter: Meter,
 }
 
 impl Trace {
     /// A recorder whose clock begins now.
     pub fn new(detail: Detail) -> Trace {
-        let (in_host, spans) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept: Mutex::default(), in_host, spans }))
+        let (in_host, in_section, spans) = Default::default();
+        Trace(Arc::new(Shared { epoch: Instant::now(), detail, kept: Mutex::default(), in_host, in_section, spans }))
     }
 
     /// How much is recorded.
@@ -135,40 +136,61 @@ impl Trace {
 
     /// What was recorded until now, of threads that are done. Call it when the jobs are.
     pub fn recording(&self) -> Recording {
-        let kept = self.0.lock();
-        let mut recording = kept.recording.clone();
-        if kept.jobs > 0 {
-            recording.elapsed_ns += self.0.now_ns().saturating_sub(kept.since_ns);
+        let mut open = Vec::new();
+        let mut kept = self.0.lock();
+        let now_ns = self.0.now_ns();
+        if kept.jobs == 0 {
+            kept.meter.settle(now_ns);
         }
-        recording.files = kept.files.iter().map(File::used).collect();
+        let mut recording = kept.recording.clone();
+        recording.used = kept.meter.used();
+        if kept.jobs > 0 {
+            recording.elapsed_ns += now_ns.saturating_sub(kept.since_ns);
+        }
+        recording.files = kept.files.used(&mut open);
         recording
     }
 
     /// A source or sink was opened on this thread: its calls are noted from now on.
-    pub(crate) fn opened(name: &str, [is_output, is_file, is_memory]: [bool; 3], counters: &Arc<Counters>) {
-        let Some(Joint { trace }) = joint().filter(|_| counters.phase() != Phase::Other) else { return };
-        let mut kept = trace.0.lock();
-        if kept.files.len() == MOST_FILES {
-            kept.recording.dropped_files += 1;
-            return;
+    pub(crate) fn opened(name: &str, kind: [bool; 3], counters: &Arc<Counters>) {
+        if counters.phase() != Phase::Other {
+            thread::with_shared(|shared| shared.opened(name, kind, counters));
         }
-        let index = kept.files.len() as u32;
-        let (name, callers) = (name.to_owned(), Vec::new());
-        let file = File { name, is_output, is_file, is_memory, counters: counters.clone(), callers };
-        kept.files.push(file);
-        drop(kept);
-        counters.noted_in(&trace.0, index);
     }
 }
 
 impl Kept {
-    /// Which thread of the recording one is that begins now.
-    fn take_track(&mut self) -> usize {
+    /// Which thread of the recording one is that begins now, and what it notes in.
+    fn take_track(&mut self) -> (usize, Box<Notes>) {
+        let notes = self.spare.pop().unwrap_or_default();
         if let Some(Reverse(track)) = self.free_tracks.pop() {
-            return track;
+            return (track, notes);
         }
         self.recording.threads.push(Thread::default());
-        self.recording.threads.len() - 1
+        (self.recording.threads.len() - 1, notes)
+    }
+
+    fn give_track(&mut self, track: usize, notes: Box<Notes>) {
+        self.free_tracks.push(Reverse(track));
+        self.spare.push(notes);
+    }
+
+    /// A job begins that is to use up to `threads` threads.
+    fn begin_job(&mut self, threads: usize, now_ns: u64) {
+        if self.jobs == 0 {
+            self.since_ns = now_ns;
+            self.meter.begin(now_ns);
+        }
+        self.jobs += 1;
+        self.wants(threads);
+    }
+
+    fn end_job(&mut self, now_ns: u64) {
+        self.jobs -= 1;
+        if self.jobs == 0 {
+            self.recording.elapsed_ns += now_ns.saturating_sub(self.since_ns);
+            self.meter.end(now_ns);
+        }
     }
 
     fn wants(&mut self, threads: usize) {
@@ -196,37 +218,34 @@ impl Kept {
         }
     }
 
-    fn keep_spans(&mut self, track: usize, mut spans: Vec<SpanRecord>, dropped: u64) {
-        self.recording.dropped_spans += dropped;
-        self.recording.threads[track].spans.append(&mut spans);
-    }
-
-    fn keep_section(&mut self, section: Section) {
-        self.in_section = false;
+    fn keep_section(&mut self, mut section: Section) {
         let sections = &mut self.recording.sections;
+        // Its beginning was read before it was known that no other goes on.
+        let free_ns = sections.last().map_or(0, |before| before.end_ns);
+        section.begin_ns = section.begin_ns.max(free_ns);
         if sections.len() < MOST_SECTIONS && sections.try_reserve(1).is_ok() {
             sections.push(section);
         }
     }
 }
 
-impl File {
-    fn used(&self) -> FileUse {
-        FileUse {
-            name: self.name.clone(),
-            phase: self.counters.phase(),
-            is_output: self.is_output,
-            is_file: self.is_file,
-            is_memory: self.is_memory,
-            calls: self.counters.snapshot(),
-            callers: self.callers.clone(),
-        }
-    }
-}
-
 impl Shared {
     fn now_ns(&self) -> u64 {
-        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.ns_at(Instant::now())
+    }
+
+    fn ns_at(&self, moment: Instant) -> u64 {
+        // Not `as_nanos`, which has 128 bits: there are a dozen of these in a job as short as a small file.
+        let since = moment.saturating_duration_since(self.epoch);
+        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
+    }
+
+    fn opened(self: &Arc<Shared>, name: &str, kind: [bool; 3], counters: &Arc<Counters>) {
+        let mut kept = self.lock();
+        match kept.files.add(name, kind, counters) {
+            Some(index) => counters.noted_in(self, index),
+            None => kept.recording.dropped_files += 1,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -240,26 +259,9 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// Which trace has the calls of a counter, and as which file.
-#[derive(Debug)]
-pub(crate) struct NotedIn(std::sync::Weak<Shared>, u32);
-
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a trace")
-    }
-}
-
-impl Counters {
-    fn noted_in(&self, trace: &Arc<Shared>, index: u32) {
-        // Of a source that several traces open, the first has it.
-        let _ = self.noted().set(NotedIn(Arc::downgrade(trace), index));
-    }
-
-    /// Which file of `trace` these are the calls of.
-    fn file_in(&self, trace: &Arc<Shared>) -> Option<u32> {
-        let NotedIn(of, index) = self.noted().get()?;
-        std::ptr::eq(of.as_ptr(), Arc::as_ptr(trace)).then_some(*index)
     }
 }
 
@@ -277,44 +279,8 @@ pub fn within<T>(trace: Option<&Trace>, threads: usize, job: impl FnOnce() -> T)
         let _before = thread::leave();
         return job();
     };
-    let _open = Open::new(trace, threads);
-    let _attached = thread::attach(&trace.0, Lane::Alone);
+    let _attached = thread::attach(&trace.0, Lane::Alone, Some(threads));
     job()
-}
-
-/// A job that runs.
-struct Open<'a>(&'a Trace);
-
-impl<'a> Open<'a> {
-    fn new(trace: &'a Trace, threads: usize) -> Self {
-        let mut kept = trace.0.lock();
-        if kept.jobs == 0 {
-            kept.since_ns = trace.0.now_ns();
-            kept.used_before = Usage::now();
-        }
-        kept.jobs += 1;
-        kept.wants(threads);
-        Open(trace)
-    }
-}
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        let now_ns = self.0.0.now_ns();
-        let mut kept = self.0.0.lock();
-        kept.jobs -= 1;
-        if kept.jobs == 0 {
-            kept.recording.elapsed_ns += now_ns.saturating_sub(kept.since_ns);
-            let before = kept.used_before.take();
-            if let (Some(before), Some(now)) = (before, Usage::now()) {
-                let used = now.since(before);
-                match &mut kept.recording.used {
-                    Some(sum) => *sum += used,
-                    none => *none = Some(used),
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
-use crate::pipeline::run::{Phase, span};
+use crate::pipeline::run::Phase;
 use crate::report::{Clock, Report};
 use crate::resolve::{Found, Resolver};
 use crate::scene_files::{self, SceneFiles};
@@ -142,17 +142,19 @@ pub(crate) fn timed<T>(
     options: &ReadOptions,
     read: impl Fn(&Plain, Format, &mut Report) -> Result<T>,
 ) -> Result<(T, Report)> {
-    let clock = Clock::start("read");
+    // What of reading has no name of its own is parsing.
+    let clock = Clock::of("read", Phase::Parse);
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
-    // What of reading has no name of its own.
-    let _span = span(Phase::Parse);
     let read = |plain: Plain| read_plain(&plain, input, options, &read);
-    let result = match (plain.and_then(read), input.streamed()) {
+    let result = match plain.and_then(read) {
         // Members that are decoded side by side are whole or not there. What comes before the damage, and whether
         // something in it is wrong too, the stream tells, as it does to who reads from a pipe.
-        (Err(error), Some(streamed)) if by_members && is_damage(&error) => read(streamed.plain(options)?),
-        (result, _) => result,
+        Err(error) if by_members && is_damage(&error) => match input.streamed() {
+            Some(streamed) => read(streamed.plain(options)?),
+            None => Err(error),
+        },
+        result => result,
     };
     let (content, mut report) = result?;
     clock.stop(&mut report);

@@ -138,6 +138,46 @@ fn the_calls_on_files_are_those_of_the_trace_that_saw_them_open() {
 }
 
 #[test]
+fn the_calls_on_a_file_are_the_same_when_it_is_closed() {
+    let trace = Trace::new(Detail::Spans);
+    let (mut seen, mut kept) = (Vec::new(), None);
+    within(Some(&trace), 1, || {
+        for size in [100, 3000] {
+            let source = Source::named_memory(vec![1; size], format!("of {size}"));
+            let _parse = span(Phase::Parse);
+            source.read_at(0, &mut vec![0; size]).unwrap();
+            source.read_at(0, &mut [0; 7]).unwrap();
+            seen.push(trace.recording().files.pop().unwrap());
+            kept = Some(source.counters().clone());
+        }
+    });
+    let files = trace.recording().files;
+    // Of the last one a handle on the counters is left.
+    drop(kept);
+    for (before, after) in seen.iter().zip(&files).chain(files.iter().zip(&trace.recording().files)) {
+        assert_eq!((&before.name, &before.calls, &before.callers), (&after.name, &after.calls, &after.callers));
+    }
+    assert_eq!((files.len(), files[1].calls.bytes, &*files[1].callers), (2, 3007, &[(Phase::Parse, 2)][..]));
+    assert_eq!(files[0].calls.histogram().collect::<Vec<_>>(), [(4, 1), (64, 1)]);
+}
+
+#[test]
+fn a_step_begins_where_the_last_one_ended() {
+    let trace = Trace::new(Detail::Spans);
+    within(Some(&trace), 1, || {
+        drop(span(Phase::Cut));
+        pause();
+        sleep(2);
+        drop(step(None, Phase::Parse, 7));
+        sleep(2);
+        drop(step(None, Phase::Place, 8));
+    });
+    let spans = &trace.recording().threads[0].spans;
+    assert!(spans[1].begin_ns >= spans[0].end_ns + 2 * MS);
+    assert!(spans[2].begin_ns == spans[1].end_ns && spans[2].end_ns >= spans[1].end_ns + 2 * MS);
+}
+
+#[test]
 fn decompressing_is_no_reading() {
     let plain = b"v 1.25 2.5 3.75\n".repeat(60_000);
     let mut packed = Vec::new();

@@ -1,15 +1,15 @@
 //! What one thread notes for itself, and hands over when it is done.
 
 use super::phase::{Lane, Phase};
-use super::recording::{HostCalls, Section, SpanRecord, Totals};
+use super::recording::{HostCalls, Recording, Section, SpanRecord, Totals};
 use super::usage::thread_cpu_ns;
 use super::{Detail, MOST_SPANS, Shared, Trace};
 use crate::counters::Counters;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// For how many spans a thread takes room at a time.
 const ROOM_SPANS: usize = 256;
@@ -24,17 +24,25 @@ struct Active {
     shared: Arc<Shared>,
     /// The track that is this thread's as long as it works for the job.
     track: usize,
+    /// Whether it is the one that the job began on.
+    is_job: bool,
+    notes: Box<Notes>,
+}
+
+/// What a thread notes.
+#[derive(Default)]
+pub(super) struct Notes {
     totals: Totals,
     spans: Vec<SpanRecord>,
     /// For how many more spans there is room that is this thread's.
     room: usize,
     dropped: u64,
-    /// Calls on files: on which, on behalf of which phase, how many.
-    callers: HashMap<(u32, Phase), u64>,
     /// Calls of the host's: those that began alone, and those that began beside others.
     host: [HostCalls; 2],
     /// The spans that are open; the first is the thread's own.
     open: Vec<Frame>,
+    /// When the last span ended, until another begins.
+    ended_ns: Option<u64>,
 }
 
 /// A span that is open.
@@ -67,6 +75,11 @@ fn with_active<T>(work: impl FnOnce(&mut Active) -> T) -> Option<T> {
     ACTIVE.try_with(|active| active.borrow_mut().as_mut().map(work)).ok().flatten()
 }
 
+/// Does something with the trace of this thread, if it has one.
+pub(super) fn with_shared(work: impl FnOnce(&Arc<Shared>)) {
+    with_active(|active| work(&active.shared));
+}
+
 /// What was recorded on this thread until now; from now on it is `next`.
 fn replace(next: Option<Active>) -> Option<Active> {
     ACTIVE.try_with(|active| active.replace(next)).ok().flatten()
@@ -90,7 +103,7 @@ impl Joint {
             let _side = chunk(Some(Lane::Side), Phase::Other, 0);
             return work();
         }
-        let _attached = attach(&self.trace.0, Lane::Side);
+        let _attached = attach(&self.trace.0, Lane::Side, None);
         work()
     }
 }
@@ -98,14 +111,17 @@ impl Joint {
 /// Until it is dropped, a thread records what it did not before.
 pub(super) struct Attached(Option<Active>);
 
-/// Records what this thread does until the result is dropped.
-pub(super) fn attach(shared: &Arc<Shared>, lane: Lane) -> Attached {
-    let track = shared.lock().take_track();
+/// Records what this thread does until the result is dropped; where a job begins on it, with how many threads.
+pub(super) fn attach(shared: &Arc<Shared>, lane: Lane, job: Option<usize>) -> Attached {
     let begin_ns = shared.now_ns();
-    let open = vec![Frame { phase: Phase::Other, lane, begin_ns, inner_ns: 0, file: None, value: 0, host: None }];
-    let (totals, spans, callers, host) = (Totals::default(), Vec::new(), HashMap::new(), Default::default());
-    let shared = shared.clone();
-    let active = Active { shared, track, totals, spans, room: 0, dropped: 0, callers, host, open };
+    let mut kept = shared.lock();
+    if let Some(threads) = job {
+        kept.begin_job(threads, begin_ns);
+    }
+    let (track, notes) = kept.take_track();
+    drop(kept);
+    let mut active = Active { shared: shared.clone(), track, is_job: job.is_some(), notes };
+    active.begin(begin_ns, Phase::Other, Some(lane), 0, false);
     Attached(replace(Some(active)))
 }
 
@@ -123,31 +139,35 @@ impl Drop for Attached {
 }
 
 impl Active {
-    fn begin(&mut self, phase: Phase, lane: Option<Lane>, value: u64, is_call: bool) -> usize {
-        let lane = lane.or(self.open.last().map(|frame| frame.lane)).unwrap_or(Lane::Side);
+    /// Begins a span, and says at which depth.
+    fn begin(&mut self, begin_ns: u64, phase: Phase, lane: Option<Lane>, value: u64, is_call: bool) -> usize {
+        let open = &mut self.notes.open;
+        let lane = lane.or(open.last().map(|frame| frame.lane)).unwrap_or(Lane::Side);
         let host = is_call.then(|| {
             let is_beside = self.shared.in_host.fetch_add(1, Relaxed) > 0;
             HostCall { is_beside, cpu_ns: thread_cpu_ns() }
         });
-        let begin_ns = self.shared.now_ns();
-        self.open.push(Frame { phase, lane, begin_ns, inner_ns: 0, file: None, value, host });
-        self.open.len() - 1
+        open.push(Frame { phase, lane, begin_ns, inner_ns: 0, file: None, value, host });
+        self.notes.ended_ns = None;
+        self.notes.open.len() - 1
     }
 
     /// Ends the span at `depth`, and all that were forgotten in it.
-    fn end(&mut self, depth: usize) {
-        let end_ns = self.shared.now_ns();
-        while self.open.len() > depth {
-            let Some(frame) = self.open.pop() else { return };
+    fn end(&mut self, end_ns: u64, depth: usize) {
+        self.notes.ended_ns = Some(end_ns);
+        while self.notes.open.len() > depth {
+            let Some(frame) = self.notes.open.pop() else { return };
             let elapsed_ns = end_ns.saturating_sub(frame.begin_ns);
-            self.totals.add(frame.lane, frame.phase, elapsed_ns.saturating_sub(frame.inner_ns));
-            if let Some(outer) = self.open.last_mut() {
+            self.notes.totals.add(frame.lane, frame.phase, elapsed_ns.saturating_sub(frame.inner_ns));
+            if let Some(outer) = self.notes.open.last_mut() {
                 outer.inner_ns += elapsed_ns;
             }
             if let Some(call) = &frame.host {
                 self.called_host(call, elapsed_ns);
             }
-            self.note(&frame, end_ns);
+            if self.shared.detail == Detail::Spans {
+                self.notes.keep(&frame, end_ns, &self.shared);
+            }
         }
     }
 
@@ -155,17 +175,41 @@ impl Active {
         self.shared.in_host.fetch_sub(1, Relaxed);
         let cpu_ns = thread_cpu_ns().zip(call.cpu_ns).map(|(now, before)| now.saturating_sub(before));
         let idle_ns = cpu_ns.map_or(0, |cpu_ns| elapsed_ns.saturating_sub(cpu_ns));
-        self.host[usize::from(call.is_beside)].add(HostCalls { calls: 1, elapsed_ns, idle_ns });
+        self.notes.host[usize::from(call.is_beside)].add(HostCalls { calls: 1, elapsed_ns, idle_ns });
     }
 
-    fn note(&mut self, frame: &Frame, end_ns: u64) {
-        if self.shared.detail != Detail::Spans || (frame.phase == Phase::Other && !self.open.is_empty()) {
+    /// The call at `depth` moved bytes.
+    fn moved(&mut self, depth: usize, counters: &Counters, bytes: u64) {
+        let noted = counters.file_in(&self.shared);
+        let Some(frame) = self.notes.open.get_mut(depth) else { return };
+        (frame.file, frame.value) = (noted.map(|(file, _)| file), bytes);
+        if let Some((_, noted)) = noted.filter(|_| self.shared.detail == Detail::Spans) {
+            let around = depth.checked_sub(1).and_then(|depth| self.notes.open.get(depth));
+            noted.called_by(around.map_or(Phase::Other, |frame| frame.phase));
+        }
+    }
+
+    /// Gives all to the trace.
+    fn hand_over(mut self) {
+        let end_ns = self.shared.now_ns();
+        self.end(end_ns, 0);
+        let Active { shared, track, is_job, mut notes } = self;
+        let mut kept = shared.lock();
+        notes.hand_over(&mut kept.recording, track);
+        kept.give_track(track, notes);
+        if is_job {
+            kept.end_job(end_ns);
+        }
+    }
+}
+
+impl Notes {
+    /// Keeps a span that ended.
+    fn keep(&mut self, frame: &Frame, end_ns: u64, shared: &Shared) {
+        if frame.phase == Phase::Other && !self.open.is_empty() {
             return;
         }
-        if let Some(file) = frame.file {
-            self.count(file);
-        }
-        if !self.has_room() || self.spans.try_reserve(1).is_err() {
+        if !self.has_room(&shared.spans) || self.spans.try_reserve(1).is_err() {
             self.dropped += 1;
             return;
         }
@@ -176,39 +220,25 @@ impl Active {
     }
 
     /// Whether there is room for a span, of what all threads of the trace may have.
-    fn has_room(&mut self) -> bool {
+    fn has_room(&mut self, all: &AtomicUsize) -> bool {
         let more = |spans: usize| (spans + ROOM_SPANS <= MOST_SPANS).then_some(spans + ROOM_SPANS);
-        if self.room == 0 && self.shared.spans.fetch_update(Relaxed, Relaxed, more).is_ok() {
+        if self.room == 0 && all.fetch_update(Relaxed, Relaxed, more).is_ok() {
             self.room = ROOM_SPANS;
         }
         self.room > 0
     }
 
-    /// Counts a call on a file, on behalf of the span around it.
-    fn count(&mut self, file: u32) {
-        let caller = self.open.last().map_or(Phase::Other, |frame| frame.phase);
-        if self.callers.try_reserve(1).is_ok() {
-            *self.callers.entry((file, caller)).or_default() += 1;
-        }
-    }
-
-    /// Gives all to the trace.
-    fn hand_over(mut self) {
-        self.end(0);
-        let Active { shared, track, totals, spans, room, dropped, callers, host: [alone, beside], .. } = self;
-        shared.spans.fetch_sub(room, Relaxed);
-        let mut kept = shared.lock();
-        kept.recording.host_alone.add(alone);
-        kept.recording.host_beside.add(beside);
-        kept.keep_spans(track, spans, dropped);
-        kept.recording.threads[track].totals.merge(&totals);
-        kept.free_tracks.push(std::cmp::Reverse(track));
-        for ((file, phase), calls) in callers {
-            let Some(file) = kept.files.get_mut(file as usize) else { continue };
-            match file.callers.iter_mut().find(|(by, _)| *by == phase) {
-                Some((_, sum)) => *sum += calls,
-                None => file.callers.push((phase, calls)),
-            }
+    /// Gives all to the recording. What is left is room for as much.
+    fn hand_over(&mut self, recording: &mut Recording, track: usize) {
+        let [alone, beside] = std::mem::take(&mut self.host);
+        recording.host_alone.add(alone);
+        recording.host_beside.add(beside);
+        recording.dropped_spans += std::mem::take(&mut self.dropped);
+        let thread = &mut recording.threads[track];
+        thread.totals.merge(&std::mem::take(&mut self.totals));
+        thread.spans.append(&mut self.spans);
+        if self.spans.capacity() > ROOM_SPANS {
+            self.spans = Vec::new();
         }
     }
 }
@@ -230,7 +260,7 @@ pub fn span(phase: Phase) -> Span {
 
 /// As [`span`] where the thread is at nothing that has a phase; otherwise it stays at what it was at.
 pub fn otherwise(phase: Phase) -> Span {
-    let is_idle = |active: &mut Active| active.open.last().is_none_or(|frame| frame.phase == Phase::Other);
+    let is_idle = |active: &mut Active| active.notes.open.last().is_none_or(|frame| frame.phase == Phase::Other);
     match with_active(is_idle) {
         Some(true) => span(phase),
         _ => Span { depth: None, of_thread: PhantomData },
@@ -239,14 +269,35 @@ pub fn otherwise(phase: Phase) -> Span {
 
 /// From now on this thread is at `phase` of chunk `number`, on behalf of `lane` where that changes.
 pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
-    let depth = with_active(|active| active.begin(phase, lane, number, phase == Phase::Host));
+    begin(phase, lane, number, phase == Phase::Host, |active| active.shared.now_ns())
+}
+
+/// As [`span`], from the moment `begin` on, which has just been: so a clock that is read anyway is read once.
+pub fn span_from(phase: Phase, begin: Instant) -> Span {
+    self::begin(phase, None, 0, phase == Phase::Host, |active| active.shared.ns_at(begin))
+}
+
+/// As [`chunk`], of work in steps: it begins where the last span of this thread ended, so the moments between them are
+/// the next one's.
+pub fn step(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
+    let begin_ns = |active: &Active| active.notes.ended_ns.unwrap_or_else(|| active.shared.now_ns());
+    begin(phase, lane, number, phase == Phase::Host, begin_ns)
+}
+
+/// The [`step`] that comes next on this thread begins when it does.
+pub fn pause() {
+    with_active(|active| active.notes.ended_ns = None);
+}
+
+fn begin(phase: Phase, lane: Option<Lane>, value: u64, is_call: bool, begin_ns: impl FnOnce(&Active) -> u64) -> Span {
+    let depth = with_active(|active| active.begin(begin_ns(active), phase, lane, value, is_call));
     Span { depth, of_thread: PhantomData }
 }
 
 /// From now on the host is told something, until the result is dropped: its time, but none of the calls that are
 /// compared with each other ([`HostCalls`]), of which it is asked for something.
 pub fn callback() -> Span {
-    Span { depth: with_active(|active| active.begin(Phase::Host, None, 0, false)), of_thread: PhantomData }
+    begin(Phase::Host, None, 0, false, |active| active.shared.now_ns())
 }
 
 /// Locks; where somebody else has it, the wait is a span. That a thread panicked with it is none of its business.
@@ -261,21 +312,26 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Span {
-    /// Says which call it was, and how many bytes it moved.
-    pub(crate) fn moved(&self, counters: &Counters, bytes: u64) {
-        let Some(depth) = self.depth else { return };
-        with_active(|active| {
-            if let Some(frame) = active.open.get_mut(depth) {
-                (frame.file, frame.value) = (counters.file_in(&active.shared), bytes);
-            }
-        });
+    /// It ended at the moment `end`, which has just been.
+    pub fn ended(mut self, end: Instant) {
+        if let Some(depth) = self.depth.take() {
+            with_active(|active| active.end(active.shared.ns_at(end), depth));
+        }
+    }
+
+    /// As [`Span::ended`], of a call: on what it was, and how many bytes it moved.
+    pub(crate) fn moved(self, counters: &Counters, bytes: u64, end: Instant) {
+        if let Some(depth) = self.depth {
+            with_active(|active| active.moved(depth, counters, bytes));
+            self.ended(end);
+        }
     }
 }
 
 impl Drop for Span {
     fn drop(&mut self) {
         if let Some(depth) = self.depth {
-            with_active(|active| active.end(depth));
+            with_active(|active| active.end(active.shared.now_ns(), depth));
         }
     }
 }
@@ -288,23 +344,42 @@ pub struct Part(Option<(Trace, &'static str, u64)>);
 /// From now on the job is at its part `name`, until the result is dropped. What begins while a part of the same trace
 /// goes on belongs to it: a file that a scene is made of is no part of its own.
 pub fn part(name: &'static str) -> Part {
+    begin_part(name, None)
+}
+
+/// As [`part`], from the moment `begin` on, which has just been.
+pub fn part_from(name: &'static str, begin: Instant) -> Part {
+    begin_part(name, Some(begin))
+}
+
+fn begin_part(name: &'static str, begin: Option<Instant>) -> Part {
     Part(joint().and_then(|Joint { trace }| {
-        let mut kept = trace.0.lock();
-        if kept.in_section {
+        if trace.0.in_section.swap(true, Relaxed) {
             return None;
         }
-        kept.in_section = true;
-        drop(kept);
-        let begin_ns = trace.now_ns();
+        let begin_ns = trace.0.ns_at(begin.unwrap_or_else(Instant::now));
         Some((trace, name, begin_ns))
     }))
 }
 
+impl Part {
+    /// It ended at the moment `end`, which has just been.
+    pub fn ended(mut self, end: Instant) {
+        self.end(Some(end));
+    }
+
+    fn end(&mut self, end: Option<Instant>) {
+        if let Some((trace, name, begin_ns)) = self.0.take() {
+            let end_ns = trace.0.ns_at(end.unwrap_or_else(Instant::now));
+            let mut kept = trace.0.lock();
+            kept.keep_section(Section { name, begin_ns, end_ns });
+            trace.0.in_section.store(false, Relaxed);
+        }
+    }
+}
+
 impl Drop for Part {
     fn drop(&mut self) {
-        if let Some((trace, name, begin_ns)) = self.0.take() {
-            let end_ns = trace.now_ns();
-            trace.0.lock().keep_section(Section { name, begin_ns, end_ns });
-        }
+        self.end(None);
     }
 }

@@ -1,4 +1,4 @@
-//! What the system says that a process or a thread used, as far as it says it. Nothing is kept here.
+//! What the system says that a process or a thread used, as far as it says it, and how much of it jobs have.
 
 use std::ops::AddAssign;
 
@@ -31,6 +31,16 @@ impl Usage {
             disk_write_bytes: less(self.disk_write_bytes, earlier.disk_write_bytes),
         }
     }
+
+    /// What `of` nanoseconds have of it, where all of it is of `all`.
+    fn part(self, of: u64, all: u64) -> Usage {
+        let part = |value: u64| (u128::from(value) * u128::from(of.min(all)) / u128::from(all.max(1))) as u64;
+        Usage {
+            cpu_ns: part(self.cpu_ns),
+            disk_read_bytes: self.disk_read_bytes.map(part),
+            disk_write_bytes: self.disk_write_bytes.map(part),
+        }
+    }
 }
 
 impl AddAssign for Usage {
@@ -39,6 +49,71 @@ impl AddAssign for Usage {
         self.cpu_ns += other.cpu_ns;
         self.disk_read_bytes = more(self.disk_read_bytes, other.disk_read_bytes);
         self.disk_write_bytes = more(self.disk_write_bytes, other.disk_write_bytes);
+    }
+}
+
+/// For how long jobs that begin need no look at what the process used, in nanoseconds. Two looks took 0.5 us, and
+/// reading a small file 14 us.
+const UNSEEN_NS: u64 = 1_000_000;
+
+/// What the process used while jobs ran.
+///
+/// The system is asked when a job begins and when it ends, but not for one that begins less than a millisecond after
+/// it was asked. These share what the next look brings with the time between them, each by how long it took.
+#[derive(Default)]
+pub(super) struct Meter {
+    used: Option<Usage>,
+    /// The last look, and when it was.
+    seen: Option<Usage>,
+    seen_ns: u64,
+    begin_ns: u64,
+    /// Whether the job that runs began without a look.
+    is_unseen: bool,
+    /// How long jobs took since.
+    busy_ns: u64,
+}
+
+impl Meter {
+    /// A job begins while no other runs.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        self.begin_ns = now_ns;
+        self.is_unseen = self.seen.is_some() && now_ns.saturating_sub(self.seen_ns) < UNSEEN_NS;
+        if !self.is_unseen {
+            self.look(now_ns);
+        }
+    }
+
+    /// It ends, and no other runs.
+    pub(super) fn end(&mut self, now_ns: u64) {
+        self.busy_ns += now_ns.saturating_sub(self.begin_ns);
+        if !self.is_unseen || now_ns.saturating_sub(self.seen_ns) >= UNSEEN_NS {
+            self.look(now_ns);
+        }
+    }
+
+    /// Looks, for the jobs that ended since the last time.
+    fn look(&mut self, now_ns: u64) {
+        let (busy_ns, now) = (std::mem::take(&mut self.busy_ns), Usage::now());
+        if let (Some(before), Some(now), true) = (self.seen, now, busy_ns > 0) {
+            let used = now.since(before).part(busy_ns, now_ns.saturating_sub(self.seen_ns));
+            match &mut self.used {
+                Some(sum) => *sum += used,
+                none => *none = Some(used),
+            }
+        }
+        (self.seen, self.seen_ns) = (now, now_ns);
+    }
+
+    /// What jobs used until now, while none runs.
+    pub(super) fn settle(&mut self, now_ns: u64) {
+        if self.busy_ns > 0 {
+            self.look(now_ns);
+        }
+    }
+
+    /// What was seen until now.
+    pub(super) fn used(&self) -> Option<Usage> {
+        self.used
     }
 }
 
@@ -105,6 +180,35 @@ mod tests {
         sum += unknown;
         assert_eq!(sum, Usage { cpu_ns: 8, disk_read_bytes: None, disk_write_bytes: Some(5) });
         assert_eq!(known.since(unknown), Usage { cpu_ns: 2, disk_read_bytes: None, disk_write_bytes: Some(0) });
+    }
+
+    #[test]
+    fn a_part_is_by_time_and_never_more_than_all() {
+        let all = Usage { cpu_ns: u64::MAX, disk_read_bytes: Some(100), disk_write_bytes: None };
+        let half = Usage { cpu_ns: u64::MAX / 2, disk_read_bytes: Some(50), disk_write_bytes: None };
+        assert_eq!((all.part(5, 10), all.part(11, 10), all.part(1, 0).cpu_ns), (half, all, 0));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn jobs_that_follow_at_once_share_one_look() {
+        let mut meter = Meter::default();
+        let mut job = |begin_ns, end_ns| {
+            meter.begin(begin_ns);
+            meter.end(end_ns);
+            (meter.seen_ns, meter.busy_ns)
+        };
+        assert_eq!(job(0, 10), (10, 0));
+        assert_eq!(job(20, 50), (10, 30));
+        assert_eq!(job(60, 70), (10, 40));
+        assert_eq!(job(80, 10 + UNSEEN_NS), (10 + UNSEEN_NS, 0));
+        assert_eq!(job(20 + UNSEEN_NS, 30 + UNSEEN_NS), (10 + UNSEEN_NS, 10));
+        // One that begins later is looked at itself, as is the first.
+        assert_eq!(job(5 * UNSEEN_NS, 5 * UNSEEN_NS + 1), (5 * UNSEEN_NS + 1, 0));
+        meter.begin(5 * UNSEEN_NS + 2);
+        meter.end(5 * UNSEEN_NS + 3);
+        meter.settle(6 * UNSEEN_NS);
+        assert_eq!((meter.seen_ns, meter.busy_ns, meter.used().is_some()), (6 * UNSEEN_NS, 0, true));
     }
 
     #[test]

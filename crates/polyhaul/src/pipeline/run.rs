@@ -194,6 +194,7 @@ impl<J: Job> Shared<'_, J> {
     }
 
     fn steps(&self) {
+        trace::pause();
         loop {
             match self.next_step() {
                 Step::Work(ready) => self.work(ready),
@@ -205,7 +206,7 @@ impl<J: Job> Shared<'_, J> {
     }
 
     fn work(&self, Ready { stage, place, number, mut slot }: Ready<J::Slot>) {
-        let span = trace::chunk(None, self.job.phase(stage), number);
+        let span = trace::step(None, self.job.phase(stage), number);
         let result = self.job.work(stage, &mut slot);
         drop(span);
         let mut line = self.lock();
@@ -223,7 +224,7 @@ impl<J: Job> Shared<'_, J> {
     fn commit(&self, stage: usize, Waiting { number, mut slot, result }: Waiting<J::Slot>) {
         let result = result.and_then(|()| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let _span = trace::chunk(self.is_shared().then_some(Lane::Turn), Phase::Place, number);
+            let _span = trace::step(self.is_shared().then_some(Lane::Turn), Phase::Place, number);
             self.job.commit(stage, &mut state, &mut slot)
         });
         let mut line = self.lock();
@@ -238,7 +239,7 @@ impl<J: Job> Shared<'_, J> {
     }
 
     fn take(&self, number: u64, mut slot: J::Slot) {
-        let span = trace::chunk(self.hands_on().then_some(Lane::Input), Phase::Cut, number);
+        let span = trace::step(self.hands_on().then_some(Lane::Input), Phase::Cut, number);
         let taken = self.job.take(number, &mut slot);
         drop(span);
         if !self.hands_on() && matches!(taken, Ok(true)) {
@@ -280,7 +281,9 @@ impl<J: Job> Shared<'_, J> {
             if line.busy == 0 || DEPTH.get() > 1 {
                 // Nobody is at work and nothing can be begun: that stays so. Or this worker began inside of another
                 // one's step, where a host's pool helped while its callback waited: the step to wait for may be that.
-                self.changed.notify_all();
+                if line.waiting > 0 {
+                    self.changed.notify_all();
+                }
                 return Step::Leave;
             }
             let _span = trace::span(self.wait(&line));

@@ -39,7 +39,7 @@ pub use words::{count, day};
 
 use crate::warnings::Warnings;
 use polyhaul_bytes::Codec;
-use polyhaul_bytes::trace::{self, Part};
+use polyhaul_bytes::trace::{self, Part, Span};
 use std::time::{Duration, Instant};
 
 /// What a job did.
@@ -78,18 +78,31 @@ pub struct Phase {
 pub(crate) struct Clock {
     name: &'static str,
     start: Instant,
-    _part: Part,
+    part: Part,
+    span: Option<Span>,
 }
 
 impl Clock {
     /// The phase `name` begins.
     pub(crate) fn start(name: &'static str) -> Clock {
-        Clock { name, start: Instant::now(), _part: trace::part(name) }
+        let start = Instant::now();
+        Clock { name, start, part: trace::part_from(name, start), span: None }
+    }
+
+    /// The same; this thread is at `phase` until it ends.
+    pub(crate) fn of(name: &'static str, phase: trace::Phase) -> Clock {
+        let clock = Clock::start(name);
+        Clock { span: Some(trace::span_from(phase, clock.start)), ..clock }
     }
 
     /// It ends.
     pub(crate) fn stop(self, report: &mut Report) {
-        report.phases.push(Phase { name: self.name, elapsed: self.start.elapsed() });
+        let end = Instant::now();
+        report.phases.push(Phase { name: self.name, elapsed: end.saturating_duration_since(self.start) });
+        if let Some(span) = self.span {
+            span.ended(end);
+        }
+        self.part.ended(end);
     }
 }
 
@@ -101,10 +114,8 @@ impl Report {
 
     /// Runs `work` as the phase `name`: a phase is a function.
     pub fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        let clock = Clock::start(name);
-        let span = trace::span(trace::Phase::Transform);
+        let clock = Clock::of(name, trace::Phase::Transform);
         let result = work();
-        drop(span);
         clock.stop(self);
         result
     }
