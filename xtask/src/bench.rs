@@ -5,7 +5,8 @@
 //! take turns, round after round, so that a slow moment of the machine hits all alike. The programs
 //! that are measured are in `bench/`, a workspace apart. Here: which parts there are ([`part`]),
 //! what is built ([`build`], [`python`]), who takes part ([`plan`]), the rounds ([`runs`]), what must
-//! be reached ([`wanted`]), whether verdicts are right ([`verdicts`]), and the record ([`record`])
+//! be reached ([`wanted`]), whether verdicts are right ([`verdicts`]), how
+//! sweeps come out ([`sweeps`]), and the record ([`record`])
 //! with the machine it is of ([`machine`]). A verdict is only told: the exit code is 0 unless
 //! something could not run.
 
@@ -18,6 +19,7 @@ mod plan;
 mod python;
 mod record;
 mod runs;
+mod sweeps;
 mod verdicts;
 mod wanted;
 
@@ -122,7 +124,7 @@ fn measure(options: &Options) -> Result<bool, String> {
     make_folder(&data.join("out"))?;
     let tools = build::tools(&options.parts, options.install_peers)?;
     let mut outcomes = Vec::new();
-    let (mut kernels, mut pictures, mut judged) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut kernels, mut pictures, mut judged, mut sweeps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &part in &options.parts {
         match part {
             Part::Numbers => kernels.extend(runs::numbers(&tools, "numbers", options.rounds * NUMBER_ROUNDS)?),
@@ -133,6 +135,7 @@ fn measure(options: &Options) -> Result<bool, String> {
                 kernels.extend(runs::traces(&tools, &input.path, &data.join("out"), options.rounds * TRACE_ROUNDS)?);
             }
             Part::Verdicts => judged = verdicts::run(&tools, &data, options.megabytes)?,
+            Part::Sweeps => sweeps = sweeps::run(&tools, &data, options.megabytes)?,
             _ => {}
         }
         for group in plan::groups(part, &tools, &data, options.megabytes)? {
@@ -144,11 +147,12 @@ fn measure(options: &Options) -> Result<bool, String> {
         rounds: options.rounds,
         notes: tools.notes,
         peers: tools.peers,
-        verdicts: wanted::verdicts(&outcomes, &kernels, &pictures, &judged, &data),
+        verdicts: wanted::verdicts(&outcomes, &kernels, &pictures, (&judged, &sweeps), &data),
         outcomes,
         kernels,
         pictures,
         judged,
+        sweeps,
     };
     keep(&record, options)?;
     let failed = |row: &runs::Row| row.failure.is_some();
@@ -163,6 +167,9 @@ fn keep(record: &record::Record, options: &Options) -> Result<(), String> {
     let text = record.markdown();
     write(&folder.join(format!("{name}.md")), &text)?;
     write(&folder.join(format!("{name}.json")), &record.json())?;
+    for sweep in &record.sweeps {
+        write(&folder.join(format!("{name}-{}.svg", sweep.key)), &sweep.chart)?;
+    }
     term::out(format!("\n{text}\nrecord: {}\n", folder.join(name).display()));
     Ok(())
 }

@@ -33,8 +33,8 @@ usage: cargo xtask CHORE
   faults                     plants faults one at a time, and holds that the tests find each
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
                              all parts beside other programs, or some: obj python blender gzip ply stl pbrt tables
-                             images numbers records trace watch verdicts; the record goes to bench/record, that of a smaller
-                             trial to DIR/record
+                             images numbers records trace watch verdicts sweeps; the record goes to bench/record, that of a
+                             smaller trial to DIR/record
                              --install-peers: install what peers in C++ and Python need by apt-get
   bench --readme             the README's tables, from the latest records
 ";

@@ -91,7 +91,7 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
     if parts.contains(&Part::Pbrt) {
         tools.notes.push(NO_PBRT_PEERS.into());
     }
-    if [Part::Python, Part::Gzip, Part::Watch, Part::Verdicts].iter().any(|part| parts.contains(part)) {
+    if [Part::Python, Part::Gzip, Part::Watch, Part::Verdicts, Part::Sweeps].iter().any(|part| parts.contains(part)) {
         tools.command = command()?;
     }
     if parts.contains(&Part::Blender) && !tools.taskset {

@@ -31,11 +31,13 @@ pub(super) enum Part {
     Watch,
     /// Whether verdicts are what is seen from outside.
     Verdicts,
+    /// Loads at many rates, beside what is predicted.
+    Sweeps,
 }
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 14] = [
+    pub(super) const ALL: [Part; 15] = [
         Part::Obj,
         Part::Python,
         Part::Blender,
@@ -50,6 +52,7 @@ impl Part {
         Part::Trace,
         Part::Watch,
         Part::Verdicts,
+        Part::Sweeps,
     ];
 
     fn name(self) -> &'static str {
@@ -68,6 +71,7 @@ impl Part {
             Part::Trace => "trace",
             Part::Watch => "watch",
             Part::Verdicts => "verdicts",
+            Part::Sweeps => "sweeps",
         }
     }
 

@@ -96,13 +96,18 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Stl => stl::groups(tools, data, megabytes),
         Part::Tables => tables::groups(tools, data, megabytes),
         Part::Watch => watch::groups(tools, data, megabytes),
-        Part::Images | Part::Numbers | Part::Records | Part::Trace | Part::Verdicts => Ok(Vec::new()),
+        Part::Images | Part::Numbers | Part::Records | Part::Trace | Part::Verdicts | Part::Sweeps => Ok(Vec::new()),
     }
 }
 
 /// The large mesh that OBJ is measured with.
 pub(super) fn large(tools: &Tools, data: &Path, megabytes: u64) -> Result<Input, String> {
     generated(tools, data, ("single", "one mesh"), "single", megabytes)
+}
+
+/// The scene of many files that pbrt is measured with.
+pub(super) fn large_scene(tools: &Tools, data: &Path, megabytes: u64) -> Result<Input, String> {
+    pbrt::many(tools, data, pbrt::megabytes(megabytes))
 }
 
 /// A generated OBJ file of about so many megabytes, made unless it is there.

@@ -5,6 +5,7 @@ use super::json::{ToJson, array, object};
 use super::machine::Machine;
 use super::plan::{ONE_THREAD, TWO_THREADS};
 use super::runs::{Kernel, Outcome, Row, Sample};
+use super::sweeps::Sweep;
 use super::verdicts::{self, percent};
 use super::wanted::Verdict;
 use std::fmt::Write;
@@ -46,6 +47,12 @@ time of the job's threads, those seen from outside of the cores that it could ha
 and once with `strace`, whatever the rounds of others are.
 ";
 
+/// How sweeps are made.
+const SWEPT: &str = "\
+What `polyhaul sweep` says after `polyhaul limits --again`: seconds, the middle one of three loads, and in brackets what \
+the model predicts. Rates are of stored bytes, held back by a throttle; files are in the page cache but in the last line.
+";
+
 /// Everything that a run found out.
 pub(super) struct Record {
     pub(super) machine: Machine,
@@ -58,6 +65,8 @@ pub(super) struct Record {
     pub(super) pictures: Vec<Picture>,
     /// Jobs whose cause is known, and what polyhaul said of them.
     pub(super) judged: Vec<verdicts::Row>,
+    /// Loads at many rates.
+    pub(super) sweeps: Vec<Sweep>,
     pub(super) verdicts: Vec<Verdict>,
 }
 
@@ -165,6 +174,9 @@ impl Record {
         self.picture_tables(&mut page);
         if !self.judged.is_empty() {
             self.judged_tables(&mut page);
+        }
+        for Sweep { title, text, .. } in &self.sweeps {
+            let _ = write!(page, "\n## Sweep: {title}\n\n{SWEPT}\n```text\n{text}```\n");
         }
         let _ = write!(page, "\n## Wanted and got\n\n{}", self.verdict_table().0);
         if let Some(readme) = self.readme() {
@@ -324,6 +336,7 @@ impl Record {
             ("numbers", array(self.kernels.iter().map(kernel_json))),
             ("images", array(self.pictures.iter().map(Picture::json))),
             ("verdicts", array(self.judged.iter().map(verdicts::Row::json))),
+            ("sweeps", array(self.sweeps.iter().map(Sweep::json))),
             ("wanted", array(self.verdicts.iter().map(verdict))),
         ];
         object(&fields) + "\n"
@@ -515,6 +528,7 @@ mod tests {
             kernels: Vec::new(),
             pictures: Vec::new(),
             judged: Vec::new(),
+            sweeps: Vec::new(),
             verdicts: Vec::new(),
         };
         assert_eq!(record.name(""), "2026-11-20-fast-2-cores");

@@ -5,6 +5,7 @@ mod images;
 mod pbrt;
 mod ply;
 mod stl;
+mod sweeps;
 mod tables;
 mod trace;
 
@@ -14,6 +15,7 @@ use super::plan::{
     PYTHON_GZIP, TOBJ, TRIMESH, TWO_THREADS,
 };
 use super::runs::{Kernel, Outcome, Row};
+use super::sweeps::Sweep;
 use super::verdicts;
 use std::path::Path;
 
@@ -49,7 +51,7 @@ pub(super) fn verdicts(
     outcomes: &[Outcome],
     kernels: &[Kernel],
     pictures: &[Picture],
-    judged: &[verdicts::Row],
+    (judged, sweeps): (&[verdicts::Row], &[Sweep]),
     data: &Path,
 ) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
@@ -92,6 +94,7 @@ pub(super) fn verdicts(
     if !judged.is_empty() {
         verdicts.push(of_verdicts(judged));
     }
+    verdicts.extend(sweeps.iter().flat_map(sweeps::curves));
     verdicts
 }
 

@@ -18,10 +18,10 @@ const SIZE: [u64; 2] = [5, 3];
 const BASELINE: &str = ONE_THREAD;
 
 pub(super) fn groups(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<Group>, String> {
-    let megabytes = megabytes * SIZE[0] / SIZE[1];
-    let scene = |kind: &str, title| made(tools, &data.join(kind), title, kind, megabytes.max(1));
+    let megabytes = self::megabytes(megabytes);
+    let scene = |kind: &str, title| made(tools, &data.join(kind), title, kind, megabytes);
     let one = scene("pbrt-one", "one file")?;
-    let many = scene("pbrt-many", "19 files")?;
+    let many = many(tools, data, megabytes)?;
     let gz = scene("pbrt-many-gz", "19 files, gzip in many members")?;
     let zst = scene("pbrt-many-zst", "19 files, zstd in many members")?;
     let member = one_member(&one, data)?;
@@ -32,6 +32,17 @@ pub(super) fn groups(tools: &Tools, data: &Path, megabytes: u64) -> Result<Vec<G
         packed(tools, "read pbrt many gz", &gz, &many),
         packed(tools, "read pbrt many zst", &zst, &many),
     ])
+}
+
+/// How much text a scene has, where other inputs have so much.
+pub(super) fn megabytes(others: u64) -> u64 {
+    (others * SIZE[0] / SIZE[1]).max(1)
+}
+
+/// The scene in many files.
+pub(super) fn many(tools: &Tools, data: &Path, megabytes: u64) -> Result<Input, String> {
+    let kind = "pbrt-many";
+    made(tools, &data.join(kind), "19 files", kind, megabytes)
 }
 
 /// The one file of a scene compressed by `gzip`, with what belongs to it.
