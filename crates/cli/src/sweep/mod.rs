@@ -13,11 +13,12 @@ use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{DONE, FAILED, console, file, human, picture};
 use files::{Asked, Asset};
-use polyhaul::options::Codec;
+use polyhaul::options::{Codec, RunOptions};
 use polyhaul::report::{Ceilings, Device, Moved, Sweep};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Report, Result, measure};
 use run::Plan;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use variants::{Cache, Variant};
 
@@ -79,7 +80,9 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
         spare(&files, &outputs)?;
         let variants = variants::predicted(&files, &args.storings(&codecs), &read)?;
         let file_count = files.files.len();
-        let cells = plan(args, &read, &variants, ceilings.as_ref(), &[]).predict();
+        let threads = args.threads(read.run.worker_threads());
+        let ceilings = ceilings.iter().flat_map(|it| threads.iter().map(|&threads| (threads, it.clone()))).collect();
+        let cells = plan(args, &read, &variants, &ceilings, &[]).predict();
         let stored = variants.into_iter().map(|variant| variant.stored).collect();
         let sweep = Sweep { asset, stored, cells, ..Sweep::default() };
         return Ok(Found { sweep, file_count, has_ceilings: true, ..Found::default() });
@@ -102,7 +105,8 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let bar = Bar::figures("loading".into(), !session.everywhere.quiet && !session.everywhere.no_progress);
     let tell = bar.callback();
     let told = |done, total| tell.iter().for_each(|tell| (tell.0)(done, Some(total)));
-    let plan = plan(args, &read, &variants, ceilings.as_ref(), &first.counts);
+    let ceilings = report.phase("loads to predict by", || fitted(main, args, &read, ceilings))?;
+    let plan = plan(args, &read, &variants, &ceilings, &first.counts);
     let (cells, is_interrupted) = report.phase("loads", || plan.run(told))?;
     report.threads = cells.iter().map(|cell| cell.threads).max().unwrap_or(0);
     let made = variants.iter().filter(|variant| variant.is_new).count();
@@ -110,9 +114,26 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     Ok(Found {
         file_count: files.files.len(),
         cache: Some((cache.folder().to_path_buf(), cache.bytes(&files), made)),
-        has_ceilings: ceilings.is_some(),
+        has_ceilings: !ceilings.is_empty(),
         sweep: Sweep { asset, stored, cells, is_interrupted },
     })
+}
+
+/// The ceilings by the number of threads, with readers as fast as a load of the asset by so many showed them. Empty
+/// where there are none.
+fn fitted(
+    main: &Path,
+    args: &SweepArgs,
+    read: &ReadOptions,
+    ceilings: Option<Ceilings>,
+) -> Result<BTreeMap<usize, Ceilings>> {
+    let Some(ceilings) = ceilings else { return Ok(BTreeMap::new()) };
+    let one = |threads| {
+        let run = RunOptions { threads: Some(threads), ..read.run.clone() };
+        let (load, _) = files::load(main, &ReadOptions { run, ..read.clone() })?;
+        Ok((threads, ceilings.as_loaded(&load.report.reads, &load.seen)))
+    };
+    args.threads(read.run.worker_threads()).into_iter().map(one).collect()
 }
 
 /// What is to be run, as it was asked for.
@@ -120,7 +141,7 @@ fn plan<'a>(
     args: &SweepArgs,
     read: &'a ReadOptions,
     variants: &'a [Variant],
-    ceilings: Option<&'a Ceilings>,
+    ceilings: &'a BTreeMap<usize, Ceilings>,
     wanted: &'a [u64],
 ) -> Plan<'a> {
     Plan {

@@ -8,7 +8,7 @@ use super::variants::Variant;
 use polyhaul::options::{RunOptions, Throttle};
 use polyhaul::report::{Ceilings, Cell, Device, Times, load_seconds};
 use polyhaul::{Error, ErrorKind, ReadOptions, Result, measure};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,8 @@ pub struct Plan<'a> {
     pub is_warm: bool,
     /// How to load; its cancel flag ends all of it, and what was measured is kept.
     pub read: &'a ReadOptions,
-    pub ceilings: Option<&'a Ceilings>,
+    /// By the number of threads; empty where nobody measured the machine.
+    pub ceilings: &'a BTreeMap<usize, Ceilings>,
     /// What loading the asset as it is came to.
     pub wanted: &'a [u64],
 }
@@ -65,7 +66,7 @@ impl Plan<'_> {
     }
 
     fn predicted(&self, stored: usize, threads: usize, device: Device) -> Option<f64> {
-        let ceilings = self.ceilings?;
+        let ceilings = self.ceilings.get(&threads)?;
         let rate = match device {
             Device::Rate(rate) => Some(rate as f64),
             Device::Disk => Some(ceilings.cold_read?),
@@ -224,6 +225,8 @@ mod tests {
     use crate::args::sweep::Storing;
     use polyhaul::report::Stored;
 
+    static NO_CEILINGS: BTreeMap<usize, Ceilings> = BTreeMap::new();
+
     /// A file that is swept as it is, at two rates by one thread and by two; it goes away.
     struct Scratch(PathBuf);
 
@@ -253,7 +256,7 @@ mod tests {
                 time_limit: Duration::from_secs(1000),
                 is_warm: true,
                 read,
-                ceilings: None,
+                ceilings: &NO_CEILINGS,
                 wanted,
             }
         }

@@ -6,6 +6,7 @@
 
 use super::{Ceilings, Moved};
 use polyhaul_bytes::Codec;
+use polyhaul_bytes::trace::{Phase, Recording};
 
 /// What a part of a job takes at least, by resource, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,6 +95,28 @@ pub fn load_seconds(list: &[Moved], threads: usize, rate: Option<f64>, ceilings:
         Some(reading.cost(reading.streams, disk).at(speed(ceilings, threads)))
     });
     each.sum()
+}
+
+/// What readers do, whatever stands in the files.
+const READING: [Phase; 7] =
+    [Phase::Cut, Phase::Parse, Phase::Place, Phase::Build, Phase::Decode, Phase::Transform, Phase::Other];
+
+impl Ceilings {
+    /// The same with readers as fast as they were in a load of `list` that was recorded. A byte of text may hold half or
+    /// twice the work of one of the text that was measured: instances, long names, short numbers. Disks, memory and
+    /// codecs stay as they are, and so does all where the ceilings know nothing of a format.
+    pub fn as_loaded(&self, list: &[Moved], seen: &Recording) -> Ceilings {
+        let totals = seen.totals();
+        let seconds = READING.iter().map(|&phase| totals.of(phase)).sum::<u64>() as f64 / 1e9;
+        let faster = Reading::of(list, self).map_or(1.0, |reading| reading.parse / seconds);
+        let is_reader = |name: &str| list.iter().filter_map(|it| reader(it.format?)).any(|(reader, _)| reader == name);
+        let mut ceilings = self.clone();
+        if faster.is_normal() {
+            let readers = ceilings.kernels.iter_mut().filter(|kernel| is_reader(&kernel.name));
+            readers.for_each(|kernel| kernel.rate *= faster);
+        }
+        ceilings
+    }
 }
 
 /// How much work so many threads get done, in cores.
@@ -207,6 +230,35 @@ mod tests {
         // Machines that were measured before have one rate.
         assert!(close(unpacking_seconds(&ceilings(), Codec::Zstd, [1, 1_000_000_000]).unwrap(), 2.0));
         assert_eq!(unpacking_seconds(&ceilings(), Codec::Lz4, [1, 1]), None);
+    }
+
+    #[test]
+    fn a_load_tells_what_its_text_takes() {
+        use polyhaul_bytes::trace::{self, Detail, Trace};
+        let recorded = |phase, ms| {
+            let trace = Trace::new(Detail::Totals);
+            trace::within(Some(&trace), 1, || {
+                let _span = trace::span(phase);
+                std::thread::sleep(std::time::Duration::from_millis(ms));
+            });
+            trace.recording()
+        };
+        // 10 MB at 1 GB/s are 10 ms; it took 40 or a bit more.
+        let text = [Moved::new("obj", SIZE / 100)];
+        let slower = ceilings().as_loaded(&text, &recorded(Phase::Parse, 40));
+        let rate = slower.kernel("parse obj").unwrap();
+        assert!(rate > 0.0 && rate < 0.26e9, "{rate}");
+        let seconds = load_seconds(&text, 1, None, &slower).unwrap();
+        assert!(seconds > 0.039 && seconds < 100.0, "{seconds}");
+        // What reads something else, and codecs, stay; so does all where nothing was read, or nobody knows the format.
+        assert_eq!((slower.kernel("parse ply"), &slower.unpacking), (Some(2e9), &ceilings().unpacking));
+        let other = [Moved::new("exr", SIZE)];
+        for (list, phase) in [(&text[..0], Phase::Parse), (&other, Phase::Parse), (&text, Phase::Read)] {
+            let same = ceilings().as_loaded(list, &recorded(phase, 1));
+            let kernels = |it: &Ceilings| it.kernels.iter().map(|kernel| kernel.rate > 0.0).collect::<Vec<_>>();
+            assert_eq!(kernels(&same), kernels(&ceilings()), "{list:?}");
+        }
+        assert_eq!(ceilings().as_loaded(&other, &recorded(Phase::Parse, 1)).kernels, ceilings().kernels);
     }
 
     #[test]
