@@ -144,11 +144,10 @@ class Profile:
     def chart(self, path: str | os.PathLike[str]) -> None:
         """Writes a picture, SVG.
 
-        A name that ends otherwise is a :class:`ValueError`: PNG is what the command writes.
+        A name that ends in ``.png`` is a :class:`ValueError`: pixels are what the command writes.
         """
-        ending = os.path.splitext(os.fspath(path))[1]
-        if ending.lower() not in ("", ".svg"):
-            raise ValueError(f"a profile's chart is SVG, and {ending!r} is not how its name may end; use .svg")
+        if os.fspath(path).lower().endswith(".png"):
+            raise ValueError("a profile's chart is SVG: its name may not end in .png, but in .svg")
         self._ended.write("chart", path, self._title)
 
     @property

@@ -3,7 +3,8 @@
 //! A [`Trace`] is handed to a job with [`within`]; threads that work for it [`join`](Joint::join). Then a [`span`] is
 //! noted, and so is each call of a source or sink. Without a trace a span costs one look at a variable of the thread.
 //! It never influences what is read or written, and starts no threads. `phase.rs` has the words, `recording.rs` what
-//! comes out, `thread.rs` what each thread keeps for itself until it is done: so nothing here is shared while it works.
+//! comes out, `thread.rs` what each thread keeps for itself until it is done: so threads that work share nothing here
+//! but counts of the calls on files.
 //! `files.rs` keeps the calls on sources and sinks, `usage.rs` and `process.rs` have what the system says of the
 //! process.
 
@@ -102,6 +103,8 @@ struct Kept {
     /// Jobs that run, and since when any does.
     jobs: usize,
     since_ns: u64,
+    /// When the last one ended before that.
+    ended_ns: u64,
     /// What the process used while any did.
     meter: Meter,
 }
@@ -178,8 +181,9 @@ impl Kept {
     /// A job begins that is to use up to `threads` threads.
     fn begin_job(&mut self, threads: usize, now_ns: u64) {
         if self.jobs == 0 {
-            self.since_ns = now_ns;
-            self.meter.begin(now_ns);
+            // Its beginning was read before it was known that no other runs.
+            self.since_ns = now_ns.max(self.ended_ns);
+            self.meter.begin(threads, self.since_ns);
         }
         self.jobs += 1;
         self.wants(threads);
@@ -188,8 +192,9 @@ impl Kept {
     fn end_job(&mut self, now_ns: u64) {
         self.jobs -= 1;
         if self.jobs == 0 {
-            self.recording.elapsed_ns += now_ns.saturating_sub(self.since_ns);
-            self.meter.end(now_ns);
+            self.ended_ns = now_ns.max(self.since_ns);
+            self.recording.elapsed_ns += self.ended_ns - self.since_ns;
+            self.meter.end(self.ended_ns);
         }
     }
 

@@ -25,8 +25,8 @@ pub(crate) const LONGEST_NAME_BYTES: usize = 768;
 pub(crate) struct Found {
     /// Where its bytes come from.
     pub(crate) origin: Origin,
-    /// Of a file beside the scene the path without links, which was checked, is opened, and tells files apart; of a
-    /// member of an archive its place there.
+    /// Of a file beside the scene the path without links, which was checked, is opened, and tells files apart; of one
+    /// whose path the host gave that path; of a member of an archive its place there.
     pub(crate) real: Option<PathBuf>,
 }
 
@@ -85,7 +85,9 @@ impl<'o> Resolver<'o> {
     /// What `name` means, if it may be read.
     pub(crate) fn find(&mut self, name: &str) -> Result<Found> {
         if let Some(input) = self.ask(name)? {
-            return Ok(Found { origin: Origin::Host(input, try_string(name)?), real: None });
+            // A path of the host's tells files apart as one beside the scene does.
+            let real = if let Input::Path(path) = &input { path.canonicalize().ok() } else { None };
+            return Ok(Found { origin: Origin::Host(input, try_string(name)?), real });
         }
         self.find_file(name)
     }

@@ -51,17 +51,18 @@ impl Files {
         Some(index as u32)
     }
 
-    /// Keeps the calls of one whose counters go.
-    fn close(&mut self, index: u32, counters: &Counters, noted: &NotedIn) {
-        let Some(file) = self.files.get_mut(index as usize) else { return };
+    /// Keeps the calls of one whose counters go; says whether there was room for them.
+    fn close(&mut self, index: u32, counters: &Counters, noted: &NotedIn) -> bool {
+        let Some(file) = self.files.get_mut(index as usize) else { return true };
         let has_room = self.sizes.try_reserve(BUCKET_COUNT).is_ok() && self.callers.try_reserve(PHASE_COUNT).is_ok();
         if !has_room {
-            return;
+            return false;
         }
         let (sizes, callers) = (self.sizes.len(), self.callers.len());
         self.sizes.extend(counters.calls_by_class());
         self.callers.extend(noted.callers());
         file.calls = Calls::Closed(counters.sums(), sizes..self.sizes.len(), callers..self.callers.len());
+        true
     }
 
     /// All that were opened. The counters of those that are open are put into `open`, to be dropped when the trace is
@@ -113,7 +114,9 @@ impl NotedIn {
     /// The last handle on `counters` goes.
     pub(crate) fn close(&self, counters: &Counters) {
         if let Some(trace) = self.trace.upgrade() {
-            trace.lock().files.close(self.index, counters, self);
+            let mut kept = trace.lock();
+            let is_kept = kept.files.close(self.index, counters, self);
+            kept.recording.dropped_files += u64::from(!is_kept);
         }
     }
 }

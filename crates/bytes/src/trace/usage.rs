@@ -31,16 +31,6 @@ impl Usage {
             disk_write_bytes: less(self.disk_write_bytes, earlier.disk_write_bytes),
         }
     }
-
-    /// What `of` nanoseconds have of it, where all of it is of `all`.
-    fn part(self, of: u64, all: u64) -> Usage {
-        let part = |value: u64| (u128::from(value) * u128::from(of.min(all)) / u128::from(all.max(1))) as u64;
-        Usage {
-            cpu_ns: part(self.cpu_ns),
-            disk_read_bytes: self.disk_read_bytes.map(part),
-            disk_write_bytes: self.disk_write_bytes.map(part),
-        }
-    }
 }
 
 impl AddAssign for Usage {
@@ -52,14 +42,16 @@ impl AddAssign for Usage {
     }
 }
 
-/// For how long jobs that begin need no look at what the process used, in nanoseconds. Two looks took 0.5 us, and
-/// reading a small file 14 us.
+/// For how long after a look at what the process used jobs that begin need none, in nanoseconds, and how short they are
+/// then. Two looks took 0.5 us, and reading a small file 14 us.
 const UNSEEN_NS: u64 = 1_000_000;
+const SHORT_NS: u64 = 100_000;
 
 /// What the process used while jobs ran.
 ///
-/// The system is asked when a job begins and when it ends, but not for one that begins less than a millisecond after
-/// it was asked. These share what the next look brings with the time between them, each by how long it took.
+/// The system is asked when a job begins and when it ends, but not for a short one that begins less than a millisecond
+/// after it was asked. These have what the next look brings, with what the process did between them, though no more
+/// time of cores than they had threads for.
 #[derive(Default)]
 pub(super) struct Meter {
     used: Option<Usage>,
@@ -67,6 +59,8 @@ pub(super) struct Meter {
     seen: Option<Usage>,
     seen_ns: u64,
     begin_ns: u64,
+    /// The most threads that a job was to use.
+    threads: u64,
     /// Whether the job that runs began without a look.
     is_unseen: bool,
     /// How long jobs took since.
@@ -75,8 +69,8 @@ pub(super) struct Meter {
 
 impl Meter {
     /// A job begins while no other runs.
-    pub(super) fn begin(&mut self, now_ns: u64) {
-        self.begin_ns = now_ns;
+    pub(super) fn begin(&mut self, threads: usize, now_ns: u64) {
+        (self.begin_ns, self.threads) = (now_ns, self.threads.max(threads as u64));
         self.is_unseen = self.seen.is_some() && now_ns.saturating_sub(self.seen_ns) < UNSEEN_NS;
         if !self.is_unseen {
             self.look(now_ns);
@@ -85,8 +79,9 @@ impl Meter {
 
     /// It ends, and no other runs.
     pub(super) fn end(&mut self, now_ns: u64) {
-        self.busy_ns += now_ns.saturating_sub(self.begin_ns);
-        if !self.is_unseen || now_ns.saturating_sub(self.seen_ns) >= UNSEEN_NS {
+        let job_ns = now_ns.saturating_sub(self.begin_ns);
+        self.busy_ns += job_ns;
+        if !self.is_unseen || job_ns >= SHORT_NS || now_ns.saturating_sub(self.seen_ns) >= UNSEEN_NS {
             self.look(now_ns);
         }
     }
@@ -95,7 +90,8 @@ impl Meter {
     fn look(&mut self, now_ns: u64) {
         let (busy_ns, now) = (std::mem::take(&mut self.busy_ns), Usage::now());
         if let (Some(before), Some(now), true) = (self.seen, now, busy_ns > 0) {
-            let used = now.since(before).part(busy_ns, now_ns.saturating_sub(self.seen_ns));
+            let mut used = now.since(before);
+            used.cpu_ns = used.cpu_ns.min(busy_ns.saturating_mul(self.threads));
             match &mut self.used {
                 Some(sum) => *sum += used,
                 none => *none = Some(used),
@@ -183,32 +179,39 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_by_time_and_never_more_than_all() {
-        let all = Usage { cpu_ns: u64::MAX, disk_read_bytes: Some(100), disk_write_bytes: None };
-        let half = Usage { cpu_ns: u64::MAX / 2, disk_read_bytes: Some(50), disk_write_bytes: None };
-        assert_eq!((all.part(5, 10), all.part(11, 10), all.part(1, 0).cpu_ns), (half, all, 0));
-    }
-
-    #[test]
     #[cfg(unix)]
     fn jobs_that_follow_at_once_share_one_look() {
         let mut meter = Meter::default();
         let mut job = |begin_ns, end_ns| {
-            meter.begin(begin_ns);
+            meter.begin(1, begin_ns);
             meter.end(end_ns);
             (meter.seen_ns, meter.busy_ns)
         };
         assert_eq!(job(0, 10), (10, 0));
         assert_eq!(job(20, 50), (10, 30));
         assert_eq!(job(60, 70), (10, 40));
-        assert_eq!(job(80, 10 + UNSEEN_NS), (10 + UNSEEN_NS, 0));
+        assert_eq!(job(UNSEEN_NS - 10, 10 + UNSEEN_NS), (10 + UNSEEN_NS, 0));
         assert_eq!(job(20 + UNSEEN_NS, 30 + UNSEEN_NS), (10 + UNSEEN_NS, 10));
-        // One that begins later is looked at itself, as is the first.
+        // One that takes longer is looked at itself at its end, and one that begins later from its beginning on.
+        assert_eq!(job(40 + UNSEEN_NS, 40 + UNSEEN_NS + SHORT_NS), (40 + UNSEEN_NS + SHORT_NS, 0));
         assert_eq!(job(5 * UNSEEN_NS, 5 * UNSEEN_NS + 1), (5 * UNSEEN_NS + 1, 0));
-        meter.begin(5 * UNSEEN_NS + 2);
+        meter.begin(1, 5 * UNSEEN_NS + 2);
         meter.end(5 * UNSEEN_NS + 3);
         meter.settle(6 * UNSEEN_NS);
         assert_eq!((meter.seen_ns, meter.busy_ns, meter.used().is_some()), (6 * UNSEEN_NS, 0, true));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn short_jobs_have_what_they_used_and_no_more() {
+        let mut meter = Meter::default();
+        let before = || Some(Usage { cpu_ns: 0, ..Usage::now().unwrap() });
+        meter.begin(2, 0);
+        (meter.seen, meter.seen_ns, meter.is_unseen) = (before(), 0, true);
+        meter.end(1000);
+        // This process had far more than two microseconds of its cores until now, and the job had two cores for one.
+        meter.settle(3_600_000_000_000);
+        assert_eq!(meter.used().unwrap().cpu_ns, 2000);
     }
 
     #[test]

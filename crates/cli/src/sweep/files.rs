@@ -18,6 +18,8 @@ pub struct File {
     pub path: PathBuf,
     pub bytes: u64,
     pub modified_ns: u128,
+    /// By the name that it was opened by: what a link leads to may have another one.
+    pub format: Option<Format>,
 }
 
 /// All files of an asset; its own is the first.
@@ -84,19 +86,22 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
 
 impl Asset {
     /// The files that a load opened, and by which names.
-    pub fn of_load(main: &Path, seen: &Recording, asked: &Asked) -> Result<Asset> {
+    pub fn of_load(main: &Path, seen: &Recording, asked: &Asked, options: &ReadOptions) -> Result<Asset> {
         if seen.dropped_files > 0 {
             let what = format!("{} has too many files: no more than {} are swept", main.display(), seen.files.len());
             return Err(Error::new(ErrorKind::Usage, what));
         }
         let mut asset = Asset::new(main, opened(seen))?;
-        let folder = main.parent().unwrap_or(Path::new(""));
+        let folder = folder_of(main);
         let names = std::mem::take(&mut *asked.0.lock().unwrap_or_else(PoisonError::into_inner));
         let numbered = asset.files.iter().enumerate().map(|(number, file)| (&*file.path, number));
         let numbers: BTreeMap<&Path, usize> = numbered.collect();
+        let inside = folder.canonicalize().unwrap_or_default();
         let place = |name: String| {
             let real = beside(folder, &name).canonicalize().ok()?;
-            numbers.get(&*real).map(|&number| (name, number))
+            // What the load refused to open stays refused.
+            let is_open = options.allow_outside || is_below(&name) && real.starts_with(&inside);
+            numbers.get(&*real).filter(|_| is_open).map(|&number| (name, number))
         };
         let names = names.into_iter().filter_map(place).collect();
         asset.names = names;
@@ -140,6 +145,7 @@ impl Asset {
         for path in std::iter::once(main.to_path_buf()).chain(files) {
             let failed = |error| io("looking at", &path, error);
             let real = path.canonicalize().map_err(failed)?;
+            let format = Format::of_path(&path).or_else(|| Format::of_path(&real));
             if !seen.insert(real.clone()) {
                 continue;
             }
@@ -152,7 +158,7 @@ impl Asset {
             }
             let modified_ns = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             let modified_ns = modified_ns.map_or(0, |since| since.as_nanos());
-            asset.files.push(File { path: real, bytes: found.len(), modified_ns });
+            asset.files.push(File { path: real, bytes: found.len(), modified_ns, format });
         }
         asset.root = shared(&asset.files);
         Ok(asset)
@@ -171,6 +177,17 @@ impl Asset {
 pub fn opened(seen: &Recording) -> impl Iterator<Item = PathBuf> {
     let files = seen.files.iter().filter(|file| file.is_file && !file.is_output && file.phase == Phase::Read);
     files.map(|file| PathBuf::from(&file.name))
+}
+
+/// The folder that a file lies in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a name stays below the folder of its scene, as text.
+fn is_below(name: &str) -> bool {
+    let path = beside(Path::new(""), name);
+    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// The path that a name has in a scene of a folder; some scenes have backslashes.
@@ -206,7 +223,7 @@ mod tests {
     #[test]
     fn files_share_their_deepest_folder() {
         let of = |paths: &[&str]| {
-            let file = |path: &&str| File { path: path.into(), bytes: 0, modified_ns: 0 };
+            let file = |path: &&str| File { path: path.into(), bytes: 0, modified_ns: 0, format: None };
             shared(&paths.iter().map(file).collect::<Vec<_>>())
         };
         assert_eq!(of(&["/a/b/c.obj", "/a/b/d/e.mtl"]), Path::new("/a/b"));

@@ -3,10 +3,10 @@
 //! What is compressed is told by content, so a scene finds the files that it names whatever they have become. A copy
 //! counts as long as the files that it was made of have the same sizes and times; a file beside it says which those
 //! were, and is written last. Names that lead elsewhere, absolute ones and those through links, are led to the copies.
-//! Of sweeps that go on at the same time one makes the copies of an asset, and the others wait for it. Whoever asks for
-//! all to be forgotten loses nothing else that lies in the folder.
+//! Sweeps that share the folder run one after another. Whoever asks for all to be forgotten loses nothing else that
+//! lies in it.
 
-use super::files::{Asset, File, beside};
+use super::files::{Asset, File, beside, folder_of};
 use crate::args::sweep::Storing;
 use crate::file::{self, io};
 use polyhaul::options::{Cancel, Codec, Resolve};
@@ -27,8 +27,6 @@ const FOLDER: &str = "sweep";
 const MARK: &str = "asset.txt";
 /// How that begins.
 const MARKED: &str = "compressed copies that polyhaul sweep made of ";
-/// Beside it: whoever makes copies of the asset, or removes them, has a lock on it.
-const LOCK: &str = "lock";
 /// How often whoever waits for the lock tries again.
 const EVERY: Duration = Duration::from_millis(50);
 /// How much of an asset is compressed to tell how small it becomes.
@@ -71,22 +69,24 @@ impl Cache {
         self.0.join(folder_name(&main.to_string_lossy()))
     }
 
-    /// Locks the folder of an asset, which is made where it is not there. Waits while another has the lock.
-    fn locked(&self, main: &Path, cancel: &Cancel) -> Result<std::fs::File> {
-        let folder = self.of(main);
-        loop {
-            take(&folder, main)?;
-            let lock = lock_file(&folder).map_err(|error| io("locking", &folder, error))?;
-            while !has_lock(&lock) {
-                check(cancel)?;
-                std::thread::sleep(EVERY);
-            }
-            // Whoever had it may have removed the folder, and another may have made it again.
-            let made = |found: std::io::Result<std::fs::Metadata>| found.and_then(|it| it.modified()).ok();
-            if made(lock.metadata()) == made(folder.join(LOCK).metadata()) {
-                return Ok(lock);
-            }
+    /// Waits until no other sweep runs, having said so: two would take each other's time, and one the other's copies.
+    /// The next one waits until the result is dropped. Where there are no locks nobody waits.
+    pub fn alone(&self, cancel: &Cancel, say: impl FnOnce()) -> Result<Option<std::fs::File>> {
+        let Some(lock) = self.lock() else { return Ok(None) };
+        let mut say = Some(say);
+        while !has_lock(&lock) {
+            say.take().into_iter().for_each(|say| say());
+            check(cancel)?;
+            std::thread::sleep(EVERY);
         }
+        Ok(Some(lock))
+    }
+
+    /// A file beside the folder, which stays: so it is the same for all who lock it.
+    fn lock(&self) -> Option<std::fs::File> {
+        let path = self.0.with_extension("lock");
+        std::fs::create_dir_all(path.parent()?).ok()?;
+        std::fs::File::options().write(true).create(true).truncate(false).open(path).ok()
     }
 
     /// Removes the copies of an asset, or of all; returns how many bytes they had.
@@ -95,13 +95,14 @@ impl Cache {
             Some(main) => vec![self.of(&real(main))],
             None => self.all()?,
         };
+        let ours: Vec<_> = folders.iter().filter(|folder| is_ours(folder)).collect();
+        let lock = if ours.is_empty() { None } else { self.lock() };
+        if lock.as_ref().is_some_and(|lock| !has_lock(lock)) {
+            let error = Error::new(ErrorKind::Usage, "a sweep is running, which needs the copies");
+            return Err(error.with_hint("try again when it is done"));
+        }
         let mut bytes = 0;
-        for folder in folders.iter().filter(|folder| is_ours(folder)) {
-            let lock = lock_file(folder).map_err(|error| io("locking", folder, error))?;
-            if !has_lock(&lock) {
-                let message = format!("another sweep is making copies in {}", folder.display());
-                return Err(Error::new(ErrorKind::Usage, message).with_hint("try again when it is done"));
-            }
+        for folder in ours {
             bytes += size(folder);
             std::fs::remove_dir_all(folder).map_err(|error| io("removing", folder, error))?;
         }
@@ -131,20 +132,14 @@ impl Cache {
         let (copies, note) = (folder.join(&name), folder.join(format!("{name}.txt")));
         let files = places(asset, &copies)?;
         let key = key(asset, storing);
-        let is_there = || is_whole(&note, &key, &files);
-        if is_there() {
-            return described(storing, files, asset, read, false);
-        }
-        let lock = self.locked(asset.main(), &read.run.cancel)?;
-        // Another sweep may have made it while this one waited.
-        let is_new = !is_there();
+        let is_new = !is_whole(&note, &key, &files);
         if is_new {
+            take(&folder, asset.main())?;
             make(asset, storing, &files, (&copies, &note), read).inspect_err(|_| {
                 let _ = std::fs::remove_dir_all(&copies);
             })?;
             write_note(&note, &(key + &sizes(&files)))?;
         }
-        drop(lock);
         described(storing, files, asset, read, is_new)
     }
 
@@ -157,7 +152,7 @@ impl Cache {
 /// What copies are made of: where any of it differs they are made anew.
 fn key(asset: &Asset, storing: Storing) -> String {
     let mut key = format!("polyhaul {} copy 1\n{storing}\n", env!("CARGO_PKG_VERSION"));
-    for File { path, bytes, modified_ns } in &asset.files {
+    for File { path, bytes, modified_ns, .. } in &asset.files {
         // Writing to a string cannot fail.
         let _ = writeln!(key, "{bytes} {modified_ns} {path:?}");
     }
@@ -175,8 +170,7 @@ fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
 
 /// A path without links; of a file that is gone that of its folder.
 fn real(path: &Path) -> PathBuf {
-    let folder = || path.parent().map(|it| if it == Path::new("") { Path::new(".") } else { it })?.canonicalize().ok();
-    let beside = || Some(folder()?.join(path.file_name()?));
+    let beside = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
 }
 
@@ -185,16 +179,13 @@ fn is_ours(folder: &Path) -> bool {
     let is_folder = folder.symlink_metadata().is_ok_and(|it| it.is_dir());
     let text = std::fs::read_to_string(folder.join(MARK)).unwrap_or_default();
     let main = text.strip_prefix(MARKED).map(|rest| rest.trim_end_matches('\n'));
-    is_folder && main.is_some_and(|main| folder.file_name().is_some_and(|name| name == &*folder_name(main)))
+    // One that is only about to become one is ours as well.
+    is_folder && main.is_some_and(|main| folder.file_stem().is_some_and(|name| name == &*folder_name(main)))
 }
 
 /// The name of the folder of an asset.
 fn folder_name(main: &str) -> String {
     format!("{:016x}", hash(main.as_bytes()))
-}
-
-fn lock_file(folder: &Path) -> std::io::Result<std::fs::File> {
-    std::fs::File::options().write(true).create(true).truncate(false).open(folder.join(LOCK))
 }
 
 /// Whether nobody else has the lock, which this file then has until it is closed. A disk without locks has none to wait
@@ -208,31 +199,16 @@ fn take(folder: &Path, main: &Path) -> Result<()> {
     if is_ours(folder) {
         return Ok(());
     }
-    let new = new_folder(folder).map_err(|error| io("making the folder", folder, error))?;
+    let new = folder.with_extension("new");
+    std::fs::create_dir_all(&new).map_err(|error| io("making the folder", &new, error))?;
     write_note(&new.join(MARK), &format!("{MARKED}{}\n", main.to_string_lossy()))?;
     let Err(error) = std::fs::rename(&new, folder) else { return Ok(()) };
     let _ = std::fs::remove_dir_all(&new);
-    if is_ours(folder) {
-        return Ok(());
-    }
     if folder.symlink_metadata().is_err() {
         return Err(io("making the folder", folder, error));
     }
     let message = format!("{} is there, and polyhaul did not make it", folder.display());
     Err(Error::new(ErrorKind::Usage, message).with_hint("move it away, or give another folder with --cache"))
-}
-
-/// A folder of nobody else beside one.
-fn new_folder(folder: &Path) -> std::io::Result<PathBuf> {
-    std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("")))?;
-    let mut number = 0_u32;
-    loop {
-        let new = folder.with_extension(number.to_string());
-        match std::fs::create_dir(&new) {
-            Err(error) if error.kind() == IoErrorKind::AlreadyExists => number += 1,
-            made => return made.map(|()| new),
-        }
-    }
 }
 
 /// The sizes of copies as they are now; `-` for what is not there.
@@ -310,7 +286,7 @@ fn described(
         stored.bytes += found.bytes;
         stored.plain_bytes += found.plain_bytes;
         let bytes = [found.bytes, found.plain_bytes];
-        add(&mut moved, &original.path, read.format, (found.codec, found.is_stream), bytes);
+        add(&mut moved, original.format, read.format, (found.codec, found.is_stream), bytes);
     }
     let files: Vec<_> = files.iter().map(|path| real(path)).collect();
     let main = files.first().cloned().unwrap_or_default();
@@ -331,15 +307,15 @@ fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
     is_needed.then(|| Resolve(Arc::new(move |name| Ok(copies.get(name).cloned().map(Input::Path)))))
 }
 
-/// Adds a file to what is read. `format` is that of the asset's own file, which comes first, where it was said.
+/// Adds a file to what is read. `said` is the format of the asset's own file, which comes first, where it was said.
 fn add(
     moved: &mut Vec<Moved>,
-    path: &Path,
     format: Option<Format>,
+    said: Option<Format>,
     (codec, is_stream): (Option<Codec>, bool),
     [bytes, plain_bytes]: [u64; 2],
 ) {
-    let format = format.filter(|_| moved.is_empty()).or_else(|| Format::of_path(path));
+    let format = said.filter(|_| moved.is_empty()).or(format);
     // Material libraries are small, and no format of their own.
     let Some(format) = format.map(Format::name) else { return };
     let plain = Moved::new(format, bytes);
@@ -383,7 +359,7 @@ pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Res
             };
             stored.bytes += bytes;
             stored.plain_bytes += sizes.plain_bytes;
-            add(&mut moved, &file.path, read.format, codec, [bytes, sizes.plain_bytes]);
+            add(&mut moved, file.format, read.format, codec, [bytes, sizes.plain_bytes]);
         }
         let main = asset.main().to_path_buf();
         Variant { storing, main, files: Vec::new(), resolver: None, stored, moved, is_new: false }
@@ -434,7 +410,7 @@ mod tests {
                 let path = self.0.join(name).canonicalize().unwrap();
                 let found = path.metadata().unwrap();
                 let modified_ns = found.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
-                File { path, bytes: found.len(), modified_ns }
+                File { format: Format::of_path(&path), path, bytes: found.len(), modified_ns }
             };
             let files = vec![file("in/a.obj"), file("in/b.mtl")];
             let root = files[0].path.parent().unwrap().to_path_buf();
@@ -474,28 +450,28 @@ mod tests {
     }
 
     #[test]
-    fn one_makes_copies_and_others_wait() {
+    fn sweeps_that_share_a_folder_wait_for_each_other() {
         let scratch = Scratch::new("lock");
-        let start = std::sync::Barrier::new(8);
-        let made = std::thread::scope(|scope| {
-            let one = || {
-                start.wait();
-                scratch.variant(ZSTD).is_new
-            };
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
-            threads.into_iter().map(|it| it.join().unwrap()).filter(|is_new| *is_new).count()
-        });
-        assert_eq!(made, 1);
-        let cache = Cache::new(Some(&scratch.0.join("cache"))).unwrap();
-        let (main, read) = (scratch.asset().main().to_path_buf(), ReadOptions::default());
-        let lock = cache.locked(&main, &read.run.cancel).unwrap();
-        // Copies that are there need no lock; who waits for one can be stopped, and nobody removes them meanwhile.
-        assert!(!scratch.variant(ZSTD).is_new);
-        read.run.cancel.cancel();
-        let waiting = cache.variant(&scratch.asset(), Storing::By(Codec::Lz4, None), &read);
-        assert_eq!(waiting.map(drop).unwrap_err().kind(), ErrorKind::Cancelled);
+        let (cache, read) = (Cache::new(Some(&scratch.0.join("cache"))).unwrap(), ReadOptions::default());
+        assert!(scratch.variant(ZSTD).is_new);
+        let (cancel, mut is_said) = (&read.run.cancel, false);
+        let lock = cache.alone(cancel, || is_said = true).unwrap().unwrap();
+        // Nobody removes the copies meanwhile, and who waits can be stopped.
         assert_eq!(cache.forget(None).unwrap_err().kind(), ErrorKind::Usage);
-        drop(lock);
+        let waited = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let mut is_said = false;
+                cache.alone(cancel, || is_said = true).map(|lock| (lock.is_some(), is_said))
+            });
+            std::thread::sleep(2 * EVERY);
+            drop(lock);
+            other.join().unwrap().unwrap()
+        });
+        assert_eq!((is_said, waited), (false, (true, true)));
+        let _lock = cache.alone(cancel, || {}).unwrap();
+        cancel.cancel();
+        assert_eq!(cache.alone(cancel, || {}).map(drop).unwrap_err().kind(), ErrorKind::Cancelled);
+        drop(_lock);
         assert!(cache.forget(None).unwrap() > 0 && !scratch.0.join("cache/sweep").exists());
     }
 

@@ -44,10 +44,11 @@ pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
 
 /// The folder of the input or output that had the most bytes; of one that was taken away that which it was in.
 fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
-    let files = seen.files.iter().filter(|file| file.is_file && file.is_output == is_output);
     // What standard input is has no name.
-    let is_there = |file: &&FileUse| is_output || Path::new(&file.name).is_file();
-    let largest = files.max_by_key(|file| file.calls.bytes).filter(is_there)?;
+    let is_named = |name: &Path| name.is_file() || name.parent().is_some_and(Path::is_dir);
+    let is_one =
+        |file: &&FileUse| file.is_file && file.is_output == is_output && (is_output || is_named(Path::new(&file.name)));
+    let largest = seen.files.iter().filter(is_one).max_by_key(|file| file.calls.bytes)?;
     // A name without a folder lies in the working folder.
     let here = |folder| if folder == Path::new("") { Path::new(".") } else { folder };
     let mut folders = Path::new(&largest.name).ancestors().skip(1).map(here);

@@ -102,8 +102,8 @@ const READING: [Phase; 7] =
     [Phase::Cut, Phase::Parse, Phase::Place, Phase::Build, Phase::Decode, Phase::Transform, Phase::Other];
 
 impl Ceilings {
-    /// The same with readers as fast as they were in a load of `list` that was recorded. A byte of text may hold half or
-    /// twice the work of one of the text that was measured: instances, long names, short numbers. Disks, memory and
+    /// The same with readers as fast as they were in a load of `list` that was recorded. A byte of text may hold half
+    /// or twice the work of one of the text that was measured: instances, long names, short numbers. Disks, memory and
     /// codecs stay as they are, and so does all where the ceilings know nothing of a format.
     pub fn as_loaded(&self, list: &[Moved], seen: &Recording) -> Ceilings {
         let totals = seen.totals();

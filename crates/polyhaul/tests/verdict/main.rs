@@ -42,12 +42,12 @@ fn is(verdict: &Verdict, bound: Bound) {
     assert_eq!(verdict.bound, bound, "{verdict:?}");
 }
 
-/// The verdict of the first of some runs of which `wanted` is true, and of the last where it is of none. Other programs
-/// may have the cores for longer than a short job takes, though not each time.
+/// The verdict of the first of so many runs of which `wanted` is true, and of the last where it is of none. Other
+/// programs may have the cores for longer than a short job takes, though not each time.
 #[track_caller]
-fn once(wanted: impl Fn(&Verdict) -> bool, mut run: impl FnMut() -> Verdict) -> Verdict {
+fn once(runs: usize, wanted: impl Fn(&Verdict) -> bool, mut run: impl FnMut() -> Verdict) -> Verdict {
     let mut verdict = run();
-    for _ in 1..20 {
+    for _ in 1..runs {
         if wanted(&verdict) {
             return verdict;
         }
@@ -60,7 +60,7 @@ fn once(wanted: impl Fn(&Verdict) -> bool, mut run: impl FnMut() -> Verdict) -> 
 /// The same for a job that works all the time, and is bound by its work.
 #[track_caller]
 fn works(bound: Bound, run: impl FnMut() -> Verdict) -> Verdict {
-    once(|verdict| verdict.bound == bound, run)
+    once(5, |verdict| verdict.bound == bound, run)
 }
 
 fn share(verdict: &Verdict, bound: Bound) -> f64 {
@@ -143,7 +143,7 @@ fn bytes_that_are_numbers_already() {
         property float x\nproperty float y\nproperty float z\nend_header\n";
     let mesh = [head.as_bytes(), &[0; 12 * 400_000]].concat();
     let is_built = |verdict: &Verdict| share(verdict, Bound::Build) > share(verdict, Bound::Parse);
-    once(is_built, || read(1, Input::Memory(mesh.clone(), "points.ply".into())));
+    once(5, is_built, || read(1, Input::Memory(mesh.clone(), "points.ply".into())));
 }
 
 #[test]
@@ -321,5 +321,5 @@ fn the_caller_s_own_threads_are_counted_once() {
         })
     };
     let is_counted_once = |verdict: &Verdict| share(verdict, Bound::Serial) < 0.5 && share(verdict, Bound::Parse) > 0.2;
-    once(is_counted_once, verdict);
+    once(20, is_counted_once, verdict);
 }
