@@ -4,7 +4,8 @@
 //! - [`Buffer`]: sequential access to a source in large reads, however small the consumer's requests are.
 //! - [`Sink`]: where bytes go; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
-//! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the other way, member by member.
+//! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the other way, member by member;
+//!   [`SeekTable`]: where those of zstd are.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Counters`]: bytes, calls, sizes and waiting time of every source and sink, always on.
 //! - [`trace`]: what threads and calls did when, for who asks.
@@ -53,7 +54,7 @@ pub mod trace;
 pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
 pub use compress::{
-    Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, MEMBER_BYTES,
+    Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, MEMBER_BYTES, SeekTable,
     decompressed, inflated,
 };
 pub use counters::{BUCKET_COUNT, Counters, Snapshot};

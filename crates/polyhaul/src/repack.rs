@@ -8,10 +8,10 @@ use crate::open::{Opened, Plain};
 use crate::options::{Codec, ReadOptions};
 use crate::pipeline::read::{ask, read_part};
 use crate::pipeline::run::{Phase, span};
-use crate::pipeline::write::{Compression, Pages, encoder};
+use crate::pipeline::write::{Compression, Pages, encoder, pack};
 use crate::report::{Clock, Moved, Report};
 use crate::{Input, Output, WriteOptions, save};
-use polyhaul_bytes::{MEMBER_BYTES, Source};
+use polyhaul_bytes::{MEMBER_BYTES, SeekTable, Source};
 
 /// Bytes that are in memory at once.
 const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
@@ -209,15 +209,14 @@ fn pieces(plain: &Plain, sample_bytes: u64) -> Result<Vec<Vec<u8>>> {
 
 fn packed((codec, level): (Codec, Option<i32>), members: &[Vec<u8>]) -> Result<u64> {
     let _span = span(Phase::Compress);
-    let memory = |_| Error::memory("compressed data");
     let mut encoder = encoder(Compression { codec, level })?;
-    let (mut sum, mut out) = (0, Vec::new());
+    let (mut sum, mut out, mut table) = (0, Vec::new(), SeekTable::default());
     for member in members {
         out.clear();
-        encoder.encode(member, &mut out).map_err(memory)?;
+        pack(&mut encoder, member, &mut out, &mut table)?;
         sum += out.len() as u64;
     }
-    Ok(sum)
+    Ok(sum + table.finish().map_err(|_| Error::memory("compressed data"))?.len() as u64)
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@
 //! lz4 frames with content sizes. Anything else, damage included, means no index: then the file is read as a stream,
 //! which has the better messages. What the heads say is checked when the members are decoded.
 //!
-//! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data.
+//! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data. A zstd file may
+//! tell at its end what the walk would find ([`seek`]).
 
 use super::error::Stop;
-use super::{Codec, DecompressError, DecompressLimits, gzip, lz4, skippable_len, zstd};
+use super::{Codec, DecompressError, DecompressLimits, gzip, lz4, seek, skippable_len, zstd};
 use crate::Source;
 use std::cell::Cell;
 use std::io;
@@ -85,7 +86,7 @@ pub(super) fn find(codec: Codec, source: &Source<'_>, limits: &DecompressLimits)
     let mut walk = Walk { source, end, at: 0, looks_left, groups: Builder::default() };
     let is_known = match codec {
         Codec::Gzip => walk.gzip()?,
-        Codec::Zstd => walk.frames(Walk::zstd_frame)?,
+        Codec::Zstd => walk.table()? || walk.frames(Walk::zstd_frame)?,
         Codec::Lz4 => walk.frames(Walk::lz4_frame)?,
         Codec::Zip => false,
     };
@@ -190,6 +191,17 @@ impl Walk<'_, '_> {
             }
         }
         Ok(true)
+    }
+
+    /// Takes the members from the table at the end; where there is none that fits, nothing is noted.
+    fn table(&mut self) -> io::Result<bool> {
+        let Some((frames, bytes)) = seek::read(self.source, self.end)? else { return Ok(false) };
+        let are_known = frames.iter().all(|&[packed, plain]| self.pass(packed.into(), plain.into()));
+        if are_known && self.pass(bytes, 0) && self.at == self.end {
+            return Ok(true);
+        }
+        (self.at, self.groups) = (0, Builder::default());
+        Ok(false)
     }
 
     /// `frame` measures the frame that begins here.

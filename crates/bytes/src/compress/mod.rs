@@ -27,6 +27,7 @@ mod index;
 mod inflate;
 mod lz4;
 mod members;
+mod seek;
 mod xxh32;
 mod zlib;
 mod zstd;
@@ -34,6 +35,7 @@ mod zstd;
 pub use encoder::{Encoder, MEMBER_BYTES};
 pub use error::{DecompressError, DecompressErrorKind, DecompressLimit};
 pub(crate) use members::Members;
+pub use seek::SeekTable;
 pub use zlib::inflated;
 
 use crate::{BLOCK_BYTES, Source};

@@ -7,7 +7,7 @@
 use super::run::{Crew, Job, Phase, run, span};
 use crate::error::{Error, Result, try_push};
 use crate::options::RunOptions;
-use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES, Sink};
+use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES, SeekTable, Sink};
 use std::sync::{Mutex, PoisonError};
 
 /// A codec and its level.
@@ -67,6 +67,8 @@ struct Cutter {
     member: Vec<u8>,
     /// Whether a member was complete.
     any: bool,
+    /// Where those that were written begin.
+    table: SeekTable,
 }
 
 /// A page in flight, the members that end in it, and their compressed form.
@@ -76,6 +78,8 @@ struct Slot<S> {
     /// How many of `members` are in use; the others are kept for later.
     used: usize,
     packed: Vec<u8>,
+    /// Where those of zstd begin.
+    table: SeekTable,
     encoder: Option<Encoder>,
 }
 
@@ -105,7 +109,7 @@ impl<'s, 'o> Writing<'s, 'o> {
             Some(compression) => {
                 // A level that the codec does not have is found before anything is written.
                 encoder(compression)?;
-                Some(Cutter { compression, member: Vec::new(), any: false })
+                Some(Cutter { compression, member: Vec::new(), any: false, table: SeekTable::default() })
             }
             None => None,
         };
@@ -160,18 +164,19 @@ impl<'s, 'o> Writing<'s, 'o> {
     /// Writes what is left of the last member; gives the sink back, not yet finished.
     pub(crate) fn finish(self) -> Result<Sink<'s>> {
         let Front { mut sink, cutter, head, .. } = self.front;
-        if let Some(Cutter { compression, mut member, any }) = cutter
-            && (!member.is_empty() || !any)
-        {
+        let Some(Cutter { compression, mut member, any, mut table }) = cutter else {
+            write_to(&mut sink, &head)?;
+            return Ok(sink);
+        };
+        let mut packed = Vec::new();
+        if !member.is_empty() || !any {
             // A head is left only where no page came: the member is empty then.
             member.extend(head);
-            let mut packed = Vec::new();
             let _span = span(Phase::Compress);
-            pack(&mut encoder(compression)?, &member, &mut packed)?;
-            write_to(&mut sink, &packed)?;
-        } else if !head.is_empty() {
-            write_to(&mut sink, &head)?;
+            pack(&mut encoder(compression)?, &member, &mut packed, &mut table)?;
         }
+        packed.extend(table.finish().map_err(|_| Error::memory("compressed data"))?);
+        write_to(&mut sink, &packed)?;
         Ok(sink)
     }
 }
@@ -208,11 +213,20 @@ pub(crate) fn encoder(Compression { codec, level }: Compression) -> Result<Encod
     })
 }
 
-fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>) -> Result<()> {
-    encoder.encode(member, packed).map_err(|_| Error::memory("compressed data"))
+/// Appends a member, and notes it where the codec has a table.
+pub(crate) fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>, table: &mut SeekTable) -> Result<()> {
+    let begin = packed.len();
+    let noted = encoder.encode(member, packed).and_then(|()| match encoder.codec() {
+        Codec::Zstd => table.push(packed.len() - begin, member.len()),
+        _ => Ok(()),
+    });
+    noted.map_err(|_| Error::memory("compressed data"))
 }
 
 fn write_to(sink: &mut Sink<'_>, bytes: &[u8]) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
     sink.write_all(bytes).map_err(|e| Error::io("writing", sink.name(), e))
 }
 
@@ -235,7 +249,8 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
 
     fn slot(&self) -> Result<Self::Slot> {
         let encoder = self.compression.map(encoder).transpose()?;
-        Ok(Slot { page: self.pages.slot()?, members: Vec::new(), used: 0, packed: Vec::new(), encoder })
+        let (members, packed, table) = Default::default();
+        Ok(Slot { page: self.pages.slot()?, members, used: 0, packed, table, encoder })
     }
 
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
@@ -246,7 +261,8 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
         match &mut slot.encoder {
             Some(encoder) if stage == self.pages.stages() => {
                 slot.packed.clear();
-                slot.members[..slot.used].iter().try_for_each(|member| pack(encoder, member, &mut slot.packed))
+                let members = slot.members[..slot.used].iter();
+                members.into_iter().try_for_each(|member| pack(encoder, member, &mut slot.packed, &mut slot.table))
             }
             _ => self.pages.make(stage, &mut slot.page),
         }
@@ -267,6 +283,9 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
         }
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         if stage == self.pages.stages() {
+            if let Some(cutter) = &mut front.cutter {
+                cutter.table.append(&mut slot.table).map_err(|_| Error::memory("compressed data"))?;
+            }
             return write_to(&mut front.sink, &slot.packed);
         }
         let mut head = std::mem::take(&mut front.head);

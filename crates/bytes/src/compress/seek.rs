@@ -1,0 +1,202 @@
+//! Where the frames of a zstd file begin, told at its end: the zstd project's seekable format
+//! (contrib/seekable_format/zstd_seekable_compression_format.md). It is a skippable frame, which every decoder passes.
+//!
+//! Without it a reader looks at the head of each block, which holds up a load from a slow disk: of text, 24 times in a
+//! MiB. Sizes are only told here; who decodes checks them.
+
+use crate::Source;
+use crate::error::grow;
+use std::io;
+
+/// What the frame and the file begin and end with.
+const FRAME_MAGIC: u32 = 0x184d_2a5e;
+const FILE_MAGIC: u32 = 0x8f92_eab1;
+/// The head of the frame, an entry, and what comes last: the number of entries, a byte of flags, the magic.
+const HEAD_BYTES: usize = 8;
+const ENTRY_BYTES: usize = 8;
+const FOOTER_BYTES: usize = 9;
+/// A flag: each entry has a checksum behind its sizes.
+const HAS_CHECKSUMS: u8 = 0x80;
+/// Flags that a later format may have, and would be read in another way.
+const RESERVED: u8 = 0x7c;
+const CHECKSUM_BYTES: usize = 4;
+/// No table may list more frames; of members of a MiB that many are 128 TiB.
+const MOST_FRAMES: usize = 0x800_0000;
+/// The largest table that is read: of 8 million frames.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Frames in the order of the file.
+///
+/// ```
+/// use polyhaul_bytes::{Codec, Encoder, SeekTable};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (mut file, mut table) = (Vec::new(), SeekTable::default());
+/// let mut encoder = Encoder::new(Codec::Zstd, None)?;
+/// for member in [b"v 0 0 0\n", b"v 1 0 0\n"] {
+///     let begin = file.len();
+///     encoder.encode(member, &mut file)?;
+///     table.push(file.len() - begin, member.len())?;
+/// }
+/// file.extend(table.finish()?); // zstd -d gives both lines
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct SeekTable {
+    entries: Vec<u8>,
+}
+
+impl SeekTable {
+    /// Adds a frame of `packed` bytes that holds `plain`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; `InvalidInput` for sizes that the format has no room for.
+    pub fn push(&mut self, packed: usize, plain: usize) -> io::Result<()> {
+        let begin = self.entries.len();
+        grow(&mut self.entries, begin + ENTRY_BYTES)?;
+        for (size, place) in [packed, plain].into_iter().zip(self.entries[begin..].chunks_exact_mut(4)) {
+            let size = u32::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
+            place.copy_from_slice(&size.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Adds the frames of `other` behind its own, and leaves none there.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn append(&mut self, other: &mut SeekTable) -> io::Result<()> {
+        self.entries.try_reserve(other.entries.len())?;
+        self.entries.append(&mut other.entries);
+        Ok(())
+    }
+
+    /// The bytes to be written behind the last frame. None where one frame or none is listed, which is found without,
+    /// or more than the format has room for.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn finish(self) -> io::Result<Vec<u8>> {
+        let mut out = self.entries;
+        let count = out.len() / ENTRY_BYTES;
+        if !(2..=MOST_FRAMES).contains(&count) {
+            return Ok(Vec::new());
+        }
+        let size = out.len() + FOOTER_BYTES;
+        out.try_reserve(HEAD_BYTES + FOOTER_BYTES)?;
+        out.splice(..0, [FRAME_MAGIC, size as u32].into_iter().flat_map(u32::to_le_bytes));
+        out.extend((count as u32).to_le_bytes());
+        out.push(0);
+        out.extend(FILE_MAGIC.to_le_bytes());
+        Ok(out)
+    }
+}
+
+/// Packed and plain bytes of each frame of a source that ends at `end`, and the size of the table itself, which is the
+/// last frame. `None` where there is no such table, or one that is not well formed or too large.
+pub(super) fn read(source: &Source<'_>, end: u64) -> io::Result<Option<(Vec<[u32; 2]>, u64)>> {
+    let mut footer = [0; FOOTER_BYTES];
+    let Some(footer_at) = end.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
+    if source.read_at(footer_at, &mut footer)? < FOOTER_BYTES {
+        return Ok(None);
+    }
+    let [a, b, c, d, flags, magic @ ..] = footer;
+    let each = ENTRY_BYTES + if flags & HAS_CHECKSUMS == 0 { 0 } else { CHECKSUM_BYTES };
+    let all = u64::from(u32::from_le_bytes([a, b, c, d])) * each as u64;
+    let bytes = HEAD_BYTES as u64 + all + FOOTER_BYTES as u64;
+    if u32::from_le_bytes(magic) != FILE_MAGIC || flags & RESERVED != 0 || bytes > MOST_BYTES || bytes > end {
+        return Ok(None);
+    }
+    let mut table = Vec::new();
+    grow(&mut table, (HEAD_BYTES as u64 + all) as usize)?;
+    if source.read_at(end - bytes, &mut table)? < table.len() {
+        return Ok(None);
+    }
+    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+    let (head, entries) = table.split_at(HEAD_BYTES);
+    if [word(head), word(&head[4..])] != [FRAME_MAGIC, (bytes - HEAD_BYTES as u64) as u32] {
+        return Ok(None);
+    }
+    Ok(Some((entries.chunks_exact(each).map(|entry| [word(entry), word(&entry[4..])]).collect(), bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Codec, DecompressLimits, Encoder, decompressed};
+
+    /// Members of 600 kB, and the table behind them.
+    fn packed() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+        let plain: Vec<u8> =
+            (0..150_000).flat_map(|i: u32| format!("v {} {}\n", i * 7919 % 9973, i).into_bytes()).collect();
+        let (mut file, mut table) = (Vec::new(), SeekTable::default());
+        let mut encoder = Encoder::new(Codec::Zstd, None).unwrap();
+        for member in plain.chunks(600_000) {
+            let begin = file.len();
+            encoder.encode(member, &mut file).unwrap();
+            table.push(file.len() - begin, member.len()).unwrap();
+        }
+        (plain, file, table.finish().unwrap())
+    }
+
+    fn unpacked(file: Vec<u8>) -> (io::Result<Vec<u8>>, bool, u64) {
+        let source = decompressed(Source::memory(file), &DecompressLimits::default()).unwrap();
+        let calls = source.compressed_counters().unwrap().snapshot().calls;
+        let mut out = vec![0; 10_000_000];
+        let count = if source.is_positioned() { source.read_at(0, &mut out) } else { source.read_next(&mut out) };
+        (count.map(|count| out[..count].to_vec()), source.is_positioned(), calls)
+    }
+
+    #[test]
+    fn frames_are_found_in_two_looks() {
+        let (plain, file, table) = packed();
+        let (found, is_positioned, calls) = unpacked([&file[..], &table].concat());
+        let (without, _, more_calls) = unpacked(file.clone());
+        assert!(is_positioned && found.unwrap() == plain && without.unwrap() == plain);
+        assert!(calls <= 4 && more_calls > 15, "{calls} {more_calls}");
+        // As the format's text has it: magic, size, pairs of sizes, count, flags, magic.
+        let count = plain.len().div_ceil(600_000);
+        assert_eq!(
+            (table.len(), &table[..4], &table[table.len() - 4..]),
+            (17 + 8 * count, &[0x5e, 0x2a, 0x4d, 0x18][..], &[0xb1, 0xea, 0x92, 0x8f][..])
+        );
+        assert_eq!(table[4..8], (9 + 8 * count as u32).to_le_bytes());
+        assert_eq!(table[table.len() - 9..table.len() - 4], [count as u8, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn one_frame_needs_no_table() {
+        let mut table = SeekTable::default();
+        assert!(SeekTable::default().finish().unwrap().is_empty());
+        table.push(10, 20).unwrap();
+        let mut more = SeekTable::default();
+        more.append(&mut table).unwrap();
+        assert!(table.finish().unwrap().is_empty() && more.finish().unwrap().is_empty());
+        assert!(SeekTable::default().push(1 << 40, 1).is_err());
+    }
+
+    #[test]
+    fn a_table_that_lies_is_none() {
+        let (plain, file, table) = packed();
+        let changes: [(usize, u8); 7] =
+            [(0, 1), (4, 1), (8, 1), (9, 9), (12, 1), (table.len() - 9, 1), (table.len() - 5, 4)];
+        for (at, by) in changes {
+            let mut table = table.clone();
+            table[at] ^= by;
+            let (found, is_positioned, _) = unpacked([&file[..], &table].concat());
+            // Sizes that do not fit leave the walk, or an error of the frame that is not as it was told; of a size that
+            // is the frame's own, as no file of zstd has it, that of a stream.
+            assert!(found.map_or(is_positioned || at == 4, |found| found == plain), "{at}");
+        }
+        let checked: Vec<u8> = {
+            let entries = table[8..table.len() - 9].chunks(8).flat_map(|entry| [entry, &[1, 2, 3, 4]].concat());
+            let entries: Vec<u8> = entries.collect();
+            let count = (entries.len() / 12) as u32;
+            let head = [0x184d_2a5e, entries.len() as u32 + 9].map(u32::to_le_bytes).concat();
+            [&head[..], &entries, &count.to_le_bytes(), &[0x80], &FILE_MAGIC.to_le_bytes()].concat()
+        };
+        let (found, _, calls) = unpacked([&file[..], &checked].concat());
+        assert!(found.unwrap() == plain && calls <= 4, "{calls}");
+    }
+}
