@@ -151,7 +151,8 @@ impl Cache {
 
 /// What copies are made of: where any of it differs they are made anew.
 fn key(asset: &Asset, storing: Storing) -> String {
-    let mut key = format!("polyhaul {} copy 1\n{storing}\n", env!("CARGO_PKG_VERSION"));
+    // The number grows when compressed files are written otherwise.
+    let mut key = format!("polyhaul {} copy 2\n{storing}\n", env!("CARGO_PKG_VERSION"));
     for File { path, bytes, modified_ns, .. } in &asset.files {
         // Writing to a string cannot fail.
         let _ = writeln!(key, "{bytes} {modified_ns} {path:?}");
