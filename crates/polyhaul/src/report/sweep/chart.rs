@@ -15,6 +15,9 @@ const PLOT_HEIGHT: f64 = 400.0;
 const PANEL_HEIGHT: f64 = PLOT_HEIGHT + 110.0;
 /// What a column without a rate takes.
 const COLUMN: f64 = 76.0;
+/// A line of advice, and how much of it fits below a panel.
+const ADVICE_HEIGHT: f64 = 17.0;
+const ADVICE_CHARS: usize = 75;
 
 const GROUND: &str = "#ffffff";
 const INK: &str = "#1c1f24";
@@ -119,7 +122,9 @@ impl<'a> Panel<'a> {
         let bottom = top + PLOT_HEIGHT;
         self.picture.text([(left + self.end()) / 2.0, bottom + 46.0], Anchor::Middle, 13.0, SOFT, "rate of the device");
         let advice = self.sweep.advice(self.threads).join("; ");
-        self.picture.text([left, bottom + 70.0], Anchor::Start, 13.0, INK, &advice);
+        for (number, line) in lines(&advice).iter().enumerate() {
+            self.picture.text([left, bottom + 70.0 + ADVICE_HEIGHT * number as f64], Anchor::Start, 13.0, INK, line);
+        }
     }
 
     /// Where the rates end and columns without one begin.
@@ -213,6 +218,18 @@ impl<'a> Panel<'a> {
     }
 }
 
+/// Advice in lines that fit, broken between words.
+fn lines(advice: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in advice.split(' ') {
+        match lines.last_mut().filter(|line| line.chars().count() + word.chars().count() < ADVICE_CHARS) {
+            Some(line) => *line = format!("{line} {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::sample;
@@ -240,5 +257,13 @@ mod tests {
         sweep.cells[0].measured = None;
         sweep.cells[0].predicted_seconds = Some(0.0);
         assert!(svg(&sweep).starts_with("<svg"));
+    }
+
+    #[test]
+    fn long_advice_takes_several_lines() {
+        let advice = "store it as zstd below 290 MB/s, as lz4 up to 540 MB/s, as it is up to 1.5 GB/s, as none above";
+        let found = lines(advice);
+        assert!(found.len() == 2 && found.iter().all(|line| line.len() <= ADVICE_CHARS), "{found:?}");
+        assert_eq!((found.join(" "), lines("as it is")), (advice.to_owned(), vec!["as it is".to_owned()]));
     }
 }
