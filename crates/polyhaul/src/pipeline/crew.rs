@@ -52,13 +52,22 @@ pub(crate) fn on_threads(threads: usize, work: impl Fn() + Sync) {
 }
 
 fn on_own(threads: usize, work: impl Fn() + Sync) {
+    // Threads are joined, not let go: glibc's `pthread_detach` looks into the memory of a thread that may have ended
+    // and freed it meanwhile, which ended a run of the tests (2.36).
     std::thread::scope(|scope| {
-        for _ in 1..threads {
-            if std::thread::Builder::new().spawn_scoped(scope, &work).is_err() {
-                break;
+        let mut others = Vec::new();
+        let has_room = others.try_reserve_exact(threads - 1).is_ok();
+        for _ in (1..threads).take_while(|_| has_room) {
+            match std::thread::Builder::new().spawn_scoped(scope, &work) {
+                Ok(other) => others.push(other),
+                Err(_) => break,
             }
         }
         work();
+        let panics = others.into_iter().filter_map(|other| other.join().err());
+        if let Some(panic) = panics.reduce(|first, _| first) {
+            resume_unwind(panic);
+        }
     });
 }
 
