@@ -1,10 +1,12 @@
-//! What a trace costs: the same reading and writing without one, with totals, and with spans and a sampler, in turn.
+//! What a trace costs: the same reading and writing without one, with totals, and with spans and a sampler, in turn;
+//! and what a job that nobody traces pays for being traceable.
 
 use crate::Failure;
 use polyhaul::options::RunOptions;
 use polyhaul::report::Sampler;
-use polyhaul::trace::{Detail, Trace};
+use polyhaul::trace::{Detail, Phase, Recording, Trace, span};
 use polyhaul::{Input, Output, ReadOptions, WriteOptions};
+use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -59,8 +61,8 @@ fn small_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     (0..FILES).map(make).collect()
 }
 
-/// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no`, per kilobyte, for each way. They agree where all
-/// moved as many bytes.
+/// `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no`, per kilobyte, for each way, and for `asking`: what of
+/// the way without a trace goes into asking whether there is one. They agree where all moved as many bytes.
 fn compare(
     group: &str,
     files: &[PathBuf],
@@ -72,22 +74,42 @@ fn compare(
     let kilobytes = sizes.sum::<std::io::Result<u64>>()? as f64 / 1e3;
     let wanted = work(&RunOptions { threads: Some(threads), ..RunOptions::default() })?;
     let mut times = WAYS.map(|_| Vec::with_capacity(rounds));
-    let mut agrees = true;
+    let (mut agrees, mut asks, mut asking) = (true, 0, Vec::with_capacity(rounds));
     for _ in 0..rounds.max(1) {
         for ((_, detail), times) in WAYS.iter().zip(&mut times) {
             let start = Instant::now();
             let trace = detail.map(Trace::new);
             let sampler = trace.as_ref().filter(|it| it.detail() == Detail::Spans).map(|it| Sampler::start(it, EVERY));
-            agrees &= work(&RunOptions { threads: Some(threads), trace, ..RunOptions::default() })? == wanted;
+            let run = RunOptions { threads: Some(threads), trace, ..RunOptions::default() };
+            agrees &= work(&run)? == wanted;
             drop(sampler);
             times.push(start.elapsed().as_secs_f64() * 1e9 / kilobytes);
+            asks = run.trace.map_or(0, |trace| asks_of(&trace.recording()));
         }
+        asking.push(asks as f64 * ask_ns() / kilobytes);
     }
-    for ((name, _), times) in WAYS.iter().zip(&mut times) {
+    let names = WAYS.iter().map(|way| way.0).chain(["asking"]);
+    for (name, times) in names.zip(times.iter_mut().chain([&mut asking])) {
         times.sort_by(f64::total_cmp);
         let (least, median) = (times[0], times[times.len() / 2]);
         let agrees = if agrees { "yes" } else { "no" };
         println!("numbers group={group} name={name} ns={least:.3} median_ns={median:.3} agrees={agrees}");
     }
     Ok(())
+}
+
+/// How often a job that did what was recorded with spans asks whether anybody traces.
+fn asks_of(seen: &Recording) -> u64 {
+    let spans: usize = seen.threads.iter().map(|thread| thread.spans.len()).sum();
+    (spans + seen.sections.len() + seen.threads.len() + seen.files.len()) as u64
+        + seen.dropped_spans
+        + seen.dropped_files
+}
+
+/// What a span takes that nobody records.
+fn ask_ns() -> f64 {
+    const ASKS: u32 = 100_000;
+    let start = Instant::now();
+    (0..ASKS).for_each(|_| drop(black_box(span(black_box(Phase::Parse)))));
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(ASKS)
 }

@@ -181,6 +181,19 @@ fn find(folder: &str, name: &str) -> String {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_at_the_end_is_said() {
+    let (folder, cache) = (Folder::new("sweep-full"), Folder::new("sweep-full-cache"));
+    let main = scene(&folder);
+    for option in ["--csv", "--chart"] {
+        let args = ["sweep", &main, "--rates", "unlimited", "--codecs", "as-is", "--rounds", "1", "--warm", option];
+        let ran = polyhaul(&cache, &[&args[..], &["/dev/full"]].concat());
+        let [told, errors] = [&ran.stdout, &ran.stderr].map(|it| String::from_utf8_lossy(it));
+        assert!(ran.status.code() == Some(1) && told.contains("as is") && errors.contains("/dev/full"), "{ran:?}");
+    }
+}
+
+#[test]
 fn people_get_tables_and_cells_that_are_left_out_say_why() {
     let (folder, cache) = (Folder::new("sweep-table"), Folder::new("sweep-table-cache"));
     let main = folder.file("a.obj", &"v 0 0.5 1\n".repeat(100));

@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::open::{Opened, Plain};
 use crate::options::{Codec, ReadOptions};
-use crate::pipeline::read::{ask, read_part};
+use crate::pipeline::read::{ask, fill};
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Pages, encoder, pack};
 use crate::report::{Clock, Moved, Report};
@@ -44,7 +44,7 @@ pub fn repack(input: Input, output: Output, read: &ReadOptions, write: &WriteOpt
         save::write_to(output, None, write, &mut report, |writing, _, _| {
             let mut batch = buffer(BATCH_BYTES)?;
             loop {
-                let count = fill(&plain, &mut batch)?;
+                let count = fill(plain.source(), plain.garbage(), &mut batch)?;
                 let bytes = batch.get(..count).unwrap_or_default();
                 writing.pages(&Batch { bytes }, &mut (), bytes.len().div_ceil(MEMBER_BYTES) as u64, 0)?;
                 if count < batch.len() {
@@ -64,18 +64,6 @@ pub(crate) fn buffer(bytes: usize) -> Result<Vec<u8>> {
     buffer.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
     buffer.resize(bytes, 0);
     Ok(buffer)
-}
-
-/// Reads on until `out` is full, or the input ends.
-pub(crate) fn fill(plain: &Plain, out: &mut [u8]) -> Result<usize> {
-    let mut end = 0;
-    while let Some(rest) = out.get_mut(end..).filter(|rest| !rest.is_empty()) {
-        match read_part(plain.source(), plain.garbage(), rest)? {
-            0 => break,
-            count => end += count,
-        }
-    }
-    Ok(end)
 }
 
 /// Bytes that are there, a member each.
@@ -196,7 +184,7 @@ fn pieces(plain: &Plain, sample_bytes: u64) -> Result<Vec<Vec<u8>>> {
                 let offset = index * all / count.min(all) * MEMBER_BYTES as u64;
                 ask(source, || source.read_at(offset, &mut piece))?
             }
-            None => fill(plain, &mut piece)?,
+            None => fill(source, plain.garbage(), &mut piece)?,
         };
         piece.truncate(size);
         pieces.push(piece);

@@ -175,8 +175,11 @@ impl Record {
         if !self.judged.is_empty() {
             self.judged_tables(&mut page);
         }
+        if !self.sweeps.is_empty() {
+            let _ = write!(page, "\n## Sweeps\n\n{SWEPT}");
+        }
         for Sweep { title, text, .. } in &self.sweeps {
-            let _ = write!(page, "\n## Sweep: {title}\n\n{SWEPT}\n```text\n{text}```\n");
+            let _ = write!(page, "\n### {title}\n\n```text\n{text}```\n");
         }
         let _ = write!(page, "\n## Wanted and got\n\n{}", self.verdict_table().0);
         if let Some(readme) = self.readme() {

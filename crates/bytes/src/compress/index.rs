@@ -195,9 +195,9 @@ impl Walk<'_, '_> {
 
     /// Takes the members from the table at the end; where there is none that fits, nothing is noted.
     fn table(&mut self) -> io::Result<bool> {
-        let Some((frames, bytes)) = seek::read(self.source, self.end)? else { return Ok(false) };
-        let are_known = frames.iter().all(|&[packed, plain]| self.pass(packed.into(), plain.into()));
-        if are_known && self.pass(bytes, 0) && self.at == self.end {
+        let (source, end) = (self.source, self.end);
+        let table = seek::each(source, end, |[packed, plain]| self.pass(packed.into(), plain.into()))?;
+        if table.is_some_and(|bytes| self.pass(bytes, 0)) && self.at == end {
             return Ok(true);
         }
         (self.at, self.groups) = (0, Builder::default());

@@ -1,8 +1,8 @@
 //! Where the frames of a zstd file begin, told at its end: the zstd project's seekable format
 //! (contrib/seekable_format/zstd_seekable_compression_format.md). It is a skippable frame, which every decoder passes.
 //!
-//! Without it a reader looks at the head of each block, which holds up a load from a slow disk: of text, 24 times in a
-//! MiB. Sizes are only told here; who decodes checks them.
+//! Without it a reader looks at the head of each block, of which a MiB has at least eight, and that holds up a load
+//! from a slow disk. Sizes are only told here; who decodes checks them.
 
 use crate::Source;
 use crate::error::grow;
@@ -24,6 +24,8 @@ const CHECKSUM_BYTES: usize = 4;
 const MOST_FRAMES: usize = 0x800_0000;
 /// The largest table that is read: of 8 million frames.
 const MOST_BYTES: u64 = 64 << 20;
+/// What is in memory of a table that is read: whole entries, with checksums or without.
+const BLOCK_BYTES: usize = 2048 * (ENTRY_BYTES + CHECKSUM_BYTES);
 
 /// Frames in the order of the file.
 ///
@@ -93,32 +95,50 @@ impl SeekTable {
     }
 }
 
-/// Packed and plain bytes of each frame of a source that ends at `end`, and the size of the table itself, which is the
-/// last frame. `None` where there is no such table, or one that is not well formed or too large.
-pub(super) fn read(source: &Source<'_>, end: u64) -> io::Result<Option<(Vec<[u32; 2]>, u64)>> {
-    let mut footer = [0; FOOTER_BYTES];
+/// Hands out packed and plain bytes of each frame of a source that ends at `end`, until `see` wants no more, and gives
+/// the size of the table itself, which is the last frame. `None` where `see` wanted no more, and where there is no such
+/// table, or one that is not well formed or too large.
+pub(super) fn each(source: &Source<'_>, end: u64, mut see: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
+    let Some(Found { begin, entry_bytes }) = find(source, end)? else { return Ok(None) };
+    let mut block = [0; BLOCK_BYTES];
+    let (mut at, last) = (begin + HEAD_BYTES as u64, end - FOOTER_BYTES as u64);
+    while at < last {
+        let block = &mut block[..(last - at).min(BLOCK_BYTES as u64) as usize];
+        if source.read_at(at, block)? < block.len() || !block.chunks_exact(entry_bytes).all(|entry| see(words(entry))) {
+            return Ok(None);
+        }
+        at += block.len() as u64;
+    }
+    Ok(Some(end - begin))
+}
+
+/// Where the table begins, and how large its entries are.
+struct Found {
+    begin: u64,
+    entry_bytes: usize,
+}
+
+fn find(source: &Source<'_>, end: u64) -> io::Result<Option<Found>> {
+    let (mut footer, mut head) = ([0; FOOTER_BYTES], [0; HEAD_BYTES]);
     let Some(footer_at) = end.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
     if source.read_at(footer_at, &mut footer)? < FOOTER_BYTES {
         return Ok(None);
     }
-    let [a, b, c, d, flags, magic @ ..] = footer;
-    let each = ENTRY_BYTES + if flags & HAS_CHECKSUMS == 0 { 0 } else { CHECKSUM_BYTES };
-    let all = u64::from(u32::from_le_bytes([a, b, c, d])) * each as u64;
-    let bytes = HEAD_BYTES as u64 + all + FOOTER_BYTES as u64;
-    if u32::from_le_bytes(magic) != FILE_MAGIC || flags & RESERVED != 0 || bytes > MOST_BYTES || bytes > end {
+    let [count @ .., flags, _, _, _, _] = footer;
+    let [_, magic] = words(&footer[1..]);
+    let entry_bytes = ENTRY_BYTES + if flags & HAS_CHECKSUMS == 0 { 0 } else { CHECKSUM_BYTES };
+    let bytes = (HEAD_BYTES + FOOTER_BYTES) as u64 + u64::from(u32::from_le_bytes(count)) * entry_bytes as u64;
+    if magic != FILE_MAGIC || flags & RESERVED != 0 || bytes > MOST_BYTES || bytes > end {
         return Ok(None);
     }
-    let mut table = Vec::new();
-    grow(&mut table, (HEAD_BYTES as u64 + all) as usize)?;
-    if source.read_at(end - bytes, &mut table)? < table.len() {
-        return Ok(None);
-    }
-    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
-    let (head, entries) = table.split_at(HEAD_BYTES);
-    if [word(head), word(&head[4..])] != [FRAME_MAGIC, (bytes - HEAD_BYTES as u64) as u32] {
-        return Ok(None);
-    }
-    Ok(Some((entries.chunks_exact(each).map(|entry| [word(entry), word(&entry[4..])]).collect(), bytes)))
+    let is_whole = source.read_at(end - bytes, &mut head)? == HEAD_BYTES
+        && words(&head) == [FRAME_MAGIC, (bytes - HEAD_BYTES as u64) as u32];
+    Ok(is_whole.then_some(Found { begin: end - bytes, entry_bytes }))
+}
+
+/// The two numbers that bytes begin with.
+fn words(bytes: &[u8]) -> [u32; 2] {
+    [0, 4].map(|at| bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u32::from_le_bytes(*word)))
 }
 
 #[cfg(test)]
@@ -149,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_found_in_two_looks() {
+    fn frames_are_found_in_few_looks() {
         let (plain, file, table) = packed();
         let (found, is_positioned, calls) = unpacked([&file[..], &table].concat());
         let (without, _, more_calls) = unpacked(file.clone());

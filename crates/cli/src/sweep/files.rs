@@ -113,7 +113,7 @@ impl Asset {
         if options.format.or_else(|| Format::of_path(main)) != Some(Format::Pbrt) {
             return Asset::new(main, []);
         }
-        let folder = main.parent().unwrap_or(Path::new(""));
+        let folder = folder_of(main);
         let (mut known, mut next) = (vec![main.to_path_buf()], 0);
         let mut seen = BTreeSet::from([main.to_path_buf()]);
         while let Some(file) = known.get(next).cloned() {
@@ -129,9 +129,8 @@ impl Asset {
                 }
             };
             polyhaul::inspect::quoted(Input::Path(file.clone()), options, &mut keep)?;
-            let beside = file.parent().unwrap_or(Path::new(""));
             for name in found {
-                let paths = [folder.join(&name), beside.join(&name)];
+                let paths = [beside(folder, &name), beside(folder_of(&file), &name)];
                 let path = paths.into_iter().find(|path| path.is_file());
                 known.extend(path.filter(|path| seen.insert(path.clone())));
             }
@@ -198,8 +197,7 @@ pub fn beside(folder: &Path, name: &str) -> PathBuf {
 /// Whether a name may be that of a file that a load of a scene reads.
 fn is_file_of_a_scene(name: &str, options: &ReadOptions) -> bool {
     let path = Path::new(name);
-    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    matches!(Format::of_path(path), Some(Format::Pbrt | Format::Ply)) && (is_inside || options.allow_outside)
+    matches!(Format::of_path(path), Some(Format::Pbrt | Format::Ply)) && (options.allow_outside || is_below(name))
 }
 
 /// The deepest folder that all files are in.

@@ -54,7 +54,8 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
             }
             session.show_work(&report);
             let interrupted = found.sweep.is_interrupted.then(Error::cancelled);
-            let error = write(&found.sweep, args, chart).err().or(interrupted);
+            let unwritten = write(&found.sweep, args, chart).inspect_err(|error| session.show_error(error));
+            let error = unwritten.err().or(interrupted);
             let outcome = (session.exit_code(error.as_ref()), error.as_ref());
             session.finish_with("sweep", Some(Details::new(&found)), &report, None, outcome, JsonTo::Stdout)
         }
@@ -138,7 +139,7 @@ fn fitted(
     let one = |threads| {
         let run = RunOptions { threads: Some(threads), ..read.run.clone() };
         let options = ReadOptions { run, ..read.clone() };
-        // The fastest: memory that a virtual machine gets anew made one load of three take twice as long.
+        // The fastest: what else a load waits for, as for memory that a virtual machine gets anew, only adds to it.
         let loads = (0..args.rounds).map(|_| files::load(main, &options)).collect::<Result<Vec<_>>>()?;
         let fastest = loads.iter().min_by(|(_, one), (_, other)| one.total_cmp(other));
         let fitted = fastest.map(|(load, _)| ceilings.as_loaded(&load.report.reads, &load.seen));

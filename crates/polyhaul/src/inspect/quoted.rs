@@ -4,7 +4,8 @@ use crate::Input;
 use crate::error::Result;
 use crate::open::Opened;
 use crate::options::ReadOptions;
-use crate::repack;
+use crate::pipeline::read::fill;
+use crate::repack::buffer;
 
 /// How much is in memory at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -30,10 +31,10 @@ const LONGEST_BYTES: usize = 1024;
 pub fn quoted(input: Input, options: &ReadOptions, see: &mut dyn FnMut(&str)) -> Result<()> {
     let opened = Opened::new(input, options)?;
     let plain = opened.plain(options)?;
-    let mut block = repack::buffer(BLOCK_BYTES)?;
+    let mut block = buffer(BLOCK_BYTES)?;
     let mut finder = Finder::default();
     loop {
-        let count = repack::fill(&plain, &mut block)?;
+        let count = fill(plain.source(), plain.garbage(), &mut block)?;
         finder.look(block.get(..count).unwrap_or_default(), see);
         if count < block.len() {
             return Ok(());
@@ -55,7 +56,10 @@ impl Finder {
     fn look(&mut self, mut bytes: &[u8], see: &mut dyn FnMut(&str)) {
         while !bytes.is_empty() {
             let is_inside = self.is_inside;
-            let end = bytes.iter().position(|byte| *byte == b'"' || (is_inside && *byte == b'\n'));
+            let end = match is_inside {
+                true => memchr::memchr2(b'"', b'\n', bytes),
+                false => memchr::memchr(b'"', bytes),
+            };
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
             if is_inside {
                 let room = (LONGEST_BYTES + 1).saturating_sub(self.name.len());

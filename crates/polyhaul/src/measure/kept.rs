@@ -46,9 +46,11 @@ pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
 fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
     // What standard input is has no name.
     let is_named = |name: &Path| name.is_file() || name.parent().is_some_and(Path::is_dir);
-    let is_one =
-        |file: &&FileUse| file.is_file && file.is_output == is_output && (is_output || is_named(Path::new(&file.name)));
-    let largest = seen.files.iter().filter(is_one).max_by_key(|file| file.calls.bytes)?;
+    let is_one = |file: &&FileUse| file.is_file && file.is_output == is_output;
+    // Whether a file is there asks the disk: of thousands only the largest are asked for.
+    let mut files: Vec<&FileUse> = seen.files.iter().filter(is_one).collect();
+    files.sort_by_key(|file| std::cmp::Reverse(file.calls.bytes));
+    let largest = files.into_iter().find(|file| is_output || is_named(Path::new(&file.name)))?;
     // A name without a folder lies in the working folder.
     let here = |folder| if folder == Path::new("") { Path::new(".") } else { folder };
     let mut folders = Path::new(&largest.name).ancestors().skip(1).map(here);

@@ -1,7 +1,7 @@
 //! Bytes of a source that parts are asked of by their place: read there where the source can, and one after another
 //! where it cannot. Nothing here knows what they mean.
 
-use super::read::{Garbage, failed, read_part};
+use super::read::{Garbage, failed, fill};
 use crate::error::{Error, Result};
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
@@ -26,14 +26,7 @@ impl<'a> Bytes<'a> {
         if self.source.is_positioned() {
             return self.source.read_at(offset, out).map_err(|error| failed(self.source, error));
         }
-        let mut filled = 0;
-        while filled < out.len() {
-            match read_part(self.source, self.garbage, &mut out[filled..])? {
-                0 => break,
-                count => filled += count,
-            }
-        }
-        Ok(filled)
+        fill(self.source, self.garbage, out)
     }
 
     /// Reads `count` bytes at `offset` into `out`, or all that there are. It grows as they come: a header's claim alone

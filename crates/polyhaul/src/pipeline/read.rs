@@ -33,6 +33,18 @@ pub(crate) fn read_part(source: &Source<'_>, garbage: Option<&Garbage>, out: &mu
     }
 }
 
+/// Reads on until `out` is full or the source ends; returns how much there was.
+pub(crate) fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match read_part(source, garbage, rest)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(filled)
+}
+
 /// Calls what may be a host's code: a broken contract or a panic is its fault.
 pub(crate) fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {

@@ -175,8 +175,8 @@ impl<'s, 'o> Writing<'s, 'o> {
             let _span = span(Phase::Compress);
             pack(&mut encoder(compression)?, &member, &mut packed, &mut table)?;
         }
-        packed.extend(table.finish().map_err(|_| Error::memory("compressed data"))?);
         write_to(&mut sink, &packed)?;
+        write_to(&mut sink, &table.finish().map_err(|_| Error::memory("compressed data"))?)?;
         Ok(sink)
     }
 }
@@ -261,8 +261,8 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
         match &mut slot.encoder {
             Some(encoder) if stage == self.pages.stages() => {
                 slot.packed.clear();
-                let members = slot.members[..slot.used].iter();
-                members.into_iter().try_for_each(|member| pack(encoder, member, &mut slot.packed, &mut slot.table))
+                let mut members = slot.members[..slot.used].iter();
+                members.try_for_each(|member| pack(encoder, member, &mut slot.packed, &mut slot.table))
             }
             _ => self.pages.make(stage, &mut slot.page),
         }

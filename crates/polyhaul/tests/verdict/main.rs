@@ -1,8 +1,8 @@
 //! Jobs that are made to be bound by one cause each, and what is said of them.
 //!
-//! The cause has many times the time of all others, however fast the machine is; a job that works instead of sleeping
-//! gets several tries, for a machine that is busy. Of other programs on the cores nothing is noted here: they are there
-//! or not.
+//! The cause has many times the time of all others, however fast the machine is, and a job that works instead of
+//! sleeping works for longer than a busy machine takes the cores away. Of other programs on the cores nothing is noted
+//! here: they are there or not.
 
 use polyhaul::model::{Channels, Image, Samples, Scene};
 use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool, Throttle};
@@ -42,30 +42,12 @@ fn is(verdict: &Verdict, bound: Bound) {
     assert_eq!(verdict.bound, bound, "{verdict:?}");
 }
 
-/// The verdict of the first of so many runs of which `wanted` is true, and of the last where it is of none. Other
-/// programs may have the cores for longer than a short job takes, though not each time.
-#[track_caller]
-fn once(runs: usize, wanted: impl Fn(&Verdict) -> bool, mut run: impl FnMut() -> Verdict) -> Verdict {
-    let mut verdict = run();
-    for _ in 1..runs {
-        if wanted(&verdict) {
-            return verdict;
-        }
-        verdict = run();
-    }
-    assert!(wanted(&verdict), "{verdict:?}");
-    verdict
-}
-
-/// The same for a job that works all the time, and is bound by its work.
-#[track_caller]
-fn works(bound: Bound, run: impl FnMut() -> Verdict) -> Verdict {
-    once(5, |verdict| verdict.bound == bound, run)
-}
-
 fn share(verdict: &Verdict, bound: Bound) -> f64 {
     verdict.causes.iter().find(|(it, _)| *it == bound).map_or(0.0, |(_, share)| *share)
 }
+
+/// Lines that take a while to parse.
+const LINES: usize = 600_000;
 
 /// Lines of numbers that are not alike.
 fn points(count: usize) -> Vec<u8> {
@@ -132,18 +114,18 @@ fn scene(count: usize) -> Scene {
 
 #[test]
 fn one_thread_that_parses() {
-    let text = points(60_000);
-    let verdict = works(Bound::Parse, || read(1, Input::Memory(text.clone(), "points.obj".into())));
+    let verdict = read(1, Input::Memory(points(LINES), "points.obj".into()));
+    is(&verdict, Bound::Parse);
     assert!(verdict.to_string().contains("bound by parsing ("), "{verdict}");
 }
 
 #[test]
 fn bytes_that_are_numbers_already() {
-    let head = "ply\nformat binary_little_endian 1.0\nelement vertex 400000\n\
+    let head = "ply\nformat binary_little_endian 1.0\nelement vertex 4000000\n\
         property float x\nproperty float y\nproperty float z\nend_header\n";
-    let mesh = [head.as_bytes(), &[0; 12 * 400_000]].concat();
-    let is_built = |verdict: &Verdict| share(verdict, Bound::Build) > share(verdict, Bound::Parse);
-    once(5, is_built, || read(1, Input::Memory(mesh.clone(), "points.ply".into())));
+    let mesh = [head.as_bytes(), &vec![0; 12 * 4_000_000]].concat();
+    let verdict = read(1, Input::Memory(mesh, "points.ply".into()));
+    assert!(share(&verdict, Bound::Build) > share(&verdict, Bound::Parse), "{verdict:?}");
 }
 
 #[test]
@@ -221,9 +203,9 @@ fn a_host_that_takes_its_time_to_write() {
 fn one_stream_of_gzip() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     // One comment, which is read about as fast as memory.
-    packed.write_all(&[b"#".to_vec(), letters(8_000_000), b"\n".to_vec()].concat()).unwrap();
+    packed.write_all(&[b"#".to_vec(), letters(24_000_000), b"\n".to_vec()].concat()).unwrap();
     let packed = packed.finish().unwrap();
-    works(Bound::Decompress, || read(4, Input::Memory(packed.clone(), "notes.obj.gz".into())));
+    is(&read(4, Input::Memory(packed, "notes.obj.gz".into())), Bound::Decompress);
 }
 
 #[test]
@@ -231,10 +213,10 @@ fn a_codec_that_takes_long() {
     let scene = scene(100_000);
     for threads in [1, 2] {
         let compression = Compression::By(Codec::Gzip, Some(12));
-        works(Bound::Compress, || {
-            let output = Output::Writer(Box::new(Shared::default()), "points.obj".into());
-            judged(threads, |run| save(&scene, output, &WriteOptions { run, compression, ..WriteOptions::default() }))
-        });
+        let output = Output::Writer(Box::new(Shared::default()), "points.obj".into());
+        let verdict =
+            judged(threads, |run| save(&scene, output, &WriteOptions { run, compression, ..WriteOptions::default() }));
+        is(&verdict, Bound::Compress);
     }
 }
 
@@ -250,25 +232,23 @@ fn picture(side: usize) -> Vec<u8> {
 
 #[test]
 fn pixels_that_one_thread_decodes() {
-    let picture = picture(700);
+    let picture = picture(2_000);
     let read = |threads| {
         let input = Input::Memory(picture.clone(), "a.png".into());
         judged(threads, |run| Ok(load_image(input, &ReadOptions { run, ..ReadOptions::default() })?.report))
     };
-    works(Bound::Serial, || read(4));
-    works(Bound::Decode, || read(1));
+    is(&read(4), Bound::Serial);
+    is(&read(1), Bound::Decode);
 }
 
 #[test]
 fn a_limit_that_backs_few_threads() {
-    let text = points(60_000);
-    let verdict = works(Bound::Memory, || {
-        judged(8, |run| {
-            let run = RunOptions { memory_limit: 1, chunk_bytes: Some(64 << 10), ..run };
-            let input = Input::Memory(text.clone(), "points.obj".into());
-            Ok(load(input, &ReadOptions { run, ..ReadOptions::default() })?.report)
-        })
+    let text = points(LINES);
+    let verdict = judged(8, |run| {
+        let run = RunOptions { memory_limit: 1, chunk_bytes: Some(64 << 10), ..run };
+        Ok(load(Input::Memory(text, "points.obj".into()), &ReadOptions { run, ..ReadOptions::default() })?.report)
     });
+    is(&verdict, Bound::Memory);
     assert!(verdict.advice[0].contains("of 8 threads"), "{verdict:?}");
 }
 
@@ -320,6 +300,11 @@ fn the_caller_s_own_threads_are_counted_once() {
             Ok(load(Input::Memory(text.clone(), "points.obj".into()), &options)?.report)
         })
     };
-    let is_counted_once = |verdict: &Verdict| share(verdict, Bound::Serial) < 0.5 && share(verdict, Bound::Parse) > 0.2;
-    once(20, is_counted_once, verdict);
+    // A busy machine may start the threads late, though not each time.
+    let is_once = |verdict: &Verdict| share(verdict, Bound::Serial) < 0.5 && share(verdict, Bound::Parse) > 0.2;
+    let verdicts: Vec<_> = (0..20)
+        .map(|_| verdict())
+        .scan(false, |is_done, it| (!std::mem::replace(is_done, is_once(&it))).then_some(it))
+        .collect();
+    assert!(verdicts.iter().any(is_once), "{verdicts:?}");
 }
