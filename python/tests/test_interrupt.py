@@ -24,6 +24,9 @@ HEAD = """\
     import io, os, signal, sys, threading, time
     import polyhaul
 
+    # a shell's background jobs are started with SIGINT ignored, and so are their children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def ready():
         print("ready", flush=True)
 
