@@ -117,11 +117,12 @@ pub(crate) fn run<T: Send + 'static>(
 /// Runs `work` on so many threads at once, of which this one is one.
 pub(crate) fn side_by_side(threads: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
-        for _ in 1..threads {
-            // Without one more thread it takes longer.
-            let _ = thread::Builder::new().spawn_scoped(scope, &work);
-        }
+        // Without one more thread it takes longer.
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, &work).ok()).collect();
         work();
+        // Joined, not let go: `pthread_detach` of glibc may look into memory that an ended thread freed.
+        others.into_iter().for_each(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
 }
 

@@ -183,9 +183,10 @@ impl Kept {
         if self.jobs == 0 {
             // Its beginning was read before it was known that no other runs.
             self.since_ns = now_ns.max(self.ended_ns);
-            self.meter.begin(threads, self.since_ns);
+            self.meter.begin(self.since_ns);
         }
         self.jobs += 1;
+        self.meter.join(threads);
         self.wants(threads);
     }
 
@@ -199,6 +200,7 @@ impl Kept {
     }
 
     fn wants(&mut self, threads: usize) {
+        self.meter.wants(threads);
         self.recording.wanted_threads = self.recording.wanted_threads.max(threads);
     }
 

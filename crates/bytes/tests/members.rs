@@ -121,6 +121,17 @@ fn compressed_bytes_read(source: &Source<'_>) -> u64 {
     source.compressed_counters().unwrap().snapshot().bytes
 }
 
+/// The sizes at the ends of members are those that an index is made of.
+#[test]
+fn a_member_that_denies_what_it_holds_is_an_error() {
+    let plain = text(1_200_000, 5);
+    let mut packed = pack(Codec::Gzip, &plain, 600_000);
+    let end = packed.len();
+    packed[end - 4..].fill(0);
+    let found = unpack(Source::memory(packed));
+    assert!(found.is_err(), "{:?}", found.map(|found| found.len()));
+}
+
 #[test]
 fn pieces_are_read_in_parallel_and_decoded_once() {
     let plain = text(9 << 20, 1);

@@ -181,6 +181,37 @@ fn find(folder: &str, name: &str) -> String {
 }
 
 #[test]
+fn copies_need_not_be_what_their_names_promise() {
+    let (folder, cache) = (Folder::new("sweep-named"), Folder::new("sweep-named-cache"));
+    let (plain, main) = (folder.file("points.obj", &"v 0.25 1 2\n".repeat(1000)), folder.path("points.obj.gz"));
+    assert!(polyhaul(&cache, &["convert", &plain, &main]).status.success());
+    let packed = std::fs::read(&main).unwrap();
+    let args = ["sweep", &main, "--rates", "unlimited", "--rounds", "1", "--warm", "--json"];
+    for (bytes, how) in
+        [(packed.clone(), ["--strict", "-q"]), ([&packed[..], b"more"].concat(), ["--on-error", "warn"])]
+    {
+        std::fs::write(&main, bytes).unwrap();
+        let found = parsed(&polyhaul(&cache, &[&args[..], &how].concat()));
+        let times: Vec<_> = found["cells"].as_array().unwrap().iter().map(|cell| &cell["rounds"]).collect();
+        assert!(times.len() > 2 && times.iter().all(|rounds| **rounds == 1), "{found}");
+    }
+}
+
+#[test]
+fn names_that_go_in_circles_end() {
+    let (folder, cache) = (Folder::new("sweep-circles"), Folder::new("sweep-circles-cache"));
+    for part in ["x", "y"] {
+        std::fs::create_dir_all(folder.path(&format!("s/{part}"))).unwrap();
+        folder.file(&format!("s/{part}/a.pbrt"), "Include \"../x/a.pbrt\"\nInclude \"../y/a.pbrt\"\n");
+    }
+    let main = folder.file("main.pbrt", "Include \"s/x/a.pbrt\"\n");
+    let quick = ["--file-bytes", "262144", "--data-bytes", "16384", "--figure-ms", "0", "--json"];
+    parsed(&polyhaul(&cache, &[&["limits", &*folder.path("")], &quick[..]].concat()));
+    let args = ["sweep", &main, "--model", "--allow-outside", "--rates", "unlimited", "--json"];
+    assert_eq!(parsed(&polyhaul(&cache, &args))["files"], 3);
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_at_the_end_is_said() {
     let (folder, cache) = (Folder::new("sweep-full"), Folder::new("sweep-full-cache"));

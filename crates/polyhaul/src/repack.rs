@@ -48,7 +48,7 @@ pub fn repack(input: Input, output: Output, read: &ReadOptions, write: &WriteOpt
                 let bytes = batch.get(..count).unwrap_or_default();
                 writing.pages(&Batch { bytes }, &mut (), bytes.len().div_ceil(MEMBER_BYTES) as u64, 0)?;
                 if count < batch.len() {
-                    return Ok(());
+                    return plain.changed().map_or(Ok(()), Err);
                 }
             }
         })?;

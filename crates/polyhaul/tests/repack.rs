@@ -1,10 +1,12 @@
 //! Files under another compression: the bytes come back, and samples tell what they come to.
 
-use polyhaul::options::{Codec, Compression};
+use polyhaul::options::{Codec, Compression, Progress, RunOptions};
 use polyhaul::repack::{repack, sampled};
-use polyhaul::{Input, Output, ReadOptions, WriteOptions};
+use polyhaul::{ErrorKind, Input, Output, ReadOptions, WriteOptions};
+use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::output::Shared;
 use std::io::Write;
+use std::sync::Arc;
 
 fn repacked(bytes: &[u8], compression: Compression) -> Vec<u8> {
     let kept = Shared::default();
@@ -77,4 +79,22 @@ fn the_end_of_a_gzip_file_of_one_member_tells_its_size() {
     let several = plain_bytes([one(&plain), one(&plain[..100_000])].concat());
     assert!(several > 1_000_000, "{several}");
     assert!(plain_bytes([one(&plain), vec![0; 64]].concat()) > 1_000_000);
+}
+
+#[test]
+fn a_file_that_changes_meanwhile_replaces_nothing() {
+    let folder = Folder::new("repack-changes").unwrap();
+    let (path, packed) = (folder.file("bytes", "0123456789\n".repeat(2_000_000)).unwrap(), folder.join("packed"));
+    std::fs::write(&packed, "before").unwrap();
+    let changing = path.clone();
+    let touch = |file: std::fs::File| file.set_modified(std::time::SystemTime::UNIX_EPOCH);
+    let change = move |_, _| std::fs::File::options().write(true).open(&changing).and_then(touch).unwrap();
+    let run = RunOptions { progress: Some(Progress(Arc::new(change))), threads: Some(1), ..RunOptions::default() };
+    let write = WriteOptions { run, ..WriteOptions::default() };
+    let error = repack(Input::Path(path), Output::Path(packed.clone()), &ReadOptions::default(), &write).unwrap_err();
+    assert!(error.kind() == ErrorKind::Io && error.to_string().contains("changed"), "{error}");
+    assert_eq!(
+        (&*std::fs::read_to_string(&packed).unwrap(), folder.names()),
+        ("before", vec!["bytes".into(), "packed".into()])
+    );
 }

@@ -76,6 +76,8 @@ pub(super) struct Sequence<M> {
     member: M,
     state: State,
     is_first: bool,
+    /// Whether it is a part of the members, as an index has it: nothing may follow them there.
+    is_part: bool,
 }
 
 enum State {
@@ -86,7 +88,7 @@ enum State {
 
 impl<M: Member + 'static> Sequence<M> {
     pub(super) fn boxed(member: M) -> Box<dyn Format> {
-        Box::new(Sequence { member, state: State::Head, is_first: true })
+        Box::new(Sequence { member, state: State::Head, is_first: true, is_part: false })
     }
 }
 
@@ -94,8 +96,12 @@ impl<M: Member> Sequence<M> {
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<State, Stop> {
         let skippable_len = |bytes: &[u8]| skippable_len(bytes).filter(|_| M::MAY_SKIP);
         let begins = |bytes: &[u8]| M::begins(bytes) || skippable_len(bytes).is_some();
+        let passed = input.offset();
         if next_member(input, self.is_first, begins)? == Next::End {
-            return Ok(State::End);
+            return match self.is_part && input.offset() > passed {
+                true => Err(corrupt("its members do not lie where they are said to")),
+                false => Ok(State::End),
+            };
         }
         self.is_first = false;
         if let Some(len) = skippable_len(input.pending()) {
@@ -125,7 +131,7 @@ impl<M: Member> Format for Sequence<M> {
 
     fn restart(&mut self) {
         self.state = State::Head;
-        self.is_first = true;
+        (self.is_first, self.is_part) = (true, true);
         self.member.restart();
     }
 }

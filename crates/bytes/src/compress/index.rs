@@ -5,8 +5,8 @@
 //! lz4 frames with content sizes. Anything else, damage included, means no index: then the file is read as a stream,
 //! which has the better messages. What the heads say is checked when the members are decoded.
 //!
-//! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data. A zstd file may
-//! tell at its end what the walk would find ([`seek`]).
+//! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data; of small members
+//! no more than 16 per [`BYTES_PER_LOOK`]. A zstd file may tell at its end what the walk would find ([`seek`]).
 
 use super::error::Stop;
 use super::{Codec, DecompressError, DecompressLimits, gzip, lz4, seek, skippable_len, zstd};
@@ -115,11 +115,17 @@ struct Builder {
 
 impl Builder {
     /// Says whether a member may be decoded as a whole, and notes it.
+    ///
+    /// One without plain bytes goes to those beside it, however large they are: of a group that has none nobody would
+    /// ever see whether that is so.
     fn push(&mut self, packed: u64, plain: u64) -> bool {
         let is_small = plain <= MEMBER_LIMIT_BYTES && packed <= MEMBER_LIMIT_BYTES + GROUP_BYTES;
         let begin = self.end.unwrap_or(Place { packed: 0, plain: 0 });
         let end = Place { packed: begin.packed + packed, plain: begin.plain.saturating_add(plain) };
-        let is_within = |last: &Place| end.plain - last.plain <= GROUP_BYTES && end.packed - last.packed <= GROUP_BYTES;
+        let is_within = |last: &Place| {
+            let is_small = end.plain - last.plain <= GROUP_BYTES && end.packed - last.packed <= GROUP_BYTES;
+            is_small || plain == 0 || begin.plain == last.plain
+        };
         if !self.begins.last().is_some_and(is_within) {
             if self.begins.try_reserve(1).is_err() {
                 return false;
@@ -196,7 +202,11 @@ impl Walk<'_, '_> {
     /// Takes the members from the table at the end; where there is none that fits, nothing is noted.
     fn table(&mut self) -> io::Result<bool> {
         let (source, end) = (self.source, self.end);
-        let table = seek::each(source, end, |[packed, plain]| self.pass(packed.into(), plain.into()))?;
+        let most = self.looks_left.get();
+        let pass = |[packed, plain]: [u32; 2]| {
+            self.groups.begins.len() as u64 <= most && self.pass(packed.into(), plain.into())
+        };
+        let table = seek::each(source, end, pass)?;
         if table.is_some_and(|bytes| self.pass(bytes, 0)) && self.at == end {
             return Ok(true);
         }

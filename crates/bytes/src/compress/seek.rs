@@ -209,6 +209,16 @@ mod tests {
             // is the frame's own, as no file of zstd has it, that of a stream.
             assert!(found.map_or(is_positioned || at == 4, |found| found == plain), "{at}");
         }
+        // A frame of which the table says that it holds nothing, and zeros that it hides.
+        let hidden = table.len() - FOOTER_BYTES - 4;
+        let nothing = [&table[..hidden], &[0; 4], &table[hidden + 4..]].concat();
+        let found = unpacked([&file[..], &nothing].concat()).0;
+        assert!(found.is_err(), "{:?}", found.map(|found| found.len()));
+        let first = u32::from_le_bytes(*table[8..].first_chunk().unwrap());
+        let padded = [&file[..first as usize], &[0; 16], &file[first as usize..]].concat();
+        let hiding = [&table[..8], &(first + 16).to_le_bytes(), &table[12..]].concat();
+        let found = unpacked([padded, hiding].concat()).0;
+        assert!(found.is_err(), "{:?}", found.map(|found| found.len()));
         let checked: Vec<u8> = {
             let entries = table[8..table.len() - 9].chunks(8).flat_map(|entry| [entry, &[1, 2, 3, 4]].concat());
             let entries: Vec<u8> = entries.collect();

@@ -15,8 +15,8 @@ pub struct Recording {
     /// Time that threads were missing because the memory limit backs no more, summed over them, in nanoseconds.
     pub starved_ns: u64,
     /// What the process used of the machine while the jobs ran, whatever else ran in it included; `None` where the
-    /// system does not say. Jobs that follow each other within a millisecond share what it says of them all by
-    /// their time: then it is asked about once in that time.
+    /// system does not say. Jobs of less than 0.1 ms that follow each other within a millisecond share what it says of
+    /// them all, and of cores they have no more than they had threads for: then it is asked about once in that time.
     pub used: Option<Usage>,
     /// Calls of the host's that began while no other thread was in one.
     pub host_alone: HostCalls,

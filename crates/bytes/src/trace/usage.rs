@@ -50,8 +50,8 @@ const SHORT_NS: u64 = 100_000;
 /// What the process used while jobs ran.
 ///
 /// The system is asked when a job begins and when it ends, but not for a short one that begins less than a millisecond
-/// after it was asked. These have what the next look brings, with what the process did between them, though no more
-/// time of cores than they had threads for.
+/// after it was asked. These have what the next look brings, with what the process did between them; where that was
+/// more than a hundredth of the time, they have no more time of cores than they had threads for.
 #[derive(Default)]
 pub(super) struct Meter {
     used: Option<Usage>,
@@ -59,7 +59,8 @@ pub(super) struct Meter {
     seen: Option<Usage>,
     seen_ns: u64,
     begin_ns: u64,
-    /// The most threads that a job was to use.
+    /// How many threads the jobs that run are to use, and the most that it ever were.
+    running: u64,
     threads: u64,
     /// Whether the job that runs began without a look.
     is_unseen: bool,
@@ -69,12 +70,23 @@ pub(super) struct Meter {
 
 impl Meter {
     /// A job begins while no other runs.
-    pub(super) fn begin(&mut self, threads: usize, now_ns: u64) {
-        (self.begin_ns, self.threads) = (now_ns, self.threads.max(threads as u64));
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        (self.begin_ns, self.running) = (now_ns, 0);
         self.is_unseen = self.seen.is_some() && now_ns.saturating_sub(self.seen_ns) < UNSEEN_NS;
         if !self.is_unseen {
             self.look(now_ns);
         }
+    }
+
+    /// A job that began is to use so many threads, beside those of others.
+    pub(super) fn join(&mut self, threads: usize) {
+        self.running = self.running.saturating_add(threads as u64);
+        self.threads = self.threads.max(self.running);
+    }
+
+    /// A job that runs is to use so many threads.
+    pub(super) fn wants(&mut self, threads: usize) {
+        self.threads = self.threads.max(threads as u64);
     }
 
     /// It ends, and no other runs.
@@ -91,7 +103,10 @@ impl Meter {
         let (busy_ns, now) = (std::mem::take(&mut self.busy_ns), Usage::now());
         if let (Some(before), Some(now), true) = (self.seen, now, busy_ns > 0) {
             let mut used = now.since(before);
-            used.cpu_ns = used.cpu_ns.min(busy_ns.saturating_mul(self.threads));
+            let between_ns = now_ns.saturating_sub(self.seen_ns).saturating_sub(busy_ns);
+            if between_ns > busy_ns / 100 {
+                used.cpu_ns = used.cpu_ns.min(busy_ns.saturating_mul(self.threads));
+            }
             match &mut self.used {
                 Some(sum) => *sum += used,
                 none => *none = Some(used),
@@ -183,7 +198,8 @@ mod tests {
     fn jobs_that_follow_at_once_share_one_look() {
         let mut meter = Meter::default();
         let mut job = |begin_ns, end_ns| {
-            meter.begin(1, begin_ns);
+            meter.begin(begin_ns);
+            meter.join(1);
             meter.end(end_ns);
             (meter.seen_ns, meter.busy_ns)
         };
@@ -195,7 +211,7 @@ mod tests {
         // One that takes longer is looked at itself at its end, and one that begins later from its beginning on.
         assert_eq!(job(40 + UNSEEN_NS, 40 + UNSEEN_NS + SHORT_NS), (40 + UNSEEN_NS + SHORT_NS, 0));
         assert_eq!(job(5 * UNSEEN_NS, 5 * UNSEEN_NS + 1), (5 * UNSEEN_NS + 1, 0));
-        meter.begin(1, 5 * UNSEEN_NS + 2);
+        meter.begin(5 * UNSEEN_NS + 2);
         meter.end(5 * UNSEEN_NS + 3);
         meter.settle(6 * UNSEEN_NS);
         assert_eq!((meter.seen_ns, meter.busy_ns, meter.used().is_some()), (6 * UNSEEN_NS, 0, true));
@@ -204,14 +220,21 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn short_jobs_have_what_they_used_and_no_more() {
-        let mut meter = Meter::default();
-        let before = || Some(Usage { cpu_ns: 0, ..Usage::now().unwrap() });
-        meter.begin(2, 0);
-        (meter.seen, meter.seen_ns, meter.is_unseen) = (before(), 0, true);
-        meter.end(1000);
-        // This process had far more than two microseconds of its cores until now, and the job had two cores for one.
-        meter.settle(3_600_000_000_000);
-        assert_eq!(meter.used().unwrap().cpu_ns, 2000);
+        let used = |threads: &[usize], wants, seen_ns| {
+            let mut meter = Meter::default();
+            meter.begin(0);
+            threads.iter().for_each(|&threads| meter.join(threads));
+            meter.wants(wants);
+            (meter.seen, meter.is_unseen) = (Some(Usage { cpu_ns: 0, ..Usage::now().unwrap() }), true);
+            meter.end(1000);
+            meter.settle(seen_ns);
+            meter.used().unwrap().cpu_ns
+        };
+        // This process had far more than some microseconds of its cores until now, and the jobs had so many cores for
+        // one. Where nothing was between them all of it is theirs.
+        let later = 3_600_000_000_000;
+        assert_eq!([used(&[2], 0, later), used(&[2, 1], 0, later), used(&[2], 5, later)], [2000, 3000, 5000]);
+        assert!(used(&[2], 0, 1005) > 5000);
     }
 
     #[test]

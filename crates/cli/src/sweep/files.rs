@@ -80,7 +80,9 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<(Load, f64)> {
     if let Some(render) = &loaded.scene.render {
         counts.extend([render.shape_count(), render.instances.len()].map(|count| count as u64));
     }
-    counts.push(loaded.report.warnings.counts().iter().filter(|it| *it.0 != "not-compressed").map(|it| it.1).sum());
+    // Copies are not named by what they are, and nothing follows their compressed data.
+    let is_kept = |code: &str| !matches!(code, "not-compressed" | "trailing-garbage");
+    counts.push(loaded.report.warnings.counts().iter().filter(|it| is_kept(it.0)).map(|it| it.1).sum());
     Ok((Load { report: loaded.report, counts, seen: trace.recording() }, seconds))
 }
 
@@ -115,9 +117,13 @@ impl Asset {
         }
         let folder = folder_of(main);
         let (mut known, mut next) = (vec![main.to_path_buf()], 0);
-        let mut seen = BTreeSet::from([main.to_path_buf()]);
+        // A file may have many names, as by the folders that it is reached through.
+        let mut seen: BTreeSet<PathBuf> = main.canonicalize().into_iter().collect();
         while let Some(file) = known.get(next).cloned() {
             next += 1;
+            if options.run.cancel.is_cancelled() {
+                return Err(Error::cancelled());
+            }
             if Format::of_path(&file) != Some(Format::Pbrt) && file != main {
                 continue;
             }
@@ -132,7 +138,7 @@ impl Asset {
             for name in found {
                 let paths = [beside(folder, &name), beside(folder_of(&file), &name)];
                 let path = paths.into_iter().find(|path| path.is_file());
-                known.extend(path.filter(|path| seen.insert(path.clone())));
+                known.extend(path.filter(|path| path.canonicalize().is_ok_and(|real| seen.insert(real))));
             }
         }
         Asset::new(main, known)

@@ -27,7 +27,9 @@ pub struct Plan<'a> {
     pub devices: Vec<Device>,
     pub threads: Vec<usize>,
     pub rounds: usize,
+    /// From `begin` on.
     pub time_limit: Duration,
+    pub begin: Instant,
     pub is_warm: bool,
     /// How to load; its cancel flag ends all of it, and what was measured is kept.
     pub read: &'a ReadOptions,
@@ -40,7 +42,6 @@ pub struct Plan<'a> {
 /// A plan that is being carried out.
 struct Run<'a> {
     plan: &'a Plan<'a>,
-    begin: Instant,
     cells: Vec<Cell>,
     /// Cells that were dealt with.
     done: u64,
@@ -81,7 +82,7 @@ impl Plan<'_> {
     /// # Errors
     /// Those of loading, and [`polyhaul::ErrorKind::Cancelled`] where it was stopped before anything was measured.
     pub fn run(&self, tell: impl Fn(u64, u64)) -> Result<(Vec<Cell>, bool)> {
-        let mut run = Run { plan: self, begin: Instant::now(), cells: self.predict(), done: 0, is_interrupted: false };
+        let mut run = Run { plan: self, cells: self.predict(), done: 0, is_interrupted: false };
         let total = run.cells.len() as u64;
         // Cells of one rate and thread count take turns, so that all find the machine in the same state.
         let (mut first, mut end) = (0, 0);
@@ -128,7 +129,7 @@ impl Run<'_> {
     fn is_wanted(&mut self, index: usize, taken: &[f64]) -> bool {
         let least = self.least_seconds(index);
         let expected = taken.first().copied().unwrap_or_else(|| least.max(self.memory_seconds(index)));
-        let has_time = self.begin.elapsed().as_secs_f64() + expected <= self.plan.time_limit.as_secs_f64();
+        let has_time = self.plan.begin.elapsed().as_secs_f64() + expected <= self.plan.time_limit.as_secs_f64();
         let (rounds, is_stopped) = (self.plan.rounds, self.plan.read.run.cancel.is_cancelled());
         let cell = &mut self.cells[index];
         let note = match taken.first() {
@@ -197,7 +198,9 @@ impl Run<'_> {
             _ => None,
         };
         let run = RunOptions { threads: Some(threads), read_throttle, ..self.plan.read.run.clone() };
-        let options = ReadOptions { run, resolver: variant.resolver.clone(), ..self.plan.read.clone() };
+        // The asset itself was loaded as strictly as was asked for; copies are not named by what they are.
+        let (resolver, strict) = (variant.resolver.clone(), false);
+        let options = ReadOptions { run, resolver, strict, ..self.plan.read.clone() };
         let (load, seconds) = files::load(&variant.main, &options)?;
         let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
         // Names that are not Unicode are only shown.
@@ -257,6 +260,7 @@ mod tests {
                 threads: vec![1, 2],
                 rounds: 3,
                 time_limit: Duration::from_secs(1000),
+                begin: Instant::now(),
                 is_warm: true,
                 read,
                 ceilings: &NO_CEILINGS,
@@ -299,7 +303,7 @@ mod tests {
         let scratch = Scratch::new("rounds");
         let (variants, wanted, read) = ([scratch.variant()], scratch.counts(), ReadOptions::default());
         let plan = Scratch::plan(&variants, &read, &wanted);
-        let mut run = Run { plan: &plan, begin: Instant::now(), cells: plan.predict(), done: 0, is_interrupted: false };
+        let mut run = Run { plan: &plan, cells: plan.predict(), done: 0, is_interrupted: false };
         assert!(run.is_wanted(0, &[1.0]));
         read.run.cancel.cancel();
         assert!(!run.is_wanted(0, &[1.0, 1.0]) && run.is_interrupted);
