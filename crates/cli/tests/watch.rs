@@ -98,6 +98,46 @@ assert os.pread(f, 3, 15000) == b''
     assert!(ran.contains("\n  texture.tga: 5,001 reads of 3 bytes, "), "{ran}");
 }
 
+/// A shell's children stay this process's when the shell becomes it.
+#[test]
+fn children_of_others_are_not_waited_for() {
+    if !may_watch() {
+        return;
+    }
+    let begin = Instant::now();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "sleep 30 2>/dev/null & exec \"$0\" watch --json -- true", env!("CARGO_BIN_EXE_polyhaul")]);
+    let output = shell.stdin(Stdio::null()).stdout(Stdio::null()).output().unwrap();
+    assert!(output.status.success() && begin.elapsed() < Duration::from_secs(25), "{output:?}");
+}
+
+/// One thread waits for another that is started later, while more of them read all the time.
+#[test]
+fn every_thread_has_its_turn() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("watch-turns");
+    folder.file("a", "abc");
+    let script = "
+import os, threading
+f = os.open('a', os.O_RDONLY)
+reads, is_over = [0] * 8, []
+def read(index):
+    while not is_over:
+        os.pread(f, 3, 0)
+        reads[index] += 1
+threads = [threading.Thread(target=read, args=(index,)) for index in range(8)]
+[t.start() for t in threads]
+while min(reads) < 20: os.pread(f, 1, 0)
+is_over.append(1)
+[t.join() for t in threads]
+";
+    let (output, report) = watch_python(&folder, &[], script);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert!(file(&report, "a")["reads"]["calls"].as_u64() >= Some(160), "{report}");
+}
+
 #[test]
 fn children_and_threads_are_followed() {
     if !has_python() {

@@ -68,7 +68,7 @@ impl Child {
         if let Err(error) = system::ptrace(libc::PTRACE_SEIZE, self.pid, 0, options) {
             // It finds nobody at the other end, and ends.
             drop(self.go);
-            let _ = system::wait(self.pid);
+            let _ = system::wait(self.pid, 0);
             return Err(error);
         }
         self.go.write_all(b"g")?;

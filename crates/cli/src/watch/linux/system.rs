@@ -30,14 +30,14 @@ pub fn message(thread: pid_t) -> io::Result<u64> {
 }
 
 /// Waits for the next change of this process, or of any with -1: the thread and its status. `None` where there is
-/// nothing left to wait for.
-pub fn wait(process: pid_t) -> io::Result<Option<(pid_t, c_int)>> {
+/// nothing left to wait for, or with the flag `WNOHANG` nothing yet.
+pub fn wait(process: pid_t, flags: c_int) -> io::Result<Option<(pid_t, c_int)>> {
     loop {
         let mut status = 0;
         // SAFETY: the pointer is to a writable number.
-        let thread = unsafe { libc::waitpid(process, &raw mut status, libc::__WALL) };
-        if thread > 0 {
-            return Ok(Some((thread, status)));
+        let thread = unsafe { libc::waitpid(process, &raw mut status, libc::__WALL | flags) };
+        if thread >= 0 {
+            return Ok((thread > 0).then_some((thread, status)));
         }
         match io::Error::last_os_error() {
             error if error.kind() == io::ErrorKind::Interrupted => {}

@@ -1,9 +1,10 @@
 //! The loop that watches: every stop of every thread, by ptrace.
 //!
-//! A call of the table stops twice, before it begins and when it has ended; closing stops once. All
-//! else goes on at full speed. The time of a call is that between the two stops, less what stopping itself takes
-//! (`trial`). Threads are known by their ids; what they have in common is their process. Nothing that the program
-//! does is changed, and should this program die, the kernel ends what it watches.
+//! A call of the table stops twice, before it begins and when it has ended; closing stops once. All else goes on at
+//! full speed. The time of a call is that between the two stops, less what stopping itself takes (`trial`). Of threads
+//! that stop while others are dealt with each has its turn before any of those has its next. Threads are known by their
+//! ids; what they have in common is their process. Nothing that the program does is changed, and should this program
+//! die, the kernel ends what it watches.
 
 use super::child::{Child, Departed, Refusal, Work};
 use super::delay::Delay;
@@ -186,6 +187,13 @@ struct Pending {
     start: Instant,
 }
 
+/// When nobody looked who had stopped: from the one to the other time it dealt with those who had.
+#[derive(Clone, Copy)]
+struct Blind {
+    from: Instant,
+    to: Instant,
+}
+
 struct Tracer<'a> {
     filter: &'a Filter,
     wanted: Wanted,
@@ -201,6 +209,8 @@ struct Tracer<'a> {
     /// Times of calls, in a trial.
     trial: Option<Vec<Trial>>,
     start: Instant,
+    /// Within which time a thread that is dealt with may have stopped; `None` where its stop was waited for.
+    blind: Option<Blind>,
     /// Time that was spent on walking stacks.
     walk_ns: u64,
     /// Stops of threads that are not held, and of the one that is.
@@ -232,6 +242,7 @@ impl<'a> Tracer<'a> {
             is_program: false,
             trial: None,
             start: Instant::now(),
+            blind: None,
             walk_ns: 0,
             stops: [0; 2],
             delay: Delay::default(),
@@ -247,18 +258,38 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Until all that is watched has ended.
+    /// Until all that is watched has ended. This process may have other children, from before it became this program.
     fn run(&mut self) -> io::Result<()> {
-        while let Some((thread, status)) = system::wait(-1)? {
+        let (mut changes, mut looked) = (Vec::new(), Instant::now());
+        while !self.threads.is_empty() {
             let now = Instant::now();
-            if libc::WIFSTOPPED(status) {
-                self.stopped(thread, status, now);
-                self.stops[usize::from(self.near.holds(thread))] += 1;
-            } else {
-                self.ended(thread, status, now);
+            self.blind = Some(Blind { from: looked, to: now });
+            // With one thread there is nobody to be fair to.
+            while self.threads.len() > 1
+                && let Some(change) = system::wait(-1, libc::WNOHANG)?
+            {
+                changes.push(change);
+            }
+            if changes.is_empty() {
+                self.blind = None;
+                let Some(change) = system::wait(-1, 0)? else { return Ok(()) };
+                changes.push(change);
+            }
+            looked = Instant::now();
+            for (thread, status) in changes.drain(..) {
+                self.changed(thread, status, looked);
             }
         }
         Ok(())
+    }
+
+    fn changed(&mut self, thread: pid_t, status: c_int, now: Instant) {
+        if libc::WIFSTOPPED(status) {
+            self.stopped(thread, status, now);
+            self.stops[usize::from(self.near.holds(thread))] += 1;
+        } else {
+            self.ended(thread, status, now);
+        }
     }
 
     fn finish(self, departed: Departed) -> Result<Seen, Failure> {
@@ -289,8 +320,11 @@ impl<'a> Tracer<'a> {
 
     /// A thread is gone, and the call that it was in will not end.
     fn ended(&mut self, id: pid_t, status: c_int, now: Instant) {
-        if let Some(thread) = self.threads.remove(&id) {
-            self.retire(id, thread, now);
+        match self.threads.remove(&id) {
+            Some(thread) => self.retire(id, thread, now),
+            None if id == self.root => {}
+            // None of those that are watched.
+            None => return,
         }
         self.run_ns = nanoseconds(self.start, now);
         if id == self.root {
@@ -323,9 +357,7 @@ impl<'a> Tracer<'a> {
     }
 
     fn stopped(&mut self, id: pid_t, status: c_int, now: Instant) {
-        if !self.threads.contains_key(&id) {
-            self.adopt(id);
-        }
+        self.adopt(id);
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         match event {
             libc::PTRACE_EVENT_SECCOMP => self.entered(id),
@@ -337,13 +369,21 @@ impl<'a> Tracer<'a> {
                 self.became_program(id, now);
                 resume(libc::PTRACE_CONT, id, 0);
             }
+            libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
+                // Known before its own first stop: who started it may end sooner.
+                system::message(id).into_iter().for_each(|new| self.adopt(new as pid_t));
+                resume(libc::PTRACE_CONT, id, 0);
+            }
             _ => resume(libc::PTRACE_CONT, id, 0),
         }
     }
 
-    /// A thread that was started by one that is watched.
+    /// Gets to know a thread that was started by one that is watched, unless it is known, or gone already.
     fn adopt(&mut self, id: pid_t) {
-        let [group, parent] = relatives(id).unwrap_or([id, 0]);
+        if self.threads.contains_key(&id) {
+            return;
+        }
+        let Some([group, parent]) = relatives(id) else { return };
         let process = match self.threads.get(&group) {
             Some(leader) => leader.process.clone(),
             None => {
@@ -380,7 +420,7 @@ impl<'a> Tracer<'a> {
 
     /// Before a call.
     fn entered(&mut self, id: pid_t) {
-        let Some(thread) = self.threads.get_mut(&id) else { return };
+        let Some(thread) = self.threads.get_mut(&id) else { return resume(libc::PTRACE_CONT, id, 0) };
         thread.stops += 2;
         let registers = system::registers(id).ok().filter(|_| self.is_program);
         let call = registers.and_then(|registers| Some((self.filter.call(registers.number)?, registers)));
@@ -431,9 +471,12 @@ impl<'a> Tracer<'a> {
     }
 
     /// The time of a call without what stopping it took, and without time in which other programs had its processor.
+    /// Where it may have ended while others were dealt with, what that took is not counted.
     fn time_ns(&mut self, thread: &mut Thread, id: pid_t, start: Instant, now: Instant) -> i64 {
         let StopCost { call_ns, .. } = self.costs[usize::from(self.near.holds(id))];
-        let time_ns = nanoseconds(start, now).cast_signed() - call_ns;
+        let blind_ns = self.blind.map_or(0, |blind| nanoseconds(start.max(blind.from), blind.to).cast_signed());
+        let least_ns = if blind_ns > call_ns { 0 } else { i64::MIN };
+        let time_ns = (nanoseconds(start, now).cast_signed() - blind_ns - call_ns).max(least_ns);
         if time_ns <= WAIT_NS.cast_signed() {
             return time_ns;
         }
