@@ -375,6 +375,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Decodes to the end the members of which parts were read, where [`read_at`](Source::read_at) finds places by
+    /// itself: only there damage shows. To be asked by who has read all that is wanted.
+    ///
+    /// # Errors
+    /// As [`read_at`](Source::read_at).
+    pub fn check_read(&self) -> io::Result<()> {
+        match &self.shared.kind {
+            Kind::Members(members) => self.shared.counters.transfer(|| members.check_read().map(|()| 0)).map(drop),
+            Kind::Part(whole, _) => whole.check_read(),
+            _ => Ok(()),
+        }
+    }
+
     /// Copies the first bytes into `out` and says how many, without taking them out of a stream. Fewer than asked for
     /// mean the end.
     ///

@@ -188,10 +188,21 @@ fn no_changed_byte_breaks_it_or_goes_unnoticed() {
     }
 }
 
+/// The head of a gzip member, and a block of fixed codes (RFC 1951, 3.2.6) that begins with so many letters.
+fn letters(count: usize) -> Vec<u8> {
+    let code = 0x30 + b'a';
+    let letter = (0..8).rev().map(|bit| code >> bit & 1);
+    let bits: Vec<u8> = [0, 1, 0].into_iter().chain(std::iter::repeat_n(letter, count).flatten()).collect();
+    let bytes = bits.chunks_exact(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit));
+    [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3].into_iter().chain(bytes).collect()
+}
+
 #[test]
 fn garbage_behind_a_head_never_breaks_it() {
-    let heads: [&[u8]; 4] = [
+    let letters = letters(1500);
+    let heads: [&[u8]; 5] = [
         &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3],
+        &letters,
         &[0x28, 0xb5, 0x2f, 0xfd, 0, 0x58],
         &[0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0xc0],
         &[0x02, 0x21, 0x4c, 0x18],

@@ -146,19 +146,28 @@ pub(crate) fn timed<T>(
     let clock = Clock::of("read", Phase::Parse);
     let plain = input.plain(options);
     let by_members = plain.as_ref().map_or(true, |plain| plain.source().is_positioned());
+    let is_compressed = plain.as_ref().is_ok_and(|plain| plain.source().codec().is_some());
     let read = |plain: Plain| read_plain(&plain, input, options, &read);
     let result = match plain.and_then(read) {
-        // Members that are decoded side by side are whole or not there. What comes before the damage, and whether
-        // something in it is wrong too, the stream tells, as it does to who reads from a pipe.
-        Err(error) if by_members && is_damage(&error) => match input.streamed() {
-            Some(streamed) => read(streamed.plain(options)?),
-            None => Err(error),
-        },
+        // Members that are decoded side by side are whole or not there, and how large they are is only told. What comes
+        // before the damage, and whether something in it is wrong too, the stream tells, as it does to who reads from a
+        // pipe.
+        Err(error) if by_members && (is_damage(&error) || is_compressed && is_of_content(&error)) => {
+            match input.streamed() {
+                Some(streamed) => read(streamed.plain(options)?),
+                None => Err(error),
+            }
+        }
         result => result,
     };
     let (content, mut report) = result?;
     clock.stop(&mut report);
     Ok((content, report))
+}
+
+/// Whether an error may come of bytes that are not there, or are not those of their place.
+fn is_of_content(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit)
 }
 
 fn read_plain<T>(

@@ -119,7 +119,8 @@ impl Builder {
     /// One without plain bytes goes to those beside it, however large they are: of a group that has none nobody would
     /// ever see whether that is so.
     fn push(&mut self, packed: u64, plain: u64) -> bool {
-        let is_small = plain <= MEMBER_LIMIT_BYTES && packed <= MEMBER_LIMIT_BYTES + GROUP_BYTES;
+        // What holds nothing is passed over, and need not be in memory.
+        let is_small = plain == 0 || plain <= MEMBER_LIMIT_BYTES && packed <= MEMBER_LIMIT_BYTES + GROUP_BYTES;
         let begin = self.end.unwrap_or(Place { packed: 0, plain: 0 });
         let end = Place { packed: begin.packed + packed, plain: begin.plain.saturating_add(plain) };
         let is_within = |last: &Place| {

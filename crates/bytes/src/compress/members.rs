@@ -3,6 +3,7 @@
 //! A thread decodes what it reads itself, straight into its own buffer: nobody waits for anybody, and nothing is kept
 //! but decoders. Whole groups of members are each decoded once. Who reads a part of one has it decoded from its
 //! beginning, unless a decoder is left where the part begins: so reading on in small parts is no more work either.
+//! Whether members are whole shows at their end: groups of which parts were read are noted until somebody gets there.
 
 use super::decoder::Decoder;
 use super::index::{Group, Groups};
@@ -11,6 +12,7 @@ use crate::error::grow;
 use crate::{BLOCK_BYTES, Source};
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The plain bytes of a source whose groups of members are known.
@@ -21,11 +23,47 @@ pub(crate) struct Members<'a> {
     limits: DecompressLimits,
     /// As many as there ever were readers at the same time; those that were used last are at the end.
     idle: Mutex<Vec<Reader<'a>>>,
+    /// By group [`UNREAD`], [`READ`] or [`CHECKED`].
+    states: Vec<AtomicU8>,
 }
 
+/// Nobody read any of it.
+const UNREAD: u8 = 0;
+/// Some of it was read.
+const READ: u8 = 1;
+/// It was decoded to its end, and is what it should be.
+const CHECKED: u8 = 2;
+
 impl<'a> Members<'a> {
-    pub(super) fn new(codec: Codec, source: Source<'a>, groups: Groups, limits: &DecompressLimits) -> Self {
-        Members { codec, source, groups, limits: limits.clone(), idle: Mutex::default() }
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(super) fn new(
+        codec: Codec,
+        source: Source<'a>,
+        groups: Groups,
+        limits: &DecompressLimits,
+    ) -> io::Result<Members<'a>> {
+        let mut states = Vec::new();
+        states.try_reserve_exact(groups.count())?;
+        states.resize_with(groups.count(), || AtomicU8::new(UNREAD));
+        Ok(Members { codec, source, groups, limits: limits.clone(), idle: Mutex::default(), states })
+    }
+
+    /// As [`Source::check_read`].
+    pub(crate) fn check_read(&self) -> io::Result<()> {
+        let is_open = |number: &usize| self.states[*number].load(Ordering::Relaxed) == READ;
+        (0..self.groups.count()).filter(is_open).try_for_each(|number| {
+            let group = self.groups.get(number);
+            let end = group.plain.end;
+            let mut reader = self.reader(number, end)?;
+            self.note(number, reader.read(number, group, end, &mut [])?);
+            self.lock().push(reader);
+            Ok(())
+        })
+    }
+
+    fn note(&self, group: usize, state: u8) {
+        self.states[group].fetch_max(state, Ordering::Relaxed);
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -55,7 +93,7 @@ impl<'a> Members<'a> {
         groups.try_for_each(|number| {
             let group = self.groups.get(number);
             let part = (at - offset) as usize..(end.min(group.plain.end) - offset) as usize;
-            reader.read(number, group, at, &mut out[part.clone()])?;
+            self.note(number, reader.read(number, group, at, &mut out[part.clone()])?);
             at = offset + part.end as u64;
             io::Result::Ok(())
         })?;
@@ -96,8 +134,9 @@ impl Reader<'_> {
         self.group == Some(group) && self.decoder.plain_offset() <= offset
     }
 
-    /// Fills `out` from a group, from plain byte `offset` on.
-    fn read(&mut self, number: usize, group: Group, offset: u64, out: &mut [u8]) -> io::Result<()> {
+    /// Fills `out` from a group, from plain byte `offset` on; returns [`CHECKED`] at the end of the group, and [`READ`]
+    /// before.
+    fn read(&mut self, number: usize, group: Group, offset: u64, out: &mut [u8]) -> io::Result<u8> {
         if !self.is_before(number, offset) {
             self.decoder.restart(group.packed, group.plain.start);
         }
@@ -109,10 +148,11 @@ impl Reader<'_> {
             self.decoder.fill(&mut self.passed[..count as usize])?;
         }
         self.decoder.fill(out)?;
-        match self.decoder.plain_offset() == group.plain.end {
-            true => self.decoder.check_end()?,
-            false => self.group = Some(number),
+        if self.decoder.plain_offset() == group.plain.end {
+            self.decoder.check_end()?;
+            return Ok(CHECKED);
         }
-        Ok(())
+        self.group = Some(number);
+        Ok(READ)
     }
 }

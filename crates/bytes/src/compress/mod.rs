@@ -232,7 +232,7 @@ pub fn decompressed<'a>(source: Source<'a>, limits: &DecompressLimits) -> io::Re
         return Ok(source);
     };
     match index::find(codec, &source, limits)? {
-        Some(groups) => Ok(Source::members(codec, source.clone(), Members::new(codec, source, groups, limits))),
+        Some(groups) => Ok(Source::members(codec, source.clone(), Members::new(codec, source, groups, limits)?)),
         None => {
             let decoder = decoder::Decoder::new(codec, source.clone(), limits)?;
             Ok(Source::decoded(codec, source, Box::new(decoder)))

@@ -137,7 +137,7 @@ impl<'a> Pieces<'a> {
         if self.bytes.in_order() {
             self.skip_to(u64::MAX)?;
         }
-        self.bytes.check_unchanged()
+        self.bytes.check_end()
     }
 
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {

@@ -3,8 +3,9 @@
 //! Any worker reads its own block of a file; a stream is read on, block by block. What comes before an error
 //! of a stream has its turn first.
 
-use super::read::{Garbage, failed, read_part};
+use super::read::{Garbage, check_end, failed, read_part};
 use crate::error::{Error, Result};
+use crate::options::Cancel;
 use std::sync::{Mutex, PoisonError};
 
 /// What formats are handed to read from.
@@ -54,9 +55,23 @@ impl<'a> Blocks<'a> {
         !self.source.is_positioned()
     }
 
-    /// An error if the file changed since it was opened.
-    pub(crate) fn check_unchanged(&self) -> Result<()> {
-        self.source.check_unchanged().map_err(|e| Error::io("reading", self.source.name(), e))
+    /// Goes to the end of a stream. As [`check_end`].
+    pub(crate) fn finish(&self, cancel: &Cancel) -> Result<()> {
+        if self.in_order() {
+            let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut rest = Vec::new();
+            rest.try_reserve_exact(self.block_bytes).map_err(|_| Error::memory("a block of bytes"))?;
+            rest.resize(self.block_bytes, 0);
+            while self.fill(&mut rest, &mut stream) > 0 {
+                if cancel.is_cancelled() {
+                    return Err(Error::cancelled());
+                }
+            }
+            if let Some(error) = stream.failed.take() {
+                return Err(error);
+            }
+        }
+        check_end(&self.source)
     }
 
     /// Fills `block` with block `number`; `false` where there is none.

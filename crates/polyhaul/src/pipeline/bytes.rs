@@ -1,7 +1,7 @@
 //! Bytes of a source that parts are asked of by their place: read there where the source can, and one after another
 //! where it cannot. Nothing here knows what they mean.
 
-use super::read::{Garbage, failed, fill};
+use super::read::{Garbage, check_end, failed, fill};
 use crate::error::{Error, Result};
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
@@ -78,6 +78,13 @@ impl<'a> Bytes<'a> {
         }
     }
 
+    /// Goes to the end of compressed data that is read as a stream: only there damage shows. What follows in another
+    /// stream is nobody's business.
+    pub(crate) fn finish(&self, cancel: &Cancel) -> Result<()> {
+        let is_read = self.in_order() && self.source.codec().is_some();
+        if is_read { self.tail(0, &[], 0, cancel).map(drop) } else { Ok(()) }
+    }
+
     /// What messages call the source.
     pub(crate) fn name(&self) -> &'a str {
         self.source.name()
@@ -98,8 +105,8 @@ impl<'a> Bytes<'a> {
         self.source.len().is_some() && self.source.compressed().is_none()
     }
 
-    /// An error if the file changed since it was opened.
-    pub(crate) fn check_unchanged(&self) -> Result<()> {
-        self.source.check_unchanged().map_err(|error| Error::io("reading", self.name(), error))
+    /// As [`check_end`].
+    pub(crate) fn check_end(&self) -> Result<()> {
+        check_end(self.source)
     }
 }

@@ -8,7 +8,7 @@
 
 mod head;
 
-use super::read::{Garbage, failed, read_part};
+use super::read::{Garbage, check_end, failed, read_part};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
 use polyhaul_bytes::Source;
 use std::ops::Range;
@@ -191,9 +191,9 @@ impl<'a> TextChunks<'a> {
         self.source.len()
     }
 
-    /// An error if the file changed since it was opened.
-    pub(crate) fn check_unchanged(&self) -> Result<()> {
-        self.source.check_unchanged().map_err(|e| Error::io("reading", &self.name, e))
+    /// As [`check_end`].
+    pub(crate) fn check_end(&self) -> Result<()> {
+        check_end(&self.source)
     }
 
     /// Whether the chunks must be taken one after another.

@@ -4,7 +4,7 @@
 //! source may be read at any place beside that. Text is cut by [`super::chunk`].
 
 use super::chunk::TextChunks;
-use super::read::{Garbage, failed, read_part};
+use super::read::{Garbage, check_end, failed, read_part};
 use crate::error::{Error, Result};
 use polyhaul_bytes::{BLOCK_BYTES, Source};
 use std::sync::Arc;
@@ -150,9 +150,9 @@ impl<'a> Feed<'a> {
         self.start += usize::try_from(count).map_or(pending, |count| count.min(pending));
     }
 
-    /// An error if the file changed since it was opened.
-    pub(crate) fn check_unchanged(&self) -> Result<()> {
-        self.source.check_unchanged().map_err(|e| Error::io("reading", &self.name, e))
+    /// As [`check_end`].
+    pub(crate) fn check_end(&self) -> Result<()> {
+        check_end(&self.source)
     }
 
     /// Reads what is left, for nobody; returns how much that was.

@@ -53,6 +53,12 @@ pub(crate) fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) 
     }
 }
 
+/// An error where what was read is damaged behind that, or the file changed since it was opened.
+pub(crate) fn check_end(source: &Source<'_>) -> Result<()> {
+    ask(source, || source.check_read())?;
+    source.check_unchanged().map_err(|error| Error::io("reading", source.name(), error))
+}
+
 /// What a source said when it was read.
 pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
     let name = source.name();

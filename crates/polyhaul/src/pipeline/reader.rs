@@ -86,7 +86,7 @@ impl<'a> Decoding<'a> {
                 reader.start = reader.end;
             }
         }
-        self.bytes.check_unchanged()
+        self.bytes.check_end()
     }
 }
 

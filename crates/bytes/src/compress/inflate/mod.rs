@@ -234,7 +234,7 @@ impl Inflate {
                 return Ok(State::End);
             }
             Kind::VALUE => {}
-            _ => return Err(reader.fault("a symbol of the data means nothing")),
+            _ => return reader.invalid(),
         }
         let length = entry.value_in(reader.peek());
         reader.take(entry.bits())?;
@@ -244,7 +244,7 @@ impl Inflate {
             entry = self.codes.distances.second(entry, reader.peek());
         }
         if entry.kind() != Kind::VALUE {
-            return Err(reader.fault("a distance of the data means nothing"));
+            return reader.invalid();
         }
         let distance = entry.value_in(reader.peek());
         reader.take(entry.bits())?;
@@ -340,9 +340,10 @@ impl<'b> BitReader<'b> {
         Ok(len as usize)
     }
 
-    /// What to say about bits that mean nothing: they may just be the end.
-    fn fault(&self, message: &str) -> Stop {
-        if self.count < 15 { truncated() } else { corrupt(message) }
+    /// What follows bits that mean nothing: they may just be the end. All that led to them is used, as [`fast`] does:
+    /// which of the two meets them hangs on how the input is divided, and the error must not.
+    fn invalid(&self) -> Result<State, Stop> {
+        if self.count < 15 { Err(truncated()) } else { Ok(State::Invalid) }
     }
 
     /// The bits of the last byte that was begun, and how many bytes are used.

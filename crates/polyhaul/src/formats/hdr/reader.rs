@@ -44,7 +44,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
         }
         rows.window.consume(rows.window.rest().len());
     }
-    rows.bytes.check_unchanged()?;
+    rows.bytes.check_end()?;
     // SAFETY: all rows were filled.
     let samples = Samples::F32(unsafe { raster.finish(is_mirrored.then_some(channels.count())) }.into());
     let image = Image { width, height, channels, samples, color_space: ColorSpace::Linear, premultiplied: false };

@@ -109,7 +109,7 @@ pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
         last_report: 0,
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
-    job.chunks.check_unchanged()?;
+    job.chunks.check_end()?;
     finish(job, state, crew.threads)
 }
 

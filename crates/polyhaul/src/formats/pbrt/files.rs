@@ -406,7 +406,7 @@ impl<'f> Library<'f> {
         let reading = self.lock().files[file].reading.take();
         match reading {
             Some(reading) => {
-                reading.text.check_unchanged()?;
+                reading.text.check_end()?;
                 self.opener.close(reading.key)
             }
             None => Ok(()),

@@ -89,7 +89,7 @@ fn read_binary(
         try_push(&mut outcomes, outcome, "elements")?;
     }
     reader.finish()?;
-    reader.feed.check_unchanged()?;
+    reader.feed.check_end()?;
     Ok((outcomes, reader.threads))
 }
 

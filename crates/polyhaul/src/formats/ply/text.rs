@@ -144,7 +144,7 @@ pub(super) fn read(
     *warnings = std::mem::take(&mut state.warnings);
     result?;
     job.check_end(&state)?;
-    job.chunks.check_unchanged()?;
+    job.chunks.check_end()?;
     Ok((state.outcomes, crew.threads))
 }
 

@@ -98,7 +98,7 @@ pub(super) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Found>
     let job = AsciiJob { chunks, options, facets: Facets::new() };
     let mut state = State::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
-    job.chunks.check_unchanged()?;
+    job.chunks.check_end()?;
     state.end(&job)?;
     let State { mut solids, count, warnings, .. } = state;
     // The last solid may have no triangles, and is nothing then unless it is the only one.

@@ -64,7 +64,7 @@ pub(super) fn read(
     let crew = Crew::new(threads, options.run.memory_limit, block_bytes);
     let mut state = State::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
-    job.blocks.check_unchanged()?;
+    job.blocks.finish(&options.run.cancel)?;
     let whole = settle(&state, count, size, &name, options, &mut warnings)?;
     let mut solids = Vec::new();
     try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;

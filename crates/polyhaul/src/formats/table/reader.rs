@@ -121,7 +121,7 @@ pub(crate) fn read(text: TextChunks<'_>, format: Format, layout: Layout, options
         last_report: 0,
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
-    job.chunks.check_unchanged()?;
+    job.chunks.check_end()?;
     finish(job, state, crew.threads)
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
     };
     let input = Input { bytes, file, header, raster, options };
     let (threads, premultiplied) = input.read(packed)?;
-    input.bytes.check_unchanged()?;
+    input.bytes.check_end()?;
     let Input { header: Header { width, height, from_right, .. }, raster, .. } = input;
     // SAFETY: all rows were read and filled.
     let samples = Samples::U8(unsafe { raster.finish(from_right.then_some(channels.count())) }.into());

@@ -83,7 +83,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Npy> {
     if size > 0 {
         run(&job, &mut 0, crew, &options.run.cancel)?;
     }
-    job.bytes.check_unchanged()?;
+    job.bytes.check_end()?;
     let mut warnings = Warnings::default();
     if rows == job.header.row_count {
         job.note_rest(size, &mut warnings)?;
@@ -255,7 +255,9 @@ impl NpyJob<'_> {
         let end = self.header.body + size;
         let follows = match self.bytes.len() {
             Some(len) => len > end,
-            None => self.bytes.read(end, &mut [0])? > 0,
+            None => {
+                self.bytes.read(end, &mut [0])? > 0 && self.bytes.finish(&self.options.run.cancel).map(|()| true)?
+            }
         };
         match follows {
             true => {

@@ -1,0 +1,126 @@
+//! Damage anywhere in a compressed file: what is told of it, and what is loaded, is the same of a file and of a pipe.
+
+use polyhaul::model::{Channels, Image, Samples};
+use polyhaul::options::{Codec, RunOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, load_image, save_image};
+use polyhaul_bytes::{Encoder, SeekTable};
+use polyhaul_testkit::output::Shared;
+use polyhaul_testkit::packed::CODECS;
+use polyhaul_testkit::random::Random;
+use polyhaul_testkit::summary::{error, outcome, warnings};
+
+/// A binary STL; what follows its triangles is noted.
+fn stl(count: u32) -> Vec<u8> {
+    let mut bytes = vec![b' '; 80];
+    bytes.extend(count.to_le_bytes());
+    for i in 0..count * 12 {
+        bytes.extend((i as f32 * 0.37).to_le_bytes());
+        if i % 12 == 11 {
+            bytes.extend([0, 0]);
+        }
+    }
+    bytes
+}
+
+/// A binary PLY of points, and what follows them.
+fn ply(count: u32, rest: &[u8]) -> Vec<u8> {
+    let head = "ply\nformat binary_little_endian 1.0\nelement vertex ";
+    let properties = "\nproperty float x\nproperty float y\nproperty float z\nend_header\n";
+    let mut bytes = format!("{head}{count}{properties}").into_bytes();
+    (0..count * 3).for_each(|i| bytes.extend((i as f32 * 0.11).to_le_bytes()));
+    bytes.extend(rest);
+    bytes
+}
+
+/// An array of NumPy.
+fn npy(count: u32) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({count}, 2), }}");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((118_u16).to_le_bytes());
+    bytes.extend(format!("{header:<117}\n").bytes());
+    (0..count * 2).for_each(|i| bytes.extend((i as f32 * 0.7).to_le_bytes()));
+    bytes
+}
+
+/// Members of so many bytes, zstd's with their table.
+fn packed(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
+    let (mut packed, mut table) = (Vec::new(), SeekTable::default());
+    let mut encoder = Encoder::new(codec, None).unwrap();
+    for member in plain.chunks(member_bytes) {
+        let begin = packed.len();
+        encoder.encode(member, &mut packed).unwrap();
+        table.push(packed.len() - begin, member.len()).unwrap();
+    }
+    if codec == Codec::Zstd {
+        packed.extend(table.finish().unwrap());
+    }
+    packed
+}
+
+#[track_caller]
+fn is_same(name: &str, bytes: &[u8], what: &str) -> String {
+    let of = |input: Input, threads| {
+        let run = RunOptions { threads: Some(threads), chunk_bytes: Some(50_000), ..RunOptions::default() };
+        let options = ReadOptions { run, ..ReadOptions::default() };
+        match name.starts_with("image") {
+            true => load_image(input, &options).map_or_else(
+                |failed| error(&failed),
+                |loaded| format!("{:?}", loaded.image) + &warnings(&loaded.report.warnings),
+            ),
+            false => outcome(&load(input, &options)),
+        }
+    };
+    let stream = of(Input::Reader(Box::new(std::io::Cursor::new(bytes.to_vec())), name.into()), 1);
+    for threads in [1, 3] {
+        assert_eq!(of(Input::Memory(bytes.to_vec(), name.into()), threads), stream, "{name} {what} {threads}");
+    }
+    stream
+}
+
+/// An image of a format, with something behind it.
+fn image(format: Format) -> Vec<u8> {
+    let samples: Vec<u8> = (0..120 * 90 * 3).map(|i: usize| (i * i / 7 % 251) as u8).collect();
+    let image = Image {
+        width: 120,
+        height: 90,
+        channels: Channels::Rgb,
+        samples: Samples::U8(samples.into()),
+        ..Image::default()
+    };
+    let kept = Shared::default();
+    let options = WriteOptions { format: Some(format), ..WriteOptions::default() };
+    save_image(&image, Output::Writer(Box::new(kept.clone()), "image".into()), &options).unwrap();
+    [kept.take(), vec![9; 300]].concat()
+}
+
+#[test]
+fn a_file_and_a_pipe_say_the_same() {
+    let files = [
+        ("a.stl", stl(12_001)),
+        ("a.ply", ply(40_000, &[])),
+        ("rest.ply", ply(40_000, &[7; 700])),
+        ("a.npy", npy(50_000)),
+        ("a.obj", b"v 0.25 1 2\nv 3 4 5\n".repeat(25_000)),
+        ("image.tga", image(Format::Tga)),
+        ("image.hdr", image(Format::Hdr)),
+        ("image.png", image(Format::Png)),
+    ];
+    let mut random = Random::new(7);
+    for (name, plain) in &files {
+        for (codec, extension) in CODECS {
+            for member_bytes in [plain.len(), plain.len() / 2 + 300, plain.len() / 5 + 100] {
+                let (name, whole) = (format!("{name}.{extension}"), packed(codec, plain, member_bytes));
+                let sound = is_same(&name, &whole, "as it is");
+                let ends = (whole.len() - 40..whole.len()).step_by(4);
+                let places: Vec<usize> = ends.chain((0..6).map(|_| random.below(whole.len()))).collect();
+                for at in places {
+                    let mut damaged = whole.clone();
+                    damaged[at] ^= 1 << random.below(8);
+                    let said = is_same(&name, &damaged, &format!("{member_bytes} at {at} of {}", whole.len()));
+                    assert!(codec == Codec::Lz4 || said.contains("error") || said == sound, "{name} {at}: {said}");
+                    is_same(&name, &whole[..at], &format!("{member_bytes} cut at {at}"));
+                }
+            }
+        }
+    }
+}
