@@ -13,6 +13,7 @@ mod measure;
 mod numbers;
 mod program;
 mod readers;
+mod throttle;
 mod trace;
 mod writers;
 
@@ -33,7 +34,7 @@ usage: bench-obj generate single|plain|objects|ply-binary|ply-ascii|ply-splat|st
        bench-obj write polyhaul|polyhaul-text|obj|stl_io|limit FILE OUTPUT [THREADS]
        bench-obj numbers|records ROUNDS
        bench-obj images make FOLDER | measure FOLDER ROUNDS
-       bench-obj trace FILE FOLDER ROUNDS
+       bench-obj trace|throttle FILE FOLDER ROUNDS
        bench-obj level";
 
 fn main() -> ExitCode {
@@ -60,6 +61,7 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["images", "make", folder] => images::make(Path::new(folder)),
         ["images", "measure", folder, rounds] => images::main(Path::new(folder), rounds.parse()?),
         ["trace", file, folder, rounds] => trace::main(Path::new(file), Path::new(folder), rounds.parse()?),
+        ["throttle", file, folder, rounds] => throttle::main(Path::new(file), Path::new(folder), rounds.parse()?),
         ["level"] => program::level(),
         _ => Err(USAGE.into()),
     }

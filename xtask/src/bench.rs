@@ -134,6 +134,10 @@ fn measure(options: &Options) -> Result<bool, String> {
                 let input = plan::large(&tools, &data, options.megabytes)?;
                 kernels.extend(runs::traces(&tools, &input.path, &data.join("out"), options.rounds * TRACE_ROUNDS)?);
             }
+            Part::Throttle => {
+                let input = plan::large(&tools, &data, options.megabytes)?;
+                kernels.extend(runs::throttles(&tools, &input.path, &data.join("out"), options.rounds)?);
+            }
             Part::Verdicts => judged = verdicts::run(&tools, &data, options.megabytes)?,
             Part::Sweeps => sweeps = sweeps::run(&tools, &data, options.megabytes)?,
             _ => {}

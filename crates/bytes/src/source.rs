@@ -279,6 +279,20 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Decodes a [piece](Source::piece) to its end if only some of it was read, and if `is_whole` also if nothing was:
+    /// there alone damage shows. To be asked by who has read all that is wanted.
+    ///
+    /// # Errors
+    /// As [`read_at`](Source::read_at).
+    pub fn check_piece(&self, number: u64, is_whole: bool) -> io::Result<()> {
+        match &self.shared.kind {
+            Kind::Members(members) => {
+                self.shared.counters.transfer(|| members.check_piece(number, is_whole).map(|()| 0)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// How large the largest piece is, in bytes, if this source has [pieces](Source::piece).
     pub fn piece_bytes(&self) -> Option<usize> {
         match &self.shared.kind {
@@ -371,19 +385,6 @@ impl<'a> Source<'a> {
             (_, Some((_, compressed))) => compressed.check_unchanged(),
             (Kind::File(file), None) => file.check_unchanged(),
             (Kind::Part(whole, _), None) => whole.check_unchanged(),
-            _ => Ok(()),
-        }
-    }
-
-    /// Decodes to the end the members of which parts were read, where [`read_at`](Source::read_at) finds places by
-    /// itself: only there damage shows. To be asked by who has read all that is wanted.
-    ///
-    /// # Errors
-    /// As [`read_at`](Source::read_at).
-    pub fn check_read(&self) -> io::Result<()> {
-        match &self.shared.kind {
-            Kind::Members(members) => self.shared.counters.transfer(|| members.check_read().map(|()| 0)).map(drop),
-            Kind::Part(whole, _) => whole.check_read(),
             _ => Ok(()),
         }
     }

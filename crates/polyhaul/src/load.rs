@@ -152,7 +152,7 @@ pub(crate) fn timed<T>(
         // Members that are decoded side by side are whole or not there, and how large they are is only told. What comes
         // before the damage, and whether something in it is wrong too, the stream tells, as it does to who reads from a
         // pipe.
-        Err(error) if by_members && (is_damage(&error) || is_compressed && is_of_content(&error)) => {
+        Err(error) if by_members && (is_damage(&error) || is_compressed && is_of_content(&error, input)) => {
             match input.streamed() {
                 Some(streamed) => read(streamed.plain(options)?),
                 None => Err(error),
@@ -165,9 +165,10 @@ pub(crate) fn timed<T>(
     Ok((content, report))
 }
 
-/// Whether an error may come of bytes that are not there, or are not those of their place.
-fn is_of_content(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit)
+/// Whether an error may come of bytes of this input that are not there, or are not those of their place.
+fn is_of_content(error: &Error, input: &Opened) -> bool {
+    let file = &*error.diagnostic().place.file;
+    matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) && (file.is_empty() || file == input.name())
 }
 
 fn read_plain<T>(

@@ -100,6 +100,10 @@ fn a_file_and_a_pipe_say_the_same() {
         ("a.ply", ply(40_000, &[])),
         ("rest.ply", ply(40_000, &[7; 700])),
         ("a.npy", npy(50_000)),
+        // What follows lies in members of its own.
+        ("long.stl", [stl(4_001), vec![5; 1_600_000]].concat()),
+        ("long.ply", ply(9_000, &vec![5; 1_600_000])),
+        ("long.npy", [npy(9_000), vec![5; 1_600_000]].concat()),
         ("a.obj", b"v 0.25 1 2\nv 3 4 5\n".repeat(25_000)),
         ("image.tga", image(Format::Tga)),
         ("image.hdr", image(Format::Hdr)),

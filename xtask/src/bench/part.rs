@@ -27,6 +27,8 @@ pub(super) enum Part {
     Records,
     /// What tracing costs.
     Trace,
+    /// How exact throttles are.
+    Throttle,
     /// What watching another program costs.
     Watch,
     /// Whether verdicts are what is seen from outside.
@@ -37,7 +39,7 @@ pub(super) enum Part {
 
 impl Part {
     /// All, in the order in which they run.
-    pub(super) const ALL: [Part; 15] = [
+    pub(super) const ALL: [Part; 16] = [
         Part::Obj,
         Part::Python,
         Part::Blender,
@@ -50,6 +52,7 @@ impl Part {
         Part::Numbers,
         Part::Records,
         Part::Trace,
+        Part::Throttle,
         Part::Watch,
         Part::Verdicts,
         Part::Sweeps,
@@ -69,6 +72,7 @@ impl Part {
             Part::Numbers => "numbers",
             Part::Records => "records",
             Part::Trace => "trace",
+            Part::Throttle => "throttle",
             Part::Watch => "watch",
             Part::Verdicts => "verdicts",
             Part::Sweeps => "sweeps",

@@ -96,7 +96,9 @@ pub(super) fn groups(part: Part, tools: &Tools, data: &Path, megabytes: u64) -> 
         Part::Stl => stl::groups(tools, data, megabytes),
         Part::Tables => tables::groups(tools, data, megabytes),
         Part::Watch => watch::groups(tools, data, megabytes),
-        Part::Images | Part::Numbers | Part::Records | Part::Trace | Part::Verdicts | Part::Sweeps => Ok(Vec::new()),
+        Part::Images | Part::Numbers | Part::Records | Part::Trace | Part::Throttle | Part::Verdicts | Part::Sweeps => {
+            Ok(Vec::new())
+        }
     }
 }
 

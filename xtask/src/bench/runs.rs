@@ -306,6 +306,11 @@ pub(super) fn traces(tools: &Tools, file: &Path, folder: &Path, rounds: usize) -
     kernels(tools, "trace", &[file, folder], rounds)
 }
 
+/// Reads `file` and writes into `folder` at many rates.
+pub(super) fn throttles(tools: &Tools, file: &Path, folder: &Path, rounds: usize) -> Result<Vec<Kernel>, String> {
+    kernels(tools, "throttle", &[file, folder], rounds)
+}
+
 fn kernels(tools: &Tools, kind: &str, paths: &[&Path], rounds: usize) -> Result<Vec<Kernel>, String> {
     term::out(format!("{kind}: {rounds} rounds\n"));
     let mut words = tools.prefix.clone();

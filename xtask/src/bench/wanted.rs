@@ -1,5 +1,5 @@
-//! What must be reached, and whether it was. A verdict is only told. What PLY, STL, pbrt, tables, images and traces
-//! must reach is in modules of these names.
+//! What must be reached, and whether it was. A verdict is only told. What PLY, STL, pbrt, tables, images, traces and
+//! throttles must reach is in modules of these names.
 
 mod images;
 mod pbrt;
@@ -7,6 +7,7 @@ mod ply;
 mod stl;
 mod sweeps;
 mod tables;
+mod throttle;
 mod trace;
 
 use super::images::Picture;
@@ -77,7 +78,8 @@ pub(super) fn verdicts(
     }
     let split = |of: Vec<Kernel>, is_one: fn(&Kernel) -> bool| of.into_iter().partition::<Vec<_>, _>(is_one);
     let (records, others) = split(kernels.to_vec(), |it| it.group == RECORDS);
-    let (traces, numbers) = split(others, |it| it.group.starts_with(trace::GROUPS));
+    let (traces, others) = split(others, |it| it.group.starts_with(trace::GROUPS));
+    let (throttles, numbers) = split(others, |it| it.group.starts_with(throttle::GROUPS));
     if !pictures.is_empty() {
         let bytes = |file: &str| Some(std::fs::metadata(data.join("images").join(file)).ok()?.len());
         verdicts.extend(images::reading(pictures, bytes));
@@ -91,6 +93,7 @@ pub(super) fn verdicts(
     if !traces.is_empty() {
         verdicts.extend(trace::costs(&traces));
     }
+    verdicts.extend(throttle::exact(&throttles));
     if !judged.is_empty() {
         verdicts.push(of_verdicts(judged));
     }

@@ -49,17 +49,19 @@ impl<'a> Members<'a> {
         Ok(Members { codec, source, groups, limits: limits.clone(), idle: Mutex::default(), states })
     }
 
-    /// As [`Source::check_read`].
-    pub(crate) fn check_read(&self) -> io::Result<()> {
-        let is_open = |number: &usize| self.states[*number].load(Ordering::Relaxed) == READ;
-        (0..self.groups.count()).filter(is_open).try_for_each(|number| {
-            let group = self.groups.get(number);
-            let end = group.plain.end;
-            let mut reader = self.reader(number, end)?;
-            self.note(number, reader.read(number, group, end, &mut [])?);
-            self.lock().push(reader);
-            Ok(())
-        })
+    /// As [`Source::check_piece`].
+    pub(crate) fn check_piece(&self, number: u64, is_whole: bool) -> io::Result<()> {
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let state = self.states.get(number).map_or(CHECKED, |state| state.load(Ordering::Relaxed));
+        if state == CHECKED || state == UNREAD && !is_whole {
+            return Ok(());
+        }
+        let group = self.groups.get(number);
+        let end = group.plain.end;
+        let mut reader = self.reader(number, end)?;
+        self.note(number, reader.read(number, group, end, &mut [])?);
+        self.lock().push(reader);
+        Ok(())
     }
 
     fn note(&self, group: usize, state: u8) {

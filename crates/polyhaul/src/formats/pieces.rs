@@ -6,6 +6,7 @@
 use crate::error::{Error, Result, fault};
 use crate::options::{ReadOptions, RunOptions};
 use crate::pipeline::bytes::Bytes;
+use crate::pipeline::read::Extent;
 use crate::pipeline::write::{Pages, Writing};
 use std::ops::Range;
 use std::sync::Arc;
@@ -137,7 +138,7 @@ impl<'a> Pieces<'a> {
         if self.bytes.in_order() {
             self.skip_to(u64::MAX)?;
         }
-        self.bytes.check_end()
+        self.bytes.check_end(Extent::Whole, &self.options.run.cancel)
     }
 
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {

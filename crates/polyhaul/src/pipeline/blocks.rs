@@ -3,7 +3,7 @@
 //! Any worker reads its own block of a file; a stream is read on, block by block. What comes before an error
 //! of a stream has its turn first.
 
-use super::read::{Garbage, check_end, failed, read_part};
+use super::read::{Extent, Garbage, check_end, failed, read_part};
 use crate::error::{Error, Result};
 use crate::options::Cancel;
 use std::sync::{Mutex, PoisonError};
@@ -71,7 +71,7 @@ impl<'a> Blocks<'a> {
                 return Err(error);
             }
         }
-        check_end(&self.source)
+        check_end(&self.source, Extent::Whole, cancel)
     }
 
     /// Fills `block` with block `number`; `false` where there is none.

@@ -1,7 +1,7 @@
 //! Bytes of a source that parts are asked of by their place: read there where the source can, and one after another
 //! where it cannot. Nothing here knows what they mean.
 
-use super::read::{Garbage, check_end, failed, fill};
+use super::read::{Extent, Garbage, check_end, failed, fill};
 use crate::error::{Error, Result};
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
@@ -106,7 +106,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// As [`check_end`].
-    pub(crate) fn check_end(&self) -> Result<()> {
-        check_end(self.source)
+    pub(crate) fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
+        check_end(self.source, extent, cancel)
     }
 }

@@ -8,8 +8,9 @@
 
 mod head;
 
-use super::read::{Garbage, check_end, failed, read_part};
+use super::read::{Extent, Garbage, check_end, failed, read_part};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
+use crate::options::Cancel;
 use polyhaul_bytes::Source;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -192,8 +193,8 @@ impl<'a> TextChunks<'a> {
     }
 
     /// As [`check_end`].
-    pub(crate) fn check_end(&self) -> Result<()> {
-        check_end(&self.source)
+    pub(crate) fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
+        check_end(&self.source, extent, cancel)
     }
 
     /// Whether the chunks must be taken one after another.

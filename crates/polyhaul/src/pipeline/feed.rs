@@ -4,8 +4,9 @@
 //! source may be read at any place beside that. Text is cut by [`super::chunk`].
 
 use super::chunk::TextChunks;
-use super::read::{Garbage, check_end, failed, read_part};
+use super::read::{Extent, Garbage, check_end, failed, read_part};
 use crate::error::{Error, Result};
+use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
 use std::sync::Arc;
 
@@ -151,8 +152,8 @@ impl<'a> Feed<'a> {
     }
 
     /// As [`check_end`].
-    pub(crate) fn check_end(&self) -> Result<()> {
-        check_end(&self.source)
+    pub(crate) fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
+        check_end(&self.source, extent, cancel)
     }
 
     /// Reads what is left, for nobody; returns how much that was.

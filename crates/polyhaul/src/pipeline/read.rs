@@ -4,6 +4,7 @@
 //! damaged. Nothing here looks at the bytes.
 
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, fault};
+use crate::options::Cancel;
 use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,9 +54,23 @@ pub(crate) fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) 
     }
 }
 
-/// An error where what was read is damaged behind that, or the file changed since it was opened.
-pub(crate) fn check_end(source: &Source<'_>) -> Result<()> {
-    ask(source, || source.check_read())?;
+/// How much of a source was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Whole,
+    /// The begin of it, as by `max_rows`: of a stream no more is read.
+    Begin,
+}
+
+/// The end of reading: an error where compressed data is damaged that nobody took to its end, be it behind all that was
+/// wanted, or where the file changed since it was opened.
+pub(crate) fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result<()> {
+    for number in (0..).take_while(|&number| source.piece(number).is_some()) {
+        if cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        ask(source, || source.check_piece(number, extent == Extent::Whole))?;
+    }
     source.check_unchanged().map_err(|error| Error::io("reading", source.name(), error))
 }
 

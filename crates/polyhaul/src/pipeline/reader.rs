@@ -5,6 +5,7 @@
 //! comes first. Nothing here knows what the bytes mean.
 
 use super::bytes::Bytes;
+use super::read::Extent;
 use crate::error::{Error, Result};
 use crate::options::RunOptions;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
@@ -86,7 +87,7 @@ impl<'a> Decoding<'a> {
                 reader.start = reader.end;
             }
         }
-        self.bytes.check_end()
+        self.bytes.check_end(Extent::Whole, &self.run.cancel)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::formats::runs::SLACK;
 use crate::model::{Channels, ColorSpace, Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
+use crate::pipeline::read::Extent;
 use crate::pipeline::run::Phase;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::pipeline::window::Window;
@@ -44,7 +45,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
         }
         rows.window.consume(rows.window.rest().len());
     }
-    rows.bytes.check_end()?;
+    rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;
     // SAFETY: all rows were filled.
     let samples = Samples::F32(unsafe { raster.finish(is_mirrored.then_some(channels.count())) }.into());
     let image = Image { width, height, channels, samples, color_space: ColorSpace::Linear, premultiplied: false };

@@ -14,6 +14,7 @@ use crate::formats::place::{Placer, excerpt};
 use crate::model::{Axes, Counts, Mesh, NONE, Scene};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
+use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::{Warnings, Weight};
 use polyhaul_text::cpu::Level;
@@ -109,7 +110,7 @@ pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
         last_report: 0,
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
-    job.chunks.check_end()?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     finish(job, state, crew.threads)
 }
 

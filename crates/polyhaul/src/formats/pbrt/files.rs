@@ -6,8 +6,9 @@
 use super::borders::DIRECTIVES;
 use super::event::Said;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
-use crate::options::ReadOptions;
+use crate::options::{Cancel, ReadOptions};
 use crate::pipeline::chunk::{Text, TextChunks};
+use crate::pipeline::read::Extent;
 use polyhaul_text::scan::PADDING;
 use std::cmp::Ordering as Order;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -402,11 +403,11 @@ impl<'f> Library<'f> {
     }
 
     /// The scene has gone through a file.
-    pub(super) fn close(&self, file: usize) -> Result<()> {
+    pub(super) fn close(&self, file: usize, cancel: &Cancel) -> Result<()> {
         let reading = self.lock().files[file].reading.take();
         match reading {
             Some(reading) => {
-                reading.text.check_end()?;
+                reading.text.check_end(Extent::Whole, cancel)?;
                 self.opener.close(reading.key)
             }
             None => Ok(()),

@@ -12,6 +12,7 @@ use crate::error::{Result, try_push};
 use crate::model::Table;
 use crate::options::ReadOptions;
 use crate::pipeline::feed::Feed;
+use crate::pipeline::read::Extent;
 use crate::warnings::Warnings;
 
 /// What reading gives beside the rows.
@@ -89,7 +90,7 @@ fn read_binary(
         try_push(&mut outcomes, outcome, "elements")?;
     }
     reader.finish()?;
-    reader.feed.check_end()?;
+    reader.feed.check_end(Extent::Whole, &options.run.cancel)?;
     Ok((outcomes, reader.threads))
 }
 

@@ -19,6 +19,7 @@ use crate::model::NONE;
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::feed::Feed;
+use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::Warnings;
 use polyhaul_text::scan::{Index, PADDING};
@@ -144,7 +145,7 @@ pub(super) fn read(
     *warnings = std::mem::take(&mut state.warnings);
     result?;
     job.check_end(&state)?;
-    job.chunks.check_end()?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     Ok((state.outcomes, crew.threads))
 }
 

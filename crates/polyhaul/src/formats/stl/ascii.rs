@@ -14,6 +14,7 @@ use crate::formats::names;
 use crate::formats::place::{Placer, excerpt};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
+use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::{KEPT, Warnings};
 use polyhaul_text::cpu::Level;
@@ -98,7 +99,7 @@ pub(super) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Found>
     let job = AsciiJob { chunks, options, facets: Facets::new() };
     let mut state = State::default();
     run(&job, &mut state, crew, &options.run.cancel)?;
-    job.chunks.check_end()?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     state.end(&job)?;
     let State { mut solids, count, warnings, .. } = state;
     // The last solid may have no triangles, and is nothing then unless it is the only one.

@@ -13,6 +13,7 @@ use crate::formats::place::Placer;
 use crate::model::{Column, Table, Values};
 use crate::options::{ReadOptions, Types};
 use crate::pipeline::chunk::{Text, TextChunks};
+use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::Warnings;
 use polyhaul_text::cpu::Level;
@@ -121,7 +122,8 @@ pub(crate) fn read(text: TextChunks<'_>, format: Format, layout: Layout, options
         last_report: 0,
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
-    job.chunks.check_end()?;
+    let extent = if options.table.max_rows.is_some() { Extent::Begin } else { Extent::Whole };
+    job.chunks.check_end(extent, &options.run.cancel)?;
     finish(job, state, crew.threads)
 }
 

@@ -13,6 +13,7 @@ use crate::formats::runs::{Done, SLACK};
 use crate::model::{Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
+use crate::pipeline::read::Extent;
 use crate::pipeline::run::Phase;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::pipeline::window::Window;
@@ -38,7 +39,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
     };
     let input = Input { bytes, file, header, raster, options };
     let (threads, premultiplied) = input.read(packed)?;
-    input.bytes.check_end()?;
+    input.bytes.check_end(Extent::Whole, &options.run.cancel)?;
     let Input { header: Header { width, height, from_right, .. }, raster, .. } = input;
     // SAFETY: all rows were read and filled.
     let samples = Samples::U8(unsafe { raster.finish(from_right.then_some(channels.count())) }.into());

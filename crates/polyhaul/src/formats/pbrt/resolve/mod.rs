@@ -312,7 +312,7 @@ impl<'a> Scene<'a> {
         }
         let import = self.frames.pop().and_then(|frame| frame.import);
         self.restore(import)?;
-        self.library.close(file)
+        self.library.close(file, &self.options.run.cancel)
     }
 
     /// Where the file ends.

@@ -6,6 +6,7 @@ use crate::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use crate::model::{self, Table};
 use crate::options::{ColumnName, ReadOptions, Types};
 use crate::pipeline::bytes::Bytes;
+use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::Warnings;
 use std::mem::MaybeUninit;
@@ -83,7 +84,8 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Npy> {
     if size > 0 {
         run(&job, &mut 0, crew, &options.run.cancel)?;
     }
-    job.bytes.check_end()?;
+    let extent = if rows == job.header.row_count { Extent::Whole } else { Extent::Begin };
+    job.bytes.check_end(extent, &options.run.cancel)?;
     let mut warnings = Warnings::default();
     if rows == job.header.row_count {
         job.note_rest(size, &mut warnings)?;
@@ -179,16 +181,10 @@ impl Job for NpyJob<'_> {
         slot.records = first..self.record_count.min(first + self.chunk_records);
         let record_bytes = self.header.record_bytes;
         let size = (slot.records.end - first) as usize * record_bytes;
-        if slot.bytes.len() < size {
-            let more = size - slot.bytes.len();
-            slot.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of rows"))?;
-            slot.bytes.resize(size, 0);
-        }
-        slot.bytes.truncate(size);
         let offset = self.header.body + first * record_bytes as u64;
-        let found = self.bytes.read(offset, &mut slot.bytes)?;
-        if found < size {
-            return Err(cut(&self.file, offset + found as u64, &self.header));
+        self.bytes.read_as_claimed(offset, size, &mut slot.bytes)?;
+        if slot.bytes.len() < size {
+            return Err(cut(&self.file, offset + slot.bytes.len() as u64, &self.header));
         }
         Ok(true)
     }

@@ -1,0 +1,84 @@
+//! How exact a throttle is: bytes that are read and written as fast as it lets them, beside its rate.
+
+use crate::Failure;
+use polyhaul_bytes::{FileOptions, Sink, Source, Throttle};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Megabytes a second.
+const RATES: [u64; 7] = [10, 50, 170, 420, 900, 1400, 2000];
+/// How long a measurement is to take, where the file is large enough.
+const SECONDS: f64 = 0.4;
+/// Bytes of a call.
+const CALL_BYTES: u64 = 256 << 10;
+
+/// `numbers group=throttle:_RATE name=N ns=FARTHEST median_ns=M agrees=yes`, nanoseconds for a kilobyte: `rate` is what
+/// they should be, and of the others the first is that of the round which was farthest from it.
+pub fn main(file: &Path, folder: &Path, rounds: usize) -> Result<(), Failure> {
+    let output = folder.join("throttled.bin");
+    let size = std::fs::metadata(file)?.len();
+    for rate in RATES {
+        let bytes = size.min((rate as f64 * 1e6 * SECONDS) as u64) / CALL_BYTES * CALL_BYTES;
+        let ideal = 1e6 / rate as f64;
+        print(rate, "rate", &[ideal], ideal);
+        for threads in [1, 2] {
+            let name = format!("read,_{threads}_thread{}", if threads == 1 { "" } else { "s" });
+            print(rate, &name, &times(rounds, bytes, || read(file, rate, bytes, threads))?, ideal);
+        }
+        print(rate, "written", &times(rounds, bytes, || write(&output, rate, bytes))?, ideal);
+    }
+    Ok(std::fs::remove_file(&output)?)
+}
+
+/// Nanoseconds for a kilobyte.
+fn times(rounds: usize, bytes: u64, mut work: impl FnMut() -> Result<Duration, Failure>) -> Result<Vec<f64>, Failure> {
+    (0..rounds.max(1)).map(|_| Ok(work()?.as_secs_f64() * 1e9 / (bytes as f64 / 1e3))).collect()
+}
+
+fn throttle(rate: u64) -> Throttle {
+    Throttle::new(Some(rate * 1_000_000), Duration::ZERO)
+}
+
+/// Threads that take turns with one source, as loads do.
+fn read(file: &Path, rate: u64, bytes: u64, threads: usize) -> Result<Duration, Failure> {
+    let source = Source::open(file)?.throttled(&throttle(rate));
+    let next = AtomicU64::new(0);
+    let part = || -> std::io::Result<()> {
+        let mut call = vec![0; CALL_BYTES as usize];
+        loop {
+            let at = next.fetch_add(CALL_BYTES, Ordering::Relaxed);
+            if at >= bytes {
+                return Ok(());
+            }
+            source.read_at(at, &mut call)?;
+        }
+    };
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
+        all.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
+    Ok(start.elapsed())
+}
+
+fn write(output: &Path, rate: u64, bytes: u64) -> Result<Duration, Failure> {
+    let call = vec![7; CALL_BYTES as usize];
+    let mut sink = Sink::file(output, FileOptions::default())?.throttled(&throttle(rate));
+    let start = Instant::now();
+    for _ in 0..bytes / CALL_BYTES {
+        sink.write_all(&call)?;
+    }
+    let elapsed = start.elapsed();
+    sink.finish()?;
+    Ok(elapsed)
+}
+
+fn print(rate: u64, name: &str, times: &[f64], ideal: f64) {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(|one, other| (one - ideal).abs().total_cmp(&(other - ideal).abs()));
+    let farthest = sorted[sorted.len() - 1];
+    sorted.sort_by(f64::total_cmp);
+    let median = sorted[sorted.len() / 2];
+    println!("numbers group=throttle:_{rate}_MB/s name={name} ns={farthest:.3} median_ns={median:.3} agrees=yes");
+}
