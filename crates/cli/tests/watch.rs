@@ -138,6 +138,51 @@ is_over.append(1)
     assert!(file(&report, "a")["reads"]["calls"].as_u64() >= Some(160), "{report}");
 }
 
+/// Whether the interpreter has a package that is no part of Python.
+fn has_package(name: &str) -> bool {
+    let import = |python| Command::new(python).args(["-c", &format!("import {name}")]).output();
+    has_python()
+        && (import(python().unwrap()).is_ok_and(|done| done.status.success())
+            || skip(&format!("python3 has no {name}")))
+}
+
+#[test]
+fn pillow_reading_is_watched() {
+    if !has_package("PIL") {
+        return;
+    }
+    let folder = Folder::new("watch-pillow");
+    let script = "
+from PIL import Image
+Image.effect_noise((640, 480), 90).convert('RGB').save('a.tga')
+assert Image.open('a.tga').convert('L').getextrema()[1] > 0
+";
+    let (output, report) = watch_python(&folder, &[], script);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let (image, size) = (file(&report, "a.tga"), std::fs::metadata(folder.path("a.tga")).unwrap().len());
+    assert_eq!((image["writes"]["bytes"].as_u64(), image["opens"].as_u64()), (Some(size), Some(2)), "{image}");
+    assert!(image["reads"]["bytes"].as_u64() >= Some(640 * 480 * 3), "{image}");
+}
+
+#[test]
+fn blender_exporting_is_watched() {
+    if !has_package("bpy") {
+        return;
+    }
+    let folder = Folder::new("watch-blender");
+    let script = "
+import bpy
+bpy.ops.wm.read_factory_settings(use_empty=True)
+bpy.ops.mesh.primitive_grid_add(x_subdivisions=200, y_subdivisions=200)
+bpy.ops.wm.obj_export(filepath='grid.obj')
+";
+    let (output, report) = watch_python(&folder, &[], script);
+    assert!(output.status.success(), "{output:?}");
+    let (grid, size) = (file(&report, "grid.obj"), std::fs::metadata(folder.path("grid.obj")).unwrap().len());
+    assert_eq!(grid["writes"]["bytes"].as_u64(), Some(size), "{grid}");
+    assert!(size > 1_000_000 && report["threads_seen"].as_u64() > Some(1), "{report}");
+}
+
 #[test]
 fn children_and_threads_are_followed() {
     if !has_python() {
