@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::open::{Opened, Plain};
 use crate::options::{Codec, ReadOptions};
-use crate::pipeline::read::{ask, fill};
+use crate::pipeline::read::{Extent, ask, buffer, check_end, fill};
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Pages, encoder, pack};
 use crate::report::{Clock, Moved, Report};
@@ -48,7 +48,7 @@ pub fn repack(input: Input, output: Output, read: &ReadOptions, write: &WriteOpt
                 let bytes = batch.get(..count).unwrap_or_default();
                 writing.pages(&Batch { bytes }, &mut (), bytes.len().div_ceil(MEMBER_BYTES) as u64, 0)?;
                 if count < batch.len() {
-                    return plain.changed().map_or(Ok(()), Err);
+                    return check_end(plain.source(), Extent::Whole, &write.run.cancel);
                 }
             }
         })?;
@@ -57,13 +57,6 @@ pub fn repack(input: Input, output: Output, read: &ReadOptions, write: &WriteOpt
         clock.stop(&mut report);
         Ok(report)
     })
-}
-
-pub(crate) fn buffer(bytes: usize) -> Result<Vec<u8>> {
-    let mut buffer = Vec::new();
-    buffer.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
-    buffer.resize(bytes, 0);
-    Ok(buffer)
 }
 
 /// Bytes that are there, a member each.

@@ -4,8 +4,7 @@ use crate::Input;
 use crate::error::Result;
 use crate::open::Opened;
 use crate::options::ReadOptions;
-use crate::pipeline::read::fill;
-use crate::repack::buffer;
+use crate::pipeline::read::{buffer, fill};
 
 /// How much is in memory at once.
 const BLOCK_BYTES: usize = 1 << 20;

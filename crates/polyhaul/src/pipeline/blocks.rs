@@ -3,7 +3,7 @@
 //! Any worker reads its own block of a file; a stream is read on, block by block. What comes before an error
 //! of a stream has its turn first.
 
-use super::read::{Extent, Garbage, check_end, failed, read_part};
+use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
 use crate::error::{Error, Result};
 use crate::options::Cancel;
 use std::sync::{Mutex, PoisonError};
@@ -59,9 +59,7 @@ impl<'a> Blocks<'a> {
     pub(crate) fn finish(&self, cancel: &Cancel) -> Result<()> {
         if self.in_order() {
             let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut rest = Vec::new();
-            rest.try_reserve_exact(self.block_bytes).map_err(|_| Error::memory("a block of bytes"))?;
-            rest.resize(self.block_bytes, 0);
+            let mut rest = buffer(self.block_bytes)?;
             while self.fill(&mut rest, &mut stream) > 0 {
                 if cancel.is_cancelled() {
                     return Err(Error::cancelled());

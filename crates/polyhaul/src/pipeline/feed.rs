@@ -4,7 +4,7 @@
 //! source may be read at any place beside that. Text is cut by [`super::chunk`].
 
 use super::chunk::TextChunks;
-use super::read::{Extent, Garbage, check_end, failed, read_part};
+use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
 use crate::error::{Error, Result};
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
@@ -163,9 +163,7 @@ impl<'a> Feed<'a> {
         if let Some(size) = self.size().filter(|_| self.source.is_positioned()) {
             return Ok(size.saturating_sub(from));
         }
-        let mut block = Vec::new();
-        block.try_reserve_exact(BLOCK_BYTES)?;
-        block.resize(BLOCK_BYTES, 0);
+        let mut block = buffer(BLOCK_BYTES)?;
         while self.fill(&mut block) > 0 {}
         match self.failed.take() {
             Some(error) => Err(error),

@@ -34,6 +34,14 @@ pub(crate) fn read_part(source: &Source<'_>, garbage: Option<&Garbage>, out: &mu
     }
 }
 
+/// So many zeros, to be read into.
+pub(crate) fn buffer(bytes: usize) -> Result<Vec<u8>> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
+    buffer.resize(bytes, 0);
+    Ok(buffer)
+}
+
 /// Reads on until `out` is full or the source ends; returns how much there was.
 pub(crate) fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
     let mut filled = 0;

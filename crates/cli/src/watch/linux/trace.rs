@@ -262,13 +262,12 @@ impl<'a> Tracer<'a> {
     fn run(&mut self) -> io::Result<()> {
         let (mut changes, mut looked) = (Vec::new(), Instant::now());
         while !self.threads.is_empty() {
-            let now = Instant::now();
-            self.blind = Some(Blind { from: looked, to: now });
             // With one thread there is nobody to be fair to.
-            while self.threads.len() > 1
-                && let Some(change) = system::wait(-1, libc::WNOHANG)?
-            {
-                changes.push(change);
+            if self.threads.len() > 1 {
+                self.blind = Some(Blind { from: looked, to: Instant::now() });
+                while let Some(change) = system::wait(-1, libc::WNOHANG)? {
+                    changes.push(change);
+                }
             }
             if changes.is_empty() {
                 self.blind = None;
