@@ -3,4 +3,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| polyhaul_testkit::fuzz::jpeg(data));
+use polyhaul_testkit::fuzz::{self, Effort};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::jpeg(data, Effort::Spread));

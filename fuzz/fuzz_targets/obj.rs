@@ -3,4 +3,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| polyhaul_testkit::fuzz::obj(data));
+use polyhaul_testkit::fuzz::{self, Effort};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::obj(data, Effort::Spread));

@@ -3,4 +3,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| polyhaul_testkit::fuzz::ply(data));
+use polyhaul_testkit::fuzz::{self, Effort};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::ply(data, Effort::Spread));

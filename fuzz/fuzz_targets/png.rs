@@ -3,4 +3,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| polyhaul_testkit::fuzz::png(data));
+use polyhaul_testkit::fuzz::{self, Effort};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::png(data, Effort::Spread));

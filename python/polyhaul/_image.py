@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
@@ -22,6 +22,9 @@ ColorSpace: TypeAlias = Literal["srgb", "linear"]
 #: How many samples a pixel has, and what numpy calls their types.
 CHANNELS = (1, 2, 3, 4)
 TYPES = ("uint8", "uint16", "float32")
+
+#: What numpy calls the types of channels beside the colours.
+CHANNEL_TYPES = ("uint8", "uint16", "uint32", "float16", "float32")
 
 
 @dataclass(slots=True)
@@ -45,6 +48,14 @@ class Image:
     premultiplied: bool = False
     #: What reading did; ``None`` for an image that was not read.
     report: Report | None = None
+    #: The channels beside the colours and alpha by name (``"Z"``, ``"diffuse.R"``), each as ``(height, width)`` of uint8,
+    #: uint16, uint32, float16 or float32. Only EXR stores them.
+    extra: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    #: The name and type that each channel of ``pixels`` had in an EXR file, where they are not the usual ones. The name
+    #: is empty for a colour that the file does not have. EXR is written with these names and types.
+    stored: list[tuple[str, str]] = field(default_factory=list)
+    #: What an EXR file declares beside its pixels: the type of each attribute and the bytes of its value, by name.
+    attributes: dict[str, tuple[str, bytes]] = field(default_factory=dict)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The pixels."""
@@ -76,6 +87,8 @@ def read_image(
     read_rate: Rate | None = None, read_latency: float | None = None,
     on_error: OnError = "raise",
     limits: Limits | None = None,
+    layer: str | None = None,
+    part: str | int | None = None,
     progress: Progress | bool | None = None,
 ) -> Image:
     """Reads an image.
@@ -92,6 +105,9 @@ def read_image(
         format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` takes it from the name, or from the first bytes.
         threads, memory_limit, read_rate, read_latency, on_error, limits, progress: as for :func:`polyhaul.read`;
             ``Limits.pixels`` is for images.
+        layer: read only the channels of this layer or view of an EXR file: ``"diffuse"`` for ``diffuse.R`` and so on.
+        part: read this part of an EXR file, by name, number (from 0) or view. By default the first part with colours is
+            read; parts that are not are a warning in the image's ``report``.
 
     Returns:
         The image: 8 or 16 bits where the file has integers, float32 where it has light.
@@ -111,12 +127,22 @@ def read_image(
         allow_outside=False,
         on_error=on_error,
         strict=False,
+        image=(layer, None if part is None else str(part)),
     )
     with opened_reading(source, options, None, progress, "reading") as reading:
-        kind, samples, shape, color_space, premultiplied, done = _polyhaul.read_image(*reading)
+        kind, samples, shape, color_space, premultiplied, beside, done = _polyhaul.read_image(*reading)
     report = report_from_plain(done)
     warn_of(report, on_error, reading)
-    return Image(memory(samples, kind).reshape(shape), color_space, premultiplied, report)
+    channels, stored, attributes = beside
+    return Image(
+        memory(samples, kind).reshape(shape),
+        color_space,
+        premultiplied,
+        report,
+        {name: memory(plane, kind).reshape(shape[:2]) for name, kind, plane in channels},
+        stored,
+        {name: (kind, bytes(value)) for name, kind, value in attributes},
+    )
 
 
 def write_image(
@@ -129,6 +155,7 @@ def write_image(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     write_rate: Rate | None = None, write_latency: float | None = None,
+    strict: bool = False,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -152,7 +179,7 @@ def write_image(
             array of floats is linear, one of integers sRGB.
         premultiplied: whether the colours are multiplied with alpha already; ``None`` takes what the image says.
         format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` takes it from the name.
-        threads, memory_limit, write_rate, write_latency, durable, compression, level, progress: as for
+        threads, memory_limit, write_rate, write_latency, strict, durable, compression, level, progress: as for
             :func:`polyhaul.write`.
         **written: how the format is written: see :class:`polyhaul.ImageOptions`.
 
@@ -177,11 +204,14 @@ def write_image(
         compression=compression,
         level=level,
         durable=durable,
+        strict=strict,
         written={},
         image=_options.image_options(written),
     )
     multiplied = given.premultiplied if premultiplied is None else bool(premultiplied)
-    plain_image = (pixels.reshape(-1), pixels.shape, space, multiplied)
+    extra = [(name, *_plane(name, plane, pixels.shape)) for name, plane in given.extra.items()]
+    attributes = [(name, kind, bytes(value)) for name, (kind, value) in given.attributes.items()]
+    plain_image = (pixels.reshape(-1), pixels.shape, space, multiplied, (extra, list(given.stored), attributes))
     with opened_target(target, compression) as plain, reporter(progress, "writing") as report_progress:
         return report_from_plain(_polyhaul.write_image(plain_image, plain, options, report_progress))
 
@@ -190,6 +220,18 @@ def _image_of(value: npt.ArrayLike) -> Image:
     """An array as an image."""
     pixels = _pixels(value)
     return Image(pixels, "linear" if pixels.dtype.kind == "f" else "srgb")
+
+
+def _plane(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> tuple[str, npt.NDArray[Any]]:
+    """The type of a channel, and its samples in a row; those of float16 as their bits."""
+    array = np.asarray(value)
+    if array.shape != shape[:2]:
+        raise ValueError(f"the channel {name!r} has the shape {array.shape}; expected {shape[:2]}")
+    kind = array.dtype.newbyteorder("=").name
+    if kind not in CHANNEL_TYPES:
+        raise TypeError(f"the channel {name!r} is of {array.dtype}; expected one of {', '.join(CHANNEL_TYPES)}")
+    plane = np.ascontiguousarray(array, kind).reshape(-1)
+    return kind, plane.view(np.uint16) if kind == "float16" else plane
 
 
 def _pixels(value: npt.ArrayLike) -> npt.NDArray[Any]:

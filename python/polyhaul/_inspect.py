@@ -106,8 +106,10 @@ class RenderInfo:
     files: Mapping[str, FileSummary]
     #: The images that textures, materials, lights and shapes name: sorted, each once.
     texture_files: tuple[str, ...]
-    #: Those of them that do not exist, or lie outside of the scene's folder.
+    #: Those of them that do not exist, or are not regular files.
     missing_textures: tuple[str, ...]
+    #: Those of them that lie outside the scene's folder; reading them needs ``allow_outside=True``.
+    outside_textures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +233,7 @@ def info(
 def _render(found: dict[str, Any]) -> RenderInfo:
     if found["unread_meshes"]:
         found |= dict.fromkeys(("positions", "unique_triangles", "instanced_triangles"))
-    for name in ("texture_files", "missing_textures"):
+    for name in ("texture_files", "missing_textures", "outside_textures"):
         found[name] = tuple(found[name])
     files = {kind: FileSummary(*counts) for kind, *counts in found.pop("files")}
     return RenderInfo(**found, files=files)

@@ -60,45 +60,45 @@ def read(
 ) -> Scene:
     """Reads a scene. Its arrays are read-only views of the memory that the file was parsed into.
 
-    Other Python threads run meanwhile, and Ctrl-C works. What a callback or a file object raises comes out as it is.
+    Other Python threads run meanwhile, and Ctrl-C works. Exceptions of callbacks and file objects are raised unchanged.
 
     Args:
-        source: a path, a URL (with fsspec), bytes (anything with a buffer: it is not copied, and must not change
-            meanwhile), or a file object in binary mode, which is read from where it stands in calls of 64 KiB and
-            more, on this thread. Compressed data (gzip, zstd, lz4) is recognised.
-        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` takes it from the name. What a mesh has no
-            array for is in its ``vertex_columns`` and ``face_columns``, and in ``scene.tables``.
+        source: a path, a URL (with fsspec), bytes (any buffer: it is not copied, and must not change meanwhile), or a
+            file object in binary mode, which is read from its current position in calls of at least 64 KiB, on this
+            thread. Compressed data (gzip, zstd, lz4) is detected.
+        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name or the content. Data
+            without an array is in ``vertex_columns`` and ``face_columns`` of the mesh, and in ``scene.tables``.
         threads: worker threads; ``None`` for all cores that the process may use. No result depends on it.
-        memory_limit: memory for work in flight, beside the arrays, in bytes or as text such as ``"256MB"`` (64 MiB).
-        read_rate, read_latency: read as from a slower device: bytes per second, a number or text such as ``"500MB"``, over
-            all files, compressed ones as they are; seconds that each call takes beside.
-        on_error: ``"raise"`` stops at the first broken statement; ``"warn"`` leaves such statements out, counts
+        memory_limit: memory for work in progress, in addition to the arrays, in bytes or as text such as ``"256MB"`` (64 MiB).
+        read_rate, read_latency: simulate a slower device: bytes per second (a number, or text such as ``"500MB"``) over
+            all files, counting compressed bytes; and additional seconds per call.
+        on_error: ``"raise"`` stops at the first invalid statement; ``"warn"`` skips invalid statements, counts
             them in ``scene.report.warnings`` and issues one :class:`polyhaul.PolyhaulWarning`.
-        strict: raise for what is repaired or missing, too.
-        limits: what the data may ask for.
-        load_materials: whether to read the material libraries that the file names.
-        load_meshes: whether to read the PLY files that a pbrt scene names. Otherwise they are not opened; they still stand
+        strict: raise for each warning, such as that for a missing material library.
+        limits: caps on what the data may demand.
+        load_materials: whether to read the material libraries that the file refers to.
+        load_meshes: whether to read the PLY files that a pbrt scene refers to. Otherwise they are not opened and remain
             in the scene by name.
-        flatten: what becomes of a pbrt scene: meshes and objects with transforms, one for each shape and instance, without
-            spheres, curves, lights and so on; or, with ``False``, all that it has, as ``scene.render``. Other
-            formats are not concerned.
-        weld: make positions with the same coordinates one (STL).
-        allow_outside: whether files that it names may lie outside of its folder.
-        resolver: called as ``resolver(name)``, on this thread, for each file that the scene names, as it names it; what
-            it returns (bytes, a path, a file object in binary mode) is read in place of a file beside the scene.
-            ``None`` means that it has none; then the file is looked for beside the scene, as it is without a
-            resolver. ``dict.get`` will do. Beware: names come from the file, and may be hostile.
-        progress: called as ``progress(done, total)`` with bytes, ``total`` ``None`` where it is not known, on this
+        flatten: whether to convert a pbrt scene to meshes and objects with transforms, one per shape and instance, without
+            spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``. Other formats are not
+            affected.
+        weld: merge positions with the same coordinates (STL).
+        allow_outside: whether files that the scene refers to may be outside its folder.
+        resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
+            (bytes, a path, or a file object in binary mode) is read in place of a file beside the scene. ``None``
+            means that the resolver does not have it: then the file is searched beside the scene. ``dict.get`` is a
+            valid resolver. Names come from the file and may be hostile.
+        progress: called as ``progress(done, total)`` with bytes, ``total`` being ``None`` if unknown, on this
             thread, at most 20 times a second and once at the end; ``True`` shows a bar (with tqdm).
 
     Returns:
-        The scene, with what reading did and all warnings as ``scene.report``.
+        The scene; ``scene.report`` has the measurements and all warnings.
 
     Raises:
-        polyhaul.MalformedError: the data is not what its format asks for; the exception says where.
-        polyhaul.LimitError: it asks for more than ``limits`` allow.
-        polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
-        TypeError, ValueError: an argument makes no sense.
+        polyhaul.MalformedError: the data is invalid; the exception has the place.
+        polyhaul.LimitError: the data demands more than ``limits`` allow.
+        polyhaul.IoError: the operating system refused; also an ``OSError``, such as ``FileNotFoundError``.
+        TypeError, ValueError: an invalid argument.
     """
     options = _options.read_options(
         format=format, threads=threads, memory_limit=memory_limit, limits=limits, allow_outside=allow_outside,
@@ -120,6 +120,7 @@ def write(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     write_rate: Rate | None = None, write_latency: float | None = None,
+    strict: bool = False,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -129,37 +130,39 @@ def write(
     """Writes a scene, or a single mesh. A file is replaced as a whole or not at all.
 
     Other Python threads run meanwhile; they must not change arrays of the scene. Ctrl-C works and leaves the old
-    file as it was.
+    file unchanged.
 
-    A ``Scene()`` has Blender's axes and is turned to those of OBJ files unless ``forward_axis`` and ``up_axis`` say
-    otherwise; a scene that was read is not turned. A single mesh is not turned either: its coordinates are
-    taken as those of the file.
+    A ``Scene()`` has Blender's axes and is rotated to those of OBJ files unless ``forward_axis`` and ``up_axis`` are
+    given; a scene that was read is not rotated. Neither is a single mesh: its coordinates are written unchanged.
 
     Args:
-        scene: what to write. Nothing of it is copied but what the options change.
+        scene: the scene or mesh to write. Only arrays that the options change are copied.
         target: a path, a URL (with fsspec), or a file object in binary mode. The material library (``.mtl``) goes
             beside a path; elsewhere it is only named.
-        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` takes it from the name.
+        format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name.
         threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
-        memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB).
+        memory_limit: memory for work in progress, in bytes or as text such as ``"256MB"`` (64 MiB).
         write_rate, write_latency: as to a slower device: see ``read_rate`` of :func:`read`.
+        strict: raise for each warning that writing gives, such as that for materials that the format cannot store;
+            an existing file stays unchanged.
         durable: whether the file is on the disk, safe from power failures, when this returns.
         compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` takes it from the name (``.gz``,
             ``.zst``, ``.lz4``).
         level: the level on the codec's own scale (gzip 1 to 12, zstd 1 to 22); a fast one where none is given.
         progress: as for :func:`read`.
-        **written: how the format is written: see :class:`polyhaul.ObjOptions` and, for PLY, STL and pbrt,
+        **written: options of the format: see :class:`polyhaul.ObjOptions` and, for PLY, STL and pbrt,
             :class:`polyhaul.WriteOptions`.
 
     Returns:
-        What writing did.
+        The report: measurements and warnings.
 
     Raises:
-        polyhaul.UsageError: the scene breaks a rule, such as an index past the end.
-        polyhaul.IoError: the system refused; also an ``OSError``, such as ``PermissionError``.
-        TypeError, ValueError: an argument makes no sense.
+        polyhaul.UsageError: the scene is invalid, for example an index is out of range.
+        polyhaul.UnsupportedError: with ``strict``, the format cannot store all of the scene.
+        polyhaul.IoError: the operating system refused; also an ``OSError``, such as ``PermissionError``.
+        TypeError, ValueError: an invalid argument.
 
-    What a callback or a file object raises comes out as it is.
+    Exceptions of callbacks and file objects are raised unchanged.
     """
     if isinstance(scene, Mesh):
         scene = _scene_of(scene, written)
@@ -174,6 +177,7 @@ def write(
         level=level,
         durable=durable,
         written=written,
+        strict=strict,
     )
     with opened_target(target, compression) as plain, reporter(progress, "writing") as report_progress:
         return report_from_plain(_polyhaul.write(scene._to_plain(), plain, options, report_progress))
@@ -202,12 +206,13 @@ def convert(
     progress: Progress | bool | None = None,
     **written: Unpack[WriteOptions],
 ) -> Report:
-    """Reads a scene and writes it, without making Python objects of it.
+    """Reads a scene and writes it, without creating Python objects for it.
 
-    The arguments are those of :func:`read` and :func:`write`; ``progress`` goes from 0 to the end twice.
+    The arguments are those of :func:`read` and :func:`write`; ``strict`` is for both, and ``progress`` goes from 0 to
+    the end twice.
 
     Returns:
-        What both did, with the warnings of reading.
+        What both did, with the warnings of both.
     """
     options = _options.read_options(
         format=from_format,
@@ -230,6 +235,7 @@ def convert(
         level=level,
         durable=durable,
         written=written,
+        strict=strict,
     )
     with (
         opened_reading(source, options, resolver, progress, "converting") as reading,
@@ -249,7 +255,7 @@ def _scene_of(mesh: Mesh, written: WriteOptions) -> Scene:
 
 
 def warn_of(report: Report, on_error: OnError, reading: Reading) -> None:
-    """Tells that something was repaired or left out, once for all of it."""
+    """Issues one warning for everything that was repaired or skipped."""
     if on_error == "warn" and report.warnings.total:
         first = f"; the first: {report.warnings[0]}" if report.warnings else ""
         warnings.warn(f"{reading.source['name']}: {report.warnings}{first}", PolyhaulWarning, stacklevel=3)

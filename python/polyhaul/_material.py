@@ -50,11 +50,11 @@ MapKind: TypeAlias = Literal[
 
 @dataclass(slots=True, repr=False)
 class TextureMap:
-    """A texture map and its options; an option that was not given is ``None``."""
+    """A texture map and its options; unset options are ``None``."""
 
     #: What it drives.
     kind: MapKind
-    #: The image file, as it stands in the library.
+    #: The image file, as written in the library.
     file: str
     _: KW_ONLY
     #: The keyword as it was written (``map_Bump`` and ``bump`` are one kind); empty for the usual one.
@@ -98,9 +98,9 @@ class TextureMap:
 
 @dataclass(slots=True, repr=False)
 class Material:
-    """A material as MTL knows it. Every parameter may be ``None``: then it is not written."""
+    """A material as in MTL. A parameter that is ``None`` is not written."""
 
-    #: The name that faces use it by.
+    #: The name by which faces refer to it.
     name: str
     _: KW_ONLY
     #: ``Ka``: ambient colour.
@@ -143,18 +143,20 @@ class Material:
     texture_antialiasing: bool | None = None
     #: Texture maps, in file order; a kind may occur more than once.
     maps: list[TextureMap] = field(default_factory=list)
-    #: Statements that polyhaul does not know, as they stood, one line each.
+    #: Statements that polyhaul does not know, unchanged, one line each.
     other: list[str] = field(default_factory=list)
-    #: Whether it is used and no library defines it: it stays as the name alone.
+    #: Whether it is used but no library defines it: then it has only a name.
     missing: bool = False
+    #: The folder that its files are relative to, as native code has it.
+    _folder: Any = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return _short_repr(self)
 
 
 def _short_repr(self: Any) -> str:
-    """The fields that say something."""
-    given = [(it.name, getattr(self, it.name)) for it in fields(self)]
+    """The fields that are set."""
+    given = [(it.name, getattr(self, it.name)) for it in fields(self) if it.repr]
     said = [f"{name}={value!r}" for name, value in given if value not in (None, "", False, [])]
     return f"{type(self).__name__}({', '.join(said)})"
 

@@ -29,45 +29,45 @@ class Mesh:
     Faces are polygons: face ``i`` has the corners ``face_offsets[i]:face_offsets[i + 1]``, and corner ``j`` is
     at the position ``corner_positions[j]``. All arrays that the attributes give are read-only.
 
-    Arrays are taken as they are where type and layout fit (C order; float32; int32 or uint32 for indices;
-    int32 for slots; bool) and copied otherwise, once, here. Arrays that are not copied are held as long as the mesh
-    lives; what is changed in them is changed in the mesh, and :func:`polyhaul.write` checks it again. They must not
-    change while it runs.
+    Arrays whose type and layout fit (C order; float32; int32 or uint32 for indices; int32 for slots; bool) are used
+    without a copy; others are copied once, here. An array used without a copy is kept alive by the mesh, and changing
+    it changes the mesh; :func:`polyhaul.write` validates it again. It must not change while that runs.
 
     Args:
-        positions: (n, 3) or flat (n * 3,) numbers, taken as float32: x, y, z.
+        positions: (n, 3) or flat (n * 3,) numbers, converted to float32: x, y, z.
         corner_positions: (c,) integers, per corner the index of its position; or (f, k) for faces of ``k``
             corners each, which needs no ``face_offsets``. ``None`` for a mesh without faces.
-        face_offsets: (f + 1,) integers, where the corners of each face begin, and at last ``c``. Each face has
+        face_offsets: (f + 1,) integers: the first corner of each face, followed by ``c``. Each face has
             at least 3 corners.
-        normals: (m, 3) numbers, taken as float32; what ``m`` is says ``normal_domain``.
+        normals: (m, 3) numbers, converted to float32; ``normal_domain`` determines ``m``.
         normal_domain: ``"corner"`` (m = c, the default), ``"vertex"`` or ``"point"`` (m = n), ``"face"`` (m = f), or
-            ``"indexed"``: any m, and ``corner_normals`` says which one a corner has.
+            ``"indexed"``: any m, with the index of each corner in ``corner_normals``.
         corner_normals: (c,) integers, per corner the index of its normal, -1 for none. Implies ``"indexed"``.
-        uvs: (m, 2) numbers, taken as float32; what ``m`` is says ``uv_domain``.
+        uvs: (m, 2) numbers, converted to float32; ``uv_domain`` determines ``m``.
         uv_domain: as ``normal_domain``.
         corner_uvs: (c,) integers, per corner the index of its uv, -1 for none. Implies ``"indexed"``.
-        colors: (n, 3) or (n, 4) numbers, taken as float32: red, green, blue and alpha of each position. They are
-            written as they are; by custom OBJ files have sRGB, so linear colours are to be converted first.
-        material_slots: (f,) integers, taken as int32: per face the slot of its object's materials. Without them
+        colors: (n, 3) or (n, 4) numbers, converted to float32: red, green, blue and alpha of each position. They are
+            written unchanged. OBJ files usually contain sRGB, so convert linear colours first; OBJ drops alpha, with a
+            warning.
+        material_slots: (f,) integers, converted to int32: the material slot of each face in its object. Without them
             all faces have slot 0. A slot that the object does not have means no material.
-        smooth: (f,) bools, or one for all faces. ``None`` says nothing about it.
-        sharp_edges: (k, 2) integers: edges as pairs of positions. They part smoothing groups.
+        smooth: (f,) bools, or one for all faces. ``None``: not specified.
+        sharp_edges: (k, 2) integers: edges as pairs of positions. They separate smoothing groups.
         vertex_groups: a dict from names to (n,) weights, or a pair of names and (n, g) weights. NaN where a
             position is not a member.
         line_positions: (c,) integers, or (k, m) for lines of ``m`` corners each (loose edges: m = 2).
         line_offsets: (k + 1,) integers, as ``face_offsets``; each line has at least 2 corners.
-        points: (p,) integers: positions that are elements by themselves.
-        position_weights: (n,) numbers, taken as float32: the weight of each position in rational curves.
+        points: (p,) integers: indices of positions that are point elements.
+        position_weights: (n,) numbers, converted to float32: the weight of each position in rational curves.
         curves: free-form curves. A curve is written after the positions that it uses.
-        vertex_columns: a dict of what else is known of positions: (n,) numbers of any type, or lists of them. PLY files
-            have them.
-        face_columns: the same for faces, (f,).
+        vertex_columns: a dict of other data per position: (n,) numbers of any type, or lists of them, as in PLY
+            files.
+        face_columns: the same per face, (f,).
 
     Raises:
-        ValueError: an array has a shape, an index or a size that does not fit. The message names the argument,
-            what it is, and what was expected.
-        TypeError: an array has a type that does not fit, such as floats for indices.
+        ValueError: an array has an invalid shape, index or size. The message names the argument, the value and
+            what was expected.
+        TypeError: an array has an invalid type, such as floats for indices.
     """
 
     __slots__ = ("__weakref__", "_materials", "_native", "_of_file", "_own", "_plain")
@@ -138,7 +138,7 @@ class Mesh:
 
     @property
     def positions(self) -> Floats:
-        """(n, 3) float32: x, y, z. Settable; the number of rows stays."""
+        """(n, 3) float32: x, y, z. Settable with the same number of rows."""
         positions: Floats = self._data["positions"]
         return positions
 
@@ -155,14 +155,14 @@ class Mesh:
 
     @property
     def face_offsets(self) -> Indices:
-        """(f + 1,) uint32: where the corners of each face begin, and at last their number."""
+        """(f + 1,) uint32: the first corner of each face, followed by the number of corners."""
         return _or_zero(self._faces[0])
 
     @property
     def normals(self) -> Floats | None:
         """(m, 3) float32, not necessarily of unit length; ``None`` where there are none.
 
-        Settable; the number of rows stays. ``None`` takes them away. See :meth:`set_normals`.
+        Settable with the same number of rows; ``None`` removes them. See :meth:`set_normals`.
         """
         return self._data.get("normals")
 
@@ -187,14 +187,14 @@ class Mesh:
         domain: Domain | None = None,
         corner_normals: npt.ArrayLike | None = None,
     ) -> None:
-        """Gives the mesh other normals, of any domain. The arguments are those of the class."""
+        """Replaces the normals, in any domain. The arguments are those of the class."""
         self._set_attribute("normals", normals, 3, "normal_domain", domain, "corner_normals", corner_normals)
 
     @property
     def uvs(self) -> Floats | None:
         """(m, 2) float32; ``None`` where there are none.
 
-        Settable; the number of rows stays. ``None`` takes them away. See :meth:`set_uvs`.
+        Settable with the same number of rows; ``None`` removes them. See :meth:`set_uvs`.
         """
         return self._data.get("uvs")
 
@@ -219,7 +219,7 @@ class Mesh:
         domain: Domain | None = None,
         corner_uvs: npt.ArrayLike | None = None,
     ) -> None:
-        """Gives the mesh other uvs, of any domain. The arguments are those of the class."""
+        """Replaces the uvs, in any domain. The arguments are those of the class."""
         self._set_attribute("uvs", uvs, 2, "uv_domain", domain, "corner_uvs", corner_uvs)
 
     @property
@@ -253,7 +253,7 @@ class Mesh:
     def material_slots(self) -> Slots | None:
         """(f,) int32: per face the slot of its object's materials, -1 for none. Settable.
 
-        For a mesh that was read they are made from its statements on each access, and count in
+        For a mesh that was read they are computed from its statements on each access, and are indices into
         ``scene.materials``.
         """
         if self._of_file:
@@ -268,7 +268,7 @@ class Mesh:
 
     @property
     def smooth(self) -> Flags | None:
-        """(f,) bool: whether a face is shaded smoothly; ``None`` where nothing is said about it. Settable."""
+        """(f,) bool: whether a face is shaded smoothly; ``None`` if not specified. Settable."""
         if self._of_file:
             groups = self._expand("smoothing_runs")
             return None if groups is None else groups > 0
@@ -283,7 +283,7 @@ class Mesh:
 
     @property
     def sharp_edges(self) -> Indices | None:
-        """(k, 2) uint32: edges that part smoothing groups."""
+        """(k, 2) uint32: edges that separate smoothing groups."""
         return self._data.get("sharp_edges")
 
     @property
@@ -293,7 +293,7 @@ class Mesh:
 
     @property
     def vertex_columns(self) -> Columns:
-        """What else a file says of positions, by name: (n,) numbers of any type, or :class:`polyhaul.Lists`.
+        """Other data per position, by name: (n,) numbers of any type, or :class:`polyhaul.Lists`.
 
         ``mesh.vertex_columns["intensity"] = values`` sets one, and a dict sets all of them.
         """
@@ -305,7 +305,7 @@ class Mesh:
 
     @property
     def face_columns(self) -> Columns:
-        """What else a file says of faces, by name: as ``vertex_columns``, (f,)."""
+        """Other data per face, by name: as ``vertex_columns``, (f,)."""
         return self._columns("face_columns", "face", self.face_count)
 
     @face_columns.setter
@@ -314,12 +314,12 @@ class Mesh:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The text of each distinct group statement of a file; several names stand in one, with spaces between."""
+        """The text of each distinct group statement of a file; one may have several names, separated by spaces."""
         return tuple(self._data["groups"])
 
     @property
     def face_groups(self) -> Slots | None:
-        """(f,) int32: per face which of ``groups`` it is in, -1 for none; ``None`` where a file has no groups."""
+        """(f,) int32: per face the index of its group in ``groups``, -1 for none; ``None`` if the file has no groups."""
         return self._expand("group_runs")
 
     @property
@@ -329,7 +329,7 @@ class Mesh:
 
     @property
     def line_offsets(self) -> Indices:
-        """(k + 1,) uint32: where the corners of each polyline begin, and at last their number."""
+        """(k + 1,) uint32: the first corner of each polyline, followed by the number of corners."""
         return _or_zero(self._data["lines"][0])
 
     @property
@@ -340,7 +340,7 @@ class Mesh:
 
     @property
     def points(self) -> Indices:
-        """(p,) uint32: positions that are elements by themselves."""
+        """(p,) uint32: indices of positions that are point elements."""
         return _or_empty(self._data["points"])
 
     @property
@@ -471,11 +471,11 @@ class Mesh:
 
     def _check_rows(self, name: str, rows: npt.NDArray[Any], count: int) -> None:
         if len(rows) != count:
-            raise ValueError(f"{name} has shape {rows.shape}; expected {count} rows, as many as before or positions")
+            raise ValueError(f"{name} has shape {rows.shape}; expected {count} rows")
 
     def _check_own(self, name: str, value: Any) -> None:
         if self._of_file and value is not None:
-            raise ValueError(f"{name} of a mesh that was read come from its statements; make a new Mesh to change them")
+            raise ValueError(f"cannot set {name} of a mesh that was read: it is computed from the file's statements; create a new Mesh")
 
     def _replace(self, name: str, value: npt.ArrayLike | None, columns: int) -> None:
         """Other values for rows that are there; ``None`` for no rows."""
@@ -484,7 +484,7 @@ class Mesh:
             return
         before = self._data[name]
         if before is None:
-            raise ValueError(f"the mesh has no {name} yet; give them a domain with set_{name}()")
+            raise ValueError(f"the mesh has no {name}; use set_{name}() to add them with a domain")
         rows = _arrays.floats(name, value, columns)
         self._check_rows(name, rows, len(before))
         self._set(**{name: rows})
@@ -493,7 +493,7 @@ class Mesh:
         if self._data[name] is None:
             return
         if self._of_file:
-            raise ValueError(f"the mesh was read, and its objects are sections of its {name}; {_INSTEAD[name]}")
+            raise ValueError(f"cannot remove {name} of a mesh that was read: its objects are sections of them; {_INSTEAD[name]}")
         domain_name = "uv_domain" if name == "uvs" else "normal_domain"
         self._set(**{name: None, domain_name: "indexed", "faces": self._faces_with(name, None)})
 
@@ -509,11 +509,11 @@ class Mesh:
     ) -> None:
         if value is None:
             if domain is not None or stream is not None:
-                raise ValueError(f"{domain_name} and {stream_name} say nothing without {name}")
+                raise ValueError(f"{domain_name} and {stream_name} need {name}")
             self._clear(name)
             return
         if self._of_file:
-            raise ValueError(f"the mesh was read, and its objects are sections of its {name}; make a new Mesh")
+            raise ValueError(f"cannot replace {name} of a mesh that was read: its objects are sections of them; create a new Mesh")
         rows = _arrays.floats(name, value, columns)
         chosen = _given.chosen_domain(domain_name, domain, stream_name, stream)
         counts = {"corner": self.corner_count, "vertex": self.position_count, "face": self.face_count}

@@ -1,4 +1,4 @@
-"""What a caller can ask for, checked and put into the form that native code takes."""
+"""The options of all functions, validated and converted for native code."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ Types: TypeAlias = npt.DTypeLike | Sequence[npt.DTypeLike] | Mapping[str, npt.DT
 class ObjOptions(TypedDict, total=False):
     """How OBJ is written: keywords of :func:`polyhaul.write` and :func:`polyhaul.convert`.
 
-    The names and defaults are those of Blender's exporter where it has the option: a file that Blender
-    wrote comes back byte for byte.
+    The names and defaults are those of Blender's exporter where it has the option: reading and writing a file from
+    Blender gives the same bytes.
     """
 
     forward_axis: AxisName
@@ -49,31 +49,31 @@ class ObjOptions(TypedDict, total=False):
     up_axis: AxisName
     """The axis that points up in the file (``"Y"``)."""
     global_scale: float
-    """Multiplies positions (1)."""
+    """Scales positions, by way of the object's matrix (1)."""
     export_uv: bool
     """Write uvs (True)."""
     export_normals: bool
     """Write normals (True)."""
     export_colors: bool
-    """Write vertex colours where there are any (True)."""
+    """Write vertex colours, if there are any, as six numbers per ``v``; alpha is dropped with a warning (True)."""
     export_materials: bool
     """Write ``usemtl`` and the material library (True)."""
     export_pbr_extensions: bool
     """Write the PBR extensions of materials (True)."""
     export_triangulated_mesh: bool
-    """Cut faces into triangles (False)."""
+    """Triangulate faces, along the diagonals and in the order of Blender as far as they are known (False)."""
     export_object_groups: bool
     """Write ``g OBJECT`` in place of ``o OBJECT`` (False)."""
     export_material_groups: bool
     """Write ``g OBJECT_MATERIAL`` before each ``usemtl`` (False)."""
     export_groups: bool
-    """Write the groups that faces of a file that was read are in, ``g`` (True)."""
+    """Write the face groups of a file that was read, ``g`` (True)."""
     export_vertex_groups: bool
-    """Write the vertex group that each face is in for the most part, ``g`` (False)."""
+    """Write the vertex group with the most weight on each face, ``g`` (False)."""
     export_smoothing: bool
-    """Write ``s`` at all: 1 for smooth and 0 for flat faces, or what the next two options say (True)."""
+    """Write ``s``: 1 for smooth and 0 for flat faces, or as the next two options specify (True)."""
     export_smooth_groups: bool
-    """Write numbers of smoothing groups: smooth faces that hang together over edges that are not sharp (False)."""
+    """Write numbers of smoothing groups: smooth faces connected over edges that are not sharp (False)."""
     smooth_group_bitflags: bool
     """With ``export_smooth_groups``, write bits in place of numbers (False)."""
     export_curves: bool
@@ -86,8 +86,8 @@ class ObjOptions(TypedDict, total=False):
 class WriteOptions(ObjOptions, total=False):
     """How scenes are written: keywords of :func:`polyhaul.write` and :func:`polyhaul.convert`.
 
-    Of :class:`polyhaul.ObjOptions` PLY and STL take the axes, the scale, uvs, normals, colours, triangles and one number
-    of digits; coordinates stay as they are unless an axis is given, and digits are the shortest.
+    Of :class:`polyhaul.ObjOptions`, PLY and STL use the axes, the scale, uvs, normals, colours, triangles and one number
+    of digits; coordinates are unchanged unless an axis is given, and digits default to the shortest.
     """
 
     ascii: bool
@@ -96,14 +96,17 @@ class WriteOptions(ObjOptions, total=False):
     """Write the highest byte of numbers first, PLY (False)."""
     float_colors: bool
     """Write colours as floats and not as bytes, PLY (False)."""
+    copy_assets: bool
+    """Copy the files that the scene refers to (textures, meshes, spectra) into the target's folder, and refer to the copies
+    (False). Files outside the scene's folder are copied only if it was read with ``allow_outside=True``."""
     compact: bool
-    """Write without indentation, a thing on a line, pbrt (False)."""
+    """Write one item per line without indentation, pbrt (False)."""
     meshes: Literal["inline", "ply"]
-    """Where the arrays of meshes go, pbrt: into the text, or into PLY files beside it (they stay where they are)."""
+    """Where the arrays of meshes are written, pbrt: into the text, or into PLY files beside it (unchanged)."""
     mesh_vertices: int
-    """The least vertices of a mesh that goes into a PLY file, with ``meshes="ply"`` (0)."""
+    """The minimum number of vertices of a mesh that goes into a PLY file, with ``meshes="ply"`` (0)."""
     parts: int
-    """About how many files the shapes and instances are spread over, which the main one imports, pbrt (1)."""
+    """Approximate number of files for shapes and instances, imported by the main file, pbrt (1)."""
 
 
 class ImageOptions(TypedDict, total=False):
@@ -112,7 +115,9 @@ class ImageOptions(TypedDict, total=False):
     rle: bool
     """Write runs of equal pixels as packets, TGA: smaller and slower (False)."""
     png_level: Literal["fast", "balanced", "best"]
-    """How hard a PNG is packed; the pixels are the same (``"balanced"``)."""
+    """Compression effort of PNG; the pixels are the same (``"balanced"``)."""
+    quality: int
+    """The quality of a JPEG, 1 (small) to 100 (nearly exact) (90)."""
     exr_float: bool
     """Write floats of 32 bits and not of 16, OpenEXR (False)."""
 
@@ -120,43 +125,50 @@ class ImageOptions(TypedDict, total=False):
 class TextOptions(TypedDict, total=False):
     """How the text of tables is read: keywords of :func:`polyhaul.read_table` and :func:`polyhaul.read_tables`.
 
-    They say nothing about PLY and npy.
+    PLY and npy ignore them.
     """
 
     delimiter: str | None
-    """What parts the fields of a row, one character; ``" "`` is any run of white space. ``None`` finds it out."""
+    """The separator of fields, one character; ``" "`` is any run of white space. ``None`` detects it."""
     header: bool | None
-    """Whether the first row has the names; ``None`` finds it out."""
+    """Whether the first row has the names; ``None`` detects it."""
     columns: Sequence[str | int] | str | int | None
     """The columns to keep, in this order, by name or by place from 0; ``None`` for all."""
     types: Types | None
-    """One numpy type for all columns, a sequence with one for each (``None`` where it is to be found out), or a dict by
+    """One numpy type for all columns, a sequence with one for each (``None`` to detect it), or a dict by
     name together with ``columns``. Without it columns are int64 where all values are integers, float64 otherwise."""
     missing: float | None
-    """What an empty field becomes; ``None`` makes it an error."""
+    """The value of an empty field; ``None`` makes it an error."""
     comment: str | None
-    """What begins a comment (``"#"``); ``None`` where nothing does."""
+    """The start of a comment (``"#"``); ``None`` for no comments."""
     skip_lines: int
-    """Lines to leave out at the beginning, comments and empty ones included (0)."""
+    """Lines to skip at the start, including comments and empty lines (0)."""
     max_rows: int | None
-    """The most rows to read; the rest of the file is not looked at."""
+    """The maximum number of rows to read; the rest of the file is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the data of a file may ask for; more is a :class:`polyhaul.LimitError` that names the limit."""
+    """Caps on what a file may demand; exceeding one is a :class:`polyhaul.LimitError` that names the limit."""
 
     #: The longest line, in bytes (256 MiB, at most 1 GiB). It counts on top of ``memory_limit``.
     line_bytes: int = 256 << 20
     #: The longest name of an object, group, material or file, in bytes (64 KiB).
     name_bytes: int = 64 << 10
-    #: The most elements of each kind (2**32 - 2).
+    #: The maximum number of elements of each kind (2**32 - 2).
     elements: int = 2**32 - 2
-    #: The most pixels of an image (2**30: 32,768 x 32,768).
-    pixels: int = 1 << 30
-    #: The most columns of a table (100,000).
+    #: The maximum number of objects, and of distinct groups, that an OBJ file declares (1,000,000).
+    objects: int = 1_000_000
+    #: The maximum number of materials that an OBJ file uses, or a material library defines (100,000).
+    materials: int = 100_000
+    #: The maximum pixels of an image, or of all pictures of a texture (2**28: 16,384 x 16,384). Of an image with more
+    #: than four channels each four count as a picture.
+    pixels: int = 1 << 28
+    #: The maximum bytes of pixels per byte of a compressed image file, checked for images of more than 512 MiB (100).
+    image_ratio: int = 100
+    #: The maximum number of columns of a table (100,000).
     columns: int = 100_000
-    #: The most elements and properties, in all, that the header of a PLY file declares (10,000).
+    #: The maximum number of elements and properties that the header of a PLY file declares (10,000).
     properties: int = 10_000
     #: The longest header of a PLY file, in bytes (8 MiB).
     header_bytes: int = 8 << 20
@@ -164,10 +176,16 @@ class Limits:
     files: int = 10_000
     #: The largest file that a scene refers to, in bytes, plain where it is compressed (64 MiB).
     referenced_file_bytes: int = 64 << 20
-    #: The most plain bytes that a compressed source may come to (no limit).
+    #: The maximum uncompressed size of a source, in bytes (no limit).
     decompressed_bytes: int = 2**64 - 1
-    #: The most plain bytes per compressed byte, looked at once 64 MiB came out (2,000).
+    #: The maximum ratio of uncompressed to compressed bytes, checked after 64 MiB (2,000).
     decompressed_ratio: int = 2000
+    #: Max bytes of text that a pbrt scene may include again (256 MiB).
+    included_bytes: int = 256 << 20
+    #: Max vertices, and max faces, that the instances of a scene may multiply to in a file (10**9).
+    instanced_elements: int = 1_000_000_000
+    #: Max objects that the instances of a scene may multiply to (10**7).
+    instanced_objects: int = 10_000_000
 
 
 def read_options(
@@ -183,6 +201,7 @@ def read_options(
     load_materials: bool = True,
     load_meshes: bool = True,
     weld: bool = False,
+    image: tuple[str | None, str | None] = (None, None),
     table: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options of reading as native code takes them."""
@@ -199,6 +218,7 @@ def read_options(
         "load_meshes": bool(load_meshes),
         "allow_outside": bool(allow_outside),
         "weld": bool(weld),
+        "image": image,
         "table": table,
     }
 
@@ -212,6 +232,7 @@ def write_options(
     level: int | None,
     durable: bool,
     written: WriteOptions,
+    strict: bool = False,
     pace: tuple[Rate | None, float | None] = (None, None),
     table: dict[str, Any] | None = None,
     image: dict[str, Any] | None = None,
@@ -224,6 +245,8 @@ def write_options(
         "compression": compression,
         "level": None if level is None else _whole("level", level),
         "durable": bool(durable),
+        "strict": bool(strict),
+        "copy_assets": bool(written.get("copy_assets")),
         "obj": obj_options(written),
         "bytes": _byte_options(written),
         "pbrt": _pbrt_options(written),
@@ -238,9 +261,13 @@ def image_options(given: ImageOptions, zstd_level: int | None = 3) -> dict[str, 
     png_level = given.get("png_level", "balanced")
     if png_level not in ("fast", "balanced", "best"):
         raise ValueError(f"png_level is {png_level!r}; expected 'fast', 'balanced' or 'best'")
+    quality = _whole("quality", given.get("quality", 90))
+    if not 1 <= quality <= 100:
+        raise ValueError(f"quality is {quality}; expected 1 to 100")
     return {
         "rle": bool(given.get("rle", False)),
         "png_level": png_level,
+        "quality": quality,
         "exr_float": bool(given.get("exr_float", False)),
         "ktx2_zstd_level": None if zstd_level is None else _whole("zstd_level", zstd_level),
     }
@@ -271,13 +298,14 @@ def table_options(given: TextOptions) -> dict[str, Any]:
 
 
 def style_options(
-    *, delimiter: str | None, header: bool | None, digits: Any, nan: str, comment: str, names: Sequence[str]
+    *, delimiter: str | None, header: bool | None, digits: Any, nan: str, comment: str, names: Sequence[str],
+    csv_safe: bool = False,
 ) -> dict[str, Any]:
     """How the text of a table is written, as native code takes it."""
     shared, each = (None, digits) if isinstance(digits, list | tuple) else (digits, [])
     if isinstance(digits, Mapping):
         if unknown := [name for name in digits if name not in names]:
-            raise ValueError(f"digits has {unknown[0]!r}, and there is no such column")
+            raise ValueError(f"digits has {unknown[0]!r}, which is not a column")
         shared, each = None, [digits.get(name, "shortest") for name in names]
     return {
         "delimiter": _delimiter(delimiter),
@@ -286,6 +314,7 @@ def style_options(
         "digits": None if shared is None else _digit(shared),
         "column_digits": [_digit(it) for it in each],
         "nan": str(nan),
+        "csv_safe": bool(csv_safe),
     }
 
 
@@ -328,7 +357,7 @@ def _byte_options(written: WriteOptions) -> dict[str, Any]:
     digits = written.get("digits", "shortest")
     plain: dict[str, Any] = {name: bool(written.get(name)) for name in ("ascii", "big_endian", "float_colors")}
     if plain["ascii"] and plain["big_endian"]:
-        raise ValueError("ascii and big_endian contradict each other: text has no order of bytes")
+        raise ValueError("ascii and big_endian cannot be combined")
     plain["turns"] = "forward_axis" in written or "up_axis" in written
     plain["digits"] = None if isinstance(digits, Mapping) else _digit(digits)
     return plain
@@ -340,7 +369,7 @@ def _pbrt_options(written: WriteOptions) -> dict[str, Any]:
     if meshes not in (None, "inline", "ply"):
         raise ValueError(f'meshes is {meshes!r}; expected "inline" or "ply"')
     if meshes != "ply" and "mesh_vertices" in written:
-        raise ValueError('mesh_vertices says which meshes become PLY files; it needs meshes="ply"')
+        raise ValueError('mesh_vertices needs meshes="ply"')
     return {
         "compact": bool(written.get("compact")),
         "meshes": meshes,
@@ -420,7 +449,7 @@ def axis(name: str, value: str) -> str:
 def check_axes(forward: str, up: str) -> None:
     """Forward and up are not on one line."""
     if forward[-1] == up[-1]:
-        raise ValueError(f"forward_axis {forward!r} and up_axis {up!r} lie on the same line")
+        raise ValueError(f"forward_axis {forward!r} and up_axis {up!r} are on the same axis")
 
 
 def _check_names(given: Mapping[str, Any], options: Any) -> None:
@@ -430,7 +459,7 @@ def _check_names(given: Mapping[str, Any], options: Any) -> None:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise TypeError(f"there is no option {name!r}{hint}")
+            raise TypeError(f"unknown option {name!r}{hint}")
 
 
 def _whole(name: str, value: Any) -> int:

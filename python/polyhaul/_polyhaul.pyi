@@ -125,9 +125,9 @@ def import_texture(
 ) -> tuple[int, int, str, int, dict[str, Any]]: ...
 def read_image(
     source: dict[str, Any], options: dict[str, Any], progress: Callable[[int, int | None], Any] | None
-) -> tuple[str, Array, tuple[int, int, int], Literal["srgb", "linear"], bool, dict[str, Any]]: ...
+) -> tuple[str, Array, tuple[int, int, int], Literal["srgb", "linear"], bool, tuple[list[Any], list[Any], list[Any]], dict[str, Any]]: ...
 def write_image(
-    image: tuple[Any, tuple[int, ...], str, bool],
+    image: tuple[Any, tuple[int, ...], str, bool, tuple[list[Any], list[Any], list[Any]]],
     target: dict[str, Any],
     options: dict[str, Any],
     progress: Callable[[int, int | None], Any] | None,

@@ -27,21 +27,20 @@ current = _current.get
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
-    """What bound the jobs of a profile. ``str()`` is a line of it."""
+    """What limited the jobs of a profile. ``str()`` is one line of text."""
 
-    #: What held them back most, as a short fixed name such as ``"parse"`` or ``"host"``; ``"unknown"`` where none
-    #: leads.
+    #: The main cause, as a short fixed name such as ``"parse"`` or ``"host"``; ``"unknown"`` if none leads.
     bound: str
-    #: The share of the cores' time that this took, 0 to 1.
+    #: Its share of the cores' time, 0 to 1.
     share: float
-    #: How long the jobs took, in seconds: what else the block did is not in it.
+    #: The elapsed time of the jobs in seconds, without other work in the block.
     seconds: float
-    #: Plain bytes per second: those read or those written, whichever are more.
+    #: Uncompressed bytes per second: bytes read or bytes written, whichever are more.
     bytes_per_second: float
-    #: The best that this machine can do with the same bytes, in seconds; ``None`` before ``polyhaul limits`` measured
-    #: the machine, for small jobs, and where the rate of a format or a codec is not known.
+    #: The least time that this machine needs for the same bytes, in seconds; ``None`` before ``polyhaul limits`` has
+    #: measured the machine, for small jobs, and if the rate of a format or a codec is not known.
     best_possible_seconds: float | None
-    #: How many times longer than that it took.
+    #: How many times longer than that the jobs took.
     times_off: float | None
     #: What would help and by how much, and what would not.
     advice: tuple[str, ...]
@@ -58,34 +57,33 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """The calls on one source or target."""
+    """The calls on one source or sink."""
 
-    #: What messages call it: the path, where it has one.
+    #: Its name in messages: the path, if it has one.
     name: str
-    #: What its calls are: ``"read"``, ``"write"``, ``"host"`` for file objects, or ``"decompress"`` for the plain bytes
-    #: of compressed data.
+    #: The kind of calls: ``"read"``, ``"write"``, ``"host"`` for file objects, or ``"decompress"`` for decompressed data.
     phase: str
-    #: Whether bytes go out.
+    #: Whether it is written.
     is_output: bool
-    #: Bytes moved: more than the file has where some are looked at twice, as the first ones are.
+    #: Bytes moved. Can exceed the file size, since the first bytes are read twice.
     bytes: int
-    #: Calls that succeeded, those that met the end included.
+    #: Successful calls, including those at the end of the file.
     calls: int
     #: The time in these calls, summed over threads.
     waiting_seconds: float
-    #: Calls by the bytes that they moved: 65536 stands for 65,536 to 131,071.
+    #: Number of calls by size: 65536 is the class of 65,536 to 131,071 bytes.
     histogram: Mapping[int, int]
-    #: Who called: on behalf of which phase, how often. Empty with ``detail="totals"``.
+    #: Number of calls by phase. Empty with ``detail="totals"``.
     callers: Mapping[str, int]
 
     @property
     def mean_bytes(self) -> float:
-        """Bytes per call; 0 where there was none."""
+        """Bytes per call; 0 if there were no calls."""
         return self.bytes / self.calls if self.calls else 0.0
 
 
 class Profile:
-    """What the jobs of a block did: see :func:`profile`, which makes it. All but the block itself is for afterwards."""
+    """What the jobs of a block did. Made by :func:`profile`; the results are available after the block."""
 
     def __init__(self, detail: Literal["spans", "totals"], samples: bool, title: str) -> None:
         if detail not in ("spans", "totals"):
@@ -97,7 +95,7 @@ class Profile:
 
     def __enter__(self) -> Self:
         if self._native is not None:
-            raise RuntimeError("this profile has had its block; make another one with polyhaul.profile()")
+            raise RuntimeError("a profile can be used only once; create another one with polyhaul.profile()")
         self._native = NativeProfile(self._has_spans, self._has_samples)
         self._token = _current.set(self._native)
         return self
@@ -106,7 +104,7 @@ class Profile:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._native is None or self._token is None:
-            raise RuntimeError("this profile has not begun")
+            raise RuntimeError("this profile has not started")
         try:
             _current.reset(self._token)
         except ValueError:
@@ -118,52 +116,52 @@ class Profile:
 
     @property
     def verdict(self) -> Verdict:
-        """What bound the jobs, how far they are from the best possible, and what would help."""
+        """What limited the jobs, how far they are from this machine's best, and what would help."""
         plain = self._ended.verdict()
         causes, line = dict(plain.pop("causes")), plain.pop("line")
         return Verdict(**plain | {"advice": tuple(plain["advice"]), "causes": causes, "_line": line})
 
     @property
     def files(self) -> list[FileUse]:
-        """The calls on each source and target, those that threads waited for longest first."""
+        """The calls on each source and sink, longest waits first."""
         return [_file(plain) for plain in self._ended.files()]
 
     @property
     def phases(self) -> dict[str, float]:
-        """How many seconds threads were in each phase, summed over threads, the longest first."""
+        """The seconds spent in each phase, summed over threads, longest first."""
         return dict(self._ended.phases())
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes a page for a browser, one HTML file that needs nothing else."""
+        """Write a report as one self-contained HTML file."""
         self._ended.write("report", path, self._title)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes a trace, JSON for Perfetto and ``chrome://tracing``."""
+        """Write a trace as JSON for Perfetto and ``chrome://tracing``."""
         self._ended.write("trace", path, self._title)
 
     def chart(self, path: str | os.PathLike[str]) -> None:
-        """Writes a picture, SVG.
+        """Write a chart as SVG.
 
-        A name that ends in ``.png`` is a :class:`ValueError`: pixels are what the command writes.
+        A name ending in ``.png`` raises :class:`ValueError`; use the command for PNG.
         """
         if os.fspath(path).lower().endswith(".png"):
-            raise ValueError("a profile's chart is SVG: its name may not end in .png, but in .svg")
+            raise ValueError("charts are SVG; expected a name ending in .svg")
         self._ended.write("chart", path, self._title)
 
     @property
     def _ended(self) -> NativeProfile:
         if self._native is None:
-            raise RuntimeError("this profile has not begun; use it as `with polyhaul.profile() as p:`")
+            raise RuntimeError("this profile has not started; use it as `with polyhaul.profile() as p:`")
         if not self._is_ended:
-            raise RuntimeError("this profile goes on: what it recorded is there after its block")
+            raise RuntimeError("this profile is still recording; use the results after its block")
         return self._native
 
     def __repr__(self) -> str:
-        state = str(self.verdict) if self._is_ended else "has not begun" if self._native is None else "goes on"
+        state = str(self.verdict) if self._is_ended else "not started" if self._native is None else "recording"
         return f"<polyhaul.Profile: {state}>"
 
     def _repr_html_(self) -> str | None:
-        """For notebooks: the verdict, the phases, and a picture if there are spans."""
+        """For notebooks: the verdict, the phases, and a chart if there are spans."""
         if not self._is_ended:
             return None
         verdict, phases = self.verdict, self.phases
@@ -176,7 +174,7 @@ class Profile:
 def profile(
     detail: Literal["spans", "totals"] = "spans", *, samples: bool = True, title: str = "polyhaul.profile()"
 ) -> Profile:
-    """Records what the polyhaul jobs of a ``with`` block do, and judges it when the block ends.
+    """Record what the polyhaul jobs of a ``with`` block do.
 
         >>> import polyhaul
         >>> with polyhaul.profile() as p:
@@ -186,16 +184,16 @@ def profile(
         >>> "parse" in p.phases
         True
 
-    It has every job that reads or writes and begins in the block's context: in the thread of the block, in ``asyncio``
-    tasks and ``asyncio.to_thread`` of it, and in whatever runs in a copy of the context
-    (``contextvars.copy_context().run``); a plain thread has a context of its own. Of profiles in each other the
-    innermost has the jobs. A block that ends with an exception leaves a profile of what there was until then. Jobs
-    should be done when the block ends: of those that go on, what their threads still hold is missing.
+    Recorded are all jobs that read or write and start in the context of the block: in its thread, in its ``asyncio``
+    tasks and ``asyncio.to_thread`` calls, and in copies of the context (``contextvars.copy_context().run``). Other
+    threads have their own context. Of nested profiles, only the innermost records a job. A block that raises an
+    exception leaves a profile of everything until then. A job that is still running when the block ends is recorded
+    only in part.
 
     Args:
-        detail: ``"spans"``: when each thread was at what; ``"totals"``: sums alone, without charts over time.
-        samples: look at the process every 5 ms: cores, disks, memory, on Linux.
-        title: what stands above the report and the picture.
+        detail: ``"spans"`` to record what each thread did when; ``"totals"`` for sums only, without charts over time.
+        samples: sample cores, disks and memory of the process every 5 ms (Linux).
+        title: the title of the report and the chart.
     """
     return Profile(detail, samples, title)
 
@@ -205,16 +203,16 @@ def _file(plain: dict[str, Any]) -> FileUse:
 
 
 def _table(phases: Mapping[str, float]) -> str:
-    """The phases as a table, with their shares."""
+    """The phases as a table with their shares."""
     total = sum(phases.values()) or 1.0
     rows = (
         f"<tr><th>{html.escape(name)}</th><td>{seconds:.3f}</td><td>{100 * seconds / total:.0f} %</td></tr>"
         for name, seconds in phases.items()
     )
-    return f"<table><tr><th>phase</th><th>seconds, all threads</th><th>share</th></tr>{''.join(rows)}</table>"
+    return f"<table><tr><th>phase</th><th>seconds (all threads)</th><th>share</th></tr>{''.join(rows)}</table>"
 
 
 def _image(svg: str) -> str:
-    """A picture that cannot run or fetch anything, and leaves the styles of the page alone."""
+    """An image that cannot run scripts, fetch anything, or affect the styles of the page."""
     data = base64.b64encode(svg.encode()).decode()
-    return f'<img alt="what the threads did when" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+    return f'<img alt="what each thread did when" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'

@@ -1,4 +1,4 @@
-"""Progress: a callable, or a bar of tqdm."""
+"""Progress: a callable, or a tqdm bar."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-#: Called with the bytes done, and the bytes in all where they are known.
+#: Called with the bytes done, and the total number of bytes if it is known.
 Progress: TypeAlias = Callable[[int, int | None], Any]
 
 
 @contextmanager
 def reporter(progress: Progress | bool | None, label: str) -> Iterator[Progress | None]:
-    """What is called with the progress, while the work goes on."""
+    """The callable that receives progress, during the block."""
     if progress is None or progress is False:
         yield None
     elif progress is True:
@@ -28,7 +28,7 @@ def _bar(label: str) -> Any:
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        raise ImportError("progress=True needs the package tqdm (pip install tqdm); a callable needs nothing") from None
+        raise ImportError("progress=True requires the package tqdm (pip install tqdm); a callable does not") from None
     return tqdm(desc=label, unit="B", unit_scale=True)
 
 

@@ -1,7 +1,6 @@
-"""Scenes for a renderer, as pbrt-v4 has them: shapes and instances in many places, materials, lights, a camera.
+"""Scenes for a renderer (pbrt-v4): shapes, instances, materials, lights, a camera.
 
-They are what was read, and cannot be changed. Their things are made when somebody asks for them; arrays are views of the
-memory that the file was parsed into.
+They are read-only. Python objects are created on access; arrays are views of the memory that the file was parsed into.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from polyhaul._polyhaul import NativeRender
 
 T = TypeVar("T")
 
-#: What the values of a parameter are.
+#: The type of a parameter.
 ParameterType: TypeAlias = Literal[
     "bool",
     "integer",
@@ -38,7 +37,7 @@ ParameterType: TypeAlias = Literal[
     "spectrum",
 ]
 
-#: How many numbers a value has, where it is more than one.
+#: Numbers per value, if more than one.
 _WIDTHS = {"point2": 2, "vector2": 2, "spectrum": 2, "point3": 3, "vector3": 3, "normal": 3, "rgb": 3}
 
 Doubles: TypeAlias = npt.NDArray[np.float64]
@@ -46,9 +45,9 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter of a thing: what its values are, and the values."""
+    """A parameter: its type and its values."""
 
-    #: The type, as pbrt calls it.
+    #: The pbrt type.
     type: ParameterType
     #: (n,) float32, int32 or bool; (n, 2) or (n, 3) float32 for points, vectors, normals and colours, and (n, 2) for
     #: a spectrum of wavelengths and values; (n,) str, as objects, for strings and for names of textures and spectra.
@@ -57,13 +56,13 @@ class Parameter:
 
     @property
     def value(self) -> Any:
-        """The only value: a number, a bool, a string, or a row such as the three numbers of a colour.
+        """The value of a parameter with exactly one: a number, a bool, a string, or a row such as an RGB colour.
 
         Raises:
-            ValueError: there is none, or more than one.
+            ValueError: the parameter does not have exactly one value.
         """
         if len(self.values) != 1:
-            raise ValueError(f"the parameter has {len(self.values)} values; expected one")
+            raise ValueError(f"expected a parameter with 1 value, found {len(self.values)}")
         return self.values[0] if self.values.ndim > 1 else self.values.item()
 
 
@@ -72,7 +71,7 @@ Parameters: TypeAlias = Mapping[str, Parameter]
 
 
 class _Placed:
-    """Something that stands somewhere."""
+    """Base of objects with a transform."""
 
     __slots__ = ("_end", "_render", "_start")
 
@@ -82,18 +81,18 @@ class _Placed:
 
     @property
     def transform(self) -> Doubles:
-        """(4, 4) float64: where it stands, or stands when the shutter opens. The rows of a matrix that multiplies column
-        vectors from the left."""
+        """(4, 4) float64: the transform, at shutter open if it is animated. The matrix multiplies column vectors from
+        the left."""
         return self._place(self._start)[0]
 
     @property
     def transform32(self) -> Floats:
-        """The same as float32, with the operations and in the order that pbrt has."""
+        """The same as float32, computed with the same operations and in the same order as in pbrt."""
         return self._place(self._start)[1]
 
     @property
     def end_transform(self) -> Doubles | None:
-        """(4, 4) float64: where it stands when the shutter closes; ``None`` where it does not move."""
+        """(4, 4) float64: the transform at shutter close; ``None`` if it is not animated."""
         return None if self._end == self._start else self._place(self._end)[0]
 
     def _place(self, node: int | None) -> tuple[Doubles, Floats]:
@@ -102,19 +101,20 @@ class _Placed:
 
 
 class Entity(_Placed):
-    """A camera, a film, a material, a texture, a light, a medium and so on."""
+    """A camera, film, material, texture, light, medium or other setting."""
 
     __slots__ = ("_attributes", "_where", "color_space", "kind", "medium", "name", "value_type")
 
-    #: What it is: ``"perspective"``, ``"diffuse"``, ``"imagemap"``. Of named materials and media the parameter ``type``.
+    #: The type, such as ``"perspective"``, ``"diffuse"`` or ``"imagemap"``; of named materials and media, the parameter
+    #: ``type``.
     kind: str
-    #: The name that others know it by; empty where it has none.
+    #: The name; empty if it has none.
     name: str
-    #: What the values of a texture are; empty for everything else.
+    #: The value type of a texture; empty for everything else.
     value_type: Literal["float", "spectrum", ""]
-    #: The colour space of its colours.
+    #: The colour space of the colours.
     color_space: str
-    #: The medium around it, of cameras and lights; ``None`` where there is none.
+    #: The surrounding medium of a camera or light; ``None`` if there is none.
     medium: str | None
 
     def __init__(self, render: Render, kind: str, index: int) -> None:
@@ -131,12 +131,12 @@ class Entity(_Placed):
 
     @property
     def parameters(self) -> Parameters:
-        """Its parameters, by name."""
+        """The parameters by name."""
         return self._render._parameters(*self._where)
 
     @property
     def attributes(self) -> Parameters:
-        """What ``Attribute`` said before of such things, by name; its own parameters come first."""
+        """Parameters set by preceding ``Attribute`` directives, by name; ``parameters`` takes precedence."""
         return self._render._attributes(self._attributes)
 
     def __repr__(self) -> str:
@@ -149,9 +149,9 @@ class Shape(_Placed):
 
     __slots__ = ("_mesh", "_state", "index", "kind")
 
-    #: What it is: ``"trianglemesh"``, ``"plymesh"``, ``"sphere"``, ``"curve"``.
+    #: The type, such as ``"trianglemesh"``, ``"plymesh"`` or ``"sphere"``.
     kind: str
-    #: Its place in ``shapes`` of its scene.
+    #: The index in ``shapes`` of the scene.
     index: int
 
     def __init__(self, render: Render, index: int) -> None:
@@ -160,19 +160,19 @@ class Shape(_Placed):
 
     @property
     def parameters(self) -> Parameters:
-        """Its parameters, by name. Arrays are not copied."""
+        """The parameters by name. Arrays are not copied."""
         return self._render._parameters("shapes", self.index)
 
     @property
     def attributes(self) -> Parameters:
-        """What ``Attribute`` said before of shapes, by name; its own parameters come first."""
+        """Parameters set by preceding ``Attribute "shape"`` directives, by name; ``parameters`` takes precedence."""
         return self._render._attributes(self._state[4])
 
     @property
     def mesh(self) -> Mesh | None:
-        """Its mesh, before its transform: of ``plymesh`` the one that was read, of ``trianglemesh``, ``bilinearmesh`` and
-        ``loopsubdiv`` (its control mesh) one of its arrays, which are not copied but for the indices of
-        ``bilinearmesh``. ``None`` for other shapes, and where the PLY file was not read.
+        """The untransformed mesh: the PLY mesh of a ``plymesh``, or the arrays of a ``trianglemesh``, ``bilinearmesh``
+        or ``loopsubdiv`` (its control mesh). Arrays are not copied, except for the indices of a ``bilinearmesh``.
+        ``None`` for other shapes, and if the PLY file was not read.
 
         Raises:
             ValueError: an index is out of range.
@@ -183,7 +183,7 @@ class Shape(_Placed):
 
     @property
     def material(self) -> Entity | None:
-        """Its material; ``None`` where it names none, or one that is defined nowhere."""
+        """The material; ``None`` if it has none, or one that is not defined."""
         index, name = self._state[0]
         if index is not None:
             return self._render.materials[index]
@@ -191,12 +191,12 @@ class Shape(_Placed):
 
     @property
     def material_name(self) -> str | None:
-        """The name by which it calls its material; ``None`` where it does not."""
+        """The name of the material; ``None`` if it is not a named material."""
         return self._state[0][1]
 
     @property
     def area_light(self) -> Entity | None:
-        """The light that it gives; ``None`` where it gives none."""
+        """The area light; ``None`` if the shape does not emit light."""
         index = self._state[1]
         return None if index is None else self._render.area_lights[index]
 
@@ -212,12 +212,12 @@ class Shape(_Placed):
 
     @property
     def reverse_orientation(self) -> bool:
-        """Whether its surface faces the other way. Its mesh is not turned around."""
+        """Whether the orientation of the surface is reversed. ``mesh`` is not changed by it."""
         return self._state[3]
 
     @property
     def color_space(self) -> str:
-        """The colour space of its colours."""
+        """The colour space of the colours."""
         return self._state[5] or "srgb"
 
     def __repr__(self) -> str:
@@ -225,7 +225,7 @@ class Shape(_Placed):
 
 
 class Lazy(Sequence[T], Generic[T]):
-    """Things of a scene that are made one by one."""
+    """A sequence whose items are created on access."""
 
     __slots__ = ("_make", "_places")
 
@@ -245,23 +245,23 @@ class Lazy(Sequence[T], Generic[T]):
         return len(self._places)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} things of a scene>"
+        return f"<polyhaul.Lazy: {len(self)} items>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Definition:
-    """What instances show: some shapes, by a name (``ObjectBegin``)."""
+    """An object definition (``ObjectBegin``): named shapes that instances refer to."""
 
     #: The name.
     name: str
-    #: Its shapes.
+    #: The shapes.
     shapes: Sequence[Shape]
-    #: Whether it is used and defined nowhere: then it has no shapes.
+    #: Whether it is used but not defined; then it has no shapes.
     missing: bool
 
 
 class Instances:
-    """The instances of a scene, in the order of the file: arrays with a row for each."""
+    """The instances of a scene in file order: arrays with one row per instance."""
 
     def __init__(self, native: NativeRender) -> None:
         self._native = native
@@ -271,23 +271,23 @@ class Instances:
 
     @cached_property
     def definition_indices(self) -> Indices:
-        """(n,) uint32: which of ``render.definitions`` each shows."""
+        """(n,) uint32: the index into ``render.definitions``."""
         return _arrays.view(self._native.instance_definitions(), np.uint32)
 
     @cached_property
     def transforms(self) -> Doubles:
-        """(n, 4, 4) float64: where each stands, or stands when the shutter opens. Rows of matrices that multiply column
-        vectors from the left. Made when first asked for: 128 bytes each."""
+        """(n, 4, 4) float64: the transforms, at shutter open for animated ones. The matrices multiply column vectors
+        from the left. Computed on first access: 128 bytes each."""
         return _matrices(self._native.instance_transforms(False), np.float64)
 
     @cached_property
     def transforms32(self) -> Floats:
-        """The same as float32, with the operations and in the order that pbrt has: 64 bytes each."""
+        """The same as float32, computed with the same operations and in the same order as in pbrt: 64 bytes each."""
         return _matrices(self._native.instance_transforms32(False), np.float32)
 
     @cached_property
     def end_transforms(self) -> Doubles | None:
-        """(n, 4, 4) float64: where each stands when the shutter closes; ``None`` where none moves."""
+        """(n, 4, 4) float64: the transforms at shutter close; ``None`` if no instance is animated."""
         return _matrices(self._native.instance_transforms(True), np.float64) if self._native.instances_move() else None
 
     def __repr__(self) -> str:
@@ -295,9 +295,9 @@ class Instances:
 
 
 class Render:
-    """What a scene for a renderer has (pbrt). Read with ``polyhaul.read(path, flatten=False).render``.
+    """A scene for a renderer (pbrt), as returned by ``polyhaul.read(path, flatten=False).render``.
 
-    It is as it was read and cannot be changed. :func:`polyhaul.write` writes all of it.
+    It is read-only. :func:`polyhaul.write` writes it completely.
     """
 
     def __init__(self, native: NativeRender, meshes: list[Mesh]) -> None:
@@ -305,7 +305,7 @@ class Render:
 
     @cached_property
     def camera(self) -> Entity | None:
-        """The camera. Its transform is from the world to the camera, as pbrt has it."""
+        """The camera. Its transform is from world to camera space, as in pbrt."""
         return self._setting("camera")
 
     @cached_property
@@ -335,18 +335,18 @@ class Render:
 
     @cached_property
     def options(self) -> Mapping[str, str | bool | int | float]:
-        """What ``Option`` said, by name; the last value where there are more."""
+        """The values of ``Option`` directives by name; the last one if an option is set more than once."""
         return {name: value if quoted else _word(value) for name, value, quoted in self._native.options()}
 
     @property
     def transform_times(self) -> tuple[float, float]:
-        """When things that move stand at ``transform`` and at ``end_transform``."""
+        """The times of ``transform`` and ``end_transform``."""
         start, end = self._native.transform_times or (0.0, 1.0)
         return start, end
 
     @cached_property
     def materials(self) -> Sequence[Entity]:
-        """Materials, named and not."""
+        """All materials, named and unnamed."""
         return self._all("materials")
 
     @cached_property
@@ -361,27 +361,27 @@ class Render:
 
     @cached_property
     def lights(self) -> Sequence[Entity]:
-        """Lights that stand alone."""
+        """Lights that are not area lights."""
         return self._all("lights")
 
     @cached_property
     def area_lights(self) -> Sequence[Entity]:
-        """Lights that shapes give."""
+        """Area lights."""
         return self._all("area_lights")
 
     @property
     def shapes(self) -> Sequence[Shape]:
-        """All shapes, those of definitions included."""
+        """All shapes, including those of definitions."""
         return Lazy(range(self._native.count("shapes")), self._shape)
 
     @property
     def world_shapes(self) -> Sequence[Shape]:
-        """The shapes of no definition."""
+        """The shapes that are not part of a definition."""
         return Lazy([at for start, end in self._native.world_shapes() for at in range(start, end)], self._shape)
 
     @cached_property
     def definitions(self) -> Mapping[str, Definition]:
-        """What instances may show, by name, in the order that ``instances.definition_indices`` counts in."""
+        """The object definitions by name, in the order of ``instances.definition_indices``."""
         return {
             name: Definition(name, Lazy(range(start, end), self._shape), missing)
             for name, start, end, missing in self._native.definitions()
@@ -416,7 +416,7 @@ class Render:
         return {name: _parameter(type, values) for name, type, values in self._native.parameters(kind, index)}
 
     def _attributes(self, last: int | None) -> dict[str, Parameter]:
-        """What attributes say, the last one first."""
+        """Parameters of a chain of attributes; later ones take precedence."""
         found: dict[str, Parameter] = {}
         while last is not None:
             found = self._parameters("attributes", last) | found
@@ -438,7 +438,7 @@ def _matrices(buffer: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def _word(text: str) -> str | bool | int | float:
-    """What a word without quotes stands for."""
+    """The value of an unquoted word."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):
@@ -450,7 +450,7 @@ def _word(text: str) -> str | bool | int | float:
 
 
 def _own_mesh(kind: str, parameters: Parameters) -> Mesh | None:
-    """The mesh that a shape's arrays are."""
+    """The mesh given by a shape's arrays."""
     corners = {"trianglemesh": 3, "loopsubdiv": 3, "bilinearmesh": 4}.get(kind)
     positions = _rows(parameters, "P", 3)
     if corners is None or positions is None:
@@ -471,7 +471,7 @@ def _own_mesh(kind: str, parameters: Parameters) -> Mesh | None:
 
 
 def _rows(parameters: Parameters, name: str, width: int) -> Floats | None:
-    """The numbers of a parameter as rows of so many; ``None`` where it has no floats."""
+    """The numbers of a float parameter as rows of ``width``; ``None`` if it has no floats."""
     given = parameters.get(name)
     if given is None or given.values.dtype != np.float32:
         return None

@@ -10,18 +10,18 @@ from polyhaul._errors import _place
 
 
 class PolyhaulWarning(UserWarning):
-    """Data was repaired or left out. Issued once per call where ``on_error="warn"``; all of them are in the report."""
+    """Data was repaired or skipped. Issued once per call with ``on_error="warn"``; the report has all warnings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """Something that was repaired, left out or is missing, and did not stop the work."""
+    """Something that was repaired, skipped or is missing, and is not an error."""
 
-    #: What kind of thing, as a short fixed name, such as ``"missing-material"``.
+    #: The kind, as a short fixed name such as ``"missing-material"``.
     code: str
     #: What is wrong.
     message: str
-    #: The file as the caller named it.
+    #: The file, as passed by the caller.
     path: str | None = None
     #: The line, from 1.
     line: int | None = None
@@ -29,12 +29,14 @@ class Warning:
     column: int | None = None
     #: The offset in bytes, from 0.
     offset: int | None = None
-    #: What would have been right.
+    #: What was expected.
     expected: str | None = None
     #: What would help.
     hint: str | None = None
     #: The line of the file, shortened to a window around the place.
     excerpt: str | None = None
+    #: The name that the warning is about: a material, a texture, a file.
+    subject: str | None = None
 
     def __str__(self) -> str:
         expected = f"; expected {self.expected}" if self.expected else ""
@@ -43,15 +45,15 @@ class Warning:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Warnings(Sequence[Warning]):
-    """The first 1,000 warnings with their places, in the order of the data, and the counts of all."""
+    """The first 1,000 warnings, and at least three of each kind, with their places in order, and the counts of all."""
 
     _kept: tuple[Warning, ...] = ()
-    #: How many there were of each kind, by :attr:`Warning.code`.
+    #: The number of warnings by :attr:`Warning.code`.
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
-        """How many there were. ``len()`` is how many have their place kept."""
+        """The number of warnings. ``len()`` is the number of those kept with their places."""
         return sum(self.counts.values())
 
     @overload
@@ -74,15 +76,15 @@ class Warnings(Sequence[Warning]):
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Bytes of one format, compressed in one way, that a job read or wrote."""
+    """Bytes of one format and codec that a job read or wrote."""
 
     #: The format, such as ``"obj"``; ``"mtl"`` for material libraries, ``None`` for rows of a format of your own.
     format: str | None
-    #: How they are compressed: ``"gzip"``, ``"zstd"``, ``"lz4"``, or ``None``.
+    #: The codec: ``"gzip"``, ``"zstd"``, ``"lz4"``, or ``None``.
     codec: str | None
-    #: How many there are in the files.
+    #: Bytes as stored.
     bytes: int
-    #: How many there are when they are not compressed.
+    #: Bytes after decompression.
     plain_bytes: int
 
 
@@ -90,28 +92,32 @@ class Moved:
 class Report:
     """What a job did."""
 
-    #: Bytes read, those of referenced files included; compressed ones where they are compressed.
+    #: Bytes read, including referenced files, before decompression.
     bytes_in: int
-    #: What these bytes came to when they were decompressed; ``bytes_in`` where nothing was compressed.
+    #: The same after decompression.
     plain_bytes_in: int
-    #: How the scene's source was compressed: ``"gzip"``, ``"zstd"``, ``"lz4"``, or ``None``.
+    #: The codec of the input: ``"gzip"``, ``"zstd"``, ``"lz4"``, or ``None``.
     codec: str | None
     #: Bytes written.
     bytes_out: int
-    #: What was read, by format and codec; together it is ``bytes_in``.
+    #: How many referenced files were copied beside the output (``copy_assets``); their bytes are in ``bytes_out``, too.
+    copied_files: int
+    #: The bytes of those copies.
+    copied_bytes: int
+    #: Bytes read by format and codec; the sum is ``bytes_in``.
     reads: tuple[Moved, ...]
-    #: What was written, by format and codec; together it is ``bytes_out``.
+    #: Bytes written by format and codec; the sum is ``bytes_out``.
     writes: tuple[Moved, ...]
     #: Worker threads.
     threads: int
     #: Wall time in seconds by phase, such as ``"read"`` and ``"write"``.
     phases: Mapping[str, float]
-    #: What was repaired, left out or is missing.
+    #: What was repaired, skipped or is missing.
     warnings: Warnings
 
     @property
     def seconds(self) -> float:
-        """The time of all phases together."""
+        """The total time of all phases."""
         return sum(self.phases.values())
 
     def __repr__(self) -> str:
@@ -127,6 +133,8 @@ def report_from_plain(plain: Mapping[str, Any]) -> Report:
         plain_bytes_in=plain["plain_bytes_in"],
         codec=plain["codec"],
         bytes_out=plain["bytes_out"],
+        copied_files=plain["copied_files"],
+        copied_bytes=plain["copied_bytes"],
         reads=tuple(Moved(*moved) for moved in plain["reads"]),
         writes=tuple(Moved(*moved) for moved in plain["writes"]),
         threads=plain["threads"],

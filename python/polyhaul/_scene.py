@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Items(Sequence[T], Generic[T]):
-    """The things of a scene in their order: by index, by slice, and by name where they have names."""
+    """The items of a scene in order: by index, by slice, and by name if they have names."""
 
     __slots__ = ("_items",)
 
@@ -79,8 +79,8 @@ class Object:
 
     @property
     def transform(self) -> Floats | None:
-        """(4, 4) float32, rows of a matrix that multiplies column vectors from the left; ``None`` where it stands
-        as its positions say. Settable."""
+        """(4, 4) float32, rows of a matrix that multiplies column vectors from the left; ``None`` for no
+        transform. Settable."""
         return self._transform
 
     @transform.setter
@@ -89,8 +89,8 @@ class Object:
 
     @property
     def materials(self) -> tuple[Material | None, ...] | None:
-        """What the slots of its faces are, ``None`` for an empty slot. Settable. ``None`` as a whole for objects of a
-        file: their slots count in ``scene.materials``."""
+        """The materials of its slots, ``None`` for an empty slot. Settable. ``None`` as a whole for objects of a
+        file: their slots are indices into ``scene.materials``."""
         return self._materials
 
     @materials.setter
@@ -99,17 +99,17 @@ class Object:
 
     @property
     def positions(self) -> range:
-        """Which positions of its mesh it has."""
+        """Its positions in the mesh."""
         return self._section(0)
 
     @property
     def faces(self) -> range:
-        """Which faces of its mesh it has."""
+        """Its faces in the mesh."""
         return self._section(3)
 
     @property
     def lines(self) -> range:
-        """Which polylines of its mesh it has."""
+        """Its polylines in the mesh."""
         return self._section(4)
 
     def __repr__(self) -> str:
@@ -131,9 +131,13 @@ class Scene:
     """Meshes, the objects that show them, and materials.
 
     A new scene has Blender's axes: Y faces forward, Z points up. OBJ files have -Z and Y, so
-    :func:`polyhaul.write` turns what it writes, as Blender does it. To keep the coordinates as they are, ask for
+    :func:`polyhaul.write` rotates what it writes, as Blender does. To keep the coordinates unchanged, pass
     the scene's own axes: ``write(scene, "x.obj", forward_axis="Y", up_axis="Z")``, or make a
     ``Scene(forward_axis="NEGATIVE_Z", up_axis="Y")``. A scene that was read has the axes of OBJ files.
+
+    ``copy.copy(scene)`` has lists of its own, which hold the same objects, meshes and materials: adding to the copy does
+    not change the original, changing an object changes it in both. ``copy.deepcopy(scene)`` shares nothing, and
+    copies the arrays.
 
     Args:
         forward_axis: the axis that faces forward: ``"X"``, ``"Y"``, ``"Z"``, ``"NEGATIVE_X"``, ... or ``"-X"``, ...
@@ -149,6 +153,7 @@ class Scene:
 
     __slots__ = (
         "__weakref__",
+        "_folder",
         "_libraries",
         "_material_ids",
         "_materials",
@@ -169,9 +174,9 @@ class Scene:
     forward_axis: str
     #: The axis of the coordinates that points up.
     up_axis: str
-    #: What reading did, with its warnings; ``None`` for a scene that was not read.
+    #: The report of reading, with its warnings; ``None`` for a scene that was not read.
     report: Report | None
-    #: What is no part of a mesh: elements of a PLY file that are neither vertices, faces nor edges.
+    #: Elements of a PLY file that are not part of a mesh: neither vertices, faces nor edges.
     tables: list[Table]
     #: Comments of a PLY file, or of a file of points.
     comments: list[str]
@@ -188,6 +193,8 @@ class Scene:
         self._objects: list[Object] = []
         self._materials: list[Material] = []
         self._libraries: list[str] = []
+        #: The folder that names of files are relative to, as native code has it.
+        self._folder: Any = None
         self._render: Render | None = None
         #: Where each mesh is, by identity.
         self._mesh_at: dict[int, int] = {}
@@ -217,8 +224,8 @@ class Scene:
 
     @property
     def render(self) -> Render | None:
-        """What a scene for a renderer has, where it was read with ``flatten=False`` (pbrt); ``None`` for all others.
-        Then there are no objects, and the meshes are those of PLY files."""
+        """The contents of a scene for a renderer (pbrt), if it was read with ``flatten=False``; ``None`` otherwise.
+        Such a scene has no objects, and its meshes are those of PLY files."""
         return self._render
 
     def add(
@@ -232,18 +239,18 @@ class Scene:
     ) -> Object:
         """Adds an object that shows ``mesh``. A mesh that is added more than once is stored once.
 
-        The mesh of a file is added as one object, with the materials and the smoothing that the file gives to its
-        faces, without its object names and groups. Its arrays are shared, not copied. An object of curves alone is
-        a ``g`` in the file, and not an ``o``.
+        The mesh of a file is added as one object, with the materials and the smoothing of its faces but without its
+        object names and groups. Its arrays are shared, not copied. An object that has only curves is written as
+        ``g``, not ``o``.
 
         Args:
-            mesh: what it shows. It is not copied.
-            name: its name; ``"Object"`` with a number where none is given.
+            mesh: the mesh to show. It is not copied.
+            name: its name; ``"Object"`` and a number by default.
             mesh_name: the name of its mesh, which ``export_object_groups`` writes.
             transform: (4, 4) numbers, taken as float32: rows of a matrix that multiplies column vectors from the
-                left (as ``Object.matrix_world`` of Blender); ``None`` to write the positions as they are.
-            materials: what the slots of its faces are: materials, names of materials, or ``None`` for an empty slot.
-                A name means the scene's material of that name, or a new one. The mesh of a file has its own.
+                left (as ``Object.matrix_world`` of Blender); ``None`` to write the positions unchanged.
+            materials: the materials of its slots: materials, names of materials, or ``None`` for an empty slot.
+                A name refers to the scene's material of that name, or to a new one. The mesh of a file has its own.
 
         Returns:
             The object, whose fields may be changed until the scene is written.
@@ -251,7 +258,7 @@ class Scene:
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh is of type {type(mesh).__name__}; expected polyhaul.Mesh")
         if self._render is not None:
-            raise ValueError("a scene for a renderer cannot be changed; read it with flatten=True to add to it")
+            raise ValueError("cannot add to a scene for a renderer; read it with flatten=True")
         if materials is None and mesh._of_file and mesh.material_slots is not None:
             materials = mesh._materials
         mesh = mesh._without_statements()
@@ -276,7 +283,8 @@ class Scene:
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():
-            setattr(self, name, value)
+            # A shallow copy has lists of its own, so that adding to it does not change the original.
+            setattr(self, name, value.copy() if isinstance(value, (list, dict)) else value)
         self._mesh_at = {id(mesh): at for at, mesh in enumerate(self._meshes)}
         self._material_ids = {id(material) for material in self._materials}
 
@@ -310,6 +318,7 @@ class Scene:
             "objects": objects,
             "materials": [material_to_plain(it) for it in materials],
             "material_libraries": self._libraries,
+            "folder": self._folder,
             "forward_axis": self.forward_axis,
             "up_axis": self.up_axis,
             "tables": [table._to_plain() for table in self.tables],
@@ -328,7 +337,7 @@ class Scene:
             if at == len(kept):
                 kept.append(material)
             elif kept[at] != material:
-                raise ValueError(f"two different materials have the name {material.name!r}")
+                raise ValueError(f"two different materials are named {material.name!r}")
             numbers[id(material)] = at
         return kept, numbers
 
@@ -338,6 +347,7 @@ def scene_from_plain(plain: dict[str, Any], report: Report) -> Scene:
     scene = Scene(plain["forward_axis"], plain["up_axis"])
     scene.report = report
     scene._libraries = plain["material_libraries"]
+    scene._folder = plain["folder"]
     scene.tables = [table_from_plain(table) for table in plain["tables"]]
     scene.comments, scene.infos = plain["comments"], plain["infos"]
     scene._take(material_from_plain(it) for it in plain["materials"])
@@ -361,7 +371,7 @@ def _material(value: Material | str | None) -> Material | None:
         return value
     if isinstance(value, str):
         return Material(value) if value else None
-    raise TypeError(f"a material is of type {type(value).__name__}; expected polyhaul.Material, a name or None")
+    raise TypeError(f"material is of type {type(value).__name__}; expected polyhaul.Material, a name or None")
 
 
 def _matrix(value: npt.ArrayLike) -> Floats:

@@ -147,11 +147,13 @@ def write_table(
     digits: Digits | Sequence[Digits] | Mapping[str, Digits] = "shortest",
     nan: str = "nan",
     comment: str = "# ",
+    csv_safe: bool = False,
     ascii: bool = False,
     big_endian: bool = False,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     write_rate: Rate | None = None, write_latency: float | None = None,
+    strict: bool = False,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -177,9 +179,10 @@ def write_table(
         digits: digits after the point (0 to 12) of floats in text, or ``"shortest"``; for all columns, each, or by name.
         nan: what NaN becomes in text.
         comment: what begins each line of the table's comments in text; empty leaves them out.
+        csv_safe: put a ``'`` before names of columns that are formulas to a spreadsheet (``=``, ``+``, ``-``, ``@``).
         ascii: write PLY as text.
         big_endian: write the highest byte of numbers first (PLY).
-        threads, memory_limit, write_rate, write_latency, durable, compression, level, progress: as for
+        threads, memory_limit, write_rate, write_latency, strict, durable, compression, level, progress: as for
             :func:`polyhaul.write`.
 
     Returns:
@@ -192,10 +195,10 @@ def write_table(
     """
     table = _table_of(table, names)
     options = _options.write_options(
-        format=format, threads=threads, memory_limit=memory_limit, pace=(write_rate, write_latency), durable=durable,
+        format=format, threads=threads, memory_limit=memory_limit, pace=(write_rate, write_latency), durable=durable, strict=strict,
         compression=compression, level=level, written={"ascii": ascii, "big_endian": big_endian},
         table=_options.style_options(
-            delimiter=delimiter, header=header, digits=digits, nan=nan, comment=comment, names=table.names
+            delimiter=delimiter, header=header, digits=digits, nan=nan, comment=comment, names=table.names, csv_safe=csv_safe
         ),
     )
     name, count, columns = table._to_plain()
@@ -218,6 +221,7 @@ def write_tables(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     write_rate: Rate | None = None, write_latency: float | None = None,
+    strict: bool = False,
     durable: bool = False,
     compression: CompressionName | None = None,
     level: int | None = None,
@@ -253,6 +257,7 @@ def write_tables(
         compression=compression,
         level=level,
         durable=durable,
+        strict=strict,
         written={"ascii": ascii, "big_endian": big_endian, "digits": digits},
     )
     said = [old if new is None else list(new) for old, new in zip(notes, (comments, infos), strict=True)]

@@ -47,7 +47,7 @@ pub(crate) fn read<'py>(
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let loaded = reading(py, source, options, progress, move |job, input, options| {
         let loaded = polyhaul::load(input, options)?;
-        let loaded = if flatten { polyhaul::flattened(loaded)? } else { loaded };
+        let loaded = if flatten { polyhaul::flattened(loaded, &options.limits)? } else { loaded };
         job.complete(loaded.report.bytes_in);
         Ok(loaded)
     })?;

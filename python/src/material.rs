@@ -1,10 +1,11 @@
 //! Materials as dicts and back: one key per field of the library's struct. The classes are in
 //! `python/polyhaul/_material.py`.
 
-use polyhaul::model::{Color, MapKind, Material, TextureMap};
+use polyhaul::model::{Color, FolderPlace, MapKind, Material, SourceFolder, TextureMap};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
 
 /// The kinds of maps, and what Python calls them.
 const KINDS: [(MapKind, &str); 17] = [
@@ -60,7 +61,26 @@ pub(crate) fn material_to_python<'py>(py: Python<'py>, material: &Material) -> P
     material_fields!(as_is, number, color);
     let maps: PyResult<Vec<_>> = material.maps.iter().map(|map| map_to_python(py, map)).collect();
     fields.set_item("maps", maps?)?;
+    fields.set_item("_folder", folder_to_python(&material.folder))?;
     Ok(fields)
+}
+
+/// A folder as Python keeps it: the scene's, the library's, and the flags in the order of [`FolderPlace`].
+pub(crate) type FolderParts = (PathBuf, Option<PathBuf>, bool, bool, bool);
+
+/// A folder as a tuple; `None` where it is unknown.
+pub(crate) fn folder_to_python(folder: &SourceFolder) -> Option<FolderParts> {
+    let it = folder.place()?;
+    Some((it.scene.clone(), it.library.clone(), it.allow_outside, it.in_archive, it.has_resolver))
+}
+
+/// A folder from its tuple.
+pub(crate) fn folder_from_python(parts: Option<FolderParts>) -> SourceFolder {
+    let Some((scene, library, allow_outside, in_archive, has_resolver)) = parts else { return SourceFolder::default() };
+    let mut place = FolderPlace::default();
+    (place.scene, place.library) = (scene, library);
+    (place.allow_outside, place.in_archive, place.has_resolver) = (allow_outside, in_archive, has_resolver);
+    place.into()
 }
 
 /// A material from a dict with all the keys.
@@ -71,6 +91,7 @@ pub(crate) fn material_from_python(fields: &Bound<'_, PyDict>) -> PyResult<Mater
         $(material.$name = optional(get(fields, stringify!($name))?, color_from_python)?;)*
     } }
     material_fields!(as_is, as_is, color);
+    material.folder = folder_from_python(get(fields, "_folder")?.extract()?);
     for map in get(fields, "maps")?.try_iter()? {
         material.maps.push(map_from_python(map?.cast()?)?);
     }

@@ -2,9 +2,9 @@
 
 use polyhaul::model::Scalar;
 use polyhaul::options::{
-    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageStyle, Instances, Limits, Missing,
-    ObjOptions, OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, PngLevel, RunOptions, Smoothing,
-    StlOptions, StlReadOptions, TableOptions, TableStyle, Throttle, Types,
+    Axes, Axis, Codec, ColumnName, Compression, Delimiter, Digits, Header, ImageReadOptions, ImageStyle, Instances,
+    Limits, Missing, ObjOptions, OnError, PbrtMeshes, PbrtStyle, Placement, PlyEncoding, PlyOptions, PngLevel,
+    RunOptions, Smoothing, StlOptions, StlReadOptions, TableOptions, TableStyle, Throttle, Types,
 };
 use polyhaul::{Format, ReadOptions, WriteOptions};
 use pyo3::exceptions::PyValueError;
@@ -34,8 +34,10 @@ pub(crate) struct Read {
     allow_outside: bool,
     load_materials: bool,
     load_meshes: bool,
-    limits: [u64; 11],
+    limits: [u64; 17],
     weld: bool,
+    /// The layer and the part of a file of images.
+    image: (Option<String>, Option<String>),
     /// How the text of a table is read; `None` for the defaults.
     table: Option<Table>,
     /// Asked by name for the files that the scene refers to, where there is one.
@@ -50,6 +52,8 @@ pub(crate) struct Write {
     compression: Option<String>,
     level: Option<i32>,
     durable: bool,
+    strict: bool,
+    copy_assets: bool,
     obj: Obj,
     bytes: Bytes,
     pbrt: Pbrt,
@@ -90,6 +94,7 @@ struct Pixels {
     rle: bool,
     /// `fast`, `balanced` or `best`.
     png_level: String,
+    quality: u8,
     exr_float: bool,
     ktx2_zstd_level: Option<i32>,
 }
@@ -129,6 +134,7 @@ struct Style {
     /// Digits of each column, where they differ.
     column_digits: Vec<Option<u8>>,
     nan: String,
+    csv_safe: bool,
 }
 
 /// How OBJ is written.
@@ -184,7 +190,10 @@ impl Read {
             line_bytes,
             name_bytes,
             elements,
+            objects,
+            materials,
             pixels,
+            image_ratio,
             columns,
             properties,
             header_bytes,
@@ -192,6 +201,9 @@ impl Read {
             referenced_file_bytes,
             decompressed_bytes,
             decompressed_ratio,
+            included_bytes,
+            instanced_elements,
+            instanced_objects,
         ] = self.limits;
         Ok(ReadOptions {
             format: self.run.format()?,
@@ -202,7 +214,10 @@ impl Read {
                 line_bytes,
                 name_bytes,
                 elements,
+                objects,
+                materials,
                 pixels,
+                image_ratio,
                 columns,
                 properties,
                 header_bytes,
@@ -210,12 +225,16 @@ impl Read {
                 referenced_file_bytes,
                 decompressed_bytes,
                 decompressed_ratio,
+                included_bytes,
+                instanced_elements,
+                instanced_objects,
             },
             allow_outside: self.allow_outside,
             load_materials: self.load_materials,
             load_meshes: self.load_meshes,
             resolver: None,
             stl: StlReadOptions { weld: self.weld },
+            image: ImageReadOptions { layer: self.image.0.clone(), part: self.image.1.clone() },
             table: self.table.as_ref().map_or_else(|| Ok(TableOptions::default()), Table::options)?,
         })
     }
@@ -229,6 +248,9 @@ impl Write {
             run: RunOptions { write_throttle: self.run.throttle(), ..self.run.options() },
             compression: self.compression()?,
             durable: self.durable,
+            strict: self.strict,
+            limits: Limits::default(),
+            copy_assets: self.copy_assets,
             instances: Instances::AsFormat,
             obj: self.obj.options()?,
             ply: self.ply()?,
@@ -337,6 +359,7 @@ impl Style {
             digits: digits(self.digits),
             column_digits: self.column_digits.iter().copied().map(digits).collect(),
             nan: self.nan.clone(),
+            csv_safe: self.csv_safe,
             ..TableStyle::default()
         }
     }
@@ -386,8 +409,8 @@ impl Pixels {
             "best" => PngLevel::Best,
             name => return Err(PyValueError::new_err(format!("there is no level {name:?} of PNG"))),
         };
-        let Pixels { rle: tga_rle, exr_float, ktx2_zstd_level, .. } = *self;
-        Ok(ImageStyle { tga_rle, png_level, exr_float, ktx2_zstd_level })
+        let Pixels { rle: tga_rle, quality: jpeg_quality, exr_float, ktx2_zstd_level, .. } = *self;
+        Ok(ImageStyle { tga_rle, png_level, jpeg_quality, exr_float, ktx2_zstd_level })
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     fields.set_item("plain_bytes_in", report.plain_bytes_in)?;
     fields.set_item("codec", report.codec.map(|codec| codec.to_string()))?;
     fields.set_item("bytes_out", report.bytes_out)?;
+    fields.set_item("copied_files", report.copied_files)?;
+    fields.set_item("copied_bytes", report.copied_bytes)?;
     for (name, list) in [("reads", &report.reads), ("writes", &report.writes)] {
         let plain = |it: &Moved| (it.format, it.codec.map(|codec| codec.to_string()), it.bytes, it.plain_bytes);
         fields.set_item(name, list.iter().map(plain).collect::<Vec<_>>())?;
@@ -69,6 +71,7 @@ fn render<'py>(py: Python<'py>, found: &RenderInventory) -> PyResult<Bound<'py, 
     fields.set_item("files", found.files.iter().map(summary).collect::<Vec<_>>())?;
     fields.set_item("texture_files", &found.texture_files)?;
     fields.set_item("missing_textures", &found.missing_textures)?;
+    fields.set_item("outside_textures", &found.outside_textures)?;
     Ok(fields)
 }
 
@@ -100,6 +103,7 @@ fn warnings<'py>(py: Python<'py>, log: &Warnings) -> PyResult<Bound<'py, PyList>
     for warning in log.kept() {
         let fields = errors::describe(py, &warning.diagnostic)?;
         fields.set_item("code", warning.code)?;
+        fields.set_item("subject", warning.subject())?;
         list.append(fields)?;
     }
     Ok(list)

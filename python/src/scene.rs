@@ -1,7 +1,7 @@
 //! Scenes as dicts and back. The classes are in `python/polyhaul/_scene.py`.
 
 use crate::arrays::Held;
-use crate::material::{material_from_python, material_to_python};
+use crate::material::{FolderParts, folder_from_python, folder_to_python, material_from_python, material_to_python};
 use crate::mesh::NativeMesh;
 use crate::options;
 use crate::render::NativeRender;
@@ -53,6 +53,7 @@ pub(crate) struct SceneIn<'py> {
     objects: Vec<ObjectIn>,
     materials: Vec<Bound<'py, PyDict>>,
     material_libraries: Vec<String>,
+    folder: Option<FolderParts>,
     forward_axis: String,
     up_axis: String,
     tables: Vec<TableIn>,
@@ -68,8 +69,8 @@ pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene) -> PyResult<Boun
     let meshes: Vec<_> = std::mem::take(&mut scene.meshes).into_iter().map(NativeMesh::new).collect();
     let render = scene.render.take().map(|render| {
         let meshes = meshes.iter().map(NativeMesh::mesh).collect();
-        let axes = scene.axes;
-        NativeRender::new(Scene { render: Some(render), meshes, axes, ..Scene::default() })
+        let (axes, folder) = (scene.axes, scene.folder.clone());
+        NativeRender::new(Scene { render: Some(render), meshes, axes, folder, ..Scene::default() })
     });
     fields.set_item("render", render)?;
     fields.set_item("meshes", meshes)?;
@@ -77,6 +78,7 @@ pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene) -> PyResult<Boun
     let materials: PyResult<Vec<_>> = scene.materials.iter().map(|it| material_to_python(py, it)).collect();
     fields.set_item("materials", materials?)?;
     fields.set_item("material_libraries", scene.material_libraries)?;
+    fields.set_item("folder", folder_to_python(&scene.folder))?;
     fields.set_item("forward_axis", options::axis_name(scene.axes.forward))?;
     fields.set_item("up_axis", options::axis_name(scene.axes.up))?;
     fields.set_item("tables", tables::tables_to_python(scene.tables)?)?;
@@ -99,6 +101,7 @@ impl SceneIn<'_> {
             meshes,
             materials: materials?,
             material_libraries: self.material_libraries,
+            folder: folder_from_python(self.folder),
             axes: Axes { forward: options::axis(&self.forward_axis)?, up: options::axis(&self.up_axis)? },
             tables: tables::tables_from_python(self.tables),
             comments: self.comments,

@@ -149,7 +149,7 @@ def test_options_of_ply() -> None:
     assert b"red" not in written(mesh, export_colors=False)
     assert b"\n1.000 0.000 0.000 " in written(mesh, digits=3)
     assert b"\n2 0 0 " in written(mesh, global_scale=2)
-    with pytest.raises(ValueError, match="contradict each other"):
+    with pytest.raises(ValueError, match="cannot be combined"):
         written(mesh, big_endian=True)
 
 

@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polyhaul
 import pytest
 from conftest import CUBE
@@ -161,3 +162,19 @@ def test_names_that_say_no_format(tmp_path: Path) -> None:
 
 def test_importing_everything_hides_nothing_of_python() -> None:
     assert not set(polyhaul.__all__) & set(vars(builtins))
+
+
+def test_strict_refuses_losses_of_writing(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.obj", tmp_path / "a.stl"
+    source.write_bytes(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nl 1 2\n")
+    target.write_bytes(b"old")
+    scene = polyhaul.read(source)
+    with pytest.raises(polyhaul.UnsupportedError, match="lines"):
+        polyhaul.write(scene, target, strict=True)
+    with pytest.raises(polyhaul.UnsupportedError, match="lines"):
+        polyhaul.convert(source, target, strict=True)
+    assert target.read_bytes() == b"old"
+    assert polyhaul.write(scene, target).warnings.counts["left-out-lines"] == 1
+    pixels = np.zeros((1, 1, 4), np.uint8)
+    with pytest.raises(polyhaul.UnsupportedError, match="alpha"):
+        polyhaul.write_image(pixels, tmp_path / "a.hdr", strict=True)

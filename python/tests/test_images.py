@@ -93,7 +93,7 @@ def test_errors_say_where() -> None:
         polyhaul.read_image(written(np.zeros((9, 9, 3), np.uint8), "tga")[:100], format="tga")
     with pytest.raises(polyhaul.LimitError, match="pixels"):
         polyhaul.read_image(written(np.zeros((9, 9, 3), np.uint8), "tga"), limits=polyhaul.Limits(pixels=80))
-    with pytest.raises(polyhaul.UsageError, match="holds no image"):
+    with pytest.raises(polyhaul.UsageError, match="not an image format"):
         polyhaul.read_image(b"v 0 0 0\n", format="obj")
     with pytest.raises(ValueError, match="color_space"):
         written(Image(np.zeros((1, 1, 3), np.uint8), "linaer"), "tga")  # type: ignore[arg-type]
@@ -129,11 +129,60 @@ def test_png_and_exr_come_back() -> None:
     assert np.abs(polyhaul.read_image(written(light, "exr"), format="exr").pixels - light).max() < 1e-3
 
 
+def test_jpeg_is_nearly_the_same_by_its_quality() -> None:
+    ramp = np.linspace(0, 255, 64).astype(np.uint8)
+    pixels = np.stack([np.tile(ramp, (64, 1)), np.tile(ramp[:, None], (1, 64)), np.full((64, 64), 90, np.uint8)], axis=2)
+    sizes = []
+    for quality in (30, 90, 100):
+        file = written(pixels, "jpg", quality=quality)
+        back = polyhaul.read_image(file, format="jpg")
+        assert np.abs(back.pixels.astype(int) - pixels).max() < 120 / quality * 8
+        sizes.append(len(file))
+    assert sizes == sorted(sizes) and written(pixels, "jpg") == written(pixels, "jpg", quality=90)
+    for wrong in (0, 101):
+        with pytest.raises(ValueError, match="quality"):
+            written(pixels, "jpg", quality=wrong)
+
+
 def test_what_a_format_does_not_hold_is_noted() -> None:
     out = io.BytesIO()
     report = polyhaul.write_image(np.full((2, 2, 3), 4.0, np.float32), out, format="tga")
     assert report.warnings.counts == {"cut-samples": 12}
     np.testing.assert_array_equal(polyhaul.read_image(out.getvalue(), format="tga").pixels, 255)
+
+
+def test_channels_beside_the_colours_come_back() -> None:
+    light = RANDOM.random((6, 5, 3), np.float32)
+    extra: dict[str, Any] = {
+        "Z": RANDOM.random((6, 5), np.float32),
+        "diffuse.R": RANDOM.random((6, 5), np.float32).astype(np.float16),
+        "id": RANDOM.integers(0, 2**32, (6, 5), np.uint32),
+    }
+    attributes = {"owner": ("string", b"me")}
+    image = Image(light, "linear", extra=extra, attributes=attributes)
+    file = written(image, "exr", exr_float=True)
+    back = polyhaul.read_image(file, format="exr")
+    np.testing.assert_array_equal(back.pixels, light)
+    assert back.attributes == attributes
+    assert back.stored == [("R", "float32"), ("G", "float32"), ("B", "float32")]
+    assert list(back.extra) == list(extra)
+    for name, plane in extra.items():
+        assert back.extra[name].dtype == plane.dtype
+        np.testing.assert_array_equal(back.extra[name], plane)
+    assert written(back, "exr") == file
+    chosen = polyhaul.read_image(file, format="exr", layer="diffuse")
+    np.testing.assert_array_equal(chosen.pixels[:, :, 0], extra["diffuse.R"])
+    assert chosen.extra == {}
+    with pytest.raises(polyhaul.UsageError, match="`diffuse`"):
+        polyhaul.read_image(file, format="exr", layer="specular")
+    with pytest.raises(polyhaul.UsageError, match="part"):
+        polyhaul.read_image(file, format="exr", part=3)
+    report = polyhaul.write_image(back, io.BytesIO(), format="hdr")
+    assert report.warnings.counts == {"left-out-channels": 3, "left-out-attributes": 1}
+    with pytest.raises(ValueError, match="shape"):
+        written(Image(light, "linear", extra={"Z": np.zeros((5, 6))}), "exr")
+    with pytest.raises(TypeError, match="float64"):
+        written(Image(light, "linear", extra={"Z": np.zeros((6, 5))}), "exr")
 
 
 @pytest.mark.parametrize("name", ["wood.dds", "wood.ktx2"])

@@ -33,7 +33,7 @@ def test_a_file_that_shrinks_or_grows_while_it_is_read_is_an_error(tmp_path: Pat
         try:
             polyhaul.read(path, threads=1, progress=change)
         except polyhaul.IoError as error:
-            assert "while it was read" in str(error)
+            assert "while it was being read" in str(error)
             assert changed
         else:
             assert not changed

@@ -60,8 +60,14 @@ def test_what_is_not_there_is_none() -> None:
     assert mesh.material_slots is None and mesh.face_groups is None and mesh.curves == ()
 
 
-def test_an_empty_source_is_an_empty_scene() -> None:
-    scene = polyhaul.read(b"")
+def test_content_that_says_nothing_is_refused() -> None:
+    for content in (b"", b"# a comment\n", b"hello world\n"):
+        with pytest.raises(polyhaul.UsageError, match="cannot infer the format"):
+            polyhaul.read(content)
+
+
+def test_an_empty_source_of_a_named_format_is_an_empty_scene() -> None:
+    scene = polyhaul.read(b"", format="obj")
     for mesh in scene.meshes:
         assert mesh.positions.shape == (0, 3)
         np.testing.assert_array_equal(mesh.face_offsets, [0])

@@ -103,7 +103,7 @@ def test_materials_are_given_as_objects_or_names() -> None:
         "usemtl blue",
         "usemtl",
     ]
-    with pytest.raises(TypeError, match="a material is of type int"):
+    with pytest.raises(TypeError, match="material is of type int"):
         scene.add(quad, "c", materials=[3])  # type: ignore[list-item]
 
 
@@ -113,7 +113,7 @@ def test_two_different_materials_of_one_name_are_an_error() -> None:
     scene.add(TRIANGLE, "b", materials=[polyhaul.Material("red", diffuse=(1, 0, 0))])
     assert written(scene)
     scene.add(TRIANGLE, "c", materials=[polyhaul.Material("red", diffuse=(0, 0, 0))])
-    with pytest.raises(ValueError, match="two different materials have the name 'red'"):
+    with pytest.raises(ValueError, match="two different materials are named 'red'"):
         written(scene)
 
 
@@ -241,3 +241,23 @@ def test_writing_copies_nothing() -> None:
         """)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 32 << 10
+
+
+def test_references_are_found_from_the_new_place(tmp_path: Path) -> None:
+    for name, text in {
+        "s/lib/wood.png": "pixels",
+        "s/lib/a.mtl": "newmtl wood\nmap_Kd wood.png\n",
+        "s/a.obj": "mtllib lib/a.mtl\nusemtl wood\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "t").mkdir()
+    scene = polyhaul.read(tmp_path / "s/a.obj")
+    report = polyhaul.write(scene, tmp_path / "t/linked.obj")
+    assert report.warnings.counts == {"outside-reference": 1} and report.copied_files == 0
+    assert "map_Kd ../s/lib/wood.png\n" in (tmp_path / "t/linked.mtl").read_text()
+    report = polyhaul.write(scene, tmp_path / "t/copied.obj", copy_assets=True)
+    assert (report.warnings.total, report.copied_files, report.copied_bytes) == (0, 1, 6)
+    assert "map_Kd wood.png\n" in (tmp_path / "t/copied.mtl").read_text()
+    assert (tmp_path / "t/wood.png").read_text() == "pixels"
+    assert scene.materials["wood"] == polyhaul.Material("wood", maps=[polyhaul.TextureMap("diffuse", "wood.png", keyword="map_Kd")])

@@ -1,11 +1,12 @@
 //! The project's chores: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask python`, `cargo xtask
-//! header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask faults`, `cargo xtask bench`.
+//! header`, `cargo xtask install-c`, `cargo xtask fuzz`, `cargo xtask deny`, `cargo xtask faults`, `cargo xtask bench`.
 //!
 //! This file only picks the chore. What each one checks is in the module of the same name (the C library is in `capi`).
 //! Nothing here is part of the library, and no chore but `header` changes a source file.
 
 mod bench;
 mod capi;
+mod deny;
 mod faults;
 mod fuzz;
 mod python;
@@ -29,7 +30,10 @@ usage: cargo xtask CHORE
                              builds the C library and installs it: headers, static and shared library, pkg-config
                              (/usr/local unless told; --destdir: below DIR, for packages; --debug: not optimised)
   fuzz [TARGET] [--seconds N]
-                             fuzz one target, or all in turn (60 seconds each unless told)
+                             fuzz one target, or each target once (60 seconds each by default)
+  fuzz --all --hours N       fuzz all targets in turn, those with the fewest executions first; adds the totals to
+                             fuzz/RECORD.md
+  deny                       the step of test that checks licences, origins and advisories of dependencies (deny.toml)
   faults                     plants faults one at a time, and holds that the tests find each
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
                              all parts beside other programs, or some: obj python blender gzip ply stl pbrt tables
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         ["python"] => test::python(),
         ["header"] => capi::header(),
         ["install-c", rest @ ..] => capi::install(rest).unwrap_or_else(usage_error),
+        ["deny"] => test::deny(),
         ["faults"] => faults::main(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["bench", rest @ ..] => bench::main(rest),

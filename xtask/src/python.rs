@@ -30,7 +30,7 @@ pub(crate) fn step(quick: bool, tally: &mut Tally) -> Outcome {
     let Some(python) =
         PROGRAMS.iter().find(|program| root::succeeds(Command::new(program).args(["-c", IS_NEW_ENOUGH])))
     else {
-        return Outcome::Skipped("there is no Python 3.11 or later".into());
+        return Outcome::Skipped("Python 3.11 or later is not installed".into());
     };
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root::root().join("target"), PathBuf::from);
     let place = Place { folder: target.join("python"), source: root::root().join("python") };
@@ -77,12 +77,12 @@ impl Place {
         if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && root::succeeds(self.python().arg("-V")) {
             return true;
         }
-        term::out("making an environment in target/python\n");
+        term::out("creating a virtual environment in target/python\n");
         let made = root::runs(Command::new(python).args(["-m", "venv", "--clear"]).arg(self.venv()))
             && root::runs(self.pip().arg("-r").arg(&required))
             && fs::write(&stamp, wanted).is_ok();
         if !made {
-            term::out("the environment could not be made: Python's venv, pip and a package index are needed\n");
+            term::out("cannot create the virtual environment: Python's venv, pip and a package index are needed\n");
         }
         made
     }

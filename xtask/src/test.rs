@@ -5,7 +5,7 @@
 //! tool is not installed says so and is skipped. The last line is the sum of all tests: `N passed,
 //! N failed, N skipped`.
 
-use crate::{python, root, term, tidy};
+use crate::{deny, python, root, term, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -69,6 +69,13 @@ pub(crate) fn python() -> ExitCode {
     run.finish()
 }
 
+/// Runs the step of the dependencies alone.
+pub(crate) fn deny() -> ExitCode {
+    let mut run = Run::default();
+    run.step("licences and advisories", |_| deny::step());
+    run.finish()
+}
+
 /// Runs all steps; `quick` leaves out lints, documentation and cross checks.
 pub(crate) fn main(quick: bool) -> ExitCode {
     let mut run = Run::default();
@@ -82,6 +89,7 @@ pub(crate) fn main(quick: bool) -> ExitCode {
     if !quick {
         run.step("doc tests", |tally| tests(&["--doc"], tally));
         run.step("documentation", |_| documentation());
+        run.step("licences and advisories", |_| deny::step());
         for (target, compiler) in CROSS {
             run.step(&format!("check {target}"), |_| cross(target, compiler));
         }

@@ -15,6 +15,7 @@ mod size;
 mod testdata;
 mod text;
 mod tree;
+mod words;
 
 use crate::{root, term};
 use std::fmt;
@@ -43,6 +44,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     text::clean,
     text::markers,
     text::machine_paths,
+    words::phrases,
 ];
 
 /// One broken rule at one place.

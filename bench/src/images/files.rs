@@ -73,7 +73,7 @@ fn write(file: &File, path: &Path) -> Result<(), Failure> {
         Kind::Hdr => (Samples::F32(paint.into_iter().map(light).collect::<Vec<f32>>().into()), ColorSpace::Linear),
         _ => (Samples::U8(paint.into()), ColorSpace::Srgb),
     };
-    let image = Image { width, height, channels, samples, color_space, premultiplied: false };
+    let image = Image { width, height, channels, samples, color_space, ..Image::default() };
     let style = ImageStyle { tga_rle: file.kind == Kind::Packets, ..ImageStyle::default() };
     let options = WriteOptions { image: style, ..WriteOptions::default() };
     save_image(&image, Output::Path(path.into()), &options)?;

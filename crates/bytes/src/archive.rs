@@ -62,7 +62,7 @@ impl<'a> Archive<'a> {
     /// than the limit, or uses parts of the format that are not built.
     pub fn open(source: Source<'a>, limits: &DecompressLimits) -> io::Result<Archive<'a>> {
         let Some(len) = source.len().filter(|_| source.is_positioned()) else {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "an archive cannot be read in order"));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "an archive cannot be read from a stream"));
         };
         let zip::Directory { names, records } = zip::read(&source, len, limits)?;
         Ok(Archive { source, names, records })
@@ -90,7 +90,7 @@ impl<'a> Archive<'a> {
         let first = self.records.partition_point(|record| self.name_of(record) < name);
         let has_name = |number: usize| self.records.get(number).is_some_and(|record| self.name_of(record) == name);
         if has_name(first) && has_name(first + 1) {
-            return Err(self.damage(first, DecompressErrorKind::Corrupt, "two members have this name"));
+            return Err(self.damage(first, DecompressErrorKind::Corrupt, "two members have the same name"));
         }
         Ok(has_name(first).then_some(first))
     }

@@ -59,7 +59,7 @@ pub struct RecordTooLong {
 impl fmt::Display for RecordTooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RecordTooLong { offset, limit_bytes } = self;
-        write!(f, "the record that begins at byte {offset} is longer than the limit of {limit_bytes} bytes")
+        write!(f, "the record at byte {offset} is longer than the limit of {limit_bytes} bytes")
     }
 }
 
@@ -246,7 +246,7 @@ impl<'a> Buffer<'a> {
     fn too_short(&self, asked: u64, found: u64) -> io::Error {
         io::Error::new(
             io::ErrorKind::UnexpectedEof,
-            format!("the data ends too early: {asked} bytes were expected, {found} are left"),
+            format!("unexpected end of data: expected {asked} bytes, found {found}"),
         )
     }
 

@@ -3,12 +3,13 @@
 //!
 //! It never decides what to read or write: see `source` and `layer` for that.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString, OsString};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{FromRawFd, IntoRawFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::time::Duration;
 
 /// Closes `file` and reports what the system says: on network file systems and with quotas, the last error may come
 /// here.
@@ -58,6 +59,40 @@ fn own_descriptor(path: &Path) -> Option<RawFd> {
     (is_ours("/dev/fd") || is_ours("/proc/self/fd")).then_some(number)
 }
 
+/// Waits up to `timeout` until `file` is ready for `events` of poll(2), or ended; whether it is. A signal ends the
+/// wait, too.
+pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io::Result<bool> {
+    let mut one = libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 };
+    let milliseconds = libc::c_int::try_from(timeout.as_millis()).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the pointer is that of one `pollfd`, as the count says, and nothing keeps it after the call.
+    match check(unsafe { libc::poll(&raw mut one, 1, milliseconds) }) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        ready => Ok(ready? > 0),
+    }
+}
+
+/// The names in a folder, as far as they can be read: none where it cannot be opened.
+///
+/// std panics where closing a folder fails; this is for a caller who does not depend on the answer.
+pub(crate) fn names_in(folder: &Path) -> Vec<OsString> {
+    let mut names = Vec::new();
+    let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return names };
+    // SAFETY: `path` is a string that ends with NUL. The stream is used by this function alone and closed once. What
+    // `readdir` returns is valid until its next call, and its name ends with NUL.
+    unsafe {
+        let stream = libc::opendir(path.as_ptr());
+        if stream.is_null() {
+            return names;
+        }
+        while let Some(entry) = libc::readdir(stream).as_ref() {
+            let name = CStr::from_ptr(entry.d_name.as_ptr());
+            names.push(OsString::from_vec(name.to_bytes().to_vec()));
+        }
+        libc::closedir(stream);
+    }
+    names
+}
+
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
@@ -65,7 +100,6 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
 
     #[test]
     fn descriptors_are_told_from_other_paths() {
@@ -88,6 +122,13 @@ mod tests {
     #[test]
     fn a_number_that_is_not_open_is_an_error() {
         assert!(duplicate(Path::new("/dev/fd/1000000")).is_err());
+    }
+
+    #[test]
+    fn the_names_in_a_folder_are_found() {
+        let names = names_in(Path::new(env!("CARGO_MANIFEST_DIR")));
+        assert!(names.iter().any(|name| name == "Cargo.toml"), "{names:?}");
+        assert!(names_in(Path::new("/polyhaul/no such folder")).is_empty());
     }
 
     #[test]

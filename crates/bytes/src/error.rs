@@ -5,6 +5,7 @@
 
 use crate::compress::DecompressError;
 use crate::host::HostFault;
+use crate::stop::Stopped;
 use std::fmt;
 use std::io;
 
@@ -42,6 +43,7 @@ pub(crate) fn repeat(error: &io::Error) -> io::Error {
     match (inner.downcast_ref::<DecompressError>(), inner.downcast_ref::<HostFault>()) {
         (Some(damage), _) => damage.clone().into(),
         (_, Some(fault)) => fault.again(),
+        _ if Stopped::caused(error) => io::Error::other(Stopped),
         _ => io::Error::new(error.kind(), error.to_string()),
     }
 }
@@ -53,7 +55,7 @@ pub(crate) fn reserve(data: &mut Vec<u8>, extra: usize) -> io::Result<()> {
 
 /// There is no memory for so many bytes.
 pub(crate) fn no_memory(extra: usize) -> io::Error {
-    io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {extra} more bytes"))
+    io::Error::new(io::ErrorKind::OutOfMemory, format!("cannot allocate {extra} more bytes"))
 }
 
 /// Makes `data` `len` bytes long, the new ones 0, or says that memory is out.

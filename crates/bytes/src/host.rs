@@ -240,7 +240,7 @@ impl<'a> Host<'a> {
     /// Reads at `offset`.
     fn read_from(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         if self.at != offset && !self.seek(offset)? {
-            return Err(HostFault::broken("the host cannot seek any more"));
+            return Err(HostFault::broken("the host can no longer seek"));
         }
         self.read(out)
     }
@@ -252,16 +252,16 @@ impl Read for Host<'_> {
             let count = guarded(|| this.host.read(out))?;
             if count > out.len() {
                 let asked = out.len();
-                let message = format!("the host says that it read {count} bytes where {asked} were asked for");
+                let message = format!("the host returned {count} bytes, more than the {asked} requested");
                 return Err(HostFault::broken(message));
             }
             this.at = this.at.saturating_add(count as u64);
             match this.size {
                 Some(size) if this.at > size => {
-                    Err(HostFault::broken(format!("the host has more than the {size} bytes that it said")))
+                    Err(HostFault::broken(format!("the host has more than the {size} bytes that it declared")))
                 }
                 Some(size) if count == 0 && this.at < size => {
-                    let message = format!("the host ended at byte {}, and said that it has {size} bytes", this.at);
+                    let message = format!("the host ended at byte {}, but declared {size} bytes", this.at);
                     Err(HostFault::broken(message))
                 }
                 _ => Ok(count),
@@ -336,9 +336,9 @@ fn give(host: &mut dyn HostWrite, mut bytes: &[u8], counters: &Counters) -> io::
     while !bytes.is_empty() {
         let given = bytes.len();
         let checked = || match guarded(|| host.write(bytes))? {
-            0 => Err(HostFault::broken("the host takes no more bytes")),
+            0 => Err(HostFault::broken("the host accepts no more bytes")),
             count if count > given => {
-                let message = format!("the host says that it took {count} bytes where {given} were given");
+                let message = format!("the host accepted {count} bytes, more than the {given} given");
                 Err(HostFault::broken(message))
             }
             count => Ok(count),

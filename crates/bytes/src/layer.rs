@@ -17,7 +17,8 @@ pub trait Layer: Send + Sync {
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
     /// An error if this process may not write to the file `path`.
     fn check_writable(&self, path: &Path) -> io::Result<()>;
-    /// Opens something that exists, for writing, without truncating it. May wait (FIFO).
+    /// Opens a device or a FIFO for writing, without truncating it and without waiting: a FIFO without a reader is an
+    /// error (ENXIO), and [`Layer::write`] may fail with `WouldBlock` where its reader is slow.
     fn open(&self, path: &Path) -> io::Result<File>;
     /// A handle for [`Layer::sync_folder`]; `None` where folders cannot be synced (Windows).
     fn open_folder(&self, path: &Path) -> io::Result<Option<File>>;
@@ -57,7 +58,9 @@ impl Layer for Disk {
     }
 
     fn open(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().write(true).open(path)
+        let mut options = OpenOptions::new();
+        options.write(true);
+        system::set_no_waiting(&mut options).open(path)
     }
 
     fn open_folder(&self, path: &Path) -> io::Result<Option<File>> {
@@ -128,6 +131,10 @@ mod system {
         options.mode(mode)
     }
 
+    pub(super) fn set_no_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+    }
+
     pub(super) fn keep_attributes(file: &File, old: &Metadata) -> io::Result<()> {
         let new = file.metadata()?;
         let mut mode = old.mode() & KEPT_BITS;
@@ -166,6 +173,10 @@ mod system {
     }
 
     pub(super) fn set_mode(options: &mut OpenOptions, _: u32) -> &mut OpenOptions {
+        options
+    }
+
+    pub(super) fn set_no_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
         options
     }
 

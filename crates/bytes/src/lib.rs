@@ -48,6 +48,7 @@ mod host;
 mod layer;
 mod sink;
 mod source;
+mod stop;
 mod throttle;
 pub mod trace;
 
@@ -62,6 +63,7 @@ pub use host::{HostFault, HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};
 pub use sink::{Complete, FileOptions, Finished, Sink, remove_temporaries};
 pub use source::Source;
+pub use stop::Stopped;
 pub use throttle::Throttle;
 
 /// The smallest read that a host, a stream or a file ever sees, the tail apart: 64 KiB.

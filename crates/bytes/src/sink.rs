@@ -4,9 +4,11 @@
 //! A sink hands every block to the system at once: it buffers nothing but what a host would get in small pieces, so
 //! nothing can be lost when it is dropped, and callers should bring large blocks. Success is what [`Sink::finish`]
 //! says, and nothing else.
-//! See `sink/file.rs` for the order of operations on files and `sink/temporary.rs` for the files in flight.
+//! See `sink/file.rs` for the order of operations on files, `sink/temporary.rs` for the files in flight and
+//! `sink/leftovers.rs` for those of processes that were killed.
 
 mod file;
+mod leftovers;
 mod temporary;
 
 pub use temporary::remove_temporaries;
@@ -15,6 +17,7 @@ use crate::counters::{Counters, Snapshot};
 use crate::error::{reserve, retry};
 use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
+use crate::stop::Stop;
 use crate::throttle::Throttle;
 use crate::trace::{Phase, Trace};
 use file::{CompleteFile, FileSink, PlacedFile};
@@ -23,6 +26,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -101,7 +105,8 @@ impl<'a> Sink<'a> {
     /// What is not a regular file (a device, a FIFO, `/dev/stdout`, `/dev/fd/N`) is written straight into.
     ///
     /// After SIGKILL or a power failure the temporary file may be left behind; for other signals see
-    /// [`remove_temporaries`].
+    /// [`remove_temporaries`]. It is locked while it is in use, and the next `Sink::file` in the same folder removes
+    /// those that are not locked and older than a minute.
     ///
     /// # Errors
     /// What the system says, with what was tried, such as that the folder must be writable; `IsADirectory` for a
@@ -110,13 +115,25 @@ impl<'a> Sink<'a> {
         Self::file_with(Arc::new(Disk), path, options)
     }
 
+    /// As [`Sink::file`], until `stop` is set: then calls that wait for the reader of a FIFO fail within 100 ms, with
+    /// [`Stopped`](crate::Stopped) as the cause. A write to `/dev/stdout` or `/dev/fd/N` still waits for its reader.
+    ///
+    /// # Errors
+    /// As for [`Sink::file`].
+    pub fn file_until(path: impl AsRef<Path>, options: FileOptions, stop: Arc<AtomicBool>) -> io::Result<Self> {
+        Self::create(Arc::new(Disk), path.as_ref(), options, Stop(Some(stop)))
+    }
+
     /// [`Sink::file`] on other file operations than [`Disk`]'s.
     ///
     /// # Errors
     /// As for [`Sink::file`].
     pub fn file_with(layer: Arc<dyn Layer>, path: impl AsRef<Path>, options: FileOptions) -> io::Result<Self> {
-        let path = path.as_ref();
-        let file = FileSink::create(layer, path, options)?;
+        Self::create(layer, path.as_ref(), options, Stop::default())
+    }
+
+    fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions, stop: Stop) -> io::Result<Self> {
+        let file = FileSink::create(layer, path, options, stop)?;
         Ok(Self::new(path.display().to_string(), Kind::File(file)))
     }
 
@@ -197,7 +214,7 @@ impl<'a> Sink<'a> {
             let kind = &mut self.kind;
             match retry(|| self.counters.transfer(|| kind.write(bytes)))? {
                 0 => {
-                    return Err(io::Error::new(io::ErrorKind::WriteZero, "no more bytes are taken"));
+                    return Err(io::Error::new(io::ErrorKind::WriteZero, "the output accepts no more bytes"));
                 }
                 count => bytes = bytes.get(count..).ok_or_else(|| overrun(count, bytes.len()))?,
             }
@@ -374,7 +391,7 @@ impl fmt::Debug for Sink<'_> {
 fn overrun(count: usize, given: usize) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("the writer says that it took {count} bytes where {given} were given"),
+        format!("the writer accepted {count} bytes, more than the {given} given"),
     )
 }
 

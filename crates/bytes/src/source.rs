@@ -2,13 +2,14 @@
 //!
 //! A regular file is *positioned*: any thread reads any range. Everything else is a *stream*, read in order under a
 //! lock. A source never hands out fewer bytes than asked for except at the end, never asks a stream for less than 64
-//! KiB, and never keeps data beyond one block. For small sequential reads see `buffer`.
+//! KiB, and keeps no more than two blocks that were looked at. For small sequential reads see `buffer`.
 
 use crate::BLOCK_BYTES;
 use crate::compress::{Codec, Members};
 use crate::counters::Counters;
 use crate::error::{grow, repeat, retry};
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
+use crate::stop::{Stop, StoppableReader};
 use crate::throttle::{Fetched, Throttle};
 use crate::trace::{Phase, Trace};
 use std::fmt;
@@ -16,6 +17,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
@@ -51,6 +53,25 @@ struct Shared<'a> {
     claimed: Option<u64>,
     /// Whose callbacks a stream reads from.
     host: Option<SharedHost<'a>>,
+    /// What was looked at of a file or of members: the beginning, and the last other place.
+    peeked: Mutex<[Peeked; 2]>,
+}
+
+/// Bytes that were read ahead of their time, and where they lie.
+#[derive(Clone, Default)]
+struct Peeked {
+    offset: u64,
+    bytes: Arc<Vec<u8>>,
+}
+
+/// Copies what was looked at from `offset` on; returns how much that is.
+fn copy_peeked(peeked: &[Peeked; 2], offset: u64, out: &mut [u8]) -> usize {
+    let mut filled = 0;
+    for Peeked { offset: begin, bytes } in peeked {
+        let at = (offset + filled as u64).checked_sub(*begin);
+        filled += at.map_or(0, |at| copy_from(bytes, at, &mut out[filled..]));
+    }
+    filled
 }
 
 enum Kind<'a> {
@@ -68,13 +89,14 @@ impl<'a> Shared<'a> {
         let counters = Arc::new(Counters::of(phase));
         let is_memory = matches!(kind, Kind::Memory(_));
         Trace::opened(&name, [false, matches!(kind, Kind::File(_)), is_memory], &counters);
-        Shared { name, kind, next: Mutex::new(0), counters, compressed: None, claimed: None, host: None }
+        let (next, peeked) = (Mutex::new(0), Mutex::default());
+        Shared { name, kind, next, counters, compressed: None, claimed: None, host: None, peeked }
     }
 }
 
 impl<'a> Source<'a> {
-    /// Opens what the user named: a regular file is positioned; a FIFO or device is a stream (opening a FIFO waits for
-    /// its writer).
+    /// Opens what the user named: a regular file is positioned; a FIFO or device is a stream. Opening or reading a FIFO
+    /// waits for its writer.
     ///
     /// `/dev/stdin` and `/dev/fd/N` go on where that descriptor stands.
     /// Files of length 0 are streams, since the files of `/proc` say 0 whatever they hold.
@@ -82,13 +104,31 @@ impl<'a> Source<'a> {
     /// # Errors
     /// What the system says; `IsADirectory` for a folder.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = path.as_ref();
+        Self::open_with(path.as_ref(), Stop::default())
+    }
+
+    /// As [`Source::open`], until `stop` is set: then calls that wait for the writer of a pipe or a FIFO fail within
+    /// 100 ms, with [`Stopped`](crate::Stopped) as the cause. On systems other than Linux opening a FIFO still waits
+    /// for its writer; on Windows reading waits, too.
+    ///
+    /// # Errors
+    /// As for [`Source::open`].
+    pub fn open_until(path: impl AsRef<Path>, stop: Arc<AtomicBool>) -> io::Result<Self> {
+        Self::open_with(path.as_ref(), Stop(Some(stop)))
+    }
+
+    fn open_with(path: &Path, stop: Stop) -> io::Result<Self> {
         #[cfg(unix)]
         if let Some(file) = crate::descriptor::duplicate(path)? {
-            return Self::from_file(file, display(path));
+            return Self::from_file(file, display(path), stop);
         }
-        match File::open(path) {
-            Ok(file) => Self::from_file(file, display(path)),
+        // A FIFO that nobody writes to yet reads as ended on other systems.
+        let opened = match stop.0 {
+            Some(_) if cfg!(target_os = "linux") => open_without_waiting(path),
+            _ => File::open(path),
+        };
+        match opened {
+            Ok(file) => Self::from_file(file, display(path), stop),
             // Windows refuses to open a folder with a message that does not say so.
             Err(_) if path.is_dir() => Err(directory_error()),
             Err(error) => Err(error),
@@ -116,7 +156,19 @@ impl<'a> Source<'a> {
     /// # Errors
     /// If there is no standard input.
     pub fn stdin() -> io::Result<Self> {
-        Self::from_file(stdin_file()?, "standard input".to_owned())
+        Self::stdin_with(Stop::default())
+    }
+
+    /// As [`Source::stdin`], until `stop` is set: see [`Source::open_until`].
+    ///
+    /// # Errors
+    /// As for [`Source::stdin`].
+    pub fn stdin_until(stop: Arc<AtomicBool>) -> io::Result<Self> {
+        Self::stdin_with(Stop(Some(stop)))
+    }
+
+    fn stdin_with(stop: Stop) -> io::Result<Self> {
+        Self::from_file(stdin_file()?, "standard input".to_owned(), stop)
     }
 
     /// Bytes in memory, not copied: `&[u8]`, `Vec<u8>`, `Arc<[u8]>` or anything else that can be seen as bytes.
@@ -200,22 +252,23 @@ impl<'a> Source<'a> {
     }
 
     /// A pipe or a device, read in order.
-    fn pipe(file: File, name: String) -> Self {
-        Self::new(name, Kind::Stream(Mutex::new(Stream::new(Box::new(file)))), Phase::Read)
+    fn pipe(file: File, name: String, stop: Stop) -> Self {
+        let reader = StoppableReader { file, stop };
+        Self::new(name, Kind::Stream(Mutex::new(Stream::new(Box::new(reader)))), Phase::Read)
     }
 
-    fn from_file(mut file: File, name: String) -> io::Result<Self> {
+    fn from_file(mut file: File, name: String, stop: Stop) -> io::Result<Self> {
         let metadata = match file.metadata() {
             Ok(metadata) => metadata,
             // Windows has no metadata for pipes and consoles.
-            Err(_) if cfg!(windows) => return Ok(Self::pipe(file, name)),
+            Err(_) if cfg!(windows) => return Ok(Self::pipe(file, name, stop)),
             Err(error) => return Err(error),
         };
         if metadata.is_dir() {
             return Err(directory_error());
         }
         if !metadata.is_file() || metadata.len() == 0 {
-            return Ok(Self::pipe(file, name));
+            return Ok(Self::pipe(file, name, stop));
         }
         let base = file.stream_position()?;
         let regular = RegularFile::new(file, base, &metadata);
@@ -321,6 +374,48 @@ impl<'a> Source<'a> {
     /// `Unsupported` for a stream; `UnexpectedEof` if a file ends before the size it had when it was opened; what the
     /// system says.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        if !matches!(self.shared.kind, Kind::File(_) | Kind::Members(_)) {
+            return self.fetch(offset, out);
+        }
+        let peeked = lock(&self.shared.peeked)?.clone();
+        let count = copy_peeked(&peeked, offset, out);
+        match out.get_mut(count..) {
+            Some(rest) if !rest.is_empty() => Ok(count + self.fetch(offset + count as u64, rest)?),
+            _ => Ok(count),
+        }
+    }
+
+    /// As [`Source::read_at`], and keeps what it read, a block or more, until another place is looked at (the beginning
+    /// for good): whoever reads it then gets it from memory, so that no byte is read twice. A look at what is in memory
+    /// is not counted.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub fn peek_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        match &self.shared.kind {
+            Kind::File(_) | Kind::Members(_) => {}
+            Kind::Memory(memory) => return Ok(copy_from((**memory).as_ref(), offset, out)),
+            _ => return self.read_at(offset, out),
+        }
+        let left = self.len().unwrap_or(0).saturating_sub(offset);
+        let fits = |wanted: usize| usize::try_from(left).map_or(wanted, |left| left.min(wanted));
+        let mut peeked = lock(&self.shared.peeked)?;
+        let count = copy_peeked(&peeked, offset, out);
+        if count == fits(out.len()) {
+            return Ok(count);
+        }
+        let mut bytes = Vec::new();
+        grow(&mut bytes, fits(out.len().max(BLOCK_BYTES)))?;
+        let known = copy_peeked(&peeked, offset, &mut bytes);
+        let have = known + self.fetch(offset + known as u64, &mut bytes[known..])?;
+        bytes.truncate(have);
+        let count = copy_from(&bytes, 0, out);
+        peeked[usize::from(offset > 0)] = Peeked { offset, bytes: Arc::new(bytes) };
+        Ok(count)
+    }
+
+    /// Reads at `offset` from where the bytes come from.
+    fn fetch(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             Kind::File(file) => file.read_at(offset, out, &self.shared.counters),
             Kind::Memory(memory) => self.shared.counters.transfer(|| Ok(copy_from((**memory).as_ref(), offset, out))),
@@ -331,7 +426,9 @@ impl<'a> Source<'a> {
                 let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
                 self.shared.counters.transfer(|| whole.read_at(range.start + offset, &mut out[..count]))
             }
-            Kind::Stream(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "a stream can only be read in order")),
+            Kind::Stream(_) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "a stream can only be read sequentially"))
+            }
         }
     }
 
@@ -396,7 +493,7 @@ impl<'a> Source<'a> {
     pub fn peek(&self, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             Kind::Stream(stream) => lock(stream)?.peek(out, &self.shared.counters),
-            _ => self.read_at(0, out),
+            _ => self.peek_at(0, out),
         }
     }
 
@@ -466,7 +563,7 @@ impl RegularFile {
         io::Error::new(
             io::ErrorKind::UnexpectedEof,
             format!(
-                "the file shrank while it was read: no data at byte {end}, but it had {expected} bytes when it was opened"
+                "the file shrank while it was being read: it ends at byte {end}, but had {expected} bytes when it was opened"
             ),
         )
     }
@@ -475,13 +572,13 @@ impl RegularFile {
         let now = self.file.metadata()?;
         let (before, after) = (self.base + self.len, now.len());
         let change = if before != after {
-            format!("from {before} to {after} bytes")
+            format!("its size went from {before} to {after} bytes")
         } else if self.modified != now.modified().ok() {
-            "its time of modification is new".to_owned()
+            "its modification time changed".to_owned()
         } else {
             return Ok(());
         };
-        Err(io::Error::new(io::ErrorKind::InvalidData, format!("the file changed while it was read: {change}")))
+        Err(io::Error::new(io::ErrorKind::InvalidData, format!("the file changed while it was being read: {change}")))
     }
 }
 
@@ -588,7 +685,7 @@ fn checked_count(count: usize, asked: usize) -> io::Result<usize> {
     }
     Err(io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("the reader says that it read {count} bytes where {asked} were asked for"),
+        format!("the reader returned {count} bytes, more than the {asked} requested"),
     ))
 }
 

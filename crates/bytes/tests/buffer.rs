@@ -156,7 +156,7 @@ fn too_little_data_is_an_error_that_consumes_nothing() {
         assert_eq!(buffer.take_exact(2).unwrap(), b"ab");
         let error = buffer.take_exact(5).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
-        assert!(error.to_string().contains("4 are left"), "{error}");
+        assert!(error.to_string().contains("found 4"), "{error}");
         assert_eq!(buffer.take_exact(4).unwrap(), b"cdef");
         assert_eq!(buffer.take_exact(0).unwrap(), b"");
         buffer.skip(0).unwrap();
@@ -186,7 +186,7 @@ fn a_file_that_changes_is_an_error_at_the_latest_at_the_end() {
         buffer.record(b'\n').unwrap();
         OpenOptions::new().write(true).open(&path).unwrap().set_len(new_size).unwrap();
         let error = std::io::copy(&mut buffer, &mut std::io::sink()).unwrap_err();
-        assert!(error.to_string().contains("while it was read"), "{error}");
+        assert!(error.to_string().contains("while it was being read"), "{error}");
     }
 }
 

@@ -99,7 +99,7 @@ fn fail_each_operation(has_old: bool, options: FileOptions, number: i32) -> Vec<
         assert_eq!(error.kind(), io::Error::from_raw_os_error(number).kind());
         if operation == "sync_folder" {
             // The one failure after the rename: the new file is there, whole.
-            assert!(error.to_string().contains("in its place"), "{error}");
+            assert!(error.to_string().contains("in place"), "{error}");
             assert_eq!(fs::read(&path).unwrap(), new_content());
         } else {
             assert_eq!(fs::read(&path).ok().as_deref(), has_old.then_some(&b"old"[..]));
@@ -359,9 +359,12 @@ fn a_flush_that_fails_at_the_very_end_is_reported() {
 #[cfg(unix)]
 mod unix {
     use super::*;
+    use polyhaul_bytes::Stopped;
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
     use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().mode() & 0o7777
@@ -472,6 +475,61 @@ mod unix {
         write(Sink::file(&fifo, durable(true))).unwrap();
         assert_eq!(reader.join().unwrap(), new_content());
         assert_eq!(folder.names(), ["fifo"]);
+    }
+
+    /// A flag that is set after a while: what waits until then would wait forever.
+    fn stop_soon() -> Arc<AtomicBool> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(70));
+            flag.store(true, Ordering::Relaxed);
+        });
+        stop
+    }
+
+    fn fifo_in(folder: &Folder) -> std::path::PathBuf {
+        let fifo = folder.join("fifo");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        fifo
+    }
+
+    #[test]
+    fn a_fifo_without_a_reader_is_waited_for_until_a_stop() {
+        let folder = Folder::new();
+        let error = Sink::file_until(fifo_in(&folder), durable(false), stop_soon()).unwrap_err();
+        assert!(Stopped::caused(&error), "{error}");
+        assert_eq!(folder.names(), ["fifo"]);
+    }
+
+    #[test]
+    fn a_fifo_whose_reader_does_not_read_is_written_until_a_stop() {
+        let folder = Folder::new();
+        let fifo = fifo_in(&folder);
+        // Open for both, so that it has a reader.
+        let _reader = fs::File::options().read(true).write(true).open(&fifo).unwrap();
+        let mut sink = Sink::file_until(&fifo, durable(false), stop_soon()).unwrap();
+        let error = sink.write_all(&vec![0; 1 << 21]).unwrap_err();
+        assert!(Stopped::caused(&error), "{error}");
+    }
+
+    #[test]
+    fn a_fifo_whose_reader_comes_late_and_is_slow_gets_all_bytes() {
+        let folder = Folder::new();
+        let fifo = fifo_in(&folder);
+        let path = fifo.clone();
+        let reader = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(60));
+            let (mut file, mut all, mut block) = (fs::File::open(path).unwrap(), Vec::new(), [0; 5000]);
+            loop {
+                match io::Read::read(&mut file, &mut block).unwrap() {
+                    0 => return all,
+                    count => all.extend_from_slice(&block[..count]),
+                }
+            }
+        });
+        write(Sink::file_until(&fifo, durable(true), Arc::default())).unwrap();
+        assert_eq!(reader.join().unwrap(), new_content());
     }
 
     #[test]

@@ -208,7 +208,7 @@ fn a_reader_that_claims_too_much_is_an_error() {
         let source = Source::reader(reader, "host");
         let error = source.read_next(&mut vec![0; step]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidData);
-        assert!(error.to_string().contains("asked for"), "{error}");
+        assert!(error.to_string().contains("requested"), "{error}");
     }
 }
 
@@ -305,6 +305,36 @@ mod unix {
         let source = Source::open(&fifo).unwrap();
         assert_eq!(read_all(&source, BLOCK_BYTES).unwrap(), [5; 100_000]);
         writer.join().unwrap();
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_fifo_is_read_until_a_stop_and_its_writer_may_come_late() {
+        use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
+        use std::time::Duration;
+        let folder = Folder::new();
+        let fifo = folder.join("fifo");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let path = fifo.clone();
+        let late = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(60));
+            fs::write(path, [5; 100_000]).unwrap();
+        });
+        let stop = Arc::new(AtomicBool::new(false));
+        let source = Source::open_until(&fifo, stop.clone()).unwrap();
+        assert_eq!(read_all(&source, BLOCK_BYTES).unwrap(), [5; 100_000]);
+        late.join().unwrap();
+
+        // Nobody writes; without a stop this would wait forever.
+        let source = Source::open_until(&fifo, stop.clone()).unwrap();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(70));
+            stop.store(true, Ordering::Relaxed);
+        });
+        let error = source.read_next(&mut [0; 10]).unwrap_err();
+        assert!(polyhaul_bytes::Stopped::caused(&error), "{error}");
+        assert!(polyhaul_bytes::Stopped::caused(&source.read_next(&mut [0; 10]).unwrap_err()), "the error stays");
+        stopper.join().unwrap();
     }
 
     #[test]

@@ -9,12 +9,12 @@
  *     if (ph_scene_read(&input, NULL, &scene, NULL) != PH_OK) return puts(ph_last_error_text());
  *     ph_scene_free(scene);
  *
- * What holds for everything here:
+ * Rules for everything here:
  *
- * - Functions return PH_OK (0) or a number above it; ph_last_error tells the rest, per thread. No function ends the
- *   process, prints, or installs a handler. There is no global state but the last error of each thread.
- * - Handles (`ph_scene *`, ...) are made by a function that puts them where an argument says, and belong to the caller,
- *   who frees each with the function of its name. A null handle is PH_ERROR_USAGE; freeing null does nothing. Where a
+ * - Functions return PH_OK (0) or a positive error number; ph_last_error has the details, per thread. No function ends
+ *   the process, prints, or installs a handler. The last error of each thread is the only global state that callers see.
+ * - Handles (`ph_scene *`, ...) are returned through an argument and owned by the caller,
+ *   who frees each with the matching free function. A null handle is PH_ERROR_USAGE; freeing null does nothing. Where a
  *   function fails, null is put where the handle would go.
  * - Structs begin with `struct_size`: set it to sizeof of the struct, and what is not used to 0. Then a program goes on
  *   to work with later versions of the library, which have structs that are longer. A size that cannot be is
@@ -24,7 +24,7 @@
  *   const may run at once; others need the handle for themselves.
  * - Callbacks are called from the calling thread or from threads of the job, and may call functions of this header
  *   themselves. They must return: no exception and no longjmp may leave them.
- * - That a pointer which is not null points to what it should is the caller's promise, and cannot be looked at.
+ * - The caller guarantees that a non-null pointer is valid; this cannot be checked.
  */
 
 
@@ -42,7 +42,7 @@
 
 
 /**
- * Stands for a number that is not known, such as the size of a stream or the place of an error.
+ * An unknown number, such as the size of a stream or the position of an error.
  */
 #define PH_UNKNOWN UINT64_MAX
 
@@ -62,7 +62,7 @@ typedef struct ph_cancel ph_cancel;
 typedef struct ph_image ph_image;
 
 /**
- * What a job did. Functions that take `ph_report **` fill it in where the job succeeded, and put null there where it
+ * What a job did. Functions that take `ph_report **` set it if the job succeeded, and set it to null if it
  * failed; the argument may be null. ph_report_free frees it.
  */
 typedef struct ph_report ph_report;
@@ -87,8 +87,8 @@ typedef struct ph_tables ph_tables;
 typedef int32_t ph_status;
 
 /**
- * What an error says. All texts end with a zero byte, are UTF-8 and never null; they are empty where there is nothing
- * to say. They live until the next function of this header fails on the same thread.
+ * An error. All texts are UTF-8 with a terminating zero, and never null; a text that does not apply is empty. They are
+ * valid until the next function of this header fails on the same thread.
  */
 typedef struct ph_error {
     /**
@@ -100,11 +100,11 @@ typedef struct ph_error {
      */
     ph_status status;
     /**
-     * What a callback returned, where that is the reason; else 0.
+     * The return value of the callback that caused the error; else 0.
      */
     int32_t host_code;
     /**
-     * All of it as one line: place, message, what was expected, what would help.
+     * The whole error on one line: position, message, expectation, hint.
      */
     const char *text;
     /**
@@ -112,19 +112,19 @@ typedef struct ph_error {
      */
     const char *message;
     /**
-     * What would have been right there.
+     * What was expected there.
      */
     const char *expected;
     /**
-     * What would help.
+     * A hint.
      */
     const char *hint;
     /**
-     * The file, as it was named.
+     * The file name, as given.
      */
     const char *file;
     /**
-     * The line, from 1; PH_UNKNOWN where it has none.
+     * The line, from 1, or PH_UNKNOWN.
      */
     uint64_t line;
     /**
@@ -162,7 +162,7 @@ typedef struct ph_report_info {
      */
     size_t struct_size;
     /**
-     * Bytes read, of the files that a scene refers to as well; compressed ones where they are compressed.
+     * Bytes read, including referenced files; of compressed files, the compressed bytes.
      */
     uint64_t bytes_in;
     /**
@@ -192,7 +192,7 @@ typedef struct ph_report_info {
 } ph_report_info;
 
 /**
- * Something that was repaired, left out or is missing, and did not stop the job. The texts live as long as the
+ * Something that was repaired, dropped or is missing, and did not stop the job. The texts live as long as the
  * report.
  */
 typedef struct ph_warning {
@@ -209,7 +209,7 @@ typedef struct ph_warning {
      */
     struct ph_string message;
     /**
-     * The file, as it was named.
+     * The file name, as given.
      */
     struct ph_string file;
     /**
@@ -239,12 +239,12 @@ typedef int64_t (*ph_read_fn)(void *user, void *out, size_t size);
 /**
  * Goes to `offset`, in bytes from the beginning, where the next read begins. Optional.
  *
- * Returns 0 where it did, a number above 0 where it cannot, below 0 for an error.
+ * Returns 0 on success, a positive number if it cannot seek, a negative number for an error.
  */
 typedef int32_t (*ph_seek_fn)(void *user, uint64_t offset);
 
 /**
- * How many bytes there are to be read in all; below 0 where that is not known. Optional. It is asked for once, before
+ * The total number of bytes to read; negative if unknown. Optional. It is called once, before
  * the first read, and must be right.
  */
 typedef int64_t (*ph_size_fn)(void *user);
@@ -303,19 +303,19 @@ typedef struct ph_input {
      */
     void *user;
     /**
-     * What messages call memory and callbacks; its extension (`.tga`) says the format where the options do not. May be
-     * null.
+     * The name of memory and callbacks in messages; its extension (`.tga`) sets the format if the options do not.
+     * May be null.
      */
     const char *name;
 } ph_input;
 
 /**
- * A file format; 0 leaves it to the name, and of what is read to the content where the name says nothing.
+ * A file format; 0 infers it from the file name, and when reading also from the content.
  */
 typedef uint32_t ph_format;
 
 /**
- * Told every few megabytes how much is done: bytes, and bytes in all (PH_UNKNOWN where that is not known). It is
+ * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown). It is
  * called from threads of the job, one call at a time, and `done` never goes back. Short jobs may not call it at all.
  *
  * Returns 0 to go on; anything else cancels the job, as ph_cancel_request with the flag of its options does.
@@ -323,28 +323,28 @@ typedef uint32_t ph_format;
 typedef int32_t (*ph_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 /**
- * A task that a thread pool runs. It does not throw.
+ * A task for a thread pool to run. It does not throw.
  */
 typedef void (*ph_task_fn)(void *context, size_t index);
 
 /**
- * The host's own threads: it runs `task(context, index)` for every index below `count`, in any order, side by side or
- * one after another, and returns when all are done. A task may call the pool again.
+ * The host's own threads: it runs `task(context, index)` for every index below `count`, in any order, in
+ * parallel or one after another, and returns when all are done. A task may call the pool again.
  *
- * What the job makes does not depend on how many of them run at once. A task that is left out is done by whoever
- * called, and one that comes after the return does nothing; as it may come at any time, a few bytes stay for it.
+ * The result does not depend on how many of them run at once. The calling thread does the tasks that the pool skips; a
+ * call of `task` after the pool returned does nothing, or helps with later work.
  */
 typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *context);
 
 /**
- * Asked by name for each file that a scene refers to (material libraries, included files, meshes), before the file
- * system is. It may be called from any thread of the job.
+ * Called with the name of each file that a scene refers to (material libraries, included files, meshes), before the
+ * file system is searched. It may be called from any thread of the job.
  *
- * `name` is as the scene has it and may be hostile; it lives until the call returns. `answer` is zeroed, with its
- * size set.
+ * `name` comes from the scene unchanged and may be hostile; it is valid until the call returns. `answer` is zeroed,
+ * with its size set.
  *
- * Returns 0 after it filled in `answer`; a number above 0 where the name is not its business: then the file is looked
- * for beside the scene, if that is a file; below 0 for an error (PH_ERROR_HOST).
+ * Returns 0 after filling in `answer`; a positive number to decline: then the file is searched for beside the scene,
+ * if the scene is a file; a negative number for an error (PH_ERROR_HOST).
  */
 typedef int32_t (*ph_resolve_fn)(void *user, const char *name, struct ph_input *answer);
 
@@ -365,7 +365,7 @@ typedef struct ph_limits {
      */
     uint64_t elements;
     /**
-     * The most pixels of an image (default 2^30).
+     * The maximum pixels of an image (default 2^28).
      */
     uint64_t pixels;
     /**
@@ -396,6 +396,10 @@ typedef struct ph_limits {
      * The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000).
      */
     uint64_t decompressed_ratio;
+    /**
+     * The maximum bytes of pixels per byte of a compressed image file, for images of more than 512 MiB (default 100).
+     */
+    uint64_t image_ratio;
 } ph_limits;
 
 /**
@@ -418,11 +422,11 @@ typedef struct ph_read_options {
      */
     uint32_t threads;
     /**
-     * Memory for work in flight, in bytes (default 64 MiB); what is read comes on top.
+     * Memory for work in flight, in bytes (default 64 MiB), in addition to the loaded data.
      */
     uint64_t memory_limit;
     /**
-     * Stops the job from elsewhere. May be null.
+     * Cancels the job from another thread. May be null.
      */
     const struct ph_cancel *cancel;
     /**
@@ -458,7 +462,7 @@ typedef struct ph_read_options {
      */
     uint8_t strict;
     /**
-     * Read files that a scene refers to also where they lie outside of its folder.
+     * Also read referenced files outside the scene's folder.
      */
     uint8_t allow_outside;
     /**
@@ -487,6 +491,36 @@ typedef struct ph_read_options {
      * side by side.
      */
     uint64_t latency_ns;
+    /**
+     * As `limits`: the maximum number of objects, and of distinct groups, that an OBJ file declares; 0 for the default
+     * (1,000,000).
+     */
+    uint64_t max_objects;
+    /**
+     * As `limits`: the maximum number of materials that an OBJ file uses, or a material library defines; 0 for the
+     * default (100,000).
+     */
+    uint64_t max_materials;
+    /**
+     * As `limits`: the maximum bytes of text that a pbrt scene includes again; 0 for the default (256 MiB).
+     */
+    uint64_t max_included_bytes;
+    /**
+     * As `limits`: the maximum vertices, and faces, that instances multiply to in a file; 0 for the default (10^9).
+     */
+    uint64_t max_instanced_elements;
+    /**
+     * As `limits`: the maximum number of objects that instances multiply to; 0 for the default (10^7).
+     */
+    uint64_t max_instanced_objects;
+    /**
+     * Read only the channels of this layer or view of an EXR file, in UTF-8. May be null.
+     */
+    const char *layer;
+    /**
+     * Read this part of an EXR file: its name, number (from 0) or view, in UTF-8. Null for the first one with colours.
+     */
+    const char *part;
 } ph_read_options;
 
 /**
@@ -539,7 +573,7 @@ typedef struct ph_output {
      */
     void *user;
     /**
-     * What messages call the output; its extension says the format where the options do not. May be null.
+     * The name of the output in messages; its extension sets the format if the options do not. May be null.
      */
     const char *name;
 } ph_output;
@@ -580,7 +614,7 @@ typedef struct ph_write_options {
      */
     uint64_t memory_limit;
     /**
-     * Stops the job from elsewhere. May be null.
+     * Cancels the job from another thread. May be null.
      */
     const struct ph_cancel *cancel;
     /**
@@ -663,6 +697,21 @@ typedef struct ph_write_options {
      * What each call that writes takes at least, in nanoseconds, beside its bytes' time.
      */
     uint64_t latency_ns;
+    /**
+     * Make errors (PH_ERROR_UNSUPPORTED) of warnings that writing gives. Of ph_convert, `strict` of the options for
+     * reading is for warnings of reading.
+     */
+    uint8_t strict;
+    /**
+     * Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to the
+     * copies. No existing file is replaced; files outside the asset's folder are copied only if it was read with
+     * `allow_outside`.
+     */
+    uint8_t copy_assets;
+    /**
+     * Zeros.
+     */
+    uint8_t reserved[6];
 } ph_write_options;
 
 /**
@@ -891,7 +940,7 @@ typedef struct ph_column {
      */
     struct ph_string name;
     /**
-     * The numbers, of the type that `scalar` says.
+     * The numbers, of type `scalar`.
      */
     const void *values;
     /**
@@ -964,7 +1013,7 @@ typedef struct ph_object {
      */
     size_t mesh;
     /**
-     * The first element of each kind that belongs to it.
+     * The first element of each kind in this object.
      */
     struct ph_counts start;
     /**
@@ -972,7 +1021,7 @@ typedef struct ph_object {
      */
     struct ph_counts end;
     /**
-     * Whether `transform` says where it stands; else it stands where its positions say.
+     * Whether `transform` applies; otherwise the positions are in world space.
      */
     uint32_t has_transform;
     /**
@@ -1178,7 +1227,7 @@ typedef struct ph_table {
      */
     size_t struct_size;
     /**
-     * What the rows are, as the file calls them (`vertex`); empty where it says nothing.
+     * The name of the rows in the file (`vertex`); empty if it has none.
      */
     struct ph_string name;
     /**
@@ -1192,52 +1241,52 @@ typedef struct ph_table {
 } ph_table;
 
 /**
- * It did what it should.
+ * Success.
  */
 #define PH_OK 0
 
 /**
- * The data is not what its format asks for.
+ * The data is malformed.
  */
 #define PH_ERROR_MALFORMED 1
 
 /**
- * The data asks for more than the limits allow; the message names the limit.
+ * The data exceeds a limit; the message names it.
  */
 #define PH_ERROR_LIMIT 2
 
 /**
- * The data uses a part of its format that polyhaul does not read, or the format does not hold what is to be written.
+ * The data uses a feature of its format that polyhaul does not support, or the output format cannot store the content.
  */
 #define PH_ERROR_UNSUPPORTED 3
 
 /**
- * The operating system refused: a missing file, a full disk, a closed pipe.
+ * An error of the operating system: a missing file, a full disk, a closed pipe.
  */
 #define PH_ERROR_IO 4
 
 /**
- * The caller asked for something that makes no sense: a null handle, a wrong `struct_size`, an index out of range.
+ * Invalid arguments: a null handle, a wrong `struct_size`, an index out of range.
  */
 #define PH_ERROR_USAGE 5
 
 /**
- * A callback failed, or broke its contract. Where it returned a number below 0, that is `host_code` of ph_error.
+ * A callback failed or broke its contract. A negative number that it returned is the `host_code` of ph_error.
  */
 #define PH_ERROR_HOST 6
 
 /**
- * The machine has no more memory.
+ * Out of memory.
  */
 #define PH_ERROR_MEMORY 7
 
 /**
- * It was cancelled.
+ * The job was cancelled.
  */
 #define PH_ERROR_CANCELLED 8
 
 /**
- * polyhaul itself is at fault: please report it.
+ * An internal error of polyhaul: please report it.
  */
 #define PH_ERROR_INTERNAL 9
 
@@ -1312,7 +1361,7 @@ typedef struct ph_table {
 #define PH_FORMAT_PNG 13
 
 /**
- * JPEG; read only.
+ * JPEG.
  */
 #define PH_FORMAT_JPEG 14
 
@@ -1372,7 +1421,7 @@ typedef struct ph_table {
 #define PH_AXIS_NEGATIVE_Z 6
 
 /**
- * As the name of the output says.
+ * Inferred from the name of the output.
  */
 #define PH_COMPRESSION_BY_NAME 0
 
@@ -1656,15 +1705,15 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The version of the library, as "0.1.0". Lives for ever.
+ * The version of the library, such as "0.1.0". The string is static.
  */
 PH_API const char *ph_version(void);
 
 /**
- * What the last function of this header that failed on this thread said.
+ * The error of the last function of this header that failed on this thread.
  *
- * Threads have their own errors: ask on the thread that made the call. A function that succeeds leaves the last error
- * as it is.
+ * Each thread has its own error: call this on the thread that made the failing call. A successful call does not change
+ * the last error.
  */
 PH_API ph_status ph_last_error(struct ph_error *error);
 
@@ -1784,14 +1833,15 @@ PH_API ph_status ph_scene_object(const struct ph_scene *scene, size_t index, str
 PH_API ph_status ph_scene_new(struct ph_scene **scene);
 
 /**
- * Says what the axes of the coordinates mean (forward against z, up along y unless told).
+ * Sets what the axes of the coordinates mean (default: forward along -z, up along y).
  */
 PH_API ph_status ph_scene_set_axes(struct ph_scene *scene, ph_axis forward, ph_axis up);
 
 /**
- * Puts a mesh into a scene, as the last one. `keep` says what becomes of its arrays; runs and names are always copied.
+ * Appends a mesh to a scene. `keep` selects whether its arrays are copied or borrowed; runs and names are always
+ * copied.
  *
- * Its indices are looked at when the scene is written: then they are PH_ERROR_USAGE where they are out of range.
+ * Indices are checked when the scene is written: an index out of range is PH_ERROR_USAGE.
  */
 PH_API ph_status ph_scene_add_mesh(struct ph_scene *scene, const struct ph_mesh *mesh, ph_keep keep);
 
@@ -1847,7 +1897,7 @@ PH_API ph_status ph_image_get(const struct ph_image *image, struct ph_pixels *pi
 /**
  * Writes an image: the caller's pixels, or those that an image lends.
  *
- * They are not copied where there are no gaps between the rows. `options` and `report` may be null.
+ * They are not copied if there are no gaps between the rows. `options` and `report` may be null.
  */
 PH_API
 ph_status ph_image_write(const struct ph_pixels *pixels,

@@ -224,74 +224,85 @@ pub(crate) fn pool(pool: ph_pool_fn, user: *mut c_void) -> Option<ThreadPool> {
     let (pool, user) = (pool?, User(user));
     let run = move |count: usize, task: &(dyn Fn(usize) + Sync)| {
         let user = user;
-        let round = Round::new(task, count);
-        // SAFETY: the host's function, with what the host gave for it; the round lives until it is over.
+        let round = Round::begin(task, count);
+        // SAFETY: the host's function, with what the host gave for it; a round is never freed.
         unsafe { pool(user.0, count, Some(run_task), (&raw const *round).cast_mut().cast()) }
         round.end();
     };
     Some(ThreadPool(Arc::new(run)))
 }
 
-/// One piece of work that the host's threads do.
-struct Round<'t> {
-    task: &'t (dyn Fn(usize) + Sync),
-    count: usize,
+/// Rounds that are over. A host may call with the context of any of them at any time, too late or too often: so they
+/// are never freed but used again. There are as many as were ever in progress at the same time.
+static IDLE: Mutex<Vec<&'static Round>> = Mutex::new(Vec::new());
+
+/// One piece of work that the host's threads do, and then the next one.
+#[derive(Default)]
+struct Round {
     state: Mutex<RoundState>,
     ended: Condvar,
 }
 
 #[derive(Default)]
 struct RoundState {
+    /// `None` when the round is over.
+    task: Option<Task>,
+    count: usize,
     begun: usize,
     ended: usize,
-    /// The host's function returned.
-    over: bool,
 }
 
-impl<'t> Round<'t> {
-    fn new(task: &'t (dyn Fn(usize) + Sync), count: usize) -> Box<Round<'t>> {
-        Box::new(Round { task, count, state: Mutex::default(), ended: Condvar::new() })
+/// A task of the library, which lives until its round is over.
+#[derive(Clone, Copy)]
+struct Task(*const (dyn Fn(usize) + Sync));
+
+// SAFETY: what it points at may be called by any thread.
+unsafe impl Send for Task {}
+
+impl Round {
+    /// A round for a task, to be [ended](Round::end) before the task goes.
+    fn begin<'t>(task: &'t (dyn Fn(usize) + Sync + 't), count: usize) -> &'static Round {
+        let round = locked(&IDLE).pop().unwrap_or_else(|| Box::leak(Box::default()));
+        type Pointer<'t> = *const (dyn Fn(usize) + Sync + 't);
+        // SAFETY: only the lifetime changes. `end` waits for all who run the task, and lets nobody begin after that.
+        let task = Task(unsafe { std::mem::transmute::<Pointer<'t>, Pointer<'static>>(task) });
+        *locked(&round.state) = RoundState { task: Some(task), count, begun: 0, ended: 0 };
+        round
     }
 
-    /// Runs the task, unless the round is over or was run as often as it should be.
+    /// Runs the task, unless the round is over or was run as often as it should be. Who comes too late for one round
+    /// may run the task of the next one: any thread may, and it is not run more often for that.
     fn run(&self, index: usize) {
         let mut state = locked(&self.state);
-        if state.over || state.begun == self.count {
-            return;
-        }
+        let Some(Task(task)) = state.task.filter(|_| state.begun < state.count) else { return };
         state.begun += 1;
         drop(state);
-        (self.task)(index);
+        // SAFETY: the task lives until its round is over, which waits for this call to be counted below.
+        unsafe { (*task)(index) };
         let mut state = locked(&self.state);
         state.ended += 1;
-        // Under the lock: once it is free, this may be gone.
         self.ended.notify_all();
     }
 
-    /// Waits for what was begun. A host that returned too early may still call: then this stays where it is, and says
-    /// so to whoever comes.
-    fn end(self: Box<Self>) {
+    /// Waits for what was begun, and lets nothing begin any more.
+    fn end(&'static self) {
         let mut state = locked(&self.state);
-        state.over = true;
-        // Tasks that still run may come back to this at any time.
-        let is_whole = state.ended == self.count;
+        state.task = None;
         while state.ended < state.begun {
             state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         drop(state);
-        if !is_whole {
-            std::mem::forget(self);
-        }
+        locked(&IDLE).push(self);
     }
 }
 
 /// What the host's threads call.
 ///
 /// # Safety
-/// `context` is that of the round, and the round is not over for good: see [`Round::end`].
+/// `context` is that of a round.
 unsafe extern "C" fn run_task(context: *mut c_void, index: usize) {
-    // SAFETY: the caller's promise.
-    let round = unsafe { &*context.cast_const().cast::<Round<'_>>() };
+    // SAFETY: the caller's promise, and that rounds are never freed.
+    let round = unsafe { &*context.cast_const().cast::<Round>() };
     // The library catches the panics of its tasks.
     round.run(index);
 }
@@ -315,5 +326,43 @@ impl ph_input {
             user: std::ptr::null_mut(),
             name: std::ptr::null(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Keeps the contexts that it gets in a list behind `user`, and runs one task of each.
+    unsafe extern "C" fn lazy(
+        user: *mut c_void,
+        _: usize,
+        task: Option<unsafe extern "C" fn(*mut c_void, usize)>,
+        context: *mut c_void,
+    ) {
+        // SAFETY: the test gives a list for `user`, and this is not called by two threads at once.
+        let contexts = unsafe { &mut *user.cast::<Vec<*mut c_void>>() };
+        contexts.push(context);
+        // SAFETY: the contract of the pool.
+        unsafe { task.expect("there is a task")(context, 0) };
+    }
+
+    #[test]
+    fn a_pool_that_leaves_tasks_undone_takes_no_more_memory_each_time() {
+        let mut contexts: Vec<*mut c_void> = Vec::new();
+        let run = pool(Some(lazy), (&raw mut contexts).cast()).expect("there is a pool");
+        let calls = AtomicUsize::new(0);
+        for _ in 0..1000 {
+            (run.0)(3, &|_| _ = calls.fetch_add(1, Ordering::Relaxed));
+        }
+        // Other tests of this binary may have rounds of their own meanwhile.
+        let distinct: std::collections::HashSet<_> = contexts.iter().collect();
+        assert!(distinct.len() < 10 && contexts.len() == 1000, "{}", distinct.len());
+        assert_eq!(calls.load(Ordering::Relaxed), 1000);
+        // Too late: nothing is there to be run.
+        // SAFETY: rounds are never freed.
+        contexts.iter().for_each(|context| unsafe { run_task(*context, 1) });
+        assert_eq!(calls.load(Ordering::Relaxed), 1000);
     }
 }

@@ -21,19 +21,20 @@ pub extern "C" fn ph_scene_new(scene: Option<&mut MaybeUninit<*mut ph_scene>>) -
     })
 }
 
-/// Says what the axes of the coordinates mean (forward against z, up along y unless told).
+/// Sets what the axes of the coordinates mean (default: forward along -z, up along y).
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_scene_set_axes(scene: Option<&mut ph_scene>, forward: ph_axis, up: ph_axis) -> ph_status {
     guard(|| {
         let scene = handle_mut(scene, "the scene")?;
-        scene.scene.axes = axes(forward, up)?.ok_or_else(|| usage("no axes are given"))?;
+        scene.scene.axes = axes(forward, up)?.ok_or_else(|| usage("no axes given"))?;
         Ok(())
     })
 }
 
-/// Puts a mesh into a scene, as the last one. `keep` says what becomes of its arrays; runs and names are always copied.
+/// Appends a mesh to a scene. `keep` selects whether its arrays are copied or borrowed; runs and names are always
+/// copied.
 ///
-/// Its indices are looked at when the scene is written: then they are PH_ERROR_USAGE where they are out of range.
+/// Indices are checked when the scene is written: an index out of range is PH_ERROR_USAGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_mesh(
     scene: Option<&mut ph_scene>,

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The version of the library, as "0.1.0". Lives for ever.
+/// The version of the library, such as "0.1.0". The string is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_version() -> *const c_char {
     match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
@@ -21,32 +21,32 @@ pub extern "C" fn ph_version() -> *const c_char {
 /// How a function ended: 0, or one of the `PH_ERROR_` numbers, which never change.
 pub type ph_status = i32;
 
-/// It did what it should.
+/// Success.
 pub const PH_OK: ph_status = 0;
-/// The data is not what its format asks for.
+/// The data is malformed.
 pub const PH_ERROR_MALFORMED: ph_status = 1;
-/// The data asks for more than the limits allow; the message names the limit.
+/// The data exceeds a limit; the message names it.
 pub const PH_ERROR_LIMIT: ph_status = 2;
-/// The data uses a part of its format that polyhaul does not read, or the format does not hold what is to be written.
+/// The data uses a feature of its format that polyhaul does not support, or the output format cannot store the content.
 pub const PH_ERROR_UNSUPPORTED: ph_status = 3;
-/// The operating system refused: a missing file, a full disk, a closed pipe.
+/// An error of the operating system: a missing file, a full disk, a closed pipe.
 pub const PH_ERROR_IO: ph_status = 4;
-/// The caller asked for something that makes no sense: a null handle, a wrong `struct_size`, an index out of range.
+/// Invalid arguments: a null handle, a wrong `struct_size`, an index out of range.
 pub const PH_ERROR_USAGE: ph_status = 5;
-/// A callback failed, or broke its contract. Where it returned a number below 0, that is `host_code` of ph_error.
+/// A callback failed or broke its contract. A negative number that it returned is the `host_code` of ph_error.
 pub const PH_ERROR_HOST: ph_status = 6;
-/// The machine has no more memory.
+/// Out of memory.
 pub const PH_ERROR_MEMORY: ph_status = 7;
-/// It was cancelled.
+/// The job was cancelled.
 pub const PH_ERROR_CANCELLED: ph_status = 8;
-/// polyhaul itself is at fault: please report it.
+/// An internal error of polyhaul: please report it.
 pub const PH_ERROR_INTERNAL: ph_status = 9;
 
-/// Stands for a number that is not known, such as the size of a stream or the place of an error.
+/// An unknown number, such as the size of a stream or the position of an error.
 pub const PH_UNKNOWN: u64 = u64::MAX;
 
-/// What an error says. All texts end with a zero byte, are UTF-8 and never null; they are empty where there is nothing
-/// to say. They live until the next function of this header fails on the same thread.
+/// An error. All texts are UTF-8 with a terminating zero, and never null; a text that does not apply is empty. They are
+/// valid until the next function of this header fails on the same thread.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_error {
@@ -54,19 +54,19 @@ pub struct ph_error {
     pub struct_size: usize,
     /// What the failing function returned; PH_OK where none has failed on this thread.
     pub status: ph_status,
-    /// What a callback returned, where that is the reason; else 0.
+    /// The return value of the callback that caused the error; else 0.
     pub host_code: i32,
-    /// All of it as one line: place, message, what was expected, what would help.
+    /// The whole error on one line: position, message, expectation, hint.
     pub text: *const c_char,
     /// What is wrong.
     pub message: *const c_char,
-    /// What would have been right there.
+    /// What was expected there.
     pub expected: *const c_char,
-    /// What would help.
+    /// A hint.
     pub hint: *const c_char,
-    /// The file, as it was named.
+    /// The file name, as given.
     pub file: *const c_char,
-    /// The line, from 1; PH_UNKNOWN where it has none.
+    /// The line, from 1, or PH_UNKNOWN.
     pub line: u64,
     /// The column in bytes, from 1, or PH_UNKNOWN.
     pub column: u64,
@@ -94,10 +94,10 @@ thread_local! {
     static LAST: RefCell<Last> = RefCell::default();
 }
 
-/// What the last function of this header that failed on this thread said.
+/// The error of the last function of this header that failed on this thread.
 ///
-/// Threads have their own errors: ask on the thread that made the call. A function that succeeds leaves the last error
-/// as it is.
+/// Each thread has its own error: call this on the thread that made the failing call. A successful call does not change
+/// the last error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
     let told = |last: &Last| {
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
         let struct_size = size_of::<ph_error>();
         ph_error { struct_size, status, host_code, text, message, expected, hint, file, line, column, offset }
     };
-    let found = LAST.try_with(|last| told(&last.borrow())).map_err(|_| raw::usage("the thread ends"));
+    let found = LAST.try_with(|last| told(&last.borrow())).map_err(|_| raw::usage("the thread is ending"));
     // SAFETY: the caller's promise. A failure here is a new error.
     guard(|| unsafe { raw::put(error, found?) })
 }
@@ -146,7 +146,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
         Err(payload) => {
             // What was thrown may panic again when it is dropped.
             std::mem::forget(payload);
-            Error::new(ErrorKind::Internal, "a panic; this is a fault of polyhaul")
+            Error::new(ErrorKind::Internal, "internal error (a panic); please report it")
         }
     };
     let last = Last::of(&error);
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(guard(|| panic!("a planted panic")), PH_ERROR_INTERNAL);
         // SAFETY: the text lives until the next failure of this thread.
         let text = unsafe { CStr::from_ptr(ph_last_error_text()) };
-        assert_eq!(text, c"a panic; this is a fault of polyhaul");
+        assert_eq!(text, c"internal error (a panic); please report it");
         assert_eq!(guard(|| Ok(())), PH_OK);
     }
 

@@ -110,7 +110,7 @@ pub unsafe extern "C" fn ph_image_get(image: Option<&ph_image>, pixels: *mut ph_
 
 /// Writes an image: the caller's pixels, or those that an image lends.
 ///
-/// They are not copied where there are no gaps between the rows. `options` and `report` may be null.
+/// They are not copied if there are no gaps between the rows. `options` and `report` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_image_write(
     pixels: *const ph_pixels,
@@ -146,23 +146,24 @@ pub extern "C" fn ph_image_free(image: Option<Box<ph_image>>) {
 /// It is what [`ph_pixels`] says, as long as the image is there.
 unsafe fn image(given: &ph_pixels) -> Result<Image> {
     let channels = given.channels.checked_sub(1).and_then(|index| CHANNELS.get(index as usize).copied());
-    let channels = channels.ok_or_else(|| usage(format!("pixels of {} channels", given.channels)))?;
+    let channels = channels.ok_or_else(|| usage(format!("cannot store pixels with {} channels", given.channels)))?;
     // SAFETY: the caller's promise.
     let samples = unsafe {
         match given.scalar {
             PH_SCALAR_U8 => Samples::U8(rows(given, channels)?),
             PH_SCALAR_U16 => Samples::U16(rows(given, channels)?),
             PH_SCALAR_F32 => Samples::F32(rows(given, channels)?),
-            other => return Err(usage(format!("{other} is no type of samples (PH_SCALAR_U8, U16 or F32)"))),
+            other => return Err(usage(format!("{other} is not a sample type (PH_SCALAR_U8, U16 or F32)"))),
         }
     };
     let color_space = match given.color_space {
         PH_COLOR_SPACE_SRGB => ColorSpace::Srgb,
         PH_COLOR_SPACE_LINEAR => ColorSpace::Linear,
-        other => return Err(usage(format!("{other} is no colour space (PH_COLOR_SPACE_)"))),
+        other => return Err(usage(format!("{other} is not a colour space (PH_COLOR_SPACE_)"))),
     };
     let premultiplied = given.premultiplied != 0;
-    Ok(Image { width: given.width, height: given.height, channels, samples, color_space, premultiplied })
+    let (width, height) = (given.width, given.height);
+    Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
 /// The samples, without what is between the rows.
@@ -170,7 +171,7 @@ unsafe fn image(given: &ph_pixels) -> Result<Image> {
 /// # Safety
 /// As [`image`].
 unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Channels) -> Result<Array<T>> {
-    let too_large = || usage("no memory holds an image of this size");
+    let too_large = || usage("an image of this size does not fit into memory");
     let row = given.width.checked_mul(channels.count()).ok_or_else(too_large)?;
     let tight = row.checked_mul(size_of::<T>()).ok_or_else(too_large)?;
     let step = if given.row_bytes == 0 { tight } else { given.row_bytes };
@@ -182,9 +183,7 @@ unsafe fn rows<T: Copy + Send + Sync + 'static>(given: &ph_pixels, channels: Cha
     }
     if step < tight || !step.is_multiple_of(align_of::<T>()) {
         let whole = align_of::<T>();
-        return Err(usage(format!(
-            "row_bytes is {step}; a row has {tight} bytes, and begins at a multiple of {whole}"
-        )));
+        return Err(usage(format!("row_bytes is {step}; expected at least {tight} and a multiple of {whole}")));
     }
     let step = step / size_of::<T>();
     let all = step.checked_mul(given.height - 1).and_then(|all| all.checked_add(row)).ok_or_else(too_large)?;

@@ -211,7 +211,7 @@ fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'
     ]
 }
 
-/// A material as C sees it. Colours that are no red, green and blue are left out.
+/// A material as C sees it. Colours other than red, green and blue are omitted.
 fn lend(material: &Material) -> ph_material {
     // SAFETY: all zeros are a value of it: see `Record`.
     let mut told: ph_material = unsafe { std::mem::zeroed() };
@@ -327,7 +327,7 @@ pub unsafe extern "C" fn ph_scene_add_texture(
         let given = unsafe { raw::need(texture) }?;
         let kind = given.map.checked_sub(1).and_then(|index| KINDS.get(index as usize));
         let map = TextureMap {
-            kind: *kind.ok_or_else(|| usage(format!("{} is no kind of map (PH_MAP_)", given.map)))?,
+            kind: *kind.ok_or_else(|| usage(format!("{} is not a kind of map (PH_MAP_)", given.map)))?,
             // SAFETY: the caller's promise.
             file: unsafe { text::owned(given.file, "the file of a texture") }?,
             offset: (given.has_offset != 0).then_some(given.offset),

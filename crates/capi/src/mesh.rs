@@ -223,7 +223,7 @@ fn domain_number(domain: Domain) -> ph_domain {
 
 fn domain(number: ph_domain) -> Result<Domain> {
     let known = DOMAINS.get(number as usize).copied();
-    known.ok_or_else(|| usage(format!("{number} is no domain (PH_DOMAIN_)")))
+    known.ok_or_else(|| usage(format!("{number} is not a domain (PH_DOMAIN_)")))
 }
 
 /// The mesh that the caller describes. Its indices are checked where it is written.

@@ -5,15 +5,15 @@ use crate::error::{guard, ph_status};
 use crate::raw::{self, Record, handle, usage};
 use crate::source::ph_input;
 use polyhaul::options::{
-    Axes, Axis, Cancel, Codec, Compression, Digits, Limits, OnError, PlyEncoding, ReadOptions, RunOptions, Throttle,
-    WriteOptions,
+    Axes, Axis, Cancel, Codec, Compression, Digits, ImageReadOptions, Limits, OnError, PlyEncoding, ReadOptions,
+    RunOptions, Throttle, WriteOptions,
 };
 use polyhaul::{Error, Format, Result};
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// A file format; 0 leaves it to the name, and of what is read to the content where the name says nothing.
+/// A file format; 0 infers it from the file name, and when reading also from the content.
 pub type ph_format = u32;
 
 /// As the name and the content say.
@@ -44,7 +44,7 @@ pub const PH_FORMAT_TGA: ph_format = 11;
 pub const PH_FORMAT_HDR: ph_format = 12;
 /// PNG.
 pub const PH_FORMAT_PNG: ph_format = 13;
-/// JPEG; read only.
+/// JPEG.
 pub const PH_FORMAT_JPEG: ph_format = 14;
 /// OpenEXR.
 pub const PH_FORMAT_EXR: ph_format = 15;
@@ -101,7 +101,7 @@ const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::Negat
 /// How a file is compressed.
 pub type ph_compression = u32;
 
-/// As the name of the output says.
+/// Inferred from the name of the output.
 pub const PH_COMPRESSION_BY_NAME: ph_compression = 0;
 /// Not at all.
 pub const PH_COMPRESSION_NONE: ph_compression = 1;
@@ -120,31 +120,31 @@ pub const PH_DIGITS_SHORTEST: ph_digits = 1;
 /// Plus a number from 0 to 12: so many digits after the point, the bytes of `%.Nf`.
 pub const PH_DIGITS_FIXED: ph_digits = 256;
 
-/// Told every few megabytes how much is done: bytes, and bytes in all (PH_UNKNOWN where that is not known). It is
+/// Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown). It is
 /// called from threads of the job, one call at a time, and `done` never goes back. Short jobs may not call it at all.
 ///
 /// Returns 0 to go on; anything else cancels the job, as ph_cancel_request with the flag of its options does.
 pub type ph_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
 
-/// Asked by name for each file that a scene refers to (material libraries, included files, meshes), before the file
-/// system is. It may be called from any thread of the job.
+/// Called with the name of each file that a scene refers to (material libraries, included files, meshes), before the
+/// file system is searched. It may be called from any thread of the job.
 ///
-/// `name` is as the scene has it and may be hostile; it lives until the call returns. `answer` is zeroed, with its
-/// size set.
+/// `name` comes from the scene unchanged and may be hostile; it is valid until the call returns. `answer` is zeroed,
+/// with its size set.
 ///
-/// Returns 0 after it filled in `answer`; a number above 0 where the name is not its business: then the file is looked
-/// for beside the scene, if that is a file; below 0 for an error (PH_ERROR_HOST).
+/// Returns 0 after filling in `answer`; a positive number to decline: then the file is searched for beside the scene,
+/// if the scene is a file; a negative number for an error (PH_ERROR_HOST).
 pub type ph_resolve_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char, answer: *mut ph_input) -> i32>;
 
-/// A task that a thread pool runs. It does not throw.
+/// A task for a thread pool to run. It does not throw.
 pub type ph_task_fn = Option<unsafe extern "C" fn(context: *mut c_void, index: usize)>;
 
-/// The host's own threads: it runs `task(context, index)` for every index below `count`, in any order, side by side or
-/// one after another, and returns when all are done. A task may call the pool again.
+/// The host's own threads: it runs `task(context, index)` for every index below `count`, in any order, in
+/// parallel or one after another, and returns when all are done. A task may call the pool again.
 ///
-/// What the job makes does not depend on how many of them run at once. A task that is left out is done by whoever
-/// called, and one that comes after the return does nothing; as it may come at any time, a few bytes stay for it.
+/// The result does not depend on how many of them run at once. The calling thread does the tasks that the pool skips; a
+/// call of `task` after the pool returned does nothing, or helps with later work.
 pub type ph_pool_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, count: usize, task: ph_task_fn, context: *mut c_void)>;
 
@@ -158,7 +158,7 @@ pub struct ph_limits {
     pub name_bytes: u64,
     /// The most elements of each kind (default 2^32 - 2).
     pub elements: u64,
-    /// The most pixels of an image (default 2^30).
+    /// The maximum pixels of an image (default 2^28).
     pub pixels: u64,
     /// The most columns of a table (default 100,000).
     pub columns: u64,
@@ -174,6 +174,8 @@ pub struct ph_limits {
     pub decompressed_bytes: u64,
     /// The most plain bytes per compressed byte, looked at once 64 MiB came out (default 2000).
     pub decompressed_ratio: u64,
+    /// The maximum bytes of pixels per byte of a compressed image file, for images of more than 512 MiB (default 100).
+    pub image_ratio: u64,
 }
 
 /// How to read. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
@@ -189,9 +191,9 @@ pub struct ph_read_options {
     pub format: ph_format,
     /// Threads, up to 1024; 0 for all cores that the process may use. With a pool: how many tasks it is given.
     pub threads: u32,
-    /// Memory for work in flight, in bytes (default 64 MiB); what is read comes on top.
+    /// Memory for work in flight, in bytes (default 64 MiB), in addition to the loaded data.
     pub memory_limit: u64,
-    /// Stops the job from elsewhere. May be null.
+    /// Cancels the job from another thread. May be null.
     pub cancel: *const ph_cancel,
     /// See ph_progress_fn. May be null.
     pub progress: ph_progress_fn,
@@ -209,7 +211,7 @@ pub struct ph_read_options {
     pub skip_broken: u8,
     /// Make warnings errors.
     pub strict: u8,
-    /// Read files that a scene refers to also where they lie outside of its folder.
+    /// Also read referenced files outside the scene's folder.
     pub allow_outside: u8,
     /// Do not read the material libraries that a scene names.
     pub skip_materials: u8,
@@ -225,6 +227,22 @@ pub struct ph_read_options {
     /// What each call that reads takes at least, in nanoseconds, beside its bytes' time; calls of several threads wait
     /// side by side.
     pub latency_ns: u64,
+    /// As `limits`: the maximum number of objects, and of distinct groups, that an OBJ file declares; 0 for the default
+    /// (1,000,000).
+    pub max_objects: u64,
+    /// As `limits`: the maximum number of materials that an OBJ file uses, or a material library defines; 0 for the
+    /// default (100,000).
+    pub max_materials: u64,
+    /// As `limits`: the maximum bytes of text that a pbrt scene includes again; 0 for the default (256 MiB).
+    pub max_included_bytes: u64,
+    /// As `limits`: the maximum vertices, and faces, that instances multiply to in a file; 0 for the default (10^9).
+    pub max_instanced_elements: u64,
+    /// As `limits`: the maximum number of objects that instances multiply to; 0 for the default (10^7).
+    pub max_instanced_objects: u64,
+    /// Read only the channels of this layer or view of an EXR file, in UTF-8. May be null.
+    pub layer: *const c_char,
+    /// Read this part of an EXR file: its name, number (from 0) or view, in UTF-8. Null for the first one with colours.
+    pub part: *const c_char,
 }
 
 /// How to write. All zeros, apart from `struct_size`, are the defaults; so is a null pointer to it.
@@ -239,7 +257,7 @@ pub struct ph_write_options {
     pub threads: u32,
     /// As in ph_read_options.
     pub memory_limit: u64,
-    /// Stops the job from elsewhere. May be null.
+    /// Cancels the job from another thread. May be null.
     pub cancel: *const ph_cancel,
     /// See ph_progress_fn. May be null.
     pub progress: ph_progress_fn,
@@ -281,6 +299,15 @@ pub struct ph_write_options {
     pub bytes_per_second: u64,
     /// What each call that writes takes at least, in nanoseconds, beside its bytes' time.
     pub latency_ns: u64,
+    /// Make errors (PH_ERROR_UNSUPPORTED) of warnings that writing gives. Of ph_convert, `strict` of the options for
+    /// reading is for warnings of reading.
+    pub strict: u8,
+    /// Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to the
+    /// copies. No existing file is replaced; files outside the asset's folder are copied only if it was read with
+    /// `allow_outside`.
+    pub copy_assets: u8,
+    /// Zeros.
+    pub reserved: [u8; 6],
 }
 
 // SAFETY: it begins with its size, and holds numbers, pointers, and functions that may be null.
@@ -329,7 +356,7 @@ fn numbered<T: Copy>(all: &[T], number: u32, what: &str) -> Result<Option<T>> {
     match number.checked_sub(1).map(|index| all.get(index as usize)) {
         None => Ok(None),
         Some(Some(&value)) => Ok(Some(value)),
-        Some(None) => Err(usage(format!("{number} is no {what}"))),
+        Some(None) => Err(usage(format!("{number} is not a valid {what}"))),
     }
 }
 
@@ -348,7 +375,7 @@ pub(crate) fn axes(forward: ph_axis, up: ph_axis) -> Result<Option<Axes>> {
     match (axis(forward)?, axis(up)?) {
         (Some(forward), Some(up)) => Ok(Some(Axes { forward, up })),
         (None, None) => Ok(None),
-        _ => Err(usage("one of the axes is given, and not the other")),
+        _ => Err(usage("only one of the two axes is set")),
     }
 }
 
@@ -419,7 +446,16 @@ pub(crate) unsafe fn read(given: *const ph_read_options) -> Result<ReadOptions> 
         resolver: callbacks::resolver(given.resolve, given.resolve_user),
         ..ReadOptions::default()
     };
+    set(&mut options.limits.objects, given.max_objects);
+    set(&mut options.limits.materials, given.max_materials);
+    set(&mut options.limits.included_bytes, given.max_included_bytes);
+    set(&mut options.limits.instanced_elements, given.max_instanced_elements);
+    set(&mut options.limits.instanced_objects, given.max_instanced_objects);
     options.stl.weld = given.weld != 0;
+    // SAFETY: the caller's promise.
+    let [layer, part] = unsafe { [raw::text(given.layer, "the layer")?, raw::text(given.part, "the part")?] };
+    let [layer, part] = [layer, part].map(|name| (!name.is_empty()).then(|| name.to_owned()));
+    options.image = ImageReadOptions { layer, part };
     options.run.read_throttle = throttle(given.bytes_per_second, given.latency_ns);
     Ok(options)
 }
@@ -449,6 +485,7 @@ fn limits(given: &ph_limits) -> Limits {
         (&mut limits.referenced_file_bytes, given.referenced_file_bytes),
         (&mut limits.decompressed_bytes, given.decompressed_bytes),
         (&mut limits.decompressed_ratio, given.decompressed_ratio),
+        (&mut limits.image_ratio, given.image_ratio),
     ];
     for (place, value) in places {
         set(place, value);
@@ -476,6 +513,8 @@ pub(crate) unsafe fn write(given: *const ph_write_options) -> Result<WriteOption
         run: unsafe { run.options() },
         compression: compression(given.compression, given.compression_level)?,
         durable: given.durable != 0,
+        strict: given.strict != 0,
+        copy_assets: given.copy_assets != 0,
         ..WriteOptions::default()
     };
     if let Some(digits) = digits(given.digits)? {
@@ -524,7 +563,7 @@ fn compression(codec: ph_compression, level: i32) -> Result<Compression> {
         PH_COMPRESSION_GZIP => Ok(Compression::By(Codec::Gzip, level)),
         PH_COMPRESSION_ZSTD => Ok(Compression::By(Codec::Zstd, level)),
         PH_COMPRESSION_LZ4 => Ok(Compression::By(Codec::Lz4, level)),
-        other => Err(usage(format!("{other} is no way to compress (PH_COMPRESSION_)"))),
+        other => Err(usage(format!("{other} is not a compression (PH_COMPRESSION_)"))),
     }
 }
 
@@ -533,7 +572,7 @@ fn digits(digits: ph_digits) -> Result<Option<Digits>> {
         0 => Ok(None),
         PH_DIGITS_SHORTEST => Ok(Some(Digits::Shortest)),
         PH_DIGITS_FIXED..=268 => Ok(Some(Digits::Fixed((digits - PH_DIGITS_FIXED) as u8))),
-        other => Err(usage(format!("{other} is no way to write digits (PH_DIGITS_)"))),
+        other => Err(usage(format!("{other} is not a digits mode (PH_DIGITS_)"))),
     }
 }
 

@@ -34,9 +34,8 @@ fn check_size<T: Record>(size: usize) -> Result<()> {
     match T::FIRST_BYTES <= size && size <= MOST_BYTES {
         true => Ok(()),
         false => {
-            let message = format!("struct_size of {} is {size}, and should be {}", T::NAME, size_of::<T>());
-            Err(usage(message)
-                .with_hint("set struct_size to sizeof of the struct, and the fields that are not used to 0"))
+            let message = format!("struct_size of {} is {size}; expected {}", T::NAME, size_of::<T>());
+            Err(usage(message).with_hint("set struct_size to the sizeof of the struct, and unused fields to 0"))
         }
     }
 }
@@ -56,7 +55,10 @@ pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
     let all = unsafe { std::slice::from_raw_parts(given.cast::<u8>(), size) };
     let (known, later) = all.split_at(size.min(size_of::<T>()));
     if later.iter().any(|&byte| byte != 0) {
-        return Err(Error::new(ErrorKind::Unsupported, format!("{} sets what this library does not know", T::NAME)));
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("{} sets fields that this version of the library does not know", T::NAME),
+        ));
     }
     let mut value = MaybeUninit::<T>::zeroed();
     // SAFETY: there is room for as many bytes as `T` has; zeros and any other bytes are values: see `Record`.
@@ -117,7 +119,7 @@ pub(crate) struct Out<'o, T>(&'o mut MaybeUninit<*mut T>);
 impl<'o, T> Out<'o, T> {
     /// An error where there is no such place.
     pub(crate) fn new(out: Option<&'o mut MaybeUninit<*mut T>>) -> Result<Out<'o, T>> {
-        let out = out.ok_or_else(|| null("where the handle goes"))?;
+        let out = out.ok_or_else(|| null("the output handle"))?;
         out.write(std::ptr::null_mut());
         Ok(Out(out))
     }
@@ -156,14 +158,14 @@ pub(crate) unsafe fn slice<'s, T: Copy>(data: *const T, count: usize, what: &str
         return Ok(&[]);
     }
     if data.is_null() {
-        return Err(usage(format!("{what}: a null pointer, and a count of {count}")));
+        return Err(usage(format!("{what}: null pointer with a count of {count}")));
     }
     if !data.is_aligned() {
         return Err(usage(format!("{what}: the array is not aligned")));
     }
     let fits = count.checked_mul(size_of::<T>()).is_some_and(|bytes| bytes <= isize::MAX as usize);
     if !fits {
-        return Err(usage(format!("{what}: no array has {count} elements")));
+        return Err(usage(format!("{what}: a count of {count} is too large")));
     }
     // SAFETY: the caller's promise; what it must hold for besides was looked at.
     Ok(unsafe { std::slice::from_raw_parts(data, count) })

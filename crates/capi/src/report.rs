@@ -6,7 +6,7 @@ use crate::text::{ph_string, view};
 use polyhaul::{Report, Result};
 use std::mem::MaybeUninit;
 
-/// What a job did. Functions that take `ph_report **` fill it in where the job succeeded, and put null there where it
+/// What a job did. Functions that take `ph_report **` set it if the job succeeded, and set it to null if it
 /// failed; the argument may be null. ph_report_free frees it.
 pub struct ph_report(Report);
 
@@ -16,7 +16,7 @@ pub struct ph_report(Report);
 pub struct ph_report_info {
     /// `sizeof(ph_report_info)`.
     pub struct_size: usize,
-    /// Bytes read, of the files that a scene refers to as well; compressed ones where they are compressed.
+    /// Bytes read, including referenced files; of compressed files, the compressed bytes.
     pub bytes_in: u64,
     /// What these came to when they were decompressed.
     pub plain_bytes_in: u64,
@@ -32,7 +32,7 @@ pub struct ph_report_info {
     pub kept_warning_count: u64,
 }
 
-/// Something that was repaired, left out or is missing, and did not stop the job. The texts live as long as the
+/// Something that was repaired, dropped or is missing, and did not stop the job. The texts live as long as the
 /// report.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -43,7 +43,7 @@ pub struct ph_warning {
     pub code: ph_string,
     /// What.
     pub message: ph_string,
-    /// The file, as it was named.
+    /// The file name, as given.
     pub file: ph_string,
     /// The line, from 1, or PH_UNKNOWN.
     pub line: u64,
@@ -93,8 +93,9 @@ pub unsafe extern "C" fn ph_report_warning(
     guard(|| {
         let ph_report(report) = handle(report, "the report")?;
         let kept = report.warnings.kept();
-        let found =
-            kept.get(index).ok_or_else(|| usage(format!("there is no warning {index}: {} are kept", kept.len())))?;
+        let found = kept
+            .get(index)
+            .ok_or_else(|| usage(format!("warning {index} is out of range: {} are kept", kept.len())))?;
         let (says, place) = (&found.diagnostic, &found.diagnostic.place);
         let told = ph_warning {
             struct_size: size_of::<ph_warning>(),

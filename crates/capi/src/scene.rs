@@ -63,11 +63,11 @@ pub struct ph_object {
     pub name: ph_string,
     /// The index of its mesh.
     pub mesh: usize,
-    /// The first element of each kind that belongs to it.
+    /// The first element of each kind in this object.
     pub start: ph_counts,
     /// One past the last of each kind. In ph_scene_add_object all zeros mean the whole mesh.
     pub end: ph_counts,
-    /// Whether `transform` says where it stands; else it stands where its positions say.
+    /// Whether `transform` applies; otherwise the positions are in world space.
     pub has_transform: u32,
     /// A matrix of four rows, one row after the other, that multiplies column vectors from the left.
     pub transform: [f32; 16],
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn ph_scene_read(
         let (scene, report) = (scene?, report?);
         // SAFETY: the caller's promise.
         let options = unsafe { options::read(options) }?;
-        let loaded = polyhaul::flattened(polyhaul::load(input, &options)?)?;
+        let loaded = polyhaul::flattened(polyhaul::load(input, &options)?, &options.limits)?;
         options::not_cancelled(&options)?;
         scene.give(ph_scene::new(loaded.scene)?);
         report.give(loaded.report);
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn ph_scene_get(scene: Option<&ph_scene>, info: *mut ph_sc
 
 /// The error where there is no such thing.
 pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Error {
-    usage(format!("there is no {what} {index}: there are {count}"))
+    usage(format!("{what} {index} is out of range: there are {count}"))
 }
 
 /// Lends the arrays of a mesh, by an index below `mesh_count`.

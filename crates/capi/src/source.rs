@@ -19,10 +19,10 @@ pub type ph_read_fn = Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c
 
 /// Goes to `offset`, in bytes from the beginning, where the next read begins. Optional.
 ///
-/// Returns 0 where it did, a number above 0 where it cannot, below 0 for an error.
+/// Returns 0 on success, a positive number if it cannot seek, a negative number for an error.
 pub type ph_seek_fn = Option<unsafe extern "C" fn(user: *mut c_void, offset: u64) -> i32>;
 
-/// How many bytes there are to be read in all; below 0 where that is not known. Optional. It is asked for once, before
+/// The total number of bytes to read; negative if unknown. Optional. It is called once, before
 /// the first read, and must be right.
 pub type ph_size_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i64>;
 
@@ -68,8 +68,8 @@ pub struct ph_input {
     pub release: ph_release_fn,
     /// What the callbacks are called with.
     pub user: *mut c_void,
-    /// What messages call memory and callbacks; its extension (`.tga`) says the format where the options do not. May be
-    /// null.
+    /// The name of memory and callbacks in messages; its extension (`.tga`) sets the format if the options do not.
+    /// May be null.
     pub name: *const c_char,
 }
 
@@ -95,7 +95,7 @@ pub struct ph_output {
     pub release: ph_release_fn,
     /// What the callbacks are called with.
     pub user: *mut c_void,
-    /// What messages call the output; its extension says the format where the options do not. May be null.
+    /// The name of the output in messages; its extension sets the format if the options do not. May be null.
     pub name: *const c_char,
 }
 
@@ -146,7 +146,7 @@ pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
             let reader = Reader::new(read, given.seek, given.size, release);
             Ok((reader.into_input(name.into()), None))
         }
-        _ => Err(usage("one of path, memory and read of ph_input must be set, and no more than one")),
+        _ => Err(usage("exactly one of path, memory and read of ph_input must be set")),
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
             let writer = Writer::new(write, given.flush, given.close, release);
             Ok((writer.into_output(name.into()), None))
         }
-        _ => Err(usage("one of path and write of ph_output must be set, and no more than one")),
+        _ => Err(usage("exactly one of path and write of ph_output must be set")),
     }
 }
 

@@ -46,7 +46,7 @@ pub struct ph_tables(Vec<Table>);
 pub struct ph_table {
     /// `sizeof(ph_table)`.
     pub struct_size: usize,
-    /// What the rows are, as the file calls them (`vertex`); empty where it says nothing.
+    /// The name of the rows in the file (`vertex`); empty if it has none.
     pub name: ph_string,
     /// How many rows.
     pub row_count: usize,
@@ -62,7 +62,7 @@ pub struct ph_column {
     pub struct_size: usize,
     /// The name; empty where the file gives none.
     pub name: ph_string,
-    /// The numbers, of the type that `scalar` says.
+    /// The numbers, of type `scalar`.
     pub values: *const c_void,
     /// How many numbers.
     pub value_count: usize,

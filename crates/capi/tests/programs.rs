@@ -1,12 +1,12 @@
 //! Programs in C and C++: built against the library as `cargo xtask install-c` installs it, with the flags of its file
-//! for pkg-config, run, and their output compared; once more under AddressSanitizer, which also tells what leaks.
+//! for pkg-config, run, and their output compared; once more under AddressSanitizer with LeakSanitizer.
 //!
 //! Where there is no C compiler with its headers, or no sanitizer, this says so and passes: a fresh machine with Rust
 //! alone may have neither.
 
 #![allow(clippy::print_stderr, reason = "what is skipped must be seen")]
 
-use polyhaul::model::{Channels, ColorSpace, Image, Samples};
+use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::{Output, WriteOptions, save_image};
 use std::env;
 use std::ffi::OsString;
@@ -127,7 +127,7 @@ fn built(source: &Path, build: Build, folder: &Path) -> Option<PathBuf> {
     let mut command = compiler(source);
     command.arg(source).arg("-o").arg(&program).args(package(&["Cflags"]));
     if build.sanitized {
-        command.args(["-fsanitize=address", "-fno-omit-frame-pointer", "-DSANITIZED=1"]);
+        command.args(["-fsanitize=address", "-fno-omit-frame-pointer"]);
     }
     match build.library {
         Library::Static => command.arg(INSTALLED.join("lib/libpolyhaul.a")).args(package(&["Libs.private"])),
@@ -164,8 +164,7 @@ fn cache(path: &Path) -> (usize, usize) {
         height: 200,
         channels: Channels::Rgb,
         samples: Samples::U8(samples.into()),
-        color_space: ColorSpace::Srgb,
-        premultiplied: false,
+        ..Image::default()
     };
     let frame = path.with_extension("tga.lz4");
     save_image(&image, Output::Path(frame.clone()), &WriteOptions::default()).expect("an image can be written");

@@ -1,7 +1,10 @@
-//! What the command line can ask for.
+//! The command line: its options, and their translation into the library's options.
 //!
-//! Only declarations and their translation into the library's options: nothing is opened here.
+//! Nothing is opened or read here. `values` parses values of options; `manual` makes completions and man pages of these
+//! declarations.
 
+pub mod diff;
+pub mod layers;
 pub mod limits;
 pub mod pace;
 mod pbrt;
@@ -24,20 +27,20 @@ const EXAMPLES: &str = "\
 Examples:
   polyhaul convert scene.obj clean.obj            rewrite a scene
   polyhaul convert scene.obj out.obj --up-axis Z --forward-axis Y
-  polyhaul convert scan.ply points.csv            any pair of formats
+  polyhaul convert scan.ply points.csv            convert between any two formats
   curl -s URL | polyhaul convert - scene.obj      read standard input
-  polyhaul info scene.obj                         what is inside
-  polyhaul validate --strict assets/*.obj         every complaint, with its place
-  polyhaul texture assets -o textures             images to DDS or KTX 2
-  polyhaul watch -- python3 load.py               what a program does to files
-  polyhaul demo                                   how fast is this machine?
-  polyhaul limits                                 how fast could it be?
-  polyhaul sweep scene.obj                        how to store it, for which disks
+  polyhaul info scene.obj                         show the contents
+  polyhaul validate --strict assets/*.obj         list every problem and its location
+  polyhaul texture assets -o textures             turn images into DDS or KTX2 textures
+  polyhaul watch -- python3 load.py               trace the file I/O of a program
+  polyhaul demo                                   see how fast this machine is
+  polyhaul limits                                 see how fast it could be
+  polyhaul sweep scene.obj                        find the best way to store an asset
 
 Exit codes:
-  0 done, 1 failed, 2 wrong usage, 3 some of many files failed, 130 interrupted, 143 terminated";
+  0 done, 1 failed, 2 usage error, 3 some of many files failed, 130 interrupted, 143 terminated";
 
-/// Moves 3D assets between disk and memory as fast as the machine allows.
+/// Move 3D assets between disk and memory as fast as the machine allows.
 #[derive(Debug, Parser)]
 #[command(name = "polyhaul", version, after_help = EXAMPLES)]
 #[command(arg_required_else_help = true, subcommand_required = true, max_term_width = 100)]
@@ -45,7 +48,7 @@ pub struct Cli {
     /// The options that every subcommand takes.
     #[command(flatten)]
     pub everywhere: Everywhere,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -53,100 +56,114 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read a file and write it, in any pair of formats
+    /// Convert a file to another format
     Convert(ConvertArgs),
-    /// Say what is inside: counts, bounds, names
+    /// Show the contents of files: counts, bounds, names
     Info(InfoArgs),
-    /// List every complaint about a file, with its place
+    /// Check files and list every problem with its location
     Validate(ValidateArgs),
-    /// Make textures for graphics cards out of images, with mip levels, in blocks
+    /// Compare the contents of two files, in any formats
+    Diff(diff::DiffArgs),
+    /// Convert images to GPU textures with mipmaps and block compression
     Texture(texture::TextureArgs),
-    /// Run a program and say what it did to each file, and for which locks it waited
+    /// Run a program and report its file I/O and the locks it waited for
     Watch(watch::WatchArgs),
-    /// Make a scene, write it, read it back, check it, and show the rates
+    /// Generate a scene, write it, read it back, verify it and show the rates
     Demo(DemoArgs),
-    /// Load an asset at many rates, compressed in several ways, and say how to store it
+    /// Load an asset at several disk speeds and compressions, and advise how to store it
     Sweep(sweep::SweepArgs),
-    /// Measure what this machine and a folder's disk can do at best, and keep it
+    /// Measure the maximum rates of this machine and a disk, and save them
     Limits(limits::LimitsArgs),
-    /// Print the completion script of a shell
+    /// Print a shell completion script
     Completions(CompletionsArgs),
-    /// Print the manual page, or write all pages to a folder
+    /// Print the man page, or write all man pages to a folder
     #[command(hide = true)]
     Man(ManArgs),
 }
 
-/// When to use colours.
+/// When to use color.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ColorWhen {
-    /// On a terminal, unless NO_COLOR is set.
+    /// On a terminal, unless NO_COLOR is set
     Auto,
-    /// Always.
+    /// Always
     Always,
-    /// Never.
+    /// Never
     Never,
 }
 
-/// What to do with broken statements.
+/// Which warnings are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WarningsShown {
+    /// The first three of each kind, then a count
+    Summary,
+    /// Every warning, up to 1,000
+    All,
+}
+
+/// What to do about invalid statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ErrorPolicy {
-    /// Stop at the first.
+    /// Stop at the first one
     Raise,
-    /// Leave them out and count them.
+    /// Skip them with a warning
     Warn,
 }
 
 /// The options that every subcommand takes.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub struct Everywhere {
-    /// Worker threads [default: one per core that the process may use]
+    /// Number of worker threads [default: one per available core]
     #[arg(short = 'j', long, global = true, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Memory for work in flight, on top of the scene itself (64MB, 1.5GB, 512KiB)
+    /// Memory for buffers, in addition to the data itself (64MB, 1.5GB, 512KiB)
     #[arg(long, global = true, value_name = "SIZE", default_value = "64MiB", value_parser = values::size)]
     pub memory_limit: u64,
-    /// Treat warnings as errors
+    /// Treat warnings as errors, when reading and when writing
     #[arg(long, global = true)]
     pub strict: bool,
-    /// What to do with a broken statement: stop, or leave it out and warn
-    #[arg(long, global = true, value_name = "WHAT", value_enum, default_value = "raise")]
+    /// What to do about invalid statements
+    #[arg(long, global = true, value_name = "ACTION", value_enum, default_value = "raise")]
     pub on_error: ErrorPolicy,
-    /// Print exactly one JSON object on standard output, errors included
+    /// Which warnings to show [default: all for validate, summary otherwise]
+    #[arg(long, global = true, value_name = "WHICH", value_enum)]
+    pub warnings: Option<WarningsShown>,
+    /// Print one JSON object to standard output, including errors
     ///
-    /// When the scene itself goes to standard output, the object goes to standard error.
+    /// If the converted file goes to standard output, the object goes to standard error.
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print results and errors only
+    /// Print only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Print times, threads and memory too
+    /// Also print times, threads, memory and what limited the run
     #[arg(short, long, global = true, action = ArgAction::SetTrue)]
     pub verbose: bool,
-    /// Write what the run did when to a file that Perfetto and chrome://tracing open
+    /// Write a trace of the run, for Perfetto and chrome://tracing
     ///
-    /// The file is written at the end, also of a run that failed. See ui.perfetto.dev.
+    /// The file is written at the end, even if the run fails. Open it at ui.perfetto.dev.
     #[arg(long, global = true, value_name = "OUT.json", value_hint = ValueHint::FilePath,
           value_parser = values::file_named(&["json"]))]
     pub trace: Option<PathBuf>,
-    /// Write a page about the run, with charts of its threads, disks and files, for a browser
+    /// Write an HTML report of the run, with charts of its threads, disks and files
     ///
-    /// It is one file without any part outside of it, written at the end.
+    /// The report is a single self-contained file, written at the end.
     #[arg(long, global = true, value_name = "OUT.html", value_hint = ValueHint::FilePath,
           value_parser = values::file_named(&["html", "htm"]))]
     pub report: Option<PathBuf>,
-    /// Write the chart of the run's threads and disks as a picture, SVG or PNG
+    /// Write a chart of the run's threads and disks as SVG or PNG
     #[arg(long, global = true, value_name = "OUT.svg|OUT.png", value_hint = ValueHint::FilePath,
           value_parser = values::file_named(crate::picture::ENDINGS))]
     pub chart: Option<PathBuf>,
-    /// Show no progress bar (it appears only where standard error is a terminal)
+    /// Do not show a progress bar; there is one only if standard error is a terminal
     #[arg(long, global = true)]
     pub no_progress: bool,
-    /// When to use colours; NO_COLOR in the environment turns them off too
+    /// When to use color; setting NO_COLOR in the environment disables it too
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
     pub color: ColorWhen,
-    /// Devices as slow as one likes.
+    /// Simulated slower devices.
     #[command(flatten)]
     pub pace: pace::PaceArgs,
 }
@@ -155,47 +172,50 @@ pub struct Everywhere {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
-    /// The format of the input [default: as its name says, or else its content]
+    /// Format of the input [default: from the file extension, else from the content]
     #[arg(long, visible_alias = "format", value_name = "FORMAT", value_parser = format::parser())]
     pub from: Option<Format>,
-    /// Make positions with the same coordinates one (STL)
+    /// Merge positions with equal coordinates (STL)
     #[arg(long)]
     pub weld: bool,
-    /// Let a scene refer to files outside of its folder
+    /// Read and copy files outside the scene's folder too
     #[arg(long)]
     pub allow_outside: bool,
-    /// Leave meshes and textures that a scene names in their files, unread (pbrt)
+    /// Do not read the mesh files of a scene (pbrt)
     #[arg(long)]
     pub lazy: bool,
-    /// Raise or lower a limit
+    /// Change a limit
     #[arg(long, value_name = "NAME=N", value_parser = values::limit, help = values::limit_help())]
     pub limit: Vec<values::Limit>,
     /// How tables are read.
     #[command(flatten)]
     pub table: tables::TableArgs,
+    /// Which image is read.
+    #[command(flatten)]
+    pub image: layers::LayerArgs,
 }
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum CodecName {
-    /// Members of gzip, read by everything.
+    /// gzip, read by everything
     #[value(alias = "gz")]
     Gzip,
-    /// Frames of zstd, smaller than gzip's.
+    /// zstd, smaller and faster than gzip
     #[value(alias = "zst")]
     Zstd,
-    /// Frames of lz4, the fastest to write.
+    /// lz4, the fastest
     Lz4,
 }
 
 /// How hard pixels of a PNG are packed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum PngLevelName {
-    /// Fast, and somewhat larger.
+    /// Fast, slightly larger files
     Fast,
-    /// Neither.
+    /// A compromise
     Balanced,
-    /// Small, and slow.
+    /// Slow, small files
     Best,
 }
 
@@ -212,9 +232,9 @@ impl From<PngLevelName> for PngLevel {
 /// What the demo makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DemoKind {
-    /// Meshes and objects in one OBJ file.
+    /// Meshes and objects in one OBJ file
     Obj,
-    /// A scene for a renderer, in many pbrt and PLY files.
+    /// A scene with instances, in many pbrt and PLY files
     Pbrt,
 }
 
@@ -231,15 +251,15 @@ impl DemoKind {
 /// How what is converted is compressed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Packing {
-    /// Members of gzip, read by everything.
+    /// gzip, read by everything
     #[value(alias = "gz")]
     Gzip,
-    /// Frames of zstd, smaller than gzip's.
+    /// zstd, smaller and faster than gzip
     #[value(alias = "zst")]
     Zstd,
-    /// Frames of lz4, the fastest to write.
+    /// lz4, the fastest
     Lz4,
-    /// Not at all, whatever the name says.
+    /// No compression, whatever the file extension
     None,
 }
 
@@ -249,8 +269,8 @@ impl ConvertArgs {
         let codec = match self.compress {
             None => return Ok(Compression::ByName(self.level)),
             Some(Packing::None) if self.level.is_some() => {
-                let error = Error::new(ErrorKind::Usage, "--level and --compress none contradict each other");
-                return Err(error.with_hint("leave one of the two out"));
+                let error = Error::new(ErrorKind::Usage, "--level cannot be used with --compress none");
+                return Err(error.with_hint("remove one of the two options"));
             }
             Some(Packing::None) => return Ok(Compression::None),
             Some(Packing::Gzip) => Codec::Gzip,
@@ -263,6 +283,7 @@ impl ConvertArgs {
     /// How each format is written, where the output is of the format `to`.
     pub fn formats(&self, to: Format) -> Result<WriteOptions> {
         let mut options = WriteOptions {
+            copy_assets: self.scene.copy_assets,
             instances: pbrt::InstanceUse::option(self.scene.instances),
             pbrt: self.pbrt.style(to, (self.read.lazy, self.read.from.or_else(|| Format::of_path(&self.input))))?,
             ..WriteOptions::default()
@@ -282,32 +303,33 @@ impl ConvertArgs {
 #[command(after_help = "\
 Examples:
   polyhaul convert scene.obj clean.obj
-  polyhaul convert scene.obj scene.obj.gz                compresses; what is read is recognised by content
-  polyhaul convert scene.obj scene.obj --triangulate     replaces the file, whole or not at all
+  polyhaul convert scene.obj scene.obj.gz                compress; the input's compression is detected
+  polyhaul convert scene.obj scene.obj --triangulate     replace the file atomically
   polyhaul convert - - < scene.obj > shortest.obj --digits shortest
   polyhaul convert y_up.obj z_up.obj --up-axis Z --forward-axis Y --global-scale 100
-  polyhaul convert scan.ply scan.ply.gz --ascii          every element, property and comment is kept
+  polyhaul convert scan.ply scan.ply.gz --ascii          keep every element, property and comment
   polyhaul convert scan.ply points.csv --columns x,y,z,intensity --digits 3
   polyhaul convert readings.csv readings.npy --delimiter semicolon --missing nan
   polyhaul convert island.pbrt split/island.pbrt.gz --meshes ply:1000 --parts 20
-  polyhaul convert island.pbrt island.obj                each instance is an object; see --instances")]
+  polyhaul convert island.pbrt island.obj                make an object of each instance; see --instances
+  polyhaul convert chair.obj out/chair.pbrt --copy-assets   copy its textures, too")]
 pub struct ConvertArgs {
-    /// The file to read; `-` is standard input
+    /// Input file; `-` reads standard input
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
-    /// The file to write; `-` is standard output, which gets no material library
+    /// Output file; `-` writes standard output, without a material library
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// The format of the output [default: by name; obj for standard output]
-    #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
+    /// Format of the output [default: from the file extension; obj for standard output]
+    #[arg(long, value_name = "FORMAT", value_parser = format::output_parser())]
     pub to: Option<Format>,
-    /// Compress the output [default: as its name says: .gz, .zst, .lz4]
+    /// Compression of the output [default: from the file extension: .gz, .zst, .lz4]
     #[arg(long, value_name = "CODEC", value_enum)]
     pub compress: Option<Packing>,
-    /// How hard to compress: gzip 1 to 12, zstd 1 to 22 [default: fast]
+    /// Compression level: gzip 1 to 12, zstd 1 to 22 [default: a fast one]
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     pub level: Option<i32>,
-    /// Make the file durable before returning: sync the file, rename it, sync the folder
+    /// Sync the file and its folder to disk before returning
     #[arg(long)]
     pub durable: bool,
     /// How to read.
@@ -334,59 +356,66 @@ pub struct ConvertArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Writing")]
 pub struct SceneArgs {
-    /// The axis that faces forward: X, Y, Z, -X, -Y or -Z (NEGATIVE_X works too) [default: -Z in OBJ, as it is in the
-    /// others]
-    #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+    /// Forward axis [default: -Z for OBJ, unchanged for other formats]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = values::direction())]
     pub forward_axis: Option<Direction>,
-    /// The axis that points up [default: Y in OBJ, as it is in the others]
-    #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+    /// Up axis [default: Y for OBJ, unchanged for other formats]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = values::direction())]
     pub up_axis: Option<Direction>,
-    /// Multiply positions by this
+    /// Scale positions by this factor
     #[arg(long, value_name = "FACTOR", default_value = "1", allow_hyphen_values = true,
           value_parser = values::scale)]
     pub global_scale: f32,
-    /// Leave uvs out
+    /// Copy the files that the input refers to (textures, meshes, spectra) into the output's folder
+    ///
+    /// The output refers to the copies. No existing file is replaced: a name that is taken gets a number. Files outside
+    /// the input's folder are copied only with --allow-outside.
+    #[arg(long)]
+    pub copy_assets: bool,
+    /// Do not write uvs
     #[arg(long)]
     pub no_uv: bool,
-    /// Leave normals out
+    /// Do not write normals
     #[arg(long)]
     pub no_normals: bool,
-    /// Leave vertex colours out
+    /// Do not write vertex colors
     #[arg(long)]
     pub no_colors: bool,
-    /// Cut faces into triangles, as STL always does
+    /// Triangulate faces; STL always does
     #[arg(long)]
     pub triangulate: bool,
-    /// What becomes of instances (pbrt): each is flattened to shapes or objects of its own, or each definition stands
-    /// once, under its name [default: kept in pbrt, flattened in the others]
+    /// How to write the instances of a pbrt scene [default: kept in pbrt, flattened in other formats]
     #[arg(long, value_name = "HOW", value_enum)]
     pub instances: Option<pbrt::InstanceUse>,
-    /// Digits after the point of all numbers, 0 to 12, or `shortest` that reads back the same [default: 6 for positions
-    /// and uvs of OBJ, 4 for its normals and colours, shortest for the others]
-    #[arg(long, value_name = "N")]
+    /// Decimal places of all numbers: 0 to 12, or `shortest` for the fewest digits that read back exactly [default: 6
+    /// for OBJ positions and uvs, 4 for OBJ normals and colors, shortest for other formats]
+    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
     pub digits: Option<Places>,
 }
 
 /// How PLY and STL are written.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Writing PLY and STL")]
+#[command(next_help_heading = "Writing PLY, STL and images")]
 pub struct ByteArgs {
-    /// Write text and not bytes
+    /// Write text instead of binary data (PLY, STL)
     #[arg(long)]
     pub ascii: bool,
-    /// Write the highest byte of numbers first (PLY)
+    /// Write big-endian binary data (PLY)
     #[arg(long, conflicts_with = "ascii")]
     pub big_endian: bool,
-    /// Write colours as floats and not as bytes (PLY)
+    /// Write colors as floats instead of bytes (PLY)
     #[arg(long)]
     pub float_colors: bool,
-    /// Write runs of equal pixels as packets, which is smaller (TGA)
+    /// Use run-length encoding (TGA)
     #[arg(long)]
     pub rle: bool,
-    /// How hard pixels are packed (PNG)
+    /// Compression level (PNG)
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "balanced")]
     pub png_level: PngLevelName,
-    /// Write floats of 32 bits and not of 16 (EXR)
+    /// JPEG quality, 1 (small) to 100 (nearly exact)
+    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub quality: u8,
+    /// Write 32-bit floats instead of 16-bit floats (EXR)
     #[arg(long)]
     pub exr_float: bool,
 }
@@ -395,38 +424,38 @@ pub struct ByteArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Writing OBJ")]
 pub struct ObjArgs {
-    /// Leave materials out, and write no material library
+    /// Do not write materials or a material library
     #[arg(long)]
     pub no_materials: bool,
-    /// Leave the PBR extensions of materials out
+    /// Do not write the PBR extensions of materials
     #[arg(long)]
     pub no_pbr_extensions: bool,
-    /// Leave the groups of faces out
+    /// Do not write face groups
     #[arg(long)]
     pub no_groups: bool,
-    /// Leave smoothing groups out
+    /// Do not write smoothing groups
     #[arg(long)]
     pub no_smooth_groups: bool,
-    /// Leave free-form curves out
+    /// Do not write free-form curves
     #[arg(long)]
     pub no_curves: bool,
-    /// Write `g NAME` in place of `o NAME`
+    /// Write `g NAME` instead of `o NAME`
     #[arg(long)]
     pub object_groups: bool,
     /// Write `g OBJECT_MATERIAL` before each `usemtl`
     #[arg(long)]
     pub material_groups: bool,
-    /// Digits of positions [default: as --digits]
-    #[arg(long, value_name = "N")]
+    /// Decimal places of positions [default: that of --digits]
+    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
     pub position_digits: Option<Places>,
-    /// Digits of uvs [default: as --digits]
-    #[arg(long, value_name = "N")]
+    /// Decimal places of uvs [default: that of --digits]
+    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
     pub uv_digits: Option<Places>,
-    /// Digits of normals [default: as --digits]
-    #[arg(long, value_name = "N")]
+    /// Decimal places of normals [default: that of --digits]
+    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
     pub normal_digits: Option<Places>,
-    /// Digits of vertex colours [default: as --digits]
-    #[arg(long, value_name = "N")]
+    /// Decimal places of vertex colors [default: that of --digits]
+    #[arg(long, value_name = "N", value_parser = values::places(), hide_possible_values = true)]
     pub color_digits: Option<Places>,
 }
 
@@ -435,12 +464,12 @@ pub struct ObjArgs {
 #[command(after_help = "\
 Examples:
   polyhaul info scene.obj scene.obj.gz
-  polyhaul info readings.csv             the columns, with types and ends
-  polyhaul info --lazy island.pbrt       without its meshes, which takes less time
-  polyhaul info scan.ply --element face  the same of an element
+  polyhaul info readings.csv             show columns with their types and ranges
+  polyhaul info --lazy island.pbrt       do not read its meshes, which is faster
+  polyhaul info scan.ply --element face  show the columns of an element
   polyhaul info --json a.obj b.obj | jq '.files[] | [.file, .faces]'")]
 pub struct InfoArgs {
-    /// The files; `-` is standard input
+    /// Input files; `-` reads standard input
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// How to read.
@@ -451,15 +480,15 @@ pub struct InfoArgs {
 /// `polyhaul validate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file fails when a default read of it would stop; with --strict, on any warning. --on-error has no
-effect here: reading always goes on to the end. Beyond what reading complains about, faces that use
-a position twice and textures that do not exist are listed.
+A file is invalid if reading it with default options would fail, or with --strict if there is any
+warning. Files are always read to the end. Besides the problems found while reading, degenerate faces
+and missing textures are listed.
 
 Examples:
   polyhaul validate scene.obj
   polyhaul validate --strict --json assets/*.obj")]
 pub struct ValidateArgs {
-    /// The files; `-` is standard input, which is held in memory
+    /// Input files; `-` reads standard input into memory
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// How to read.
@@ -475,18 +504,18 @@ Examples:
   polyhaul demo --size 500MB -j 4
   polyhaul demo --compress zstd
   polyhaul demo --kind pbrt --size 1GB
-  polyhaul demo --keep /tmp/scene        look at what was written")]
+  polyhaul demo --keep /tmp/scene        keep the files")]
 pub struct DemoArgs {
-    /// The scene: meshes and objects in one file (obj), or for a renderer, with instances, in many (pbrt)
+    /// Kind of scene
     #[arg(long, value_name = "KIND", value_enum, default_value = "obj")]
     pub kind: DemoKind,
-    /// About how much to make, 100KB to 4GB
+    /// Approximate size, from 100KB to 4GB
     #[arg(long, value_name = "SIZE", default_value = "100MB", value_parser = values::demo_size)]
     pub size: u64,
-    /// Compress what is written, and read that
+    /// Compress the files
     #[arg(long, value_name = "CODEC", value_enum)]
     pub compress: Option<CodecName>,
-    /// Write to this folder and keep the scene [default: a temporary folder]
+    /// Write the scene to this folder and keep it [default: a temporary folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
 }
@@ -506,7 +535,7 @@ pub struct CompletionsArgs {
 /// `polyhaul man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write the pages of all subcommands to this folder instead
+    /// Write all man pages to this folder instead
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub folder: Option<PathBuf>,
 }
@@ -518,6 +547,7 @@ impl Command {
             Command::Convert(_) => "convert",
             Command::Info(_) => "info",
             Command::Validate(_) => "validate",
+            Command::Diff(_) => "diff",
             Command::Texture(_) => "texture",
             Command::Demo(_) => "demo",
             Command::Completions(_) => "completions",
@@ -530,7 +560,7 @@ impl Command {
 }
 
 impl Everywhere {
-    /// The first option that was given and means nothing where no assets are read or written.
+    /// The first given option that has no meaning for subcommands that read and write no assets.
     pub fn of_work(&self) -> Option<&'static str> {
         let pace = &self.pace;
         let given = [
@@ -545,14 +575,14 @@ impl Everywhere {
         given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
     }
 
-    /// What reading does with broken statements; that and `--strict` must not contradict each other.
+    /// What reading does with broken statements; that and `--strict` cannot be used together.
     pub fn policy(&self) -> Result<OnError> {
         match self.on_error {
             ErrorPolicy::Raise => Ok(OnError::Raise),
             ErrorPolicy::Warn if !self.strict => Ok(OnError::Warn),
             ErrorPolicy::Warn => {
-                let error = Error::new(ErrorKind::Usage, "--strict and --on-error warn contradict each other");
-                Err(error.with_hint("--strict stops at the first warning; leave one of the two out"))
+                let error = Error::new(ErrorKind::Usage, "--strict cannot be used with --on-error warn");
+                Err(error.with_hint("--strict stops at the first warning; remove one of the two options"))
             }
         }
     }
@@ -592,7 +622,8 @@ impl ByteArgs {
         };
         options.stl = StlOptions { placement, ascii: self.ascii, digits: options.stl.digits };
         let (png_level, exr_float) = (self.png_level.into(), self.exr_float);
-        options.image = ImageStyle { tga_rle: self.rle, png_level, exr_float, ..options.image };
+        let style = ImageStyle { tga_rle: self.rle, png_level, exr_float, ..options.image };
+        options.image = ImageStyle { jpeg_quality: self.quality, ..style };
         Ok(())
     }
 }
@@ -605,8 +636,8 @@ impl SceneArgs {
         if forward.line() != up.line() {
             return Ok(Axes { forward: forward.0, up: up.0 });
         }
-        let message = format!("--forward-axis {forward} and --up-axis {up} lie on one line");
-        let hint = format!("with --up-axis {up}, choose for example --forward-axis {}", up.another());
+        let message = format!("--forward-axis {forward} and --up-axis {up} are parallel");
+        let hint = format!("with --up-axis {up}, use for example --forward-axis {}", up.another());
         Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
     }
 

@@ -1,11 +1,15 @@
 //! The two streams that people and scripts see. Nothing else in this crate prints.
 //!
-//! Text may carry colours; they are taken out where the stream is not a terminal or the user wants
-//! none. A failed write to standard output is an error, and on a closed pipe a silent one. What
-//! cannot be written to standard error is lost: there is nobody left to tell.
+//! Text may carry colours; they are removed where the stream is not a terminal or the user wants none. A failed write
+//! to standard output is an error, except on a pipe whose reader left (`polyhaul info a.obj | head -1`): the reader has
+//! all that it wanted. What cannot be written to standard error is lost: there is nobody left to tell.
 
 use crate::args::ColorWhen;
+use crate::standard;
 use anstream::ColorChoice;
+use polyhaul::Error;
+use polyhaul::printable::is_active;
+use std::borrow::Cow;
 use std::io::Write;
 
 /// Sets when colours are used.
@@ -21,26 +25,47 @@ pub fn set_color(when: ColorWhen) {
 /// Writes a result to standard output; `false` where that failed.
 #[must_use]
 pub fn result(text: &str) -> bool {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => true,
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => false,
-        Err(error) => {
-            note(&format!("error: writing to standard output failed: {error}\n"));
-            false
-        }
-    }
+    write_all(anstream::stdout().lock(), shown(text).as_bytes())
 }
 
 /// Writes bytes that are no text for people (scripts, pages) to standard output.
 #[must_use]
 pub fn bytes(bytes: &[u8]) -> bool {
-    let mut out = std::io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).is_ok()
+    write_all(std::io::stdout().lock(), bytes)
+}
+
+fn write_all(mut out: impl Write, bytes: &[u8]) -> bool {
+    is_written(|| out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// Whether `write` could write to standard output, or did not need to since its reader left; says why it could not.
+#[must_use]
+pub fn is_written(write: impl FnOnce() -> std::io::Result<()>) -> bool {
+    let written = if standard::is_output_closed() { Err(std::io::Error::other("it is closed")) } else { write() };
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            note(&format!("error: writing to standard output failed: {error}\n"));
+            false
+        }
+        _ => true,
+    }
+}
+
+/// Whether an error says that the reader of standard output left: that is how `polyhaul convert a.obj - | head` ends.
+pub fn reader_left(error: &Error) -> bool {
+    let is_broken = error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+    is_broken && &*error.diagnostic().place.file == "standard output"
 }
 
 /// Writes a message to standard error.
 pub fn note(text: &str) {
     let mut err = anstream::stderr().lock();
-    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+    let _ = err.write_all(shown(text).as_bytes()).and_then(|()| err.flush());
+}
+
+/// The text without characters that a terminal would act on, should a name have come through with them; our own colours
+/// and lines stay.
+fn shown(text: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| is_active(c) && !matches!(c, '\n' | '\t' | '\u{1b}');
+    if text.contains(is_bad) { text.replace(is_bad, "\u{fffd}").into() } else { text.into() }
 }

@@ -1,5 +1,6 @@
 //! What a scene holds, as a table and as JSON.
 
+use crate::channels::{self, NamedChannel, PartOfFile};
 use crate::human;
 use polyhaul::inspect::{
     ColumnSummary, Contents, Declared, DeclaredProperty, FileSummary, ImageSummary, Inventory, Number, RenderContents,
@@ -52,6 +53,15 @@ pub struct Pixels {
     /// What only textures have.
     #[serde(skip_serializing_if = "Option::is_none")]
     texture: Option<Levels>,
+    /// The channels beside the colours and alpha.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    extra: Vec<NamedChannel>,
+    /// The names of the attributes that the file declares.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attributes: Vec<String>,
+    /// The parts of the file, where its format has parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PartOfFile>,
 }
 
 /// What a texture has beside its first picture.
@@ -75,6 +85,7 @@ struct Rendered<'a> {
     files: BTreeMap<&'a str, Files>,
     texture_files: &'a [String],
     missing_textures: &'a [String],
+    outside_textures: &'a [String],
 }
 
 /// Files of a kind.
@@ -182,7 +193,7 @@ impl<'a> Listed<'a> {
 impl Pixels {
     /// In words that stay as they are.
     pub fn of(image: &ImageSummary) -> Pixels {
-        let ImageSummary { width, height, bits, premultiplied, .. } = *image;
+        let &ImageSummary { width, height, bits, premultiplied, .. } = image;
         let channels = match image.channels {
             Channels::Gray => "gray",
             Channels::GrayAlpha => "gray-alpha",
@@ -193,16 +204,31 @@ impl Pixels {
             ColorSpace::Srgb => "srgb",
             ColorSpace::Linear => "linear",
         };
-        let texture = image.texture.as_ref().map(Levels::of);
-        Pixels { width, height, channels, bits, color_space, premultiplied, texture }
+        Pixels {
+            width,
+            height,
+            channels,
+            bits,
+            color_space,
+            premultiplied,
+            texture: image.texture.as_ref().map(Levels::of),
+            extra: image.extra.iter().map(NamedChannel::of).collect(),
+            attributes: image.attributes.clone(),
+            parts: image.parts.iter().map(PartOfFile::of).collect(),
+        }
     }
 
     /// For people: `2048 x 2048 pixels, rgb, 8 bits, srgb`; of a texture `, bc7, 12 levels` behind it.
     pub fn words(&self) -> String {
-        let Pixels { width, height, channels, bits, color_space, premultiplied, texture } = self;
+        let Pixels { width, height, channels, bits, color_space, premultiplied, texture, .. } = self;
         let alpha = if *premultiplied { ", premultiplied" } else { "" };
         let texture = texture.as_ref().map(Levels::words).unwrap_or_default();
-        format!("{width} x {height} pixels, {channels}, {bits} bits, {color_space}{alpha}{texture}")
+        let extra = match self.extra.len() {
+            0 => String::new(),
+            1 => ", 1 more channel".into(),
+            count => format!(", {count} more channels"),
+        };
+        format!("{width} x {height} pixels, {channels}, {bits} bits, {color_space}{alpha}{texture}{extra}")
     }
 }
 
@@ -258,6 +284,7 @@ impl<'a> Rendered<'a> {
             files: render.files.iter().map(files).collect(),
             texture_files: &render.texture_files,
             missing_textures: &render.missing_textures,
+            outside_textures: &render.outside_textures,
         }
     }
 }
@@ -329,7 +356,8 @@ fn is_known(contents: &RenderContents, name: &str) -> bool {
 /// The table for people.
 pub fn table(inventory: &Inventory) -> String {
     if let Some(image) = &inventory.image {
-        return format!("  {}\n", Pixels::of(image).words());
+        let pixels = Pixels::of(image);
+        return format!("  {}\n", pixels.words()) + &channels::lines(&pixels.extra, &pixels.attributes, &pixels.parts);
     }
     match &inventory.render {
         Some(render) => render_rows(render),
@@ -354,7 +382,7 @@ fn render_rows(render: &RenderInventory) -> String {
             "shapes" => by_count(&render.classes),
             "textures" => names(&render.texture_files),
             _ if is_known(&render.contents, name) => String::new(),
-            _ => format!("and those of {} not read", human::plural(render.contents.unread_meshes, "PLY shape")),
+            _ => format!("without {} that were not read", human::plural(render.contents.unread_meshes, "PLY shape")),
         };
         if count > 0 || name == "shapes" || !is_known(&render.contents, name) {
             row(&name.replace('_', " "), count, note);
@@ -365,6 +393,9 @@ fn render_rows(render: &RenderInventory) -> String {
     }
     if !render.missing_textures.is_empty() {
         row("missing textures", render.missing_textures.len() as u64, names(&render.missing_textures));
+    }
+    if !render.outside_textures.is_empty() {
+        row("outside textures", render.outside_textures.len() as u64, names(&render.outside_textures));
     }
     text
 }
@@ -402,8 +433,7 @@ fn column_rows(inventory: &Inventory) -> String {
     );
     let end = |number: Number| match number {
         Number::Integer(value) => value.to_string(),
-        // Debug has an exponent where the digits would not end.
-        Number::Float(value) => format!("{value:?}"),
+        Number::Float(value) => human::number(value),
     };
     for (place, column) in columns.iter().enumerate().take(COLUMNS) {
         let name = if column.name.is_empty() { place.to_string() } else { human::safe(&column.name) };
@@ -433,7 +463,7 @@ fn scene_rows(inventory: &Inventory) -> String {
         let _ = writeln!(text, "  {name:<10}{:>14}{note}", human::count(count));
     };
     row("objects", c.objects, named(&inventory.object_names));
-    row("positions", c.positions, if c.colors > 0 { "with colours".into() } else { String::new() });
+    row("positions", c.positions, if c.colors > 0 { "with colors".into() } else { String::new() });
     row("uvs", c.uvs, String::new());
     row("normals", c.normals, String::new());
     row("faces", c.faces, sizes(c));
@@ -445,7 +475,7 @@ fn scene_rows(inventory: &Inventory) -> String {
     }
     row("materials", c.materials, named(&inventory.material_names));
     if c.missing_materials > 0 {
-        row("", c.missing_materials, "of them in no library".into());
+        row("", c.missing_materials, "of them undefined".into());
     }
     if c.textures > 0 {
         row("textures", c.textures, named(&inventory.texture_files));
@@ -485,6 +515,7 @@ fn sizes(c: &Contents) -> String {
 fn bounds_row(bounds: Option<Bounds>) -> String {
     match bounds {
         Some(Bounds { min: [a, b, c], max: [x, y, z] }) => {
+            let [a, b, c, x, y, z] = [a, b, c, x, y, z].map(human::single);
             format!("  {:<10}{:>14}  {a} {b} {c} to {x} {y} {z}\n", "bounds", "")
         }
         None => format!("  {:<10}{:>14}\n", "bounds", "none"),
@@ -548,6 +579,7 @@ mod tests {
             ],
             texture_files: vec!["a.png".into(), "b.png".into()],
             missing_textures: vec!["b.png".into()],
+            outside_textures: vec!["../c.png".into()],
         }
     }
 
@@ -563,6 +595,7 @@ mod tests {
             "  ply files                        2  900 B, 1 missing\n",
             "  texture files                    4  5.0 kB, not read, 2 missing\n",
             "  missing textures                 1  b.png\n",
+            "  outside textures                 1  ../c.png\n",
         ] {
             assert!(lines.contains(line), "{line}{lines}");
         }
@@ -574,8 +607,14 @@ mod tests {
         assert!(told["files"]["texture"]["plain_bytes"].is_null());
         // What is not known is said to be so.
         let lines = table(&inventory(4));
-        assert!(lines.contains("unique triangles                 7  and those of 4 PLY shapes not read\n"), "{lines}");
-        assert!(lines.contains("instanced triangles              0  and those of 4 PLY shapes not read\n"), "{lines}");
+        assert!(
+            lines.contains("unique triangles                 7  without 4 PLY shapes that were not read\n"),
+            "{lines}"
+        );
+        assert!(
+            lines.contains("instanced triangles              0  without 4 PLY shapes that were not read\n"),
+            "{lines}"
+        );
         let value = serde_json::to_value(Listed::new(&inventory(4))).unwrap();
         for name in ["positions", "unique_triangles", "instanced_triangles"] {
             assert!(value["render"][name].is_null(), "{name}");

@@ -164,6 +164,7 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
         run: session.run_options(),
         compression: args.compression()?,
         durable: args.durable,
+        strict: session.everywhere.strict,
         ..args.formats(to)?
     })
 }
@@ -171,8 +172,14 @@ fn write_options(session: &Session, args: &ConvertArgs) -> Result<WriteOptions> 
 /// The line for people: what came from where, what went to where, and how long it took.
 fn summary(details: &Details, report: &Report) -> String {
     let seconds = report.elapsed().as_secs_f64();
+    let copied = match report.copied_files {
+        0 => String::new(),
+        count => {
+            format!(", {} copied ({})", human::plural(count, "referenced file"), human::bytes(report.copied_bytes))
+        }
+    };
     format!(
-        "{} ({}) -> {} ({}): {} in {}\n",
+        "{} ({}) -> {} ({}): {}{copied} in {}\n",
         human::safe(&details.input),
         human::input(report),
         human::safe(&details.output),

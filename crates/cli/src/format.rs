@@ -1,13 +1,33 @@
-//! The names and extensions of the formats.
+//! The names and extensions of the formats, and which of them are written.
+//!
+//! What a format is, is the library's (`polyhaul::Format`).
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use polyhaul::{Error, ErrorKind, Format, Result};
 use std::path::Path;
 
-/// Parses the value of `--from` and `--to`.
+/// Parses the value of `--from`.
 pub fn parser() -> impl TypedValueParser<Value = Format> {
+    named(Format::ALL.into_iter())
+}
+
+/// Parses the value of `--to`: a format that is written.
+pub fn output_parser() -> impl TypedValueParser<Value = Format> {
+    named(written())
+}
+
+fn named(formats: impl Iterator<Item = Format>) -> impl TypedValueParser<Value = Format> {
+    let names = formats.map(|format| match format {
+        Format::Jpeg => PossibleValue::new(format.name()).alias("jpeg"),
+        _ => PossibleValue::new(format.name()),
+    });
     // Only these names get through, so the other case never happens.
-    PossibleValuesParser::new(Format::ALL.map(Format::name)).map(|text| Format::named(&text).unwrap_or(Format::Obj))
+    PossibleValuesParser::new(names).map(|text| Format::named(&text).unwrap_or(Format::Obj))
+}
+
+/// The formats that a conversion writes.
+fn written() -> impl Iterator<Item = Format> {
+    Format::ALL.into_iter().filter(|format| format.is_written())
 }
 
 /// Whether the path stands for a standard stream.
@@ -15,21 +35,39 @@ pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The format to write: as asked for, by the name of the file, OBJ for a stream.
+/// The output format: `asked` or that of the file extension; OBJ for a stream.
+///
+/// # Errors
+/// Where the format is not known, or not written.
 pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
-    if let Some(format) = asked.or_else(|| Format::of_path(path)) {
-        return Ok(format);
+    match asked.or_else(|| Format::of_path(path)) {
+        Some(format) if format.is_written() => Ok(format),
+        Some(format) => Err(not_written(format)),
+        None if is_stream(path) => Ok(Format::Obj),
+        None => {
+            let message = format!("cannot infer the output format from `{}`", path.display());
+            let hint = format!("use --to FORMAT, or one of the extensions {}", extensions());
+            Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
+        }
     }
-    if is_stream(path) {
-        return Ok(Format::Obj);
-    }
-    let message = format!("the name {} does not tell a format to write", path.display());
-    Err(Error::new(ErrorKind::Usage, message).with_hint(format!("end the name in {}, or give --to obj", known())))
 }
 
-/// The known extensions, for messages.
-pub fn known() -> String {
-    Format::ALL.map(|format| format!(".{}", format.name())).join(", ")
+fn not_written(format: Format) -> Error {
+    let name = format.name().to_uppercase();
+    let usage = |message: String| Error::new(ErrorKind::Usage, message);
+    match format {
+        Format::Dds | Format::Ktx2 => {
+            let option = if format == Format::Dds { "" } else { " --format ktx2" };
+            usage(format!("`convert` cannot write {name} textures"))
+                .with_hint(format!("use `polyhaul texture IMAGE -o FOLDER{option}`"))
+        }
+        _ => usage(format!("{name} is read-only")).with_hint(format!("use one of the extensions {}", extensions())),
+    }
+}
+
+/// The extensions of what can be written, for messages.
+fn extensions() -> String {
+    written().map(|format| format!(".{}", format.name())).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -47,5 +85,24 @@ mod tests {
         assert_eq!(of_output(Path::new("x.bin"), Some(Format::Obj)).ok(), Some(Format::Obj));
         let error = of_output(Path::new("x.bin"), None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+
+    #[test]
+    fn only_formats_that_are_written_are_offered() {
+        for format in Format::ALL {
+            let name = format!("x.{}", format.name());
+            assert_eq!(of_output(Path::new(&name), None).is_ok(), format.is_written(), "{name}");
+            assert_eq!(extensions().split(", ").any(|it| it[1..] == *format.name()), format.is_written());
+        }
+        let says = |name: &str| {
+            let error = of_output(Path::new(name), None).unwrap_err();
+            (error.to_string(), error.diagnostic().hint.clone().unwrap_or_default())
+        };
+        assert_eq!(says("x.dds").0, "`convert` cannot write DDS textures");
+        assert_eq!(says("x.dds").1, "use `polyhaul texture IMAGE -o FOLDER`");
+        assert!(says("x.ktx2").1.contains("--format ktx2"));
+        let (message, hint) = says("x.bmp");
+        assert!(message == "BMP is read-only" && hint.contains(".obj") && !hint.contains(".bmp"), "{hint}");
+        assert!(!says("x.docx").1.contains(".psd"));
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers, sizes and names for people.
 
 use polyhaul::Report;
+use polyhaul::printable::printable;
 pub use polyhaul::report::{count, day};
 
 /// A size: `104.2 MB`.
@@ -18,10 +19,10 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.1} {}", UNITS[unit])
 }
 
-/// What was read: `104.2 MB`, or `19.8 MB of gzip, 104.2 MB of text`.
+/// What was read: `104.2 MB`, or `19.8 MB gzip, 104.2 MB decompressed`.
 pub fn input(report: &Report) -> String {
     match report.codec {
-        Some(codec) => format!("{} of {codec}, {} of text", bytes(report.bytes_in), bytes(report.plain_bytes_in)),
+        Some(codec) => format!("{} {codec}, {} decompressed", bytes(report.bytes_in), bytes(report.plain_bytes_in)),
         None => bytes(report.bytes_in),
     }
 }
@@ -39,15 +40,32 @@ pub fn rate(bytes: u64, seconds: f64) -> String {
     format!("{} MB/s", count((bytes as f64 / seconds / 1e6).round() as u64))
 }
 
+/// A number with at most 9 significant digits: `-0.25`, `1.5e30`.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    let rounded = format!("{value:.8e}").parse().unwrap_or(value);
+    match rounded.abs() {
+        size if size == 0.0 || (1e-5..1e9).contains(&size) => rounded.to_string(),
+        _ => format!("{rounded:e}"),
+    }
+}
+
+/// The same of a float of 32 bits, whose digits are its own.
+pub fn single(value: f32) -> String {
+    number(value.to_string().parse().unwrap_or(f64::from(value)))
+}
+
 /// The word with its count, in the plural where that is right: `1 face`, `2 faces`.
 pub fn plural(value: u64, word: &str) -> String {
     let ending = if value == 1 { "" } else { "s" };
     format!("{} {word}{ending}", count(value))
 }
 
-/// A name on one line, safe for a terminal: control and direction characters are replaced.
+/// A name on one line, safe for a terminal: see [`polyhaul::printable`].
 pub fn safe(name: &str) -> String {
-    annotate_snippets::normalize_untrusted_str(name).replace(['\n', '\r'], " ")
+    printable(&name.replace(['\n', '\r', '\t'], " "), char::REPLACEMENT_CHARACTER).into_owned()
 }
 
 /// The first few names, and how many more there are.
@@ -74,8 +92,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_have_nine_digits_at_most() {
+        let found = [0.1 + 0.2, -0.0, 1.0 / 3.0, 123_456_789.123, 1e300, 1.5e-7, f64::MAX].map(number);
+        assert_eq!(found, ["0.3", "-0", "0.333333333", "123456789", "1e300", "1.5e-7", "1.79769313e308"]);
+        assert_eq!([0.1, 16_777_216.0, 1e30, f32::MIN].map(single), ["0.1", "16777216", "1e30", "-3.4028235e38"]);
+        assert_eq!([number(f64::INFINITY), number(f64::NAN)], ["inf", "NaN"]);
+    }
+
+    #[test]
     fn names_cannot_drive_the_terminal() {
-        assert!(!safe("a\u{1b}[31m\nb\u{202e}").contains(['\u{1b}', '\n', '\u{202e}']));
+        assert_eq!(safe("a\u{1b}[31m\nb\u{202e}\u{9b}c"), "a\u{fffd}[31m b\u{fffd}\u{fffd}c");
         assert_eq!(names(["a", "b", "c"].into_iter(), 2), "a, b and 1 more");
         assert_eq!(names(["a"].into_iter(), 2), "a");
     }

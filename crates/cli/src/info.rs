@@ -43,7 +43,7 @@ struct Found<'a> {
     report: Report,
 }
 
-/// Says what is inside of each input.
+/// Shows the contents of each input.
 pub fn run(session: &Session, args: &InfoArgs) -> u8 {
     if let Err(error) = many::check_streams(&args.inputs).and(session.everywhere.policy().map(drop)) {
         return session.fail("info", &error, JsonTo::Stdout);
@@ -72,7 +72,7 @@ fn look<'a>(session: &Session, path: &'a Path, args: &InfoArgs) -> Found<'a> {
     }
 }
 
-/// Shows the table, and what was wrong; `false` where nobody listens any more.
+/// Shows the table and the warnings; `false` where standard output is closed.
 fn show(session: &Session, found: &Found<'_>) -> bool {
     session.show_warnings(&found.report);
     session.show_work(&found.report);

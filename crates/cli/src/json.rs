@@ -6,6 +6,7 @@
 use crate::judge::Judged;
 use crate::peak;
 use polyhaul::error::{Diagnostic, Place};
+use polyhaul::printable::is_active;
 use polyhaul::{Error, Report, report, warnings};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ struct Document<'a, T> {
     bytes_in: u64,
     plain_bytes_in: u64,
     bytes_out: u64,
+    copied_files: u64,
+    copied_bytes: u64,
     moved_in: Vec<Moved>,
     moved_out: Vec<Moved>,
     seconds: f64,
@@ -58,6 +61,8 @@ pub struct Warnings<'a> {
 struct Listed<'a> {
     code: &'a str,
     message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a str>,
     #[serde(flatten)]
     place: At,
 }
@@ -97,6 +102,8 @@ pub fn document<T: Serialize>(
         bytes_in: report.bytes_in,
         plain_bytes_in: report.plain_bytes_in,
         bytes_out: report.bytes_out,
+        copied_files: report.copied_files,
+        copied_bytes: report.copied_bytes,
         moved_in: report.reads.iter().map(Moved::from).collect(),
         moved_out: report.writes.iter().map(Moved::from).collect(),
         seconds,
@@ -109,11 +116,14 @@ pub fn document<T: Serialize>(
     })
 }
 
-/// The object for arguments that make no sense.
-pub fn usage(message: &str) -> String {
+/// The object for arguments that were refused: what the parser of arguments says, for the subcommand that was meant.
+pub fn usage(message: &str, command: Option<&str>) -> String {
     let message = message.trim_end().strip_prefix("error: ").unwrap_or(message).trim_end();
-    let error = Failure::of("usage", &Diagnostic::new(message));
-    line(&serde_json::json!({ "error": error }))
+    let mut parts = message.split("\n\n").map(str::trim);
+    let hint = |part: &str| part.strip_prefix("tip: ").map(str::to_owned);
+    let message = parts.next().unwrap_or_default().lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let diagnostic = Diagnostic { hint: parts.find_map(hint), ..Diagnostic::new(message) };
+    line(&serde_json::json!({ "command": command, "error": Failure::of("usage", &diagnostic) }))
 }
 
 /// How an input was compressed, `null` where it was not.
@@ -123,6 +133,11 @@ pub fn codec(report: &Report) -> Option<String> {
 
 fn line(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+    // Between quotes an active character is escaped without a change of its meaning, and it stands nowhere else.
+    if text.contains(is_active) {
+        let escaped = |c: char| if is_active(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+        text = text.chars().map(escaped).collect();
+    }
     text.push('\n');
     text
 }
@@ -140,6 +155,7 @@ impl<'a> Warnings<'a> {
         let listed = log.kept().iter().map(|warning| Listed {
             code: warning.code,
             message: &warning.diagnostic.message,
+            subject: warning.subject(),
             place: At::new(&warning.diagnostic.place),
         });
         Warnings { total: log.total(), counts: log.counts(), listed: listed.collect() }
@@ -184,15 +200,15 @@ mod tests {
     fn a_document_has_the_shared_keys_and_its_own() {
         let mut report = Report { bytes_in: 7, threads: 2, ..Report::default() };
         let place = Place { file: "a.obj".into(), line: Some(3), column: None, offset: Some(9) };
-        report.warnings.push("odd", Diagnostic { place, ..Diagnostic::new("is odd") });
+        let subject = Some("mat_1".to_owned());
+        report.warnings.push("odd", Diagnostic { place, subject, ..Diagnostic::new("is odd") });
         report.phase("read", || ());
         let value = parsed(&document("info", Some(json!({"faces": 1})), 0.5, &report, None, None));
         assert_eq!(value["faces"], 1);
         assert_eq!((&value["bytes_in"], &value["seconds"]), (&json!(7), &json!(0.5)));
         assert_eq!(value["phases"][0]["name"], "read");
         assert_eq!(value["warnings"]["counts"], json!({"odd": 1}));
-        let listed =
-            json!({"code": "odd", "message": "is odd", "file": "a.obj", "line": 3, "column": null, "offset": 9});
+        let listed = json!({"code": "odd", "message": "is odd", "subject": "mat_1", "file": "a.obj", "line": 3, "column": null, "offset": 9});
         assert_eq!(value["warnings"]["listed"], json!([listed]));
         assert!(value.get("error").is_none());
     }
@@ -203,7 +219,11 @@ mod tests {
         let value = parsed(&document("convert", None::<()>, 0.0, &Report::default(), None, Some(&error)));
         assert_eq!((&value["error"]["kind"], &value["error"]["hint"]), (&json!("limit"), &json!("raise it")));
         assert_eq!(value["warnings"]["total"], 0);
-        let value = parsed(&usage("error: unknown option\n\nUsage: x\n"));
-        assert_eq!(value["error"]["message"], "unknown option\n\nUsage: x");
+        let text = usage("error: \u{9b}31m\u{202e}\u{1b}", None);
+        assert!(text.is_ascii() && parsed(&text)["error"]["message"] == "\u{9b}31m\u{202e}\u{1b}", "{text}");
+        let value = parsed(&usage("error: unknown option\n\n  tip: use -x\n\nUsage: x\n", Some("info")));
+        assert_eq!(value["error"]["message"], "unknown option");
+        assert_eq!((&value["error"]["hint"], &value["command"]), (&json!("use -x"), &json!("info")));
+        assert!(parsed(&usage("error: no", None))["command"].is_null());
     }
 }

@@ -1,7 +1,8 @@
-//! What bound the run's jobs, for people and for `--json`.
+//! What limited the run's jobs, as text and for `--json`.
 //!
-//! The rules are the library's (`polyhaul::report::Verdict`); here they are asked and shown.
+//! The rules are the library's (`polyhaul::report::Verdict`); here their results are formatted. Nothing is measured.
 
+use crate::args::pace::Throttles;
 use crate::human;
 use polyhaul::Report;
 use polyhaul::measure;
@@ -9,24 +10,25 @@ use polyhaul::report::{Facts, Verdict};
 use polyhaul::trace::Recording;
 use serde::Serialize;
 
-/// Causes of less than this share are not listed for people.
-const LISTED: f64 = 0.01;
-
-/// The verdict on what was recorded of jobs that did what `report` says.
-pub fn of(seen: &Recording, report: &Report) -> Verdict {
-    Verdict::of(seen, &Facts::of(report), measure::kept_for(seen).as_ref())
+/// The verdict on what was recorded of jobs that did what `report` lists, as fast as they were allowed to.
+pub fn judge(seen: &Recording, report: &Report, throttles: &Throttles) -> Verdict {
+    let facts = Facts::of(report).throttled(throttles.read.as_ref(), throttles.write.as_ref());
+    Verdict::of(seen, &facts, measure::kept_for(seen).as_ref())
 }
 
-/// The line of a verdict behind `of`; with `verbose` its causes and advice, too.
+/// The line of a verdict behind `of`; with `verbose` its causes and advice, too. Without, a verdict that says nothing
+/// has no line.
 pub fn words(of: &str, verdict: &Verdict, verbose: bool) -> String {
-    let mut text = format!("{of}{verdict}\n");
-    if verbose {
-        let listed = verdict.causes.iter().filter(|(_, share)| *share >= LISTED);
-        for (bound, share) in listed {
-            text.push_str(&format!("  {:>4.0} %  {}\n", share * 100.0, bound.words()));
-        }
-        verdict.advice.iter().for_each(|advice| text.push_str(&format!("  {}\n", human::safe(advice))));
+    if !verbose {
+        return if verdict.is_telling() { format!("{of}{verdict}\n") } else { String::new() };
     }
+    let mut text = format!("{of}{verdict}\n");
+    if verdict.is_telling() {
+        for (bound, percent) in verdict.percents() {
+            text.push_str(&format!("  {percent:>4} %  {}\n", bound.words()));
+        }
+    }
+    verdict.advice.iter().for_each(|advice| text.push_str(&format!("  {}\n", human::safe(advice))));
     text
 }
 
@@ -34,6 +36,7 @@ pub fn words(of: &str, verdict: &Verdict, verbose: bool) -> String {
 #[derive(Serialize)]
 pub struct Judged {
     bound: &'static str,
+    limit: String,
     share: f64,
     seconds: f64,
     bytes_per_second: f64,
@@ -53,6 +56,7 @@ impl From<Verdict> for Judged {
     fn from(verdict: Verdict) -> Judged {
         Judged {
             bound: verdict.bound.name(),
+            limit: verdict.limit,
             share: verdict.share,
             seconds: verdict.seconds,
             bytes_per_second: verdict.bytes_per_second,

@@ -5,10 +5,12 @@
 //! text, `console` is the only place that prints.
 
 mod args;
+mod channels;
 mod console;
 mod contents;
 mod convert;
 mod demo;
+mod diff;
 mod file;
 mod format;
 mod human;
@@ -25,6 +27,7 @@ mod records;
 mod render;
 mod session;
 mod signals;
+mod standard;
 mod sweep;
 mod texture;
 mod validate;
@@ -32,7 +35,7 @@ mod values;
 mod watch;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::FromArgMatches;
 use session::Session;
 use std::process::ExitCode;
 
@@ -40,13 +43,14 @@ use std::process::ExitCode;
 const DONE: u8 = 0;
 /// The work failed.
 const FAILED: u8 = 1;
-/// The arguments make no sense.
+/// The arguments are invalid.
 const USAGE: u8 = 2;
 /// Some of many files failed.
 const PARTLY: u8 = 3;
 
 fn main() -> ExitCode {
-    let code = match Cli::try_parse() {
+    let parsed = manual::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let code = match parsed {
         Ok(cli) => run(cli),
         Err(error) => refuse(&error),
     };
@@ -68,6 +72,7 @@ fn run(mut cli: Cli) -> u8 {
         Command::Convert(args) => convert::run(&session, &args),
         Command::Info(args) => info::run(&session, &args),
         Command::Validate(args) => validate::run(&session, &args),
+        Command::Diff(args) => diff::run(&session, &args),
         Command::Texture(args) => texture::run(&session, &args),
         Command::Watch(args) => watch::run(&session, &args),
         Command::Sweep(args) => sweep::run(&session, &args, sweep_chart.as_deref()),
@@ -82,13 +87,19 @@ fn run(mut cli: Cli) -> u8 {
 /// Help and version are errors to the parser of arguments, and successes to everyone else.
 fn refuse(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
-        return if error.print().is_ok() { DONE } else { FAILED };
+        return if console::is_written(|| error.print()) { DONE } else { FAILED };
     }
     // What cannot be printed changes nothing: the exit code says it.
     if std::env::args_os().any(|arg| arg == "--json") {
-        let _ = console::result(&json::usage(&error.to_string()));
+        let _ = console::result(&json::usage(&error.to_string(), meant().as_deref()));
     } else {
         let _ = error.print();
     }
     USAGE
+}
+
+/// The subcommand that the arguments name.
+fn meant() -> Option<String> {
+    let names: Vec<_> = manual::command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    std::env::args().skip(1).find(|arg| names.contains(arg))
 }

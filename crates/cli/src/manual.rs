@@ -1,28 +1,258 @@
-//! `polyhaul completions SHELL` and `polyhaul man [DIR]`: made from the declarations in `args`.
+//! The command line as a whole, and what is made of it: `polyhaul completions SHELL` and `polyhaul man [DIR]`.
+//!
+//! The options themselves are declared in `args`. Here is only how they are presented: nothing is parsed or run.
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::{DONE, FAILED, console};
-use clap::CommandFactory;
+use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap_mangen::Man;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The date on man pages: that of the last change of the options, so that building twice gives the same pages.
+const DATE: &str = "2026-11-23";
+
+/// Global options that a subcommand does not take, or that have no effect there: they are not shown.
+const NOT_TAKEN: [(&str, &[&str]); 5] = [
+    (
+        "limits",
+        &[
+            "threads",
+            "memory_limit",
+            "strict",
+            "on_error",
+            "warnings",
+            "trace",
+            "report",
+            "chart",
+            RATES[0],
+            RATES[1],
+            RATES[2],
+            RATES[3],
+        ],
+    ),
+    (
+        "watch",
+        &[
+            "threads",
+            "memory_limit",
+            "strict",
+            "on_error",
+            "warnings",
+            "no_progress",
+            "trace",
+            "report",
+            "chart",
+            RATES[0],
+            RATES[1],
+            RATES[2],
+            RATES[3],
+        ],
+    ),
+    ("sweep", &["trace", "report", RATES[0], RATES[1], RATES[2], RATES[3]]),
+    ("completions", &ALL),
+    ("man", &ALL),
+];
+
+const RATES: [&str; 4] = ["read_rate", "write_rate", "read_latency", "write_latency"];
+
+const ALL: [&str; 17] = [
+    "threads",
+    "memory_limit",
+    "strict",
+    "on_error",
+    "warnings",
+    "json",
+    "quiet",
+    "verbose",
+    "no_progress",
+    "color",
+    "trace",
+    "report",
+    "chart",
+    RATES[0],
+    RATES[1],
+    RATES[2],
+    RATES[3],
+];
+
+/// The command line: each subcommand shows the options that it takes.
+pub fn command() -> Command {
+    let mut command = Cli::command().mut_args(without_files);
+    let globals: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    for subcommand in command.get_subcommands_mut() {
+        *subcommand = std::mem::take(subcommand).mut_args(without_files);
+        let name = subcommand.get_name().to_owned();
+        let hidden = NOT_TAKEN.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, hidden)| hidden);
+        // An option of its own stands before the global one of that name.
+        let is_hidden = |arg: &&Arg| hidden.contains(&arg.get_id().as_str());
+        let own = globals.iter().filter(is_hidden).map(|arg| arg.clone().hide(true));
+        *subcommand = std::mem::take(subcommand).args(own);
+    }
+    command
+}
+
+/// The same with the global options in each subcommand.
+fn built() -> Command {
+    let mut command = command();
+    command.build();
+    command
+}
+
+/// An option whose value is not a file: shells do not complete files there.
+fn without_files(arg: Arg) -> Arg {
+    let is_open = arg.get_action().takes_values() && arg.get_value_hint() == ValueHint::Unknown;
+    if is_open { arg.value_hint(ValueHint::Other) } else { arg }
+}
 
 /// Prints the completion script of a shell.
 pub fn completions(args: &CompletionsArgs) -> u8 {
     // Into memory first: the generator does not expect standard output to fail.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "polyhaul", &mut script);
+    clap_complete::generate(args.shell, &mut command(), "polyhaul", &mut script);
     if console::bytes(&script) { DONE } else { FAILED }
 }
 
-/// Prints the manual page, or writes one per subcommand to a folder.
+/// Prints the man page, or writes one per subcommand to a folder.
 pub fn pages(args: &ManArgs) -> u8 {
+    let command = built();
     let done = match &args.folder {
-        Some(folder) => std::fs::create_dir_all(folder)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+        Some(folder) => write_all(&command, folder)
             .map_err(|error| console::note(&format!("error: {}: {error}\n", folder.display())))
             .is_ok(),
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page).is_ok() && console::bytes(&page)
-        }
+        None => page(&command).is_ok_and(|page| console::bytes(&page)),
     };
     if done { DONE } else { FAILED }
+}
+
+fn write_all(command: &Command, folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("polyhaul.1"), page(command)?)?;
+    for subcommand in command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help") {
+        std::fs::write(folder.join(format!("{}.1", display_name(subcommand))), page(subcommand)?)?;
+    }
+    Ok(())
+}
+
+/// `polyhaul-convert`.
+fn display_name(command: &Command) -> &str {
+    command.get_display_name().unwrap_or(command.get_name())
+}
+
+/// A man page.
+fn page(command: &Command) -> std::io::Result<Vec<u8>> {
+    let version = format!("polyhaul {}", env!("CARGO_PKG_VERSION"));
+    let man =
+        Man::new(command.clone()).title(display_name(command)).date(DATE).source(version).manual("polyhaul manual");
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    page.extend(synopsis(command).into_bytes());
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.get_subcommands().any(|it| !it.is_hide_set() && it.get_name() != "help") {
+        man.render_subcommands_section(&mut page)?;
+    }
+    page.extend(after(command).into_bytes());
+    Ok(page)
+}
+
+/// `polyhaul convert [OPTIONS] IN OUT`: every option has a section of its own.
+fn synopsis(command: &Command) -> String {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
+    let line = usage.lines().next().unwrap_or_default();
+    format!(".SH SYNOPSIS\n{}\n", escaped(&line.replace(['<', '>'], "")))
+}
+
+/// What stands behind the options: paragraphs, and under a heading (`Examples:`) lines as they are.
+fn after(command: &Command) -> String {
+    let text = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
+    let mut page = String::new();
+    for part in text.split("\n\n").filter(|part| !part.is_empty()) {
+        let (first, rest) = part.split_once('\n').unwrap_or((part, ""));
+        let lines = |text: &str| text.lines().map(escaped).collect::<Vec<_>>().join("\n");
+        // Writing to a string cannot fail.
+        let _ = match first.strip_suffix(':') {
+            Some(heading) => writeln!(page, ".SH \"{}\"\n.nf\n{}\n.fi", heading.to_uppercase(), lines(rest)),
+            None => writeln!(page, ".SH NOTES\n{}", lines(part)),
+        };
+    }
+    page
+}
+
+/// A line as roff shows it: nothing in it is a request or an escape.
+fn escaped(line: &str) -> String {
+    let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    if line.starts_with('.') { format!("\\&{line}") } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn help(name: &str) -> String {
+        let mut command = built();
+        command.find_subcommand_mut(name).unwrap().render_long_help().to_string()
+    }
+
+    #[test]
+    fn subcommands_show_the_options_that_they_take() {
+        for (name, hidden) in NOT_TAKEN {
+            let help = help(name);
+            for id in hidden {
+                assert!(!help.contains(&format!("--{}", id.replace('_', "-"))), "{name} {id}\n{help}");
+            }
+        }
+        assert!(help("convert").contains("--read-rate") && help("sweep").contains("--chart"));
+        assert!(help("limits").contains("--json") && help("watch").contains("--quiet"));
+        // What is hidden is still understood, and refused with a reason where that matters.
+        assert!(command().try_get_matches_from(["polyhaul", "limits", "--trace", "a.json"]).is_ok());
+        command().debug_assert();
+    }
+
+    #[test]
+    fn options_mean_the_same_before_and_behind_a_subcommand() {
+        use clap::FromArgMatches;
+        for args in [["polyhaul", "--json", "-j", "3", "limits"], ["polyhaul", "limits", "--json", "-j", "3"]] {
+            let cli = Cli::from_arg_matches(&command().try_get_matches_from(args).unwrap()).unwrap();
+            assert!(cli.everywhere.json && cli.everywhere.threads == Some(3), "{cli:?}");
+        }
+        let args = ["polyhaul", "sweep", "a.obj", "--chart", "a.svg", "--color", "never"];
+        let cli = Cli::from_arg_matches(&command().try_get_matches_from(args).unwrap()).unwrap();
+        assert_eq!(cli.everywhere.chart, Some("a.svg".into()));
+    }
+
+    #[test]
+    fn a_synopsis_is_one_short_line() {
+        let command = built();
+        let of = |name: &str| synopsis(&command.find_subcommand(name).unwrap().clone());
+        assert_eq!(of("convert"), ".SH SYNOPSIS\npolyhaul convert [OPTIONS] IN OUT\n");
+        assert_eq!(of("limits"), ".SH SYNOPSIS\npolyhaul limits [OPTIONS] [FOLDER]\n");
+        let page = String::from_utf8(page(command.find_subcommand("limits").unwrap()).unwrap()).unwrap();
+        assert!(page.contains(DATE) && page.contains(".SH \"EXAMPLES\"\n.nf\n") && !page.contains("EXTRA"), "{page}");
+    }
+
+    #[test]
+    fn completions_offer_values_and_no_files() {
+        let mut script = Vec::new();
+        clap_complete::generate(clap_complete::Shell::Bash, &mut command(), "polyhaul", &mut script);
+        let script = String::from_utf8(script).unwrap();
+        let of = |option: &str| {
+            let at = script.find(&format!("                {option})\n")).unwrap();
+            script[at..].lines().nth(1).unwrap().trim().to_owned()
+        };
+        for (option, value) in [
+            ("--up-axis", "-X"),
+            ("--digits", "shortest"),
+            ("--delimiter", "semicolon"),
+            ("--codecs", "as-is"),
+            ("--to", "ply"),
+        ] {
+            assert!(of(option).contains("compgen -W") && of(option).contains(value), "{option}: {}", of(option));
+        }
+        assert!(!of("--memory-limit").contains("compgen -f"), "{}", of("--memory-limit"));
+        // Files are completed where they belong.
+        assert!(script.contains("compgen -f"));
+    }
 }

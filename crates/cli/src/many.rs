@@ -1,4 +1,4 @@
-//! What the subcommands share that take several inputs.
+//! What subcommands with several inputs share: the rules for standard input, and the exit code. Reads nothing.
 
 use crate::session::Session;
 use crate::{DONE, FAILED, PARTLY, format};
@@ -12,7 +12,7 @@ pub fn check_streams(inputs: &[PathBuf]) -> Result<()> {
         return Ok(());
     }
     let error = Error::new(ErrorKind::Usage, "standard input (-) is given more than once");
-    Err(error.with_hint("a file of that name is ./-"))
+    Err(error.with_hint("use ./- for a file of that name"))
 }
 
 /// The exit code where `failed` of `total` inputs failed, the last of them with `error`.

@@ -38,7 +38,7 @@ pub fn write(svg: &str, path: &Path) -> Result<()> {
 
 /// The pixels of a picture that covers all of its ground.
 fn drawn(svg: &str) -> Result<Image> {
-    let fault = |what: String| Error::new(ErrorKind::Internal, format!("the picture cannot be drawn: {what}"));
+    let fault = |what: String| Error::new(ErrorKind::Internal, format!("cannot draw the chart: {what}"));
     let tree = Tree::from_str(svg, &with_font()).map_err(|error| fault(error.to_string()))?;
     let size = tree.size().to_int_size().scale_by(SCALE);
     let size = size.filter(|size| u64::from(size.width()) * u64::from(size.height()) <= MOST_PIXELS);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_no_picture_is_refused() {
-        assert!(drawn("no picture").unwrap_err().to_string().contains("cannot be drawn"));
+        assert!(drawn("no picture").unwrap_err().to_string().contains("cannot draw the chart"));
         let huge = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1e9\" height=\"1e9\"/>";
         assert!(drawn(huge).unwrap_err().to_string().contains("too large"));
     }

@@ -1,20 +1,35 @@
 //! The progress bar of one job, on standard error and only where that is a terminal.
+//!
+//! Rates come from the last seconds, not from the start, and the time that is left counts the phases that follow. What
+//! is shown is text of our own (`Gauge`, which knows no clock); drawing is indicatif's.
 
+use crate::human;
 use indicatif::{ProgressBar, ProgressStyle};
 use polyhaul::options::Progress;
+use std::collections::VecDeque;
 use std::io::IsTerminal;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Jobs shorter than this show no bar: a flash says nothing.
+/// Jobs shorter than this show no bar: a flash helps nobody.
 const QUIET_FOR: Duration = Duration::from_millis(300);
+/// How much time rates are taken from.
+const WINDOW: Duration = Duration::from_secs(3);
+/// No rate is taken from less time.
+const LEAST: Duration = Duration::from_millis(500);
+/// How often an amount is noted, and the text changed.
+const EVERY: Duration = Duration::from_millis(100);
 
-const KNOWN: &str = "{msg} [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-const UNKNOWN: &str = "{msg} {bytes}, {bytes_per_sec}";
+const KNOWN: &str = "{prefix} [{bar:30}] {msg}";
+const UNKNOWN: &str = "{prefix} {msg}";
 
-const FILES: &str = "{msg} [{bar:30}] {pos} of {len} files, {eta} left";
-
-const FIGURES: &str = "{msg} [{bar:30}] {pos} of {len} figures, {eta} left";
+/// What progress counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Bytes,
+    Files,
+    Figures,
+}
 
 /// A bar that appears when its job takes long, and goes away with it.
 #[derive(Default)]
@@ -22,35 +37,39 @@ pub struct Bar(Option<Arc<Lazy>>);
 
 struct Lazy {
     label: String,
-    /// How it looks where the end is known.
-    known: &'static str,
-    /// When the job first said something.
+    unit: Unit,
+    /// How many phases follow that take about as long.
+    later: u32,
+    /// When the job first reported progress.
     start: OnceLock<Instant>,
+    gauge: Mutex<Gauge>,
     bar: OnceLock<ProgressBar>,
 }
 
 impl Bar {
-    /// A bar for a job, where one is `wanted` and standard error is a terminal.
-    pub fn new(label: String, wanted: bool) -> Bar {
-        Bar::of(label, wanted, KNOWN)
+    /// A bar for a job that counts bytes, where one is `wanted` and standard error is a terminal; `later` phases follow
+    /// it.
+    pub fn new(label: String, wanted: bool, later: u32) -> Bar {
+        Bar::counting(label, wanted, Unit::Bytes, later)
     }
 
     /// The same for a job whose progress is files.
     pub fn files(label: String, wanted: bool) -> Bar {
-        Bar::of(label, wanted, FILES)
+        Bar::counting(label, wanted, Unit::Files, 0)
     }
 
     /// The same for a job whose progress is figures.
     pub fn figures(label: String, wanted: bool) -> Bar {
-        Bar::of(label, wanted, FIGURES)
+        Bar::counting(label, wanted, Unit::Figures, 0)
     }
 
-    fn of(label: String, wanted: bool, known: &'static str) -> Bar {
+    fn counting(label: String, wanted: bool, unit: Unit, later: u32) -> Bar {
         let shown = wanted && std::io::stderr().is_terminal();
-        Bar(shown.then(|| Arc::new(Lazy { label, known, start: OnceLock::new(), bar: OnceLock::new() })))
+        let (start, gauge, bar) = (OnceLock::new(), Mutex::default(), OnceLock::new());
+        Bar(shown.then(|| Arc::new(Lazy { label, unit, later, start, gauge, bar })))
     }
 
-    /// Does what prints, while the bar is away.
+    /// Prints while the bar is hidden.
     pub fn aside(&self, print: impl FnOnce()) {
         match self.0.as_ref().and_then(|lazy| lazy.bar.get()) {
             Some(bar) => bar.suspend(print),
@@ -66,22 +85,88 @@ impl Bar {
 }
 
 impl Lazy {
-    /// Called from worker threads, so it must not wait long: drawing is limited by the bar itself.
+    /// Called from worker threads, so it must not wait: whoever comes while another is here does nothing.
     fn update(&self, done: u64, total: Option<u64>) {
-        if self.start.get_or_init(Instant::now).elapsed() < QUIET_FOR {
+        let elapsed = self.start.get_or_init(Instant::now).elapsed();
+        let Ok(mut gauge) = self.gauge.try_lock() else { return };
+        if !gauge.note(elapsed, done) || elapsed < QUIET_FOR {
             return;
         }
-        self.bar.get_or_init(|| bar(&self.label, total, self.known)).set_position(done);
+        let bar = self.bar.get_or_init(|| bar(&self.label, total));
+        bar.set_message(gauge.words(self.unit, total, self.later));
+        bar.set_position(done);
     }
 }
 
-fn bar(label: &str, total: Option<u64>, known: &str) -> ProgressBar {
+/// How much was done when, over the last seconds.
+#[derive(Debug, Default)]
+struct Gauge(VecDeque<(Duration, u64)>);
+
+impl Gauge {
+    /// Notes how much is done at a time since the start; `false` where it is too soon for another note.
+    fn note(&mut self, at: Duration, done: u64) -> bool {
+        if self.0.back().is_some_and(|last| at < last.0 + EVERY) {
+            return false;
+        }
+        self.0.push_back((at, done));
+        while self.0.get(1).is_some_and(|second| second.0 + WINDOW <= at) {
+            self.0.pop_front();
+        }
+        true
+    }
+
+    /// How much is done per second; `None` while too little time has passed.
+    fn rate(&self) -> Option<f64> {
+        let (first, last) = (self.0.front()?, self.0.back()?);
+        let time = last.0.saturating_sub(first.0);
+        (time >= LEAST).then(|| last.1.saturating_sub(first.1) as f64 / time.as_secs_f64())
+    }
+
+    /// How many seconds are left of a phase of so much, and of the `later` ones, which take about as long as it does.
+    fn seconds_left(&self, total: u64, later: u32) -> Option<f64> {
+        let (at, done) = *self.0.back()?;
+        let left = total.saturating_sub(done) as f64 / self.rate().filter(|rate| *rate > 0.0)?;
+        Some(left + f64::from(later) * (at.as_secs_f64() + left))
+    }
+
+    /// What the bar says: `12.0 MB of 340.0 MB, 133 MB/s, 3 s left`.
+    fn words(&self, unit: Unit, total: Option<u64>, later: u32) -> String {
+        let done = self.0.back().map_or(0, |last| last.1);
+        let amount = |value| if unit == Unit::Bytes { human::bytes(value) } else { human::count(value) };
+        let mut text = match total {
+            Some(total) => format!("{} of {}", amount(done), amount(total)),
+            None => amount(done),
+        };
+        match unit {
+            Unit::Bytes => {
+                let rate = self.rate().map(|rate| format!(", {}", human::rate(rate.round() as u64, 1.0)));
+                text += &rate.unwrap_or_default();
+            }
+            Unit::Files => text += " files",
+            Unit::Figures => text += " figures",
+        }
+        let left = total.and_then(|total| self.seconds_left(total, later));
+        text + &left.map_or(String::new(), |left| format!(", {} left", time(left)))
+    }
+}
+
+/// A time in whole seconds: `40 s`, `3 min 20 s`, `2 h 5 min`.
+fn time(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+fn bar(label: &str, total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
-        Some(total) => (ProgressBar::new(total), known),
+        Some(total) => (ProgressBar::new(total), KNOWN),
         None => (ProgressBar::no_length(), UNKNOWN),
     };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.with_style(style.progress_chars("=> ")).with_message(label.to_owned())
+    bar.with_style(style.progress_chars("=> ")).with_prefix(label.to_owned())
 }
 
 impl Drop for Bar {
@@ -96,11 +181,57 @@ impl Drop for Bar {
 mod tests {
     use super::*;
 
+    const MB: u64 = 1_000_000;
+
+    /// A gauge that was told at times in milliseconds how many megabytes are done.
+    fn told(notes: &[(u64, u64)]) -> Gauge {
+        let mut gauge = Gauge::default();
+        notes.iter().for_each(|&(ms, done)| _ = gauge.note(Duration::from_millis(ms), done * MB));
+        gauge
+    }
+
     #[test]
-    fn templates_are_sound() {
-        for template in [KNOWN, UNKNOWN, FILES, FIGURES] {
-            assert!(ProgressStyle::with_template(template).is_ok());
-        }
-        assert!(Bar::new("reading".into(), false).callback().is_none());
+    fn templates_are_valid() {
+        assert!([KNOWN, UNKNOWN].iter().all(|template| ProgressStyle::with_template(template).is_ok()));
+        assert!(Bar::new("reading".into(), false, 0).callback().is_none());
+    }
+
+    #[test]
+    fn the_first_figure_is_no_rate() {
+        // 40 MB came at once: the first block of a file that is in memory.
+        let first = told(&[(0, 0), (1, 40), (300, 40)]);
+        assert_eq!(first.words(Unit::Bytes, Some(400 * MB), 0), "40.0 MB of 400.0 MB");
+        let later = told(&[(0, 0), (1, 40), (300, 40), (600, 60)]);
+        assert_eq!(later.words(Unit::Bytes, Some(400 * MB), 0), "60.0 MB of 400.0 MB, 100 MB/s, 3 s left");
+    }
+
+    #[test]
+    fn rates_are_those_of_the_last_seconds() {
+        // A second at 1 GB/s, then ten at 10 MB/s.
+        let mut notes: Vec<_> = (0..=10).map(|step| (step * 100, step * 100)).collect();
+        notes.extend((1..=100).map(|step| (1000 + step * 100, 1000 + step)));
+        let gauge = told(&notes);
+        assert!((gauge.rate().unwrap() / 1e7 - 1.0).abs() < 0.05, "{:?}", gauge.rate());
+        assert_eq!(gauge.words(Unit::Bytes, Some(1200 * MB), 0), "1.1 GB of 1.2 GB, 10 MB/s, 10 s left");
+        assert!(gauge.0.len() < 40, "{}", gauge.0.len());
+    }
+
+    #[test]
+    fn the_time_left_counts_the_phases_that_follow() {
+        let gauge = told(&[(0, 0), (1000, 100), (2000, 200)]);
+        assert_eq!(gauge.seconds_left(400 * MB, 0), Some(2.0));
+        // Writing takes about as long as reading: 4 s.
+        assert_eq!(gauge.seconds_left(400 * MB, 1), Some(6.0));
+        // Nothing comes any more: nobody knows.
+        assert_eq!(told(&[(0, 100), (4000, 100), (8000, 100)]).seconds_left(400 * MB, 1), None);
+    }
+
+    #[test]
+    fn other_things_than_bytes_are_counted_too() {
+        let mut gauge = Gauge::default();
+        (0..=10).for_each(|step| _ = gauge.note(Duration::from_millis(step * 100), step));
+        assert_eq!(gauge.words(Unit::Files, Some(1210), 0), "10 of 1,210 files, 2 min 0 s left");
+        assert_eq!(gauge.words(Unit::Figures, None, 0), "10 figures");
+        assert_eq!([time(59.4), time(200.0), time(7500.0)], ["59 s", "3 min 20 s", "2 h 5 min"]);
     }
 }

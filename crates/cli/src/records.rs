@@ -4,9 +4,10 @@
 //! written to is told before the work begins. They never change what the work does.
 
 use crate::args::Everywhere;
+use crate::args::pace::Throttles;
 use crate::file::{io, try_out};
-use crate::picture;
-use polyhaul::report::{self, Document, Facts, Heading, Sampler, Verdict};
+use crate::{judge, picture};
+use polyhaul::report::{self, Document, Heading, Sampler};
 use polyhaul::trace::{Detail, Trace};
 use polyhaul::{Report, Result, measure};
 use std::path::PathBuf;
@@ -54,12 +55,12 @@ impl Records {
     ///
     /// # Errors
     /// The first one; the other files are written nevertheless.
-    pub fn write(&self, trace: &Trace, report: Option<&Report>) -> Result<()> {
+    pub fn write(&self, trace: &Trace, report: Option<&Report>, throttles: &Throttles) -> Result<()> {
         let Some(Open { wanted, heading, sampler }) = self.open().take() else { return Ok(()) };
         drop(sampler);
         let recording = trace.recording();
         let ceilings = measure::kept_for(&recording);
-        let verdict = report.map(|report| Verdict::of(&recording, &Facts::of(report), ceilings.as_ref()));
+        let verdict = report.map(|report| judge::judge(&recording, report, throttles));
         let (verdict, ceilings) = (verdict.as_ref(), ceilings.as_ref());
         let write = |(document, path): (Document, PathBuf)| match document {
             Document::Picture => picture::write(&report::svg(&recording, &heading, verdict, ceilings), &path),

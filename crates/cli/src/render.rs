@@ -3,14 +3,19 @@
 //! Pure: a diagnostic goes in, coloured text comes out. Whatever a file put into a message is made
 //! safe for a terminal here.
 
+use crate::args::WarningsShown;
 use crate::human;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use polyhaul::error::{Diagnostic, Excerpt, Place, Warning};
-use polyhaul::warnings::Warnings;
+use polyhaul::warnings::{KEPT_PER_KIND, Warnings, kind_words};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How many warnings are shown before they are only counted.
-pub const SHOWN: usize = 20;
+/// How many warnings of a kind are shown in full before they are summed up.
+const FULL: usize = KEPT_PER_KIND;
+
+/// How many names a sum of warnings has.
+const NAMED: usize = 5;
 
 /// An error.
 pub fn error(diagnostic: &Diagnostic) -> String {
@@ -22,21 +27,70 @@ pub fn warning(warning: &Warning) -> String {
     diagnose(Level::WARNING, Some(warning.code), &warning.diagnostic)
 }
 
-/// The first warnings, and the number of all where there are more. The one that `stop` says too is
-/// shown as that error.
-pub fn warnings(warnings: &Warnings, shown: usize, stop: Option<&Diagnostic>) -> String {
-    let show = |one: &Warning| match stop {
-        Some(diagnostic) if same(&one.diagnostic, diagnostic) => error(diagnostic),
-        _ => warning(one),
-    };
-    let mut text: String = warnings.kept().iter().take(shown).map(show).collect();
-    let more = warnings.total().saturating_sub(warnings.kept().len().min(shown) as u64);
-    if more > 0 {
-        let counts = counts(warnings);
-        let message = format!("{} more; in all: {counts}", human::plural(more, "warning"));
-        text.push_str(&diagnose(Level::WARNING, None, &Diagnostic::new(message)));
+/// The warnings: all that are kept, or the first of each kind and a line for the others of that kind. The one that
+/// `stop` says too is shown as that error.
+pub fn warnings(warnings: &Warnings, shown: WarningsShown, stop: Option<&Diagnostic>) -> String {
+    let full = if shown == WarningsShown::All { usize::MAX } else { FULL };
+    let mut kinds: BTreeMap<&str, KindShown<'_>> = BTreeMap::new();
+    let mut text = String::new();
+    for one in warnings.kept() {
+        let kind = kinds.entry(one.code).or_default();
+        kind.seen += 1;
+        if kind.seen > full {
+            kind.names.extend(one.subject());
+            continue;
+        }
+        kind.covered += one.count;
+        text.push_str(&match stop {
+            Some(diagnostic) if same(&one.diagnostic, diagnostic) => error(diagnostic),
+            _ => warning(one),
+        });
     }
-    text
+    text + &sums(warnings, &kinds, full)
+}
+
+/// What is shown of the warnings of one kind.
+#[derive(Default)]
+struct KindShown<'w> {
+    /// How many were looked at.
+    seen: usize,
+    /// How many those stand for that are shown in full.
+    covered: u64,
+    /// What the others are about.
+    names: Vec<&'w str>,
+}
+
+/// A line for each kind of which there are more than those that are shown in full.
+fn sums(warnings: &Warnings, kinds: &BTreeMap<&str, KindShown<'_>>, full: usize) -> String {
+    let more = |(code, &count): (&&'static str, &u64)| {
+        let kind = kinds.get(code);
+        let more = count.saturating_sub(kind.map_or(0, |kind| kind.covered));
+        let words = kind_words(code, more);
+        let names = kind.map_or(String::new(), |kind| names(&kind.names));
+        (more > 0).then(|| format!("{} more {words}{names}", human::count(more)))
+    };
+    let mut lines: Vec<_> = warnings.counts().iter().filter_map(more).map(Diagnostic::new).collect();
+    if let (Some(last), true) = (lines.last_mut(), kinds.values().any(|kind| kind.seen > full)) {
+        last.hint = Some("use `--warnings all` to show every warning".to_owned());
+    }
+    lines.iter().map(|line| diagnose(Level::WARNING, None, line)).collect()
+}
+
+/// The first few of some names, each once: `: mat_14, mat_17, ...`.
+fn names(all: &[&str]) -> String {
+    let mut few: Vec<&str> = Vec::new();
+    for name in all {
+        if few.len() > NAMED {
+            break;
+        }
+        if !few.contains(name) {
+            few.push(name);
+        }
+    }
+    if few.len() > NAMED {
+        few[NAMED] = "...";
+    }
+    if few.is_empty() { String::new() } else { format!(": {}", few.join(", ")) }
 }
 
 /// Whether two diagnostics say the same about the same place.

@@ -14,6 +14,7 @@ fn number() -> Diagnostic {
         hint: Some("write 2.5".into()),
         place: Place { file: "models/a.obj".into(), line: Some(12), column: Some(5), offset: Some(99) },
         excerpt: Some(Excerpt { text: "v 1 2,5 3".into(), marked: 4..7 }),
+        ..Diagnostic::default()
     }
 }
 
@@ -34,7 +35,7 @@ error: this is not a number
 #[test]
 fn a_warning_has_its_code_and_its_colour() {
     let diagnostic = Diagnostic { hint: None, expected: None, ..number() };
-    let text = warning(&Warning { code: "bad-number", diagnostic });
+    let text = warning(&Warning { code: "bad-number", diagnostic, count: 1 });
     let golden = "\
 warning[bad-number]: this is not a number
   --> models/a.obj:12:5
@@ -110,6 +111,7 @@ fn files_cannot_drive_the_terminal() {
         hint: Some(evil.into()),
         place: Place { file: evil.into(), line: Some(1), ..Place::default() },
         excerpt: Some(Excerpt { text: evil.into(), marked: 0..1 }),
+        ..Diagnostic::default()
     };
     for diagnostic in [diagnostic.clone(), Diagnostic { excerpt: None, ..diagnostic }] {
         let text = error(&diagnostic);
@@ -118,18 +120,58 @@ fn files_cannot_drive_the_terminal() {
     }
 }
 
-#[test]
-fn many_warnings_are_counted_by_kind() {
+/// A log with so many materials that are not defined.
+fn undefined(count: usize) -> Warnings {
     let mut log = Warnings::default();
-    log.push_many("missing-material", 30, number());
-    for _ in 0..24 {
-        log.push("odd", Diagnostic::new("is odd"));
+    for number in 0..count {
+        let subject = Some(format!("mat_{number}"));
+        log.push("missing-material", Diagnostic { subject, ..Diagnostic::new("is not defined") });
     }
-    let text = plain(&warnings(&log, SHOWN, None));
-    assert_eq!(text.matches("warning[").count(), SHOWN);
-    let end = "warning: 34 warnings more; in all: 30 missing-material, 24 odd\n";
+    log
+}
+
+#[test]
+fn warnings_of_a_kind_are_shown_three_times_and_summed_up_with_their_names() {
+    let mut log = undefined(63);
+    (0..4).for_each(|_| log.push("odd", Diagnostic::new("is odd")));
+    let text = plain(&warnings(&log, WarningsShown::Summary, None));
+    assert_eq!((text.matches("is not defined").count(), text.matches("is odd").count()), (3, 3));
+    let end = "\
+warning: 60 more undefined materials: mat_3, mat_4, mat_5, mat_6, mat_7, ...
+warning: 1 more `odd` warning
+ |
+ = help: use `--warnings all` to show every warning
+";
     assert!(text.ends_with(end), "{text}");
-    assert_eq!(warnings(&Warnings::default(), SHOWN, None), "");
+    let all = plain(&warnings(&log, WarningsShown::All, None));
+    assert_eq!((all.matches("is not defined").count(), all.matches("is odd").count()), (63, 4));
+    assert!(!all.contains("more"), "{all}");
+    assert_eq!(warnings(&Warnings::default(), WarningsShown::Summary, None), "");
+}
+
+#[test]
+fn names_that_are_left_are_said_once_and_few_are_said_whole() {
+    let mut log = undefined(5);
+    log.extend(undefined(5));
+    let text = plain(&warnings(&log, WarningsShown::Summary, None));
+    assert!(text.contains("\nwarning: 7 more undefined materials: mat_3, mat_4, mat_0, mat_1, mat_2\n"), "{text}");
+}
+
+#[test]
+fn more_warnings_than_are_kept_are_counted_right() {
+    let log = undefined(polyhaul::warnings::KEPT + 200);
+    let summary = plain(&warnings(&log, WarningsShown::Summary, None));
+    assert!(summary.contains("warning: 1,197 more undefined materials: mat_3, "), "{summary}");
+    let all = plain(&warnings(&log, WarningsShown::All, None));
+    assert!(all.ends_with("\nwarning: 200 more undefined materials\n"), "{all}");
+}
+
+#[test]
+fn a_message_that_covers_all_of_its_kind_is_not_summed_up_again() {
+    let mut log = Warnings::default();
+    log.push_many("left-out-normals", 226, Diagnostic::new("226 normals dropped"));
+    let text = plain(&warnings(&log, WarningsShown::Summary, None));
+    assert_eq!(text, "warning[left-out-normals]: 226 normals dropped\n");
 }
 
 #[test]
@@ -137,6 +179,6 @@ fn the_complaint_that_stops_is_an_error() {
     let mut log = Warnings::default();
     log.push("odd", Diagnostic::new("is odd"));
     log.push("bad", Diagnostic::new("is bad"));
-    let text = plain(&warnings(&log, SHOWN, Some(&Diagnostic::new("is bad"))));
+    let text = plain(&warnings(&log, WarningsShown::Summary, Some(&Diagnostic::new("is bad"))));
     assert_eq!(text, "warning[odd]: is odd\nerror: is bad\n");
 }

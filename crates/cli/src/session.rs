@@ -1,11 +1,13 @@
-//! One run of the command: runs the library with the options that hold everywhere, and ends the run.
+//! One run of the command: calls the library with the global options, and ends the run.
+//!
+//! What each subcommand does is in its own module; what is shown is made by `render`, `json` and `judge`.
 
 use crate::args::pace::Throttles;
-use crate::args::{Everywhere, ReadArgs};
+use crate::args::{Everywhere, ReadArgs, WarningsShown};
 use crate::progress::Bar;
 use crate::records::Records;
 use crate::signals::Signals;
-use crate::{DONE, FAILED, USAGE, console, format, human, json, judge, peak, render};
+use crate::{DONE, FAILED, USAGE, console, format, human, json, judge, peak, render, standard};
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
 use polyhaul::report::Verdict;
@@ -54,10 +56,9 @@ impl Session {
     pub fn check(&self, is_work: bool) -> Result<()> {
         if !is_work && let Some(option) = self.everywhere.of_work() {
             self.records.forget();
-            let error = Error::new(ErrorKind::Usage, format!("{option} is for subcommands that read or write assets"));
-            return Err(
-                error.with_hint("it says nothing of other programs, and slows none down; a sweep has rates of its own")
-            );
+            let error =
+                Error::new(ErrorKind::Usage, format!("{option} applies only to subcommands that read or write assets"));
+            return Err(error.with_hint(format!("remove {option}")));
         }
         self.records.check()
     }
@@ -88,6 +89,7 @@ impl Session {
             load_meshes: !args.lazy,
             stl: args.stl(),
             table: args.table.options(),
+            image: args.image.options(),
             ..ReadOptions::default()
         }
     }
@@ -117,8 +119,8 @@ impl Session {
         options: &ReadOptions,
         read: impl FnOnce(Input, &ReadOptions) -> Result<T>,
     ) -> Result<T> {
-        let input = if format::is_stream(path) { Input::Stdin } else { Input::Path(path.into()) };
-        let bar = self.bar("reading", path);
+        let input = if format::is_stream(path) { standard::input()? } else { Input::Path(path.into()) };
+        let bar = self.bar("reading", path, 0);
         let mut options = options.clone();
         options.run.progress = bar.callback();
         read(input, &options)
@@ -126,13 +128,13 @@ impl Session {
 
     /// Writes to `path`, or to standard output. While a file is open, signals wait.
     pub fn save(&self, scene: &Scene, path: &Path, options: &WriteOptions) -> Result<Report> {
-        let bar = self.bar("writing", path);
+        let bar = self.bar("writing", path, 0);
         let mut options = options.clone();
         options.run.progress = bar.callback();
         if format::is_stream(path) {
-            return polyhaul::save(scene, Output::Stdout, &options);
+            return polyhaul::save(scene, standard::output()?, &options);
         }
-        let _hold = self.signals.hold()?;
+        let _hold = self.signals.hold_output(path)?;
         polyhaul::save(scene, Output::Path(path.into()), &options)
     }
 
@@ -144,9 +146,9 @@ impl Session {
         write: &WriteOptions,
         before: impl FnOnce(Content<'_>, &Report),
     ) -> Result<Converted> {
-        let input = if format::is_stream(from) { Input::Stdin } else { Input::Path(from.into()) };
-        let output = if format::is_stream(to) { Output::Stdout } else { Output::Path(to.into()) };
-        let (reading, writing) = (self.bar("reading", from), self.bar("writing", to));
+        let input = if format::is_stream(from) { standard::input()? } else { Input::Path(from.into()) };
+        let output = if format::is_stream(to) { standard::output()? } else { Output::Path(to.into()) };
+        let (reading, writing) = (self.bar("reading", from, 1), self.bar("writing", to, 0));
         let (mut read, mut write) = (read.clone(), write.clone());
         (read.run.progress, write.run.progress) = (reading.callback(), writing.callback());
         let mut hold = None;
@@ -154,7 +156,7 @@ impl Session {
             drop(reading);
             before(content, report);
             // While a file is open, signals wait.
-            hold = if format::is_stream(to) { None } else { Some(self.signals.hold()?) };
+            hold = self.signals.hold_output(to)?;
             Ok(())
         });
         drop(hold);
@@ -166,15 +168,17 @@ impl Session {
         Bar::files(doing.to_owned(), !self.everywhere.quiet && !self.everywhere.no_progress)
     }
 
-    fn bar(&self, doing: &str, path: &Path) -> Bar {
+    /// A bar for work on a file that so many phases follow.
+    fn bar(&self, doing: &str, path: &Path, later: u32) -> Bar {
         let wanted = !self.everywhere.quiet && !self.everywhere.no_progress;
-        Bar::new(format!("{doing} {}", human::safe(&path.display().to_string())), wanted)
+        Bar::new(format!("{doing} {}", human::safe(&path.display().to_string())), wanted, later)
     }
 
     /// Shows the first warnings to people.
     pub fn show_warnings(&self, report: &Report) {
         if self.talks() {
-            console::note(&render::warnings(&report.warnings, render::SHOWN, None));
+            let shown = self.everywhere.warnings.unwrap_or(WarningsShown::Summary);
+            console::note(&render::warnings(&report.warnings, shown, None));
         }
     }
 
@@ -206,7 +210,12 @@ impl Session {
     /// The verdict on all jobs of the run until now, which did what `report` says; `None` where none ended.
     fn verdict(&self, report: &Report) -> Option<Verdict> {
         let seen = self.recording();
-        (seen.elapsed_ns > 0).then(|| judge::of(&seen, report))
+        (seen.elapsed_ns > 0).then(|| self.judge(&seen, report))
+    }
+
+    /// The verdict on what was recorded of jobs that did what `report` lists.
+    pub fn judge(&self, seen: &Recording, report: &Report) -> Verdict {
+        judge::judge(seen, report, &self.throttles)
     }
 
     /// Shows people what bound the jobs of the run.
@@ -260,8 +269,11 @@ impl Session {
         code
     }
 
-    /// Ends a run that failed as a whole.
+    /// Ends a run that failed as a whole. Where the reader of standard output left, it ends well, without a word.
     pub fn fail(&self, command: &str, error: &Error, to: JsonTo) -> u8 {
+        if console::reader_left(error) {
+            return self.finish(command, None::<()>, &Report::default(), (DONE, None), to);
+        }
         self.show_error(error);
         let code = self.exit_code(Some(error));
         self.finish(command, None::<()>, &Report::default(), (code, Some(error)), to)
@@ -281,7 +293,7 @@ impl Session {
     fn leave_records(&self, report: Option<&Report>) -> Result<()> {
         // Signals wait, also one that came before: so no temporary file stays.
         let _hold = self.signals.hold_on();
-        self.records.write(&self.trace, report).inspect_err(|error| self.show_error(error))
+        self.records.write(&self.trace, report, &self.throttles).inspect_err(|error| self.show_error(error))
     }
 
     /// The exit code that stands for an error.

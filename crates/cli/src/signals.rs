@@ -6,8 +6,10 @@
 //! work is held by a [`Hold`]: while an output file is open, leaving would leave litter. A second
 //! signal ends the process at once, in any case; the old file is whole even then.
 
+use crate::format;
 use polyhaul::options::Cancel;
 use polyhaul::{Error, Result};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(unix)]
@@ -66,6 +68,13 @@ impl Signals {
         let hold = self.hold_on();
         // Counted first and checked then: the watching thread does it the other way round.
         if self.caught.load(Ordering::SeqCst) == 0 { Ok(hold) } else { Err(Error::cancelled()) }
+    }
+
+    /// The same for an output of this path. What is not a file of its own (a pipe, a device, `-`) leaves nothing behind
+    /// that would need a hold.
+    pub fn hold_output(&self, path: &Path) -> Result<Option<Hold>> {
+        let is_special = || std::fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir());
+        if format::is_stream(path) || is_special() { Ok(None) } else { self.hold().map(Some) }
     }
 
     /// The same after a signal, too: for what is done at the end of work that stopped.

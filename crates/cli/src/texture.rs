@@ -1,6 +1,6 @@
-//! `polyhaul texture IN... -o DIR`: images to textures for graphics cards.
+//! `polyhaul texture IN... -o DIR`: images to GPU textures.
 //!
-//! What is done is the library's, `polyhaul::textures`; here are the lines for people and the JSON.
+//! The work is the library's (`polyhaul::textures`); here are the text and JSON about it.
 
 use crate::args::texture::TextureArgs;
 use crate::json::{Failure, Warnings};
@@ -59,7 +59,7 @@ pub fn run(session: &Session, args: &TextureArgs) -> u8 {
 fn find(args: &TextureArgs) -> Result<Vec<Source>> {
     let sources = find_images(&args.inputs)?;
     if sources.is_empty() {
-        return Err(Error::new(ErrorKind::Usage, "there are no images in these folders"));
+        return Err(Error::new(ErrorKind::Usage, "no images found"));
     }
     Ok(sources)
 }
@@ -125,7 +125,7 @@ fn finish(session: &Session, sources: &[Source], imports: &Imports) -> u8 {
         }
     }
     if session.talks() {
-        let mut text = human::plural(made as u64, "texture") + " made";
+        let mut text = human::plural(made as u64, "texture") + " converted";
         for (count, what) in [(unchanged, "unchanged"), (failed, "failed")] {
             if count > 0 {
                 text.push_str(&format!(", {} {what}", human::count(count as u64)));

@@ -1,27 +1,27 @@
-//! `polyhaul validate IN...`: everything that reading complains about, and what it cannot see.
+//! `polyhaul validate IN...`: every problem found by reading, and some that reading does not see.
 //!
-//! What is looked at is the library's, `polyhaul::inspect`; here are the verdicts for people and as JSON.
+//! What is checked is the library's (`polyhaul::inspect`); here are the results as text and as JSON.
 
-use crate::args::ValidateArgs;
+use crate::args::{ValidateArgs, WarningsShown};
 use crate::json::{Failure, Warnings, codec};
 use crate::session::{JsonTo, Session};
 use crate::{FAILED, console, human, many, render};
 use polyhaul::inspect::{self, Validation};
-use polyhaul::warnings::KEPT;
 use polyhaul::{Error, ErrorKind, Report};
 use serde::Serialize;
 use std::path::Path;
 
 #[derive(Serialize)]
 struct Details<'a> {
-    valid: bool,
+    /// Whether all are; `null` where an interruption left that open.
+    valid: Option<bool>,
     files: Vec<File<'a>>,
 }
 
 #[derive(Serialize)]
 struct File<'a> {
     file: String,
-    valid: bool,
+    valid: Option<bool>,
     codec: Option<String>,
     bytes_in: u64,
     plain_bytes_in: u64,
@@ -36,7 +36,15 @@ struct Checked<'a> {
     found: Validation,
 }
 
-/// Lists every complaint about each input.
+impl Checked<'_> {
+    /// Whether it is; `None` where an interruption came before that was known.
+    fn valid(&self) -> Option<bool> {
+        let is_cancelled = self.found.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
+        (!is_cancelled).then_some(self.found.valid)
+    }
+}
+
+/// Lists every problem of each input.
 pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
     if let Err(error) = many::check_streams(&args.inputs) {
         return session.fail("validate", &error, JsonTo::Stdout);
@@ -47,7 +55,7 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
         if !show(session, &checked) {
             return FAILED;
         }
-        let stop = checked.found.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
+        let stop = checked.valid().is_none();
         all.push(checked);
         if stop {
             break;
@@ -56,7 +64,7 @@ pub fn run(session: &Session, args: &ValidateArgs) -> u8 {
     finish(session, &all)
 }
 
-/// Looks at one input from all sides. What cannot be read at all is not valid either.
+/// Checks one input. What cannot be read at all is not valid either.
 fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> Checked<'a> {
     let options = session.validate_options(&args.read);
     let found = session.reading(path, &options, inspect::validate);
@@ -64,14 +72,15 @@ fn check<'a>(session: &Session, path: &'a Path, args: &ValidateArgs) -> Checked<
     Checked { path, found: found.unwrap_or_else(unread) }
 }
 
-/// Shows the complaints and the verdict; `false` where nobody listens any more.
+/// Shows the problems and the result; `false` where standard output is closed.
 fn show(session: &Session, checked: &Checked<'_>) -> bool {
     if session.everywhere.json {
         return true;
     }
     let (warnings, error) = (&checked.found.report.warnings, checked.found.error.as_ref());
     if session.talks() {
-        console::note(&render::warnings(warnings, KEPT, error.map(Error::diagnostic)));
+        let which = session.everywhere.warnings.unwrap_or(WarningsShown::All);
+        console::note(&render::warnings(warnings, which, error.map(Error::diagnostic)));
     }
     if let Some(error) = error {
         let shown = session.talks() && warnings.kept().iter().any(|w| render::same(&w.diagnostic, error.diagnostic()));
@@ -89,34 +98,59 @@ fn verdict(checked: &Checked<'_>) -> String {
     let warnings = &checked.found.report.warnings;
     let counts = match warnings.total() {
         0 => String::new(),
-        total => format!(" with {}: {}", human::plural(total, "complaint"), render::counts(warnings)),
+        total => format!(" with {}: {}", human::plural(total, "warning"), render::counts(warnings)),
     };
-    let word = if checked.found.valid { "valid" } else { "failed" };
+    let word = match checked.valid() {
+        Some(true) => "valid",
+        Some(false) => "invalid",
+        None => "interrupted",
+    };
     format!("{name}: {word}{counts}\n")
 }
 
-/// Adds up the verdicts, prints the object, and gives the exit code.
+/// Adds up the results, prints the object, and gives the exit code.
 fn finish(session: &Session, all: &[Checked<'_>]) -> u8 {
     let error = all.iter().rev().find_map(|checked| checked.found.error.as_ref());
-    let failed = all.iter().filter(|checked| !checked.found.valid).count();
+    let failed = all.iter().filter(|checked| checked.valid() == Some(false)).count();
+    let is_open = all.iter().any(|checked| checked.valid().is_none());
+    let valid = if failed == 0 && is_open { None } else { Some(failed == 0) };
     let code = many::exit_code(session, failed, all.len(), error);
     let mut report = Report::default();
     all.iter().for_each(|checked| report.extend(checked.found.report.clone()));
     session.show_verdict(&report);
-    let details = Details { valid: failed == 0, files: all.iter().map(entry).collect() };
+    let details = Details { valid, files: all.iter().map(entry).collect() };
     session.finish("validate", Some(details), &report, (code, error), JsonTo::Stdout)
 }
 
 /// One input's place in the array `files`.
 fn entry<'a>(checked: &'a Checked<'_>) -> File<'a> {
-    let Validation { report, error, valid } = &checked.found;
+    let Validation { report, error, .. } = &checked.found;
     File {
         file: checked.path.display().to_string(),
-        valid: *valid,
+        valid: checked.valid(),
         codec: codec(report),
         bytes_in: report.bytes_in,
         plain_bytes_in: report.plain_bytes_in,
         warnings: Warnings::new(&report.warnings),
         error: error.as_ref().map(Failure::new),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_interrupted_is_neither_valid_nor_invalid() {
+        let of = |error: Option<Error>| {
+            let valid = error.is_none();
+            Checked { path: Path::new("a.obj"), found: Validation { report: Report::default(), error, valid } }
+        };
+        let broken = of(Some(Error::new(ErrorKind::Malformed, "broken")));
+        let all = [of(Some(Error::cancelled())), broken, of(None)];
+        assert_eq!([None, Some(false), Some(true)].as_slice(), all.iter().map(Checked::valid).collect::<Vec<_>>());
+        assert_eq!(all.each_ref().map(verdict), ["a.obj: interrupted\n", "a.obj: invalid\n", "a.obj: valid\n"]);
+        let entry = serde_json::to_value(entry(&all[0])).unwrap();
+        assert!(entry["valid"].is_null() && entry["error"]["kind"] == "cancelled", "{entry}");
     }
 }

@@ -1,7 +1,9 @@
-//! The values of options: sizes, rates, times, axes, digits, limits. Text in, value or complaint out.
+//! The values of options: sizes, rates, times, axes, digits, limits. Text in, value or message out; nothing is opened.
 
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
 use polyhaul::options::{Axis, Digits, Limits};
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,18 +11,61 @@ use std::time::Duration;
 
 const KIB: u64 = 1 << 10;
 
+/// Parses a value with some names that completions offer; other texts may be fine, too.
+#[derive(Clone)]
+pub struct Choices<T> {
+    names: &'static [&'static str],
+    parse: fn(&str) -> Result<T, String>,
+}
+
+impl<T> Choices<T> {
+    /// These names, of what `parse` takes.
+    pub fn with(names: &'static [&'static str], parse: fn(&str) -> Result<T, String>) -> Choices<T> {
+        Choices { names, parse }
+    }
+}
+
+impl<T: FromStr<Err = String>> Choices<T> {
+    /// These names of a type that is parsed.
+    pub fn of(names: &'static [&'static str]) -> Choices<T> {
+        Choices { names, parse: T::from_str }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Choices<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        TypedValueParser::parse_ref(&self.parse, command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names.iter().map(PossibleValue::new)))
+    }
+}
+
+/// Parses a direction of an axis.
+pub fn direction() -> Choices<Direction> {
+    Choices::of(&["X", "Y", "Z", "-X", "-Y", "-Z"])
+}
+
+/// Parses digits after the point.
+pub fn places() -> Choices<Places> {
+    Choices::of(&["shortest"])
+}
+
 /// A size in bytes: `64MB` and `64M` are 64,000,000, `64MiB` is 67,108,864, `64` is 64.
 pub fn size(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let factor = unit_bytes(unit.trim()).ok_or("the unit is one of B, KB, MB, GB, TB, KiB, MiB, GiB, TiB")?;
+    let factor = unit_bytes(unit.trim()).ok_or("expected one of the units B, KB, MB, GB, TB, KiB, MiB, GiB or TiB")?;
     // Whole numbers stay exact; only a fraction goes through floating point.
     let bytes = match number.parse::<u64>() {
         Ok(whole) => whole.checked_mul(factor),
         Err(_) => fraction(number, factor),
     };
     match bytes.ok_or("expected a size, such as 64MB, 1.5GB or 512KiB")? {
-        0 => Err("must be more than 0".into()),
+        0 => Err("expected more than 0".into()),
         bytes => Ok(bytes),
     }
 }
@@ -51,20 +96,23 @@ pub fn file_named(endings: &'static [&'static str]) -> impl TypedValueParser<Val
     PathBufValueParser::new().try_map(|path| {
         let is_one = |ending: &std::ffi::OsStr| endings.iter().any(|known| ending.eq_ignore_ascii_case(known));
         if path.as_os_str() == "-" {
-            return Err("standard output is for results; give a file".to_owned());
+            return Err("expected a file; standard output is used for results".to_owned());
         }
         match path.extension().is_none_or(is_one) {
             true => Ok(path),
-            false => Err(format!("the name must end in .{}", endings.join(" or ."))),
+            false => Err(format!("expected a name ending in .{}", endings.join(" or ."))),
         }
     })
 }
 
-/// Bytes per second: a size, with or without `/s`.
+/// Bytes per second: a size with its unit, with or without `/s`.
 pub fn rate(text: &str) -> Result<u64, String> {
-    let size = size(text.strip_suffix("/s").or(text.strip_suffix("/S")).unwrap_or(text).trim());
-    match size {
-        Err(error) if error.starts_with("expected") => {
+    let text = text.strip_suffix("/s").or(text.strip_suffix("/S")).unwrap_or(text).trim();
+    if text.parse::<f64>().is_ok_and(|number| number >= 0.0) {
+        return Err(format!("expected a rate with a unit, such as {text}MB/s"));
+    }
+    match size(text) {
+        Err(error) if error.starts_with("expected a size") => {
             Err("expected a rate, such as 500MB/s, 1.5GB/s or 64MiB/s".into())
         }
         rate => rate,
@@ -80,7 +128,7 @@ pub fn latency(text: &str) -> Result<Duration, String> {
         "us" | "µs" => 1e-6,
         "ms" => 1e-3,
         "s" => 1.0,
-        _ => return Err("the unit is one of ns, us, ms, s".into()),
+        _ => return Err("expected one of the units ns, us, ms or s".into()),
     };
     let seconds = number.parse::<f64>().ok().map(|number| number * factor).filter(|&seconds| seconds <= 3600.0);
     seconds.map(Duration::from_secs_f64).ok_or("expected a time of up to 3600s, such as 100us, 5ms or 0.1s".into())
@@ -89,14 +137,14 @@ pub fn latency(text: &str) -> Result<Duration, String> {
 /// The size of the demo's scene: less says nothing about rates, more passes 32-bit indices.
 pub fn demo_size(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
-    if (100_000..=4_000_000_000).contains(&bytes) { Ok(bytes) } else { Err("choose from 100KB to 4GB".into()) }
+    if (100_000..=4_000_000_000).contains(&bytes) { Ok(bytes) } else { Err("expected a size from 100KB to 4GB".into()) }
 }
 
 /// A factor above 0.
 pub fn scale(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(factor) if factor.is_normal() && factor > 0.0 => Ok(factor),
-        _ => Err("expected a number above 0".into()),
+        _ => Err("expected a number greater than 0".into()),
     }
 }
 
@@ -165,15 +213,21 @@ impl FromStr for Places {
 type Field = fn(&mut Limits) -> &mut u64;
 
 /// The limits by name.
-const LIMITS: [(&str, Field); 11] = [
+const LIMITS: [(&str, Field); 17] = [
     ("line_bytes", |limits| &mut limits.line_bytes),
     ("name_bytes", |limits| &mut limits.name_bytes),
     ("elements", |limits| &mut limits.elements),
+    ("objects", |limits| &mut limits.objects),
+    ("materials", |limits| &mut limits.materials),
     ("pixels", |limits| &mut limits.pixels),
+    ("image_ratio", |limits| &mut limits.image_ratio),
     ("columns", |limits| &mut limits.columns),
     ("properties", |limits| &mut limits.properties),
     ("header_bytes", |limits| &mut limits.header_bytes),
     ("files", |limits| &mut limits.files),
+    ("included_bytes", |limits| &mut limits.included_bytes),
+    ("instanced_elements", |limits| &mut limits.instanced_elements),
+    ("instanced_objects", |limits| &mut limits.instanced_objects),
     ("referenced_file_bytes", |limits| &mut limits.referenced_file_bytes),
     ("decompressed_bytes", |limits| &mut limits.decompressed_bytes),
     ("decompressed_ratio", |limits| &mut limits.decompressed_ratio),
@@ -199,13 +253,13 @@ pub fn limit(text: &str) -> Result<Limit, String> {
     let name = name.replace('-', "_");
     match LIMITS.iter().find(|(known, _)| *known == name) {
         Some(&(_, field)) => Ok(Limit { field, value: size(value)? }),
-        None => Err(format!("the limits are {}", limit_names())),
+        None => Err(format!("expected one of the limits {}", limit_names())),
     }
 }
 
-/// What the help says of `--limit`.
+/// The help of `--limit`.
 pub fn limit_help() -> String {
-    format!("Raise or lower a limit: {}", limit_names())
+    format!("Change a limit: {}", limit_names())
 }
 
 fn limit_names() -> String {
@@ -241,7 +295,10 @@ mod tests {
         for (text, bytes) in good {
             assert_eq!(rate(text), Ok(bytes), "{text}");
         }
-        for (text, says) in [("/s", "500MB/s"), ("fast", "unit"), ("0MB/s", "more than 0"), ("5MB/min", "unit")] {
+        let bad = [("/s", "500MB/s"), ("fast", "unit"), ("0MB/s", "more than 0"), ("5MB/min", "unit")];
+        // Nobody means 100 bytes per second.
+        let bare = [("100", "with a unit, such as 100MB/s"), ("1.5", "such as 1.5MB/s"), ("100/s", "such as 100MB/s")];
+        for (text, says) in bad.into_iter().chain(bare).chain([("0", "with a unit")]) {
             assert!(rate(text).is_err_and(|error| error.contains(says)), "{text}");
         }
     }

@@ -69,12 +69,16 @@ fn references_are_found_from_the_new_place() {
     let out = folder.path("out/b.pbrt");
     for lazy in [&["--lazy"][..], &[]] {
         let ran = run(&[&["convert", &scene, &out], lazy].concat()).expect(0);
-        says(&ran, &["outside-reference", "3, such as `../s/tex.png`", "allow_outside"]);
+        says(&ran, &["outside-reference", "`../s/tex.png` lies outside the output's folder"]);
+        says(&ran, &["use --copy-assets", "--allow-outside"]);
     }
     let text = fs::read_to_string(&out).unwrap();
     assert_eq!(names(&text), ["out.exr", "../s/tex.png", "../s/m.ply", "../s/sub/n.ply"]);
     assert!(text.contains("\"spectrum eta\" \"metal-Cu-eta\""), "{text}");
-    says(&run(&["info", &out]).expect(0), &["missing-mesh", "outside of the scene's folder"]);
+    says(
+        &run(&["info", &out]).expect(0),
+        &["missing-mesh", "lies outside the scene's folder", "use --allow-outside to read it"],
+    );
     assert_eq!(run(&["info", "--json", "--allow-outside", &out]).expect(0).json()["render"]["unread_meshes"], 0);
 }
 
@@ -88,11 +92,14 @@ fn lazy_reads_no_mesh() {
     run(&["validate", &scene]).expect(1);
     let object = folder.path("a.obj");
     let ran = run(&["convert", "--lazy", &scene, &object]).expect(2);
-    says(&ran, &["--lazy leaves meshes in their files", "the output is obj"]);
+    says(&ran, &["--lazy keeps meshes in their files", "the output format is obj"]);
     let obj = folder.file("b.obj", common::SOUND);
-    says(&run(&["convert", "--lazy", &obj, &folder.path("b.pbrt")]).expect(2), &["about reading pbrt", "input is obj"]);
+    says(
+        &run(&["convert", "--lazy", &obj, &folder.path("b.pbrt")]).expect(2),
+        &["only to pbrt input", "input format is obj"],
+    );
     let ran = run(&["convert", "--lazy", "--meshes", "inline", &scene, &folder.path("c.pbrt")]).expect(2);
-    says(&ran, &["contradict each other", "leave one of the two out"]);
+    says(&ran, &["cannot be used with", "remove one of the two options"]);
     assert_eq!(folder.names(), ["b.obj", "out", "s"]);
 }
 
@@ -185,20 +192,20 @@ fn options_for_pbrt_are_for_pbrt() {
     let object = folder.path("a.obj");
     for option in [&["--parts", "4"][..], &["--meshes", "ply"], &["--compact"]] {
         let ran = run(&[&["convert", &scene, &object], option].concat()).expect(2);
-        says(&ran, &[option[0], "about writing pbrt, and the output is obj", "give --to pbrt"]);
+        says(&ran, &[option[0], "applies only to pbrt output, but the output format is obj", "--to pbrt"]);
     }
     let bad = [
         (["--parts", "-3"], "-3 is not in 1..=5000"),
         (["--parts", "0"], "0 is not in 1..=5000"),
         (["--parts", "x"], "invalid"),
-        (["--meshes", "plly"], "expected inline, ply, or ply:N"),
-        (["--meshes", "ply:-1"], "expected inline, ply, or ply:N"),
+        (["--meshes", "plly"], "expected inline, ply or ply:N"),
+        (["--meshes", "ply:-1"], "expected inline, ply or ply:N"),
         (["--instances", "twice"], "possible values: flatten, once"),
     ];
     for (option, message) in bad {
         says(&run(&[&["convert", &scene, "b.pbrt"], &option[..]].concat()).expect(2), &[message]);
     }
-    says(&run(&["convert", &scene, "-", "--to", "pbrt", "--parts", "3"]).expect(2), &["needs a folder to stand in"]);
+    says(&run(&["convert", &scene, "-", "--to", "pbrt", "--parts", "3"]).expect(2), &["cannot be written to a stream"]);
     assert_eq!(folder.names(), ["out", "s"]);
 }
 
@@ -218,7 +225,7 @@ fn every_error_is_listed_with_its_place() {
         says(&ran, &[&at("s/a.pbrt:1:12"), &at("s/a.pbrt:3:31"), &at("s/sub/b.pbrt:1:13"), &at("s/a.pbrt:5:1")]);
         says(&ran, &[&format!("(included at {}:4:1)", folder.path("s/a.pbrt")), "broken-mesh", "s/sub/n.ply"]);
         says(&ran, &["s/sub/b.pbrt:3:1"]);
-        assert!(ran.stdout.contains("failed with 6 complaints"), "{ran:?}");
+        assert!(ran.stdout.contains("invalid with 6 warnings"), "{ran:?}");
     }
 }
 
@@ -235,6 +242,29 @@ fn the_demo_makes_an_island() {
     }
     assert!(fs::exists(format!("{kept}/demo-part-2.pbrt.gz")).unwrap());
     let ran = run(&["demo", "--kind", "pbrt", "--size", "1MB"]).expect(0);
-    assert!(ran.stdout.contains("instances; read back: the same"), "{ran:?}");
+    assert!(ran.stdout.contains("instances; verified by reading back"), "{ran:?}");
     says(&run(&["demo", "--kind", "stl"]).expect(2), &["possible values: obj, pbrt"]);
+}
+
+#[test]
+fn assets_are_copied_on_request() {
+    let (folder, scene) = scene("pbrt-copied");
+    let out = folder.path("out/b.pbrt");
+    let ran = run(&["convert", &scene, &out, "--copy-assets"]).expect(0);
+    says(&ran, &["3 referenced files copied"]);
+    assert!(!ran.stderr.contains("warning"), "{ran:?}");
+    let value = run(&["convert", "--json", &scene, &folder.path("new.obj"), "--copy-assets"]).expect(0).json();
+    assert_eq!((&value["copied_files"], &value["copied_bytes"]), (&0.into(), &0.into()));
+    assert_eq!(run(&["info", "--json", &out]).expect(0).json()["warnings"]["total"], 0);
+    let ran = run(&["convert", &scene, "-", "--to", "pbrt", "--copy-assets"]).expect(2);
+    says(&ran, &["cannot be copied", "omit --copy-assets"]);
+    // A file outside goes along only on request, and strict makes the warning an error.
+    let outside =
+        folder.file("s/sub/c.pbrt", "WorldBegin\nLightSource \"infinite\" \"string filename\" \"../tex.png\"\n");
+    let ran = run(&["convert", &outside, &folder.path("out/c.pbrt"), "--copy-assets"]).expect(0);
+    says(&ran, &["uncopied-reference", "`../tex.png` was not copied", "use --allow-outside"]);
+    let ran = run(&["convert", &outside, &folder.path("out/d.pbrt"), "--strict"]).expect(1);
+    says(&ran, &["lies outside the output's folder", "--copy-assets", "without --strict"]);
+    assert!(!fs::exists(folder.path("out/d.pbrt")).unwrap());
+    run(&["convert", &outside, &folder.path("out/d.pbrt"), "--copy-assets", "--allow-outside", "--strict"]).expect(0);
 }

@@ -26,7 +26,7 @@ fn info_shows_elements_and_properties() {
         "PLY binary big endian",
         "float x, y, z, nx, ny, nz; uchar red, green, blue, alpha",
         "list uchar int vertex_indices",
-        "with colours",
+        "with colors",
     ] {
         assert!(ran.stdout.contains(part), "{part}: {ran:?}");
     }

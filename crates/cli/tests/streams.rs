@@ -18,25 +18,74 @@ fn run_deaf(args: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_closed_pipe_is_a_quiet_failure() {
+fn a_reader_that_leaves_ends_it_quietly() {
     for args in [
         &["--help"][..],
         &["completions", "bash"],
         &["man"],
-        &["info", "-"],
+        &["info", "-q", "-"],
         &["info", "--json", "-"],
-        &["validate", "-"],
+        &["validate", "-q", "-"],
         &["validate", "--json", "-"],
+        &["convert", "-q", "-", "-"],
     ] {
-        assert_eq!(run_deaf(args), (Some(1), String::new()), "{args:?}");
+        assert_eq!(run_deaf(args), (Some(0), String::new()), "{args:?}");
     }
+    let (code, json) = run_deaf(&["convert", "--json", "-", "-"]);
+    assert!(code == Some(0) && json.starts_with("{\"command\"") && !json.contains("\"error\""), "{json}");
+}
+
+/// What does not go to standard output needs a reader.
+#[test]
+#[cfg(unix)]
+fn a_fifo_whose_reader_leaves_is_an_error() {
+    let folder = Folder::new("streams-fifo");
+    let (scene, fifo) = (folder.file("in.obj", &SOUND.repeat(50_000)), folder.path("out.obj"));
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let child = command().args(["convert", "-q", &scene, &fifo]).stderr(Stdio::piped()).spawn().unwrap();
+    std::io::Read::read_exact(&mut std::fs::File::open(&fifo).unwrap(), &mut [0; 10]).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+/// Runs with a stream that is closed (`>&-`); returns the exit code and what was said.
+#[cfg(unix)]
+fn run_closed(redirection: &str, args: &[&str]) -> (Option<i32>, String) {
+    let script = format!("exec \"$0\" \"$@\" {redirection}");
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", &script, env!("CARGO_BIN_EXE_polyhaul")]).args(args).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
 #[test]
-fn a_scene_that_nobody_reads_is_an_error() {
-    let (code, stderr) = run_deaf(&["convert", "-", "-"]);
-    assert_eq!(code, Some(1));
-    assert!(stderr.starts_with("error: ") && !stderr.contains("panicked"), "{stderr}");
+#[cfg(unix)]
+fn streams_that_are_closed_are_errors() {
+    let folder = Folder::new("streams-closed");
+    let (scene, out) = (folder.file("in.obj", SOUND), folder.path("out.obj"));
+    for args in [&["info", &scene][..], &["--help"], &["completions", "bash"], &["convert", &scene, "-"]] {
+        let (code, stderr) = run_closed(">&-", args);
+        assert!(code == Some(1) && stderr.contains("standard output failed: it is closed"), "{args:?} {stderr}");
+    }
+    let (code, stderr) = run_closed("<&-", &["convert", "-", &out]);
+    assert!(code == Some(1) && stderr.contains("standard input failed: it is closed"), "{stderr}");
+    // Nothing else needs them, and no file gets the number of a closed one.
+    assert_eq!(run_closed("<&- >&- 2>&-", &["convert", "-q", &scene, &out]), (Some(0), String::new()));
+    assert_eq!(folder.names(), ["in.obj", "out.obj"]);
+    assert_eq!(run_closed("> /dev/null < /dev/null", &["info", "-q", &scene]), (Some(0), String::new()));
+    assert_eq!(run(&["info", "-q", &out]).expect(0).stderr, "");
+}
+
+#[test]
+fn strict_refuses_what_the_target_cannot_store() {
+    let folder = Folder::new("streams-strict");
+    let (scene, target) = (folder.file("a.obj", &format!("{SOUND}o b\nl 1 2\n")), folder.file("a.stl", "old"));
+    let ran = run(&["convert", "--strict", &scene, &target]).expect(1);
+    assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("stores only triangles"), "{ran:?}");
+    assert!(ran.stderr.contains("without --strict"), "{ran:?}");
+    assert_eq!(std::fs::read(&target).unwrap(), b"old");
+    let ran = run(&["convert", "--strict", "--to", "stl", &scene, "-"]).expect(1);
+    assert!(ran.stdout.is_empty(), "{ran:?}");
+    run(&["convert", &scene, &target]).expect(0);
 }
 
 #[test]
@@ -62,7 +111,7 @@ fn the_demo_checks_itself_and_cleans_up() {
         String::from_utf8(output.stdout).unwrap()
     };
     let table = temporary(command().args(["demo", "--size", "1MB"]));
-    assert!(table.contains("the same") && table.contains("% of plain write"), "{table}");
+    assert!(table.contains("verified by reading back") && table.contains("% of plain write"), "{table}");
     assert!(folder.names().is_empty());
     let kept = folder.path("kept");
     let text = temporary(command().args(["demo", "--json", "--size", "200KB", "--keep", &kept]));

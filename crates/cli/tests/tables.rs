@@ -106,12 +106,37 @@ fn content_tells_the_format_of_standard_input() {
     let folder = Folder::new("tables-content");
     let lying = folder.file("a.obj", PLY);
     let ran = run(&["info", &lying]).expect(1);
-    assert!(ran.stderr.contains("say the format with --from ply"), "{ran:?}");
+    assert!(ran.stderr.contains("use `--from ply`"), "{ran:?}");
     let ran = run(&["info", "--on-error", "warn", &lying]).expect(0);
     assert!(ran.stderr.contains("other-format"), "{ran:?}");
     run(&["info", &folder.file("a.dat", PLY)]).expect(0);
     let ran = run(&["info", &folder.file("b.dat", "?")]).expect(2);
-    assert!(ran.stderr.contains("say the format with --from: obj, ply"), "{ran:?}");
+    assert!(ran.stderr.contains("name the format with `--from FORMAT`: obj, ply"), "{ran:?}");
+}
+
+/// What says nothing is no empty scene, unless somebody says which format it is.
+#[test]
+fn content_that_says_nothing_is_refused() {
+    let folder = Folder::new("tables-nothing");
+    for (text, why) in
+        [("", "the input is empty"), ("\n# a\n", "only blank lines and comments"), ("hello world\n", "ply, npy, stl")]
+    {
+        let from_stdin = run_with(&["info", "-"], text.as_bytes()).expect(2);
+        assert!(
+            from_stdin.stderr.contains("cannot infer the format") && from_stdin.stderr.contains(why),
+            "{from_stdin:?}"
+        );
+        for name in ["nothing", "nothing.dat"] {
+            let file = folder.file(name, text);
+            let ran = run(&["info", &file]).expect(2);
+            assert!(ran.stderr.contains("cannot infer the format") && ran.stderr.contains(why), "{ran:?}");
+            assert!(ran.stderr.contains("--from FORMAT"), "{ran:?}");
+            run(&["info", "--from", "obj", &file]).expect(0);
+        }
+        run(&["info", &folder.file("nothing.obj", text)]).expect(0);
+        run_with(&["info", "--from", "obj", "-"], text.as_bytes()).expect(0);
+    }
+    run(&["info", &folder.file("something", "# a\nv 0 0 0\n")]).expect(0);
 }
 
 #[test]

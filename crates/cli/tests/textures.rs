@@ -25,13 +25,13 @@ fn a_folder_becomes_a_folder_of_textures() {
     let (folder, from, to) = folder("texture-folder");
     let arguments = ["texture", &from, "-o", &to, "--encoding", "rgba8"];
     let ran = run(&arguments).expect(0);
-    assert!(ran.stdout.starts_with("3 textures made; "), "{ran:?}");
+    assert!(ran.stdout.starts_with("3 textures converted; "), "{ran:?}");
     for name in ["out/a.dds", "out/deep/b.dds", "out/deep/c_n.dds", "out/.polyhaul-textures"] {
         assert!(std::path::Path::new(&folder.path(name)).is_file(), "{name}");
     }
-    assert!(run(&arguments).expect(0).stdout.starts_with("0 textures made, 3 unchanged; "));
+    assert!(run(&arguments).expect(0).stdout.starts_with("0 textures converted, 3 unchanged; "));
     std::fs::write(folder.path("in/a.tga"), tga(77, 78)).unwrap();
-    assert!(run(&arguments).expect(0).stdout.starts_with("1 texture made, 2 unchanged; "));
+    assert!(run(&arguments).expect(0).stdout.starts_with("1 texture converted, 2 unchanged; "));
     assert!(run(&[&arguments[..], &["--force", "-q"]].concat()).expect(0).stdout.is_empty());
     let ran = run(&[&arguments[..], &["--format", "ktx2", "--json"]].concat()).expect(0).json();
     assert_eq!((ran["made"].as_u64(), ran["unchanged"].as_u64(), ran["failed"].as_u64()), (Some(3), Some(0), Some(0)));
@@ -49,7 +49,7 @@ fn a_bad_file_is_told_and_the_others_are_done() {
     let ran = run(&arguments).expect(3);
     assert!(ran.stderr.contains("the file ends too early"), "{ran:?}");
     let list = format!("failed: {}\n", folder.path("in/bad.tga"));
-    assert!(ran.stdout.starts_with("3 textures made, 1 failed") && ran.stdout.ends_with(&list), "{ran:?}");
+    assert!(ran.stdout.starts_with("3 textures converted, 1 failed") && ran.stdout.ends_with(&list), "{ran:?}");
     let value = run(&[&arguments[..], &["--json"]].concat()).expect(3).json();
     let failed = value["files"].as_array().unwrap().iter().find(|file| file["outcome"] == "failed").unwrap();
     assert_eq!(failed["error"]["kind"].as_str(), Some("malformed"));
@@ -63,7 +63,7 @@ fn what_makes_no_sense_is_refused() {
     let (folder, from, to) = folder("texture-usage");
     std::fs::copy(folder.path("in/a.tga"), folder.path("in/a.hdr")).unwrap();
     let ran = run(&["texture", &from, "-o", &to]).expect(2);
-    assert!(ran.stderr.contains("would be the same texture") && ran.stderr.contains("a.hdr"), "{ran:?}");
+    assert!(ran.stderr.contains("would be written to the same texture") && ran.stderr.contains("a.hdr"), "{ran:?}");
     let empty = folder.path("empty");
     std::fs::create_dir_all(&empty).unwrap();
     assert!(run(&["texture", &empty, "-o", &to]).expect(2).stderr.contains("no images"));

@@ -116,7 +116,7 @@ fn a_page_and_a_picture_are_written_beside_the_trace() {
     let nowhere = folder.path("no/c.svg");
     run(&["convert", &input, &output, "--trace", &trace, "--chart", &nowhere]).expect(1);
     let ran = run(&["convert", &input, &output, "--chart", &folder.path("c.jpg")]).expect(2);
-    assert!(ran.stderr.contains("the name must end in .svg or .png"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("expected a name ending in .svg or .png"), "{}", ran.stderr);
 }
 
 /// That nothing was done before the error.
@@ -134,8 +134,8 @@ fn a_path_that_cannot_be_written_to_is_told_before_the_work() {
     let nowhere = folder.path("no/such/folder/t.json");
     refused(&convert(&nowhere).expect(1), &folder, "t.json");
     refused(&convert(&folder.path("")).expect(1), &folder, "creating");
-    refused(&convert(&input).expect(2), &folder, "must end in .json");
-    refused(&convert("-").expect(2), &folder, "standard output is for results");
+    refused(&convert(&input).expect(2), &folder, "expected a name ending in .json");
+    refused(&convert("-").expect(2), &folder, "standard output is used for results");
     let ran = run(&["convert", &input, &output, "--trace", &nowhere, "--json"]).expect(1);
     assert_eq!((&ran.json()["command"], &ran.json()["error"]["kind"]), (&"convert".into(), &"io".into()));
     let ran = run(&["convert", &input, "-", "--trace", &nowhere, "--json"]).expect(1);

@@ -20,12 +20,14 @@ fn help_and_version_are_results() {
     }
     for command in ["convert", "info", "validate", "demo", "limits", "completions"] {
         let ran = run(&[command, "--help"]).expect(0);
-        assert!(ran.stdout.contains("Examples:") && ran.stdout.contains("--memory-limit"), "{ran:?}");
+        let takes_options = !matches!(command, "limits" | "completions");
+        assert!(ran.stdout.contains("Examples:"), "{ran:?}");
+        assert_eq!(ran.stdout.contains("--memory-limit"), takes_options, "{ran:?}");
     }
     assert!(run(&["--version"]).expect(0).stdout.starts_with("polyhaul "));
 }
 
-const NONSENSE: [&[&str]; 29] = [
+const NONSENSE: [&[&str]; 31] = [
     &["fly"],
     &["convert", "only-one.obj"],
     &["info"],
@@ -36,6 +38,8 @@ const NONSENSE: [&[&str]; 29] = [
     &["info", "--memory-limit", "5 bananas", "a.obj"],
     &["info", "--read-rate", "fast", "a.obj"],
     &["info", "--write-rate", "0", "a.obj"],
+    &["info", "--read-rate", "100", "a.obj"],
+    &["convert", "a.obj", "b.dds"],
     &["info", "--read-latency", "5", "a.obj"],
     &["info", "--from", "docx", "a.obj"],
     &["info", "--limit", "speed=1", "a.obj"],
@@ -75,6 +79,8 @@ fn nonsense_is_one_object_too() {
             ran.json()
         };
         assert_eq!(value["error"]["kind"], "usage", "{args:?}");
+        let command = if args[0] == "fly" { serde_json::Value::Null } else { args[0].into() };
+        assert_eq!(value["command"], command, "{args:?}");
         assert!(value["error"]["message"].as_str().unwrap().len() > 10 && ran.stderr.is_empty());
     }
 }
@@ -83,11 +89,11 @@ fn nonsense_is_one_object_too() {
 fn options_about_our_own_work_are_refused_where_there_is_none() {
     // Standard output is that of the program that is watched.
     let ran = run(&["--json", "watch", "--trace", "t.json", "--", "true"]).expect(2);
-    assert!(ran.stdout.is_empty() && ran.stderr.contains("--trace is for subcommands"), "{ran:?}");
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("--trace applies only to subcommands"), "{ran:?}");
     let folder = Folder::new("usage-own-work");
     let page = folder.path("t.html");
     let ran = run(&["limits", "--report", &page]).expect(2);
-    assert!(ran.stderr.starts_with("error: --report is for subcommands"), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: --report applies only to subcommands"), "{ran:?}");
     assert!(!Path::new(&page).exists());
 }
 
@@ -96,10 +102,26 @@ fn refusals_say_what_would_help() {
     let folder = Folder::new("usage-refusals");
     let scene = folder.file("a.obj", SOUND);
     let ran = run(&["convert", &scene, &folder.path("a.docx")]).expect(2);
-    assert!(ran.stderr.contains("help: end the name in .obj, .ply, .stl, "), "{ran:?}");
+    assert!(ran.stderr.contains("help: use --to FORMAT, or one of the extensions .obj, .ply, .stl, "), "{ran:?}");
     let ran = run(&["convert", &scene, &folder.path("b.obj"), "--up-axis", "-Z"]).expect(2);
-    assert!(ran.stderr.contains("help: with --up-axis -Z, choose for example --forward-axis Y"), "{ran:?}");
+    assert!(ran.stderr.contains("help: with --up-axis -Z, use for example --forward-axis Y"), "{ran:?}");
     assert_eq!(folder.names(), ["a.obj"]);
+}
+
+#[test]
+fn misspelled_names_get_suggestions() {
+    for (typed, meant) in [("convrt", "convert"), ("valdate", "validate"), ("textures", "texture"), ("swep", "sweep")] {
+        let ran = run(&[typed, "a.obj"]).expect(2);
+        assert!(ran.stderr.contains(&format!("'{meant}'")), "{typed}: {ran:?}");
+        let error = &run(&["--json", typed, "a.obj"]).expect(2).json()["error"];
+        assert!(error["hint"].as_str().unwrap().contains(meant) && !error["message"].as_str().unwrap().contains('\n'));
+    }
+    let ran = run(&["info", "--read-rate", "100", "a.obj"]).expect(2);
+    assert!(ran.stderr.contains("expected a rate with a unit, such as 100MB/s"), "{ran:?}");
+    let ran = run(&["convert", "a.obj", "b.dds"]).expect(2);
+    assert!(ran.stderr.contains("help: use `polyhaul texture IMAGE -o FOLDER`"), "{ran:?}");
+    let ran = run(&["convert", "a.obj", "b.bin", "--to", "bmp"]).expect(2);
+    assert!(ran.stderr.contains("[possible values: obj, ") && !ran.stderr.contains("psd"), "{ran:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::json;
 #[test]
 fn a_sound_file_is_valid() {
     let ran = run_with(&["validate", "-"], SOUND.as_bytes()).expect(0);
-    assert_eq!((ran.stdout.as_str(), ran.verdict().1), ("-: valid\n", ""));
+    assert_eq!((ran.stdout.as_str(), ran.stderr_without_verdict()), ("-: valid\n", ""));
     run_with(&["validate", "--strict", "-"], SOUND.as_bytes()).expect(0);
 }
 
@@ -17,7 +17,7 @@ fn a_broken_statement_fails() {
     let folder = Folder::new("validate-broken");
     let scene = folder.file("broken.obj", BROKEN);
     let ran = run(&["validate", &scene]).expect(1);
-    assert!(ran.stdout.starts_with(&format!("{scene}: failed with ")), "{ran:?}");
+    assert!(ran.stdout.starts_with(&format!("{scene}: invalid with ")), "{ran:?}");
     assert_eq!(ran.stderr.matches("error: ").count(), 1);
     assert!(ran.stderr.contains(&format!("--> {scene}:6:")), "{ran:?}");
     run_with(&["validate", "-"], BROKEN.as_bytes()).expect(1);
@@ -82,4 +82,30 @@ fn hostile_files_end_in_a_verdict() {
             assert_eq!(ran.json()["valid"], ran.code == 0);
         }
     }
+}
+
+#[test]
+fn diff_compares_what_files_mean() {
+    let folder = Folder::new("diff");
+    let scene = folder.file("a.obj", SOUND);
+    let copy = folder.path("a.ply");
+    run(&["convert", &scene, &copy]).expect(0);
+    // The name of the object is all that PLY drops.
+    let ran = run(&["diff", &scene, &copy]).expect(1);
+    assert_eq!(ran.stdout, "names: 1 differ: number 0 is `thing` and nothing\n");
+    assert_eq!(run(&["diff", &scene, &scene]).expect(0).stdout, "equal\n");
+    let moved = folder.file("b.obj", &SOUND.replace("-2.5", "-2.25"));
+    let ran = run(&["diff", &scene, &moved]).expect(1);
+    assert!(ran.stdout.starts_with("positions: 1 values differ, by 2.5e-1 at most, at face 1, corner 3"), "{ran:?}");
+    run(&["diff", "--tolerance", "0.25", &scene, &moved]).expect(0);
+    let value = run(&["diff", "--json", &scene, &moved]).expect(1).json();
+    assert_eq!((&value["equal"], &value["differences"][0]["largest"]), (&json!(false), &json!(0.25)));
+    let table = folder.file("a.csv", "x,y,z\n0,0,0\n");
+    run(&["diff", &table, &scene]).expect(1);
+    run(&["diff", &scene, &folder.path("missing.obj")]).expect(2);
+    run(&["diff", "--tolerance", "-1", &scene, &scene]).expect(2);
+    let image = folder.path("a.tga");
+    std::fs::write(&image, [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0, 3, 2, 1]).unwrap();
+    let ran = run(&["diff", &scene, &image]).expect(2);
+    assert!(ran.stderr.contains("cannot compare a scene (obj) with an image (tga)"), "{ran:?}");
 }

@@ -354,7 +354,7 @@ fn what_cannot_be_started_has_the_codes_of_shells() {
     }
     let folder = Folder::new("watch-missing");
     let missing = run(&["watch", "--", &folder.path("none")]).expect(127);
-    assert!(missing.stderr.starts_with("error: ") && missing.stderr.contains("cannot be started"), "{missing:?}");
+    assert!(missing.stderr.starts_with("error: ") && missing.stderr.contains("cannot start"), "{missing:?}");
     let plain = run(&["watch", "--json", &folder.file("plain", "x")]).expect(126);
     let value: Value = serde_json::from_str(&plain.stderr).unwrap();
     assert_eq!(value["error"]["kind"], "io");

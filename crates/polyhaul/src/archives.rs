@@ -46,15 +46,27 @@ pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
 
 /// The member that `path` names, where a part of it is an archive and not a folder; `None` where none is.
 pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Member>> {
+    let Some((file, name)) = split(path) else { return Ok(None) };
+    let Some(shelf) = open_at(&file, options)? else { return Ok(None) };
+    shelf.member(&name, options).map(Some)
+}
+
+/// Splits a path behind the file in it: what follows is a name in an archive, if that file is one.
+pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
     let is_file = |path: &&Path| path.metadata().is_ok_and(|found| found.is_file());
-    let Some(file) = path.ancestors().skip(1).find(is_file) else { return Ok(None) };
+    let file = path.ancestors().skip(1).find(is_file)?;
+    let name = path.strip_prefix(file).ok().and_then(in_archive)?;
+    Some((file.to_path_buf(), name))
+}
+
+/// Opens a file that may be an archive; `None` where it is not.
+pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<Shelf>>> {
     let shown = file.display().to_string();
     let source = regular(file, options).map_err(|error| Error::io("opening", &shown, error))?;
     if !is_archive(&source)? {
         return Ok(None);
     }
-    let Some(name) = path.strip_prefix(file).ok().and_then(in_archive) else { return Ok(None) };
-    Shelf::open(source, 1, options)?.member(&name, options).map(Some)
+    Shelf::open(source, 1, options).map(Some)
 }
 
 /// A path as names in archives are written; `None` where it leads out.
@@ -80,7 +92,10 @@ impl Shelf {
     pub(crate) fn open(source: Source<'static>, depth: u32, options: &ReadOptions) -> Result<Arc<Shelf>> {
         let name = source.name().to_owned();
         if depth > MOST_DEPTH {
-            return Err(Error::new(ErrorKind::Limit, format!("{name}: more than {MOST_DEPTH} archives in each other")));
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("{name}: archives are nested more than {MOST_DEPTH} deep"),
+            ));
         }
         let source = match ask(&source, || source.positioned())? {
             Some(source) => source,
@@ -101,7 +116,7 @@ impl Shelf {
                 return inner.open_archive(options)?.member(&name[end + 1..], options);
             }
         }
-        let missing = format!("the archive has no member `{}`; {}", names::shown(name), self.list(|_| true));
+        let missing = format!("the archive has no member `{}`: {}", names::shown(name), self.list(|_| true));
         Err(Error::io("opening", self.archive.name(), io::Error::new(io::ErrorKind::NotFound, missing)))
     }
 
@@ -120,15 +135,15 @@ impl Shelf {
                 Some(member) => Ok(member),
                 None => Err(Error::new(ErrorKind::Internal, "a member is not there")),
             },
-            (None, _) => Err(self.unclear("no member of a known format", |_| true)),
-            _ => Err(self.unclear("several members that could be meant", is_known)),
+            (None, _) => Err(self.unclear("no member in a known format", |_| true)),
+            _ => Err(self.unclear("several members in known formats", is_known)),
         }
     }
 
     fn unclear(&self, what: &str, is_listed: impl Fn(&str) -> bool) -> Error {
         let name = self.archive.name();
-        let message = format!("{name}: this archive has {what}; {}", self.list(is_listed));
-        Error::new(ErrorKind::Usage, message).with_hint("name the member behind the archive: archive.zip/folder/member")
+        let message = format!("{name}: the archive has {what}: {}", self.list(is_listed));
+        Error::new(ErrorKind::Usage, message).with_hint("append the member to the path: archive.zip/folder/member")
     }
 
     /// Some of the members.
@@ -136,9 +151,9 @@ impl Shelf {
         let mut listed = self.archive.names().filter(|name| is_listed(name));
         let first: Vec<_> = listed.by_ref().take(LISTED_COUNT).map(|name| names::shown(name).to_string()).collect();
         match (first.is_empty(), listed.count()) {
-            (true, _) => "it has none".to_owned(),
-            (_, 0) => format!("it has {}", first.join(", ")),
-            (_, more) => format!("it has {} and {more} more", first.join(", ")),
+            (true, _) => "it is empty".to_owned(),
+            (_, 0) => format!("it contains {}", first.join(", ")),
+            (_, more) => format!("it contains {} and {more} more", first.join(", ")),
         }
     }
 }
@@ -154,10 +169,10 @@ fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'
     let bytes = read_all(source, None, most_bytes, &options.run.cancel, "an archive that is a stream")?;
     let Some(bytes) = bytes else {
         let message = format!(
-            "{name}: this archive comes as a stream and is larger than the memory limit of {most_bytes} bytes \
-             (memory_limit), and its directory is at its end"
+            "{name}: an archive on a stream is read into memory, because its directory is at its end, and this one \
+             exceeds the limit of {most_bytes} bytes (memory_limit)"
         );
-        let hint = "give it as a file, or raise RunOptions::memory_limit (--memory-limit SIZE)";
+        let hint = "read it from a file, or raise the limit with --memory-limit SIZE (RunOptions::memory_limit)";
         return Err(Error::new(ErrorKind::Limit, message).with_hint(hint));
     };
     Ok(Source::named_memory(bytes, name))

@@ -1,9 +1,9 @@
-//! Whether a scene that a caller made keeps the model's rules, before anything relies on them.
+//! Validates a scene that a caller made, before anything relies on the model's rules.
 //!
-//! What a reader of ours made is right by construction and is not checked. Nothing is repaired.
+//! Scenes from our own readers are valid by construction and are not checked. Nothing is repaired.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Column, Counts, Domain, Elements, Encoding, Mesh, NONE, Run, Scene, Table, Texture};
+use crate::model::{Column, Domain, Elements, Encoding, Mesh, NONE, Run, Scene, Table, Texture};
 use crate::options::{Cancel, RunOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Indices per parallel step.
 const PIECE: usize = 1 << 16;
 
-/// Checks all that writing relies on.
+/// Checks everything that writing relies on.
 pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
     // Many meshes side by side, or one mesh in pieces.
     let threads = options.worker_threads();
@@ -24,7 +24,7 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
         || (),
         |(), (number, mesh)| match broken_rule(mesh, scene, inner_threads, options)? {
             Some(what) => {
-                let message = format!("mesh {number} breaks a rule of the model: {what}");
+                let message = format!("invalid mesh {number}: {what}");
                 Err(Error::new(ErrorKind::Usage, message))
             }
             None => Ok(()),
@@ -34,7 +34,10 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
     let slots = scene.objects.iter().filter_map(|object| Some((object, object.materials.as_ref()?)));
     for (object, slots) in slots {
         if slots.iter().flatten().any(|&material| material >= scene.materials.len()) {
-            let message = format!("a slot of object `{}` names a material that the scene does not have", object.name);
+            let message = format!(
+                "a material slot of object `{}` refers to a material that the scene does not have",
+                object.name
+            );
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
@@ -58,19 +61,20 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
         ];
         for (stream, indices, count, may_miss) in streams {
             if !in_range(indices, count, may_miss, threads, &options.cancel)? {
-                return Ok(Some(format!("a {kind} has an index past the {count} {stream}")));
+                return Ok(Some(format!("a {kind} has an index out of range: there are {count} {stream}")));
             }
         }
     }
     let points = in_range(&mesh.points, mesh.positions.len(), false, threads, &options.cancel)?;
-    Ok((!points).then(|| "a point has an index past the positions".into()))
+    Ok((!points).then(|| "a point has an index out of range".into()))
 }
 
 /// Checks that each column of a table has its rows.
 pub(crate) fn tables(tables: &[Table]) -> Result<()> {
     for table in tables {
         if let Some(column) = table.columns.iter().find(|column| !is_whole(column, table.row_count)) {
-            let message = format!("the column `{}` of the table `{}` has not one row per row", column.name, table.name);
+            let message =
+                format!("column `{}` of table `{}` does not have {} rows", column.name, table.name, table.row_count);
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
@@ -84,7 +88,7 @@ pub(crate) fn texture(texture: &Texture) -> Result<()> {
     if let Encoding::Plain { channels, .. } = encoding
         && !matches!(channels, 1 | 2 | 4)
     {
-        return refuse(format!("a texture has pixels of 1, 2 or 4 channels, not {channels}"));
+        return refuse(format!("invalid texture: expected 1, 2 or 4 channels, found {channels}"));
     }
     let is_size = [width, height, depth, layers].iter().all(|count| *count > 0 && u32::try_from(*count).is_ok());
     let is_cube = faces == 6 && width == height;
@@ -95,12 +99,12 @@ pub(crate) fn texture(texture: &Texture) -> Result<()> {
     }
     let (count, most) = (texture.levels.len(), texture.most_levels());
     if count == 0 || count > most {
-        return refuse(format!("a texture of {width} x {height} pixels has 1 to {most} levels, not {count}"));
+        return refuse(format!("invalid texture: {width} x {height} pixels allow 1 to {most} levels, found {count}"));
     }
     for (number, level) in texture.levels.iter().enumerate() {
         if texture.level_bytes(number) != Some(level.len()) {
             let message =
-                format!("level {number} of the texture has {} bytes, which are not those of its size", level.len());
+                format!("invalid texture: level {number} has {} bytes, which does not match its size", level.len());
             return refuse(message);
         }
     }
@@ -120,25 +124,25 @@ fn domains(mesh: &Mesh) -> Option<String> {
         [("uv", mesh.uv_domain, mesh.uvs.len()), ("normal", mesh.normal_domain, mesh.normals.len())]
     {
         if count > 0 && !fits(domain, count) {
-            return Some(format!("there are {count} {what}s, which is not one per {}", domain_name(domain)));
+            return Some(format!("{count} {what}s: expected one per {}", domain_name(domain)));
         }
     }
     for (what, count) in [("material slot", mesh.face_materials.len()), ("smooth flag", mesh.face_smooth.len())] {
         if count > 0 && count != faces {
-            return Some(format!("there are {count} {what}s for {faces} faces"));
+            return Some(format!("{count} {what}s: expected one for each of {faces} faces"));
         }
     }
     if mesh.vertex_groups.iter().any(|group| group.weights.len() != positions) {
-        return Some("a vertex group has not one weight per position".into());
+        return Some("a vertex group does not have one weight per position".into());
     }
     let columns = [("vertex", &mesh.vertex_columns, positions), ("face", &mesh.face_columns, faces)];
     for (what, columns, count) in columns {
         if let Some(column) = columns.iter().find(|column| !is_whole(column, count)) {
-            return Some(format!("the {what} column `{}` has not one row per {what}", column.name));
+            return Some(format!("{what} column `{}` does not have one row per {what}", column.name));
         }
     }
     let is_right = |edge: &[u32; 2]| edge.iter().all(|&position| (position as usize) < positions);
-    (!mesh.sharp_edges.iter().all(is_right)).then(|| "a sharp edge names a position that does not exist".into())
+    (!mesh.sharp_edges.iter().all(is_right)).then(|| "a sharp edge has an index out of range".into())
 }
 
 /// Whether a column has `count` rows, and its lists are all of its values, in order.
@@ -169,9 +173,9 @@ fn sizes(mesh: &Mesh) -> Option<String> {
     let fits = |part: usize, whole: usize| part == 0 || part == whole;
     let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
     if !fits(mesh.position_weights.len(), positions) || !fits(mesh.colors.len(), positions) {
-        return Some("there is not one weight or colour per position".into());
+        return Some("expected one weight and one colour per position".into());
     }
-    (!fits(mesh.uv_depths.len(), uvs)).then(|| "there is not one depth per uv".into())
+    (!fits(mesh.uv_depths.len(), uvs)).then(|| "expected one depth per uv".into())
 }
 
 /// Offsets go up from 0 to the number of corners, and the streams are as long.
@@ -183,7 +187,7 @@ fn offsets(kind: &str, elements: &Elements, least: u32, threads: usize, cancel: 
         [only] => *only == 0 && corners == 0,
     };
     if !whole {
-        return Ok(Some(format!("the {kind} offsets do not go from 0 to the number of corners")));
+        return Ok(Some(format!("the {kind} offsets must go from 0 to the number of corners")));
     }
     // Subtraction wraps where offsets go down, and is too large then.
     let right = |pair: (&u32, &u32)| (pair.0 <= pair.1) & (pair.1.wrapping_sub(*pair.0) >= least);
@@ -193,11 +197,11 @@ fn offsets(kind: &str, elements: &Elements, least: u32, threads: usize, cancel: 
         piece.iter().zip(next).fold(true, |all, pair| all & right(pair))
     })?;
     if !sorted {
-        return Ok(Some(format!("a {kind} has fewer than {least} corners, or its offsets go down")));
+        return Ok(Some(format!("a {kind} has fewer than {least} corners, or its offsets decrease")));
     }
     let streams = [elements.corner_uvs.len(), elements.corner_normals.len()];
     let fits = streams.iter().all(|&size| size == 0 || size == corners);
-    Ok((!fits).then(|| format!("there is not one uv or normal index per corner of the {kind}s")))
+    Ok((!fits).then(|| format!("expected one uv and one normal index per {kind} corner")))
 }
 
 /// Whether all indices are below `count`, or [`NONE`] where they may be.
@@ -229,34 +233,28 @@ fn all<P>(
 /// Runs go up, lie in the mesh, and name what there is.
 fn runs(mesh: &Mesh, scene: &Scene) -> Option<String> {
     let end = mesh.counts();
-    let ordered = |runs: &[Run]| runs.windows(2).all(|pair| precedes(pair[0].at, pair[1].at));
-    let inside = |runs: &[Run]| runs.last().is_none_or(|run| precedes(run.at, end));
+    let ordered = |runs: &[Run]| runs.windows(2).all(|pair| pair[0].at.precedes(pair[1].at));
+    let inside = |runs: &[Run]| runs.last().is_none_or(|run| run.at.precedes(end));
     let all = [("material", &mesh.material_runs), ("group", &mesh.group_runs), ("smoothing", &mesh.smoothing_runs)];
     for (kind, runs) in all {
         if !ordered(runs) || !inside(runs) {
-            return Some(format!("the {kind} runs are not in order, or lie past the end"));
+            return Some(format!("the {kind} runs are out of order or past the end"));
         }
     }
     let named = |runs: &[Run], count: usize| runs.iter().all(|run| run.value == NONE || (run.value as usize) < count);
     if !named(&mesh.material_runs, scene.materials.len()) {
-        return Some("a run names a material that the scene does not have".into());
+        return Some("a run refers to a material that the scene does not have".into());
     }
-    (!named(&mesh.group_runs, mesh.groups.len())).then(|| "a run names a group that the mesh does not have".into())
-}
-
-/// Whether no count of `a` is above that of `b`.
-fn precedes(a: Counts, b: Counts) -> bool {
-    a.to_array().iter().zip(b.to_array()).all(|(&a, b)| a <= b)
+    (!named(&mesh.group_runs, mesh.groups.len())).then(|| "a run refers to a group that the mesh does not have".into())
 }
 
 fn curves(mesh: &Mesh) -> Option<String> {
     let end = mesh.counts();
-    let ordered = mesh.curves.windows(2).all(|pair| precedes(pair[0].at, pair[1].at));
+    let ordered = mesh.curves.windows(2).all(|pair| pair[0].at.precedes(pair[1].at));
     let right = mesh.curves.iter().all(|curve| {
         curve.degree > 0
-            && precedes(curve.at, end)
+            && curve.at.precedes(end)
             && curve.control_points.iter().all(|&point| (point as usize) < mesh.positions.len())
     });
-    (!ordered || !right)
-        .then(|| "a curve lies past the end, has degree 0, or a control point that does not exist".into())
+    (!ordered || !right).then(|| "a curve is past the end, has degree 0, or has a control point out of range".into())
 }

@@ -10,7 +10,8 @@ use crate::model::{Array, Column, Curve, Elements, Mesh, Scene, Table};
 pub(crate) fn scene(scene: &Scene) -> Result<Scene> {
     let (meshes, objects) = (each(&scene.meshes, mesh)?, array(&scene.objects)?);
     let (tables, comments, infos) = (each(&scene.tables, table)?, array(&scene.comments)?, array(&scene.infos)?);
-    Ok(Scene { meshes, objects, axes: scene.axes, tables, comments, infos, ..Scene::default() })
+    let folder = scene.folder.clone();
+    Ok(Scene { meshes, objects, axes: scene.axes, tables, comments, infos, folder, ..Scene::default() })
 }
 
 /// A copy of a scene for a renderer; both share the values, which never change.

@@ -1,7 +1,9 @@
-//! Which format a source has: what the caller says, what its name says, what its first bytes look like, in this order.
+//! Finds the format of a source: the one that the caller names, then that of its extension, then that of its content.
 //!
-//! A name that says a format is believed. Where reading then complains and the bytes look like another format, that is
-//! said too. What bytes look like is `formats/looks`. Nothing here reads on or parses.
+//! A named format is believed: an empty `x.obj` is an empty scene, and unknown words in it are warnings. Where reading
+//! then complains and the bytes look like another format, a hint or a warning adds that. Without a name the content
+//! must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. How formats
+//! begin is in `formats/looks`. Nothing here reads on or parses.
 
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::formats::{Format, looks};
@@ -10,33 +12,36 @@ use crate::options::{Codec, ReadOptions};
 use crate::warnings::Warnings;
 use std::path::Path;
 
-/// Bytes that are looked at where reading complains. Of a stream so many were read before anyway, to see whether it is
-/// compressed: so no error of the stream comes here.
+/// Bytes to examine where reading complains. This many were read from a stream before, to see whether it is
+/// compressed: so no error of the stream occurs here.
 const FEW_BYTES: usize = 8;
 
-/// The format of a source that is about to be read, and what its first few bytes look like.
+/// The format of a source to be read, and the format that its first bytes look like.
 pub(crate) struct Detected {
     pub(crate) format: Format,
     looks: Looks,
 }
 
-/// What a source looks like. It does not depend on how the bytes come, so it is not asked of those that are
-/// decompressed, where a look may take an error out of its turn.
+/// What a source looks like. Decompressed bytes are not examined: that could report damage before its turn, and the
+/// result must not depend on how the bytes arrive.
 enum Looks {
     Known(Option<Format>),
-    /// Not asked yet.
+    /// To be found when needed.
     AtHand,
 }
 
 impl Detected {
-    /// Finds the format. Without a name that says one and bytes that look like one a source is taken for OBJ, unless
-    /// its name says something that polyhaul does not know.
+    /// Finds the format.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Usage`] where neither the options, nor the name, nor the content shows one.
     pub(crate) fn of(plain: &Plain, path: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Detected> {
         let known = options.format.or_else(|| Format::of_path(path.unwrap_or(Path::new(name))));
         let Some(format) = known else {
             let mut head = [0; looks::HEAD_BYTES];
-            let found = looks_like(plain, &mut head, plain.source().len())?;
-            let format = found.map_or_else(|| default_of(path, name), Ok)?;
+            let count = plain.peek(&mut head)?;
+            let format = of_content(head.get(..count).unwrap_or_default(), plain.source().len(), path, name)?;
             return Ok(Detected { format, looks: Looks::Known(None) });
         };
         let looks = match (plain.source().codec(), plain.source().is_positioned()) {
@@ -70,7 +75,7 @@ impl Detected {
             return Ok(());
         }
         if let Some(other) = self.other(plain)? {
-            let message = format!("this was read as {}, and looks like {}", self.format.name(), other.name());
+            let message = format!("read as {}, but the content looks like {}", self.format.name(), other.name());
             let place = Place { file: plain.source().name().into(), ..Place::default() };
             warnings
                 .push("other-format", Diagnostic { place, hint: Some(self.advice(other)), ..Diagnostic::new(message) });
@@ -80,7 +85,7 @@ impl Detected {
 
     fn advice(&self, other: Format) -> String {
         let (was, looks) = (self.format.name(), other.name());
-        format!("the content looks like {looks}, and it was read as {was}: say the format with --from {looks}")
+        format!("the content looks like {looks} but was read as {was}: use `--from {looks}`")
     }
 }
 
@@ -94,29 +99,83 @@ fn few_look_like(plain: &Plain) -> Result<Option<Format>> {
     looks_like(plain, &mut [0; FEW_BYTES], None)
 }
 
-/// The format where nothing is known.
-fn default_of(path: Option<&Path>, name: &str) -> Result<Format> {
-    let shown = path.map(Path::to_string_lossy);
-    let plain = shown.as_ref().map(|shown| Path::new(Codec::of_name(shown).map_or(&**shown, |(_, plain)| plain)));
-    let Some(extension) = plain.and_then(Path::extension) else { return Ok(Format::Obj) };
-    let message = format!(
-        "{name}: the extension `{}` names no format that polyhaul reads, and the content looks like none",
-        extension.display()
-    );
+/// The format of a source without a known name, which begins with `head` and has `size` bytes where that is known.
+fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -> Result<Format> {
+    if let Some(format) = looks::of_content(head, size) {
+        return Ok(format);
+    }
+    let extension = extension(path);
+    // A name with another extension is not OBJ: its words are too short to prove that.
+    let may_be_obj = extension.is_none();
+    let why = match looks::begins_as_obj(head) {
+        Some(true) if may_be_obj => return Ok(Format::Obj),
+        // A long comment: what follows it is not here.
+        None if may_be_obj && head.len() == looks::HEAD_BYTES => return Ok(Format::Obj),
+        None if head.is_empty() => "the input is empty".to_owned(),
+        None if head.len() < looks::HEAD_BYTES => "the input has only blank lines and comments".to_owned(),
+        _ => format!("the content does not begin like any of {}", looks::names(may_be_obj)),
+    };
+    let message = match extension {
+        Some(extension) => format!("cannot infer the format of `{name}`: unknown extension `{extension}`, and {why}"),
+        None => format!("cannot infer the format of `{name}`: {why}"),
+    };
     let known = Format::ALL.map(Format::name).join(", ");
-    Err(Error::new(ErrorKind::Usage, message).with_hint(format!("say the format with --from: {known}")))
+    Err(Error::new(ErrorKind::Usage, message).with_hint(format!("name the format with `--from FORMAT`: {known}")))
+}
+
+/// The extension of a path, that of a codec behind it removed.
+fn extension(path: Option<&Path>) -> Option<String> {
+    let shown = path?.to_string_lossy();
+    let plain = Codec::of_name(&shown).map_or(&*shown, |(_, plain)| plain);
+    Some(Path::new(plain).extension()?.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn message(head: &str, path: Option<&str>) -> String {
+        let error = of_content(head.as_bytes(), None, path.map(Path::new), path.unwrap_or("stdin")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        error.diagnostic().message.clone()
+    }
+
     #[test]
-    fn extensions_need_not_be_text_and_may_be_missing() {
-        assert_eq!(default_of(Some(Path::new("scan")), "scan").ok(), Some(Format::Obj));
-        assert_eq!(default_of(None, "scan.what").ok(), Some(Format::Obj));
-        for name in ["scan.what", "scan.what.gz"] {
-            assert_eq!(default_of(Some(Path::new(name)), name).unwrap_err().kind(), ErrorKind::Usage);
+    fn content_identifies_itself() {
+        let texts = [
+            "v 0 0 0",
+            "\u{feff}# by hand\n\r\n  mtllib a.mtl\n",
+            "o\n",
+            "g",
+            "#\nf -1 -2 -3\n",
+            "vp 0.5\n",
+            "s off\n",
+            "usemtl",
+        ];
+        for text in texts {
+            assert_eq!(of_content(text.as_bytes(), None, None, "stdin").ok(), Some(Format::Obj), "{text:?}");
+            assert_eq!(
+                of_content(text.as_bytes(), None, Some(Path::new("a")), "a").ok(),
+                Some(Format::Obj),
+                "{text:?}"
+            );
+            assert!(message(text, Some("a.what")).contains("any of ply, "), "{text:?}");
         }
+        let comment = format!("# {}", "-".repeat(looks::HEAD_BYTES - 2));
+        assert_eq!(of_content(comment.as_bytes(), None, None, "stdin").ok(), Some(Format::Obj), "a long comment");
+    }
+
+    #[test]
+    fn content_without_meaning_is_refused() {
+        for text in ["hello world\n", "1 2 3\n", "very\n", "v is for velocity\n", "f\n", "\0\0", "p is a letter"] {
+            let message = message(text, None);
+            assert!(message.contains("`stdin`") && message.contains("obj, ply"), "{text:?}: {message}");
+        }
+        assert!(message("", None).ends_with("the input is empty"));
+        assert!(message("\n  \r\n# nothing\n#", None).ends_with("only blank lines and comments"));
+        for name in ["scan.what", "scan.what.gz"] {
+            assert!(message("hello", Some(name)).contains("unknown extension `what`"));
+        }
+        assert!(!message("hello", Some("scan")).contains("extension"));
     }
 }

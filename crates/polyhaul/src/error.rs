@@ -4,6 +4,7 @@
 //! right, the file, line, column and byte offset, and the line itself. Nothing is printed here;
 //! the command renders diagnostics in `crates/cli/src/render.rs`.
 
+use crate::printable::printable;
 use polyhaul_bytes::HostFault;
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ pub enum ErrorKind {
     Malformed,
     /// The data asks for more than the caller's limits allow; the message names the limit.
     Limit,
-    /// The data uses a part of its format that polyhaul does not read.
+    /// The data uses a part of its format that polyhaul does not read, or holds what the target format cannot store
+    /// where [`WriteOptions::strict`](crate::WriteOptions::strict) asks for all of it.
     Unsupported,
     /// The operating system refused: a missing file, a full disk, a closed pipe.
     Io,
@@ -83,6 +85,8 @@ pub struct Diagnostic {
     pub expected: Option<String>,
     /// What would help.
     pub hint: Option<String>,
+    /// The name that the message is about: a material, a texture, a file.
+    pub subject: Option<String>,
     /// Where.
     pub place: Place,
     /// The line.
@@ -96,6 +100,23 @@ pub struct Warning {
     pub code: &'static str,
     /// What, and where.
     pub diagnostic: Diagnostic,
+    /// How many it stands for: more than 1 where one message covers all of its kind.
+    pub count: u64,
+}
+
+/// Warnings of these kinds mark the name that they are about in their excerpt.
+const MARKED: [&str; 5] =
+    ["unknown-statement", "unsupported-statement", "unknown-option", "repeated-statement", "duplicate-material"];
+
+impl Warning {
+    /// The name that the warning is about, where there is one.
+    pub fn subject(&self) -> Option<&str> {
+        let marked = || {
+            let excerpt = self.diagnostic.excerpt.as_ref().filter(|_| MARKED.contains(&self.code))?;
+            excerpt.text.get(excerpt.marked.clone()).filter(|text| !text.is_empty())
+        };
+        self.diagnostic.subject.as_deref().or_else(marked)
+    }
 }
 
 /// What went wrong.
@@ -117,6 +138,9 @@ impl Error {
 
     /// An operating system's error while doing something with `file`, or that of a host's callback.
     pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
+        if polyhaul_bytes::Stopped::caused(&error) {
+            return Error::cancelled();
+        }
         let (kind, error) = match HostFault::cause_of(error) {
             Ok(cause) => (ErrorKind::Host, cause),
             Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => (ErrorKind::Memory, error),
@@ -187,6 +211,11 @@ impl Error {
     }
 }
 
+/// The hint of an error about the limit `name`.
+pub(crate) fn limit_hint(name: &str) -> String {
+    format!("raise the limit with `--limit {name}=N`, or `Limits::{name}` in the API")
+}
+
 /// What is wrong at a byte of a file that is no text.
 pub(crate) fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error {
     Diagnostic::at(file, offset, message).into_error(ErrorKind::Malformed)
@@ -219,7 +248,7 @@ impl Excerpt {
     /// How much of a line is shown before and after the mark, in bytes.
     const AROUND: usize = 80;
 
-    /// A window of `line` around the byte range `marked`; control characters become spaces, and
+    /// A window of `line` around the byte range `marked`; [active](crate::printable) characters become spaces, and
     /// what is not UTF-8 becomes the replacement character.
     pub fn of_line(line: &[u8], marked: std::ops::Range<usize>) -> Excerpt {
         // White space at the end says nothing and only makes lines longer.
@@ -230,7 +259,7 @@ impl Excerpt {
         let to = (end + Self::AROUND).min(line.len());
         let clean = |bytes: &[u8]| -> String {
             let text = String::from_utf8_lossy(bytes);
-            text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+            printable(&text, ' ').into_owned()
         };
         let mut text = if from > 0 { "...".to_owned() } else { String::new() };
         text.push_str(&clean(&line[from..start]));
@@ -257,6 +286,15 @@ impl Diagnostic {
         Diagnostic { place, ..Diagnostic::new(message) }
     }
 
+    /// The same about something that has a name.
+    pub(crate) fn about(self, subject: impl AsRef<str>) -> Diagnostic {
+        const MAX_BYTES: usize = 200;
+        let subject = subject.as_ref();
+        // A name may be as long as a line, and its memory would not be asked for fallibly.
+        let size = (0..=MAX_BYTES).rfind(|&size| subject.is_char_boundary(size)).unwrap_or(0);
+        Diagnostic { subject: Some(subject.get(..size).unwrap_or(subject).to_owned()), ..self }
+    }
+
     /// The error of this kind that says this.
     pub fn into_error(self, kind: ErrorKind) -> Error {
         Error(Box::new(Inner { kind, diagnostic: self, source: None }))
@@ -265,7 +303,7 @@ impl Diagnostic {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
+        f.write_str(&printable(&self.file, char::REPLACEMENT_CHARACTER))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
             if let Some(column) = self.column {

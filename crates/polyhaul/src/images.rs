@@ -7,9 +7,9 @@ mod fit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Format, bmp, dds, exr, hdr, jpeg, ktx2, names, png, psd, tga};
 use crate::load::{Content, Read, Shape, load_as, note_reading};
-use crate::model::{Image, Texture};
+use crate::model::{Image, ImagePart, Texture};
 use crate::open::{Near, Opened, Plain};
-use crate::options::{ReadOptions, WriteOptions};
+use crate::options::{ImageReadOptions, ReadOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::run::{Phase, span};
 use crate::report::{Clock, Report};
@@ -38,32 +38,52 @@ pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOp
     let found = resolver.find(name).map_err(|error| match error.kind() {
         ErrorKind::Unsupported => {
             let why = &error.diagnostic().message;
-            Error::new(ErrorKind::Unsupported, format!("the image `{}` was not read: {why}", names::shown(name)))
+            Error::new(ErrorKind::Unsupported, format!("cannot read the image `{}`: {why}", names::shown(name)))
         }
         _ => error,
     })?;
     load_opened(&resolver.open(found.origin)?.0, options)
 }
 
+/// An image that was read, and the parts of its file where the format has such.
+pub(crate) struct ReadImage {
+    pub(crate) image: Image,
+    pub(crate) parts: Vec<ImagePart>,
+}
+
 /// Reads an image of a format that is known.
-pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report: &mut Report) -> Result<Image> {
+pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report: &mut Report) -> Result<ReadImage> {
     let _span = span(Phase::Decode);
+    let mut parts = Vec::new();
     let bytes = Bytes::new(plain.source(), plain.garbage());
     let own = plain.options(options);
+    let mut warnings = Warnings::default();
     let (image, threads) = match format {
-        Format::Tga => tga::read(bytes, &own)?,
+        Format::Tga => tga::read(bytes, &own, &mut warnings)?,
         Format::Hdr => hdr::read(bytes, &own)?,
-        Format::Png => (png::read(bytes, &own)?, 1),
-        Format::Jpeg => (jpeg::read(bytes, &own)?, 1),
-        Format::Exr => exr::read(bytes, &own)?,
-        Format::Bmp => bmp::read(bytes, &own)?,
-        Format::Psd => (psd::read(bytes, &own)?, 1),
-        Format::Dds => (dds::read(bytes, &own)?, 1),
-        Format::Ktx2 => (ktx2::read(bytes, &own)?, 1),
+        Format::Png => (png::read(bytes, &own, &mut warnings)?, 1),
+        Format::Jpeg => (jpeg::read(bytes, &own, &mut warnings)?, 1),
+        Format::Exr => {
+            let found = exr::read(bytes, &own, &mut warnings)?;
+            parts = found.parts;
+            (found.image, found.threads)
+        }
+        Format::Bmp => bmp::read(bytes, &own, &mut warnings)?,
+        Format::Psd => (psd::read(bytes, &own, &mut warnings)?, 1),
+        Format::Dds => (dds::read(bytes, &own, &mut warnings)?, 1),
+        Format::Ktx2 => (ktx2::read(bytes, &own, &mut warnings)?, 1),
         _ => return Err(no_image(format)),
     };
-    note_reading(plain, format, report, threads, Default::default());
-    Ok(image)
+    note_reading(plain, format, report, threads, warnings);
+    Ok(ReadImage { image, parts })
+}
+
+/// Fails where a layer or part is asked for, of a format that has none.
+pub(crate) fn check_choice(format: Format, options: &ReadOptions) -> Result<()> {
+    if format == Format::Exr || options.image == ImageReadOptions::default() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Usage, format!("{} has no layers or parts to choose from", format.name())))
 }
 
 /// Reads the texture of an input.
@@ -84,40 +104,41 @@ pub(crate) fn read_texture(
     let _span = span(Phase::Decode);
     let bytes = Bytes::new(plain.source(), plain.garbage());
     let own = plain.options(options);
+    let mut warnings = Warnings::default();
     let texture = match format {
-        Format::Dds => dds::texture(bytes, &own)?,
+        Format::Dds => dds::texture(bytes, &own, &mut warnings)?,
         Format::Ktx2 => ktx2::texture(bytes, &own)?,
         _ => return Err(no_texture(format)),
     };
-    note_reading(plain, format, report, 1, Default::default());
+    note_reading(plain, format, report, 1, warnings);
     Ok(texture)
 }
 
 /// The error where a texture is wanted, and the format has none.
 fn no_texture(format: Format) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("{} holds no texture", format.name()));
-    error.with_hint("formats of textures are dds and ktx2")
+    let error = Error::new(ErrorKind::Usage, format!("{} is not a texture format", format.name()));
+    error.with_hint("texture formats are dds and ktx2")
 }
 
 /// The error where an image is wanted, and the format has none.
 pub(crate) fn no_image(format: Format) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("{} holds no image", format.name()));
-    error.with_hint(format!("formats of images are {}", Format::images()))
+    let error = Error::new(ErrorKind::Usage, format!("{} is not an image format", format.name()));
+    error.with_hint(format!("image formats are {}", Format::images()))
 }
 
 /// The error where an image is to be written in a format of images that it is not written in.
 fn not_written(format: Format) -> Error {
     let message = match format {
         Format::Dds | Format::Ktx2 => format!("{} is written of textures, and not of images", format.name()),
-        _ => format!("{} is read, and not written", format.name()),
+        _ => format!("{} is read-only", format.name()),
     };
-    Error::new(ErrorKind::Usage, message).with_hint("images are written as tga, hdr, png and exr")
+    Error::new(ErrorKind::Usage, message).with_hint("images can be written as tga, hdr, png, jpg and exr")
 }
 
 /// The error where something else is wanted of an image.
 pub(crate) fn is_image(format: Format) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("{} holds an image, and no scene or table", format.name()));
-    error.with_hint("images are read by load_image, and converted to images")
+    let error = Error::new(ErrorKind::Usage, format!("{} stores an image, not a scene or a table", format.name()));
+    error.with_hint("read it with load_image, or convert it to an image format")
 }
 
 /// Writes an image that a caller made, as the format holds it.
@@ -126,17 +147,16 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
     let format = format_of(&output, options)?;
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);
-    let mut warnings = Warnings::default();
-    let image = fit::fit(image, format, options, &name_of(&output), &mut warnings)?;
+    let image = fit::fit(image, format, options, &name_of(&output), &mut report.warnings)?;
     write_to(output, Some(format), options, &mut report, |writing, _, _| match format {
         Format::Tga => tga::write(&image, &options.image, &options.run, writing),
         Format::Hdr => hdr::write(&image, &options.run, writing),
         Format::Png => png::write(&image, &options.image, writing),
+        Format::Jpeg => jpeg::write(&image, &options.image, writing),
         Format::Exr => exr::write(&image, &options.image, &options.run, writing),
         format if format.is_image() => Err(not_written(format)),
         format => Err(no_image(format)),
     })?;
-    report.warnings.extend(warnings);
     clock.stop(&mut report);
     Ok(report)
 }

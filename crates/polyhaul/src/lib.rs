@@ -22,7 +22,7 @@
 //!
 //! let broken = b"v 0 0 0\nf 1 2 x\n".to_vec();
 //! let error = load(Input::Memory(broken, "broken.obj".into()), &ReadOptions::default()).unwrap_err();
-//! assert_eq!(error.to_string().split(';').next(), Some("broken.obj:2:7: `x` is not an index"));
+//! assert_eq!(error.to_string().split(';').next(), Some("broken.obj:2:7: invalid index `x`"));
 //! # Ok::<(), polyhaul::Error>(())
 //! ```
 //!
@@ -33,6 +33,7 @@ mod check;
 mod convert;
 mod copy;
 mod detect;
+pub mod diff;
 pub mod error;
 mod formats;
 mod images;
@@ -43,7 +44,9 @@ pub mod model;
 mod open;
 pub mod ops;
 pub mod options;
+mod outputs;
 mod pipeline;
+pub mod printable;
 mod references;
 pub mod repack;
 pub mod report;
@@ -57,6 +60,7 @@ pub mod textures;
 pub mod warnings;
 
 pub use convert::{Content, Converted};
+pub use diff::diff;
 pub use error::{Error, ErrorKind, Result};
 pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
@@ -185,7 +189,8 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
 /// use polyhaul::{Input, ReadOptions, flattened, load};
 ///
 /// let text = b"WorldBegin Shape \"bilinearmesh\" \"point3 P\" [ 0 0 0  1 0 0  0 1 0  1 1 0 ] Shape \"disk\"";
-/// let loaded = flattened(load(Input::Memory(text.to_vec(), "a.pbrt".into()), &ReadOptions::default())?)?;
+/// let options = ReadOptions::default();
+/// let loaded = flattened(load(Input::Memory(text.to_vec(), "a.pbrt".into()), &options)?, &options.limits)?;
 /// assert_eq!((loaded.scene.objects.len(), loaded.scene.totals()[0]), (1, 4));
 /// assert_eq!(loaded.report.warnings.counts()["left-out-shapes"], 1);
 /// # Ok::<(), polyhaul::Error>(())
@@ -193,10 +198,10 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
 ///
 /// # Errors
 /// Those of [`ops::flatten`].
-pub fn flattened(loaded: Loaded) -> Result<Loaded> {
+pub fn flattened(loaded: Loaded, limits: &options::Limits) -> Result<Loaded> {
     let Loaded { scene, mut report } = loaded;
     let scene = match scene.render {
-        Some(_) => save::flat(Cow::Owned(scene), options::Instances::AsFormat, &mut report.warnings)?,
+        Some(_) => save::flat(Cow::Owned(scene), (options::Instances::AsFormat, limits), &mut report.warnings)?,
         None => scene,
     };
     Ok(Loaded { scene, report })

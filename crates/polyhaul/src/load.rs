@@ -1,19 +1,20 @@
 //! Reading a scene or tables: source, format, and the files that it refers to.
 //!
-//! A reading never goes back in its source. Who needs to read twice opens the input, keeps it
-//! ([`Opened::kept`]) and loads it twice, as `inspect` does.
+//! Reading never goes back in its source. To read twice, open the input, keep it
+//! ([`Opened::kept`]) and load it twice, as `inspect` does.
 
 use crate::detect::Detected;
-use crate::error::{Error, ErrorKind, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use crate::formats::ply::Header;
 use crate::formats::{Format, mtl, names, obj, ply, stl};
-use crate::model::{Image, Material, Scene, Table, Texture};
+use crate::model::{Image, ImagePart, Material, Scene, Table, Texture};
 use crate::open::{Near, Opened, Plain};
 use crate::options::{Codec, ReadOptions};
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
 use crate::pipeline::run::Phase;
+use crate::references::source_folder;
 use crate::report::{Clock, Report};
 use crate::resolve::{Found, Resolver};
 use crate::scene_files::{self, SceneFiles};
@@ -59,6 +60,8 @@ pub(crate) struct Read {
     pub(crate) header: Option<Header>,
     /// The files of a scene for a renderer.
     pub(crate) files: Option<SceneFiles>,
+    /// The parts of a file of images, where the format has such.
+    pub(crate) parts: Vec<ImagePart>,
 }
 
 /// Reads the scene of an input.
@@ -76,8 +79,14 @@ pub(crate) fn load_as(
     shape: impl Fn(Format) -> Shape,
 ) -> Result<(Read, Report)> {
     timed(input, options, |plain, format, report| {
+        images::check_choice(format, options)?;
+        let mut parts = Vec::new();
         let (content, header) = match (shape(format), format) {
-            (Shape::Image, format) => (Content::Image(images::read(plain, format, options, report)?), None),
+            (Shape::Image, format) => {
+                let read = images::read(plain, format, options, report)?;
+                parts = read.parts;
+                (Content::Image(read.image), None)
+            }
             (Shape::Texture, format) => (Content::Texture(images::read_texture(plain, format, options, report)?), None),
             (_, format) if format.is_image() => return Err(images::is_image(format)),
             (Shape::Scene, format) => return read_scene(plain, (format, input.near()), options, report),
@@ -90,7 +99,7 @@ pub(crate) fn load_as(
             }
             (Shape::Tables, format) => (Content::Tables(tables::read(plain, format, options, report)?), None),
         };
-        Ok(Read { content, format, header, files: None })
+        Ok(Read { content, format, header, files: None, parts })
     })
 }
 
@@ -101,10 +110,12 @@ fn read_scene(
     report: &mut Report,
 ) -> Result<Read> {
     if !format.is_table() && (options.table.element.is_some() || options.table.columns.is_some()) {
-        let message = format!("an element or columns are asked for, and this {} is read as a scene", format.name());
+        let message = format!("an element or columns were requested, but {} is read as a scene", format.name());
         return Err(Error::new(ErrorKind::Usage, message).with_hint(match format {
-            Format::Ply => "they are those of a table: convert to one, or give both to info",
-            _ => "only ply and tables of numbers have such",
+            Format::Ply => {
+                "elements and columns belong to tables: convert to a table format, or use them with `polyhaul info`"
+            }
+            _ => "only PLY and tables of numbers have elements and columns",
         }));
     }
     let (mut header, mut files) = (None, None);
@@ -128,7 +139,8 @@ fn read_scene(
         }
         format => tables::read_scene(plain, format, options, report)?,
     };
-    Ok(Read { content: Content::Scene(scene), format, header, files })
+    let scene = Scene { folder: source_folder(near, options), ..scene };
+    Ok(Read { content: Content::Scene(scene), format, header, files, parts: Vec::new() })
 }
 
 /// The plain bytes in order.
@@ -274,9 +286,9 @@ impl<'a> Libraries<'a> {
         if count < limit {
             return Ok(());
         }
-        let message = format!("the scene refers to more than {limit} files (files)");
+        let message = format!("scene refers to more than {limit} files (files)");
         let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
-        Err(error.with_hint("raise Limits::files to read them"))
+        Err(error.with_hint(limit_hint("files")))
     }
 
     /// Reads the library `name`, unless that was done already.
@@ -286,9 +298,9 @@ impl<'a> Libraries<'a> {
         }
         let limit = self.options.limits.name_bytes;
         if name.len() as u64 > limit {
-            let message = format!("this name is longer than the limit of {limit} bytes (name_bytes)");
+            let message = format!("name is longer than {limit} bytes (name_bytes)");
             let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
-            return Err(error.with_hint("raise Limits::name_bytes to read it"));
+            return Err(error.with_hint(limit_hint("name_bytes")));
         }
         self.check_count(self.seen.len() as u64, reference)?;
         self.seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
@@ -312,11 +324,14 @@ impl<'a> Libraries<'a> {
             self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
             self.files.insert(real);
         }
+        let folder = self.resolver.folder_of(&origin, name);
         match self.resolver.read(origin, "mtl", &mut self.report.warnings) {
             Ok(read) => {
                 self.report.note_read(read.moved);
                 let file = read.name.as_str().into();
-                self.materials.merge(mtl::read(&read.bytes, &file, self.options, &mut self.report.warnings)?)?;
+                let mut found = mtl::read(&read.bytes, &file, self.options, &mut self.report.warnings)?;
+                found.iter_mut().for_each(|material| material.folder = folder.clone());
+                self.materials.merge(found)?;
                 Ok(true)
             }
             Err(error) => self.note_unread(name, reference, error),
@@ -332,8 +347,10 @@ impl<'a> Libraries<'a> {
             Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
             _ => error.diagnostic().message.clone(),
         };
-        let message = format!("the material library `{}` was not read: {why}", names::shown(name));
-        self.report.warnings.note(self.options, "missing-library", reference.diagnostic(message))?;
+        let message = format!("cannot read the material library `{}`: {why}", names::shown(name));
+        let diagnostic =
+            Diagnostic { hint: error.diagnostic().hint.clone(), ..reference.diagnostic(message).about(name) };
+        self.report.warnings.note(self.options, "missing-library", diagnostic)?;
         Ok(true)
     }
 }
@@ -401,9 +418,8 @@ fn note_missing(
 ) -> Result<()> {
     for (material, first_use) in materials.iter().zip(uses) {
         if material.missing && !material.name.is_empty() {
-            let message =
-                format!("the material `{}` is not defined in any library that was read", names::shown(&material.name));
-            warnings.note(options, "missing-material", first_use.diagnostic(message))?;
+            let message = format!("undefined material `{}`", names::shown(&material.name));
+            warnings.note(options, "missing-material", first_use.diagnostic(message).about(material.name.as_str()))?;
         }
     }
     Ok(())

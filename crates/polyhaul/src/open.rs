@@ -80,14 +80,17 @@ impl Opened {
     /// Opens an input, an archive too.
     fn as_is(input: Input, options: &ReadOptions) -> Result<Opened> {
         let (source, near) = match input {
-            Input::Path(path) => match Source::open(&path) {
+            Input::Path(path) => match Source::open_until(&path, options.run.cancel.flag()) {
                 Ok(source) => (source, Near::File(path)),
                 Err(error) => match archives::member_at(&path, options)? {
                     Some(member) => return Self::member(member, options),
                     None => return Err(Error::io("opening", &path.display().to_string(), error)),
                 },
             },
-            Input::Stdin => (Source::stdin().map_err(|e| Error::io("opening", "standard input", e))?, Near::Nothing),
+            Input::Stdin => {
+                let source = Source::stdin_until(options.run.cancel.flag());
+                (source.map_err(|e| Error::io("opening", "standard input", e))?, Near::Nothing)
+            }
             Input::Memory(bytes, name) => (Source::named_memory(bytes, name), Near::Nothing),
             Input::Shared(owner, name) => (Source::named_memory(Array::shared(owner), name), Near::Nothing),
             Input::Reader(reader, name) => (Source::reader(reader, name), Near::Nothing),
@@ -193,9 +196,10 @@ impl Plain {
 
     /// The bytes that were read until now, of a format of this name.
     pub(crate) fn moved(&self, format: &'static str) -> Moved {
-        // Places where shares of a file meet are read twice, which is nobody's interest.
-        let read = |source: &Source<'_>| source.counters().snapshot().bytes.min(source.len().unwrap_or(u64::MAX));
-        let moved = Moved::new(format, read(self.source.compressed().unwrap_or(&self.source)));
+        let read = |source: &Source<'_>| source.counters().snapshot().bytes;
+        // The sizes of members, which are looked at before those are decoded, are not counted twice.
+        let packed = |source: &Source<'_>| read(source).min(source.len().unwrap_or(u64::MAX));
+        let moved = Moved::new(format, self.source.compressed().map_or_else(|| read(&self.source), packed));
         match self.source.codec() {
             Some(codec) if self.source.is_positioned() => moved.compressed(codec, read(&self.source)),
             Some(codec) => moved.streamed(codec, read(&self.source)),
@@ -213,10 +217,10 @@ impl Plain {
     pub(crate) fn note_name(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
         let Some(promised) = self.promised else { return Ok(()) };
         let found = match self.source.codec() {
-            Some(codec) => format!("it is read as {codec}"),
-            None => "it is read as it is".to_owned(),
+            Some(codec) => format!("read as {codec}"),
+            None => "read unchanged".to_owned(),
         };
-        let message = format!("the name promises {promised}, but this is no {promised} data; {found}");
+        let message = format!("named as {promised}, but the content is not {promised}: {found}");
         let place = Place { file: self.source.name().into(), ..Place::default() };
         warnings.note(options, "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
     }

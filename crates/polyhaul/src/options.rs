@@ -5,7 +5,7 @@ mod pbrt;
 mod table;
 
 pub use crate::model::{Axes, Axis};
-pub use image::{ImageStyle, PngLevel};
+pub use image::{ImageReadOptions, ImageStyle, PngLevel};
 pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
 use polyhaul_bytes::trace::{self, Trace};
 pub use polyhaul_bytes::{Codec, Throttle};
@@ -39,6 +39,8 @@ pub struct ReadOptions {
     pub stl: StlReadOptions,
     /// How tables of numbers are read.
     pub table: TableOptions,
+    /// Which image is read of a file that holds many.
+    pub image: ImageReadOptions,
 }
 
 /// How STL is read.
@@ -97,18 +99,37 @@ pub struct Limits {
     pub name_bytes: u64,
     /// The most elements of each kind (default 2^32 - 2, which the index type sets).
     pub elements: u64,
-    /// The most pixels of an image (default 2^30: 32,768 x 32,768).
+    /// The maximum number of objects, and of distinct groups, that an OBJ file declares (default 1,000,000). An empty
+    /// object takes about 250 bytes of memory.
+    pub objects: u64,
+    /// The maximum number of materials that an OBJ file uses, or a material library defines (default 100,000). A
+    /// material takes about 700 bytes of memory.
+    pub materials: u64,
+    /// The maximum pixels of an image, or of all pictures of a texture (default 2^28: 16,384 x 16,384). Of an image
+    /// with more than four channels each four count as a picture.
     pub pixels: u64,
+    /// The maximum bytes of pixels per byte of a compressed image file, checked for images that take more than 512 MiB
+    /// in memory (default 100).
+    pub image_ratio: u64,
     /// The most columns of a table (default 100,000).
     pub columns: u64,
     /// The most elements and properties, in all, that the header of a PLY file declares (default 10,000). A few hundred
     /// bytes belong to each.
     pub properties: u64,
-    /// The longest header of a PLY file, in bytes (default 8 MiB).
+    /// The longest header of a PLY or EXR file, in bytes (default 8 MiB).
     pub header_bytes: u64,
     /// The most files that one scene may refer to (default 10,000). Of pbrt each Include and Import counts, also of a
     /// file that was there before: it is read each time.
     pub files: u64,
+    /// Max bytes of text that a pbrt scene may read again, decompressed: of each Include and Import of a file that was
+    /// read before (default 256 MiB). The scene's files, each once, may always be read as often again.
+    pub included_bytes: u64,
+    /// Max vertices, and max faces, that the instances of a scene may multiply its meshes to where a format without
+    /// instances is written (default 1,000,000,000). Meshes that are not repeated do not count.
+    pub instanced_elements: u64,
+    /// Max objects that the instances of a scene may multiply to where they become objects or shapes of their own
+    /// (default 10,000,000).
+    pub instanced_objects: u64,
     /// The largest file that a scene refers to, in bytes, plain where it is compressed (default 64 MiB).
     pub referenced_file_bytes: u64,
     /// The most plain bytes that a compressed input may unpack to (default: no limit).
@@ -235,10 +256,20 @@ pub struct WriteOptions {
     pub format: Option<crate::Format>,
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
+    /// Make an error of each warning that writing gives, such as that for a part of the model that the format cannot
+    /// store. An old file stays as it was. The kind is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    pub strict: bool,
     /// How the file is compressed (as its name says).
     pub compression: Compression,
     /// Make the file durable: fsync the file, rename it, fsync the folder.
     pub durable: bool,
+    /// What the scene may ask for; of these the limits on instances count. A conversion takes those of the options for
+    /// reading.
+    pub limits: Limits,
+    /// Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to the
+    /// copies. The copies appear first, the main file last; no existing file is replaced. Files outside the source's
+    /// folder are copied only if [`ReadOptions::allow_outside`] was set when it was read.
+    pub copy_assets: bool,
     /// What becomes of the instances of a scene for a renderer (as the format can).
     pub instances: Instances,
     /// How OBJ is written.
@@ -413,6 +444,7 @@ impl Default for ReadOptions {
             resolver: None,
             stl: StlReadOptions::default(),
             table: TableOptions::default(),
+            image: ImageReadOptions::default(),
         }
     }
 }
@@ -430,11 +462,17 @@ impl Default for Limits {
             line_bytes: 256 << 20,
             name_bytes: 64 << 10,
             elements: u64::from(u32::MAX) - 1,
-            pixels: 1 << 30,
+            objects: 1_000_000,
+            materials: 100_000,
+            pixels: 1 << 28,
+            image_ratio: 100,
             columns: 100_000,
             properties: 10_000,
             header_bytes: 8 << 20,
             files: 10_000,
+            included_bytes: 256 << 20,
+            instanced_elements: 1_000_000_000,
+            instanced_objects: 10_000_000,
             referenced_file_bytes: 64 << 20,
             decompressed_bytes: u64::MAX,
             decompressed_ratio: 2000,

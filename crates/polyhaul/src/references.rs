@@ -1,61 +1,372 @@
-//! Files that a scene for a renderer names, and what they are called from another folder.
+//! Files that an asset refers to: what they are called in the place that the asset is written to.
 //!
-//! A name is relative to the folder of the scene, or to that of the file that says it (see [`crate::scene_files`]).
-//! A scene that is written elsewhere, or as one file, would lose both; so names of files that are there are written as
-//! they are found from the new place. Nothing is opened or copied; what is not there keeps its name.
+//! The same rules hold for all formats: textures and spectra of MTL, material libraries, the files of pbrt scenes, and
+//! `TextureFile` comments of PLY. A name that was read is looked up where readers look (see [`crate::resolve`]) and
+//! written such that it leads to the same file from the output's folder; or, with [`WriteOptions::copy_assets`], to a
+//! copy there. A name that will not be found is a warning. A scene whose folder is unknown keeps its names.
+//!
+//! Finding files is in `locate`, copying them in `copies`.
 
-use crate::error::{Diagnostic, Error, Result};
+mod copies;
+mod locate;
+
+use crate::Output;
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::formats::names;
 use crate::formats::pbrt::writer::Renamed;
-use crate::model::render::{ParameterValues, Parameters, Render};
-use crate::resolve::{LONGEST_NAME_BYTES, folder_of, slashed};
+use crate::model::render::{Parameter, ParameterType, ParameterValues, Parameters, Render};
+use crate::model::{Color, FolderPlace, Material, SourceFolder};
+use crate::open::Near;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::outputs::Written;
+use crate::resolve::{folder_of, slashed};
+use crate::save::name_of;
 use crate::warnings::Warnings;
-use std::collections::HashSet;
+use copies::{Copies, CopySource};
+use locate::{Located, LocatedFile, Locator};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-/// The names that change where a scene is written to `output`; a stream is taken for a file beside the scene.
-/// Files that end up outside of the new scene's folder are noted.
-pub(crate) fn renamed<'a>(render: &'a Render, output: Option<&Path>, warnings: &mut Warnings) -> Result<Renamed<'a>> {
-    let mut renamed = Renamed::default();
-    let Some(folder) = &render.folder else { return Ok(renamed) };
-    let from_output = match output {
-        Some(output) => way(&folder_of(output), folder),
-        None => Some(PathBuf::new()),
+/// The word that begins a comment of PLY with the name of a texture.
+const PLY_TEXTURE: &str = "texturefile";
+/// Options of texture maps whose value is a word.
+const WORD_OPTIONS: [&str; 3] = ["-imfchan", "-type", "-colorspace"];
+
+const COPY_HINT: &str = "use --copy-assets to copy it beside the output";
+
+/// Where an input lies, for the names in it.
+pub(crate) fn source_folder(near: &Near, options: &ReadOptions) -> SourceFolder {
+    let (folder, in_archive) = match near {
+        Near::Nothing => return SourceFolder::default(),
+        Near::File(path) => (folder_of(path), false),
+        Near::Archive(member) => (folder_of(Path::new(&**member.shown())), true),
     };
-    // Where folders cannot be told apart nothing is known about names.
-    let Some(way) = from_output else { return Ok(renamed) };
-    if way.as_os_str().is_empty() && render.segments.iter().all(|segment| segment.folder.is_empty()) {
-        return Ok(renamed);
-    }
-    let mut outside: (u64, Option<String>) = (0, None);
-    each(render, &mut |parameters| {
-        for parameter in parameters.iter() {
-            let ParameterValues::Strings(strings) = parameter.values else { continue };
-            let (true, Some(name)) = (parameter.names_file(), strings.get(0)) else { continue };
-            let key = (parameters.folder(), name);
-            if renamed.names.contains_key(&key) {
-                continue;
-            }
-            let new = found(folder, key).and_then(|found| text(&way.join(found)));
-            outside.0 += u64::from(new.as_deref().is_some_and(leads_out));
-            outside.1 = outside.1.take().or_else(|| new.clone().filter(|new| leads_out(new)));
-            renamed.names.try_reserve(1).map_err(|_| Error::memory("names"))?;
-            // A name that means the same stays as it is spelled.
-            let old = text(&slashed(name));
-            renamed.names.insert(key, new.filter(|new| old.as_ref() != Some(new)));
-        }
-        Ok(())
-    })?;
-    if let (count, Some(first)) = outside {
-        let message = format!("files that the scene names lie outside of its new folder: {count}, such as `{first}`");
-        let hint = "they stay where they are; reading the new scene takes leave to go there (allow_outside)".into();
-        let diagnostic = Diagnostic { hint: Some(hint), ..Diagnostic::new(message) };
-        warnings.push("outside-reference", diagnostic);
-    }
-    renamed.names.retain(|_, new| new.is_some());
-    Ok(renamed)
+    // The process may be in another folder when the scene is written.
+    let scene = std::path::absolute(&folder).unwrap_or(folder);
+    let (allow_outside, has_resolver) = (options.allow_outside, options.resolver.is_some());
+    FolderPlace { scene, in_archive, allow_outside, has_resolver, ..FolderPlace::default() }.into()
 }
 
-/// Files of meshes that the scene names, as it will name them, in small letters: no new file may take their place.
+/// Whether a name must be that of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It is one.
+    File,
+    /// It may be something else.
+    Maybe,
+    /// It is a material library that was not read, about which reading warned. It is not copied: its own references
+    /// are unknown.
+    Library,
+}
+
+/// A folder that is written to.
+struct Target {
+    /// As the caller names it.
+    folder: PathBuf,
+    /// Without links.
+    real: PathBuf,
+}
+
+/// Names the files that an asset refers to as they are found from its new place.
+pub(crate) struct Relinker<'o> {
+    options: &'o WriteOptions,
+    reading: ReadOptions,
+    /// `None` for a stream, which is taken for a file beside the source.
+    target: Option<Target>,
+    output: String,
+    locator: Locator,
+    /// New names by folder and name; `None` where a name stays.
+    known: HashMap<String, Option<String>>,
+    copies: Copies,
+    /// What was warned about, so that each file is once.
+    warned: HashSet<String>,
+    warnings: Warnings,
+}
+
+impl<'o> Relinker<'o> {
+    /// For an asset that is written to `output`.
+    pub(crate) fn new(output: &Output, options: &'o WriteOptions) -> Result<Relinker<'o>> {
+        let target = match output {
+            Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => {
+                let folder = folder_of(path);
+                // Where there is no such folder writing fails in a moment.
+                folder.canonicalize().ok().map(|real| Target { folder, real })
+            }
+            _ if options.copy_assets => {
+                let message = "referenced files cannot be copied: the output is not a file in a folder";
+                return Err(Error::new(ErrorKind::Usage, message).with_hint("write to a file, or omit --copy-assets"));
+            }
+            _ => None,
+        };
+        let mut links = Relinker {
+            options,
+            reading: ReadOptions { run: options.run.clone(), ..ReadOptions::default() },
+            target,
+            output: name_of(output).into_owned(),
+            locator: Locator::default(),
+            known: HashMap::new(),
+            copies: Copies::default(),
+            warned: HashSet::new(),
+            warnings: Warnings::default(),
+        };
+        if let Output::Path(path) = output {
+            links.reserve(&path.file_name().unwrap_or_default().to_string_lossy());
+        }
+        Ok(links)
+    }
+
+    /// Keeps a name in the output's folder free of copies.
+    pub(crate) fn reserve(&mut self, name: &str) {
+        self.copies.taken.insert(name.to_lowercase());
+    }
+
+    /// Keeps all names with this beginning free of copies.
+    pub(crate) fn reserve_prefix(&mut self, prefix: &str) {
+        self.copies.reserved_prefix = Some(prefix.to_lowercase());
+    }
+
+    /// Names in lower case that other files of the output may not take.
+    pub(crate) fn taken(&self) -> &HashSet<String> {
+        &self.copies.taken
+    }
+
+    /// Writes the copies, which are to be put in place before the main file, and hands over what is to be warned about.
+    pub(crate) fn finish(mut self, warnings: &mut Warnings) -> Result<Vec<Written>> {
+        warnings.extend(self.warnings);
+        warnings.refuse_losses(self.options.strict)?;
+        let mut written = Vec::new();
+        if let Some(target) = &self.target {
+            self.copies.write(&target.folder, self.options, &mut written)?;
+        }
+        Ok(written)
+    }
+
+    /// Whether names may change: files are copied, or the output lies elsewhere than what has the names.
+    fn is_active(&self, place: &FolderPlace, included: &str) -> bool {
+        let own = place.library.as_ref().unwrap_or(&place.scene);
+        let moves = match &self.target {
+            Some(target) => place.in_archive || own.canonicalize().ok().as_ref() != Some(&target.real),
+            None => place.library.as_ref().is_some_and(|library| *library != place.scene),
+        };
+        self.options.copy_assets || moves || !included.is_empty()
+    }
+
+    /// What `name` is to be written as; `None` where it stays. Readers look for it in `folder`, and then in `included`,
+    /// which is relative to it.
+    pub(crate) fn relink(
+        &mut self,
+        folder: &SourceFolder,
+        included: &str,
+        name: &str,
+        need: Need,
+    ) -> Result<Option<String>> {
+        let Some(place) = folder.place().filter(|_| !name.is_empty()) else {
+            if self.options.copy_assets && !name.is_empty() && need == Need::File {
+                let why = "the folder that it is relative to is unknown, because the scene was not read from a file";
+                self.warn("uncopied-reference", format!("{} was not copied: {why}", quoted(name)), None);
+            }
+            return Ok(None);
+        };
+        let key = format!("{}\0{included}\0{name}", place.library.as_ref().unwrap_or(&place.scene).display());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let new = self.resolve(place, included, name, need)?;
+        self.known.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.known.insert(key, new.clone());
+        Ok(new)
+    }
+
+    fn resolve(&mut self, place: &FolderPlace, included: &str, name: &str, need: Need) -> Result<Option<String>> {
+        let is_active = self.is_active(place, included);
+        // Names that are not UTF-8 are written in other bytes than they were read.
+        if !is_active && name.is_ascii() {
+            return Ok(None);
+        }
+        match self.locator.locate(place, included, name, &self.reading)? {
+            Located::File(file) if need == Need::Library => self.link(place, name, &file, is_active, true),
+            Located::File(file) => self.place_file(place, name, file, is_active),
+            Located::Member(member) => match &self.target {
+                Some(target) if self.options.copy_assets && need != Need::Library => {
+                    let new = self.copies.plan(CopySource::Member(member), &target.folder, self.options)?;
+                    Ok((new != name).then_some(new))
+                }
+                _ => {
+                    let message = format!("{} lies in an archive and is not found from the output", quoted(name));
+                    self.warn("unresolved-reference", message, Some(COPY_HINT));
+                    Ok(None)
+                }
+            },
+            Located::Irregular if is_active && need == Need::File => {
+                let message = format!("{} is not a regular file; the reference is written unchanged", quoted(name));
+                self.warn("unresolved-reference", message, None);
+                Ok(None)
+            }
+            Located::Missing if is_active && need == Need::File && !place.has_resolver => {
+                let message = format!("{} was not found; the reference is written unchanged", quoted(name));
+                self.warn("missing-reference", message, None);
+                Ok(None)
+            }
+            Located::Missing | Located::Irregular => Ok(None),
+        }
+    }
+
+    fn place_file(
+        &mut self,
+        place: &FolderPlace,
+        name: &str,
+        file: LocatedFile,
+        is_active: bool,
+    ) -> Result<Option<String>> {
+        if let Some(target) = self.target.as_ref().filter(|_| self.options.copy_assets)
+            && !file.real.starts_with(&target.real)
+        {
+            if place.allow_outside || is_below(&file.real, &place.scene) {
+                let new = self.copies.plan(CopySource::File(file.real), &target.folder, self.options)?;
+                return Ok((new != name).then_some(new));
+            }
+            let message = format!("{} was not copied: it lies outside the scene's folder", quoted(name));
+            self.warn("uncopied-reference", message, Some("use --allow-outside to copy it too"));
+        }
+        self.link(place, name, &file, is_active, !self.options.copy_assets)
+    }
+
+    /// The name that leads to a file that stays where it is. `is_noted` says whether to warn where that is outside: of
+    /// a file that was to be copied there is a warning already.
+    fn link(
+        &mut self,
+        place: &FolderPlace,
+        name: &str,
+        file: &LocatedFile,
+        is_active: bool,
+        is_noted: bool,
+    ) -> Result<Option<String>> {
+        let beside = || place.scene.canonicalize().ok();
+        let Some(target) = self.target.as_ref().map(|target| target.real.clone()).or_else(beside) else {
+            return Ok(None);
+        };
+        let Some(new) = name_from(&target, file).and_then(safe_on_a_line) else {
+            let message = format!("the path from the output to {} is not valid in a name", quoted(name));
+            self.warn("unresolved-reference", message, Some(COPY_HINT));
+            return Ok(None);
+        };
+        if !is_active {
+            return Ok(None);
+        }
+        // A name that means the same stays as it is spelled.
+        let stays = text(&slashed(name)).as_ref() == Some(&new);
+        if is_noted && (leads_out(&new) || !file.real.starts_with(&target)) {
+            let hint = format!("{COPY_HINT}, or read the output with --allow-outside");
+            self.warn("outside-reference", format!("{} lies outside the output's folder", quoted(&new)), Some(&hint));
+        }
+        if file.is_other_case {
+            let message = format!("{} is written as {}, its name on disk", quoted(name), quoted(&new));
+            self.warn("changed-reference", message, None);
+        }
+        Ok((!stays).then_some(new))
+    }
+
+    fn warn(&mut self, code: &'static str, message: String, hint: Option<&str>) {
+        if self.warned.insert(format!("{code} {message}")) {
+            let place = Place { file: self.output.as_str().into(), ..Place::default() };
+            let hint = hint.map(str::to_owned);
+            self.warnings.push(code, Diagnostic { hint, place, ..Diagnostic::new(message) });
+        }
+    }
+
+    /// A material whose files are found from the output; `scene` is the folder of the scene that has it.
+    pub(crate) fn material<'m>(&mut self, material: &'m Material, scene: &SourceFolder) -> Result<Cow<'m, Material>> {
+        let folder = material.folder.or(scene);
+        let mut linked = Cow::Borrowed(material);
+        for (number, map) in material.maps.iter().enumerate() {
+            if let Some(new) = self.relink(folder, "", &map.file, Need::File)? {
+                linked.to_mut().maps[number].file = new;
+            }
+        }
+        for (number, color) in colors(material).into_iter().enumerate() {
+            let Some(Color::Spectral { file, factor }) = color else { continue };
+            if let Some(file) = self.relink(folder, "", file, Need::File)? {
+                let factor = *factor;
+                *colors_mut(linked.to_mut())[number] = Some(Color::Spectral { file, factor });
+            }
+        }
+        for (number, statement) in material.other.iter().enumerate() {
+            let Some(at) = file_in_statement(statement) else { continue };
+            if let Some(new) = self.relink(folder, "", &statement[at..], Need::File)? {
+                linked.to_mut().other[number] = format!("{}{new}", &statement[..at]);
+            }
+        }
+        Ok(linked)
+    }
+
+    /// The same of all materials of a scene.
+    pub(crate) fn materials<'m>(
+        &mut self,
+        materials: &'m [Material],
+        scene: &SourceFolder,
+    ) -> Result<Cow<'m, [Material]>> {
+        let mut linked = Cow::Borrowed(materials);
+        for (number, material) in materials.iter().enumerate() {
+            if let Cow::Owned(new) = self.material(material, scene)? {
+                linked.to_mut()[number] = new;
+            }
+        }
+        Ok(linked)
+    }
+
+    /// Comments of PLY whose textures are found from the output.
+    pub(crate) fn comments<'c>(&mut self, comments: &'c [String], folder: &SourceFolder) -> Result<Cow<'c, [String]>> {
+        let mut linked = Cow::Borrowed(comments);
+        for (number, comment) in comments.iter().enumerate() {
+            let Some((word, name)) = comment.trim_start().split_once([' ', '\t']) else { continue };
+            if !word.eq_ignore_ascii_case(PLY_TEXTURE) {
+                continue;
+            }
+            if let Some(new) = self.relink(folder, "", name.trim(), Need::File)? {
+                linked.to_mut()[number] = format!("{word} {new}");
+            }
+        }
+        Ok(linked)
+    }
+
+    /// The names in a pbrt scene that change.
+    pub(crate) fn render<'a>(&mut self, render: &'a Render, folder: &SourceFolder) -> Result<Renamed<'a>> {
+        let mut renamed = Renamed::default();
+        let own = render.folder.as_ref().map_or_else(SourceFolder::default, SourceFolder::new);
+        let folder = folder.or(&own);
+        let is_one_file = render.segments.iter().all(|segment| segment.folder.is_empty());
+        if folder.place().is_none_or(|place| is_one_file && !self.is_active(place, "")) && !self.options.copy_assets {
+            return Ok(renamed);
+        }
+        each(render, &mut |parameters| {
+            for parameter in parameters.iter() {
+                let ParameterValues::Strings(strings) = parameter.values else { continue };
+                let (true, Some(name)) = (parameter.names_file(), strings.get(0)) else { continue };
+                let key = (parameters.folder(), name);
+                if renamed.names.contains_key(&key) {
+                    continue;
+                }
+                let new = self.relink(folder, key.0, name, need(&parameter))?;
+                renamed.names.try_reserve(1).map_err(|_| Error::memory("names"))?;
+                renamed.names.insert(key, new);
+            }
+            Ok(())
+        })?;
+        renamed.names.retain(|_, new| new.is_some());
+        Ok(renamed)
+    }
+}
+
+/// The name of a file that a pbrt scene has, relative to the scene's folder.
+pub(crate) fn from_scene_folder(folder: &SourceFolder, included: &str, name: &str) -> Result<Option<String>> {
+    let (Some(place), false) = (folder.place(), included.is_empty()) else { return Ok(None) };
+    let (options, output) = (WriteOptions::default(), Output::Stdout);
+    let mut links = Relinker::new(&output, &options)?;
+    links.resolve(place, included, name, Need::Maybe)
+}
+
+/// Files of meshes that a pbrt scene names, as it will name them, in lower case: no new file may take their place.
 pub(crate) fn taken(render: &Render, renamed: &Renamed<'_>) -> Result<HashSet<String>> {
     let mut taken = HashSet::new();
     for shape in render.shapes().filter(|shape| shape.class() == "plymesh") {
@@ -70,6 +381,14 @@ pub(crate) fn taken(render: &Render, renamed: &Renamed<'_>) -> Result<HashSet<St
     Ok(taken)
 }
 
+/// Spectra and apertures may have names that are not those of files.
+fn need(parameter: &Parameter<'_>) -> Need {
+    match parameter.kind {
+        ParameterType::String if parameter.name != "aperture" => Need::File,
+        _ => Need::Maybe,
+    }
+}
+
 /// Shows all parameters that may name a file to be read.
 fn each<'a>(render: &'a Render, see: &mut dyn FnMut(Parameters<'a>) -> Result<()>) -> Result<()> {
     let entities = render.camera.iter().chain(&render.media).chain(&render.lights).chain(&render.area_lights);
@@ -80,21 +399,63 @@ fn each<'a>(render: &'a Render, see: &mut dyn FnMut(Parameters<'a>) -> Result<()
     render.shapes().try_for_each(|shape| see(shape.parameters()))
 }
 
-/// The path of the file that a name means, from the folder of the scene.
-fn found(scene: &Path, (folder, name): (&str, &str)) -> Option<PathBuf> {
-    if name.is_empty() || name.len() > LONGEST_NAME_BYTES {
-        return None;
-    }
-    let beside = || slashed(&format!("{folder}{name}"));
-    [slashed(name), beside()].into_iter().find(|path| scene.join(path).is_file())
+fn colors(m: &Material) -> [&Option<Color>; 5] {
+    [&m.ambient, &m.diffuse, &m.specular, &m.emission, &m.transmission]
 }
 
-/// The way from one folder to another, without links; `None` where there is none.
+fn colors_mut(m: &mut Material) -> [&mut Option<Color>; 5] {
+    [&mut m.ambient, &mut m.diffuse, &mut m.specular, &mut m.emission, &mut m.transmission]
+}
+
+/// Where the name of a file begins in a statement of MTL that is not known: `map_RMA -bm 1 a b.png`.
+fn file_in_statement(statement: &str) -> Option<usize> {
+    let (keyword, mut rest) = statement.split_once([' ', '\t'])?;
+    keyword.get(..4).filter(|start| start.eq_ignore_ascii_case("map_"))?;
+    let is_value = |word: &str| word.parse::<f64>().is_ok() || ["on", "off"].contains(&word);
+    let mut option = None;
+    loop {
+        rest = rest.trim_start();
+        let word = rest.split([' ', '\t']).next().filter(|word| !word.is_empty())?;
+        let takes_word = option.take().is_some_and(|option| WORD_OPTIONS.contains(&option));
+        if word.starts_with('-') && word.parse::<f64>().is_err() {
+            option = Some(word);
+        } else if !takes_word && (!is_value(word) || word.len() == rest.len()) {
+            return Some(statement.len() - rest.len());
+        }
+        rest = &rest[word.len()..];
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", names::shown(name))
+}
+
+/// The name of a file from a folder: relative if there is a way, and as it was if it was absolute and still leads out.
+fn name_from(target: &Path, file: &LocatedFile) -> Option<String> {
+    if file.path.is_absolute() {
+        let inside = file.real.strip_prefix(target).ok();
+        return inside.map_or_else(|| file.path.to_str().map(str::to_owned), text);
+    }
+    let linked = file.base.canonicalize().ok().and_then(|base| locate::cleaned(&base.join(&file.path)));
+    let way = linked.and_then(|linked| way_between(target, &linked));
+    // A step up from a link leads elsewhere than the text says.
+    let leads_there = |way: &PathBuf| target.join(way).canonicalize().is_ok_and(|real| real == file.real);
+    match way.filter(leads_there).or_else(|| way_between(target, &file.real)) {
+        Some(way) => text(&way),
+        None => file.real.to_str().map(str::to_owned),
+    }
+}
+
+/// The way from one folder to another. `None` where there is none, as between the drives of Windows.
 fn way(from: &Path, to: &Path) -> Option<PathBuf> {
-    let (from, to) = (from.canonicalize().ok()?, to.canonicalize().ok()?);
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
     (shared > 0).then(|| up.chain(to.components().skip(shared)).collect())
+}
+
+/// The way from a folder to a file.
+fn way_between(from: &Path, file: &Path) -> Option<PathBuf> {
+    Some(way(from, file.parent()?)?.join(file.file_name()?))
 }
 
 /// A path as scenes have it: with slashes, and without steps that lead nowhere.
@@ -111,6 +472,18 @@ fn text(path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
+/// A name that stands at the end of a line of text, whose beginning may have options; `None` where it cannot.
+fn safe_on_a_line(name: String) -> Option<String> {
+    let is_safe = !name.contains(char::is_control) && !name.ends_with([' ', '\t', '\\']);
+    let is_misread = name.starts_with(['-', '#', ' ', '\t']);
+    is_safe.then(|| if is_misread { format!("./{name}") } else { name })
+}
+
+/// Whether a path without links lies in a folder or below.
+fn is_below(real: &Path, folder: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|folder| real.starts_with(folder))
+}
+
 fn leads_out(name: &str) -> bool {
     name.starts_with("../") || Path::new(name).is_absolute()
 }
@@ -122,12 +495,14 @@ mod tests {
     #[test]
     fn ways_lead_from_folder_to_folder() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let way = |from: &str, to: &str| text(&way(&root.join(from), &root.join(to)).unwrap()).unwrap();
+        let way = |from: &str, to: &str| {
+            let [from, to] = [from, to].map(|folder| root.join(folder).canonicalize().unwrap());
+            text(&way(&from, &to).unwrap()).unwrap()
+        };
         assert_eq!(way("src", "src"), "");
         assert_eq!(way("src/model", "src/ops"), "../ops");
         assert_eq!(way(".", "src/model/render"), "src/model/render");
         assert_eq!(way("src/model/render", "."), "../../..");
-        assert!(super::way(&root.join("src"), &root.join("none")).is_none());
     }
 
     #[test]
@@ -136,5 +511,21 @@ mod tests {
             assert_eq!(text(Path::new(path)).as_deref(), Some(name));
         }
         assert!(leads_out("../a") && leads_out("/a") && !leads_out("..a") && !leads_out("a/b"));
+    }
+
+    #[test]
+    fn statements_have_their_file_at_the_end() {
+        let found = |statement: &'static str| file_in_statement(statement).map(|at| &statement[at..]);
+        assert_eq!(found("map_RMA a b.png"), Some("a b.png"));
+        assert_eq!(found("MAP_orm -s 1 2 3 -clamp on -imfchan r x.png"), Some("x.png"));
+        assert_eq!(found("map_x -type sphere 1.png"), Some("1.png"));
+        assert_eq!(found("map_x 7"), Some("7"));
+        assert_eq!([found("map_x"), found("subd 1 a.png"), found("map_x -bm 1")], [None, None, Some("1")]);
+    }
+
+    #[test]
+    fn names_on_a_line_are_no_options() {
+        assert_eq!(safe_on_a_line("-o 1.png".into()).as_deref(), Some("./-o 1.png"));
+        assert_eq!([safe_on_a_line("a\n".into()), safe_on_a_line("a ".into())], [None, None]);
     }
 }

@@ -9,9 +9,11 @@ use crate::Input;
 use crate::archives::Member;
 use crate::error::{Error, ErrorKind, Result, try_string};
 use crate::formats::names;
+use crate::model::SourceFolder;
 use crate::open::{Near, Opened};
 use crate::options::ReadOptions;
 use crate::pipeline::run::{Phase, span};
+use crate::references::source_folder;
 use crate::report::Moved;
 use crate::warnings::Warnings;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +22,9 @@ use std::path::{Component, Path, PathBuf};
 /// A longer name is no file's. File systems take 255 bytes for each part of a path; and the
 /// standard library copies paths with allocations that end the process where they fail.
 pub(crate) const LONGEST_NAME_BYTES: usize = 768;
+
+/// How a file outside the scene's folder is read.
+pub(crate) const OUTSIDE_HINT: &str = "use --allow-outside to read it";
 
 /// What a name means.
 pub(crate) struct Found {
@@ -82,6 +87,20 @@ impl<'o> Resolver<'o> {
         Ok(is_there)
     }
 
+    /// What names in a file of the scene are relative to, which was found by `name`.
+    pub(crate) fn folder_of(&self, origin: &Origin, name: &str) -> SourceFolder {
+        let scene = source_folder(self.near, self.options);
+        match (origin, scene.path()) {
+            (Origin::Host(Input::Path(path), _), Some(_)) => scene.with_library(folder_of(path)),
+            (Origin::Host(Input::Path(path), _), None) => SourceFolder::new(folder_of(path)),
+            (_, Some(folder)) => {
+                let file = folder.join(slashed(name));
+                scene.with_library(file.parent().unwrap_or(folder))
+            }
+            (_, None) => scene,
+        }
+    }
+
     /// What `name` means, if it may be read.
     pub(crate) fn find(&mut self, name: &str) -> Result<Found> {
         if let Some(input) = self.ask(name)? {
@@ -119,7 +138,7 @@ impl<'o> Resolver<'o> {
     /// The file that `name` means.
     fn find_file(&self, name: &str) -> Result<Found> {
         if !self.near.has_files() {
-            return refuse("the scene is no file, so there is no folder to look in");
+            return refuse("the scene was not read from a file, so its folder is unknown");
         }
         if name.len() > LONGEST_NAME_BYTES {
             return refuse("its name is too long for a path");
@@ -128,12 +147,15 @@ impl<'o> Resolver<'o> {
         let name = match below(name) {
             Some(path) => path,
             None if allow_outside => slashed(name),
-            None => return refuse("it lies outside of the scene's folder"),
+            None => return Err(outside("it lies outside the scene's folder")),
         };
         let scene = match self.near {
             Near::Archive(scene) => {
                 let Some(member) = scene.beside(&name, allow_outside) else {
-                    return refuse("it lies outside of the scene's archive");
+                    return match allow_outside {
+                        true => refuse("it lies outside the scene's archive"),
+                        false => Err(outside("it lies outside the scene's folder in the archive")),
+                    };
                 };
                 let member = member?;
                 return Ok(Found { real: Some(PathBuf::from(&**member.shown())), origin: Origin::Member(member) });
@@ -146,7 +168,7 @@ impl<'o> Resolver<'o> {
         let failed = |error| Error::io("reading", &shown, error);
         let real = path.canonicalize().map_err(failed)?;
         if !allow_outside && !real.starts_with(folder.canonicalize().map_err(failed)?) {
-            return refuse("it leads outside of the scene's folder through a symlink");
+            return Err(outside("a symlink leads outside the scene's folder"));
         }
         Ok(Found { real: Some(real.clone()), origin: Origin::File { real, shown } })
     }
@@ -188,9 +210,9 @@ impl<'o> Resolver<'o> {
         let limit = options.limits.referenced_file_bytes;
         let plain = opened.plain(options)?;
         let Some(bytes) = plain.read_all(limit, &options.run.cancel, "a referenced file")? else {
-            let message = format!("{name} is larger than the limit of {limit} bytes (referenced_file_bytes)");
+            let message = format!("{name} exceeds the limit of {limit} bytes (referenced_file_bytes)");
             let error = Error::new(ErrorKind::Limit, message);
-            return Err(error.with_hint("raise Limits::referenced_file_bytes to read it"));
+            return Err(error.with_hint("raise the limit `referenced_file_bytes` to read it"));
         };
         plain.note_name(options, warnings)?;
         plain.note_garbage(warnings);
@@ -216,6 +238,11 @@ pub(crate) fn below(name: &str) -> Option<PathBuf> {
 /// Files made on Windows name their neighbours with backslashes.
 pub(crate) fn slashed(name: &str) -> PathBuf {
     PathBuf::from(name.replace('\\', "/"))
+}
+
+/// That a file may not be read because of where it lies.
+fn outside(why: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, why).with_hint(OUTSIDE_HINT)
 }
 
 fn refuse<T>(why: &str) -> Result<T> {

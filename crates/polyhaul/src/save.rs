@@ -1,13 +1,16 @@
 //! Writing a scene: the file, the material library beside it, and what their names are.
 
 use crate::Output;
-use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
-use crate::model::{Material, Mesh, Object, Scene, Table};
+use crate::model::render::Render;
+use crate::model::{Domain, Material, Mesh, Object, Scene, SourceFolder, Table};
 use crate::ops;
-use crate::options::{self, Codec, Instances, Placement, RunOptions, WriteOptions};
+use crate::options::{self, Codec, Instances, Limits, ObjOptions, Placement, RunOptions, WriteOptions};
+use crate::outputs::{Written, put_in_place};
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Writing};
+use crate::references::{self, Need, Relinker};
 use crate::report::{Clock, Moved, Report};
 use crate::warnings::Warnings;
 use crate::{check, copy, save_pbrt, tables};
@@ -28,52 +31,75 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         return save_pbrt::save_pbrt(scene, output, options);
     }
     let scene = match scene.render {
-        Some(_) => Cow::Owned(report.phase("flatten", || flat(scene, options.instances, &mut warnings))?),
+        Some(_) => Cow::Owned(report.phase("flatten", || flat_to_write(scene, options, &mut warnings))?),
         None => scene,
     };
     report.warnings.extend(warnings);
+    report.warnings.refuse_losses(options.strict)?;
     let (scene, looks) = Looks::split(scene);
     let placement = placement(format, &scene, options);
+    note_cut_faces(format, &scene, &output, &mut report.warnings);
     let scene = match changes_model(&scene, &placement)? {
-        true => report.phase("prepare", || prepare(scene, &placement, options))?,
+        true => report.phase("prepare", || prepare(scene, format, &placement, options))?,
         false => scene,
     };
     if format.is_table() {
-        report.extend(tables::save_scene(&scene, format, output, options)?);
+        report.extend(tables::save_scene((&scene, looks.materials.len()), format, output, options)?);
         return Ok(report);
     }
     let clock = Clock::start("write");
     // What of writing has no name of its own.
     let _span = span(Phase::Format);
     let placed = (&*scene, looks.materials.len(), &placement);
+    let links = Relinker::new(&output, options)?;
     match format {
-        Format::Obj => write_obj(&scene, &looks, output, options, &mut report)?,
-        Format::Ply => write_parts(placed, (format, output), (options, &options.ply), &mut report, ply::write_scene)?,
-        Format::Stl => write_parts(placed, (format, output), (options, &options.stl), &mut report, stl::write)?,
-        _ => return Err(Error::new(ErrorKind::Internal, "this format was written before")),
+        Format::Obj => write_obj(&scene, &looks, (output, links), options, &mut report)?,
+        Format::Ply => {
+            write_parts(placed, (format, output, links), (options, &options.ply), &mut report, ply::write_scene)?;
+        }
+        Format::Stl => write_parts(placed, (format, output, links), (options, &options.stl), &mut report, stl::write)?,
+        _ => return Err(Error::new(ErrorKind::Internal, "a format reached the wrong writer")),
     }
     clock.stop(&mut report);
     Ok(report)
 }
 
-/// Writes tables, with what stands before them: comments and remarks about the object.
+/// Writes tables, with what stands before them: comments, whose names of files are relative to a folder, and remarks
+/// about the object.
 pub(crate) fn save_ply_tables(
-    tables: &[Table],
+    (tables, folder): (&[Table], &SourceFolder),
     [comments, infos]: [&[String]; 2],
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Format);
-    write_to(output, Some(Format::Ply), options, &mut report, |writing, _, _| {
-        ply::write_tables(tables, [comments, infos], &options.ply, &options.run, writing)
+    ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
+    let mut links = Relinker::new(&output, options)?;
+    let comments = links.comments(comments, folder)?;
+    let copies = links.finish(&mut report.warnings)?;
+    write_with(copies, output, Some(Format::Ply), options, &mut report, |writing, _, _| {
+        ply::write_tables(tables, [&comments, infos], &options.ply, &options.run, writing)
     })?;
     clock.stop(&mut report);
     Ok(report)
 }
 
-/// The meshes of a scene for a renderer; what is no mesh is left out with a warning.
-pub(crate) fn flat(scene: Cow<'_, Scene>, instances: Instances, warnings: &mut Warnings) -> Result<Scene> {
+/// As [`flat`], where all that instances show will be written.
+fn flat_to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
+    let flat = flat(scene, (options.instances, &options.limits), warnings)?;
+    ops::check_elements(&flat, &options.limits)?;
+    Ok(flat)
+}
+
+/// The meshes of a scene for a renderer; what is not a mesh, and what MTL cannot express, is dropped with a
+/// warning.
+pub(crate) fn flat(
+    scene: Cow<'_, Scene>,
+    (instances, limits): (Instances, &Limits),
+    warnings: &mut Warnings,
+) -> Result<Scene> {
+    let folder = scene.folder.clone();
     let (render, meshes) = match &scene {
         Cow::Owned(_) => {
             let mut scene = scene.into_owned();
@@ -84,12 +110,49 @@ pub(crate) fn flat(scene: Cow<'_, Scene>, instances: Instances, warnings: &mut W
             (Cow::Borrowed(render), copy::scene(scene)?.meshes)
         }
     };
-    let ops::Flat { scene, left_out } = ops::flatten(&render, meshes, instances)?;
+    note_left_out_of_render(&render, warnings);
+    let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
+    let ops::Flat { mut scene, left_out, left_out_textures } =
+        ops::flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
     for (class, count) in left_out {
-        let message = format!("shapes of the class `{class}` are no meshes: {count} left out");
+        let message = format!("shapes of class `{class}` are not meshes: {count} dropped");
         warnings.push_many("left-out-shapes", count, Diagnostic::new(message));
     }
+    for (what, count) in left_out_textures {
+        let message = format!("dropped textures that MTL cannot express: {count} {what}");
+        warnings.push_many("left-out-textures", count, Diagnostic::new(message));
+    }
+    scene.folder = folder;
     Ok(scene)
+}
+
+/// What scenes of meshes do not store of one for a renderer, shapes, materials and textures apart.
+fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
+    let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
+    let settings = settings.into_iter().flatten().count() + render.options.len();
+    let moving = render.shapes().filter(|shape| shape.motion().is_animated()).count()
+        + render.instances().filter(|instance| instance.motion.is_animated()).count();
+    let kinds = [
+        ("left-out-lights", "lights", (render.lights.len() + render.area_lights.len()) as u64),
+        ("left-out-cameras", "cameras", u64::from(render.camera.is_some())),
+        ("left-out-settings", "settings of the renderer", settings as u64),
+        ("left-out-media", "media", render.media.len() as u64),
+        ("left-out-motion", "motion (things stand where they are first)", moving as u64),
+    ];
+    parts::note_left_out("a scene of meshes", kinds, "", warnings);
+}
+
+/// Warns of polygons that become triangles because the format has nothing else.
+fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut Warnings) {
+    if format != Format::Stl {
+        return;
+    }
+    let polygons =
+        |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
+    let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
+    let message = format!("{} stores only triangles: {count} polygons were cut", format.name());
+    let place = Place { file: name_of(output).into(), ..Place::default() };
+    warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
 /// What is done to a scene before it is written. Faces that are triangles already need no cutting.
@@ -137,9 +200,9 @@ pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Forma
     match (options.format, output) {
         (Some(format), _) => Ok(format),
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
-            let message = format!("{}: this name says no format that polyhaul writes", path.display());
+            let message = format!("cannot infer the output format from `{}`", path.display());
             Error::new(ErrorKind::Usage, message).with_hint(format!(
-                "end it in .{}, or say the format with --to obj",
+                "end the name in .{}, or name the format, as in --to obj",
                 Format::ALL.map(Format::name).join(", .")
             ))
         }),
@@ -157,7 +220,12 @@ fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
 }
 
 /// Applies what changes the model before it is written, to a copy where the caller keeps the scene.
-fn prepare<'a>(scene: Cow<'a, Scene>, placement: &Placement, options: &WriteOptions) -> Result<Cow<'a, Scene>> {
+fn prepare<'a>(
+    scene: Cow<'a, Scene>,
+    format: Format,
+    placement: &Placement,
+    options: &WriteOptions,
+) -> Result<Cow<'a, Scene>> {
     let mut scene = match scene {
         Cow::Owned(scene) => scene,
         Cow::Borrowed(scene) => copy::scene(scene)?,
@@ -174,7 +242,10 @@ fn prepare<'a>(scene: Cow<'a, Scene>, placement: &Placement, options: &WriteOpti
         }
     }
     if placement.export_triangulated_mesh {
-        ops::triangulate_scene(&mut scene, &options.run)?;
+        match format {
+            Format::Obj => ops::triangulate_scene_as_blender(&mut scene, &options.run)?,
+            _ => ops::triangulate_scene(&mut scene, &options.run)?,
+        }
     }
     let mut kept = Vec::new();
     for (number, _) in flags.iter().enumerate().filter(|(_, is_evaluated)| **is_evaluated) {
@@ -211,9 +282,9 @@ pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<
         (options::Compression::ByName(level), Some((codec, _))) => (codec, level),
         (options::Compression::ByName(None), None) => return Ok(None),
         (options::Compression::ByName(Some(_)), None) => {
-            let error = Error::new(ErrorKind::Usage, "a level is given, and the output is not compressed");
+            let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
             return Err(
-                error.with_hint("say the codec (--compress gzip, zstd or lz4), or end the name in .gz, .zst or .lz4")
+                error.with_hint("choose a codec (--compress gzip, zstd or lz4), or end the name in .gz, .zst or .lz4")
             );
         }
     };
@@ -231,8 +302,8 @@ pub(crate) fn check_compression(output: &Output, options: &WriteOptions) -> Resu
 fn no_level(codec: Codec, level: i32) -> Error {
     let levels = codec.levels();
     let hint = match (levels.start(), levels.end()) {
-        (first, last) if first == last => format!("{codec} has one level; leave the level out"),
-        (first, last) => format!("choose from {first} (fast) to {last} (small)"),
+        (first, last) if first == last => format!("{codec} has only one level; omit the level"),
+        (first, last) => format!("choose a level from {first} (fastest) to {last} (smallest)"),
     };
     Error::new(ErrorKind::Usage, format!("{codec} has no level {level}")).with_hint(hint)
 }
@@ -242,7 +313,8 @@ pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Re
     let (sink, name) = match output {
         Output::Path(path) => {
             let name = path.display().to_string();
-            (Sink::file(&path, options).map_err(|e| Error::io("creating", &name, e))?, name)
+            let sink = Sink::file_until(&path, options, run.cancel.flag());
+            (sink.map_err(|e| Error::io("creating", &name, e))?, name)
         }
         Output::Stdout => {
             (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
@@ -277,21 +349,35 @@ pub(crate) fn write_to(
     report: &mut Report,
     write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
 ) -> Result<()> {
+    write_with(Vec::new(), output, format, options, report, write)
+}
+
+/// The same; other files, which it refers to, take their places before it.
+pub(crate) fn write_with(
+    mut files: Vec<Written>,
+    output: Output,
+    format: Option<Format>,
+    options: &WriteOptions,
+    report: &mut Report,
+    write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
+) -> Result<()> {
+    report.warnings.refuse_losses(options.strict)?;
     let compression = compression_of(&output, options)?;
     let (sink, name) = open(output, FileOptions::default().with_durable(options.durable), &options.run)?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     write(&mut writing, &name, &mut report.warnings)?;
+    report.warnings.refuse_losses(options.strict)?;
     report.threads = writing.threads();
     let moved = moved(&writing, format, compression, options);
-    let finished = writing.finish()?.finish().map_err(|e| Error::io("writing", &name, e))?;
-    report.note_written(moved, finished.counters.bytes);
-    Ok(())
+    let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+    try_push(&mut files, Written::new(name, file, moved), "the plan")?;
+    put_in_place(files, report)
 }
 
 /// Writes a scene in a format that has no objects; `own` are the format's options.
 fn write_parts<O>(
     (scene, materials, placement): (&Scene, usize, &Placement),
-    (format, output): (Format, Output),
+    (format, output, mut links): (Format, Output, Relinker<'_>),
     (options, own): (&WriteOptions, &O),
     report: &mut Report,
     write: impl FnOnce(&parts::Job<'_, O>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
@@ -299,16 +385,48 @@ fn write_parts<O>(
     let objects = obj::objects(scene)?;
     let evaluated = obj::evaluated_meshes(scene, &objects)?;
     let parts = parts::parts(scene, &objects, &evaluated, placement)?;
-    write_to(output, Some(format), options, report, |writing, output, warnings| {
-        let job = parts::Job { scene, parts: &parts, materials, output, options: own, run: &options.run };
+    let comments = match format {
+        Format::Ply => links.comments(&scene.comments, &scene.folder)?,
+        _ => Cow::Borrowed(&scene.comments[..]),
+    };
+    let copies = links.finish(&mut report.warnings)?;
+    write_with(copies, output, Some(format), options, report, |writing, output, warnings| {
+        let (comments, run, strict) = (&*comments, &options.run, options.strict);
+        let job = parts::Job { scene, parts: &parts, comments, materials, output, options: own, run, strict };
         write(&job, writing, warnings)
     })
 }
 
-/// What OBJ has no place for.
-fn note_left_out_of_obj(scene: &Scene, output: &str, report: &mut Report) {
+/// Warns of what OBJ cannot store.
+fn note_left_out_of_obj(
+    (scene, materials): (&Scene, &[Material]),
+    obj: &ObjOptions,
+    output: &str,
+    report: &mut Report,
+) {
     let columns = |mesh: &Mesh| (mesh.vertex_columns.len() + mesh.face_columns.len()) as u64;
+    let is_translucent = |color: &&[f32; 4]| color[3] != 1.0 && !color.iter().all(|channel| channel.is_nan());
+    let alphas = |mesh: &Mesh| mesh.colors.iter().filter(is_translucent).count() as u64;
+    let alphas = if obj.export_colors { scene.meshes.iter().map(alphas).sum() } else { 0 };
+    let is_lost = |mesh: &&Mesh| mesh.normal_domain == Domain::Vertex && mesh.faces.is_empty();
+    let not_finite = |values: &[f32]| values.iter().filter(|value| !value.is_finite()).count() as u64;
+    let strange = |mesh: &Mesh| {
+        let arrays = [mesh.positions.as_flattened(), mesh.uvs.as_flattened(), mesh.normals.as_flattened()];
+        arrays.into_iter().map(not_finite).sum::<u64>()
+    };
+    let is_renamed = |name: &str| names::joined(name) != name;
+    let is_evaluated = scene.objects.iter().any(|object| scene.is_evaluated(object));
+    let renamed = scene.objects.iter().filter(|object| is_renamed(&object.name)).count()
+        + materials.iter().filter(|material| is_renamed(&material.name)).count();
     let kinds = [
+        ("changed-names", "blanks in names of objects and materials", if is_evaluated { renamed as u64 } else { 0 }),
+        ("changed-numbers", "NaN and infinity", scene.meshes.iter().map(strange).sum()),
+        (
+            "left-out-normals",
+            "normals of points",
+            scene.meshes.iter().filter(is_lost).map(|it| it.normals.len() as u64).sum(),
+        ),
+        ("left-out-alpha", "the alpha of vertex colours", alphas),
         ("left-out-columns", "columns of vertices and faces", scene.meshes.iter().map(columns).sum()),
         ("left-out-tables", "tables", scene.tables.len() as u64),
     ];
@@ -318,66 +436,41 @@ fn note_left_out_of_obj(scene: &Scene, output: &str, report: &mut Report) {
 fn write_obj(
     scene: &Scene,
     looks: &Looks<'_>,
-    output: Output,
+    (output, mut links): (Output, Relinker<'_>),
     options: &WriteOptions,
     report: &mut Report,
 ) -> Result<()> {
-    let library = Library::of(scene, looks, &output, options)?;
+    let library = Library::of(scene, looks, &output, options, &mut links)?;
+    let mut files = links.finish(&mut report.warnings)?;
     let compression = compression_of(&output, options)?;
     let file_options = FileOptions::default().with_durable(options.durable);
+    note_left_out_of_obj((scene, &looks.materials), &options.obj, &name_of(&output), report);
+    report.warnings.refuse_losses(options.strict)?;
     let (sink, name) = open(output, file_options, &options.run)?;
-    note_left_out_of_obj(scene, &name, report);
-    let failed = |e| Error::io("writing", &name, e);
     let line = library.as_ref().map(|library| library.name.as_str());
     let mut writing = Writing::new(sink, compression, &options.run)?;
     obj::write(scene, &looks.materials, line, &options.obj, &options.run, &mut writing)?;
     report.threads = writing.threads();
     let moved = moved(&writing, Some(Format::Obj), compression, options);
-    let sink = writing.finish()?;
-    // Both files are complete before either takes its place.
-    let beside = match library {
-        Some(Library { file: Some((path, bytes)), .. }) => {
-            Some(write_library(path, &bytes, file_options, &options.run)?)
-        }
-        _ => None,
-    };
-    let Some(NewLibrary { sink: library, path, is_new }) = beside else {
-        report.note_written(moved, sink.finish().map_err(failed)?.counters.bytes);
-        return Ok(());
-    };
-    let library = library.finish().map_err(|e| Error::io("writing", &path.display().to_string(), e));
-    let finished = library.and_then(|library| Ok((library, sink.finish().map_err(failed)?)));
-    match finished {
-        Ok((library, scene)) => {
-            report.note_written(moved, scene.counters.bytes);
-            let moved = Moved { format: Some("mtl"), durable: options.durable, ..Moved::default() };
-            report.note_written(moved, library.counters.bytes);
-        }
-        Err(error) => {
-            // The scene stays the old one: a library that was not there before must not stay behind.
-            if is_new {
-                let _ = std::fs::remove_file(&path);
-            }
-            return Err(error);
-        }
+    let scene = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+    if let Some(Library { file: Some((path, bytes)), .. }) = library {
+        let library = write_library(&path, &bytes, file_options.with_part(true), options)?;
+        try_push(&mut files, library, "the plan")?;
     }
-    Ok(())
+    try_push(&mut files, Written::new(name, scene, moved), "the plan")?;
+    put_in_place(files, report)
 }
 
-/// A library that is written completely, but has not taken its place yet.
-struct NewLibrary {
-    sink: Sink<'static>,
-    path: PathBuf,
-    is_new: bool,
-}
-
-fn write_library(path: PathBuf, bytes: &[u8], options: FileOptions, run: &RunOptions) -> Result<NewLibrary> {
+/// Writes a library that takes its place with the scene.
+fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOptions) -> Result<Written> {
     let name = path.display().to_string();
     let failed = |e| Error::io("writing", &name, e);
-    let is_new = std::fs::symlink_metadata(&path).is_err();
-    let mut sink = run.paced_sink(Sink::file(&path, options).map_err(failed)?);
+    let file = Sink::file_until(path, file, options.run.cancel.flag()).map_err(failed)?;
+    let mut sink = options.run.paced_sink(file);
     sink.write_all(bytes).map_err(failed)?;
-    Ok(NewLibrary { sink, path, is_new })
+    let complete = sink.complete().map_err(failed)?;
+    let moved = Moved { format: Some("mtl"), durable: options.durable, ..Moved::default() };
+    Ok(Written::new(name, complete, moved))
 }
 
 /// The material library of a scene that is written.
@@ -391,7 +484,13 @@ struct Library {
 impl Library {
     /// The library keeps the name that the scene's file gave it, if that is a plain one and no other
     /// file would be overwritten; otherwise it takes the name of the file that is written.
-    fn of(scene: &Scene, looks: &Looks<'_>, output: &Output, options: &WriteOptions) -> Result<Option<Library>> {
+    fn of(
+        scene: &Scene,
+        looks: &Looks<'_>,
+        output: &Output,
+        options: &WriteOptions,
+        links: &mut Relinker<'_>,
+    ) -> Result<Option<Library>> {
         let defined = definitions(scene, &looks.materials)?;
         let names: &[String] = &looks.libraries;
         let has_slots = scene.objects.iter().any(|object| object.materials.is_some());
@@ -404,19 +503,32 @@ impl Library {
             _ => return Ok((!names.is_empty()).then(|| Library { name: names.join(" "), file: None })),
         };
         let own = library_beside(path);
-        let bytes = mtl::write(defined.iter().map(Cow::as_ref), &options.obj)?;
         let kept = match names {
             [name] if is_plain(name) => Some(path.with_file_name(name)),
             _ => None,
         };
-        let place = kept.filter(|place| place != path && (*place == own || is_free(place, &bytes))).unwrap_or(own);
-        let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        // A library that could not be read is named as it was, and not replaced by an empty one.
+        for place in kept.iter().chain([&own]) {
+            links.reserve(&place.file_name().unwrap_or_default().to_string_lossy());
+        }
+        // A library that could not be read is still referred to, and not replaced by an empty one.
         let missing = looks.materials.iter().any(|material| material.missing && !material.name.is_empty());
+        let file_name = |place: &Path| place.file_name().map(|name| name.to_string_lossy().into_owned());
         if defined.is_empty() && missing {
-            let name = if names.is_empty() { name } else { names.join(" ") };
+            let mut linked = Vec::new();
+            for name in names {
+                let new = links.relink(&scene.folder, "", name, Need::Library)?;
+                try_push(&mut linked, new.unwrap_or_else(|| name.clone()), "names")?;
+            }
+            let name = if names.is_empty() { file_name(&own).unwrap_or_default() } else { linked.join(" ") };
             return Ok(Some(Library { name, file: None }));
         }
+        let mut linked = Vec::new();
+        for material in &defined {
+            try_push(&mut linked, links.material(material, &scene.folder)?, "the material library")?;
+        }
+        let bytes = mtl::write(linked.iter().map(Cow::as_ref), &options.obj)?;
+        let place = kept.filter(|place| place != path && (*place == own || is_free(place, &bytes))).unwrap_or(own);
+        let name = file_name(&place).unwrap_or_default();
         Ok(Some(Library { name, file: Some((place, bytes)) }))
     }
 }

@@ -18,14 +18,17 @@ use crate::model::render::Render;
 use crate::model::{Domain, Mesh, Scene};
 use crate::ops::dedup::number_rows;
 use crate::options::{Codec, Instances, PbrtMeshes, PlyOptions, RunOptions, WriteOptions};
+use crate::outputs::{Written, put_in_place};
 use crate::pipeline::parallel::try_for_each_item;
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::Writing;
+use crate::references::Relinker;
 use crate::report::{Clock, Moved, Report};
 use crate::warnings::Warnings;
 use crate::{copy, ops, references, save};
-use polyhaul_bytes::{Complete, FileOptions, Sink};
+use polyhaul_bytes::{FileOptions, Sink};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -36,12 +39,23 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
         (Instances::AsFormat, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
         _ => changed(scene, options, &mut report)?,
     };
+    let files = Files::new(&output, options)?;
+    let mut links = Relinker::new(&output, options)?;
+    if let Some(names) = files.as_ref() {
+        links.reserve_prefix(&format!("{}-", names.stem));
+    }
     let render = match &scene.render {
         Some(render) => Cow::Borrowed(&**render),
         None => {
+            let polygons =
+                |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
+            let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
+            let message = format!("polygons are written to pbrt as triangles: {count} were cut");
+            report.warnings.push_many("changed-faces", count, Diagnostic::new(message));
             let made = report.phase("prepare", || {
                 let prepared = prepared(&scene, &options.run)?;
-                from_meshes(&prepared, &obj::objects(&prepared)?, &scene.materials, &options.run)
+                let materials = links.materials(&scene.materials, &scene.folder)?;
+                from_meshes(&prepared, &obj::objects(&prepared)?, &materials, &options.run)
             })?;
             report.warnings.extend(made.1);
             Cow::Owned(made.0)
@@ -49,12 +63,18 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
     };
     let clock = Clock::start("write");
     let _span = span(Phase::Format);
-    let files = Files::new(&output, options)?;
-    let mut complete = Vec::new();
-    let renamed = references::renamed(&render, path_of(&output), &mut report.warnings)?;
-    let names = files.mesh_names(&render, &renamed, options)?;
+    let renamed = match &scene.render {
+        Some(_) => links.render(&render, &scene.folder)?,
+        // The materials' files have their new names.
+        None => Renamed::default(),
+    };
+    let mut taken = references::taken(&render, &renamed)?;
+    taken.extend(links.taken().iter().cloned());
+    let names = files.mesh_names(&render, &taken, options)?;
+    let mut complete = links.finish(&mut report.warnings)?;
     let folder = files.as_ref().map(|files| files.path.clone()).unwrap_or_default();
     write_meshes(&render, &names, &folder, options, (&mut complete, &mut report))?;
+    report.warnings.refuse_losses(options.strict)?;
     let split = Split { meshes: &names, parts: options.pbrt.parts, renamed: &renamed };
     let plan = Plan::new(&render, split, |number| files.name(&format!("part-{}", number + 1), "pbrt"))?;
     for (number, name) in plan.parts().iter().enumerate() {
@@ -85,21 +105,14 @@ fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Repor
         },
     };
     if let Some(render) = &mut scene.render {
-        report.phase("flatten", || ops::expand(render, options.instances))?;
+        report.phase("flatten", || ops::expand(render, options.instances, &options.limits))?;
         if inlines {
             let left = ops::inline_meshes(render, &scene.meshes)?;
-            let message = format!("meshes in files that no inline shape could be: {left} stay in their files");
+            let message = format!("meshes that cannot be written inline stay in their PLY files: {left}");
             report.warnings.push_many("left-in-files", left, Diagnostic::new(message));
         }
     }
     Ok(Cow::Owned(scene))
-}
-
-fn path_of(output: &Output) -> Option<&Path> {
-    match output {
-        Output::Path(path) => Some(path),
-        _ => None,
-    }
 }
 
 /// A scene whose faces are triangles and whose attributes are indexed: itself, or a copy without materials.
@@ -159,8 +172,9 @@ impl Files {
         let path = match output {
             Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => path,
             _ => {
-                let message = "a scene of several files needs a folder to stand in";
-                return Err(Error::new(ErrorKind::Usage, message).with_hint("write it to a file with a name"));
+                let message = "a scene of several files cannot be written to a stream";
+                return Err(Error::new(ErrorKind::Usage, message)
+                    .with_hint("write to a file, whose folder the other files share"));
             }
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -179,10 +193,14 @@ impl Files {
     }
 
     /// The shapes whose arrays move, and their files' names.
-    fn mesh_names(&self, render: &Render, renamed: &Renamed<'_>, options: &WriteOptions) -> Result<Vec<(u32, String)>> {
+    fn mesh_names(
+        &self,
+        render: &Render,
+        taken: &HashSet<String>,
+        options: &WriteOptions,
+    ) -> Result<Vec<(u32, String)>> {
         let PbrtMeshes::Ply { vertices } = options.pbrt.meshes else { return Ok(Vec::new()) };
         let (mut names, mut number) = (Vec::new(), 0);
-        let taken = references::taken(render, renamed)?;
         for shape in meshes::movable(render, vertices)? {
             let name = loop {
                 number += 1;
@@ -195,15 +213,6 @@ impl Files {
         }
         Ok(names)
     }
-}
-
-/// A file that is complete.
-struct Written {
-    /// What messages call it.
-    name: String,
-    file: Complete,
-    /// How it is noted once it is in place.
-    moved: Moved,
 }
 
 /// Writes the mesh files: many side by side, each by one thread; a few by all threads, one after another.
@@ -265,7 +274,10 @@ fn write_mesh(
     let own = PlyOptions { encoding: options.ply.encoding, ..PlyOptions::default() };
     let parts = parts::parts(&scene, &objects, &evaluated, &own.placement)?;
     let output = path.display().to_string();
-    let job = parts::Job { scene: &scene, parts: &parts, materials: 0, output: &output, options: &own, run };
+    // Losses of all meshes are looked at together: which file is first is chance.
+    let (comments, strict) = (&[][..], false);
+    let (scene, parts) = (&scene, &parts);
+    let job = parts::Job { scene, parts, comments, materials: 0, output: &output, options: &own, run, strict };
     let compression = save::compression_of(&Output::Path(path.into()), options)?;
     let mut writing = Writing::new(file(path, options)?, compression, run)?;
     ply::write_scene(&job, &mut writing, &mut warnings)?;
@@ -275,13 +287,14 @@ fn write_mesh(
 
 fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
     let file = FileOptions::default().with_durable(options.durable).with_part(true);
-    let sink = Sink::file(path, file).map_err(|e| Error::io("creating", &path.display().to_string(), e))?;
+    let sink = Sink::file_until(path, file, options.run.cancel.flag())
+        .map_err(|e| Error::io("creating", &path.display().to_string(), e))?;
     Ok(options.run.paced_sink(sink))
 }
 
 fn finish(writing: Writing<'_, '_>, name: String, moved: Moved) -> Result<Written> {
     let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
-    Ok(Written { name, file, moved })
+    Ok(Written::new(name, file, moved))
 }
 
 /// Writes the main file or a part.
@@ -300,23 +313,4 @@ fn write_file(
     report.threads = report.threads.max(writing.threads());
     let moved = save::moved(&writing, Some(Format::Pbrt), compression, options);
     finish(writing, name, moved)
-}
-
-/// Renames everything, and notes what all are.
-fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Result<()> {
-    let (mut names, mut files) = (Vec::new(), Vec::new());
-    names.try_reserve_exact(complete.len())?;
-    files.try_reserve_exact(complete.len())?;
-    for Written { name, file, moved } in complete {
-        names.push((name, moved));
-        files.push(file);
-    }
-    let finished = Complete::put_all_in_place(files).map_err(|(number, error)| {
-        let name = names.get(number).map_or("the scene", |(name, _)| name);
-        Error::io("writing", name, error)
-    })?;
-    for ((_, moved), file) in names.into_iter().zip(finished) {
-        report.note_written(moved, file.counters.bytes);
-    }
-    Ok(())
 }

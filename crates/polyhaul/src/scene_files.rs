@@ -15,7 +15,7 @@ use crate::options::ReadOptions;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::parallel::try_for_each_item;
 use crate::report::Report;
-use crate::resolve::{Resolver, folder_of};
+use crate::resolve::{Found, Resolver, folder_of};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -130,21 +130,26 @@ impl Opener<'_> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds the file that `name` means in a file of `folder`.
+    /// Finds the file that `name` means in a file of `folder`, and opens it.
     fn find(&self, name: &str, folder: &str) -> Result<Named> {
+        let (found, name) = self.locate(name, folder)?;
+        let folder = name.rfind(['/', '\\']).map_or(String::new(), |at| name[..=at].to_owned());
+        let identity = found.real;
+        let (opened, shown) = Resolver::beside(self.near, self.options).open(found.origin)?;
+        Ok(Named { opened, shown, identity, folder })
+    }
+
+    /// What `name` means in a file of `folder`, and the name from the folder of the scene on.
+    fn locate(&self, name: &str, folder: &str) -> Result<(Found, String)> {
         let mut resolver = Resolver::beside(self.near, self.options);
-        let (found, name) = match resolver.find(name) {
+        Ok(match resolver.find(name) {
             Err(error) if !folder.is_empty() && error.kind() == ErrorKind::Io => {
                 let beside = format!("{folder}{name}");
                 // The name that the scene has is the one to complain about.
                 (resolver.find(&beside).map_err(|_| error)?, beside)
             }
             found => (found?, try_string(name)?),
-        };
-        let folder = name.rfind(['/', '\\']).map_or(String::new(), |at| name[..=at].to_owned());
-        let identity = found.real;
-        let (opened, shown) = resolver.open(found.origin)?;
-        Ok(Named { opened, shown, identity, folder })
+        })
     }
 }
 
@@ -181,10 +186,15 @@ struct Meshes<'a> {
     report: &'a mut Report,
 }
 
-/// A file with a mesh, and the first shape that names it.
+/// A name of a file with a mesh, and the first shape that has it.
 struct MeshFile<'a> {
     named: &'a MeshUse,
-    result: Result<Loaded>,
+    /// What it means, until it is read.
+    found: Option<Result<Found>>,
+    /// What was read; nothing where another name means the same file.
+    result: Option<Result<Loaded>>,
+    /// The name that stands for it: its own number, or that of the first one that means the same file.
+    number: usize,
 }
 
 impl Meshes<'_> {
@@ -199,11 +209,12 @@ impl Meshes<'_> {
             let number = *numbers.entry(key).or_insert(next);
             if number == next {
                 self.check_count(next, named)?;
-                let result = Err(Error::cancelled());
-                try_push(&mut files, MeshFile { named, result }, "meshes")?;
+                let file = MeshFile { named, found: None, result: None, number: next };
+                try_push(&mut files, file, "meshes")?;
             }
             try_push(&mut file_of_use, number, "meshes")?;
         }
+        self.locate_all(&mut files)?;
         self.load_all(&mut files)?;
         let (mesh_of_file, sum) = self.take_all(scene, files)?;
         let Some(render) = &mut scene.render else { return Ok(sum) };
@@ -222,7 +233,39 @@ impl Meshes<'_> {
         }
         let message = format!("the scene refers to more than {limit} meshes (files)");
         let error = Diagnostic { place: named.place.clone(), ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-        Err(error.with_hint("raise Limits::files to read them"))
+        Err(error.with_hint("raise the limit with `--limit files=N`"))
+    }
+
+    /// Finds out what the names mean: several may mean one file, which is read once. What a host would give for them is
+    /// not asked for before its turn.
+    fn locate_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
+        if self.options.resolver.is_some() {
+            return Ok(());
+        }
+        let (threads, cancel, opener) = (self.options.run.worker_threads(), &self.options.run.cancel, self.opener);
+        try_for_each_item(
+            threads,
+            cancel,
+            files.iter_mut(),
+            || (),
+            |(), file| {
+                let found = opener.locate(&file.named.name, &file.named.folder);
+                file.found = Some(found.map(|(found, _)| found));
+                Ok(())
+            },
+        )?;
+        let mut known: HashMap<PathBuf, usize> = HashMap::new();
+        for (number, file) in files.iter_mut().enumerate() {
+            let Some(Ok(Found { real: Some(real), .. })) = &file.found else { continue };
+            match known.get(real) {
+                Some(&first) => (file.number, file.found) = (first, None),
+                None => {
+                    known.try_reserve(1).map_err(|_| Error::memory("meshes"))?;
+                    known.insert(real.clone(), number);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Many files are read side by side, one by one thread each; a few by all threads one after another.
@@ -238,11 +281,16 @@ impl Meshes<'_> {
         try_for_each_item(
             together,
             cancel,
-            files.iter_mut(),
+            files.iter_mut().enumerate(),
             || (),
-            |(), file| {
-                let found = opener.find(&file.named.name, &file.named.folder);
-                file.result = found.and_then(|found| load::load(&found.opened, options));
+            |(), (number, file)| {
+                let found = match file.found.take() {
+                    Some(found) => found,
+                    None if file.number != number => return Ok(()),
+                    None => opener.locate(&file.named.name, &file.named.folder).map(|(found, _)| found),
+                };
+                let opened = found.and_then(|found| Resolver::beside(opener.near, opener.options).open(found.origin));
+                file.result = Some(opened.and_then(|(opened, _)| load::load(&opened, options)));
                 Ok(())
             },
         )
@@ -251,8 +299,13 @@ impl Meshes<'_> {
     /// Puts the meshes into the scene; by file, the index of its mesh.
     fn take_all(self, scene: &mut Scene, files: Vec<MeshFile<'_>>) -> Result<(Vec<Option<u32>>, FileSum)> {
         use ErrorKind::{Cancelled, Host, Limit, Memory};
-        let (mut numbers, mut sum) = (Vec::new(), FileSum::default());
-        for MeshFile { named, result } in files {
+        let (mut numbers, mut sum): (Vec<Option<u32>>, _) = (Vec::new(), FileSum::default());
+        for MeshFile { named, result, number, .. } in files {
+            let Some(result) = result else {
+                let known = numbers.get(number).copied().flatten();
+                try_push(&mut numbers, known, "meshes")?;
+                continue;
+            };
             let number = match result {
                 Ok(Loaded { scene: mut found, report }) => {
                     sum.count += 1;
@@ -282,8 +335,10 @@ impl Meshes<'_> {
                         Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
                         _ => error.diagnostic().message.clone(),
                     };
-                    let message = format!("the mesh `{}` was not read: {why}", names::shown(&named.name));
-                    let diagnostic = Diagnostic { place: named.place.clone(), ..Diagnostic::new(message) };
+                    let message = format!("cannot read the mesh `{}`: {why}", names::shown(&named.name));
+                    let hint = error.diagnostic().hint.clone();
+                    let diagnostic =
+                        Diagnostic { hint, place: named.place.clone(), ..Diagnostic::new(message).about(&*named.name) };
                     self.report.warnings.note(self.options, "missing-mesh", diagnostic)?;
                     None
                 }

@@ -1,18 +1,23 @@
 //! Tables, read and written as a whole, and tables of numbers as the points of a scene.
 
-use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::error::{Error, ErrorKind, Result, try_push, try_string};
+use crate::formats::parts::{self, note_left_out};
 use crate::formats::table::{self, Layout, Rows};
-use crate::formats::{Format, names};
+use crate::formats::{Format, names, obj};
 use crate::load::{Content, Shape, Tables, load_as, note_reading, timed};
-use crate::model::{Scene, Table};
+use crate::model::{Scene, SourceFolder, Table};
 use crate::open::{Opened, Plain};
 use crate::options::{ColumnName, ReadOptions, TableOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::run::{Phase, span};
+use crate::references::Relinker;
 use crate::report::{Clock, Report};
-use crate::save::{format_of, save_ply_tables, write_to};
+use crate::save::{format_of, name_of, save_ply_tables, write_with};
+use crate::warnings::Warnings;
 use crate::{Input, LoadedArray, LoadedTables, Output, check};
+use polyhaul_text::parse::number;
+use std::borrow::Cow;
 
 /// Reads the tables of an input: those that the options ask for.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables> {
@@ -31,7 +36,7 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables
 pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
     let (read, report) = timed(&Opened::new(input, options)?, options, |plain, format, report| {
         if !format.is_table() || format == Format::Npy {
-            return Err(Error::new(ErrorKind::Usage, "only the text of tables is read into one array"));
+            return Err(Error::new(ErrorKind::Usage, "only text tables can be read into one array"));
         }
         let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
         let mut read = table::read(text, format, Layout::Rows, &plain.options(options))?;
@@ -46,7 +51,7 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedAr
 /// Reads the table of a format that has nothing else.
 pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report: &mut Report) -> Result<Tables> {
     if format.is_table() && options.table.element.is_some() {
-        let error = Error::new(ErrorKind::Usage, format!("an element is asked for, and {} has none", format.name()));
+        let error = Error::new(ErrorKind::Usage, format!("`--element` is set, but {} has no elements", format.name()));
         return Err(error.with_hint("only PLY has elements"));
     }
     let (table, comments) = read_table(plain, format, Layout::Columns, options, report)?;
@@ -67,14 +72,14 @@ pub(crate) fn select(found: &mut Tables, options: &TableOptions) -> Result<()> {
         (None, _) => Ok(()),
         (Some(wanted), [table]) => keep_columns(table, wanted),
         (Some(_), _) => {
-            let error = Error::new(ErrorKind::Usage, "columns are asked for, and there are several elements");
-            Err(error.with_hint(format!("say which one with --element: {}", names_of(&found.tables))))
+            let error = Error::new(ErrorKind::Usage, "`--columns` is set, but there are several elements");
+            Err(error.with_hint(format!("choose one with `--element`: {}", names_of(&found.tables))))
         }
     }
 }
 
 fn no_element(found: &Tables, wanted: &str) -> Error {
-    let error = Error::new(ErrorKind::Usage, format!("there is no element `{}`", names::shown(wanted)));
+    let error = Error::new(ErrorKind::Usage, format!("no element named `{}`", names::shown(wanted)));
     error.with_hint(format!("the elements are {}", names_of(&found.tables)))
 }
 
@@ -103,11 +108,11 @@ fn keep_columns(table: &mut Table, wanted: &[ColumnName]) -> Result<()> {
             ColumnName::Name(name) => (table.columns.iter().position(|column| column.name == *name), name.clone()),
         };
         let place = place.ok_or_else(|| {
-            let error = Error::new(ErrorKind::Usage, format!("there is no column `{}`", names::shown(&shown_name)));
+            let error = Error::new(ErrorKind::Usage, format!("no column named `{}`", names::shown(&shown_name)));
             error.with_hint(format!("the columns are {}", shown(table.columns.iter().map(|column| &*column.name))))
         })?;
         if kept.contains(&place) {
-            let message = format!("the column `{}` is asked for twice", names::shown(&shown_name));
+            let message = format!("column `{}` is listed twice", names::shown(&shown_name));
             return Err(Error::new(ErrorKind::Usage, message));
         }
         try_push(&mut kept, place, "columns")?;
@@ -163,49 +168,116 @@ pub(crate) fn save(
 ) -> Result<Report> {
     check::tables(tables)?;
     let format = format_of(&output, options)?;
-    save_checked(tables, remarks, format, output, options)
+    save_checked((tables, &SourceFolder::default()), remarks, format, output, options)
 }
 
-/// Writes tables whose columns are known to be whole.
+/// Writes tables whose columns are known to be whole; names of files in comments are relative to a folder.
 pub(crate) fn save_checked(
-    tables: &[Table],
+    (tables, folder): (&[Table], &SourceFolder),
     [comments, infos]: [&[String]; 2],
     format: Format,
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
     if format == Format::Ply {
-        return save_ply_tables(tables, [comments, infos], output, options);
+        return save_ply_tables((tables, folder), [comments, infos], output, options);
     }
     if !format.is_table() {
         let error = Error::new(ErrorKind::Usage, "this format has no tables");
         return Err(error.with_hint("end the name in .ply, .csv, .tsv, .txt, .xyz, .pts or .npy, or say the format"));
     }
     let [table] = tables else {
-        let message = format!("this format has one table, but there are {}", tables.len());
+        let message = format!("this format stores one table, found {}", tables.len());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY holds several tables"));
     };
-    write_rows(&Rows::of_table(table)?, comments, format, output, options)
+    let rows = Rows::of_table(table)?;
+    if matches!(format, Format::Xyz | Format::Pts) && (1..3).contains(&rows.names.len()) {
+        let count = rows.names.len();
+        let message = format!("{} needs at least 3 columns (x, y and z), found {count}", format.name());
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("write csv, tsv, txt or npy instead"));
+    }
+    let warnings = note_losses(table, &rows, format, options, &name_of(&output));
+    write_rows(&rows, (comments, folder), (format, output), options, warnings)
 }
 
-/// Writes the positions of a scene, and what is known of them.
-pub(crate) fn save_scene(scene: &Scene, format: Format, output: Output, options: &WriteOptions) -> Result<Report> {
-    let rows = table::rows_of_scene(scene, format)?;
-    write_rows(&rows, &scene.comments, format, output, options)
-}
-
-fn write_rows(
-    rows: &Rows<'_>,
-    comments: &[String],
+/// Writes the positions of a scene, and what is known of them. There are so many materials, which are dropped.
+pub(crate) fn save_scene(
+    (scene, materials): (&Scene, usize),
     format: Format,
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let objects = obj::objects(scene)?;
+    let evaluated = obj::evaluated_meshes(scene, &objects)?;
+    let parts = parts::parts(scene, &objects, &evaluated, &options.table.placement)?;
+    let points = table::Points::of_parts(&parts, format)?;
+    let mut warnings = Warnings::default();
+    points.note_losses(scene, materials, &name_of(&output), &mut warnings);
+    // Remarks are comments where there is but one kind.
+    let mut comments = Cow::Borrowed(&scene.comments[..]);
+    for info in &scene.infos {
+        try_push(comments.to_mut(), try_string(info)?, "comments")?;
+    }
+    write_rows(&points.rows, (&comments, &scene.folder), (format, output), options, warnings)
+}
+
+/// What a table of numbers does not store of a table, its columns and its names.
+fn note_losses(table: &Table, rows: &Rows<'_>, format: Format, options: &WriteOptions, output: &str) -> Warnings {
+    let mut warnings = Warnings::default();
+    let named = table.columns.iter().filter(|column| !column.name.is_empty()).count() as u64;
+    let has_header = table::has_header(&rows.names, format, &options.table);
+    let lost = match format {
+        _ if has_header => 0,
+        // Without a row there are no columns.
+        Format::Xyz | Format::Pts if rows.row_count() == 0 => named,
+        Format::Xyz | Format::Pts => table::unrestored_names(&table.columns),
+        Format::Npy if !table::npy::is_uniform(rows) => 0,
+        // It was asked for.
+        _ if options.table.header == Some(false) => 0,
+        _ => named,
+    };
+    let numeric = rows.names.iter().filter(|name| number::f64(name.as_bytes()).is_some()).count();
+    let is_data = has_header && rows.names.iter().all(|name| name.is_empty() || number::f64(name.as_bytes()).is_some());
+    let changed = table.columns.iter().filter(|column| has_header && names::written(&column.name) != column.name);
+    let kinds = [
+        ("left-out-names", "names of columns", lost),
+        (
+            "left-out-names",
+            "names that are all numbers (they are read as data)",
+            if is_data { numeric as u64 } else { 0 },
+        ),
+        ("changed-names", "newlines and NUL bytes in names of columns", changed.count() as u64),
+    ];
+    note_left_out(format.name(), kinds, output, &mut warnings);
+    warnings
+}
+
+fn write_rows(
+    rows: &Rows<'_>,
+    (comments, folder): (&[String], &SourceFolder),
+    (format, output): (Format, Output),
+    options: &WriteOptions,
+    warnings: Warnings,
+) -> Result<Report> {
+    let (mut report, clock) = (Report { warnings, ..Report::default() }, Clock::start("write"));
     let _span = span(Phase::Format);
-    write_to(output, Some(format), options, &mut report, |writing, _, _| match format {
+    let has_comments = !matches!(format, Format::Pts | Format::Npy);
+    let is_written = has_comments && !options.table.comment.is_empty();
+    let kinds = [
+        ("left-out-remarks", "comments", if has_comments { 0 } else { comments.len() as u64 }),
+        (
+            "changed-remarks",
+            "control characters in comments",
+            if is_written { names::changed_remarks(comments) } else { 0 },
+        ),
+    ];
+    note_left_out(format.name(), kinds, &name_of(&output), &mut report.warnings);
+    let mut links = Relinker::new(&output, options)?;
+    let comments = if !has_comments { Cow::default() } else { links.comments(comments, folder)? };
+    let copies = links.finish(&mut report.warnings)?;
+    write_with(copies, output, Some(format), options, &mut report, |writing, _, _| match format {
         Format::Npy => table::npy::write(rows, &options.run, writing),
-        _ => table::write(rows, comments, format, &options.table, &options.run, writing),
+        _ => table::write(rows, &comments, format, &options.table, &options.run, writing),
     })?;
     clock.stop(&mut report);
     Ok(report)

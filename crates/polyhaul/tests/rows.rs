@@ -100,7 +100,7 @@ fn a_buffer_that_is_too_short_says_what_is_needed() {
             let mut out = vec![0; room];
             let error = rows::format_rows(&format(), &columns(&records), &mut out, &run(threads)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Usage);
-            assert_eq!(error.to_string(), format!("the rows take {needed} bytes, and the buffer has {room}"));
+            assert_eq!(error.to_string(), format!("the rows need {needed} bytes, but the buffer has {room}"));
         }
     }
 }
@@ -171,7 +171,7 @@ fn a_value_without_a_text_is_placed() {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
     let columns = [Column::new(&bytes, 0, 4, values.len(), Kind::F32).unwrap()];
     let format = rows::printf("%d\n", &[Kind::F32], Dialect::Python).unwrap();
-    let says = "row 77777, column 0: NaN and infinities are no integers";
+    let says = "row 77777, column 0: NaN and infinity cannot be written as integers";
     for threads in THREADS {
         let mut out = vec![0; 1 << 20];
         let error = rows::format_rows(&format, &columns, &mut out, &run(threads)).unwrap_err();
@@ -192,12 +192,12 @@ fn what_is_wrong_with_a_template_is_shown() {
     assert_eq!((error.kind(), diagnostic.place.offset), (ErrorKind::Usage, Some(4)));
     assert_eq!(&excerpt.text[excerpt.marked.clone()], "q");
     let error = rows::fields("{no}", |_| None).unwrap_err();
-    assert_eq!(error.to_string(), "template, byte 1: there is no field of this name");
+    assert_eq!(error.to_string(), "template, byte 1: unknown field name");
     let endless = rows::printf("text\n", &[], Dialect::C).unwrap();
     assert_eq!(rows::format_rows(&endless, &[], &mut [0; 9], &run(1)).unwrap_err().kind(), ErrorKind::Usage);
     let other = [Column::new(&[0; 8], 0, 8, 1, Kind::F64).unwrap(); 2];
     let error = rows::format_rows(&format(), &other, &mut [], &run(1)).unwrap_err();
-    assert_eq!(error.to_string(), "column 0 is of f64, the format is for bool");
+    assert_eq!(error.to_string(), "column 0 has type f64; the template expects bool");
 }
 
 #[test]

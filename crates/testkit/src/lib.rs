@@ -8,17 +8,21 @@
 //! - [`mutate`]: damaged text; [`fuzz`]: what must hold for any bytes
 //! - [`alloc`]: allocators that count, and that fail; [`starve`]: work whose allocations fail one by one
 //! - [`growth`]: work that must be linear; [`images`]: files of images, and those that hurt their readers
-//! - [`output`]: what writing gives, in memory; [`packed`]: compressed bytes; [`zip`]: archives
+//!   [`exr`]: EXR files with any parts and channels
+//! - [`losses`]: what formats cannot store of each other; [`output`]: what writing gives, in memory;
+//!   [`packed`]: compressed bytes; [`zip`]: archives
 //! - [`corpus`]: the files under `testdata`, and folders that remove themselves
 //! - [`random`]: numbers that look random and are the same every time
 
 pub mod alloc;
 pub mod corpus;
+pub mod exr;
 pub mod fuzz;
 pub mod generate;
 pub mod growth;
 pub mod hostile;
 pub mod images;
+pub mod losses;
 pub mod mutate;
 pub mod naive;
 pub mod output;

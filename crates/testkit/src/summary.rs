@@ -155,7 +155,8 @@ fn list<T: Debug>(out: &mut String, name: &str, items: &[T]) {
 /// The text of a struct without the fields that are `None`, `false` or empty.
 fn present(text: &str) -> String {
     let mut text = text.to_owned();
-    for absent in [": None", ": false", ": []", ": \"\""] {
+    // Where a scene came from differs from machine to machine.
+    for absent in [": None", ": false", ": []", ": \"\"", ": SourceFolder"] {
         while let Some(at) = text.find(absent) {
             let start = text[..at].rfind([' ', '{']).map_or(at, |i| i + 1);
             let end = at + absent.len();

@@ -176,7 +176,7 @@ fn columns_must_be_those_of_the_format() {
     other[0] = columns[1];
     let error = ColumnsError::Kind { column: 0, expected: Kind::Bool, found: Kind::I8 };
     assert_eq!(format.over(&other).unwrap_err(), error);
-    assert_eq!(error.to_string(), "column 0 is of i8, the format is for bool");
+    assert_eq!(error.to_string(), "column 0 has type i8; the template expects bool");
     let rows = format.over(&columns).unwrap();
     assert_eq!(rows.count(), 5);
     let mut buffer = [0; 1000];

@@ -230,6 +230,6 @@ fn what_is_no_integer_is_an_error_with_its_place() {
     let error = rows.write(&mut page, 0..99).unwrap_err();
     assert_eq!(error, RowError { row: 66, column: 1 });
     assert_eq!(page.as_bytes(), b"before\n");
-    assert_eq!(error.to_string(), "row 66, column 1: NaN and infinities are no integers");
+    assert_eq!(error.to_string(), "row 66, column 1: NaN and infinity cannot be written as integers");
     assert_eq!(rows.write(&mut page, 0..66), Ok(66));
 }

@@ -30,7 +30,7 @@ pub(super) fn module_docs(tree: &Tree) -> Vec<Finding> {
 pub(super) fn coverage(tree: &Tree) -> Vec<Finding> {
     let poor = ratios(tree).into_iter().filter(|(_, ratio)| *ratio < LEAST_DOCS);
     let findings = poor.filter_map(|(folder, ratio)| {
-        let message = format!("{ratio:.2} doc lines per line of code, {LEAST_DOCS} is the least");
+        let message = format!("{ratio:.2} doc lines per line of code; the minimum is {LEAST_DOCS}");
         Some(Finding::new(&manifest(tree, folder)?.path, 1, "doc-coverage", message))
     });
     findings.collect()
@@ -143,7 +143,7 @@ mod tests {
         let tree = Tree::of(&[MANIFEST, ("crates/text/src/lib.rs", &poor)]);
         assert_eq!(
             messages(coverage(&tree)),
-            ["crates/text/Cargo.toml:1: 0.05 doc lines per line of code, 0.1 is the least"]
+            ["crates/text/Cargo.toml:1: 0.05 doc lines per line of code; the minimum is 0.1"]
         );
         let tree = Tree::of(&[MANIFEST, ("crates/text/src/lib.rs", "//! a\n/// b\nc();\nd();\n")]);
         assert_eq!(messages(coverage(&tree)), [""; 0]);

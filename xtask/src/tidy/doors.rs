@@ -23,6 +23,7 @@ const DOORS: &[(&str, &[&str])] = &[
     // Images and textures.
     ("png", &["crates/polyhaul/src/formats/png"]),
     ("flate2", &["crates/polyhaul/src/formats/png"]),
+    ("jpeg_encoder", &["crates/polyhaul/src/formats/jpeg/writer"]),
     ("zune_jpeg", &["crates/polyhaul/src/formats/jpeg"]),
     ("zune_core", &["crates/polyhaul/src/formats/jpeg"]),
     ("exr", &["crates/polyhaul/src/formats/exr"]),

@@ -28,12 +28,13 @@ const KNOWS: &[Knows] = &[
         module: "formats",
         // A format is the job that the pipeline runs: it fills in what happens to a chunk. Writing OBJ
         // numbers equal values, which is the work of `ops`.
-        modules: &["model", "text", "error", "options", "warnings", "pipeline", "ops"],
+        modules: &["model", "text", "error", "options", "printable", "warnings", "pipeline", "ops"],
         crates: &["polyhaul_text"],
     },
     Knows { module: "pipeline", modules: &["error", "options"], crates: &["polyhaul_bytes"] },
+    Knows { module: "printable", modules: &[], crates: &[] },
     Knows { module: "ops", modules: &["model", "pipeline", "error", "options"], crates: &[] },
-    Knows { module: "report", modules: &["warnings"], crates: &["polyhaul_bytes"] },
+    Knows { module: "report", modules: &["printable", "warnings"], crates: &["polyhaul_bytes"] },
 ];
 
 /// The places that start threads.

@@ -29,7 +29,7 @@ pub(super) fn files(tree: &Tree) -> Vec<Finding> {
     let sources = tree.files.iter().filter(|file| file.path.ends_with(".rs") || file.path.ends_with(".py"));
     let long = sources.map(|file| (file, file.text.lines().count())).filter(|(_, lines)| *lines > FILE_LINES);
     long.map(|(file, lines)| {
-        let message = format!("{lines} lines, {FILE_LINES} are allowed: split it by purpose");
+        let message = format!("{lines} lines; the limit is {FILE_LINES}: split the file by purpose");
         Finding::new(&file.path, FILE_LINES + 1, "file-length", message)
     })
     .collect()
@@ -70,7 +70,7 @@ pub(super) fn python_functions(tree: &Tree) -> Vec<Finding> {
 /// The finding for a function that stands on the lines `first` to `last`, if it is too long.
 fn judge(file: &File, name: &str, first: usize, last: usize) -> Option<Finding> {
     let lines = last - first + 1;
-    let message = format!("`{name}` has {lines} lines, {FUNCTION_LINES} are allowed");
+    let message = format!("`{name}` has {lines} lines; the limit is {FUNCTION_LINES}");
     (lines > FUNCTION_LINES).then(|| Finding::new(&file.path, first, "function-length", message))
 }
 
@@ -119,7 +119,7 @@ mod tests {
     fn a_long_file_is_found() {
         assert_eq!(found(files, "crates/text/tests/a.rs", &"//\n".repeat(800)), [""; 0]);
         let planted = found(files, "python/tests/a.py", &"#\n".repeat(801));
-        assert_eq!(planted, ["801: 801 lines, 800 are allowed: split it by purpose"]);
+        assert_eq!(planted, ["801: 801 lines; the limit is 800: split the file by purpose"]);
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             |lines: usize| format!("\nfn short();\nfn long(\n    a: [u8; 2],\n) {{\n{}}}\n", "    {}\n".repeat(lines));
         assert_eq!(found(rust_functions, "crates/text/src/a.rs", &body(66)), [""; 0]);
         let planted = found(rust_functions, "crates/text/src/a.rs", &body(67));
-        assert_eq!(planted, ["3: `long` has 71 lines, 70 are allowed"]);
+        assert_eq!(planted, ["3: `long` has 71 lines; the limit is 70"]);
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             "class A:\n    def b(\n        c,\n    ):\n        \"\"\"d\ne\n\"\"\"\n{}\n\nf = 1\n",
             "        g()\n".repeat(65)
         );
-        assert_eq!(found(python_functions, "python/a.py", &code), ["2: `b` has 71 lines, 70 are allowed"]);
+        assert_eq!(found(python_functions, "python/a.py", &code), ["2: `b` has 71 lines; the limit is 70"]);
         let code = format!("def a():\n    b()\n\n{}", "c()\n".repeat(80));
         assert_eq!(found(python_functions, "python/a.py", &code), [""; 0]);
     }

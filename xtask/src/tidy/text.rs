@@ -19,14 +19,14 @@ pub(super) fn clean(tree: &Tree) -> Vec<Finding> {
             if line.ends_with('\r') {
                 add(number, "line-ends", "a carriage return");
             } else if line.ends_with([' ', '\t']) {
-                add(number, "whitespace", "space at the end of the line");
+                add(number, "whitespace", "trailing whitespace");
             }
             if is_code && line.contains('\t') {
                 add(number, "tabs", "a tab");
             }
         }
         if !file.text.is_empty() && !file.text.ends_with('\n') {
-            add(file.lines().count(), "line-ends", "the last line does not end");
+            add(file.lines().count(), "line-ends", "no newline at the end of the file");
         }
     }
     findings

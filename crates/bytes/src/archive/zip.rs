@@ -118,7 +118,7 @@ fn find_end(source: &Source<'_>, len: u64) -> Result<End, Fault> {
     };
     let last = bytes.len().checked_sub(END_BYTES).map(|last| (0..=last).rev());
     let Some(at) = last.into_iter().flatten().find(is_end) else {
-        return Err(Fault::Data(Kind::Truncated, "the directory at the end of the archive is missing"));
+        return Err(Fault::Data(Kind::Truncated, "the central directory at the end of the archive is missing"));
     };
     let end = &bytes[at..];
     let limit = begin + at as u64;
@@ -127,7 +127,7 @@ fn find_end(source: &Source<'_>, len: u64) -> Result<End, Fault> {
         return find_end64(source, locator, limit - LOCATOR_BYTES as u64);
     }
     if told(4, 2) != 0 || told(6, 2) != 0 || told(8, 2) != told(10, 2) {
-        return Err(Fault::Data(Kind::Unsupported, "the archive has several parts"));
+        return Err(Fault::Data(Kind::Unsupported, "the archive is split into several parts"));
     }
     checked(End { begin: told(16, 4), bytes: told(12, 4), count: told(10, 2), limit })
 }
@@ -137,21 +137,21 @@ fn find_end64(source: &Source<'_>, locator: &[u8], limit: u64) -> Result<End, Fa
     let mut end = [0; END64_BYTES];
     let is_inside = at.checked_add(END64_BYTES as u64).is_some_and(|end| end <= limit);
     if !is_inside || source.read_at(at, &mut end)? < END64_BYTES || !end.starts_with(END64) {
-        return Err(corrupt("the end of the directory is not where it is said to be"));
+        return Err(corrupt("the end-of-directory record is not at its declared offset"));
     }
     let told = |at, len| number(&end, at, len);
     if told(16, 4) != 0 || told(20, 4) != 0 || told(24, 8) != told(32, 8) {
-        return Err(Fault::Data(Kind::Unsupported, "the archive has several parts"));
+        return Err(Fault::Data(Kind::Unsupported, "the archive is split into several parts"));
     }
     checked(End { begin: told(48, 8), bytes: told(40, 8), count: told(32, 8), limit: at })
 }
 
 fn checked(end: End) -> Result<End, Fault> {
     if end.begin.checked_add(end.bytes).is_none_or(|it| it > end.limit) {
-        return Err(corrupt("the directory lies behind its end"));
+        return Err(corrupt("the directory lies after its end record"));
     }
     if end.count > end.bytes / RECORD_BYTES as u64 {
-        return Err(corrupt("the directory has fewer members than it says"));
+        return Err(corrupt("the directory has fewer members than it declares"));
     }
     Ok(end)
 }
@@ -190,7 +190,7 @@ fn push<T>(items: &mut Vec<T>, item: T) -> io::Result<()> {
 fn read_record(input: &mut Buffer<'_>, end: &End) -> Result<(Record, Vec<u8>), Fault> {
     let head = input.ensure(RECORD_BYTES)?;
     if head.len() < RECORD_BYTES || !head.starts_with(RECORD) {
-        return Err(corrupt("a record of the directory does not begin as one"));
+        return Err(corrupt("a directory record has an invalid signature"));
     }
     let told = |at, len| number(head, at, len);
     let [name_bytes, extra_bytes, comment_bytes] = [28, 30, 32].map(|at| told(at, 2) as usize);
@@ -221,7 +221,7 @@ fn read_record(input: &mut Buffer<'_>, end: &End) -> Result<(Record, Vec<u8>), F
         .checked_add((LOCAL_BYTES as u64).saturating_add(record.packed_bytes))
         .is_none_or(|it| it > end.begin)
     {
-        return Err(corrupt("a member lies behind the beginning of the directory"));
+        return Err(corrupt("a member starts after the start of the directory"));
     }
     Ok((record, name))
 }
@@ -239,7 +239,7 @@ impl Record {
                 let mut at = 0;
                 for value in wide {
                     if field.len() < at + 8 {
-                        return Err(corrupt("a record of the directory lacks a size of 8 bytes"));
+                        return Err(corrupt("a directory record lacks its 64-bit size"));
                     }
                     *value = number(field, at, 8);
                     at += 8;
@@ -310,19 +310,19 @@ pub(super) fn entry(source: &Source<'_>, record: &Record) -> Result<Entry, Fault
         0 => Method::Stored,
         8 => Method::Deflate,
         93 => Method::Zstd,
-        _ => return unsupported("the member is compressed in a way that is not read: stored, deflate and zstd are"),
+        _ => return unsupported("unsupported compression method; only stored, deflate and zstd are supported"),
     };
     let mut head = [0; LOCAL_BYTES];
     if source.read_at(record.header, &mut head)? < LOCAL_BYTES || !head.starts_with(LOCAL) {
-        return Err(corrupt("there is no member where the directory says"));
+        return Err(corrupt("there is no member at the offset in the directory"));
     }
     let begin = record.header + LOCAL_BYTES as u64 + number(&head, 26, 2) + number(&head, 28, 2);
     let packed = begin..begin.saturating_add(record.packed_bytes);
     if packed.end > record.next {
-        return Err(corrupt("the member reaches into what follows it"));
+        return Err(corrupt("the member overlaps the data that follows it"));
     }
     if method == Method::Stored && record.packed_bytes != record.plain_bytes {
-        return Err(corrupt("the member is stored as it is, and has two sizes"));
+        return Err(corrupt("the member is stored uncompressed, but its two sizes differ"));
     }
     Ok(Entry { method, packed, plain_bytes: record.plain_bytes, crc: record.crc })
 }

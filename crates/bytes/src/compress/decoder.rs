@@ -49,7 +49,7 @@ struct NoFormat;
 
 impl Format for NoFormat {
     fn decode(&mut self, _: &mut Buffer<'_>, _: &mut Output<'_>) -> Result<(), Stop> {
-        Err(unsupported("an archive is no compressed file"))
+        Err(unsupported("an archive is not a compressed file"))
     }
 
     fn restart(&mut self) {}
@@ -99,7 +99,7 @@ impl<M: Member> Sequence<M> {
         let passed = input.offset();
         if next_member(input, self.is_first, begins)? == Next::End {
             return match self.is_part && input.offset() > passed {
-                true => Err(corrupt("its members do not lie where they are said to")),
+                true => Err(corrupt("its members are not at their declared offsets")),
                 false => Ok(State::End),
             };
         }
@@ -150,7 +150,7 @@ fn next_member(input: &mut Buffer<'_>, is_first: bool, begins: impl Fn(&[u8]) ->
         [] if is_first => Err(truncated()),
         [] => Ok(Next::End),
         _ if begins(pending) => Ok(Next::Member),
-        _ if is_first => Err(corrupt("it does not begin as its format does")),
+        _ if is_first => Err(corrupt("it does not start with the signature of its format")),
         _ if is_cut(pending, begins) => Err(truncated()),
         _ => padding(input),
     }
@@ -186,7 +186,7 @@ fn padding(input: &mut Buffer<'_>) -> Result<Next, Stop> {
         // What is wrong is at the first other byte, however many zeros came with it.
         input.consume(zeros);
         if !is_all {
-            let message = "something else follows the compressed data".to_owned();
+            let message = "other data follows the compressed data".to_owned();
             return Err(Stop::Data(DecompressErrorKind::TrailingGarbage, message));
         }
     }
@@ -273,7 +273,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn wrong_size(&self) -> io::Error {
-        self.place(corrupt("its members are not as large as they say"))
+        self.place(corrupt("the sizes of its members differ from those declared"))
     }
 
     fn place(&self, stop: Stop) -> io::Error {

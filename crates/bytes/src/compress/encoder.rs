@@ -45,12 +45,12 @@ impl Encoder {
         let levels = codec.levels();
         let level = level.unwrap_or(1);
         if levels.is_empty() {
-            let message = format!("{codec} is read and not written");
+            let message = format!("{codec} is read-only");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         if !levels.contains(&level) {
             let (first, last) = (levels.start(), levels.end());
-            let message = format!("{codec} has no level {level}: levels go from {first} to {last}");
+            let message = format!("{codec} has no level {level}: valid levels are {first} to {last}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let engine = match codec {
@@ -85,7 +85,7 @@ impl Encoder {
 }
 
 fn failed(what: impl std::fmt::Display) -> io::Error {
-    io::Error::other(format!("the data could not be compressed: {what}"))
+    io::Error::other(format!("compression failed: {what}"))
 }
 
 fn encode_gzip(compressor: &mut Compressor, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {

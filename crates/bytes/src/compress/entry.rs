@@ -81,7 +81,9 @@ impl MemberData {
             Data::Deflate(inflate) => inflate.decode(input, out),
             Data::Zstd(frames) => {
                 frames.decode(input, out).map_err(|stop| match stop {
-                    Stop::Data(DecompressErrorKind::TrailingGarbage, _) => corrupt("a member has data behind its end"),
+                    Stop::Data(DecompressErrorKind::TrailingGarbage, _) => {
+                        corrupt("extra data follows the end of a member")
+                    }
                     stop => stop,
                 })?;
                 Ok(!out.is_full())
@@ -104,10 +106,10 @@ impl MemberData {
 
     fn check(&self, input: &Buffer<'_>) -> Result<(), Stop> {
         if input.offset() != self.entry.packed_bytes() || self.plain_bytes != self.entry.plain_bytes {
-            return Err(corrupt("a member is not as large as the directory says"));
+            return Err(corrupt("the size of a member does not match the directory"));
         }
         if self.crc.sum() != self.entry.crc {
-            return Err(checksum("the checksum of a member is not that of its data"));
+            return Err(checksum("the checksum of a member does not match its data"));
         }
         Ok(())
     }
@@ -125,7 +127,7 @@ impl Format for MemberData {
             self.plain_bytes += most as u64;
             out.filled += most;
             if most < count {
-                return Err(corrupt("a member has more than the directory says"));
+                return Err(corrupt("a member is larger than the directory declares"));
             }
             if result? {
                 self.is_over = true;

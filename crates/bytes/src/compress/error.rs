@@ -65,7 +65,7 @@ pub struct DecompressError {
 impl fmt::Display for DecompressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DecompressError { codec, offset, plain_offset, message, .. } = self;
-        write!(f, "{message} ({codec} data, byte {offset}; {plain_offset} bytes were unpacked before)")
+        write!(f, "{message} ({codec} data, byte {offset}; after {plain_offset} decompressed bytes)")
     }
 }
 
@@ -117,5 +117,5 @@ pub(super) fn limit(limit: DecompressLimit, message: impl Into<String>) -> Stop 
 
 #[cold]
 pub(super) fn truncated() -> Stop {
-    Stop::Data(DecompressErrorKind::Truncated, "the compressed data ends too early".to_owned())
+    Stop::Data(DecompressErrorKind::Truncated, "unexpected end of the compressed data".to_owned())
 }

@@ -88,14 +88,14 @@ impl Gzip {
         };
         let tail = u64::from_le_bytes(*tail);
         if tail as u32 != self.crc.sum() {
-            return Err(checksum("the checksum of a member is not that of its data"));
+            return Err(checksum("the checksum of a member does not match its data"));
         }
         if (tail >> 32) as u32 != self.size {
-            return Err(checksum("the size in a member is not that of its data"));
+            return Err(checksum("the size of a member does not match its data"));
         }
         input.consume(TAIL_BYTES);
         if self.told_end.is_some_and(|end| end != input.offset()) {
-            return Err(corrupt("a member is not as large as its head says"));
+            return Err(corrupt("the size of a member does not match its header"));
         }
         Ok(())
     }
@@ -140,10 +140,10 @@ fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
     let fixed = *take::<HEAD_BYTES>(input, &mut crc)?;
     let [_, _, method, flags, ..] = fixed;
     if method != 8 {
-        return Err(unsupported(format!("compression method {method} of gzip is not known")));
+        return Err(unsupported(format!("unknown gzip compression method {method}")));
     }
     if flags & RESERVED != 0 {
-        return Err(corrupt("the head has flags that mean nothing"));
+        return Err(corrupt("the header has reserved flags set"));
     }
     let mut told = None;
     if flags & HAS_EXTRA != 0 {
@@ -161,7 +161,7 @@ fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, Stop> {
     if flags & HAS_CRC != 0 {
         let expected = crc.sum() as u16;
         if u16::from_le_bytes(*take(input, &mut crc)?) != expected {
-            return Err(checksum("the checksum of a head is not that of the head"));
+            return Err(checksum("the checksum of a header does not match"));
         }
     }
     Ok(told)

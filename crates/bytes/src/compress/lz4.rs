@@ -51,7 +51,7 @@ impl Head {
         }
         let &[flags, sizes] = bytes.get(4..).and_then(<[u8]>::first_chunk).ok_or_else(truncated)?;
         if flags >> 6 != 1 || flags & 2 != 0 || sizes & 0x8f != 0 || sizes < 0x40 {
-            return Err(corrupt("the head of a frame has a version, a flag or a block size that means nothing"));
+            return Err(corrupt("a frame header has an invalid version, flag or block size"));
         }
         let has_content_size = flags & 8 != 0;
         let has_dictionary = flags & 1 != 0;
@@ -59,10 +59,10 @@ impl Head {
         let (head, rest) = bytes.split_at_checked(len).ok_or_else(truncated)?;
         let &sum = rest.first().ok_or_else(truncated)?;
         if sum != (Xxh32::of(&head[4..]) >> 8) as u8 {
-            return Err(checksum("the checksum of a head is not that of the head"));
+            return Err(checksum("the checksum of a header does not match"));
         }
         if has_dictionary {
-            return Err(unsupported("it needs a dictionary, and dictionaries are not read"));
+            return Err(unsupported("it needs a dictionary, which is not supported"));
         }
         let content = head[6..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
         Ok(Head {
@@ -146,7 +146,7 @@ impl Lz4 {
         };
         let (block, sum) = block.split_at(len);
         if sum.first_chunk().is_some_and(|sum| u32::from_le_bytes(*sum) != Xxh32::of(block)) {
-            return Err(checksum("the checksum of a block is not that of its data"));
+            return Err(checksum("the checksum of a block does not match its data"));
         }
         self.decode(block, is_stored && !self.head.is_legacy)?;
         input.consume(whole);
@@ -179,14 +179,14 @@ impl Lz4 {
 
     fn read_tail(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
         if self.head.content_bytes.is_some_and(|bytes| bytes != self.size) {
-            return Err(corrupt("a frame is not as large as its head says"));
+            return Err(corrupt("the size of a frame does not match its header"));
         }
         if self.head.has_checksum {
             let Some(sum) = input.ensure(4)?.first_chunk() else {
                 return Err(truncated());
             };
             if u32::from_le_bytes(*sum) != self.hash.sum() {
-                return Err(checksum("the checksum of a frame is not that of its data"));
+                return Err(checksum("the checksum of a frame does not match its data"));
             }
             input.consume(4);
         }
@@ -205,8 +205,7 @@ impl Member for Lz4 {
         let head = Head::parse(input.ensure(HEAD_BYTES)?)?;
         let needed = (HISTORY_BYTES + 2 * head.block_bytes) as u64;
         if needed > self.memory_bytes {
-            let message =
-                format!("its blocks need {needed} bytes, over the memory limit of {} bytes", self.memory_bytes);
+            let message = format!("its blocks need {needed} bytes; the memory limit is {} bytes", self.memory_bytes);
             return Err(limit(DecompressLimit::Memory, message));
         }
         input.consume(head.bytes);
@@ -246,7 +245,7 @@ pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let begin = out.len();
         grow(out, begin + 4 + bound)?;
         let result = lz4_flex::block::compress_into(block, &mut out[begin + 4..]);
-        let packed = result.map_err(|error| io::Error::other(format!("the data could not be compressed: {error}")))?;
+        let packed = result.map_err(|error| io::Error::other(format!("compression failed: {error}")))?;
         let mut word = packed as u32;
         if packed >= block.len() {
             word = block.len() as u32 | IS_STORED;

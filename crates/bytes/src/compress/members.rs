@@ -21,11 +21,14 @@ pub(crate) struct Members<'a> {
     source: Source<'a>,
     groups: Groups,
     limits: DecompressLimits,
-    /// As many as there ever were readers at the same time; those that were used last are at the end.
+    /// About as many as there ever were readers at the same time; those that were used last are at the end.
     idle: Mutex<Vec<Reader<'a>>>,
     /// By group [`UNREAD`], [`READ`] or [`CHECKED`].
     states: Vec<AtomicU8>,
 }
+
+/// How many idle readers may stand in the middle of a group before one of them is taken for another.
+const MOST_IN_GROUPS: usize = 2;
 
 /// Nobody read any of it.
 const UNREAD: u8 = 0;
@@ -103,16 +106,18 @@ impl<'a> Members<'a> {
         Ok((end - offset) as usize)
     }
 
-    /// One that can read on from `offset`, or that was not used for longest, or a new one.
+    /// One that can read on from `offset`, or that stands in no group, or a new one.
     fn reader(&self, group: usize, offset: u64) -> io::Result<Reader<'a>> {
         let mut idle = self.lock();
-        if idle.is_empty() {
+        let fits = idle.iter().position(|reader| reader.is_before(group, offset));
+        let chosen = fits.or_else(|| idle.iter().position(|reader| reader.group.is_none()));
+        // One that is in the middle of a group would have to decode that group again.
+        if chosen.is_none() && idle.len() < MOST_IN_GROUPS {
             drop(idle);
             let decoder = Decoder::new(self.codec, self.source.clone(), &self.limits)?;
             return Ok(Reader { decoder, group: None, passed: Vec::new() });
         }
-        let fits = idle.iter().position(|reader| reader.is_before(group, offset));
-        Ok(idle.remove(fits.unwrap_or_default()))
+        Ok(idle.remove(chosen.unwrap_or_default()))
     }
 
     /// Nothing panics while the lock is held.

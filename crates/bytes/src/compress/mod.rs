@@ -190,7 +190,7 @@ impl DecompressLimits {
     }
 
     fn too_many_bytes(&self) -> error::Stop {
-        error::limit(DecompressLimit::Bytes, format!("it unpacks to more than the limit of {} bytes", self.bytes))
+        error::limit(DecompressLimit::Bytes, format!("it decompresses to more than the limit of {} bytes", self.bytes))
     }
 
     fn check_ratio(&self, packed: u64, plain: u64) -> Result<(), error::Stop> {
@@ -199,7 +199,7 @@ impl DecompressLimits {
         if plain < HARMLESS_BYTES || plain / self.ratio.max(1) <= packed {
             return Ok(());
         }
-        let message = format!("it unpacks to more than {} times its size, the limit of the ratio", self.ratio);
+        let message = format!("it decompresses to more than {} times its size, the ratio limit", self.ratio);
         Err(error::limit(DecompressLimit::Ratio, message))
     }
 }

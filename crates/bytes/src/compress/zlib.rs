@@ -25,14 +25,14 @@ const STEP_BYTES: usize = 256 << 10;
 pub fn inflated(packed: &[u8], most_bytes: usize) -> io::Result<Vec<u8>> {
     read(&mut Buffer::new(Source::memory(packed)), most_bytes).map_err(|stop| match stop {
         Stop::Io(error) => error,
-        Stop::Data(_, message) => io::Error::new(io::ErrorKind::InvalidData, format!("the zlib data: {message}")),
+        Stop::Data(_, message) => io::Error::new(io::ErrorKind::InvalidData, format!("zlib data: {message}")),
     })
 }
 
 fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
     let &[method, flags] = input.ensure(2)?.first_chunk().ok_or_else(truncated)?;
     if method & 15 != 8 || method >> 4 > 7 || u16::from_be_bytes([method, flags]) % 31 != 0 {
-        return Err(corrupt("it does not begin as zlib does"));
+        return Err(corrupt("it has no valid zlib header"));
     }
     if flags & 0x20 != 0 {
         return Err(corrupt("it needs a dictionary"));
@@ -44,7 +44,7 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
     while !is_end {
         let begin = plain.len();
         if begin > most_bytes {
-            return Err(limit(DecompressLimit::Bytes, format!("it unpacks to more than {most_bytes} bytes")));
+            return Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {most_bytes} bytes")));
         }
         // One byte more tells whether there is more.
         grow(&mut plain, begin + STEP_BYTES.min((most_bytes - begin).saturating_add(1)))?;
@@ -56,9 +56,9 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
     }
     match input.ensure(4)?.first_chunk() {
         None => Err(truncated()),
-        Some(told) if u32::from_be_bytes(*told) != sum.sum() => Err(checksum("the checksum is not that of the data")),
+        Some(told) if u32::from_be_bytes(*told) != sum.sum() => Err(checksum("the checksum does not match the data")),
         Some(_) if plain.len() > most_bytes => {
-            Err(limit(DecompressLimit::Bytes, format!("it unpacks to more than {most_bytes} bytes")))
+            Err(limit(DecompressLimit::Bytes, format!("it decompresses to more than {most_bytes} bytes")))
         }
         Some(_) => Ok(plain),
     }

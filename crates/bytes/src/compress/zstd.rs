@@ -148,11 +148,11 @@ impl Member for Zstd {
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), Stop> {
         let head = Head::parse(input.ensure(HEAD_BYTES)?).ok_or_else(truncated)?;
         if head.has_dictionary {
-            return Err(unsupported("it needs a dictionary, and dictionaries are not read"));
+            return Err(unsupported("it needs a dictionary, which is not supported"));
         }
         if head.window_bytes > self.memory_bytes {
             let (window, memory) = (head.window_bytes, self.memory_bytes);
-            let message = format!("it needs a window of {window} bytes, over the memory limit of {memory} bytes");
+            let message = format!("it needs a window of {window} bytes; the memory limit is {memory} bytes");
             return Err(limit(DecompressLimit::Memory, message));
         }
         self.reset_context()?;
@@ -193,7 +193,7 @@ impl Member for Zstd {
 }
 
 fn out_of_memory() -> Stop {
-    Stop::Io(io::Error::new(io::ErrorKind::OutOfMemory, "no memory for zstd"))
+    Stop::Io(io::Error::new(io::ErrorKind::OutOfMemory, "out of memory in the zstd decoder"))
 }
 
 /// The library's codes are told apart by their texts, which is all that is public about them.
@@ -201,10 +201,10 @@ fn out_of_memory() -> Stop {
 fn fault(code: zstd_safe::ErrorCode) -> Stop {
     let text = zstd_safe::get_error_name(code);
     if text.contains("checksum") {
-        checksum("the checksum of a frame is not that of its data")
+        checksum("the checksum of a frame does not match its data")
     } else if text.contains("not enough memory") {
         out_of_memory()
     } else {
-        corrupt(format!("zstd says: {}", text.to_ascii_lowercase()))
+        corrupt(format!("zstd: {}", text.to_ascii_lowercase()))
     }
 }

@@ -8,6 +8,7 @@ use super::temporary::Temporary;
 use crate::counters::Counters;
 use crate::error::context;
 use crate::layer::{Layer, is_unknown};
+use crate::stop::Stop;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub(super) struct FileSink {
     durable: bool,
     /// `None` if the bytes go straight into the target.
     replacement: Option<Replacement>,
+    /// What ends a wait for the reader of a FIFO.
+    stop: Stop,
 }
 
 /// A file that is written and closed, and not in its place yet. Dropping it removes the temporary file.
@@ -68,7 +71,7 @@ impl PlacedFile {
     pub(super) fn sync(&self) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         self.layer.sync_folder(folder).map_err(|error| {
-            context(error, "the new file is whole and in its place, but the folder cannot be synced, so it may not survive a power failure")
+            context(error, "the new file is complete and in place, but its folder could not be synced, so it may not survive a power failure")
         })
     }
 
@@ -93,26 +96,29 @@ struct Replacement {
 enum Target {
     New(PathBuf),
     Regular(PathBuf, Metadata),
-    Special(PathBuf),
+    Special {
+        path: PathBuf,
+        is_fifo: bool,
+    },
     #[cfg_attr(windows, expect(dead_code, reason = "descriptors have paths on unix only"))]
     Open(File),
 }
 
 impl FileSink {
-    pub(super) fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions) -> io::Result<Self> {
+    pub(super) fn create(layer: Arc<dyn Layer>, path: &Path, options: FileOptions, stop: Stop) -> io::Result<Self> {
         match resolve(&*layer, path)? {
             Target::New(path) => Self::replacing(layer, path, None, options),
             Target::Regular(path, old) => Self::replacing(layer, path, Some(old), options),
-            Target::Special(path) => {
-                let file = layer.open(&path)?;
-                Ok(Self::direct(layer, file, options))
+            Target::Special { path, is_fifo } => {
+                let file = open_special(&*layer, &path, is_fifo, &stop)?;
+                Ok(FileSink { stop, ..Self::direct(layer, file, options) })
             }
             Target::Open(file) => Ok(Self::direct(layer, file, options)),
         }
     }
 
     pub(super) fn direct(layer: Arc<dyn Layer>, file: File, options: FileOptions) -> Self {
-        FileSink { file, layer, durable: options.durable, replacement: None }
+        FileSink { file, layer, durable: options.durable, replacement: None, stop: Stop::default() }
     }
 
     fn replacing(
@@ -139,6 +145,7 @@ impl FileSink {
             layer,
             durable: options.durable,
             replacement: Some(Replacement { temporary, target, is_new, folder }),
+            stop: Stop::default(),
         };
         match kept {
             Ok(()) => Ok(sink),
@@ -155,7 +162,13 @@ impl FileSink {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.layer.write(&self.file, bytes)
+        loop {
+            match self.layer.write(&self.file, bytes) {
+                // A FIFO that is full; it was opened so that it says so.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.stop.wait_writable(&self.file)?,
+                done => return done,
+            }
+        }
     }
 
     pub(super) fn complete(self, counters: &Counters) -> io::Result<CompleteFile> {
@@ -211,10 +224,40 @@ fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<Target> {
         } else if metadata.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, not a file"));
         } else {
-            return Ok(Target::Special(path));
+            return Ok(Target::Special { is_fifo: is_fifo(&metadata), path });
         }
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks lead on from here")))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks in a row")))
+}
+
+/// Opens a device or a FIFO, when the FIFO has a reader.
+fn open_special(layer: &dyn Layer, path: &Path, is_fifo: bool, stop: &Stop) -> io::Result<File> {
+    loop {
+        match layer.open(path) {
+            Err(error) if is_fifo && has_no_reader(&error) => stop.pause()?,
+            done => return done,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_fifo(metadata: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
+}
+
+#[cfg(windows)]
+fn is_fifo(_: &Metadata) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn has_no_reader(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENXIO)
+}
+
+#[cfg(windows)]
+fn has_no_reader(_: &io::Error) -> bool {
+    false
 }
 
 /// The folder that holds `path`; the current one for a bare name.

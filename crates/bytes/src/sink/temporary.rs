@@ -1,8 +1,10 @@
 //! Temporary files in flight: their names, and the promise that none is left behind.
 //!
 //! The list of them belongs to the process, since the one who needs it is whoever ends the process. Creation, rename
-//! and removal happen under its lock, so that there is no moment in which a file exists and is not listed.
+//! and removal happen under its lock, so that there is no moment in which a file exists and is not listed. Files that a
+//! killed process left are `sink/leftovers.rs`.
 
+use super::leftovers::{self, Lock};
 use crate::error::context;
 use crate::layer::Layer;
 use std::fs::File;
@@ -11,8 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Some file systems allow no more than 143 bytes in a name; what we add takes up to 47.
+/// Some file systems allow no more than 143 bytes in a name; what we add takes up to 46.
 const MAX_STEM_BYTES: usize = 90;
+/// Stands in the name of every temporary file, before the process's number.
+pub(super) const MARK: &str = ".polyhaul-";
+/// The end of the name of every temporary file.
+pub(super) const ENDING: &str = ".tmp";
 /// Names that are taken by leftovers of a killed process with our number.
 const MAX_ATTEMPT_COUNT: usize = 1000;
 
@@ -54,15 +60,18 @@ pub(super) struct Temporary {
     layer: Arc<dyn Layer>,
     /// Empty once the file is renamed or removed.
     path: PathBuf,
+    /// Tells other processes that somebody is at work on it; held until it has its place.
+    _lock: Option<Lock>,
 }
 
 impl Temporary {
     /// Creates it in the folder of `target`, under a name that no other process or sink uses.
     pub(super) fn create(layer: Arc<dyn Layer>, target: &Path, mode: u32) -> io::Result<(Temporary, File)> {
+        leftovers::remove_from(super::file::folder_of(target));
         for _ in 0..MAX_ATTEMPT_COUNT {
             let path = temporary_path(target)?;
             match create_listed(&*layer, &path, mode) {
-                Ok(file) => return Ok((Temporary { layer, path }, file)),
+                Ok(file) => return Ok((Temporary { layer, path, _lock: Lock::new(&file) }, file)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(explain(error, target)),
             }
@@ -94,7 +103,7 @@ impl Temporary {
             Ok(()) => error,
             Err(_) => context(
                 error,
-                format!("the temporary file {} could not be removed, after another error", path.display()),
+                format!("the temporary file {} could not be removed after another error", path.display()),
             ),
         }
     }
@@ -123,7 +132,7 @@ impl Drop for Temporary {
 fn create_listed(layer: &dyn Layer, path: &Path, mode: u32) -> io::Result<File> {
     let mut in_flight = in_flight();
     if in_flight.is_ending {
-        return Err(io::Error::other("the program is ending"));
+        return Err(io::Error::other("the program is shutting down"));
     }
     let file = layer.create_new(path, mode)?;
     in_flight.paths.push(path.to_owned());
@@ -138,7 +147,7 @@ fn temporary_path(target: &Path) -> io::Result<PathBuf> {
     let stem = shortened(&name);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let process = std::process::id();
-    Ok(target.with_file_name(format!(".{stem}.{process}-{serial}.tmp")))
+    Ok(target.with_file_name(format!(".{stem}{MARK}{process}-{serial}{ENDING}")))
 }
 
 /// The beginning of `name`, cut between two characters.
@@ -152,7 +161,7 @@ fn explain(error: io::Error, target: &Path) -> io::Error {
     context(
         error,
         format!(
-            "cannot create a temporary file in the folder {folder}, which must exist and be writable since files are replaced in one step"
+            "cannot create a temporary file in the folder {folder}, which must exist and be writable because files are replaced atomically"
         ),
     )
 }

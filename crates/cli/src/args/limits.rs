@@ -1,4 +1,4 @@
-//! What `polyhaul limits` can ask for.
+//! The options of `polyhaul limits`. What is measured is the library's (`polyhaul::measure`).
 
 use clap::{Args, ValueHint};
 use polyhaul::measure::MeasureOptions;
@@ -9,21 +9,25 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  polyhaul limits                 what this machine and this folder's disk can do
-  polyhaul limits /mnt/assets     the same for the disk of another folder
-  polyhaul limits --again         measure anew, for instance on a quieter machine
+  polyhaul limits                 measure this machine and the disk of this folder
+  polyhaul limits /mnt/assets     measure the disk of another folder
+  polyhaul limits --again         measure again, for example on an idle machine
 
-All cores are used, whatever --threads says. Measure when nothing else runs.")]
+Measure while nothing else is running: all cores are used. A busy machine is noted, and its figures are
+not saved unless --force is given.")]
 pub struct LimitsArgs {
-    /// The folder whose disk is measured; no file is left there
+    /// Folder whose disk to measure; temporary files are removed
     #[arg(value_name = "FOLDER", default_value = ".", value_hint = ValueHint::DirPath)]
     pub folder: PathBuf,
-    /// Measure anew, and replace what was kept
+    /// Measure again and replace the saved figures
     #[arg(long)]
     pub again: bool,
-    /// Remove what was kept for this machine and the folder's disk, and measure nothing
+    /// Delete the saved figures of this machine and disk, and measure nothing
     #[arg(long, conflicts_with = "again")]
     pub forget: bool,
+    /// Save the figures even if other programs were using the cores
+    #[arg(long, conflicts_with = "forget")]
+    pub force: bool,
     /// The largest file that is written; less than usual makes figures that mean little, for tests.
     #[arg(long, hide = true, value_name = "BYTES")]
     file_bytes: Option<u64>,

@@ -1,29 +1,29 @@
-//! How fast bytes may come and go: a device that is slower than this machine's.
+//! Options that simulate devices slower than this machine's. What they do is in the library (`Throttle`).
 
 use crate::values;
 use clap::Args;
 use polyhaul::options::Throttle;
 use std::time::Duration;
 
-/// How fast bytes may come and go.
+/// How fast bytes may pass.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Slower devices")]
+#[command(next_help_heading = "Simulated devices")]
 pub struct PaceArgs {
-    /// Read no faster than this (500MB/s, 1.5GB/s, 64MiB/s): all files together, compressed ones as they are
+    /// Limit the read rate of all files together (500MB/s, 1.5GB/s), before decompression
     #[arg(long, global = true, value_name = "RATE", value_parser = values::rate)]
     pub read_rate: Option<u64>,
-    /// Write no faster than this
+    /// Limit the write rate of all files together, after compression
     #[arg(long, global = true, value_name = "RATE", value_parser = values::rate)]
     pub write_rate: Option<u64>,
-    /// Wait for so long in each call that reads (100us, 5ms, 0.1s); calls of several threads wait side by side
+    /// Add a delay to each read call (100us, 5ms, 0.1s); calls of several threads wait in parallel
     #[arg(long, global = true, value_name = "TIME", value_parser = values::latency)]
     pub read_latency: Option<Duration>,
-    /// Wait for so long in each call that writes
+    /// Add a delay to each write call
     #[arg(long, global = true, value_name = "TIME", value_parser = values::latency)]
     pub write_latency: Option<Duration>,
 }
 
-/// What holds reading and writing back, for the whole run.
+/// What throttles reading and writing, for the whole run.
 #[derive(Clone, Default)]
 pub struct Throttles {
     /// Reading.

@@ -1,4 +1,4 @@
-//! What can be asked for of pbrt scenes.
+//! The options for pbrt scenes, and which of them go together.
 
 use clap::{Args, ValueEnum};
 use polyhaul::options::{Instances, PbrtMeshes, PbrtStyle};
@@ -9,15 +9,15 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Writing pbrt")]
 pub struct PbrtArgs {
-    /// Where the arrays of meshes go: inline (into the text), ply (into files beside the scene), or ply:N (there with N
-    /// vertices or more) [default: they stay where they are]
-    #[arg(long, value_name = "WHERE")]
+    /// Where to store meshes: inline (in the text), ply (in PLY files next to the scene), or ply:N (in PLY files from N
+    /// vertices on) [default: unchanged]
+    #[arg(long, value_name = "WHERE", value_parser = crate::values::Choices::<MeshPlace>::of(&["inline", "ply"]), hide_possible_values = true)]
     pub meshes: Option<MeshPlace>,
-    /// Spread shapes and instances over about so many files of one size, which the scene imports
+    /// Split the scene into about N files of equal size, which it imports
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=5000))]
     pub parts: Option<u16>,
-    /// Write no indentation
+    /// Do not indent
     #[arg(long)]
     pub compact: bool,
 }
@@ -25,9 +25,9 @@ pub struct PbrtArgs {
 /// What becomes of instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum InstanceUse {
-    /// Each becomes shapes or objects of its own.
+    /// Make separate shapes or objects of each instance
     Flatten,
-    /// Each definition stands once, under its name; instances are left out.
+    /// Write each definition once and drop its instances
     Once,
 }
 
@@ -55,7 +55,7 @@ impl FromStr for MeshPlace {
             ("inline", None) => Ok(MeshPlace(PbrtMeshes::Inline)),
             ("ply", None) => Ok(MeshPlace(PbrtMeshes::Ply { vertices: 0 })),
             ("ply", Some(Ok(vertices))) => Ok(MeshPlace(PbrtMeshes::Ply { vertices })),
-            _ => Err("expected inline, ply, or ply:N with the least number of vertices".into()),
+            _ => Err("expected inline, ply or ply:N, where N is the minimum number of vertices".into()),
         }
     }
 }
@@ -66,28 +66,30 @@ impl PbrtArgs {
         let asked =
             [("--meshes", self.meshes.is_some()), ("--parts", self.parts.is_some()), ("--compact", self.compact)];
         if let (Some((name, _)), true) = (asked.iter().find(|(_, is_asked)| *is_asked), to != Format::Pbrt) {
-            return Err(not_pbrt(name, "is about writing pbrt", to));
+            return Err(not_pbrt(name, "applies only to pbrt output", to));
         }
         if let (true, Some(from)) = (lazy, from.filter(|from| *from != Format::Pbrt)) {
-            let error =
-                Error::new(ErrorKind::Usage, format!("--lazy is about reading pbrt, and the input is {}", from.name()));
-            return Err(error.with_hint("leave --lazy out"));
+            let error = Error::new(
+                ErrorKind::Usage,
+                format!("--lazy applies only to pbrt input, but the input format is {}", from.name()),
+            );
+            return Err(error.with_hint("remove --lazy"));
         }
         if lazy && to != Format::Pbrt {
-            return Err(not_pbrt("--lazy", "leaves meshes in their files, which only pbrt can name", to));
+            return Err(not_pbrt("--lazy", "keeps meshes in their files, which only pbrt can refer to", to));
         }
         let meshes = self.meshes.map_or(PbrtMeshes::Keep, |place| place.0);
         if lazy && meshes == PbrtMeshes::Inline {
-            let error = Error::new(ErrorKind::Usage, "--lazy and --meshes inline contradict each other");
-            return Err(error.with_hint("--lazy reads no meshes; leave one of the two out"));
+            let error = Error::new(ErrorKind::Usage, "--lazy cannot be used with --meshes inline");
+            return Err(error.with_hint("--lazy does not read meshes; remove one of the two options"));
         }
         Ok(PbrtStyle { compact: self.compact, meshes, parts: self.parts.map_or(0, usize::from) })
     }
 }
 
 fn not_pbrt(option: &str, why: &str, to: Format) -> Error {
-    let message = format!("{option} {why}, and the output is {}", to.name());
-    let hint = format!("leave {option} out, or end the name of the output in .pbrt (or give --to pbrt)");
+    let message = format!("{option} {why}, but the output format is {}", to.name());
+    let hint = format!("remove {option}, or write pbrt: use an output name ending in .pbrt, or --to pbrt");
     Error::new(ErrorKind::Usage, message).with_hint(hint)
 }
 

@@ -1,4 +1,4 @@
-//! What `polyhaul sweep` can ask for.
+//! The options of `polyhaul sweep`. Nothing is loaded here.
 
 use super::ReadArgs;
 use crate::values;
@@ -16,48 +16,49 @@ const USUAL: ([f64; 2], usize) = ([50e6, 4e9], 8);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  polyhaul sweep island.pbrt                            how to store it, for which disks
+  polyhaul sweep island.pbrt                            find the best way to store it
   polyhaul sweep scan.obj --rates 100MB/s,1GB/s,unlimited --codecs as-is,zstd,zstd:9
   polyhaul sweep scan.obj --chart curves.svg --csv curves.csv
-  polyhaul sweep scan.obj --model                       predict it, and load nothing
-  polyhaul sweep scan.obj --forget                      remove the compressed copies
+  polyhaul sweep scan.obj --model                       predict the times without loading
+  polyhaul sweep scan.obj --forget                      delete the compressed copies
 
-Rates are those of stored bytes: of compressed files that of what is compressed. Copies are made once and
-kept in the folder for caches; run `polyhaul limits` first to have predictions beside what is measured.
-Ctrl-C ends it and shows what was measured; a second one ends it at once, without that.")]
+Rates count stored bytes, before decompression. Compressed copies are made once and kept in the cache
+folder. Run `polyhaul limits` first to get predictions next to measured times. Ctrl-C stops the sweep and
+shows what was measured; a second Ctrl-C exits at once.")]
 pub struct SweepArgs {
-    /// The asset: a file, and the files that it names
+    /// Asset to load: a file, with the files that it refers to
     #[arg(value_name = "IN", required_unless_present = "forget", value_hint = ValueHint::FilePath)]
     pub input: Option<PathBuf>,
-    /// Rates to load at, and `unlimited` [default: 8 from 50 MB/s to 4 GB/s, and unlimited]
-    #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = device)]
+    /// Comma-separated rates to load at, or `unlimited` [default: 8 rates from 50 MB/s to 4 GB/s, and unlimited]
+    #[arg(long, value_name = "RATE,...", value_delimiter = ',', value_parser = device)]
     pub rates: Vec<Device>,
-    /// How to store it: as-is, none, gzip, zstd, lz4, with a level behind a colon (zstd:9) [default: as-is and those
-    /// that it is not, at their fast levels]
-    #[arg(long, value_name = "CODEC,…", value_delimiter = ',', value_parser = storing)]
+    /// Comma-separated compressions to try: as-is, none, gzip, zstd or lz4, with an optional level such as zstd:9
+    /// [default: as-is and all others, at fast levels]
+    #[arg(long, value_name = "CODEC,...", value_delimiter = ',', hide_possible_values = true,
+          value_parser = values::Choices::with(&["as-is", "none", "gzip", "zstd", "lz4"], storing))]
     pub codecs: Vec<Storing>,
-    /// Thread counts to load with [default: 1 and all]
-    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Comma-separated thread counts [default: 1 and all]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub sweep_threads: Vec<u16>,
-    /// Loads of each cell, of which the middle one counts; one where the rate alone decides
+    /// Number of loads per table cell, of which the median is shown; 1 if the rate alone decides
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub rounds: u16,
-    /// After so long no load is begun; cells that would take longer are left out (90s)
+    /// Start no load after this time, and skip loads that would exceed it (90s)
     #[arg(long, value_name = "TIME", default_value = "300s", value_parser = values::latency)]
     pub time_limit: Duration,
-    /// Leave out the loads from the disk, which push the files out of memory
+    /// Do not load from the disk, which drops the files from the page cache
     #[arg(long)]
     pub warm: bool,
-    /// Predict by what `polyhaul limits` measured and by a sample of the files; load nothing
+    /// Predict from the figures of `polyhaul limits` and a sample of the files, without loading
     #[arg(long)]
     pub model: bool,
-    /// Write a line for each cell to a file
+    /// Write the table to a CSV file, one line per cell
     #[arg(long, value_name = "OUT.csv", value_hint = ValueHint::FilePath, value_parser = values::file_named(&["csv"]))]
     pub csv: Option<PathBuf>,
-    /// Where compressed copies are kept [default: the user's folder for caches]
+    /// Folder for compressed copies [default: the user's cache folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cache: Option<PathBuf>,
-    /// Remove the copies of the asset, or of all assets where none is given, and do nothing else
+    /// Delete the copies of the asset, or of all assets if none is given, and exit
     #[arg(long)]
     pub forget: bool,
     /// How to read.
@@ -114,23 +115,22 @@ fn storing(text: &str) -> Result<Storing, String> {
         ("zstd" | "zst", _) => Codec::Zstd,
         ("lz4", _) => Codec::Lz4,
         _ => {
-            return Err("expected as-is, none, gzip, zstd or lz4, the last three with a level if wanted: zstd:9".into());
+            return Err("expected as-is, none, gzip, zstd or lz4, optionally with a level such as zstd:9".into());
         }
     };
     let Some(level) = level else { return Ok(Storing::By(codec, None)) };
     match level.parse() {
         Ok(level) if codec.levels().contains(&level) => Ok(Storing::By(codec, Some(level))),
-        _ => Err(format!("{codec} has levels {} to {}", codec.levels().start(), codec.levels().end())),
+        _ => Err(format!("{codec} levels are {} to {}", codec.levels().start(), codec.levels().end())),
     }
 }
 
 impl SweepArgs {
-    /// The rates, from fast to slow, each once.
+    /// The rates, from slow to fast, each once: the slow ones carry the advice, so they run first.
     pub fn devices(&self) -> Vec<Device> {
         let mut devices = if self.rates.is_empty() { usual() } else { self.rates.clone() };
         devices.sort_unstable();
         devices.dedup();
-        devices.reverse();
         devices
     }
 

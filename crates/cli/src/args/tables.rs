@@ -1,7 +1,7 @@
-//! What can be asked for of tables of numbers.
+//! The options for tables of numbers. What they mean is the library's (`TableOptions`).
 
 use super::SceneArgs;
-use crate::values::Places;
+use crate::values::{self, Places};
 use clap::{Args, ValueEnum};
 use polyhaul::options::{ColumnName, Delimiter, Digits, Header, Missing, TableOptions, TableStyle};
 use std::str::FromStr;
@@ -10,30 +10,31 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading tables (csv, tsv, txt, xyz, pts, npy)")]
 pub struct TableArgs {
-    /// What parts the values of a row: one character, or comma, semicolon, tab or blanks [default: what the first rows
-    /// tell]
-    #[arg(long, value_name = "SEP", allow_hyphen_values = true)]
+    /// Delimiter of values: one character, or comma, semicolon, tab or blanks [default: detected automatically]
+    #[arg(long, value_name = "SEP", allow_hyphen_values = true, hide_possible_values = true,
+          value_parser = values::Choices::<Separator>::of(&SEPARATORS))]
     pub delimiter: Option<Separator>,
-    /// Whether the first row has the names of the columns
+    /// Whether the first row holds column names
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     pub header: HeaderWhen,
-    /// What begins a comment, on a line of its own or behind values; nothing where it is empty
+    /// Prefix of comments, on separate lines or after values; empty for none
     #[arg(long, value_name = "TEXT", default_value = "#", allow_hyphen_values = true)]
     pub comment: String,
-    /// Lines to skip at the beginning
+    /// Number of lines to skip at the start
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip_lines: u64,
-    /// The most rows to read
+    /// Maximum number of rows to read
     #[arg(long, value_name = "N")]
     pub max_rows: Option<u64>,
-    /// The columns to keep, in this order: names, or places from 0 on. Of PLY files too
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = column, allow_hyphen_values = true)]
+    /// Comma-separated columns to keep, in this order: names, or indices from 0 (also for PLY)
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',', value_parser = column, allow_hyphen_values = true)]
     pub columns: Vec<ColumnName>,
-    /// The element of a PLY file that is the table [default: vertex]
+    /// Element of a PLY file to read as a table [default: vertex]
     #[arg(long, value_name = "NAME")]
     pub element: Option<String>,
-    /// What an empty field becomes: error, nan or a number
-    #[arg(long, value_name = "WHAT", default_value = "error", allow_hyphen_values = true)]
+    /// Value of empty fields: a number, nan, or error to refuse them
+    #[arg(long, value_name = "VALUE", default_value = "error", allow_hyphen_values = true, hide_possible_values = true,
+          value_parser = values::Choices::<MissingValue>::of(&["error", "nan"]))]
     pub missing: MissingValue,
 }
 
@@ -41,36 +42,43 @@ pub struct TableArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Writing tables (csv, tsv, txt, xyz, pts)")]
 pub struct TableStyleArgs {
-    /// What stands between two values: one character, or comma, semicolon, tab or blank [default: a comma in csv, a tab
-    /// in tsv, a blank in the others]
-    #[arg(long, value_name = "SEP", allow_hyphen_values = true)]
+    /// Delimiter of values: one character, or comma, semicolon, tab or blank [default: comma for csv, tab for tsv,
+    /// blank for other formats]
+    #[arg(long, value_name = "SEP", allow_hyphen_values = true, hide_possible_values = true,
+          value_parser = values::Choices::<Separator>::of(&SEPARATORS))]
     pub out_delimiter: Option<Separator>,
-    /// Whether the names of the columns come first; auto: in csv and tsv, where there are names
+    /// Whether to write a row of column names; auto does so for csv and tsv if there are names
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     pub out_header: HeaderWhen,
-    /// What begins a line of a comment; comments are left out where it is empty
+    /// Prefix of comment lines; empty to drop comments
     #[arg(long, value_name = "TEXT", default_value = "# ", allow_hyphen_values = true)]
     pub out_comment: String,
-    /// Digits for each column, in place of --digits: 0 to 12, or shortest
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
+    /// Comma-separated decimal places of each column, instead of --digits: 0 to 12, or shortest
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = values::places(), hide_possible_values = true)]
     pub column_digits: Vec<Places>,
-    /// What NaN becomes
+    /// Text for NaN
     #[arg(long, value_name = "TEXT", default_value = "nan", allow_hyphen_values = true)]
     pub nan: String,
+    /// Put a `'` before column names that a spreadsheet would run as a formula (`=`, `+`, `-`, `@`)
+    #[arg(long)]
+    pub csv_safe: bool,
 }
 
-/// Whether there is a row of names.
+/// Whether there is a row of column names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HeaderWhen {
-    /// Found out.
+    /// Detected automatically
     Auto,
-    /// There is.
+    /// Yes
     Yes,
-    /// There is none.
+    /// No
     No,
 }
 
-/// What parts values.
+/// Names of common separators.
+const SEPARATORS: [&str; 4] = ["comma", "semicolon", "tab", "blanks"];
+
+/// What separates values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Separator(Delimiter);
 
@@ -114,7 +122,7 @@ impl FromStr for MissingValue {
 /// A column by its place or its name.
 fn column(text: &str) -> Result<ColumnName, String> {
     match text.trim() {
-        "" => Err("expected the name of a column, or its place from 0 on".into()),
+        "" => Err("expected a column name, or an index from 0".into()),
         text => Ok(text.parse().map_or_else(|_| ColumnName::Name(text.into()), ColumnName::Index)),
     }
 }
@@ -157,6 +165,7 @@ impl TableStyleArgs {
         style.comment = self.out_comment.clone();
         style.column_digits = self.column_digits.iter().map(|places| places.0).collect::<Vec<Digits>>();
         style.nan = self.nan.clone();
+        style.csv_safe = self.csv_safe;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What can be asked for of textures.
+//! The options of `polyhaul texture`. What they mean is the library's (`TextureOptions`).
 
 use crate::format;
 use crate::values;
@@ -13,62 +13,62 @@ use std::path::PathBuf;
 /// `polyhaul texture`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Blocks are chosen by the image, unless --encoding says them: bc5 for normals, bc4 for brightness alone,
-bc6h for floats, bc7 for all others. What is unchanged since the last time is skipped: a file
-.polyhaul-textures in the folder of the textures says what was done.
+The block format depends on the image unless --encoding is given: bc5 for normal maps, bc4 for
+grayscale, bc6h for floats, bc7 otherwise. Unchanged images are skipped: the file .polyhaul-textures in
+the output folder records what was converted.
 
 Examples:
   polyhaul texture wall.png -o textures
-  polyhaul texture assets -o textures --format ktx2     a folder, with all folders below it
-  polyhaul texture assets -o textures --quality best    what changed, and all where options did
+  polyhaul texture assets -o textures --format ktx2     convert a folder and its subfolders
+  polyhaul texture assets -o textures --quality best    convert again with other options
   polyhaul texture leaf.tga -o textures --alpha-cutoff 0.5 --mips kaiser")]
 pub struct TextureArgs {
-    /// The images, and folders of images
+    /// Images, or folders of images
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
-    /// The folder for the textures; those of a folder keep their places below it
+    /// Output folder; subfolders are kept
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
-    /// The format of the textures
+    /// File format of the textures
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "dds")]
     pub format: Container,
-    /// The blocks
+    /// Block format
     #[arg(long, value_name = "NAME", value_enum, default_value = "auto")]
     pub encoding: Blocks,
-    /// How much time blocks may take
+    /// Quality of block compression
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "normal")]
     pub quality: Level,
-    /// How mip levels are made
+    /// Filter for mipmaps
     #[arg(long, value_name = "FILTER", value_enum, default_value = "box")]
     pub mips: Mips,
-    /// For mip levels, what lies beyond the edges is the other side: for textures that repeat
+    /// Wrap around at the edges when filtering, for textures that repeat
     #[arg(long)]
     pub wrap: bool,
-    /// Keep the share of pixels with at least this alpha (0 to 1) in all mip levels
+    /// Preserve the coverage of this alpha cutoff (0 to 1) in all mip levels
     #[arg(long, value_name = "ALPHA", value_parser = cutoff)]
     pub alpha_cutoff: Option<f32>,
-    /// All images are maps of normals [default: those whose names end in _n, _nrm, _normal, _normals or _normalmap]
+    /// Treat all images as normal maps [default: those named *_n, *_nrm, *_normal, *_normals or *_normalmap]
     #[arg(long, conflicts_with = "no_normal_map")]
     pub normal_map: bool,
-    /// No image is a map of normals, whatever its name
+    /// Treat no image as a normal map
     #[arg(long)]
     pub no_normal_map: bool,
-    /// Colours are in proportion to the light [default: as the file says]
+    /// Treat colors as linear [default: as declared in the file]
     #[arg(long, conflicts_with = "srgb")]
     pub linear: bool,
-    /// Colours are sRGB [default: as the file says]
+    /// Treat colors as sRGB [default: as declared in the file]
     #[arg(long)]
     pub srgb: bool,
-    /// How hard zstd compresses KTX 2: 1 to 22, or 0 for not at all
+    /// zstd level for KTX2: 1 to 22, or 0 for no compression
     #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(i32).range(0..=22))]
     pub zstd_level: i32,
-    /// Make all textures anew
+    /// Convert all images, including unchanged ones
     #[arg(long)]
     pub force: bool,
-    /// The format of the images [default: as their names say, or else their content]
+    /// Format of the images [default: from the file extension, else from the content]
     #[arg(long, value_name = "FORMAT", value_parser = format::parser())]
     pub from: Option<Format>,
-    /// Raise or lower a limit
+    /// Change a limit
     #[arg(long, value_name = "NAME=N", value_parser = values::limit, help = values::limit_help())]
     pub limit: Vec<values::Limit>,
 }
@@ -76,52 +76,52 @@ pub struct TextureArgs {
 /// A file format of textures.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Container {
-    /// DirectDraw Surface.
+    /// DirectDraw Surface
     Dds,
-    /// Khronos Texture 2, compressed by zstd.
+    /// Khronos Texture 2, compressed with zstd
     Ktx2,
 }
 
 /// What textures are made of.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Blocks {
-    /// As the image is.
+    /// Chosen by the image
     Auto,
-    /// Colours without alpha, 4 bits a pixel.
+    /// RGB, 4 bits per pixel
     Bc1,
-    /// Colours and alpha, 8 bits a pixel.
+    /// RGBA, 8 bits per pixel
     Bc3,
-    /// One channel, 4 bits a pixel.
+    /// One channel, 4 bits per pixel
     Bc4,
-    /// Two channels, 8 bits a pixel.
+    /// Two channels, 8 bits per pixel
     Bc5,
-    /// Light, 8 bits a pixel.
+    /// HDR RGB, 8 bits per pixel
     Bc6h,
-    /// Colours and alpha in the best quality, 8 bits a pixel.
+    /// RGBA in the best quality, 8 bits per pixel
     Bc7,
-    /// Plain bytes, 32 bits a pixel.
+    /// Uncompressed RGBA, 32 bits per pixel
     Rgba8,
 }
 
 /// How much time blocks may take.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Level {
-    /// For previews.
+    /// For previews
     Fast,
-    /// In between.
+    /// A compromise
     Normal,
-    /// All that the encoder knows.
+    /// Slowest
     Best,
 }
 
 /// How mip levels are made.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Mips {
-    /// The mean of an area.
+    /// Mean of an area
     Box,
-    /// Sharper: a sinc under a Kaiser window.
+    /// Sharper: Kaiser-windowed sinc
     Kaiser,
-    /// There are none.
+    /// No mipmaps
     None,
 }
 

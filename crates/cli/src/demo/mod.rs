@@ -82,13 +82,13 @@ struct Details {
     folder: Option<String>,
     bytes: u64,
     rates: Vec<Rate>,
-    /// What bound writing and reading.
+    /// What limited writing and reading.
     verdicts: Verdicts,
     #[serde(flatten)]
     contents: What,
 }
 
-/// What bound each direction.
+/// What limited each direction.
 #[derive(Serialize)]
 struct Verdicts {
     #[serde(serialize_with = "judged")]
@@ -101,7 +101,7 @@ fn judged<S: Serializer>(verdict: &Verdict, to: S) -> std::result::Result<S::Ok,
     Judged::from(verdict.clone()).serialize(to)
 }
 
-/// The end of the demo, for people.
+/// The verdicts, and a hint.
 fn show_verdicts(session: &Session, verdicts: &Verdicts) {
     if !session.talks() {
         return;
@@ -111,11 +111,11 @@ fn show_verdicts(session: &Session, verdicts: &Verdicts) {
         console::note(&judge::words(name, verdict, verbose));
     }
     if session.everywhere.report.is_none() {
-        console::note("polyhaul demo --report demo.html draws what each thread did when\n");
+        console::note("use `polyhaul demo --report demo.html` to see what each thread did\n");
     }
 }
 
-/// Makes, writes, reads and checks a scene, and shows the rates.
+/// Generates, writes, reads and verifies a scene, and shows the rates.
 pub fn run(session: &Session, args: &DemoArgs) -> u8 {
     match demo(session, args) {
         Ok((details, report)) => {
@@ -150,7 +150,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let (write_time, writing, mut report) = timed(session, write_again, |report| all.extend(report.clone()))?;
     let bytes = match subject.kind {
         // Without the material library, which is small.
-        DemoKind::Obj => std::fs::metadata(file).map_err(|error| io("looking at", file, error))?.len(),
+        DemoKind::Obj => std::fs::metadata(file).map_err(|error| io("reading the size", file, error))?.len(),
         DemoKind::Pbrt => report.bytes_out,
     };
     let plain_write = rates::plain_write(file, bytes, &folder.path().join("plain.tmp"))?;
@@ -159,7 +159,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
     let plain_read = rates::plain_read(&subject.files(&loaded.scene))?;
     // What is compressed is text to the one who works on it.
     let text_bytes = if args.compress.is_some() { loaded.report.plain_bytes_in } else { bytes };
-    let verdicts = Verdicts { write: judge::of(&writing, &report), read: judge::of(&reading, &loaded.report) };
+    let verdicts = Verdicts { write: session.judge(&writing, &report), read: session.judge(&reading, &loaded.report) };
     report.extend(loaded.report);
     verify(session, &subject, &loaded.scene, &folder, &mut all)?;
     session.leave(&all)?;
@@ -177,7 +177,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(Details, Report)> {
 
 /// What was read must be what was made; one file must be written as the same bytes again.
 fn verify(session: &Session, subject: &Subject, read: &Scene, folder: &Folder, all: &mut Report) -> Result<()> {
-    let wrong = |what: String| Error::new(ErrorKind::Internal, format!("the demo's check failed: {what}"));
+    let wrong = |what: String| Error::new(ErrorKind::Internal, format!("verification failed: {what}"));
     let Subject { made, file, write, .. } = subject;
     if subject.kind == DemoKind::Pbrt {
         return check_render::compare(made, read)?.map_err(wrong);
@@ -218,10 +218,10 @@ fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMu
 /// The table for people: each rate beside the machine's own.
 fn table(details: &Details) -> String {
     let mut text = format!(
-        "{}: {}; read back{}: the same\n\n",
+        "{}: {}; verified by reading back{}\n\n",
         human::bytes(details.bytes),
         details.contents.words(),
-        if details.kind == DemoKind::Obj.name() { " and written again" } else { "" },
+        if details.kind == DemoKind::Obj.name() { " and writing again" } else { "" },
     );
     for pair in details.rates.chunks(2) {
         for (rate, plain) in pair.iter().zip([pair.last(), None]) {
@@ -229,7 +229,7 @@ fn table(details: &Details) -> String {
         }
     }
     if let Some(folder) = &details.folder {
-        text.push_str(&format!("\nkept in {}\n", human::safe(folder)));
+        text.push_str(&format!("\nfiles kept in {}\n", human::safe(folder)));
     }
     text
 }

@@ -90,7 +90,7 @@ impl Asset {
     /// The files that a load opened, and by which names.
     pub fn of_load(main: &Path, seen: &Recording, asked: &Asked, options: &ReadOptions) -> Result<Asset> {
         if seen.dropped_files > 0 {
-            let what = format!("{} has too many files: no more than {} are swept", main.display(), seen.files.len());
+            let what = format!("{} refers to too many files; the maximum is {}", main.display(), seen.files.len());
             return Err(Error::new(ErrorKind::Usage, what));
         }
         let mut asset = Asset::new(main, opened(seen))?;
@@ -148,7 +148,7 @@ impl Asset {
         let mut seen = BTreeSet::new();
         let mut asset = Asset { files: Vec::new(), root: PathBuf::new(), names: Vec::new() };
         for path in std::iter::once(main.to_path_buf()).chain(files) {
-            let failed = |error| io("looking at", &path, error);
+            let failed = |error| io("opening", &path, error);
             let real = path.canonicalize().map_err(failed)?;
             let format = Format::of_path(&path).or_else(|| Format::of_path(&real));
             if !seen.insert(real.clone()) {
@@ -158,7 +158,7 @@ impl Asset {
             if !found.is_file() {
                 return Err(Error::new(
                     ErrorKind::Usage,
-                    format!("{} is no file, so it cannot be read twice", path.display()),
+                    format!("{} is not a regular file, so it cannot be read repeatedly", path.display()),
                 ));
             }
             let modified_ns = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

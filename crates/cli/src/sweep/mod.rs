@@ -1,4 +1,4 @@
-//! `polyhaul sweep`: one asset stored in several ways, loaded at several rates, and which way is best where.
+//! `polyhaul sweep`: one asset with several compressions, loaded at several rates, and which one is best where.
 //!
 //! `files` says which files the asset is, `variants` keeps it in other compressions, `run` loads, `table` shows.
 //! Curves, crossings, advice, prediction and chart are the library's (`polyhaul::report`).
@@ -67,9 +67,8 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
 fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut Report) -> Result<Found> {
     let main = args.input.as_deref().unwrap_or(Path::new(""));
     if main == Path::new("-") {
-        let error =
-            Error::new(ErrorKind::Usage, "standard input can be read only once, and a sweep reads again and again");
-        return Err(error.with_hint("give a file"));
+        let error = Error::new(ErrorKind::Usage, "cannot sweep standard input, because it can be read only once");
+        return Err(error.with_hint("use a file"));
     }
     let outputs: Vec<&Path> = args.csv.as_deref().into_iter().chain(chart).collect();
     let mut read = session.read_options(&args.read)?;
@@ -100,7 +99,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let cache = Cache::new(args.cache.as_deref())?;
     let say = || {
         if session.talks() {
-            console::note("waiting for another sweep to end\n");
+            console::note("waiting for another sweep to finish\n");
         }
     };
     let _alone = cache.alone(&read.run.cancel, say)?;
@@ -115,7 +114,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let tell = bar.callback();
     let told = |done, total| tell.iter().for_each(|tell| (tell.0)(done, Some(total)));
     let begin = Instant::now();
-    let ceilings = report.phase("loads to predict by", || fitted(main, args, &read, ceilings, begin))?;
+    let ceilings = report.phase("calibration", || fitted(main, args, &read, ceilings, begin))?;
     let plan = Plan { begin, ..plan(args, &read, &variants, &ceilings, &first.counts) };
     let (cells, is_interrupted) = report.phase("loads", || plan.run(told))?;
     report.threads = cells.iter().map(|cell| cell.threads).max().unwrap_or(0);
@@ -183,8 +182,8 @@ fn plan<'a>(
 /// The files of an asset that is to be predicted, and how they are compressed.
 fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> Result<(Asset, Vec<Option<Codec>>)> {
     if ceilings.is_none() {
-        let error = Error::new(ErrorKind::Usage, "nothing is known of this machine, so nothing can be predicted");
-        return Err(error.with_hint("run `polyhaul limits` in the asset's folder first"));
+        let error = Error::new(ErrorKind::Usage, "cannot predict without the figures of this machine");
+        return Err(error.with_hint("run `polyhaul limits FOLDER` on the asset's folder first"));
     }
     let files = Asset::of_names(main, read)?;
     let codecs = variants::codecs(&files, read)?;
@@ -199,8 +198,8 @@ fn spare(asset: &Asset, outputs: &[&Path]) -> Result<()> {
     let is_twice = matches!(&*outputs, [one, other] if one == other);
     let file = outputs.iter().find(|output| is_twice || asset.files.iter().any(|file| file.path == **output));
     let Some(file) = file else { return Ok(()) };
-    let what = if is_twice { "is to be written twice" } else { "is a file of the asset, and would be replaced" };
-    Err(Error::new(ErrorKind::Usage, format!("{} {what}", file.display())).with_hint("give another name"))
+    let what = if is_twice { "would be written twice" } else { "is a file of the asset" };
+    Err(Error::new(ErrorKind::Usage, format!("{} {what}", file.display())).with_hint("use another name"))
 }
 
 /// The asset in every way, made where it is not there.
@@ -226,8 +225,8 @@ fn refuse_archive(codec: Option<Codec>, main: &Path) -> Result<()> {
     if codec != Some(Codec::Zip) {
         return Ok(());
     }
-    let message = format!("{} lies in an archive, whose members are stored as they are", main.display());
-    Err(Error::new(ErrorKind::Usage, message).with_hint("unpack it first"))
+    let message = format!("cannot sweep {}, because it is in an archive", main.display());
+    Err(Error::new(ErrorKind::Usage, message).with_hint("extract the archive first"))
 }
 
 /// Writes the files that were asked for.
@@ -243,10 +242,10 @@ fn text(found: &Found) -> String {
     let mut text = table::table(&found.sweep);
     if let Some((folder, bytes, _)) = found.cache.as_ref().filter(|cache| cache.1 > 0) {
         let folder = human::safe(&folder.display().to_string());
-        text += &format!("copies take {} in {folder}; --forget removes them\n", human::bytes(*bytes));
+        text += &format!("compressed copies use {} in {folder}; use --forget to delete them\n", human::bytes(*bytes));
     }
     if !found.has_ceilings {
-        text += "run `polyhaul limits` once to have predictions beside what was measured\n";
+        text += "run `polyhaul limits` once to get predictions next to measured times\n";
     }
     text
 }
@@ -259,8 +258,8 @@ fn forget(session: &Session, args: &SweepArgs) -> u8 {
         Err(error) => return session.fail("sweep", &error, JsonTo::Stdout),
     };
     let words = match bytes {
-        0 => "there were no copies\n".to_owned(),
-        bytes => format!("removed {}\n", human::bytes(bytes)),
+        0 => "there are no copies\n".to_owned(),
+        bytes => format!("deleted {}\n", human::bytes(bytes)),
     };
     if !session.everywhere.json && !console::result(&words) {
         return FAILED;

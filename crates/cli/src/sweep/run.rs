@@ -23,7 +23,7 @@ const AGAIN: usize = 2;
 /// What is to be run.
 pub struct Plan<'a> {
     pub variants: &'a [Variant],
-    /// From fast to slow.
+    /// From slow to fast.
     pub devices: Vec<Device>,
     pub threads: Vec<usize>,
     pub rounds: usize,
@@ -128,17 +128,18 @@ impl Run<'_> {
     /// Whether a cell gets another load.
     fn is_wanted(&mut self, index: usize, taken: &[f64]) -> bool {
         let least = self.least_seconds(index);
-        let expected = taken.first().copied().unwrap_or_else(|| least.max(self.memory_seconds(index)));
+        let predicted = self.cells[index].predicted_seconds.unwrap_or(0.0);
+        let expected = taken.first().copied().unwrap_or_else(|| least.max(predicted));
         let has_time = self.plan.begin.elapsed().as_secs_f64() + expected <= self.plan.time_limit.as_secs_f64();
         let (rounds, is_stopped) = (self.plan.rounds, self.plan.read.run.cancel.is_cancelled());
         let cell = &mut self.cells[index];
         let note = match taken.first() {
             // The first said that it cannot be loaded so.
             None if cell.note.is_some() => return false,
-            None if is_stopped => "left out: interrupted".into(),
+            None if is_stopped => "skipped: interrupted".into(),
             None if !has_time => {
-                let long = if expected >= 1.0 { format!(", and it would take {expected:.0} s") } else { String::new() };
-                format!("left out: the time limit is near{long}")
+                let long = if expected >= 1.0 { format!(" (it would take {expected:.0} s)") } else { String::new() };
+                format!("skipped: not enough time left of --time-limit{long}")
             }
             Some(first) if !has_time || *first <= least * DECIDED => return false,
             Some(_) if is_stopped => format!("interrupted after {} of {rounds} rounds", taken.len()),
@@ -158,13 +159,6 @@ impl Run<'_> {
         }
     }
 
-    /// How long the same takes without a rate, where that was measured.
-    fn memory_seconds(&self, index: usize) -> f64 {
-        let Cell { stored, threads, .. } = self.cells[index];
-        let is_same = |it: &&Cell| (it.stored, it.threads, it.device) == (stored, threads, Device::Memory);
-        self.cells.iter().find(is_same).and_then(|cell| cell.measured).map_or(0.0, |times| times.median)
-    }
-
     /// Loads a cell once; `None` where that was not what was asked for, which the cell says.
     fn load(&mut self, index: usize) -> Result<Option<f64>> {
         let Cell { stored, threads, device, .. } = self.cells[index];
@@ -173,7 +167,7 @@ impl Run<'_> {
         let mut result = None;
         for _ in 0..=AGAIN {
             if is_cold && !variant.files.iter().all(|file| measure::forget_cached(file)) {
-                self.cells[index].note = Some("left out: this system keeps files in memory".into());
+                self.cells[index].note = Some("skipped: this system cannot drop files from its page cache".into());
                 return Ok(None);
             }
             let (load, seconds) = self.once(variant, threads, device)?;
@@ -181,14 +175,14 @@ impl Run<'_> {
             result = Some(seconds);
             match share {
                 Some(share) if is_cold && share < ON_DISK => {
-                    self.cells[index].note = Some("cached: the files did not leave the system's memory".into());
+                    self.cells[index].note = Some("skipped: the files stayed in the page cache".into());
                     return Ok(None);
                 }
                 Some(share) if !is_cold && share > IN_MEMORY => {}
                 _ => return Ok(result),
             }
         }
-        self.cells[index].note = Some("partly from the disk: the system keeps no files of this size in memory".into());
+        self.cells[index].note = Some("partly read from the disk: the files do not fit into the page cache".into());
         Ok(result)
     }
 
@@ -209,13 +203,13 @@ impl Run<'_> {
             |path: &PathBuf| path.canonicalize().is_ok_and(|path| stored.contains(&*path)) || is_shown(path);
         let other = files::opened(&load.seen).find(|path| !is_stored(path));
         let wrong = match other {
-            Some(other) => format!("{} is read, which is none of them", other.display()),
-            None if load.counts != self.plan.wanted => "they do not load to what the asset loads to".into(),
+            Some(other) => format!("{} is read, which is not one of them", other.display()),
+            None if load.counts != self.plan.wanted => "they load to something else".into(),
             None => return Ok((load, seconds)),
         };
-        let message = format!("the files stored as {} do not stand for the asset: {wrong}", variant.stored.name);
+        let message = format!("the copy stored as {} does not match the asset: {wrong}", variant.stored.name);
         let error = Error::new(ErrorKind::Usage, message);
-        Err(error.with_hint("if nobody changed the asset meanwhile, --codecs as-is sweeps it without copies"))
+        Err(error.with_hint("if the asset did not change meanwhile, use --codecs as-is to sweep it without copies"))
     }
 }
 
@@ -229,6 +223,8 @@ fn from_disk(load: &Load, bytes: u64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::args::sweep::Storing;
+    use crate::args::{Cli, Command};
+    use clap::Parser as _;
     use polyhaul::report::Stored;
 
     static NO_CEILINGS: BTreeMap<usize, Ceilings> = BTreeMap::new();
@@ -291,11 +287,35 @@ mod tests {
         let (cells, is_interrupted) = stopped_at(2).unwrap();
         let found: Vec<_> = cells.iter().map(|cell| cell.measured.is_some()).collect();
         assert_eq!((found, is_interrupted), (vec![true, true, false, false], true));
-        assert!(cells[2..].iter().all(|cell| cell.note.as_deref() == Some("left out: interrupted")));
+        assert!(cells[2..].iter().all(|cell| cell.note.as_deref() == Some("skipped: interrupted")));
         let (cells, is_interrupted) = stopped_at(9).unwrap();
         assert!(!is_interrupted && cells.iter().all(|cell| cell.measured.is_some()));
         // Where nothing was measured there is nothing to keep.
         assert_eq!(stopped_at(0).unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn slow_rates_run_first() {
+        let scratch = Scratch::new("order");
+        let (variants, read) = ([scratch.variant()], ReadOptions::default());
+        let asked = Cli::try_parse_from(["polyhaul", "sweep", "a.obj", "--rates", "unlimited,1GB/s,50MB/s"]).unwrap();
+        let Command::Sweep(args) = asked.command else { panic!("{asked:?}") };
+        let plan = Plan { devices: args.devices(), threads: vec![1], ..Scratch::plan(&variants, &read, &[]) };
+        let devices: Vec<_> = plan.predict().iter().map(|cell| cell.device).collect();
+        assert_eq!(devices, [Device::Rate(50_000_000), Device::Rate(1_000_000_000), Device::Memory]);
+    }
+
+    #[test]
+    fn a_cell_that_does_not_fit_the_time_left_is_skipped_and_says_how_long_it_takes() {
+        let scratch = Scratch::new("time");
+        let (variants, read) = ([scratch.variant()], ReadOptions::default());
+        let (devices, time_limit) = (vec![Device::Rate(100), Device::Memory], Duration::from_secs(20));
+        let plan = Plan { devices, time_limit, ..Scratch::plan(&variants, &read, &[]) };
+        let mut run = Run { plan: &plan, cells: plan.predict(), done: 0, is_interrupted: false };
+        // 5,500 bytes at 100 bytes per second.
+        assert!(!run.is_wanted(0, &[]) && !run.is_interrupted);
+        let note = "skipped: not enough time left of --time-limit (it would take 55 s)";
+        assert_eq!(run.cells[0].note.as_deref(), Some(note));
     }
 
     #[test]
@@ -319,6 +339,6 @@ mod tests {
         let name = scratch.0.display().to_string();
         assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(&name), "{error}");
         let error = Scratch::plan(&[scratch.variant()], &read, &[]).run(|_, _| {}).unwrap_err();
-        assert!(error.to_string().contains("do not load to what the asset loads to"), "{error}");
+        assert!(error.to_string().contains("they load to something else"), "{error}");
     }
 }

@@ -54,8 +54,8 @@ impl Cache {
     /// In the folder that was asked for, or in that of the user.
     pub fn new(asked: Option<&Path>) -> Result<Cache> {
         let folder = asked.map(Path::to_path_buf).or_else(measure::caches).ok_or_else(|| {
-            let error = Error::new(ErrorKind::Usage, "the environment names no folder for caches");
-            error.with_hint("give one with --cache")
+            let error = Error::new(ErrorKind::Usage, "the environment names no cache folder");
+            error.with_hint("use --cache FOLDER")
         })?;
         Ok(Cache(folder.join(FOLDER)))
     }
@@ -98,8 +98,8 @@ impl Cache {
         let ours: Vec<_> = folders.iter().filter(|folder| is_ours(folder)).collect();
         let lock = if ours.is_empty() { None } else { self.lock() };
         if lock.as_ref().is_some_and(|lock| !has_lock(lock)) {
-            let error = Error::new(ErrorKind::Usage, "a sweep is running, which needs the copies");
-            return Err(error.with_hint("try again when it is done"));
+            let error = Error::new(ErrorKind::Usage, "another sweep is using the copies");
+            return Err(error.with_hint("run again when it is done"));
         }
         let mut bytes = 0;
         for folder in ours {
@@ -116,7 +116,7 @@ impl Cache {
         let entries = match std::fs::read_dir(&self.0) {
             Ok(entries) => entries,
             Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(io("looking into", &self.0, error)),
+            Err(error) => return Err(io("reading the folder", &self.0, error)),
         };
         Ok(entries.flatten().map(|entry| entry.path()).collect())
     }
@@ -164,7 +164,7 @@ fn key(asset: &Asset, storing: Storing) -> String {
 fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
     let place = |file: &File| match file.path.strip_prefix(&asset.root) {
         Ok(below) => Ok(copies.join(below)),
-        Err(_) => Err(Error::new(ErrorKind::Usage, "files that lie on several drives cannot be copied to one folder")),
+        Err(_) => Err(Error::new(ErrorKind::Usage, "cannot copy files from several drives to one folder")),
     };
     asset.files.iter().map(place).collect()
 }
@@ -201,15 +201,15 @@ fn take(folder: &Path, main: &Path) -> Result<()> {
         return Ok(());
     }
     let new = folder.with_extension("new");
-    std::fs::create_dir_all(&new).map_err(|error| io("making the folder", &new, error))?;
+    std::fs::create_dir_all(&new).map_err(|error| io("creating the folder", &new, error))?;
     write_note(&new.join(MARK), &format!("{MARKED}{}\n", main.to_string_lossy()))?;
     let Err(error) = std::fs::rename(&new, folder) else { return Ok(()) };
     let _ = std::fs::remove_dir_all(&new);
     if folder.symlink_metadata().is_err() {
-        return Err(io("making the folder", folder, error));
+        return Err(io("creating the folder", folder, error));
     }
-    let message = format!("{} is there, and polyhaul did not make it", folder.display());
-    Err(Error::new(ErrorKind::Usage, message).with_hint("move it away, or give another folder with --cache"))
+    let message = format!("{} exists but was not created by polyhaul", folder.display());
+    Err(Error::new(ErrorKind::Usage, message).with_hint("move it, or use --cache FOLDER"))
 }
 
 /// The sizes of copies as they are now; `-` for what is not there.
@@ -246,7 +246,7 @@ fn make(
     for (from, to) in asset.files.iter().zip(files) {
         check(&read.run.cancel)?;
         let folder = to.parent().unwrap_or(copies);
-        std::fs::create_dir_all(folder).map_err(|error| io("making the folder", folder, error))?;
+        std::fs::create_dir_all(folder).map_err(|error| io("creating the folder", folder, error))?;
         let packed = repack(Input::Path(from.path.clone()), Output::Path(to.clone()), read, &write);
         packed.map_err(|error| explained(error, asset))?;
     }
@@ -261,7 +261,7 @@ fn check(cancel: &Cancel) -> Result<()> {
 fn explained(error: Error, asset: &Asset) -> Error {
     match error.io_error().map(std::io::Error::kind) {
         Some(IoErrorKind::StorageFull | IoErrorKind::QuotaExceeded) => error.with_hint(format!(
-            "copies of this asset take up to {} each: --cache keeps them on another disk, --codecs makes fewer",
+            "copies of this asset take up to {} each; use --cache for another disk, or --codecs for fewer copies",
             crate::human::bytes(asset.bytes())
         )),
         _ => error,
@@ -484,7 +484,10 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("mine"), "mine").unwrap();
         let refused = cache.variant(&scratch.asset(), ZSTD, &ReadOptions::default()).map(drop).unwrap_err();
-        assert!(refused.kind() == ErrorKind::Usage && refused.to_string().contains("did not make it"), "{refused}");
+        assert!(
+            refused.kind() == ErrorKind::Usage && refused.to_string().contains("was not created by polyhaul"),
+            "{refused}"
+        );
         assert_eq!((cache.all().unwrap(), folder.read_dir().unwrap().count()), (vec![folder], 1));
     }
 

@@ -12,7 +12,7 @@ pub use linux::run;
 /// Says that this system has no way to watch.
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub fn run(session: &crate::session::Session, _: &crate::args::watch::WatchArgs) -> u8 {
-    let message = "watching programs works on Linux, on x86-64 and aarch64";
+    let message = "`watch` is supported only on Linux, on x86-64 and aarch64";
     let error = polyhaul::Error::new(polyhaul::ErrorKind::Unsupported, message);
     session.fail("watch", &error, crate::session::JsonTo::Stderr)
 }

@@ -113,12 +113,12 @@ fn read_some(args: &[&str], bytes: usize) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_reader_that_stops_early_is_an_error() {
+fn a_reader_that_stops_early_ends_it_quietly() {
     for threads in ["-j1", "-j2", "-j7"] {
         for bytes in [1, 100, 300_000] {
             let (code, said) = read_some(&["convert", "-q", threads, &blender(BIG), "-"], bytes);
             assert_no_panic(&said);
-            assert!(code == Some(1) && said.contains("standard output"), "{code:?} {said}");
+            assert_eq!((code, said.as_str()), (Some(0), ""));
         }
     }
 }
@@ -134,7 +134,7 @@ fn pipes_of_a_shell_end_quietly() {
     for script in scripts {
         let output = shell(script, &[&name]);
         assert_no_panic(&stderr(&output));
-        assert_eq!(stdout(&output), "1\n", "{script}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "0\n", "{script}: {}", stderr(&output));
     }
     for script in ["\"$0\" info \"$1\" | true", "\"$0\" info --json \"$1\" | true", "\"$0\" validate \"$1\" | true"] {
         // Whether the pipe is closed in time is up to the system.

@@ -77,29 +77,43 @@ fn a_signal_ends_a_write_that_hangs() {
     }
 }
 
-/// A FIFO that nobody reads: the second signal ends it, and nothing else is left.
-#[test]
+/// Waits until the command catches SIGINT, which is signal 2.
 #[cfg(target_os = "linux")]
-fn two_signals_end_an_open_that_hangs() {
-    let folder = Folder::new("signal-fifo");
-    let fifo = folder.path("fifo.obj");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let mut child = command();
-    child.args(["convert", "-q", &blender("opt_default"), &fifo]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = child.spawn().unwrap();
-    // SIGINT is signal 2.
+fn until_it_catches(child: &Child) {
     let status = format!("/proc/{}/status", child.id());
     let catches = |text: &str| {
         text.lines().any(|line| line.starts_with("SigCgt:") && "2367abef".contains(&line[line.len() - 1..]))
     };
     assert!(until(|| std::fs::read_to_string(&status).is_ok_and(|text| catches(&text))));
-    std::thread::sleep(Duration::from_millis(200));
-    assert!(child.try_wait().unwrap().is_none(), "it should hang: nobody reads");
-    send(&child, "-INT");
-    std::thread::sleep(Duration::from_millis(50));
-    if child.try_wait().unwrap().is_none() {
-        send(&child, "-INT");
+}
+
+/// A FIFO that nobody reads, or from which nobody takes what is written, or that nobody writes: one signal ends it.
+#[test]
+#[cfg(target_os = "linux")]
+fn one_signal_ends_a_wait_for_the_other_side_of_a_fifo() {
+    let folder = Folder::new("signal-fifo");
+    let fifo = folder.path("fifo.obj");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let (small, big, out) = (blender("opt_default"), blender(BIG), folder.path("out.obj"));
+    for (args, has_reader, signal, code) in [
+        ([small.as_str(), &fifo], false, "-INT", 130),
+        ([&small, &fifo], false, "-TERM", 143),
+        ([&big, &fifo], true, "-TERM", 143),
+        ([&fifo, &out], false, "-INT", 130),
+        ([&fifo, &out], false, "-TERM", 143),
+    ] {
+        // Open for both, so that it has a reader, which never reads.
+        let open = || std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
+        let reader = has_reader.then(open);
+        let mut child = command();
+        child.args(["convert", "-q"]).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        until_it_catches(&child);
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(child.try_wait().unwrap().is_none(), "it should wait: {args:?}");
+        send(&child, signal);
+        assert_eq!(wait(child).status.code(), Some(code), "{args:?}");
+        assert_eq!(folder.names(), ["fifo.obj"]);
+        drop(reader);
     }
-    assert_eq!(wait(child).status.code(), Some(130));
-    assert_eq!(folder.names(), ["fifo.obj"]);
 }

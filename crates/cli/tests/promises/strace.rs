@@ -153,17 +153,19 @@ fn wrong_after_failure(setting: Setting, name: &str, number: usize, error: &str)
     assert_no_panic(&said);
     // After the last rename the folder is synced and closed: the new file is whole and in its place.
     let in_place = !hit.contains(".tmp") && !hit.contains(".mtl") && matches!(name, "fsync" | "close");
+    // The search for leftovers may fail, and so may the close of a lock on a file that has its place.
+    let is_harmless = hit.contains("O_DIRECTORY") || name == "close" && !hit.contains(".tmp");
     let (names, litter) = run.names();
     let library = run.content("mtl");
     let mut wrong = Vec::new();
-    if run.output.status.code() != Some(if in_place && name == "close" { 0 } else { 1 }) {
+    if run.output.status.code() != Some(if is_harmless { 0 } else { 1 }) {
         wrong.push(format!("exit code {:?}", run.output.status.code()));
     }
     if !litter.is_empty() {
         wrong.push(format!("left behind: {litter:?}"));
     }
     let content = run.content(setting.extension);
-    if content != OLD && !(in_place && content == new(setting).0) {
+    if content != OLD && !((in_place || is_harmless) && content == new(setting).0) {
         wrong.push(format!("the scene has {} bytes", content.len()));
     }
     if setting.has_library && library != OLD && library != new(setting).1 {

@@ -3,7 +3,7 @@
 //! Columns are moved, not copied. Numbers keep their type, colours apart: bytes in PLY and in files of points, because
 //! everybody else reads them so. What is left out is noted.
 
-use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use crate::formats::parts::note_left_out;
 use crate::formats::{Format, names, table};
 use crate::load::Tables;
@@ -39,7 +39,7 @@ pub(super) fn fit(
     }
     let [table] = &mut found.tables[..] else { return Ok(found) };
     match to {
-        Format::Ply if from != Format::Ply => name_for_ply(table)?,
+        Format::Ply if from != Format::Ply => name_for_ply(table, name, warnings)?,
         Format::Xyz | Format::Pts if !is_chosen => arrange(table, (to, name), warnings)?,
         _ => {}
     }
@@ -62,12 +62,20 @@ fn pick_element(
 ) -> Result<()> {
     if options.element.is_none() && found.tables.len() > 1 {
         let Some(place) = found.tables.iter().position(|table| table.name == VERTEX) else {
-            let message = format!("there are {} elements, and {} has one table", found.tables.len(), to.name());
-            let hint = format!("say which one with --element: {}", names_of(&found.tables));
+            let message = format!("found {} elements, but {} stores one table", found.tables.len(), to.name());
+            let hint = format!("choose one with `--element`: {}", names_of(&found.tables));
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
         };
-        let left_out = found.tables.iter().filter(|table| table.name != VERTEX && table.row_count > 0).count();
-        note_left_out(to.name(), [("left-out-tables", "more than one element", left_out as u64)], name, warnings);
+        let others = || found.tables.iter().filter(|table| table.name != VERTEX && table.row_count > 0);
+        let rows = |name: &str| others().filter(|table| table.name == name).map(|table| table.row_count as u64).sum();
+        let (faces, edges): (u64, u64) = (rows("face"), rows("edge"));
+        let known = others().filter(|table| table.name == "face" || table.name == "edge").count();
+        let kinds = [
+            ("left-out-faces", "faces", faces),
+            ("left-out-lines", "edges", edges),
+            ("left-out-tables", "more than one element", (others().count() - known) as u64),
+        ];
+        note_left_out(to.name(), kinds, name, warnings);
         let table = found.tables.swap_remove(place);
         found.tables.clear();
         found.tables.push(table);
@@ -77,12 +85,10 @@ fn pick_element(
 
 fn check_lists(table: &Table) -> Result<()> {
     let Some(column) = table.columns.iter().find(|column| column.offsets.is_some()) else { return Ok(()) };
-    let message = format!(
-        "the column `{}` of `{}` has a list in each row, and a table of numbers has no place for those",
-        column.name, table.name
-    );
+    let message =
+        format!("the column `{}` of `{}` has lists, which a table of numbers cannot store", column.name, table.name);
     Err(Error::new(ErrorKind::Usage, message)
-        .with_hint("choose others with --columns, or another element with --element"))
+        .with_hint("choose other columns with `--columns`, or another element with `--element`"))
 }
 
 /// Puts the columns of points into the order in which files without names have them: x, y, z, intensity, colour,
@@ -92,25 +98,34 @@ fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warning
         return Ok(());
     }
     let positions = find(table, ["x", "y", "z"]).ok_or_else(|| {
-        let error = Error::new(ErrorKind::Usage, format!("there are no columns x, y and z, which {} has", to.name()));
-        error.with_hint("choose what to write with --columns, in the order of the file, or write csv")
+        let error = Error::new(ErrorKind::Usage, format!("{} needs the columns x, y and z", to.name()));
+        error.with_hint("choose the columns with `--columns`, in the order of the file, or write csv")
     })?;
-    let colors = COLORS.iter().find_map(|names| find(table, *names));
+    let colors = COLORS.iter().find_map(|names| find(table, *names)).filter(|colors| can_be_colors(table, colors));
     let normals = find(table, ["nx", "ny", "nz"]).filter(|_| to == Format::Xyz);
     let intensity = find(table, ["intensity"]).into_iter().flatten();
     let order = positions.into_iter().chain(intensity).chain(colors.into_iter().flatten());
-    let mut columns = Vec::new();
+    let (mut columns, mut changed, mut outside) = (Vec::new(), 0, 0);
     for place in order.chain(normals.into_iter().flatten()) {
         let mut column = std::mem::take(&mut table.columns[place]);
         if colors.is_some_and(|colors| colors.contains(&place)) {
-            column.values = color_bytes(column.values)?;
+            let bytes = color_bytes(column.values)?;
+            (column.values, changed, outside) = (bytes.values, changed + bytes.changed, outside + bytes.outside);
         }
         try_push(&mut columns, column, "columns")?;
     }
+    let about = |message: String| {
+        let place = Place { file: name.into(), ..Place::default() };
+        Diagnostic { place, ..Diagnostic::new(message) }
+    };
+    let message = format!("{changed} color values were rounded to bytes");
+    warnings.push_many("changed-colors", changed, about(message));
+    let message = format!("{outside} color values outside 0 to 1 were clamped");
+    warnings.push_many("clamped-color", outside, about(message));
     let left_out = table.columns.len().saturating_sub(columns.len());
     note_left_out(
         to.name(),
-        [("left-out-columns", "columns that are no part of points", left_out as u64)],
+        [("left-out-columns", "columns other than position, intensity, color and normal", left_out as u64)],
         name,
         warnings,
     );
@@ -128,35 +143,65 @@ fn find<const N: usize>(table: &Table, names: [&str; N]) -> Option<[usize; N]> {
     Some(places)
 }
 
+/// Whether no value is a negative integer: with those the columns would be read as something else.
+fn can_be_colors(table: &Table, places: &[usize; 3]) -> bool {
+    places.iter().all(|&place| match &table.columns[place].values {
+        Values::I8(values) => values.iter().all(|&value| value >= 0),
+        Values::I16(values) => values.iter().all(|&value| value >= 0),
+        Values::I32(values) => values.iter().all(|&value| value >= 0),
+        Values::I64(values) => values.iter().all(|&value| value >= 0),
+        _ => true,
+    })
+}
+
+/// Colours as bytes, and how many of them changed.
+struct ColorBytes {
+    values: Values,
+    changed: u64,
+    outside: u64,
+}
+
 /// Colours as bytes: floats go from 0 to 1, and integers of 16 bits to 65535.
-fn color_bytes(values: Values) -> Result<Values> {
-    fn bytes<T: Copy>(values: &[T], byte: impl Fn(T) -> f64) -> Result<Values> {
+fn color_bytes(values: Values) -> Result<ColorBytes> {
+    fn bytes<T: Copy>(values: &[T], byte: impl Fn(T) -> f64) -> Result<ColorBytes> {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(values.len()).map_err(|_| Error::memory("colours"))?;
-        bytes.extend(values.iter().map(|&value| byte(value).clamp(0.0, 255.0).round() as u8));
-        Ok(Values::U8(bytes.into()))
+        let (mut changed, mut outside) = (0, 0);
+        bytes.extend(values.iter().map(|&value| {
+            let value = byte(value);
+            let is_inside = (0.0..=255.0).contains(&value);
+            changed += u64::from(is_inside && (value - value.round()).abs() > 0.05);
+            outside += u64::from(!is_inside);
+            value.clamp(0.0, 255.0).round() as u8
+        }));
+        Ok(ColorBytes { values: Values::U8(bytes.into()), changed, outside })
     }
     match values {
         Values::F32(values) => bytes(&values, |value| f64::from(value * 255.0)),
         Values::F64(values) => bytes(&values, |value| value * 255.0),
         Values::U16(values) => bytes(&values, |value| f64::from(value) / 257.0),
-        values => Ok(values),
+        values => Ok(ColorBytes { values, changed: 0, outside: 0 }),
     }
 }
 
 /// A table of numbers as the vertices of a PLY file: every column has a name of its own that is one word.
-fn name_for_ply(table: &mut Table) -> Result<()> {
+fn name_for_ply(table: &mut Table, output: &str, warnings: &mut Warnings) -> Result<()> {
     table.name = VERTEX.into();
     table::name_points(&mut table.columns);
-    let mut taken = HashSet::new();
+    let (mut taken, mut changed) = (HashSet::new(), 0);
     for (column, number) in table.columns.iter_mut().zip(1..) {
         let known = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(&column.name));
         let wanted = known.map_or(column.name.as_str(), |known| known);
-        column.name = names::distinct(wanted, number, &mut taken)?;
+        let written = names::distinct(wanted, number, &mut taken)?;
+        changed += u64::from(!column.name.is_empty() && written != wanted);
+        column.name = written;
         if known.is_some_and(|known| COLORS.as_flattened().contains(known) || ["alpha", "a"].contains(known)) {
             column.values = narrow(std::mem::take(&mut column.values))?;
         }
     }
+    let message = format!("{changed} column names were changed: PLY names must be unique and contain no spaces");
+    let place = Place { file: output.into(), ..Place::default() };
+    warnings.push_many("changed-names", changed, Diagnostic { place, ..Diagnostic::new(message) });
     Ok(())
 }
 

@@ -13,8 +13,10 @@ use crate::load::{Content as Loaded, Read, Shape, load_as};
 use crate::model::{Image, Scene, Table};
 use crate::open::Opened;
 use crate::options::{Placement, PlyOptions, ReadOptions, WriteOptions};
+use crate::references::source_folder;
 use crate::report::Report;
 use crate::save::{self, format_of};
+use crate::warnings::Warnings;
 use crate::{Input, Output, images, tables};
 use std::borrow::Cow;
 
@@ -59,12 +61,15 @@ pub(crate) fn convert(
     let to = format_of(&output, write)?;
     // Nothing is read for an output that cannot be written.
     save::check_compression(&output, write)?;
-    let (found, mut reading) = load_as(&Opened::new(input, read)?, read, |from| shape(from, to, write))?;
+    let input = Opened::new(input, read)?;
+    let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
     let Read { content, format: from, .. } = found;
     let writing = match content {
         Loaded::Scene(scene) => {
             before(Content::Scene(&scene), &reading)?;
-            save::save(Cow::Owned(scene), output, write)?
+            // What the input may ask for holds for all of the job.
+            let write = WriteOptions { limits: read.limits, ..write.clone() };
+            save::save(Cow::Owned(scene), output, &write)?
         }
         Loaded::Image(image) => {
             before(Content::Image(&image), &reading)?;
@@ -75,9 +80,13 @@ pub(crate) fn convert(
         }
         Loaded::Tables(found) => {
             let name = save::name_of(&output).into_owned();
-            let found = fit::fit(found, (from, to), &read.table, &name, &mut reading.warnings)?;
+            let mut losses = Warnings::default();
+            let found = fit::fit(found, (from, to), &read.table, &name, &mut losses)?;
+            losses.refuse_losses(write.strict)?;
+            reading.warnings.extend(losses);
             before(Content::Tables(&found.tables), &reading)?;
-            tables::save_checked(&found.tables, [&found.comments, &found.infos], to, output, write)?
+            let folder = source_folder(input.near(), read);
+            tables::save_checked((&found.tables, &folder), [&found.comments, &found.infos], to, output, write)?
         }
     };
     Ok(Converted { reading, writing })

@@ -1,8 +1,8 @@
-//! Where an object stands: positions and normals from its own space to the file's.
+//! Transforms positions and normals from an object's own space to the file's.
 //!
-//! The order of every addition is part of Blender's dialect: `f32` throughout, no fused
-//! multiply-add. In `f64` one line in twelve of a large scene differs in its last digit. The rules
-//! are in `testdata/obj/blender/README.md`.
+//! The order of every operation is part of Blender's dialect: `f32` throughout, no fused
+//! multiply-add, and the scale applied to the matrix. In `f64` one line in twelve of a large scene
+//! differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
 
 use crate::error::Result;
 use crate::model::{Axes, Object};
@@ -18,10 +18,10 @@ pub(crate) type Lanes = [[f32; BATCH]; 3];
 /// An object's transform, the file's axes and the scale in one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
+    /// Rotation and scale, the scale of the file included.
     rows: Matrix,
     shift: [f32; 3],
-    scale: f32,
-    /// The transposed inverse of `rows`.
+    /// The transposed inverse of the object's own part of `rows`.
     normal_rows: Matrix,
     /// Whether the corners of a face must be turned around.
     pub(crate) is_mirrored: bool,
@@ -35,15 +35,17 @@ impl Frame {
         let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
         let shift = times(&turn, [x[3], y[3], z[3]]);
         let (normal_rows, determinant) = inverse_transposed(&rows);
+        // Blender scales the matrix, not the positions: each entry once.
         let scale = placement.global_scale;
-        Ok(Frame { rows, shift, scale, normal_rows, is_mirrored: determinant < 0.0 })
+        let (rows, shift) = (rows.map(|row| row.map(|entry| entry * scale)), shift.map(|entry| entry * scale));
+        Ok(Frame { rows, shift, normal_rows, is_mirrored: determinant < 0.0 })
     }
 
     /// A position of the object in the file.
     #[inline]
     pub(crate) fn position(&self, position: [f32; 3]) -> [f32; 3] {
         let turned = times(&self.rows, position);
-        [0, 1, 2].map(|i| (turned[i] + self.shift[i]) * self.scale)
+        [0, 1, 2].map(|i| turned[i] + self.shift[i])
     }
 
     /// Whether no entry that normals meet is larger.

@@ -1,11 +1,11 @@
-//! What the first bytes of a source look like.
+//! Which format the first bytes of a source look like.
 //!
-//! One function per format that can be told so. Nothing here opens, reads on or parses; who asks, and what becomes of
-//! the answer, is in `detect`.
+//! One function per format that can be recognized. Nothing here opens, reads on or parses; `detect` decides what the
+//! answer means.
 
 use super::{Format, bmp, dds, exr, hdr, jpeg, ktx2, pbrt, png, psd, stl, tga};
 
-/// How much of a source is worth a look.
+/// How many bytes of a source are examined.
 pub(crate) const HEAD_BYTES: usize = 1024;
 
 /// The first bytes of a source, and how many there are in all, where that is known.
@@ -14,10 +14,10 @@ struct Head<'a> {
     size: Option<u64>,
 }
 
-/// Whether something begins as files of a format do.
+/// Whether a source begins as files of a format do.
 type Look = fn(&Head<'_>) -> bool;
 
-/// What can be told by the first bytes. A new format has its line here.
+/// The formats that their first bytes identify. A new format has its line here.
 const LOOKS: [(Format, Look); 13] = [
     (Format::Ply, looks_like_ply),
     (Format::Npy, looks_like_npy),
@@ -31,7 +31,7 @@ const LOOKS: [(Format, Look); 13] = [
     (Format::Psd, |head| psd::looks_like_psd(head.bytes)),
     (Format::Dds, |head| dds::looks_like_dds(head.bytes)),
     (Format::Ktx2, |head| ktx2::looks_like_ktx2(head.bytes)),
-    // The last, because it is told by little.
+    // The last, because it has the weakest signature.
     (Format::Tga, |head| tga::looks_like_tga(head.bytes)),
 ];
 
@@ -39,6 +39,34 @@ const LOOKS: [(Format, Look); 13] = [
 pub(crate) fn of_content(bytes: &[u8], size: Option<u64>) -> Option<Format> {
     let head = Head { bytes, size };
     LOOKS.iter().find(|(_, look)| look(&head)).map(|(format, _)| *format)
+}
+
+/// The formats that content identifies, for messages; OBJ only where there is no extension.
+pub(crate) fn names(with_obj: bool) -> String {
+    let obj = with_obj.then_some(Format::Obj).into_iter();
+    let names: Vec<_> = obj.chain(LOOKS.map(|(format, _)| format)).map(Format::name).collect();
+    names.join(", ")
+}
+
+/// Whether text begins with a statement of OBJ; `None` where it has only blank lines and comments.
+///
+/// This is not one of [`LOOKS`]: such short words say little beside a name that says otherwise.
+pub(crate) fn begins_as_obj(head: &[u8]) -> Option<bool> {
+    let lines = without_mark(head).split(|byte| matches!(byte, b'\n' | b'\r'));
+    let mut words = lines.map(|line| line.trim_ascii()).filter(|line| !line.is_empty() && line[0] != b'#');
+    let line = words.next()?;
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (keyword, next) = (words.next()?, words.next());
+    Some(match keyword {
+        b"o" | b"g" | b"usemtl" | b"mtllib" | b"cstype" | b"deg" | b"curv" | b"mg" | b"maplib" | b"usemap" => true,
+        b"s" => next.is_some_and(|word| word == b"off" || word == b"on" || is_number(word)),
+        b"v" | b"vt" | b"vn" | b"vp" | b"f" | b"fo" | b"l" | b"p" => next.is_some_and(is_number),
+        _ => false,
+    })
+}
+
+fn is_number(word: &[u8]) -> bool {
+    word.first().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.'))
 }
 
 fn looks_like_ply(head: &Head<'_>) -> bool {

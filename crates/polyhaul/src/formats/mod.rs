@@ -67,7 +67,7 @@ pub enum Format {
     Hdr,
     /// PNG, images.
     Png,
-    /// JPEG, photographs; they are read only.
+    /// JPEG, photographs.
     Jpeg,
     /// OpenEXR, images of light.
     Exr,
@@ -148,6 +148,11 @@ impl Format {
     /// Whether it holds tables: those of numbers alone, and PLY.
     pub(crate) fn has_tables(self) -> bool {
         self.is_table() || self == Format::Ply
+    }
+
+    /// Whether scenes, tables or images are written in it. Textures are written by [`crate::textures`].
+    pub fn is_written(self) -> bool {
+        !matches!(self, Format::Bmp | Format::Psd | Format::Dds | Format::Ktx2)
     }
 
     /// Whether it holds an image.

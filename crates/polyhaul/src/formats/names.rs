@@ -2,6 +2,7 @@
 
 use crate::error::{Diagnostic, Error, Place, Result};
 use crate::options::ReadOptions;
+use crate::printable::printable;
 use crate::warnings::Warnings;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,7 +18,7 @@ pub(crate) fn decode<'a>(
     match std::str::from_utf8(name) {
         Ok(text) => Ok(text.into()),
         Err(_) => {
-            let message = "this name is not UTF-8; it was read as Latin-1";
+            let message = "name is not UTF-8: read as Latin-1";
             let what = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
             warnings.note(options, "non-utf8-name", what)?;
             latin1(name).map(Cow::Owned)
@@ -39,10 +40,18 @@ pub(crate) fn shown(name: &str) -> Cow<'_, str> {
     const MOST_BYTES: usize = 200;
     let size = (0..=MOST_BYTES).rfind(|&size| name.is_char_boundary(size)).unwrap_or(0);
     let (beginning, dots) = if name.len() > MOST_BYTES { (&name[..size], "...") } else { (name, "") };
-    match beginning.contains(char::is_control) {
-        true => (beginning.replace(char::is_control, "?") + dots).into(),
-        false if dots.is_empty() => name.into(),
-        false => format!("{beginning}{dots}").into(),
+    let beginning = printable(beginning, '?');
+    if dots.is_empty() { beginning } else { (beginning.into_owned() + dots).into() }
+}
+
+/// The first few names as messages list them, and how many there are besides.
+pub(crate) fn listed(names: &[impl AsRef<str>]) -> String {
+    const MAX_NAMES: usize = 8;
+    let (first, rest) = names.split_at(names.len().min(MAX_NAMES));
+    let first: Vec<String> = first.iter().map(|name| format!("`{}`", shown(name.as_ref()))).collect();
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 
@@ -54,13 +63,29 @@ pub(crate) fn written(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name as it may stand in the header of a PLY file: one word.
-pub(crate) fn word(name: &str) -> Cow<'_, str> {
-    let splits = |c: char| c.is_whitespace() || c.is_control();
-    match name.contains(splits) {
-        true => name.replace(splits, "_").into(),
-        false => name.into(),
+/// Text as it may stand in a comment: on one line, without control characters, which become `_`. A tab stays.
+pub(crate) fn remark(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && c != '\t';
+    match text.contains(is_control) {
+        true => on_a_line(&text.replace(is_control, "_")).into_owned().into(),
+        false => on_a_line(text),
     }
+}
+
+/// How many comments are not written as they are.
+pub(crate) fn changed_remarks(remarks: &[String]) -> u64 {
+    remarks.iter().filter(|text| remark(text).as_ref() != text.as_str()).count() as u64
+}
+
+/// A name as it may stand in the header of a PLY file: one word. Blanks become `_` and controls `?`, which is in no
+/// name that means something: `vertex\x7findices` must not become the list of a mesh.
+pub(crate) fn word(name: &str) -> Cow<'_, str> {
+    let shown = |c: char| match c {
+        _ if c.is_whitespace() => '_',
+        _ if c.is_control() => '?',
+        _ => c,
+    };
+    if name.contains(|c| shown(c) != c) { name.chars().map(shown).collect::<String>().into() } else { name.into() }
 }
 
 /// One word that none of `taken` is, which it joins: `name` where that is one, with the number of its column (from 1)
@@ -107,12 +132,14 @@ mod tests {
             assert_eq!(super::on_a_line(name), safe);
         }
         assert_eq!(super::written("a\0\nb\\"), "a__b\\ ");
+        assert_eq!(["a b", "vertex\u{7f}indices", "x"].map(super::word), ["a_b", "vertex?indices", "x"]);
     }
 
     #[test]
     fn latin1_and_long_names() {
         assert_eq!(super::latin1(b"a\xe9\xff").unwrap(), "a\u{e9}\u{ff}");
         assert_eq!(super::shown("short"), "short");
+        assert_eq!(super::shown("\u{1b}[2J\u{9b}31m\u{202e}x"), "?[2J?31m?x");
         assert_eq!(super::shown(&"\u{20ac}".repeat(100)), format!("{}...", "\u{20ac}".repeat(66)));
     }
 }

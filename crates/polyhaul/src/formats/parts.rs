@@ -15,6 +15,8 @@ use std::ops::Range;
 pub(crate) struct Job<'a, O> {
     pub(crate) scene: &'a Scene,
     pub(crate) parts: &'a [Part<'a>],
+    /// What the scene's comments become.
+    pub(crate) comments: &'a [String],
     /// How many materials there are, none of which are written.
     pub(crate) materials: usize,
     /// What messages call the output.
@@ -22,6 +24,8 @@ pub(crate) struct Job<'a, O> {
     /// The format's own.
     pub(crate) options: &'a O,
     pub(crate) run: &'a RunOptions,
+    /// Whether a loss is an error, which comes before the first byte.
+    pub(crate) strict: bool,
 }
 
 /// Faces and lines of a mesh, and where they stand.
@@ -92,7 +96,7 @@ fn wrong(object: &Object, what: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("object `{}` {what}", object.name))
 }
 
-/// Notes in the log what a format has no place for: a code, what it is, and how many there are.
+/// Warns of what a format cannot store: a code, what it is, and how many there are.
 pub(crate) fn note_left_out(
     format: &str,
     kinds: impl IntoIterator<Item = (&'static str, &'static str, u64)>,
@@ -100,13 +104,27 @@ pub(crate) fn note_left_out(
     warnings: &mut Warnings,
 ) {
     for (code, what, count) in kinds {
-        let message = format!("{format} has no place for {what}: {count} left out");
+        let message = format!("{format} cannot store {what}: {count} dropped");
         let place = Place { file: output.into(), ..Place::default() };
         warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
     }
 }
 
-/// What neither PLY nor STL has a place for.
+/// How many vertices no face has.
+pub(crate) fn loose_vertices(mesh: &Mesh) -> Result<u64> {
+    let mut used: Vec<u64> = Vec::new();
+    used.try_reserve_exact(mesh.positions.len().div_ceil(64)).map_err(|_| Error::memory("the plan"))?;
+    used.resize(mesh.positions.len().div_ceil(64), 0);
+    for &corner in mesh.faces.corner_positions.iter() {
+        if let Some(word) = used.get_mut(corner as usize / 64) {
+            *word |= 1 << (corner % 64);
+        }
+    }
+    let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
+    Ok((mesh.positions.len() as u64).saturating_sub(count))
+}
+
+/// What none of PLY, STL and tables can store.
 pub(crate) fn homeless(parts: &[Part<'_>], materials: usize) -> [(&'static str, &'static str, u64); 8] {
     let sum = |count: fn(&Mesh) -> usize| -> u64 { homes(parts).map(|part| count(part.mesh) as u64).sum() };
     [
@@ -129,4 +147,10 @@ pub(crate) fn named(parts: &[Part<'_>]) -> u64 {
 /// The parts that have positions of their own.
 pub(crate) fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> {
     parts.iter().enumerate().filter(|(place, part)| part.home == *place).map(|(_, part)| part)
+}
+
+/// Whether a colour's value from 0 to 1 lies so far from a byte that it had more digits than one.
+pub(crate) fn is_between_bytes(value: f32) -> bool {
+    let scaled = value * 255.0;
+    (0.0..=255.0).contains(&scaled) && (scaled - scaled.round()).abs() > 0.05
 }

@@ -14,6 +14,10 @@ use std::sync::Arc;
 const BELIEVED_BYTES: u64 = 64 << 20;
 const BELIEVED_RATIO: u64 = 4;
 
+/// An image of so many bytes in memory may come out of a file of any size: 8192 x 8192 pixels of one colour are a real
+/// file of a few hundred KB.
+const FREE_BYTES: u64 = 512 << 20;
+
 /// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
 pub(crate) fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
     check_pixels([width, height, 1], limits, file, offset)
@@ -31,9 +35,39 @@ pub(crate) fn check_pixels(
         return Ok(());
     }
     let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
-    let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
+    let message = format!("{width} x {height}{times} pixels exceed the limit of {} (pixels)", limits.pixels);
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint("raise Limits::pixels (--limit pixels=N) to read it"))
+    Err(error.with_hint(format!("to read it, use `--limit pixels={count}`, or set Limits::pixels")))
+}
+
+/// How many bytes a compressed file must have for an image of `image_bytes` in memory.
+pub(crate) fn least_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
+    if image_bytes <= FREE_BYTES { 0 } else { image_bytes.div_ceil(limits.image_ratio.max(1)) }
+}
+
+/// An error where an image, whose size is declared at `offset` of a file, comes out of too few compressed bytes.
+pub(crate) fn check_ratio(
+    image_bytes: u64,
+    file_bytes: u64,
+    limits: &Limits,
+    file: &Arc<str>,
+    offset: u64,
+) -> Result<()> {
+    if file_bytes >= least_file_bytes(image_bytes, limits) {
+        return Ok(());
+    }
+    let ratio = image_bytes.div_ceil(file_bytes.max(1));
+    let message = format!(
+        "{image_bytes} bytes of pixels out of {file_bytes} bytes exceed the limit of {} to 1 (image_ratio)",
+        limits.image_ratio
+    );
+    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+    Err(error.with_hint(format!("to read it, use `--limit image_ratio={ratio}`, or set Limits::image_ratio")))
+}
+
+/// Whether an image of so many bytes may be taken for granted, out of a file of `backed` bytes.
+pub(crate) fn is_believed(bytes: u64, backed: u64) -> bool {
+    bytes <= BELIEVED_BYTES.saturating_add(backed.saturating_mul(BELIEVED_RATIO))
 }
 
 /// An image that is being read.
@@ -51,14 +85,18 @@ pub(crate) struct Raster<T> {
 impl<T: Copy + Send> Raster<T> {
     /// Room for `height` rows of `row` samples out of a file of `backed` bytes, or 0 where that is not known.
     pub(crate) fn new(row: usize, height: usize, is_upward: bool, backed: u64) -> Result<Raster<T>> {
+        let bytes = (row as u64).saturating_mul(height as u64).saturating_mul(size_of::<T>() as u64);
+        Ok(Raster { is_upward, ..Raster::placed(row, height, is_believed(bytes, backed))? })
+    }
+
+    /// Room for `height` rows of `row` samples from the top, all at once where `is_placed`.
+    pub(crate) fn placed(row: usize, height: usize, is_placed: bool) -> Result<Raster<T>> {
         let total = row.checked_mul(height).ok_or_else(|| Error::memory("an image"))?;
-        let bytes = (total as u64).saturating_mul(size_of::<T>() as u64);
-        let is_placed = bytes <= BELIEVED_BYTES.saturating_add(backed.saturating_mul(BELIEVED_RATIO));
         let samples = Column::new("an image");
         if is_placed {
             samples.reserve(total)?;
         }
-        Ok(Raster { samples, row, height, is_upward, is_placed })
+        Ok(Raster { samples, row, height, is_upward: false, is_placed })
     }
 
     /// Rows of the image.

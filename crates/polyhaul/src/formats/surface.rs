@@ -7,7 +7,8 @@ use super::raster::check_pixels;
 use super::texels::Texels;
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::model::{Array, ColorSpace, Texture};
-use crate::options::Limits;
+use crate::options::{Limits, ReadOptions};
+use crate::warnings::Warnings;
 use std::sync::Arc;
 
 /// What a header says.
@@ -38,7 +39,7 @@ impl Surface {
         let Surface { width, height, depth, layers, faces, levels, .. } = *self;
         let (counts, most) = ([width, height, depth, layers, faces], self.texture().most_levels());
         if counts.contains(&0) {
-            let message = format!("a texture of {width} x {height} x {depth} pixels and {layers} layers has none");
+            let message = format!("the texture is empty ({width} x {height} x {depth} pixels, {layers} layers)");
             return Err(fault(file, offset, message));
         }
         let pictures = depth.saturating_mul(layers).saturating_mul(faces);
@@ -50,19 +51,19 @@ impl Surface {
             .and_then(|(bytes, images)| bytes.checked_mul(2)?.checked_mul(images))
             .is_none()
         {
-            let message =
-                format!("{width} x {height} x {depth} pixels in {layers} layers are more than any file holds");
+            let message = format!("{width} x {height} x {depth} pixels in {layers} layers are larger than any file");
             return Err(fault(file, offset, message));
         }
         if levels == 0 || levels > most {
-            let message = format!("{width} x {height} pixels have at most {most} mip levels, not {levels}");
+            let message =
+                format!("invalid count of {levels} mip levels; {width} x {height} pixels have at most {most}");
             return Err(fault(file, offset, message));
         }
         if faces == 6 && width != height {
-            return Err(fault(file, offset, format!("a cube map of {width} x {height} pixels is not square")));
+            return Err(fault(file, offset, format!("the cube map is not square ({width} x {height} pixels)")));
         }
         if depth > 1 && layers * faces > 1 {
-            let message = format!("volumes in arrays ({depth} slices, {layers} layers) are not read");
+            let message = format!("arrays of volumes ({layers} layers of {depth} slices) are not supported");
             return Err(Diagnostic::at(file, offset, message).into_error(ErrorKind::Unsupported));
         }
         Ok(())
@@ -114,4 +115,25 @@ impl Surface {
         }
         self.with_levels(stored)
     }
+}
+
+/// Notes what a texture has beside the one picture that is read of it. Mip levels are derived from it, and no loss.
+pub(crate) fn note_other_pictures(
+    texture: &Texture,
+    file: &Arc<str>,
+    options: &ReadOptions,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let Texture { depth, layers, faces, .. } = *texture;
+    let kinds = [
+        ("left-out-layers", layers, "layers of an array"),
+        ("left-out-faces", faces, "faces of a cube map"),
+        ("left-out-slices", depth, "slices of a volume"),
+    ];
+    for (code, count, what) in kinds {
+        let dropped = count.saturating_sub(1);
+        let message = format!("an image is one picture: read the first of {count} {what}, dropped {dropped}");
+        warnings.note_dropped(options, code, dropped as u64, Diagnostic::at(file, 0, message))?;
+    }
+    Ok(())
 }

@@ -1,11 +1,11 @@
 //! Images as the format that they are written in holds them: samples, colour space, channels.
 //!
-//! What a format cannot hold is left out or cut off, and noted. Nothing is changed that it holds.
+//! What a format cannot store is dropped or clamped, with a warning. All else is unchanged.
 
 use crate::WriteOptions;
 use crate::error::{Diagnostic, Result};
-use crate::formats::Format;
-use crate::model::{Channels, ColorSpace, Image, Samples};
+use crate::formats::{Format, exr, names};
+use crate::model::{Channels, ColorSpace, Image, ImageChannel, Samples};
 use crate::ops::{Cut, SampleType, convert_samples, with_channels};
 use crate::warnings::Warnings;
 use std::borrow::Cow;
@@ -28,6 +28,10 @@ impl Held {
         match format {
             Format::Tga => Held { kind: SampleType::U8, space: ColorSpace::Srgb, channels },
             Format::Hdr => Held { kind: SampleType::F32, space: ColorSpace::Linear, channels: Channels::Rgb },
+            Format::Jpeg => {
+                let channels = if channels.colors() == 1 { Channels::Gray } else { Channels::Rgb };
+                Held { kind: SampleType::U8, space: ColorSpace::Srgb, channels }
+            }
             Format::Exr => Held { kind: SampleType::F32, space: ColorSpace::Linear, channels },
             // Light has more brightnesses than bytes have. Integers are kept, linear ones too, which PNG can tell.
             Format::Png if found == SampleType::F32 => {
@@ -50,7 +54,7 @@ pub(super) fn fit<'a>(
     let mut image = Cow::Borrowed(image);
     if held.channels != image.channels {
         if image.channels.has_alpha() && !held.channels.has_alpha() {
-            let message = format!("{} has no alpha: it was left out", format.name());
+            let message = format!("{} cannot store alpha: it was dropped", format.name());
             warnings.push("left-out-alpha", about(output, message));
         }
         image = Cow::Owned(with_channels(&image, held.channels, run)?);
@@ -60,17 +64,37 @@ pub(super) fn fit<'a>(
         note_cut(adjusted.cut, format, output, warnings);
         image = Cow::Owned(adjusted.image);
     }
-    if format == Format::Exr && !options.image.exr_float {
-        note_infinite(&image.samples, output, warnings);
+    if format == Format::Exr {
+        note_infinite(&image, &exr::halves(&image, &options.image), output, warnings);
+    } else {
+        note_unnamed(&image, format, output, warnings);
     }
     Ok(image)
 }
 
-/// What halves do not hold.
-fn note_infinite(samples: &Samples, output: &str, warnings: &mut Warnings) {
-    let Samples::F32(samples) = samples else { return };
-    let count = samples.iter().filter(|sample| sample.is_finite() && sample.abs() >= LEAST_INFINITE).count() as u64;
-    let message = format!("samples above 65504 became infinite in exr: {count}; exr_float keeps them");
+/// Channels and attributes, which EXR alone stores.
+fn note_unnamed(image: &Image, format: Format, output: &str, warnings: &mut Warnings) {
+    // Of a channel with the name of a colour the picture shows the values.
+    let is_shown = |channel: &&ImageChannel| image.stored.iter().any(|stored| stored.name == channel.name);
+    let channels: Vec<&str> =
+        image.extra.iter().filter(|channel| !is_shown(channel)).map(|channel| channel.name.as_str()).collect();
+    let attributes: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+    for (code, what, names) in
+        [("left-out-channels", "channels", channels), ("left-out-attributes", "attributes", attributes)]
+    {
+        let message = format!("{} cannot store these {what}: {}", format.name(), names::listed(&names));
+        warnings.push_many(code, names.len() as u64, about(output, message));
+    }
+}
+
+/// What halves do not hold: `halves` are the samples of a pixel that become such.
+fn note_infinite(image: &Image, halves: &[usize], output: &str, warnings: &mut Warnings) {
+    let Samples::F32(samples) = &image.samples else { return };
+    let is_infinite = |sample: &f32| sample.is_finite() && sample.abs() >= LEAST_INFINITE;
+    let size = image.channels.count();
+    let count = |place: &usize| samples.iter().skip(*place).step_by(size).filter(|it| is_infinite(it)).count() as u64;
+    let count = halves.iter().map(count).sum::<u64>();
+    let message = format!("{} above 65504 became infinite; use `--exr-float` to keep them", counted(count));
     warnings.push_many("cut-samples", count, about(output, message));
 }
 
@@ -78,11 +102,15 @@ fn note_infinite(samples: &Samples, output: &str, warnings: &mut Warnings) {
 fn note_cut(cut: Cut, format: Format, output: &str, warnings: &mut Warnings) {
     let Cut { above, below, not_numbers } = cut;
     let kinds =
-        [(above, "above 1 were cut off"), (below, "below 0 became 0"), (not_numbers, "that are no numbers became 0")];
+        [(above, "above 1 clamped to 1"), (below, "below 0 clamped to 0"), (not_numbers, "with NaN replaced by 0")];
     for (count, what) in kinds {
-        let message = format!("samples {what} in {}: {count}", format.name());
+        let message = format!("{} {what} in {}", counted(count), format.name());
         warnings.push_many("cut-samples", count, about(output, message));
     }
+}
+
+fn counted(count: u64) -> String {
+    format!("{count} sample{}", if count == 1 { "" } else { "s" })
 }
 
 fn about(output: &str, message: String) -> Diagnostic {

@@ -1,9 +1,11 @@
-//! What an image is.
+//! What an image holds, its pixels apart.
 
-use crate::model::{Channels, ColorSpace, Encoding, Image, Samples, Texel, Texture};
+use crate::model::{
+    Channels, ColorSpace, Encoding, Image, ImageChannel, ImagePart, PartChannel, Samples, Texel, Texture,
+};
 
-/// What an image is, its pixels apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What an image holds, its pixels apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageSummary {
     /// Pixels in a row.
     pub width: usize,
@@ -19,6 +21,12 @@ pub struct ImageSummary {
     pub premultiplied: bool,
     /// What a texture has beside its first picture; `None` for images.
     pub texture: Option<TextureSummary>,
+    /// The channels beside the colours and alpha, each with a sample per pixel.
+    pub extra: Vec<PartChannel>,
+    /// The names of the attributes that the file declares.
+    pub attributes: Vec<String>,
+    /// The parts of the file, where its format has parts (EXR).
+    pub parts: Vec<ImagePart>,
 }
 
 /// What a texture is, its pixels apart.
@@ -45,7 +53,23 @@ impl ImageSummary {
             Samples::U16(_) => 16,
             Samples::F32(_) => 32,
         };
-        ImageSummary { width, height, channels, bits, color_space, premultiplied, texture: None }
+        let channel = |channel: &ImageChannel| PartChannel {
+            name: channel.name.clone(),
+            kind: channel.samples.kind(),
+            sampling: [1, 1],
+        };
+        ImageSummary {
+            width,
+            height,
+            channels,
+            bits,
+            color_space,
+            premultiplied,
+            texture: None,
+            extra: image.extra.iter().map(channel).collect(),
+            attributes: image.attributes.iter().map(|attribute| attribute.name.clone()).collect(),
+            parts: Vec::new(),
+        }
     }
 
     /// Of this texture: channels and bits are those of its picture as an image.
@@ -70,6 +94,17 @@ impl ImageSummary {
             ),
         };
         let summary = TextureSummary { encoding, levels: texture.levels.len(), depth, layers, faces };
-        ImageSummary { width, height, channels, bits, color_space, premultiplied, texture: Some(summary) }
+        ImageSummary {
+            width,
+            height,
+            channels,
+            bits,
+            color_space,
+            premultiplied,
+            texture: Some(summary),
+            extra: Vec::new(),
+            attributes: Vec::new(),
+            parts: Vec::new(),
+        }
     }
 }

@@ -69,7 +69,10 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
             }
             inventory
         }
-        Content::Image(image) => Inventory { image: Some(ImageSummary::of(&image)), ..Inventory::default() },
+        Content::Image(image) => {
+            let summary = ImageSummary { parts: read.parts, ..ImageSummary::of(&image) };
+            Inventory { image: Some(summary), ..Inventory::default() }
+        }
         Content::Texture(texture) => {
             Inventory { image: Some(ImageSummary::of_texture(&texture)), ..Inventory::default() }
         }

@@ -1,4 +1,4 @@
-//! What stands in quotes in a text, without knowing what it means: the names of files are there.
+//! Quoted strings of a text, whatever they mean: file names are among them.
 
 use crate::Input;
 use crate::error::Result;
@@ -11,9 +11,9 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// No longer text is handed out.
 const LONGEST_BYTES: usize = 1024;
 
-/// Hands out what stands between two double quotes of one line, in order, with repetitions: comments are not told from
-/// other text. What is longer than 1 KiB, or no UTF-8, is left out. The text goes by in blocks, decompressed if it is
-/// compressed.
+/// Calls `see` with each string between two double quotes on one line, in order and with repetitions. Comments are not
+/// distinguished from other text. Strings that are longer than 1 KiB or not UTF-8 are skipped. The text is read in
+/// blocks, and decompressed if it is compressed.
 ///
 /// ```
 /// use polyhaul::inspect::quoted;

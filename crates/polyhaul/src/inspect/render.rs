@@ -61,8 +61,10 @@ pub struct RenderInventory {
     pub files: Vec<FileSummary>,
     /// The images that textures, materials, lights and shapes name, as they name them: sorted, each once.
     pub texture_files: Vec<String>,
-    /// Those of them that do not exist, or lie outside of the scene's folder.
+    /// Those of them that do not exist, or are not regular files.
     pub missing_textures: Vec<String>,
+    /// Those of them that lie outside the scene's folder, where they are not looked up.
+    pub outside_textures: Vec<String>,
 }
 
 /// Files of a kind.
@@ -121,7 +123,7 @@ impl RenderInventory {
         }
         let looked = search.look_for(&self.texture_files, TEXTURE, warnings)?;
         self.files.push(FileSummary::looked("texture", &looked));
-        self.missing_textures = looked.missing;
+        (self.missing_textures, self.outside_textures) = (looked.missing, looked.outside);
         Ok(())
     }
 

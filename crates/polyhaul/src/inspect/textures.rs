@@ -1,19 +1,17 @@
-//! Files that a scene names and that reading does not open: textures, and the meshes of a scene whose meshes are left
-//! alone.
+//! Files that a scene refers to and that reading does not open: textures, and meshes that are not to be read.
 //!
-//! They are looked for beside the scene and beside the files that it consists of, where programs look for them. None is
-//! opened.
+//! They are looked up in the scene's folder and in the folders of the files that it consists of, as other programs do.
+//! None is opened, and files outside the scene's folder are not looked up unless the options allow it.
 
 use super::validate::complaint;
-use crate::error::{Error, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, Result, try_push, try_string};
 use crate::formats::names;
 use crate::model::Scene;
 use crate::open::Near;
 use crate::options::ReadOptions;
-use crate::resolve::{LONGEST_NAME_BYTES, Resolver, below, slashed};
+use crate::resolve::{LONGEST_NAME_BYTES, OUTSIDE_HINT, Resolver, below, folder_of, slashed};
 use crate::warnings::Warnings;
 use std::collections::HashSet;
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 /// What is looked for, and the codes of what may be wrong.
@@ -22,13 +20,24 @@ pub(super) struct Kind {
     name: &'static str,
     missing: &'static str,
     outside: &'static str,
+    irregular: &'static str,
     unchecked: &'static str,
 }
 
-pub(super) const TEXTURE: Kind =
-    Kind { name: "texture", missing: "missing-texture", outside: "outside-texture", unchecked: "unchecked-texture" };
-pub(super) const MESH: Kind =
-    Kind { name: "mesh", missing: "missing-mesh", outside: "outside-mesh", unchecked: "unchecked-mesh" };
+pub(super) const TEXTURE: Kind = Kind {
+    name: "texture",
+    missing: "missing-texture",
+    outside: "outside-texture",
+    irregular: "irregular-texture",
+    unchecked: "unchecked-texture",
+};
+pub(super) const MESH: Kind = Kind {
+    name: "mesh",
+    missing: "missing-mesh",
+    outside: "outside-mesh",
+    irregular: "irregular-mesh",
+    unchecked: "unchecked-mesh",
+};
 
 /// What became of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,8 +45,10 @@ enum Found {
     /// It is there, with so many bytes; the host does not say how many.
     There(u64),
     Missing,
-    /// Its name leads out of the folders.
+    /// It lies outside the scene's folder.
     Outside,
+    /// It is a folder, a FIFO or a device.
+    Irregular,
     /// It was not looked for, or not everywhere.
     Unknown,
 }
@@ -49,8 +60,10 @@ pub(super) struct Looked {
     pub(super) count: u64,
     /// How many bytes those have, without any that the host has.
     pub(super) bytes: u64,
-    /// Those that are not there or may not be read.
+    /// Those that do not exist, or are not regular files.
     pub(super) missing: Vec<String>,
+    /// Those that lie outside the scene's folder.
+    pub(super) outside: Vec<String>,
 }
 
 /// Where files are looked for, and how many more times that may be done: at most
@@ -89,7 +102,7 @@ impl<'o> Search<'o> {
         Ok(Some(Search { near, resolver, folders, left: options.limits.files, options, file }))
     }
 
-    /// Looks for each of these files, and complains about those that are not there or lie outside of the folders.
+    /// Looks each of these files up, and warns about those that cannot be read.
     pub(super) fn look_for(&mut self, names: &[String], kind: Kind, warnings: &mut Warnings) -> Result<Looked> {
         let mut looked = Looked::default();
         for name in names {
@@ -98,18 +111,19 @@ impl<'o> Search<'o> {
                     looked.count += 1;
                     looked.bytes = looked.bytes.saturating_add(bytes);
                 }
-                Found::Missing | Found::Outside => try_push(&mut looked.missing, try_string(name)?, "names")?,
+                Found::Missing | Found::Irregular => try_push(&mut looked.missing, try_string(name)?, "names")?,
+                Found::Outside => try_push(&mut looked.outside, try_string(name)?, "names")?,
                 Found::Unknown => {}
             }
         }
         Ok(looked)
     }
 
-    /// Looks for a file; a complaint says what it is of.
+    /// Looks a file up; a warning says what it belongs to.
     fn check(
         &mut self,
         name: &str,
-        Kind { name: what, missing, outside, unchecked }: Kind,
+        Kind { name: what, missing, outside, irregular, unchecked }: Kind,
         of: impl FnOnce() -> String,
         warnings: &mut Warnings,
     ) -> Result<Found> {
@@ -120,15 +134,20 @@ impl<'o> Search<'o> {
         let found = self.find(name)?;
         let (code, message) = match found {
             Found::There(_) => return Ok(found),
-            Found::Outside => (outside, format!("{what} {shown} lies outside of the scene's folder")),
-            Found::Missing => (missing, format!("{what} {shown}{} does not exist", of())),
+            Found::Outside => (outside, format!("{what} `{shown}`{} lies outside the scene's folder", of())),
+            Found::Missing => (missing, format!("{what} `{shown}`{} does not exist", of())),
+            Found::Irregular => (irregular, format!("{what} `{shown}`{} is not a regular file", of())),
             Found::Unknown => {
                 let limit = self.options.limits.files;
-                let why = format!("more than {limit} files would have to be looked for (files)");
-                (unchecked, format!("{what} {shown} was not looked for: {why}"))
+                (unchecked, format!("{what} `{shown}` was not looked up: limit of {limit} files reached"))
             }
         };
-        warnings.push(code, complaint(message, self.file));
+        let hint = match found {
+            Found::Outside => Some(OUTSIDE_HINT.to_owned()),
+            Found::Unknown => Some("raise the limit `files` to look all files up".to_owned()),
+            _ => None,
+        };
+        warnings.push(code, Diagnostic { hint, ..complaint(message, self.file).about(name) });
         Ok(found)
     }
 
@@ -154,28 +173,42 @@ impl<'o> Search<'o> {
         if name.len() > LONGEST_NAME_BYTES {
             return Found::Missing;
         }
-        for folder in &self.folders {
+        let mut best = Found::Missing;
+        for number in 0..self.folders.len() {
             if self.left == 0 {
                 return Found::Unknown;
             }
             self.left -= 1;
-            if let Some(bytes) = self.bytes_of(&folder.join(&path)) {
-                return Found::There(bytes);
+            match self.look_at(&self.folders[number].join(&path)) {
+                Found::Missing => {}
+                found @ Found::There(_) => return found,
+                found => best = found,
             }
         }
-        Found::Missing
+        best
     }
 
-    /// How many bytes a file has, where it is one; in an archive its path is relative to the scene's folder.
-    fn bytes_of(&self, path: &Path) -> Option<u64> {
-        match self.near {
-            Near::Archive(scene) => Some(scene.beside(path, self.options.allow_outside)?.ok()?.claimed_bytes()),
-            _ => path.metadata().ok().filter(Metadata::is_file).map(|found| found.len()),
+    /// What is at a path; in an archive it is relative to the scene's folder.
+    fn look_at(&self, path: &Path) -> Found {
+        let allow_outside = self.options.allow_outside;
+        if let Near::Archive(scene) = self.near {
+            let member = scene.beside(path, allow_outside).and_then(Result::ok);
+            return member.map_or(Found::Missing, |member| Found::There(member.claimed_bytes()));
+        }
+        let Ok(found) = path.metadata() else { return Found::Missing };
+        let is_inside = || {
+            let own = self.near.path().map(folder_of).and_then(|folder| folder.canonicalize().ok());
+            own.is_none_or(|own| path.canonicalize().is_ok_and(|real| real.starts_with(own)))
+        };
+        match found.is_file() {
+            _ if !allow_outside && !is_inside() => Found::Outside,
+            true => Found::There(found.len()),
+            false => Found::Irregular,
         }
     }
 }
 
-/// Complains about each texture of a material that does not exist, or that lies outside of the scene's folder.
+/// Warns about each texture of a material that does not exist or cannot be read.
 ///
 /// `file` is the name of the scene for messages.
 pub(super) fn check(
@@ -190,7 +223,7 @@ pub(super) fn check(
         for map in material.maps.iter().filter(|map| !map.file.is_empty()) {
             seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
             if seen.insert(map.file.as_str()) {
-                let of = || format!(" of material {}", names::shown(&material.name));
+                let of = || format!(" of material `{}`", names::shown(&material.name));
                 search.check(&map.file, TEXTURE, of, warnings)?;
             }
         }

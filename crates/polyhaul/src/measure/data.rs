@@ -99,7 +99,7 @@ fn side(bytes: usize) -> usize {
 }
 
 fn image(side: usize, channels: Channels, samples: Samples, color_space: ColorSpace) -> Image {
-    Image { width: side, height: side, channels, samples, color_space, premultiplied: false }
+    Image { width: side, height: side, channels, samples, color_space, ..Image::default() }
 }
 
 #[cfg(test)]

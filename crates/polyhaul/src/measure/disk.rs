@@ -38,8 +38,8 @@ const STRIDE_BYTES: u64 = 8_191;
 /// What share of the free room on the disk, and of the free memory, a file may take.
 const ROOM_SHARE: u64 = 8;
 
-/// Why a cold file cannot be told.
-const UNSAID: &str = "this system does not say whether bytes came from the disk";
+/// Why a cold file is not known.
+const UNSAID: &str = "this system does not report whether data came from the disk";
 
 /// How much of a cold file must have come from the disk, in percent.
 const COLD_PERCENT: u64 = 95;
@@ -59,7 +59,7 @@ pub(super) fn measure(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) ->
     found.small_read_ns = 1e9 / bench.rate(|| scratch.small_reads())?.max(1.0);
     match cold(bench, &scratch, found.cores)? {
         Ok(rate) => found.cold_read = Some(rate),
-        Err(why) => found.notes.push(format!("cold reading was not measured: {why}")),
+        Err(why) => found.notes.push(format!("cold reads were not measured: {why}")),
     }
     Ok(())
 }
@@ -81,12 +81,14 @@ fn write_sizes(bench: &Bench<'_>, folder: &Path, found: &mut Ceilings) -> Result
                 found.writes.push(size);
                 last = Some(scratch);
             }
-            Err(error) if last.is_some() && is_no_room(&error) => stopped = Some("there is no room for larger ones"),
+            Err(error) if last.is_some() && is_no_room(&error) => stopped = Some("no space for larger files"),
             Err(error) => return Err(error),
         }
     }
     let Some(last) = last else { return Err(Error::cancelled()) };
-    found.notes.extend(stopped.map(|why| format!("only files of up to {} MiB were used: {why}", last.bytes >> 20)));
+    found
+        .notes
+        .extend(stopped.map(|why| format!("only files of up to {} MB were used: {why}", last.bytes / 1_000_000)));
     Ok(last)
 }
 
@@ -112,7 +114,7 @@ fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) ->
     last.map(|scratch| (size, scratch)).ok_or_else(Error::cancelled)
 }
 
-/// How fast the file comes from the disk, or why that cannot be told. The better of two ways counts: through the
+/// How fast the file comes from the disk, or why that is not known. The better of two ways counts: through the
 /// system's memory, and past it where the file system allows that.
 fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::result::Result<f64, &'static str>> {
     bench.begin();
@@ -131,7 +133,7 @@ fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::res
     let best = [through, past].into_iter().flatten().reduce(f64::max);
     // Systems that are emulated may count nothing at all.
     let counts = fetched_bytes() != Some(0);
-    Ok(best.ok_or(if counts { "the file system keeps its files in memory" } else { UNSAID }))
+    Ok(best.ok_or(if counts { "the file system is in memory" } else { UNSAID }))
 }
 
 /// The rate of some rounds; `None` where the bytes did not come from the disk.
@@ -181,15 +183,15 @@ impl Scratch {
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
                 Err(error) => {
-                    let error = Error::io("making a file to measure with", &folder.display().to_string(), error);
-                    return Err(error.with_hint("name a folder that can be written to"));
+                    let error = Error::io("creating a temporary file", &folder.display().to_string(), error);
+                    return Err(error.with_hint("use a writable folder"));
                 }
             }
         }
     }
 
     fn failed(&self, doing: &str, error: io::Error) -> Error {
-        let what = format!("{doing} a file to measure with");
+        let what = format!("{doing} a temporary file");
         Error::io(&what, &self.folder.display().to_string(), error)
     }
 
@@ -209,7 +211,7 @@ impl Scratch {
     fn why_not(&self, bytes: u64) -> Option<&'static str> {
         let is_too_much = |free: Option<u64>| free.is_some_and(|free| bytes > free / ROOM_SHARE);
         if is_too_much(system::free_bytes(&self.file)) {
-            Some("the disk has little room")
+            Some("the disk is almost full")
         } else if is_too_much(system::free_memory_bytes()) {
             Some("there is little free memory")
         } else if self.took.as_secs_f64() * (bytes as f64 / self.bytes.max(1) as f64) > LONG.as_secs_f64() {
@@ -332,7 +334,7 @@ mod tests {
         assert_eq!(scratch.why_not(2000), None);
         assert_eq!(scratch.why_not(4000), Some("the disk is slow"));
         if cfg!(target_os = "linux") {
-            assert_eq!(scratch.why_not(u64::MAX), Some("the disk has little room"));
+            assert_eq!(scratch.why_not(u64::MAX), Some("the disk is almost full"));
         }
     }
 }

@@ -85,7 +85,7 @@ fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings
 pub fn keep(ceilings: &Ceilings) -> Result<Option<PathBuf>> {
     let Some(folder) = cache_folder(variable) else { return Ok(None) };
     let path = file(&folder, &ceilings.machine, &ceilings.disk);
-    write(&path, &text(ceilings)).map_err(|error| Error::io("keeping ceilings", &path.display().to_string(), error))?;
+    write(&path, &text(ceilings)).map_err(|error| Error::io("saving figures", &path.display().to_string(), error))?;
     Ok(Some(path))
 }
 
@@ -99,7 +99,7 @@ pub fn forget(folder: &Path) -> Result<bool> {
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::io("forgetting ceilings", &path.display().to_string(), error)),
+        Err(error) => Err(Error::io("deleting saved figures", &path.display().to_string(), error)),
     }
 }
 
@@ -160,6 +160,9 @@ fn text(ceilings: &Ceilings) -> String {
     for (name, value) in figures(&mut ceilings.clone()) {
         line(name, value);
     }
+    if ceilings.other_load > 0.0 {
+        line("other_load", &ceilings.other_load);
+    }
     if let Some(rate) = cold_read {
         line("cold_read", rate);
     }
@@ -207,6 +210,7 @@ fn parse(text: &str) -> Option<Ceilings> {
             "measured_unix_s" => found.measured_unix_s = value.parse().ok()?,
             "cores" => found.cores = value.parse().ok()?,
             "cold_read" => found.cold_read = Some(figure(value)?),
+            "other_load" => found.other_load = figure(value)?,
             "written" => found.writes.push(written(value)?),
             "kernel" => found.kernels.push(kernel(value)?),
             "unpacking" => found.unpacking.push(unpacking(value)?),
@@ -257,6 +261,7 @@ mod tests {
             measured_unix_s: 1_795_334_400,
             cores: 2,
             cold_read: Some(1.7e9),
+            other_load: 0.05,
             kernels: vec![Kernel { name: "parse obj".into(), rate: 0.1 + 0.2 }],
             unpacking: vec![Unpacking { codec: "gzip".into(), share: 0.25, rate: 1.2e9 }],
             writes: vec![Written { bytes: 1 << 20, write: 3.5e9, write_sync: 1e9 / 3.0 }],
@@ -273,7 +278,8 @@ mod tests {
     #[test]
     fn what_is_kept_comes_back() {
         assert_eq!(parse(&text(&sample())), Some(sample()));
-        let less = Ceilings { cold_read: None, kernels: vec![], writes: vec![], notes: vec![], ..sample() };
+        let less =
+            Ceilings { cold_read: None, other_load: 0.0, kernels: vec![], writes: vec![], notes: vec![], ..sample() };
         assert_eq!(parse(&text(&less)), Some(less));
     }
 

@@ -39,7 +39,7 @@ fn copy(bench: &Bench<'_>, bytes: usize) -> Result<f64> {
 /// Memory that was written to once. Allocators hand out so much of it untouched.
 fn fresh(bytes: usize) -> Result<Vec<u8>> {
     let mut memory = Vec::new();
-    memory.try_reserve_exact(bytes).map_err(|_| Error::memory("a block to measure with"))?;
+    memory.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
     memory.resize(bytes, 1);
     black_box(&mut memory);
     Ok(memory)

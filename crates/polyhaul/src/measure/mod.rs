@@ -2,14 +2,15 @@
 //!
 //! [`ceilings`] measures, which takes some twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] have to do
 //! with the file where the figures stay. `disk` is about files, `memory` about memory and cores, `kernels` about our
-//! own parsers, writers and codecs on what `data` makes. `place` says which machine and which disk it is, and `system`
-//! has the calls that Linux alone knows. What the figures are good for is in [`crate::report`]. Nothing here judges a
-//! job.
+//! own parsers, writers and codecs on what `data` makes, and `load` about what other programs do meanwhile. `place`
+//! says which machine and which disk it is, and `system` has the calls that Linux alone knows. What the figures are
+//! good for is in [`crate::report`]. Nothing here judges a job.
 
 mod data;
 mod disk;
 mod kept;
 mod kernels;
+mod load;
 mod memory;
 mod place;
 mod system;
@@ -62,7 +63,7 @@ impl Default for MeasureOptions {
 /// Measures the machine, and the disk of `folder`, in which nothing is left.
 ///
 /// All cores are used where a figure is about them. Other programs that run meanwhile make the figures worse, so this
-/// is for a quiet moment.
+/// is for an idle machine: [`Ceilings::other_load`] is what they used, and [`Ceilings::is_quiet`] whether that matters.
 ///
 /// ```
 /// use polyhaul::measure::{MeasureOptions, ceilings};
@@ -89,9 +90,13 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions) -> Result<Ceilings> {
         ..Ceilings::default()
     };
     let bench = Bench::new(options);
+    let (begin, start) = (load::now(), Instant::now());
     disk::measure(&bench, folder, &mut found)?;
     memory::measure(&bench, &mut found)?;
     kernels::measure(&bench, &mut found)?;
+    if let (Some(begin), Some(end)) = (begin, load::now()) {
+        found.other_load = load::others(begin, end, start.elapsed().as_secs_f64(), found.cores);
+    }
     Ok(found)
 }
 

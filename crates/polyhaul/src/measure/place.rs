@@ -4,6 +4,7 @@
 //! does not say is left out.
 
 use crate::options::RunOptions;
+use crate::printable::printable;
 use std::io::Read;
 use std::path::Path;
 
@@ -114,7 +115,7 @@ fn unknown() -> String {
 
 /// On one line, without blanks around it.
 fn one_line(text: &str) -> String {
-    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    printable(text.trim(), ' ').into_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Materials: the classic parameters of MTL, its PBR extensions, and texture maps with options.
 
+use super::SourceFolder;
+
 /// A material as MTL knows it; every parameter may be absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Material {
@@ -49,6 +51,8 @@ pub struct Material {
     pub maps: Vec<TextureMap>,
     /// Statements that are not known here, as they stood, one line each.
     pub other: Vec<String>,
+    /// The folder that its files are relative to: that of its library, or else of the scene that it belongs to.
+    pub folder: SourceFolder,
 }
 
 /// The number after `illum`, 0 to 10 in the specification.

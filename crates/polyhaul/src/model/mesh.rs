@@ -113,7 +113,8 @@ pub struct Curve {
     pub at: Counts,
 }
 
-/// From `at` on, `value` holds, until the next run. A source may repeat a value; that is kept.
+/// From `at` on, `value` holds, until the next run. Repeated statements are kept, also those that no
+/// element follows: of several runs at one element the last one holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// The counts of everything that came before.
@@ -162,6 +163,11 @@ impl Counts {
             *a = a.checked_add(b)?;
         }
         Some(Self::from_array(sum))
+    }
+
+    /// Whether none of the counts is above that of `other`.
+    pub(crate) fn precedes(self, other: Counts) -> bool {
+        self.to_array().iter().zip(other.to_array()).all(|(&count, other)| count <= other)
     }
 
     /// Whether no face, line, point or curve lies between `self` and `later`.

@@ -6,6 +6,7 @@
 //! To fill a scene see [`crate::read()`]; to change one see [`crate::ops`].
 
 mod array;
+mod folder;
 mod image;
 pub(crate) mod kept;
 mod material;
@@ -16,7 +17,11 @@ mod table;
 mod texture;
 
 pub use array::Array;
-pub use image::{Channels, ColorSpace, Image, Samples};
+pub use folder::{FolderPlace, SourceFolder};
+pub use image::{
+    ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, ImagePart,
+    PartChannel, Samples,
+};
 pub use material::{Color, Illumination, MapKind, Material, TextureMap};
 pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
 pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};

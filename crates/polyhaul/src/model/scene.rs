@@ -1,7 +1,7 @@
 //! Scenes: meshes, the named objects that cut them into sections, and materials.
 
 use super::render::Render;
-use super::{Counts, Material, Mesh, Table};
+use super::{Counts, Material, Mesh, SourceFolder, Table};
 
 /// Everything that one file, or one program, hands over.
 ///
@@ -17,6 +17,9 @@ pub struct Scene {
     pub materials: Vec<Material>,
     /// The names of material libraries, as a file gave them (`mtllib`).
     pub material_libraries: Vec<String>,
+    /// The folder that the names of files in the scene are relative to: unknown for scenes that were not read from a
+    /// file.
+    pub folder: SourceFolder,
     /// What the axes of the coordinates mean.
     pub axes: Axes,
     /// What is no part of a mesh: elements of a PLY file that are neither vertices, faces nor edges.

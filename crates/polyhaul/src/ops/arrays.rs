@@ -86,7 +86,7 @@ pub(super) fn check_streams(faces: &crate::model::Elements) -> Result<()> {
     for (stream, name) in [(&faces.corner_uvs, "corner_uvs"), (&faces.corner_normals, "corner_normals")] {
         if !stream.is_empty() && stream.len() != corners {
             let found = stream.len();
-            let message = format!("{name} holds {found} indices for {corners} corners");
+            let message = format!("{name} has {found} indices for {corners} corners");
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
@@ -96,7 +96,7 @@ pub(super) fn check_streams(faces: &crate::model::Elements) -> Result<()> {
 /// The error about an index that points past its array.
 pub(super) fn out_of_range(corner: usize, what: &str, index: u32, count: usize) -> Error {
     let index = if index == NONE { "NONE".into() } else { index.to_string() };
-    let message = format!("corner {corner} has {what} {index}, but the mesh holds {count} {what}s");
+    let message = format!("corner {corner} has {what} {index}, but the mesh has {count} {what}s");
     Error::new(ErrorKind::Usage, message)
 }
 
@@ -108,7 +108,8 @@ pub(super) fn gather<const N: usize>(
     missing: [f32; N],
 ) -> Result<Vec<[f32; N]>> {
     if let Some(bad) = indices.iter().find(|&&index| index != NONE && index as usize >= values.len()) {
-        let message = format!("index {bad} is past an array of {}: this is another mesh", values.len());
+        let message =
+            format!("index {bad} is out of range for {} values: the map belongs to another mesh", values.len());
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let mut gathered = zeroed(indices.len(), "gathered values")?;

@@ -195,7 +195,10 @@ impl Builder {
     pub fn instances(&mut self, objects: &[u32], matrices: Vec<[f64; 12]>) -> Result<()> {
         let fits = objects.len() == matrices.len() && matrices.len() < (u32::MAX / 12) as usize;
         if !fits {
-            return Err(Error::new(ErrorKind::Usage, "instances take a matrix each, and are fewer than 2^32 / 12"));
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "expected one matrix per instance, and fewer than 2^32 / 12 instances",
+            ));
         }
         let (first, segment) = (self.render.instances.objects.len() as u32, self.render.segments.len() as u32);
         let doubles = matrices.into_flattened().into();

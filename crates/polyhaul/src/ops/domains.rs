@@ -68,7 +68,7 @@ fn stream(faces: &Elements, domain: Domain, what: &str, count: usize, positions:
     };
     let fits = count == wanted && faces.offsets.last().map_or(0, |&end| end as usize) == corners;
     if !fits || !faces.offsets.is_sorted() {
-        let message = format!("there are {count} {what}s; one for each {of} would be {wanted}");
+        let message = format!("expected {wanted} {what}s, one per {of}, found {count}");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     if domain == Domain::Vertex {

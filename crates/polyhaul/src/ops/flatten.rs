@@ -1,19 +1,24 @@
 //! Scenes for a renderer as scenes of meshes.
 
+use super::looks::{Looks, NameFile};
 use super::place::{Matrix64, Places64, multiply64, places64};
 use crate::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
-use crate::model::render::{MaterialUse, ParameterValues, Render, Shape};
-use crate::model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
-use crate::options::Instances;
+use crate::model::render::{ParameterValues, Render, Shape};
+use crate::model::{Array, Domain, Elements, Mesh, Object, ObjectKind, Scene};
+use crate::options::{Instances, Limits};
 use std::collections::{BTreeMap, HashMap};
 
 /// What [`flatten`] makes.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Flat {
     /// Meshes, objects and materials.
     pub scene: Scene,
     /// How many shapes are no meshes, by class.
     pub left_out: BTreeMap<String, u64>,
+    /// How many uses of textures by materials and shapes MTL cannot express, by what they are: `checkerboard as
+    /// reflectance`. A material that several shapes have counts once.
+    pub left_out_textures: BTreeMap<String, u64>,
 }
 
 /// Makes meshes, objects and materials of a scene for a renderer; `meshes` are those that it loaded.
@@ -24,17 +29,33 @@ pub struct Flat {
 /// once instead, shown or not, and no instance. All other shapes are left out and counted.
 /// What moves stands where it is when the shutter opens. Reversed orientation turns faces around.
 ///
-/// Of materials `reflectance`, `roughness`, `eta` and metals are taken over.
+/// Of materials `reflectance`, `roughness`, `eta` and metals are taken over, with textures that are images: also those
+/// of normals, displacement and the shapes' `alpha`. The names of image files are those of the scene.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] for a mesh whose indices are out of range.
-pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances) -> Result<Flat> {
+/// [`ErrorKind::Limit`] where instances are more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`], and
+/// [`ErrorKind::Usage`] for a mesh whose indices are out of range.
+pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances, limits: &Limits) -> Result<Flat> {
+    flatten_named(render, meshes, (instances, limits), &mut |_, _| Ok(None))
+}
+
+/// The same; `name_of` is asked for another name for each image file, by the folder of the file that names it, below
+/// the scene's, and the name.
+pub(crate) fn flatten_named(
+    render: &Render,
+    meshes: Vec<Mesh>,
+    (instances, limits): (Instances, &Limits),
+    name_of: NameFile<'_>,
+) -> Result<Flat> {
+    if instances != Instances::Once {
+        check_objects(render, limits)?;
+    }
     let mut flat = Flattener {
         render,
         places: places64(render)?,
         flat: Flat::default(),
         mesh_of_shape: Vec::new(),
-        materials: HashMap::new(),
+        looks: Looks::new(render, name_of),
     };
     flat.meshes(meshes)?;
     flat.world()?;
@@ -42,7 +63,49 @@ pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances) -> Resu
         Instances::Once => flat.definitions()?,
         Instances::AsFormat | Instances::Flatten => flat.instances()?,
     }
+    flat.flat.left_out_textures = flat.looks.into_left_out();
     Ok(flat.flat)
+}
+
+/// That the instances of a scene are no more objects than the limit, as objects or shapes of their own.
+pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
+    let shapes = |object: usize| render.objects.get(object).map_or(0, |object| object.shapes.len() as u64);
+    let count = render.instances().fold(0, |sum: u64, instance| sum.saturating_add(shapes(instance.object)));
+    match count > limits.instanced_objects {
+        true => Err(too_many("objects", count, ("instanced_objects", limits.instanced_objects))),
+        false => Ok(()),
+    }
+}
+
+/// That the meshes which objects of a scene show again and again are no more than the limit, each as often as it is
+/// shown. What is shown once does not count.
+pub(crate) fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
+    let mut uses: Vec<u64> = Vec::new();
+    uses.try_reserve_exact(scene.meshes.len())?;
+    uses.resize(scene.meshes.len(), 0);
+    for object in &scene.objects {
+        if let Some(uses) = uses.get_mut(object.mesh) {
+            *uses += 1;
+        }
+    }
+    let counts: [(&str, fn(&Mesh) -> usize); 2] =
+        [("vertices", |mesh| mesh.positions.len()), ("faces", |mesh| mesh.faces.offsets.len().saturating_sub(1))];
+    for (what, count) in counts {
+        let sum = |all: u64, (mesh, &uses): (&Mesh, &u64)| all.saturating_add(uses.saturating_mul(count(mesh) as u64));
+        let shown = scene.meshes.iter().zip(&uses).filter(|(_, uses)| **uses > 1).fold(0, sum);
+        if shown > limits.instanced_elements {
+            return Err(too_many(what, shown, ("instanced_elements", limits.instanced_elements)));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn too_many(what: &str, count: u64, (name, limit): (&str, u64)) -> Error {
+    let message = format!("the scene's instances multiply to {count} {what}, more than the limit of {limit} ({name})");
+    let hint =
+        format!("write each definition once with `--instances once`, or raise the limit with `--limit {name}={count}`");
+    Error::new(ErrorKind::Limit, message).with_hint(hint)
 }
 
 struct Flattener<'a> {
@@ -50,7 +113,7 @@ struct Flattener<'a> {
     places: Places64,
     flat: Flat,
     mesh_of_shape: Vec<Option<usize>>,
-    materials: HashMap<MaterialUse, Option<usize>>,
+    looks: Looks<'a>,
 }
 
 impl<'a> Flattener<'a> {
@@ -136,10 +199,7 @@ impl<'a> Flattener<'a> {
 
     fn object(&mut self, shape: &Shape<'a>, place: Matrix64, name: &str) -> Result<()> {
         let Some(mesh) = self.mesh_of_shape.get(shape.index).copied().flatten() else { return Ok(()) };
-        let material = match shape.state() {
-            Some(state) => self.material(state.material)?,
-            None => None,
-        };
+        let material = self.looks.material(shape, &mut self.flat.scene.materials)?;
         let object = Object {
             name: match name {
                 "" => format!("{}-{}", shape.class(), shape.index + 1),
@@ -153,71 +213,6 @@ impl<'a> Flattener<'a> {
             ..Object::default()
         };
         try_push(&mut self.flat.scene.objects, object, "objects")
-    }
-
-    /// The material that shapes name.
-    fn material(&mut self, named: MaterialUse) -> Result<Option<usize>> {
-        if let Some(&known) = self.materials.get(&named) {
-            return Ok(known);
-        }
-        let render = self.render;
-        let found = match named {
-            MaterialUse::Default => None,
-            MaterialUse::Index(index) => render.materials.get(index as usize).map(|it| (it, index as usize)),
-            MaterialUse::Named(name) => {
-                let all = render.materials.iter().enumerate();
-                let same = |&(_, it): &(usize, &crate::model::render::Material)| it.is_named && it.entity.name == name;
-                all.into_iter().find(same).map(|(index, it)| (it, index))
-            }
-        };
-        let made = match (named, found) {
-            (_, Some((material, index))) => Some(self.mapped(material, index)),
-            (MaterialUse::Named(name), None) => {
-                Some(Material { name: try_string(render.text(name))?, missing: true, ..Material::default() })
-            }
-            _ => None,
-        };
-        let number = match made {
-            Some(made) => {
-                try_push(&mut self.flat.scene.materials, made, "materials")?;
-                Some(self.flat.scene.materials.len() - 1)
-            }
-            None => None,
-        };
-        self.materials.try_reserve(1).map_err(|_| Error::memory("materials"))?;
-        self.materials.insert(named, number);
-        Ok(number)
-    }
-
-    /// What MTL says of a material of pbrt.
-    fn mapped(&self, material: &crate::model::render::Material, index: usize) -> Material {
-        let parameters = self.render.parameters(&material.entity);
-        let own = self.render.text(material.entity.name);
-        let class = if material.is_named { parameters.string("type").unwrap_or_default() } else { own };
-        let color = |name| match parameters.get(name)?.values.rows::<3>()? {
-            [rgb] => Some(Color::Rgb(*rgb)),
-            _ => None,
-        };
-        let number = |name| match parameters.get(name)?.values {
-            ParameterValues::Floats([number]) => Some(*number),
-            _ => None,
-        };
-        let mut made = Material {
-            name: if material.is_named { own.to_owned() } else { format!("{own}-{}", index + 1) },
-            diffuse: color("reflectance"),
-            roughness: number("roughness"),
-            ..Material::default()
-        };
-        match class {
-            "conductor" | "coatedconductor" => made.metallic = Some(1.0),
-            "dielectric" | "thindielectric" => {
-                made.refraction_index = Some(number("eta").unwrap_or(1.5));
-                made.illumination = Some(7);
-            }
-            "coateddiffuse" => made.specular = Some(Color::Rgb([0.5; 3])),
-            _ => {}
-        }
-        made
     }
 }
 
@@ -253,8 +248,12 @@ fn own_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     }
     corners.truncate(corners.len() / width * width);
     if corners.iter().any(|&corner| corner as usize >= points.len()) {
-        let message =
-            format!("shape {} ({}) has an index past its {} points", shape.index, shape.class(), points.len());
+        let message = format!(
+            "shape {} ({}) has an index out of range (it has {} points)",
+            shape.index,
+            shape.class(),
+            points.len()
+        );
         return Err(Error::new(ErrorKind::Usage, message));
     }
     if quads {

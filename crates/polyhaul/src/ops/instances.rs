@@ -3,10 +3,11 @@
 //! Shapes are not copied but named again: those of an instance share their parameters, so the arrays stay what they
 //! are. Where each stands is a node of the tree of transforms. What such a scene is as meshes is `flatten`'s business.
 
+use super::flatten::check_objects;
 use super::place::{Places64, places64};
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::model::render::{Instances as All, Motion, Node, Render, Segment, Step, StepKind, StoredShape, Transform};
-use crate::options::Instances;
+use crate::options::{Instances, Limits};
 use std::collections::HashMap;
 
 /// Puts what instances show into the scene itself, and takes definitions and instances out of it.
@@ -17,10 +18,13 @@ use std::collections::HashMap;
 /// that of instances too.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] where there would be 2^32 shapes or transforms.
-pub fn expand(render: &mut Render, instances: Instances) -> Result<()> {
-    if instances == Instances::AsFormat {
-        return Ok(());
+/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] where instances are more shapes than [`Limits::instanced_objects`], or
+/// there would be 2^32 shapes or transforms.
+pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Result<()> {
+    match instances {
+        Instances::AsFormat => return Ok(()),
+        Instances::Flatten => check_objects(render, limits)?,
+        Instances::Once => {}
     }
     let expanded = {
         let mut expander = Expander::new(render)?;
@@ -208,5 +212,5 @@ impl Expanded {
 
 #[cold]
 fn too_many() -> Error {
-    Error::new(ErrorKind::Limit, "the instances are more shapes or transforms than a scene can hold")
+    Error::new(ErrorKind::Limit, "the instances multiply to more shapes or transforms than a scene can store (2^32)")
 }

@@ -75,7 +75,7 @@ pub(crate) fn check_scale(scale: f32) -> Result<()> {
     if scale > 0.0 && scale.is_finite() {
         return Ok(());
     }
-    let message = format!("the scale is {scale}; it must be a positive finite number");
+    let message = format!("invalid scale {scale}: expected a positive finite number");
     Err(Error::new(ErrorKind::Usage, message))
 }
 
@@ -114,7 +114,7 @@ fn frame(Axes { forward, up }: Axes) -> Result<Frame> {
     let (f, u) = (direction(forward), direction(up));
     if f.0 == u.0 {
         let name = ["x", "y", "z"][f.0];
-        let message = format!("forward ({forward:?}) and up ({up:?}) both lie along the {name} axis");
+        let message = format!("forward ({forward:?}) and up ({up:?}) are both on the {name} axis");
         return Err(Error::new(ErrorKind::Usage, message)
             .with_hint("choose two different axes, for example forward -Z and up Y"));
     }
@@ -248,7 +248,7 @@ mod tests {
         let bad = Axes { forward: Axis::Z, up: Axis::NegativeZ };
         let error = transform_axes(&mut scene, bad, 1.0, &options(1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert_eq!(error.diagnostic().message, "forward (Z) and up (NegativeZ) both lie along the z axis");
+        assert_eq!(error.diagnostic().message, "forward (Z) and up (NegativeZ) are both on the z axis");
         for scale in [0.0, -1.0, f32::NAN, f32::INFINITY] {
             assert!(transform_axes(&mut scene, Axes::BLENDER, scale, &options(1)).is_err());
         }

@@ -252,7 +252,7 @@ mod tests {
         }
         assert_eq!(of(&[], 0, [Stream::Nothing; 2], 2).unwrap(), Vertices::default());
         let error = of(&[0, 7], 3, [Stream::Nothing; 2], 2).unwrap_err();
-        assert_eq!(error.diagnostic().message, "corner 1 has position 7, but the mesh holds 3 positions");
+        assert_eq!(error.diagnostic().message, "corner 1 has position 7, but the mesh has 3 positions");
     }
 
     /// The same with a map, one corner after the other.

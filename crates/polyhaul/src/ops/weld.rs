@@ -560,10 +560,10 @@ mod tests {
             mesh
         };
         for (which, corner, value, what) in [
-            (0, 66_000, 20_000, "corner 66000 has position 20000, but the mesh holds 20000 positions"),
-            (0, 0, NONE, "corner 0 has position NONE, but the mesh holds 20000 positions"),
-            (1, 40_000, 5_000, "corner 40000 has uv 5000, but the mesh holds 5000 uvs"),
-            (2, 40_001, NONE - 1, "corner 40001 has normal 4294967294, but the mesh holds 300 normals"),
+            (0, 66_000, 20_000, "corner 66000 has position 20000, but the mesh has 20000 positions"),
+            (0, 0, NONE, "corner 0 has position NONE, but the mesh has 20000 positions"),
+            (1, 40_000, 5_000, "corner 40000 has uv 5000, but the mesh has 5000 uvs"),
+            (2, 40_001, NONE - 1, "corner 40001 has normal 4294967294, but the mesh has 300 normals"),
         ] {
             for threads in [1, 2, 3, 7, 64] {
                 let error = weld(&spoil(which, corner, value), &options(threads, None)).unwrap_err();

@@ -99,6 +99,10 @@ pub struct TableStyle {
     pub column_digits: Vec<Digits>,
     /// What NaN becomes (`nan`).
     pub nan: String,
+    /// Puts a `'` before names of columns that a spreadsheet would take for a formula: those that begin with `=`, `+`,
+    /// `-`, `@`, a tab or a carriage return (default: off, since it changes the names). Values are numbers and
+    /// cannot be formulas.
+    pub csv_safe: bool,
     /// Axes and scale of the points of a scene; tables that come from tables are written as they are.
     pub placement: Placement,
 }
@@ -128,6 +132,7 @@ impl Default for TableStyle {
             digits: Digits::Shortest,
             column_digits: Vec::new(),
             nan: "nan".into(),
+            csv_safe: false,
             placement: Placement::default(),
         }
     }

@@ -1,19 +1,24 @@
 //! Cuts the text of a source into chunks of whole logical lines.
 //!
-//! A chunk owns the logical lines that *begin* in its share of the bytes. Where a line begins is
-//! decided by the few bytes before it alone (a newline that no backslash escapes), so any worker
-//! finds the borders of its own share of a file, and there is no serial stage. Where a source has pieces
-//! (members of compressed data), the shares are these, since whoever reads a piece decodes it. A stream is
-//! cut at the last line that is complete. This module does not know what a line means.
+//! A chunk owns the logical lines that *end* in its share of the bytes. Where a line begins is
+//! decided by the few bytes around it alone (a newline that no backslash escapes), so any worker
+//! finds the last border of its own share of a file, hands on what lies behind it ([`super::relay`]), and there is no
+//! serial stage. Where a source has pieces (members of compressed data), the shares are these, since whoever reads a
+//! piece decodes it. A stream is cut at the last line that is complete. No byte is read twice, however long a line
+//! is. This module does not know what a line means.
 
 mod head;
 
 use super::read::{Extent, Garbage, check_end, failed, read_part};
+use super::relay::{Handover, Relay};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted};
 use crate::options::Cancel;
 use polyhaul_bytes::Source;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// That of UTF-8, which is no part of the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// How a source is cut.
 pub(crate) struct TextChunks<'a> {
@@ -26,6 +31,17 @@ pub(crate) struct TextChunks<'a> {
     padding: usize,
     borders: Borders,
     stream: Mutex<Stream>,
+    /// The first bytes of a positioned source, which somebody read.
+    head: Vec<u8>,
+    relay: Relay<Rest>,
+}
+
+/// What a share hands on: the line that was not complete in it.
+enum Rest {
+    /// `padding` bytes, and those of the line.
+    Line(Vec<u8>),
+    /// It is too long.
+    TooLong,
 }
 
 /// Where text may be cut.
@@ -101,8 +117,8 @@ impl Text {
     }
 }
 
-/// A first look past the share for the end of its last line; doubled until that is found.
-const TAIL_BYTES: usize = 4096;
+/// Room before a share, for the line that the one before hands on; what is longer is copied once more.
+const FRONT_BYTES: usize = 4096;
 /// The most bytes of a line end, which does not count as a part of the line.
 const LINE_END: u64 = 2;
 /// The bytes before a place that decide whether a line begins there.
@@ -147,6 +163,8 @@ impl<'a> TextChunks<'a> {
             padding: LOOK_BACK,
             borders: LINES,
             stream: Mutex::default(),
+            head: Vec::new(),
+            relay: Relay::default(),
         }
     }
 
@@ -202,7 +220,13 @@ impl<'a> TextChunks<'a> {
         !self.source.is_positioned()
     }
 
-    /// Fills `text` with chunk `number`; `false` where there is none.
+    /// Says that chunk `number` will not be taken: whoever takes the next one would wait for it.
+    pub(crate) fn leave(&self, number: u64) {
+        drop(self.relay.begin(number));
+    }
+
+    /// Fills `text` with chunk `number`; `false` where there is none. Each number must be taken or [left](Self::leave),
+    /// in their order: a chunk waits for the one before it.
     pub(crate) fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
         text.too_long = false;
         match self.source.len() {
@@ -211,80 +235,133 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// The bytes whose lines are those of chunk `number`; `None` where there is no such chunk.
+    /// The bytes of which chunk `number` has the lines that end there; `None` where there is no such chunk.
     fn share(&self, number: u64, size: u64) -> Option<Range<u64>> {
-        if self.source.piece_bytes().is_none() {
-            let from = number.saturating_mul(self.chunk_bytes as u64);
-            return (from < size).then(|| from..from.saturating_add(self.chunk_bytes as u64).min(size));
+        if self.source.piece_bytes().is_some() {
+            return self.source.piece(number);
         }
-        // Moved such that what decides whether a line begins there lies in the same piece.
-        let moved = |at: u64| if at == 0 { 0 } else { at.saturating_add(LOOK_BACK as u64).min(size) };
-        self.source.piece(number).map(|piece| moved(piece.start)..moved(piece.end))
+        let from = number.saturating_mul(self.chunk_bytes as u64);
+        (from < size).then(|| from..from.saturating_add(self.chunk_bytes as u64).min(size))
     }
 
     fn take_share(&self, number: u64, size: u64, text: &mut Text) -> Result<bool> {
         let Some(Range { start: from, end: to }) = self.share(number, size) else {
             return Ok(false);
         };
-        if from == to {
+        let mut handover = self.relay.begin(number);
+        let (base, own) = (self.padding + FRONT_BYTES, (to - from) as usize);
+        text.grow(base + own + self.padding)?;
+        self.read(from, &mut text.bytes[base..base + own])?;
+        let share = &text.bytes[base..base + own];
+        // What lies before the share does not decide about this border.
+        let cut = if to < size { (self.borders.last)(share, LOOK_BACK - 1) } else { None };
+        if let Some(cut) = cut {
+            handover.give(self.rest(&share[cut..])?);
+        }
+        let before = match number {
+            0 => Rest::Line(self.line(&[])?),
+            _ => handover.receive().ok_or_else(Error::cancelled)?,
+        };
+        match (before, cut) {
+            (Rest::Line(before), Some(cut)) => {
+                text.too_long = self.is_too_long(own - cut);
+                self.join(text, before, from, cut)?;
+                self.finish(text)?;
+                Ok(true)
+            }
+            (Rest::Line(before), None) if to < size => self.take_whole(before, from, own, text, &mut handover),
+            (Rest::Line(before), None) => {
+                self.join(text, before, from, own)?;
+                if text.len() == 0 { self.nothing(from, text) } else { self.finish(text).map(|()| true) }
+            }
+            (Rest::TooLong, cut) => {
+                // Nobody asks for what comes behind it.
+                if cut.is_none() {
+                    handover.give(Rest::TooLong);
+                }
+                self.nothing(from, text)
+            }
+        }
+    }
+
+    /// Takes a share in which no line is known to begin, nor is one in the last few bytes before it.
+    fn take_whole(
+        &self,
+        mut line: Vec<u8>,
+        from: u64,
+        own: usize,
+        text: &mut Text,
+        handover: &mut Handover<'_, Rest>,
+    ) -> Result<bool> {
+        let (base, known) = (self.padding + FRONT_BYTES, line.len() - self.padding);
+        extend(&mut line, &text.bytes[base..base + own])?;
+        let unseen = known.saturating_sub(self.borders.reach);
+        let end = (self.borders.last)(&line[self.padding..], unseen).unwrap_or(0);
+        text.too_long = self.is_too_long(known + own - end);
+        if end == 0 && !text.too_long {
+            handover.give(Rest::Line(line));
             return self.nothing(from, text);
         }
-        let back = from.min(LOOK_BACK as u64);
-        let origin = from - back;
-        let share = (to - origin) as usize;
-        let base = self.padding;
-        let mut have = self.read(text, origin, base, 0, share + TAIL_BYTES)?;
-        let all = |have: usize| origin + have as u64 >= size;
-        let begin = match from {
-            0 => 0,
-            _ => match (self.borders.next)(&text.bytes[base..base + have], back as usize, share.min(have)) {
-                Some(begin) if begin < share => begin,
-                _ => return self.nothing(from, text),
-            },
-        };
-        // The line that may pass the end of the share begins here. What decides that may lie behind the share; a border
-        // that lies there itself is found first below.
-        let decided = have.min(share + self.borders.reach - 1);
-        let last = (self.borders.last)(&text.bytes[base..base + decided], begin).unwrap_or(begin);
-        let mut looked = share;
-        let end = loop {
-            if let Some(end) = (self.borders.next)(&text.bytes[base..base + have], looked, have) {
-                break end;
-            }
-            if all(have) {
-                break have;
-            }
-            if self.is_too_long(have - last) {
-                text.too_long = true;
-                break last;
-            }
-            looked = have.saturating_sub(self.borders.reach).max(share);
-            have = self.read(text, origin, base, have, have * 2)?;
-        };
-        (text.start, text.end, text.offset) = (base + begin, base + end, origin + begin as u64);
+        handover.give(self.rest(&line[self.padding + end..])?);
+        text.bytes = line;
+        (text.start, text.end, text.offset) = (self.padding, self.padding + end, from - known as u64);
         self.finish(text)?;
         Ok(true)
+    }
+
+    /// What a share hands on, of which these are the last bytes.
+    fn rest(&self, line: &[u8]) -> Result<Rest> {
+        Ok(if self.is_too_long(line.len()) { Rest::TooLong } else { Rest::Line(self.line(line)?) })
+    }
+
+    /// The bytes of a line behind the padding.
+    fn line(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut line = Vec::new();
+        line.try_reserve_exact(self.padding + bytes.len()).map_err(|_| Error::memory("a line"))?;
+        line.resize(self.padding, b'\n');
+        line.extend_from_slice(bytes);
+        Ok(line)
+    }
+
+    /// Makes the first `cut` bytes of a share, which lie at `from`, and the line before them the text.
+    fn join(&self, text: &mut Text, mut before: Vec<u8>, from: u64, cut: usize) -> Result<()> {
+        let (base, known) = (self.padding + FRONT_BYTES, before.len() - self.padding);
+        text.offset = from - known as u64;
+        if known <= FRONT_BYTES {
+            // With its padding: parsers look at what lies before the text.
+            text.bytes[base - before.len()..base].copy_from_slice(&before);
+            (text.start, text.end) = (base - known, base + cut);
+            return Ok(());
+        }
+        extend(&mut before, &text.bytes[base..base + cut])?;
+        text.bytes = before;
+        (text.start, text.end) = (self.padding, self.padding + known + cut);
+        Ok(())
     }
 
     /// Whether a line is over the limit, of which `have` bytes are there and no border behind it is known: one may be
     /// in the last of them.
     fn is_too_long(&self, have: usize) -> bool {
-        have as u64 > self.line_bytes + LINE_END + self.borders.reach as u64 - 1
+        have as u64 > self.line_bytes + (BYTE_ORDER_MARK.len() as u64) + LINE_END + self.borders.reach as u64 - 1
     }
 
-    /// A chunk in whose share no line begins.
+    /// A chunk in whose share no line ends.
     fn nothing(&self, from: u64, text: &mut Text) -> Result<bool> {
         text.grow(2 * self.padding)?;
         (text.start, text.end, text.offset) = (self.padding, self.padding, from);
         Ok(true)
     }
 
-    /// Reads on, from `have` bytes after `origin`, until there are `wanted`; returns how many there are.
-    fn read(&self, text: &mut Text, origin: u64, base: usize, have: usize, wanted: usize) -> Result<usize> {
-        text.grow(base + wanted + self.padding)?;
-        let out = &mut text.bytes[base + have..base + wanted];
-        let count = self.source.read_at(origin + have as u64, out).map_err(|e| failed(&self.source, e))?;
-        Ok(have + count)
+    /// Reads at `from` until `out` is full.
+    fn read(&self, from: u64, out: &mut [u8]) -> Result<()> {
+        let head = usize::try_from(from).ok().and_then(|from| self.head.get(from..)).unwrap_or_default();
+        let known = head.len().min(out.len());
+        out[..known].copy_from_slice(&head[..known]);
+        let rest = &mut out[known..];
+        if !rest.is_empty() {
+            self.source.read_at(from + known as u64, rest).map_err(|e| failed(&self.source, e))?;
+        }
+        Ok(())
     }
 
     fn take_next(&self, text: &mut Text) -> Result<bool> {
@@ -348,10 +425,12 @@ impl<'a> TextChunks<'a> {
     /// Skips a byte order mark, refuses UTF-16, and ends the text with a newline that is not its own.
     fn finish(&self, text: &mut Text) -> Result<()> {
         if text.offset == 0 {
-            let head = &text.bytes[text.start..text.end];
-            if head.starts_with(b"\xEF\xBB\xBF") {
-                text.start += 3;
-                text.offset = 3;
+            // Of a line that is too long nothing is text, but its first bytes are there: more than the limit of them.
+            let head = &text.bytes[text.start..if text.too_long { text.bytes.len() } else { text.end }];
+            if head.starts_with(BYTE_ORDER_MARK) {
+                text.start += BYTE_ORDER_MARK.len();
+                text.end = text.end.max(text.start);
+                text.offset = BYTE_ORDER_MARK.len() as u64;
             } else if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
                 let message = "this is UTF-16 text, or no text at all; polyhaul reads UTF-8 and ASCII";
                 return Err(self.placed(ErrorKind::Unsupported, message.into(), 0));
@@ -404,6 +483,13 @@ impl<'a> TextChunks<'a> {
         }
         filled
     }
+}
+
+/// Puts bytes behind those of a line.
+fn extend(line: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+    line.try_reserve(bytes.len()).map_err(|_| Error::memory("a line"))?;
+    line.extend_from_slice(bytes);
+    Ok(())
 }
 
 /// The last place after `from` where a logical line begins.

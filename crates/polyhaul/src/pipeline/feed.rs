@@ -8,7 +8,13 @@ use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
 use crate::error::{Error, Result};
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, Source};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// How a place of a source is read.
+type ReadAt<'a> = fn(&Source<'a>, u64, &mut [u8]) -> io::Result<usize>;
 
 /// A source, and how far it was read in order.
 pub(crate) struct Feed<'a> {
@@ -23,12 +29,27 @@ pub(crate) struct Feed<'a> {
     ended: bool,
     /// Why it ended, where it should not have.
     failed: Option<Error>,
+    /// What was read of a positioned source before its turn, in order.
+    ahead: VecDeque<Part>,
+}
+
+/// Bytes of a source, and where they lie.
+pub(crate) struct Part {
+    pub(crate) offset: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Part {
+    fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
 }
 
 impl<'a> Feed<'a> {
     pub(crate) fn new(source: Source<'a>, garbage: Option<Garbage>) -> Feed<'a> {
         let name = source.name().into();
-        Feed { source, garbage, name, carry: Vec::new(), start: 0, offset: 0, ended: false, failed: None }
+        let (carry, ahead) = (Vec::new(), VecDeque::new());
+        Feed { source, garbage, name, carry, start: 0, offset: 0, ended: false, failed: None, ahead }
     }
 
     /// The size in bytes, where that is known.
@@ -43,12 +64,17 @@ impl<'a> Feed<'a> {
 
     /// Reads on until `out` is full, or the source ended or failed; returns how much that is.
     fn fill(&mut self, out: &mut [u8]) -> usize {
+        self.fill_by(out, Source::read_at)
+    }
+
+    /// Reads on with `read`, where any place can be read.
+    fn fill_by(&mut self, out: &mut [u8], read: ReadAt<'a>) -> usize {
         let mut filled = 0;
         while filled < out.len() && !self.ended {
             let part = &mut out[filled..];
             let wanted = part.len();
             let read = match self.source.is_positioned() {
-                true => self.source.read_at(self.offset, part).map_err(|error| failed(&self.source, error)),
+                true => self.read_by(self.offset, part, read),
                 false => read_part(&self.source, self.garbage.as_ref(), part),
             };
             match read {
@@ -60,7 +86,58 @@ impl<'a> Feed<'a> {
                 Err(error) => (self.ended, self.failed) = (true, Some(error)),
             }
         }
+        self.forget_passed();
         filled
+    }
+
+    /// Reads at a place until `out` is full or the end is met: what was read before from memory, the rest with `read`.
+    fn read_by(&self, offset: u64, out: &mut [u8], read: ReadAt<'a>) -> Result<usize> {
+        let mut filled = 0;
+        while filled < out.len() {
+            let at = offset + filled as u64;
+            let part = &mut out[filled..];
+            let known = self.known(at);
+            if !known.is_empty() {
+                let count = known.len().min(part.len());
+                part[..count].copy_from_slice(&known[..count]);
+                filled += count;
+                continue;
+            }
+            let next = self.ahead.iter().map(|ahead| ahead.offset).find(|&next| next > at).unwrap_or(u64::MAX);
+            let wanted = usize::try_from(next - at).map_or(part.len(), |gap| gap.min(part.len()));
+            let count = read(&self.source, at, &mut part[..wanted]).map_err(|error| failed(&self.source, error))?;
+            filled += count;
+            if count < wanted {
+                break;
+            }
+        }
+        Ok(filled)
+    }
+
+    /// What was read from `at` on and nobody took.
+    fn known(&self, at: u64) -> &[u8] {
+        fn behind(bytes: &[u8], begin: u64, at: u64) -> Option<&[u8]> {
+            let rest = bytes.get(usize::try_from(at.checked_sub(begin)?).ok()?..)?;
+            (!rest.is_empty()).then_some(rest)
+        }
+        let pending = self.carry.get(self.start..).unwrap_or_default();
+        let pending = behind(pending, self.offset - pending.len() as u64, at);
+        pending.or_else(|| self.ahead.iter().find_map(|part| behind(&part.bytes, part.offset, at))).unwrap_or_default()
+    }
+
+    /// Takes back parts of a positioned source that were read and are still to come.
+    pub(crate) fn keep(&mut self, parts: Vec<Part>) {
+        self.ahead.extend(parts);
+        self.ahead.make_contiguous().sort_by_key(|part| part.offset);
+        self.forget_passed();
+    }
+
+    /// Forgets what was read ahead and whose turn is over.
+    fn forget_passed(&mut self) {
+        let at = self.offset;
+        while self.ahead.front().is_some_and(|part| part.end() <= at) {
+            self.ahead.pop_front();
+        }
     }
 
     /// Whether there is nothing more to take: the end, or an error.
@@ -96,6 +173,7 @@ impl<'a> Feed<'a> {
         self.carry.clear();
         self.start = 0;
         (self.offset, self.ended, self.failed) = (offset, false, None);
+        self.forget_passed();
     }
 
     /// What messages call the source.
@@ -110,7 +188,22 @@ impl<'a> Feed<'a> {
 
     /// Reads a positioned source at a place, until `out` is full or the end is met.
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
-        self.source.read_at(offset, out).map_err(|error| failed(&self.source, error))
+        self.read_by(offset, out, Source::read_at)
+    }
+
+    /// As [`Feed::read_at`], for bytes that will be read once more, which is from memory then.
+    pub(crate) fn peek_at(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
+        self.read_by(offset, out, Source::peek_at)
+    }
+
+    /// Where piece `number` lies, as [`Source::piece`].
+    pub(crate) fn piece(&self, number: u64) -> Option<Range<u64>> {
+        self.source.piece(number)
+    }
+
+    /// As [`Source::piece_bytes`].
+    pub(crate) fn piece_bytes(&self) -> Option<usize> {
+        self.source.piece_bytes()
     }
 
     /// The error, once all that came before it was taken.
@@ -131,7 +224,7 @@ impl<'a> Feed<'a> {
         self.carry.try_reserve(step).map_err(|_| Error::memory("the header"))?;
         let mut carry = std::mem::take(&mut self.carry);
         carry.resize(have + step, 0);
-        let count = self.fill(&mut carry[have..]);
+        let count = self.fill_by(&mut carry[have..], Source::peek_at);
         carry.truncate(have + count);
         self.carry = carry;
         Ok((&self.carry[self.start..], self.ended && self.failed.is_none()))

@@ -53,6 +53,7 @@ impl<'a> Decoding<'a> {
             end: 0,
             next: 0,
             kept: KEPT_BYTES,
+            squeezed: 0,
             is_over: false,
             reported: 0,
         }
@@ -101,6 +102,8 @@ pub(crate) struct BlockReader<'a> {
     next: u64,
     /// How many bytes before `start` stay.
     kept: usize,
+    /// How many of them were kept by [`BlockReader::squeeze`], from the begin of the buffer.
+    squeezed: usize,
     is_over: bool,
     reported: u64,
 }
@@ -111,9 +114,23 @@ impl BlockReader<'_> {
         self.kept = usize::MAX;
     }
 
-    /// Goes back to the begin of what was kept.
+    /// Keeps of what was passed since the last call only the last `count` bytes: those before them are not there any
+    /// more when the reader is rewound. Each byte moves once at most.
+    pub(crate) fn squeeze(&mut self, count: usize) {
+        let from = self.start.saturating_sub(count).max(self.squeezed);
+        if from > self.squeezed {
+            self.buffer.copy_within(from..self.start, self.squeezed);
+        }
+        self.squeezed += self.start - from;
+    }
+
+    /// Goes back to the begin of what was kept. What was squeezed out is gone.
     pub(crate) fn rewind(&mut self) {
-        (self.start, self.kept) = (0, KEPT_BYTES);
+        if self.squeezed > 0 {
+            self.buffer.copy_within(self.start..self.end, self.squeezed);
+            self.end -= self.start - self.squeezed;
+        }
+        (self.start, self.squeezed, self.kept) = (0, 0, KEPT_BYTES);
     }
 
     /// Where the next byte lies in the source.
@@ -131,6 +148,13 @@ impl BlockReader<'_> {
     pub(crate) fn ensure(&mut self, count: usize) -> Result<&[u8]> {
         while self.end - self.start < count && self.refill()? {}
         Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// The next `count` bytes, or all that there are. Unlike that of [`BlockReader::ensure`] an error is kept, as those
+    /// of reads: for who stands between the source and a decoder.
+    pub(crate) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
+        while self.end - self.start < count && self.more()? {}
+        Ok(&self.buffer[self.start..self.end.min(self.start.saturating_add(count))])
     }
 
     /// Passes `count` bytes, which [`BlockReader::ensure`] found.

@@ -18,6 +18,8 @@ pub struct Ceilings {
     pub cores: usize,
     /// How much work as many threads as cores get done, in cores: 1.9 where two threads do 1.9 times what one does.
     pub cores_side_by_side: f64,
+    /// How many of these cores other programs used while this was measured; 0 where that is not known.
+    pub other_load: f64,
     /// Reading a file that is not in memory, with all cores; `None` where the system's cache cannot be emptied.
     pub cold_read: Option<f64>,
     /// Reading a file that the system has in memory.
@@ -73,13 +75,21 @@ pub struct Kernel {
 pub struct Unpacking {
     /// The name of the codec: `gzip`.
     pub codec: String,
-    /// Bytes that a plain byte packs to.
+    /// Bytes that a plain byte compresses to.
     pub share: f64,
     /// Plain bytes per second.
     pub rate: f64,
 }
 
+/// Other programs may use this share of the cores while they are measured.
+const QUIET: f64 = 0.1;
+
 impl Ceilings {
+    /// Whether the machine was quiet enough for figures that later jobs are compared with.
+    pub fn is_quiet(&self) -> bool {
+        self.other_load <= QUIET * self.cores.max(1) as f64
+    }
+
     /// What a chart of reading or of writing draws: names and rates, in bytes per second, as far as they are known.
     pub(super) fn lines(&self, is_output: bool) -> impl Iterator<Item = (&'static str, f64)> {
         let cold_read = self.cold_read.unwrap_or(0.0);

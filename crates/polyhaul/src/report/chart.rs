@@ -47,14 +47,32 @@ pub(super) fn marks(most: f64, count: f64) -> Vec<f64> {
     (1..=100).map(|index| index as f64 * step).take_while(|value| *value <= most * 1.000_001).collect()
 }
 
-/// The values 1, 2 and 5 times a power of ten from `low` to `high`, for an axis that is logarithmic.
+/// The fewest marks of a logarithmic axis.
+const FEWEST: usize = 3;
+
+/// Round values from `low` to `high` for a logarithmic axis: 1, 2 and 5 times powers of ten, or finer steps where fewer
+/// than [`FEWEST`] of them lie there.
 pub(super) fn log_marks([low, high]: [f64; 2]) -> Vec<f64> {
-    if !low.is_finite() || !high.is_finite() || low <= 0.0 {
+    if !low.is_finite() || !high.is_finite() || low <= 0.0 || low >= high {
         return Vec::new();
     }
     let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32);
-    let all = (first..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
-    all.filter(|value| (low..=high).contains(value)).collect()
+    let digits = |digits: &[f64]| -> Vec<f64> {
+        let all = (first..=last).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
+        all.filter(|value| (low..=high).contains(value)).collect()
+    };
+    let steps: [&[f64]; 2] = [&[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]];
+    let few = steps.into_iter().map(digits).find(|found| found.len() >= FEWEST);
+    few.unwrap_or_else(|| even_marks([low, high]))
+}
+
+/// Round values at even distances from `low` to `high`: [`FEWEST`] or a few more.
+fn even_marks([low, high]: [f64; 2]) -> Vec<f64> {
+    let rough = (high - low) / (FEWEST + 1) as f64;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [5.0, 2.0, 1.0].into_iter().find(|digit| digit * power <= rough).unwrap_or(1.0) * power;
+    let first = (low / step).ceil();
+    (0..20).map(|index| (first + f64::from(index)) * step).take_while(|value| *value <= high).collect()
 }
 
 /// A picture that is being drawn.
@@ -124,6 +142,18 @@ impl Picture {
         );
     }
 
+    /// Text of 12 px on a ground of its own, so that it can be read over whatever is there.
+    pub(super) fn label(&mut self, [x, y]: [f64; 2], anchor: Anchor, fill: &str, ground: &str, says: &str) {
+        let width = 6.8 * says.chars().count() as f64 + 8.0;
+        let left = match anchor {
+            Anchor::Start => x - 4.0,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x + 4.0 - width,
+        };
+        self.bar([left, y - 12.0, width, 16.0], ground, 0.88);
+        self.text([x, y], anchor, 12.0, fill, says);
+    }
+
     /// The whole.
     pub(super) fn finish(mut self) -> String {
         self.text.push_str("</svg>\n");
@@ -156,7 +186,13 @@ mod tests {
     fn marks_of_logarithmic_axes_lie_between_the_ends() {
         assert_eq!(log_marks([0.3, 20.0]), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]);
         assert!(log_marks([0.0, 1.0]).is_empty() && log_marks([2.0, f64::INFINITY]).is_empty());
-        assert!(log_marks([6.0, 9.0]).is_empty());
+        assert!(log_marks([3.0, 3.0]).is_empty());
+        // Short axes have marks, too.
+        assert_eq!(log_marks([6.0, 9.0]), [6.0, 7.0, 8.0, 9.0]);
+        for (low, high) in [(0.61, 0.69), (1.0, 1.01), (0.0123, 0.0125), (99.0, 101.0), (4.1e8, 4.2e8)] {
+            let found = log_marks([low, high]);
+            assert!(found.len() >= FEWEST && found.iter().all(|it| (low..=high).contains(it)), "{low} {found:?}");
+        }
     }
 
     #[test]

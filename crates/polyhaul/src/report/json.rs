@@ -5,6 +5,7 @@
 //! `html` do that, and their tests read what they wrote. A writer of much takes the text out from time to time
 //! ([`Json::take`]).
 
+use crate::printable::is_active;
 use std::fmt::Write;
 
 /// JSON that is being written.
@@ -109,14 +110,15 @@ impl Json {
     }
 }
 
-/// Appends `value` as it stands between quotes: nothing in it can end a string, a script or a comment of HTML.
+/// Appends `value` as a string between quotes: nothing in it can end a string, a script or a comment of HTML, or act
+/// on a terminal. Active characters have codes of 16 bits.
 fn escape(out: &mut String, value: &str) {
     for c in value.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            '<' | '>' | '&' | '\'' | '\u{7f}' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+            c if matches!(c, '<' | '>' | '&' | '\'') || is_active(c) => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             _ => out.push(c),

@@ -34,7 +34,7 @@ pub use perfetto::perfetto;
 pub use sampler::Sampler;
 pub use svg::svg;
 pub use sweep::{Cell, Crossing, Device, Stored, Sweep, Times};
-pub use verdict::{Bound, Facts, Verdict};
+pub use verdict::{Bound, Facts, Pace, Verdict};
 pub use words::{count, day};
 
 use crate::warnings::Warnings;
@@ -57,6 +57,10 @@ pub struct Report {
     pub reads: Vec<Moved>,
     /// What was written, by format and codec; together it is `bytes_out`.
     pub writes: Vec<Moved>,
+    /// How many referenced files were copied beside the output; their bytes are in `bytes_out`, too.
+    pub copied_files: u64,
+    /// The bytes of those copies.
+    pub copied_bytes: u64,
     /// Time by phase, in order; `read` and `write` are among the names.
     pub phases: Vec<Phase>,
     /// Worker threads.
@@ -140,6 +144,8 @@ impl Report {
         self.bytes_in += other.bytes_in;
         self.plain_bytes_in += other.plain_bytes_in;
         self.bytes_out += other.bytes_out;
+        self.copied_files += other.copied_files;
+        self.copied_bytes += other.copied_bytes;
         other.reads.into_iter().for_each(|moved| moved.add_to(&mut self.reads));
         other.writes.into_iter().for_each(|moved| moved.add_to(&mut self.writes));
         self.phases.extend(other.phases);

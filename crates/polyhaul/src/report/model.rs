@@ -130,8 +130,8 @@ pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
 
 /// How long one core decompresses so many bytes to so many plain ones.
 ///
-/// What a plain byte takes grows with what it packs to: a line through the two kinds of data that were measured, and no
-/// less than half of the faster one beyond them. Where only one kind was, all data is like it.
+/// What a plain byte takes grows with what it compresses to: a line through the two kinds of data that were measured,
+/// and no less than half of the faster one beyond them. Where only one kind was, all data is like it.
 pub(super) fn unpacking_seconds(ceilings: &Ceilings, codec: Codec, [bytes, plain_bytes]: [u64; 2]) -> Option<f64> {
     let name = codec.to_string();
     let mut known = ceilings.unpacking.iter().filter(|it| it.codec == name && it.rate > 0.0);
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::report::{Kernel, Unpacking};
 
-    /// Two cores; text is parsed at 1 GB/s; gzip takes 1 ns for a byte that packs to 0.2, and 2 ns at 0.6.
+    /// Two cores; text is parsed at 1 GB/s; gzip takes 1 ns for a byte that compresses to 0.2, and 2 ns at 0.6.
     fn ceilings() -> Ceilings {
         let kernel = |name: &str, rate| Kernel { name: name.into(), rate };
         let unpacking = |share, rate| Unpacking { codec: "gzip".into(), share, rate };

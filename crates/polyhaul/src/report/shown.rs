@@ -139,20 +139,6 @@ pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> Rows {
     Rows { rows: merged, merged_spans, merged_below_ns, hidden_threads }
 }
 
-/// The level of a row that has what its thread did: those before it have few bars, which are around the others, and
-/// may be covered by them. It is 1 at least, since the first level is a thread's work as a whole.
-pub(super) fn main_level(bars: &[Bar]) -> usize {
-    let mut counts = [0; MOST_LEVELS];
-    bars.iter().for_each(|bar| counts[bar.level.min(MOST_LEVELS - 1)] += 1);
-    let most = counts.into_iter().max().unwrap_or(0);
-    counts.into_iter().position(|count| 8 * count >= most).unwrap_or(0).max(1)
-}
-
-/// How much of the height of its row a bar has at a level: all of it up to the main one, and less inside of that.
-pub(super) fn height_share(level: usize, main_level: usize) -> f64 {
-    0.6_f64.powi(level.saturating_sub(main_level) as i32)
-}
-
 /// The spans of a thread by level, each level by time.
 fn by_level(spans: &[SpanRecord]) -> [Vec<SpanRecord>; MOST_LEVELS] {
     let mut levels: [Vec<SpanRecord>; MOST_LEVELS] = Default::default();

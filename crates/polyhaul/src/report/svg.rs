@@ -3,9 +3,9 @@
 //! One standalone SVG, on a light ground. It shows less than the page (`html`), which can be zoomed.
 
 use super::chart::{Anchor, Picture, color, marks};
-use super::html::{Heading, bound_words};
+use super::html::{Heading, headline};
 use super::shown::{self, Bar, Extent, Rows, Steps, What};
-use super::words::{bytes, date, rate, time};
+use super::words::{bytes, date, phase_words, rate, time};
 use super::{Ceilings, Verdict};
 use polyhaul_bytes::trace::{PHASE_COUNT, Phase, Recording};
 
@@ -78,13 +78,8 @@ fn row_height(rows: usize) -> f64 {
 
 /// The verdict in a line; without one, what was done.
 fn sentence(recording: &Recording, verdict: Option<&Verdict>) -> String {
-    let Some(verdict) = verdict else { return format!("A job of {}", time(recording.elapsed_ns)) };
-    let seconds = |value: f64| time((1e9 * value).max(0.0) as u64);
-    let mut text = format!("{}: {}", bound_words(verdict.bound), seconds(verdict.seconds));
-    if let (Some(best), Some(times)) = (verdict.best_possible_seconds, verdict.times_off) {
-        text += &format!(", {times:.1}× the {} that is possible here", seconds(best));
-    }
-    text
+    let Some(verdict) = verdict else { return format!("Elapsed: {}", time(recording.elapsed_ns)) };
+    format!("{} ({})", headline(verdict), time((1e9 * verdict.seconds).max(0.0) as u64))
 }
 
 impl Chart<'_> {
@@ -112,12 +107,13 @@ impl Chart<'_> {
         rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
         let mut x = LEFT;
         for phase in Phase::ALL.into_iter().filter(|&phase| seen[phase as usize]) {
-            let width = 34.0 + 7.2 * phase.name().len() as f64;
+            let name = phase_words(phase);
+            let width = 34.0 + 7.2 * name.len() as f64;
             if x + width > RIGHT {
                 break;
             }
             self.picture.bar([x, self.y - 9.0, 10.0, 10.0], color(phase)[0], 1.0);
-            self.picture.text([x + 16.0, self.y], Anchor::Start, 12.0, SOFT, phase.name());
+            self.picture.text([x + 16.0, self.y], Anchor::Start, 12.0, SOFT, name);
             x += width;
         }
         self.y += 26.0;
@@ -132,21 +128,19 @@ impl Chart<'_> {
                 let name = if index == 0 { "caller".to_owned() } else { format!("worker {index}") };
                 self.picture.text([LEFT - 12.0, y + each / 2.0 + 4.0], Anchor::End, 12.0, SOFT, &name);
             }
-            let main_level = shown::main_level(bars);
-            bars.iter().for_each(|bar| self.bar(bar, y, each, shown::height_share(bar.level, main_level)));
+            // By level, so that what a thread did itself lies over what was around it.
+            bars.iter().for_each(|bar| self.bar(bar, y, each));
         }
         self.sections(top, top + height, true);
         self.axis(top + height);
         self.y = top + height + 50.0;
     }
 
-    fn bar(&mut self, bar: &Bar, y: f64, each: f64, part: f64) {
+    fn bar(&mut self, bar: &Bar, y: f64, each: f64) {
         let gap = if each > 20.0 { 6.0 } else { 1.0 };
-        let height = (each - gap) * part;
         let opacity = if let What::Merged(_, covered) = bar.what { covered.max(0.25) } else { 1.0 };
         let (from, to) = (self.x(bar.begin_ns), self.x(bar.end_ns));
-        let y = y + gap / 2.0 + (each - gap) * (1.0 - part);
-        self.picture.bar([from, y, (to - from).max(0.4), height], color(bar.phase)[0], opacity);
+        self.picture.bar([from, y + gap / 2.0, (to - from).max(0.4), each - gap], color(bar.phase)[0], opacity);
     }
 
     /// The borders of the sections, and their names where they have room.
@@ -160,7 +154,7 @@ impl Chart<'_> {
                 free = from + 2.0;
             }
             if with_names && to - from > names_width {
-                self.picture.text([from + 5.0, top - 4.0], Anchor::Start, 12.0, SOFT, section.name);
+                self.picture.label([from + 5.0, top - 4.0], Anchor::Start, SOFT, GROUND, section.name);
             }
             if to >= free {
                 self.picture.line([to, top - 12.0, to, bottom], MARK, "stroke-dasharray=\"4 4\"");
@@ -204,7 +198,7 @@ impl Chart<'_> {
         self.picture.text([RIGHT - 6.0, top - 8.0], Anchor::End, 12.0, FLAG, &above.join(", "));
         for (name, rate) in lines.iter().filter(|(_, rate)| *rate <= top_rate) {
             self.picture.line([LEFT, y(*rate), RIGHT, y(*rate)], FLAG, "stroke-dasharray=\"6 4\"");
-            self.picture.text([RIGHT - 6.0, y(*rate) - 5.0], Anchor::End, 12.0, FLAG, name);
+            self.picture.label([RIGHT - 6.0, y(*rate) - 5.0], Anchor::End, FLAG, GROUND, name);
         }
         self.axis(bottom);
         self.y = bottom + 62.0;

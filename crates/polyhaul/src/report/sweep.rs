@@ -20,7 +20,7 @@ pub struct Sweep {
     pub stored: Vec<Stored>,
     /// A cell for each way, thread count and rate that was asked for, in any order.
     pub cells: Vec<Cell>,
-    /// Whether it was ended before all cells were run as often as was asked for.
+    /// Whether it was ended before all cells were run as often as requested for.
     pub is_interrupted: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct Cell {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Device {
-    /// The system's memory, held back to so many bytes per second.
+    /// The system's memory, throttled to so many bytes per second.
     Rate(u64),
     /// The system's memory, as fast as it is.
     #[default]
@@ -116,6 +116,11 @@ impl Cell {
         (if is_model { self.predicted_seconds } else { measured }).filter(|seconds| *seconds > 0.0)
     }
 
+    /// What it took or, where it was not run, what it should take: what a table shows of it.
+    fn shown_seconds(&self) -> Option<f64> {
+        self.seconds(false).or_else(|| self.seconds(true))
+    }
+
     /// By how much the prediction is off, as a share of what it took.
     pub fn error(&self) -> Option<f64> {
         Some(self.seconds(true)? / self.seconds(false)? - 1.0)
@@ -152,21 +157,20 @@ impl Sweep {
         self.cells.iter().any(|cell| cell.measured.is_some())
     }
 
-    /// What whoever sees it must know of a sweep that was interrupted; `None` of one that was not. A sentence without a
-    /// full stop.
+    /// What readers must know of a sweep that was interrupted; `None` of one that was not. A sentence without a
+    /// period.
     pub fn interruption(&self) -> Option<String> {
         let missing = self.cells.iter().filter(|cell| cell.measured.is_none()).count();
         self.is_interrupted.then(|| match missing {
-            0 => "interrupted: the last cells were run less often than the others".into(),
-            _ => format!("interrupted: {missing} of {} cells were not run", self.cells.len()),
+            0 => "interrupted: the last cells ran fewer times than the others".into(),
+            _ => format!("interrupted: {missing} of {} cells did not run", self.cells.len()),
         })
     }
 
-    /// Where ways of storing are equally fast, by what was measured or, where nothing was, predicted: each pair at most
-    /// once, from slow to fast.
+    /// Where ways of storing are equally fast, by what was measured or, where a cell was not run, predicted: each pair
+    /// at most once, from slow to fast.
     pub fn crossings(&self, threads: usize) -> Vec<Crossing> {
-        let is_model = !self.is_measured();
-        let curves: Vec<_> = (0..self.stored.len()).map(|stored| self.curve(stored, threads, is_model)).collect();
+        let curves: Vec<_> = (0..self.stored.len()).map(|stored| self.curve(stored, threads)).collect();
         let mut found = Vec::new();
         for (first, one) in curves.iter().enumerate() {
             for (second, other) in curves.iter().enumerate().skip(first + 1) {
@@ -178,10 +182,10 @@ impl Sweep {
     }
 
     /// The logarithms of rates and of the seconds there.
-    fn curve(&self, stored: usize, threads: usize, is_model: bool) -> Curve {
+    fn curve(&self, stored: usize, threads: usize) -> Curve {
         let point = |device| match device {
             Device::Rate(rate) => {
-                let seconds = self.cell(stored, threads, device)?.seconds(is_model)?;
+                let seconds = self.cell(stored, threads, device)?.shown_seconds()?;
                 Some(((rate as f64).ln(), seconds.ln()))
             }
             _ => None,
@@ -189,41 +193,58 @@ impl Sweep {
         self.devices().into_iter().filter_map(point).collect()
     }
 
-    /// The best way of storing from each rate on, from slow to fast; what is within noise stays as it is.
+    /// The best way of storing for a device: `before` or the way as it is where those are as good, since neither costs
+    /// a change. `None` where nothing is known of one of the ways: it may be the best.
+    fn choice(&self, threads: usize, device: Device, before: Option<usize>) -> Option<usize> {
+        let seconds = |stored| self.cell(stored, threads, device)?.shown_seconds();
+        let all: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
+        let (best, least) = all?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let is_good = |stored: &usize| seconds(*stored).is_some_and(|it| it <= least * (1.0 + NOISE));
+        Some([Some(0), before].into_iter().flatten().find(is_good).unwrap_or(best))
+    }
+
+    /// The best way of storing from each rate on, from slow to fast, as the logarithm of the rate and the way.
     fn choices(&self, threads: usize) -> Vec<(f64, usize)> {
-        let is_model = !self.is_measured();
         let mut choices: Vec<(f64, usize)> = Vec::new();
         for device in self.devices() {
             let Device::Rate(rate) = device else { continue };
-            let seconds = |stored| self.cell(stored, threads, device)?.seconds(is_model);
-            let all: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
-            // Where a way was not run nothing is known of it, and it may be the best.
-            let least = all.into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1));
-            let Some((best, least)) = least else { continue };
-            let is_good = |stored: &usize| seconds(*stored).is_some_and(|it| it <= least * (1.0 + NOISE));
-            // The way as it is costs nothing to make.
             let before = choices.last().map(|choice| choice.1);
-            let choice = [Some(0), before].into_iter().flatten().find(is_good).unwrap_or(best);
-            choices.push(((rate as f64).ln(), choice));
+            choices.extend(self.choice(threads, device, before).map(|choice| ((rate as f64).ln(), choice)));
         }
         choices
     }
 
-    /// What to do: how to store the asset for which devices. Sentences without a full stop; differences of less than
-    /// 5 % count as none.
+    /// What to do: how to store the asset for which devices. Sentences without a period, by what the table shows:
+    /// predictions where cells were not run. Differences of less than 5 % do not count.
     pub fn advice(&self, threads: usize) -> Vec<String> {
         if self.stored.len() < 2 {
             return Vec::new();
         }
         let choices = self.choices(threads);
-        let Some(&(_, first)) = choices.first() else { return Vec::new() };
-        let rates = self.devices().iter().filter(|device| matches!(device, Device::Rate(_))).count();
-        let rates = if choices.len() < rates { "the rates that were run" } else { "these rates" };
+        let mut advice: Vec<_> = self.advice_by_rate(threads, &choices).into_iter().collect();
+        let last = choices.last().map(|choice| choice.1);
+        for device in self.devices().into_iter().filter(|device| !matches!(device, Device::Rate(_))) {
+            let Some(choice) = self.choice(threads, device, last).filter(|choice| Some(*choice) != last) else {
+                continue;
+            };
+            let place = if device == Device::Disk { "on this disk" } else { "in the page cache" };
+            advice.push(format!("{place}, it loads fastest as {}", self.named(choice)));
+        }
+        advice
+    }
+
+    fn advice_by_rate(&self, threads: usize, choices: &[(f64, usize)]) -> Option<String> {
+        let &(_, first) = choices.first()?;
+        let is_rate = |cell: &&Cell| cell.threads == threads && matches!(cell.device, Device::Rate(_));
+        let is_all = choices.len() == self.devices().iter().filter(|it| matches!(it, Device::Rate(_))).count();
+        let is_mixed = self.is_measured() && self.cells.iter().filter(is_rate).any(|it| it.seconds(false).is_none());
+        let rates = if is_all { "these rates" } else { "the rates with results" };
+        let note = if is_all && is_mixed { " (partly predicted)" } else { "" };
         if choices.iter().all(|choice| choice.1 == first) {
-            return vec![match (first, self.stored.get(first)) {
-                (0, _) => format!("leave it as it is: nothing is faster by 5 % at any of {rates}"),
-                (_, stored) => format!("store it as {} at all of {rates}", name(stored)),
-            }];
+            return Some(match first {
+                0 => format!("keep it as is: no other codec is 5 % faster at any of {rates}{note}"),
+                _ => format!("store it as {} at all of {rates}{note}", self.named(first)),
+            });
         }
         let crossings = self.crossings(threads);
         let border = |(slow, below): (f64, usize), (fast, above): (f64, usize)| {
@@ -232,23 +253,21 @@ impl Sweep {
                 .find(|it| [it.below, it.above] == [below, above] && (slow..=fast).contains(&it.rate.ln()));
             between.map_or(((slow + fast) / 2.0).exp(), |it| it.rate)
         };
-        let changes: Vec<_> = choices.windows(2).filter(|pair| pair[0].1 != pair[1].1).collect();
         let mut text = String::from("store it");
-        for (index, pair) in changes.iter().enumerate() {
-            let (way, until) = (self.told(pair[0].1), rate(two_digits(border(pair[0], pair[1]))));
+        for (index, pair) in choices.windows(2).filter(|pair| pair[0].1 != pair[1].1).enumerate() {
+            let until = rate(two_digits(border(pair[0], pair[1])));
+            let below = if index == 0 { "below" } else { "up to" };
             // Writing to a string cannot fail.
-            let _ = write!(text, " {way} {} {until},", if index == 0 { "below" } else { "up to" });
+            let _ = write!(text, " as {} {below} {until},", self.named(pair[0].1));
         }
         let last = choices.last().map_or(first, |choice| choice.1);
-        vec![text + &format!(" {} above", self.told(last))]
+        Some(text + &format!(" as {} above{note}", self.named(last)))
     }
 
-    /// What is done in a way of storing.
-    fn told(&self, stored: usize) -> String {
-        match stored {
-            0 => "as it is".into(),
-            _ => format!("as {}", name(self.stored.get(stored))),
-        }
+    /// The name of a way of storing; that of the first is `is`, as in `as is`.
+    fn named(&self, stored: usize) -> &str {
+        let name = self.stored.get(stored).map_or("", |stored| stored.name.as_str());
+        if stored == 0 { name.strip_prefix("as ").unwrap_or(name) } else { name }
     }
 
     /// A line for each cell under a line of names, separated by commas; seconds and bytes. Cells without a value are
@@ -286,10 +305,6 @@ impl Sweep {
     pub fn svg(&self) -> String {
         chart::svg(self)
     }
-}
-
-fn name(stored: Option<&Stored>) -> &str {
-    stored.map_or("", |stored| stored.name.as_str())
 }
 
 /// With two digits that matter: measured rates have no more.
@@ -356,16 +371,19 @@ mod tests {
             (crossing.rate / 666.7e6 - 1.0).abs() < 0.001 && (crossing.seconds - 1.5).abs() < 0.001,
             "{crossing:?}"
         );
-        assert_eq!(sweep.advice(2), ["store it as zstd below 670 MB/s, as it is above"]);
+        assert_eq!(sweep.advice(2), ["store it as zstd below 670 MB/s, as is above"]);
         assert!(sweep.advice(3).is_empty() && sweep.crossings(3).is_empty());
     }
 
     #[test]
     fn one_choice_needs_no_border() {
         let slow = sample(&[10_000_000, 50_000_000]);
-        assert_eq!(slow.advice(2), ["store it as zstd at all of these rates"]);
+        assert_eq!(
+            slow.advice(2),
+            ["store it as zstd at all of these rates", "in the page cache, it loads fastest as is"]
+        );
         let fast = sample(&[2_000_000_000, 4_000_000_000]);
-        assert_eq!(fast.advice(2), ["leave it as it is: nothing is faster by 5 % at any of these rates"]);
+        assert_eq!(fast.advice(2), ["keep it as is: no other codec is 5 % faster at any of these rates"]);
     }
 
     #[test]
@@ -377,7 +395,7 @@ mod tests {
             cell.measured = Times::of(vec![seconds]);
         }
         assert!(sweep.crossings(2).is_empty());
-        assert_eq!(sweep.advice(2), ["leave it as it is: nothing is faster by 5 % at any of these rates"]);
+        assert_eq!(sweep.advice(2), ["keep it as is: no other codec is 5 % faster at any of these rates"]);
     }
 
     #[test]
@@ -385,11 +403,48 @@ mod tests {
         let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
         sweep.cells.iter_mut().for_each(|cell| cell.measured = None);
         assert_eq!((sweep.is_measured(), sweep.crossings(2).len()), (false, 1));
-        // A cell that was not run is not compared.
+        // Where a cell was not run its prediction stands in the table, and counts.
         let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
         sweep.cells[1].measured = None;
         assert_eq!(sweep.crossings(2).len(), 1);
-        assert!(sweep.advice(2)[0].starts_with("store it as zstd below "), "{:?}", sweep.advice(2));
+        let advice = sweep.advice(2).remove(0);
+        assert!(advice.starts_with("store it as zstd below ") && advice.ends_with(" (partly predicted)"), "{advice}");
+    }
+
+    #[test]
+    fn a_time_limit_does_not_change_the_advice() {
+        let rates = [50_000_000, 200_000_000, 500_000_000, 900_000_000, 4_000_000_000];
+        let whole = sample(&rates).advice(2);
+        // Only the slow rates were run.
+        let mut sweep = sample(&rates);
+        sweep.cells.iter_mut().skip(4).for_each(|cell| cell.measured = None);
+        assert_eq!(sweep.advice(2), [whole[0].clone() + " (partly predicted)"]);
+        // Without predictions the other rates have no results.
+        sweep.cells.iter_mut().for_each(|cell| cell.predicted_seconds = None);
+        assert_eq!(sweep.advice(2), ["store it as zstd at all of the rates with results"]);
+    }
+
+    #[test]
+    fn advice_is_about_every_row_of_the_table() {
+        // From memory the packed file is the fastest, and at no rate: a codec that needs little of a core.
+        let mut sweep = sample(&[2_000_000_000, 4_000_000_000]);
+        let memory = |cell: &Cell| cell.device == Device::Memory;
+        let slower = |cell: &mut Cell| cell.measured = Times::of(vec![9.0]);
+        sweep.cells.iter_mut().filter(|cell| memory(cell) && cell.stored == 0).for_each(slower);
+        let disk = |stored, seconds| Cell {
+            stored,
+            threads: 2,
+            device: Device::Disk,
+            measured: Times::of(vec![seconds]),
+            ..Cell::default()
+        };
+        sweep.cells.extend([disk(0, 5.0), disk(1, 1.5)]);
+        let advice = [
+            "keep it as is: no other codec is 5 % faster at any of these rates",
+            "in the page cache, it loads fastest as zstd",
+            "on this disk, it loads fastest as zstd",
+        ];
+        assert_eq!(sweep.advice(2), advice);
     }
 
     #[test]
@@ -397,12 +452,12 @@ mod tests {
         let mut sweep = sample(&[10_000_000, 50_000_000]);
         assert_eq!(sweep.interruption(), None);
         sweep.is_interrupted = true;
-        assert_eq!(sweep.interruption().unwrap(), "interrupted: the last cells were run less often than the others");
+        assert_eq!(sweep.interruption().unwrap(), "interrupted: the last cells ran fewer times than the others");
         // One way was run at the slow rate, and the other was not.
         sweep.cells[1].measured = None;
-        assert_eq!(sweep.interruption().unwrap(), "interrupted: 1 of 6 cells were not run");
-        assert_eq!(sweep.advice(2), ["store it as zstd at all of the rates that were run"]);
-        assert!(sweep.svg().contains("Time to load island.pbrt (interrupted: 1 of 6 cells were not run)"));
+        assert_eq!(sweep.interruption().unwrap(), "interrupted: 1 of 6 cells did not run");
+        assert_eq!(sweep.advice(2)[0], "store it as zstd at all of these rates (partly predicted)");
+        assert!(sweep.svg().contains("Time to load island.pbrt (interrupted: 1 of 6 cells did not run)"));
     }
 
     #[test]

@@ -2,7 +2,35 @@
 //!
 //! Sizes are in powers of 1000 but for the classes of calls, which are powers of two. Nothing here looks at a job.
 
+use crate::printable::is_active;
+use polyhaul_bytes::trace::Phase;
 use std::fmt::Write;
+
+/// What a thread does in a phase, in the words of verdicts.
+pub(super) fn phase_words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Read => "reading",
+        Phase::Write => "writing",
+        Phase::Sync => "syncing",
+        Phase::Host => "host callbacks",
+        Phase::Throttle => "throttled",
+        Phase::Decompress => "decompressing",
+        Phase::Compress => "compressing",
+        Phase::Cut => "splitting",
+        Phase::Parse => "parsing",
+        Phase::Format => "formatting",
+        Phase::Place => "ordering",
+        Phase::Build => "building the model",
+        Phase::Decode => "decoding pixels",
+        Phase::Encode => "encoding pixels",
+        Phase::Transform => "transforming the model",
+        Phase::WaitInput => "waiting for input",
+        Phase::WaitTurn => "waiting for its turn",
+        Phase::WaitEnd => "waiting for the end",
+        Phase::Lock => "locks",
+        _ => "other",
+    }
+}
 
 /// A count with separators: `1,234,567`.
 pub fn count(value: u64) -> String {
@@ -80,9 +108,7 @@ pub fn day(unix_s: u64) -> String {
 
 /// The character, or a mark in the place of one that drives a terminal, ends a line or turns the direction of text.
 pub(super) fn plain(c: char) -> char {
-    let is_bad =
-        c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}');
-    if is_bad { '\u{fffd}' } else { c }
+    if is_active(c) { char::REPLACEMENT_CHARACTER } else { c }
 }
 
 /// Text from outside, as it may stand in HTML and XML, inside quotes too.
@@ -136,6 +162,29 @@ mod tests {
     }
 
     #[test]
+    fn verdicts_and_phases_share_their_words() {
+        use crate::report::Bound;
+        for (phase, bound) in [
+            (Phase::Read, Bound::Read),
+            (Phase::Write, Bound::Write),
+            (Phase::Host, Bound::Host),
+            (Phase::Decompress, Bound::Decompress),
+            (Phase::Compress, Bound::Compress),
+            (Phase::Parse, Bound::Parse),
+            (Phase::Format, Bound::Format),
+            (Phase::Build, Bound::Build),
+            (Phase::Decode, Bound::Decode),
+            (Phase::Encode, Bound::Encode),
+            (Phase::Transform, Bound::Transform),
+            (Phase::Lock, Bound::Locks),
+        ] {
+            assert_eq!(phase_words(phase), bound.words());
+        }
+        let all: std::collections::BTreeSet<_> = Phase::ALL.into_iter().map(phase_words).collect();
+        assert_eq!(all.len(), Phase::ALL.len());
+    }
+
+    #[test]
     fn dates_know_leap_years() {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
@@ -155,6 +204,9 @@ mod tests {
 
     #[test]
     fn nothing_gets_out_of_markup() {
-        assert_eq!(escaped("a<b>&\"'\u{1b}\n\u{202e}é"), "a&#60;b&#62;&#38;&#34;&#39;\u{fffd}\u{fffd}\u{fffd}é");
+        assert_eq!(
+            escaped("a<b>&\"'\u{1b}\n\u{202e}\u{9b}é"),
+            "a&#60;b&#62;&#38;&#34;&#39;\u{fffd}\u{fffd}\u{fffd}\u{fffd}é"
+        );
     }
 }

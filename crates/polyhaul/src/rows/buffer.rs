@@ -32,7 +32,7 @@ pub fn format_rows(format: &RowFormat, columns: &[Column<'_>], out: &mut [u8], r
     let room = out.len();
     match fill(&bound(format, columns)?, format.max_bytes(), out, run)? {
         needed if needed > room => {
-            let message = format!("the rows take {needed} bytes, and the buffer has {room}");
+            let message = format!("the rows need {needed} bytes, but the buffer has {room}");
             Err(Error::new(ErrorKind::Usage, message))
         }
         length => Ok(length),

@@ -63,7 +63,9 @@ fn in_template(template: &str, error: TemplateError) -> Error {
 fn bound<'a>(format: &'a RowFormat, columns: &'a [Column<'a>]) -> Result<Rows<'a>> {
     let rows = format.over(columns).map_err(|error| Error::new(ErrorKind::Usage, error.to_string()))?;
     match rows.count() {
-        usize::MAX => Err(Error::new(ErrorKind::Usage, "the template names no column: there is no end of such rows")),
+        usize::MAX => {
+            Err(Error::new(ErrorKind::Usage, "the template refers to no column, so the number of rows is unknown"))
+        }
         _ => Ok(rows),
     }
 }

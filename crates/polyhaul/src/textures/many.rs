@@ -26,6 +26,7 @@ pub struct Source {
 }
 
 /// What became of an image.
+#[expect(clippy::large_enum_variant, reason = "there is one for each image, beside which it is small")]
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// The texture was made.
@@ -127,17 +128,18 @@ pub fn import_textures(
 ) -> Result<Imports> {
     let format = options.format.unwrap_or(Format::Dds);
     if !matches!(format, Format::Dds | Format::Ktx2) {
-        return Err(Error::new(ErrorKind::Usage, format!("{} holds no textures; dds and ktx2 do", format.name())));
+        return Err(Error::new(
+            ErrorKind::Usage,
+            format!("{} cannot store textures; expected dds or ktx2", format.name()),
+        ));
     }
     let mut names = Vec::new();
     for source in sources {
         try_push(&mut names, (texture_name(&source.name, format)?, &*source.path), "names")?;
     }
     if let Some([one, other]) = manifest::same_name(&names)? {
-        let message = format!("{} and {} would be the same texture", one.display(), other.display());
-        return Err(
-            Error::new(ErrorKind::Usage, message).with_hint("rename one of them, or import them to two folders")
-        );
+        let message = format!("{} and {} would be written to the same texture", one.display(), other.display());
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("rename one of them, or use two output folders"));
     }
     std::fs::create_dir_all(folder).map_err(|e| Error::io("making", &folder.display().to_string(), e))?;
     let known = Manifest::open(folder);

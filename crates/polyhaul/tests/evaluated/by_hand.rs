@@ -101,8 +101,12 @@ fn smoothing_groups_end_at_sharp_edges_and_flat_faces() {
     assert_eq!(groups(&all, Smoothing::Groups), ["s 1", "s 2", "s 3", "s 4"]);
     // The fourth triangle shares positions with the second and the third only.
     assert_eq!(groups(&all, Smoothing::BitFlags), ["s 1", "s 2", "s 4", "s 1"]);
+    // A flat face takes a number and a bit of its own.
     let flat = Mesh { face_smooth: vec![1, 0, 1, 1].into(), ..mesh };
-    assert_eq!(groups(&flat, Smoothing::Groups), ["s 1", "s 0", "s 2"]);
+    assert_eq!(groups(&flat, Smoothing::Groups), ["s 1", "s 0", "s 3"]);
+    let first = Mesh { face_smooth: vec![0, 1, 1, 0].into(), ..flat };
+    assert_eq!(groups(&first, Smoothing::Groups), ["s 0", "s 2", "s 3", "s 0"]);
+    assert_eq!(groups(&first, Smoothing::BitFlags), ["s 0", "s 2", "s 4", "s 0"]);
 }
 
 /// Forty triangles around a position, each a group of its own: more than there are bits.
@@ -336,20 +340,96 @@ fn triangles_are_cut_before_anything_else() {
             object.transform = object.transform.or(is_evaluated.then_some(IDENTITY));
         }
         let mut cut = scene.clone();
-        polyhaul::ops::triangulate_scene(&mut cut, &RunOptions::default()).unwrap();
         for (mesh, cut) in scene.meshes.iter().zip(&mut cut.meshes) {
-            // Cutting moves no position, so what goes by position still does.
-            if mesh.uv_domain == Domain::Vertex {
-                (cut.uvs, cut.uv_domain) = (mesh.uvs.clone(), Domain::Vertex);
-            }
-            if mesh.normal_domain == Domain::Vertex {
-                (cut.normals, cut.normal_domain) = (mesh.normals.clone(), Domain::Vertex);
-            }
+            *cut = cut_as_blender(mesh);
+        }
+        for object in &mut cut.objects {
+            object.end = cut.meshes[object.mesh].counts();
         }
         let with_triangles = ObjOptions { export_triangulated_mesh: true, ..obj.clone() };
         let found = text(&scene, &with(&with_triangles));
         assert!(lines(&found, "f").iter().all(|face| face.split(' ').count() == 4));
         compare(&format!("seed {seed}"), &found, &reference::write(&cut, &obj, None));
+    }
+}
+
+/// The triangles of a mesh in the order of Blender, from the rules alone but for polygons of more than four corners.
+fn cut_as_blender(mesh: &Mesh) -> Mesh {
+    let corners = mesh.faces.corner_positions.len();
+    let numbers: Vec<[f32; 3]> = (0..corners).map(|corner| [corner as f32, 0.0, 0.0]).collect();
+    let faces = Elements { corner_uvs: vec![].into(), corner_normals: vec![].into(), ..mesh.faces.clone() };
+    let positions = mesh.positions.clone();
+    let mut probe =
+        Mesh { positions, faces, normals: numbers.into(), normal_domain: Domain::Corner, ..Mesh::default() };
+    let map = polyhaul::ops::triangulate(&mut probe, &RunOptions::default()).unwrap();
+    let old_corner = |corner: usize| match probe.normal_domain {
+        Domain::Corner => corner,
+        _ => probe.normals[probe.faces.corner_normals[corner] as usize][0] as usize,
+    };
+    let (mut kept, mut others) = (vec![], vec![]);
+    for face in 0..mesh.faces.len() {
+        let own = mesh.faces.corners(face);
+        let mut triangles: Vec<[usize; 3]> = match own.len() {
+            4 => quad_triangles(mesh, own.start).map(|triangle| triangle.map(|corner| own.start + corner)).to_vec(),
+            _ => map
+                .triangles(face as u32)
+                .map(|triangle| [0, 1, 2].map(|i| old_corner(3 * triangle as usize + i)))
+                .collect(),
+        };
+        let stays = if own.len() == 4 { 0 } else { triangles.len() - 1 };
+        kept.push((face, triangles.remove(stays)));
+        others.extend(triangles.into_iter().map(|triangle| (face, triangle)));
+    }
+    kept.extend(others);
+    let by_face = |face: usize, corner: usize, domain: Domain, stream: &[u32]| match domain {
+        Domain::Indexed => stream.get(corner).copied(),
+        Domain::Corner => Some(corner as u32),
+        Domain::Face => Some(face as u32),
+        Domain::Vertex => None,
+    };
+    let corner = || kept.iter().flat_map(|(face, triangle)| triangle.map(|corner| (*face, corner)));
+    let mut cut = mesh.clone();
+    cut.faces.offsets = if kept.is_empty() { vec![] } else { (0..=kept.len() as u32).map(|i| 3 * i).collect() }.into();
+    cut.faces.corner_positions = corner().map(|(_, corner)| mesh.faces.corner_positions[corner]).collect();
+    let attribute = |has: bool, domain: Domain, stream: &[u32]| -> Vec<u32> {
+        if has { corner().filter_map(|(face, corner)| by_face(face, corner, domain, stream)).collect() } else { vec![] }
+    };
+    cut.faces.corner_uvs = attribute(!mesh.uvs.is_empty(), mesh.uv_domain, &mesh.faces.corner_uvs).into();
+    cut.faces.corner_normals =
+        attribute(!mesh.normals.is_empty(), mesh.normal_domain, &mesh.faces.corner_normals).into();
+    let indexed = |domain: Domain| if domain == Domain::Vertex { domain } else { Domain::Indexed };
+    (cut.uv_domain, cut.normal_domain) = (indexed(mesh.uv_domain), indexed(mesh.normal_domain));
+    cut.face_materials = kept.iter().filter_map(|(face, _)| mesh.face_materials.get(*face).copied()).collect();
+    cut.face_smooth = kept.iter().filter_map(|(face, _)| mesh.face_smooth.get(*face).copied()).collect();
+    cut
+}
+
+/// What a quad becomes: the triangle in its place, and the other.
+fn quad_triangles(mesh: &Mesh, first: usize) -> [[usize; 3]; 2] {
+    let point = |i: usize| mesh.positions[mesh.faces.corner_positions[first + i] as usize].map(f64::from);
+    let normal = |[a, b, c]: [usize; 3]| {
+        let ([a, b, c], sub) =
+            ([point(a), point(b), point(c)], |p: [f64; 3], q: [f64; 3]| [0, 1, 2].map(|i| p[i] - q[i]));
+        let (u, v) = (sub(b, a), sub(c, a));
+        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    };
+    let dot = |p: [f64; 3], q: [f64; 3]| p[0] * q[0] + p[1] * q[1] + p[2] * q[2];
+    let length = |a: usize, b: usize| (0..3).map(|i| (point(a)[i] - point(b)[i]).powi(2)).sum::<f64>();
+    let (even, odd) = ([[0, 2, 3], [0, 1, 2]], [[1, 3, 0], [1, 2, 3]]);
+    let fold = |pair: [[usize; 3]; 2]| dot(normal(pair[0]), normal(pair[1])) < 0.0;
+    let surface = |pair: [[usize; 3]; 2]| pair.map(|it| dot(normal(it), normal(it)).sqrt()).iter().sum::<f64>();
+    let (of_even, of_odd) = (surface(even), surface(odd));
+    match () {
+        () if fold(even) && fold(odd) => even,
+        () if (of_even - of_odd).abs() > 1e-13 * of_even.max(of_odd) => {
+            if of_odd < of_even {
+                odd
+            } else {
+                even
+            }
+        }
+        () if length(1, 3) <= length(0, 2) * (1.0 + 1e-6) => odd,
+        () => even,
     }
 }
 

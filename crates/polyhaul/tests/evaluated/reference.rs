@@ -56,9 +56,7 @@ impl Reference<'_> {
             let mut line = format!("v {}", joined(&frame.position(position), self.obj.position_digits));
             let is_color = |color: &&[f32; 4]| self.obj.export_colors && !color.iter().all(|c| c.is_nan());
             if let Some(color) = mesh.colors.get(number).filter(is_color) {
-                // As given: an alpha of 1 is what three numbers say.
-                let count = if color[3] == 1.0 { 3 } else { 4 };
-                write!(line, " {}", joined(&color[..count], self.obj.color_digits)).unwrap();
+                write!(line, " {}", joined(&color[..3], self.obj.color_digits)).unwrap();
             }
             self.line(&line);
         }
@@ -323,13 +321,14 @@ fn smoothing(mesh: &Mesh, obj: &ObjOptions) -> Vec<u32> {
         return smooth.into_iter().map(u32::from).collect();
     }
     let groups = smoothing_groups(mesh, &smooth);
-    match obj.smoothing {
+    let values = match obj.smoothing {
         Smoothing::BitFlags => bits(mesh, &groups),
         _ => groups,
-    }
+    };
+    values.into_iter().zip(smooth).map(|(value, smooth)| if smooth { value } else { 0 }).collect()
 }
 
-/// Faces that hang together, counted from 1 in the order of their first face; 0 for flat ones.
+/// Faces that are connected, counted from 1 in the order of their first face; each flat face is alone.
 fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
     let key = |a: u32, b: u32| (a.min(b), a.max(b));
     let sharp: HashSet<_> = mesh.sharp_edges.iter().map(|&[a, b]| key(a, b)).collect();
@@ -343,11 +342,14 @@ fn smoothing_groups(mesh: &Mesh, smooth: &[bool]) -> Vec<u32> {
     let joins: Vec<_> = users.iter().filter(|(edge, faces)| faces.len() >= 2 && !sharp.contains(edge)).collect();
     let (mut groups, mut count) = (vec![0; smooth.len()], 0);
     for first in 0..smooth.len() {
-        if !smooth[first] || groups[first] != 0 {
+        if groups[first] != 0 {
             continue;
         }
         count += 1;
         groups[first] = count;
+        if !smooth[first] {
+            continue;
+        }
         let mut grows = true;
         while std::mem::take(&mut grows) {
             for (_, faces) in &joins {
@@ -406,7 +408,6 @@ struct Frame {
     at: [f32; 3],
     normals: Matrix,
     determinant: f32,
-    scale: f32,
 }
 
 impl Frame {
@@ -424,7 +425,8 @@ impl Frame {
         let determinant = cofactor(0, 0) * r[0][0] + (cofactor(1, 0) * r[1][0] + cofactor(2, 0) * r[2][0]);
         let inverse = 1.0 / determinant;
         let normals = [0, 1, 2].map(|i| [0, 1, 2].map(|j| cofactor(i, j) * inverse));
-        Frame { rows: r, at, normals, determinant, scale: obj.global_scale }
+        let scaled = |part: f32| part * obj.global_scale;
+        Frame { rows: r.map(|row| row.map(scaled)), at: at.map(scaled), normals, determinant }
     }
 
     fn is_mirrored(&self) -> bool {
@@ -432,7 +434,7 @@ impl Frame {
     }
 
     fn position(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
-        [0, 1, 2].map(|i| (x * self.rows[i][0] + y * self.rows[i][1] + z * self.rows[i][2] + self.at[i]) * self.scale)
+        [0, 1, 2].map(|i| x * self.rows[i][0] + y * self.rows[i][1] + z * self.rows[i][2] + self.at[i])
     }
 
     /// Turned, of length 1 and rounded.

@@ -49,11 +49,12 @@ fn pixels_are_those_of_another_decoder() {
 
 #[test]
 fn what_is_not_read_is_said() {
-    for (name, words) in [("htj2k", "ht j2k"), ("no_colors", "no channels `R`, `G` and `B`, and no `Y`")] {
-        let error = error("x.exr", &crate::file("exr", &format!("bad/own/{name}.exr")));
-        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-        assert!(error.to_string().contains(words) && error.place().offset.is_some(), "{error}");
-    }
+    let error = error("x.exr", &crate::file("exr", "bad/own/htj2k.exr"));
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(
+        error.to_string().contains("HTJ2K compression is not supported") && error.place().offset.is_some(),
+        "{error}"
+    );
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn blocks_that_are_missing_or_there_twice_are_errors() {
     let mut twice = bytes.clone();
     let (first, last) = (bytes.len() - 2 * size, bytes.len() - size);
     twice.copy_within(first..last, last);
-    assert!(error("x.exr", &twice).to_string().ends_with("a block of the image is there twice"));
+    assert!(error("x.exr", &twice).to_string().ends_with("a block of the image occurs twice"));
     let mut outside = bytes;
     outside[last..last + 4].copy_from_slice(&4000_i32.to_le_bytes());
     assert_eq!(error("x.exr", &outside).kind(), ErrorKind::Malformed);
@@ -114,9 +115,15 @@ fn sources_are_asked_for_blocks() {
 const FLOATS: ImageStyle = ImageStyle {
     tga_rle: false,
     png_level: polyhaul::options::PngLevel::Balanced,
+    jpeg_quality: 90,
     exr_float: true,
     ktx2_zstd_level: None,
 };
+
+/// The image without what its file called its samples.
+fn unnamed(image: Image) -> Image {
+    Image { stored: Vec::new(), ..image }
+}
 
 /// An image of numbers that 16 bits can say.
 fn sample(channels: Channels, width: usize, height: usize) -> Image {
@@ -130,6 +137,7 @@ fn sample(channels: Channels, width: usize, height: usize) -> Image {
         samples: Samples::F32(samples.into()),
         color_space: ColorSpace::Linear,
         premultiplied,
+        ..Image::default()
     }
 }
 
@@ -140,7 +148,7 @@ fn what_is_written_is_read_again() {
             for style in [ImageStyle::default(), FLOATS] {
                 let image = sample(channels, width, height);
                 let bytes = written_by_all("x.exr", &image, style);
-                assert!(load(bytes).unwrap() == image, "{channels:?} {width} x {height}");
+                assert!(unnamed(load(bytes).unwrap()) == image, "{channels:?} {width} x {height}");
             }
         }
     }
@@ -150,7 +158,7 @@ fn what_is_written_is_read_again() {
 fn floats_stay_or_are_rounded() {
     let one = |samples: Vec<f32>| Image { samples: Samples::F32(samples.into()), ..sample(Channels::Gray, 4, 1) };
     let image = one(vec![1.0 / 3.0, 1e9, -1e-9, 65504.0]);
-    assert!(load(written_by_all("x.exr", &image, FLOATS)).unwrap() == image);
+    assert!(unnamed(load(written_by_all("x.exr", &image, FLOATS)).unwrap()) == image);
     let rounded = load(written_by_all("x.exr", &image, ImageStyle::default())).unwrap();
     assert_eq!(floats(&rounded), [1365.0 / 4096.0, f32::INFINITY, -0.0, 65504.0]);
 }

@@ -25,9 +25,9 @@ fn light_becomes_bytes_of_srgb() {
     assert_eq!(
         messages,
         [
-            "samples above 1 were cut off in tga: 1",
-            "samples below 0 became 0 in tga: 1",
-            "samples that are no numbers became 0 in tga: 1"
+            "1 sample above 1 clamped to 1 in tga",
+            "1 sample below 0 clamped to 0 in tga",
+            "1 sample with NaN replaced by 0 in tga"
         ]
     );
 }

@@ -194,11 +194,16 @@ fn others_of_the_family_are_refused_by_name() {
 
 #[test]
 fn levels_that_claim_much_take_no_memory() {
-    // 2^30 pixels of 16 bytes, in a frame of a few bytes.
     let small = texture(Encoding::Plain { channels: 4, texel: Texel::F32 }, [1, 1, 1], 1, 1, 1);
-    let bytes = set(set(packed(&small), 20, 1 << 15), 24, 1 << 15);
-    let mut bytes = set(bytes, 96, 0);
-    bytes[100..104].copy_from_slice(&4_u32.to_le_bytes());
-    let error = error("x.ktx2", &bytes);
-    assert!(error.to_string().contains("unpacks to 17179869184 bytes"), "{error}");
+    let claim = |side: u32| {
+        let bytes = set(set(packed(&small), 20, side), 24, side);
+        let size = 16 * u64::from(side) * u64::from(side);
+        set(set(bytes, 96, size as u32), 100, (size >> 32) as u32)
+    };
+    // 256 MiB in a frame of a few bytes, and 4 GiB.
+    let of_frame = error("x.ktx2", &claim(1 << 12));
+    assert!(of_frame.to_string().contains("unpacks to 268435456 bytes"), "{of_frame}");
+    let of_ratio = error("x.ktx2", &claim(1 << 14));
+    assert_eq!(of_ratio.kind(), ErrorKind::Limit, "{of_ratio}");
+    assert!(of_ratio.to_string().contains("(image_ratio)"), "{of_ratio}");
 }

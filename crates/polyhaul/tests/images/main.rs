@@ -3,6 +3,7 @@
 mod bmp;
 mod dds;
 mod exr;
+mod exr_channels;
 mod fit;
 mod hdr;
 mod jpeg;
@@ -41,6 +42,24 @@ fn files(format: &str, folder: &str) -> Vec<(String, Vec<u8>)> {
 
 fn load(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<Image> {
     polyhaul::load_image(Input::Memory(bytes, name.into()), options).map(|loaded| loaded.image)
+}
+
+/// As [`load`], with the warnings by kind.
+fn load_warned(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<(Image, Vec<(&'static str, u64)>)> {
+    let loaded = polyhaul::load_image(Input::Memory(bytes, name.into()), options)?;
+    let counts = loaded.report.warnings.counts().iter().map(|(code, count)| (*code, *count));
+    Ok((loaded.image, counts.collect()))
+}
+
+/// Reads an image in every way, which must come to the same, and returns it with the warnings by kind. With `strict`
+/// it must be an error where there are any.
+#[track_caller]
+fn warned(name: &str, bytes: &[u8]) -> (Image, Vec<(&'static str, u64)>) {
+    same_for_all(name, bytes);
+    let (image, counts) = load_warned(name, bytes.to_vec(), &ReadOptions::default()).unwrap();
+    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+    assert_eq!(load(name, bytes.to_vec(), &strict).is_ok(), counts.is_empty(), "{name} {counts:?}");
+    (image, counts)
 }
 
 /// As [`load`] from a reader, which nobody can ask for its size.
@@ -117,10 +136,13 @@ fn error(name: &str, bytes: &[u8]) -> Error {
 /// Holds that nothing depends on how the bytes come.
 #[track_caller]
 fn same_for_all(name: &str, bytes: &[u8]) {
-    let wanted = load(name, bytes.to_vec(), &ReadOptions::default()).unwrap();
+    let whole = polyhaul::load_image(Input::Memory(bytes.to_vec(), name.into()), &ReadOptions::default()).unwrap();
     for options in crews() {
-        for load in [load, load_stream] {
-            assert!(load(name, bytes.to_vec(), &options).unwrap() == wanted, "{name} {options:?}");
+        let reader = Parts(std::io::Cursor::new(bytes.to_vec()), 5000);
+        for input in [Input::Memory(bytes.to_vec(), name.into()), Input::Reader(Box::new(reader), name.into())] {
+            let found = polyhaul::load_image(input, &options).unwrap();
+            assert!(found.image == whole.image, "{name} {options:?}");
+            assert_eq!(found.report.warnings, whole.report.warnings, "{name} {options:?}");
         }
     }
 }

@@ -115,6 +115,29 @@ fn cubes_arrays_and_volumes_come_back() {
     }
 }
 
+/// One picture is read as an image: what stands beside it is told, by kind, and mip levels are no loss.
+#[test]
+fn pictures_that_an_image_drops_are_warnings() {
+    for (size, layers, faces, levels, wanted) in [
+        ([16, 16, 1], 1, 6, 5, vec![("left-out-faces", 5)]),
+        ([16, 16, 1], 3, 6, 1, vec![("left-out-faces", 5), ("left-out-layers", 2)]),
+        ([5, 9, 1], 4, 1, 4, vec![("left-out-layers", 3)]),
+        ([12, 6, 5], 1, 1, 4, vec![("left-out-slices", 4)]),
+        ([12, 6, 1], 1, 1, 4, vec![]),
+    ] {
+        for name in ["x.dds", "x.ktx2"] {
+            let whole = texture(Encoding::default(), size, layers, faces, levels);
+            let bytes = written_texture(name, &whole, ImageStyle::default(), &RunOptions::default()).unwrap();
+            let (image, counts) = warned(name, &bytes);
+            assert_eq!((image.width, image.height), (size[0], size[1]));
+            assert_eq!(counts, wanted, "{name}");
+            // As a texture nothing is dropped.
+            let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+            assert!(polyhaul::load_texture(Input::Memory(bytes, name.into()), &strict).is_ok());
+        }
+    }
+}
+
 #[test]
 fn compressed_files_of_textures_are_read() {
     let whole = texture(Encoding::Bc3, [64, 64, 1], 1, 1, 7);

@@ -114,7 +114,7 @@ fn what_is_no_file_is_not_opened() {
                 for directive in ["Include", "Import"] {
                     fs::write(&main, format!("WorldBegin\n{directive} \"{name}\"\n")).unwrap();
                     let error = load(Input::Path(main.clone()), &way).unwrap_err();
-                    assert!(error.to_string().contains("main.pbrt:2:1: the file `"), "{name}: {error}");
+                    assert!(error.to_string().contains("main.pbrt:2:1: cannot read the file `"), "{name}: {error}");
                 }
             }
         }

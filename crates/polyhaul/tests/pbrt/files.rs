@@ -144,7 +144,7 @@ fn only_regular_files_below_the_scene_are_opened() {
     for name in ["../secret.pbrt", "..\\\\secret.pbrt", &absolute, "link.pbrt", "zero.pbrt", ".", "C:/x"] {
         std::fs::write(inner.join("main.pbrt"), format!("Include \"{name}\"\n")).unwrap();
         let error = load(Input::Path(inner.join("main.pbrt")), &options(2, None)).unwrap_err();
-        assert!(error.to_string().contains("main.pbrt:1:1: the file `"), "{name}: {error}");
+        assert!(error.to_string().contains("main.pbrt:1:1: cannot read the file `"), "{name}: {error}");
     }
     let mut allowed = options(2, None);
     allowed.allow_outside = true;
@@ -167,7 +167,7 @@ fn scopes_may_be_very_deep_and_names_must_be_short() {
         options.limits.elements = limit;
         let error = text("WorldBegin\nShape \"a\"\nShape \"b\"\n", &options);
         assert_eq!(error.is_ok(), fits);
-        assert!(fits || error.unwrap_err().to_string().contains("x.pbrt:3:1: there are more shapes"));
+        assert!(fits || error.unwrap_err().to_string().contains("x.pbrt:3:1: the scene has more shapes"));
     }
 }
 

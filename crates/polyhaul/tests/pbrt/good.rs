@@ -65,8 +65,14 @@ fn compressed_scenes_are_the_same() {
 fn what_pbrt_v3_said_is_an_error_with_a_hint_or_taken_with_warnings() {
     let path = || Input::Path(data("good/08_worldend_v3.pbrt"));
     let error = load(path(), &options(1, None)).unwrap_err();
-    assert!(error.to_string().contains("08_worldend_v3.pbrt:7:21: the type `color` is pbrt-v3's"), "{error}");
-    assert_eq!(error.diagnostic().hint.as_deref(), Some("write `rgb`"));
+    assert!(
+        error.to_string().contains("08_worldend_v3.pbrt:7:21: the type `color` is from pbrt-v3 and older"),
+        "{error}"
+    );
+    assert_eq!(
+        error.diagnostic().hint.as_deref(),
+        Some("upgrade the scene with pbrt-v4: `pbrt --upgrade old.pbrt > new.pbrt`, or write `rgb`")
+    );
     let loaded = load(path(), &lenient(options(2, None))).unwrap();
     assert_eq!(loaded.report.warnings.counts()["old-syntax"], 5);
     let render = render(&loaded);
@@ -128,48 +134,48 @@ fn imports_have_a_state_of_their_own_and_meshes_are_read_once() {
 
 /// What becomes of each bad scene: the error's place and the beginning of its message, or the warning that is noted.
 const BAD: [(&str, &str); 42] = [
-    ("active_transform_bad", "3:1: `ActiveTransform` lacks"),
+    ("active_transform_bad", "3:1: `ActiveTransform` is incomplete"),
     ("attribute_end_extra", "unmatched-end"),
     ("attribute_unclosed", "6:1: `AttributeBegin` at"),
-    ("bad_escape", "3:11: `\\q` is no escape"),
+    ("bad_escape", "3:11: unknown escape sequence `\\q`"),
     ("bad_number", "3:15: `three` is not a number"),
-    ("camera_in_world", "3:1: `Camera` may stand only before"),
+    ("camera_in_world", "3:1: `Camera` is only allowed before"),
     ("comment_glued", "3:15: `3#c` is not a number"),
     ("dup_param", "repeated-parameter"),
-    ("empty", "1:1: the scene ends before"),
-    ("empty_decl", "3:16: this declaration lacks"),
-    ("escape_eof", "3:7: this string has no end"),
-    ("import_outside_world", "1:1: `Import` may stand only"),
-    ("include_a", "include_b.pbrt:1:1: the file `"),
-    ("include_missing", "3:1: the file `"),
-    ("include_self", "1:1: the file `"),
-    ("include_traversal", "3:1: the file `../../../../../../etc/passwd` was not read: it lies outside"),
-    ("instance_undefined", "3:1: the object `nope` is defined nowhere"),
+    ("empty", "1:1: the scene has no `WorldBegin`"),
+    ("empty_decl", "3:16: this declaration has no"),
+    ("escape_eof", "3:7: this string is not closed"),
+    ("import_outside_world", "1:1: `Import` is only allowed"),
+    ("include_a", "include_b.pbrt:1:1: cannot read the file `"),
+    ("include_missing", "3:1: cannot read the file `"),
+    ("include_self", "1:1: cannot read the file `"),
+    ("include_traversal", "3:1: cannot read the file `../../../../../../etc/passwd`: it lies outside"),
+    ("instance_undefined", "3:1: the object `nope` is not defined"),
     ("int_as_float", "3:44: `1.5` is not an integer"),
-    ("int_overflow", "3:46: `99999999999` is not an integer of 32 bits"),
-    ("lookat_8", "1:1: `LookAt` has 8 numbers"),
-    ("missing_bracket", "3:31: this list has no `]`"),
+    ("int_overflow", "3:46: `99999999999` does not fit in a 32-bit integer"),
+    ("lookat_8", "1:1: `LookAt` needs 9 numbers, found 8"),
+    ("missing_bracket", "3:31: this list is not closed with `]`"),
     ("missing_value", "3:16: this parameter has no values"),
-    ("mixed_values", "3:35: a string stands among"),
+    ("mixed_values", "3:35: expected numbers, found a string"),
     ("named_material_undefined", "missing-material"),
     ("nesting_30k", "ok"),
-    ("no_type", "3:16: this declaration lacks"),
+    ("no_type", "3:16: this declaration has no"),
     ("nonutf8", "non-utf8-name"),
-    ("nul", "3:1: `Shape?` is no directive"),
-    ("object_nested", "4:1: `ObjectBegin` may not stand"),
+    ("nul", "3:1: `Shape?` is not a pbrt directive"),
+    ("object_nested", "4:1: `ObjectBegin` is not allowed"),
     ("object_unclosed", "5:1: `ObjectBegin` at"),
-    ("p_not_multiple_of_3", "3:50: this parameter has 8 numbers"),
+    ("p_not_multiple_of_3", "3:50: type `point3` needs a multiple of 3 numbers, found 8"),
     ("plymesh_missing", "missing-mesh"),
-    ("shape_before_world", "1:1: `Shape` may stand only behind"),
+    ("shape_before_world", "1:1: `Shape` is only allowed after"),
     ("token_200k", "3:1: `AAAAAA"),
     ("transform_15", "1:1: `Transform` has 15 numbers"),
-    ("unknown_directive", "3:1: `Shpae` is no directive"),
-    ("unterminated_string", "3:7: this string has no end"),
-    ("unterminated_string_eof", "3:7: this string has no end"),
-    ("world_twice", "3:1: `WorldBegin` may stand only before"),
-    ("worldend", "4:1: `WorldEnd` is pbrt-v3's"),
-    ("include_b", "include_a.pbrt:1:1: the file `"),
-    ("include_self", "1:1: the file `include_self.pbrt`"),
+    ("unknown_directive", "3:1: `Shpae` is not a pbrt directive"),
+    ("unterminated_string", "3:7: this string is not closed"),
+    ("unterminated_string_eof", "3:7: this string is not closed"),
+    ("world_twice", "3:1: `WorldBegin` is only allowed before"),
+    ("worldend", "4:1: `WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4"),
+    ("include_b", "include_a.pbrt:1:1: cannot read the file `"),
+    ("include_self", "1:1: cannot read the file `include_self.pbrt`"),
 ];
 
 #[test]

@@ -1,5 +1,7 @@
 //! Tests of reading pbrt scenes: what the files of `testdata/pbrt` say, and that no cut, thread or byte changes it.
 
+mod amplifiers;
+mod bytes_read;
 mod changes;
 mod contents;
 mod damage;
@@ -12,3 +14,4 @@ mod scenes;
 mod single;
 mod support;
 mod traps;
+mod versions;

@@ -16,12 +16,12 @@ fn read(text: &Arc<Vec<u8>>, options: &ReadOptions) -> Result<Loaded> {
 /// those that are read what is in the scene: shapes, instances, objects, and notes by their codes.
 const OUTCOMES: [(Trap, &str); 33] = [
     (Trap::Plain, "3000 shapes"),
-    (Trap::OpenString, "4:10 this string has no end on its line | 1"),
-    (Trap::OpenStringOfLines, "4:10 this string has no end on its line | 1"),
-    (Trap::OpenEscape, "4:10 this string has no end on its line | 1"),
-    (Trap::OpenBracket, "4:33 this list has no `]` | 1"),
-    (Trap::NestedBrackets, "4:35 a bracket stands among the values of a parameter that has numbers | 1"),
-    (Trap::ClosingBrackets, "4:1 a bracket stands where a directive should | 1"),
+    (Trap::OpenString, "4:10 this string is not closed on its line | 1"),
+    (Trap::OpenStringOfLines, "4:10 this string is not closed on its line | 1"),
+    (Trap::OpenEscape, "4:10 this string is not closed on its line | 1"),
+    (Trap::OpenBracket, "4:33 this list is not closed with `]` | 1"),
+    (Trap::NestedBrackets, "4:35 expected numbers, found a bracket | 1"),
+    (Trap::ClosingBrackets, "4:1 expected a directive, found a bracket | 1"),
     (Trap::LongArray, "1 shapes"),
     (Trap::LongStringArray, "1 shapes"),
     (Trap::OneLine, "3000 shapes"),
@@ -30,26 +30,26 @@ const OUTCOMES: [(Trap, &str); 33] = [
     (Trap::LongNumber, "1 shapes"),
     (
         Trap::LongWord,
-        "4:1 `WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW...` is no directive of pbrt | 1",
+        "4:1 `WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW...` is not a pbrt directive | 1",
     ),
     (Trap::LongComment, "0 shapes"),
     (Trap::Comments, "0 shapes"),
     (Trap::Blank, "0 shapes"),
     (Trap::DeepAttributes, "0 shapes"),
-    (Trap::OpenAttributes, "3005:1 `AttributeBegin` at x.pbrt:3003:1 has no end, the last of 3000 that are open | 1"),
+    (Trap::OpenAttributes, "3005:1 `AttributeBegin` at x.pbrt:3003:1 is not closed (the last of 3000 open scopes) | 1"),
     (Trap::DeepTransforms, "0 shapes, transform-begin 1"),
     (Trap::ClosingAttributes, "0 shapes, unmatched-end 3000"),
-    (Trap::NestedObjects, "5:1 `ObjectBegin` may not stand in the definition of an object | 5998"),
+    (Trap::NestedObjects, "5:1 `ObjectBegin` is not allowed between `ObjectBegin` and `ObjectEnd` | 5998"),
     (Trap::EmptyObjects, "0 shapes, 3000 objects"),
-    (Trap::UnknownInstances, "4:1 the object `0` is defined nowhere | 3000"),
-    (Trap::InstancesInObjects, "5:17 `ObjectInstance` may not stand in the definition of an object | 6000"),
+    (Trap::UnknownInstances, "4:1 the object `0` is not defined | 3000"),
+    (Trap::InstancesInObjects, "5:17 `ObjectInstance` is not allowed between `ObjectBegin` and `ObjectEnd` | 6000"),
     (Trap::Materials, "0 shapes"),
     (Trap::CoordinateSystems, "0 shapes"),
     (Trap::Parameters, "1 shapes"),
     (Trap::SameParameter, "1 shapes, repeated-parameter 1"),
     (Trap::Scales, "0 shapes"),
     (Trap::OutOfRange, "3000 shapes"),
-    (Trap::Unknown, "4:1 `Unknown` is no directive of pbrt | 3000"),
+    (Trap::Unknown, "4:1 `Unknown` is not a pbrt directive | 3000"),
     (Trap::MissingFiles, "3000 shapes, missing-mesh 3000"),
 ];
 
@@ -99,22 +99,22 @@ fn each_comes_to_what_it_should() {
 #[test]
 fn what_is_not_closed_is_told_where_it_begins() {
     for (text, wanted) in [
-        ("WorldBegin\n  Shape \"sphere", "2:9: this string has no end on its line"),
-        ("WorldBegin\nShape \"a\" \"float x\" [ 1 2\n\n# end\n", "2:21: this list has no `]`"),
-        ("WorldBegin\nShape \"a\" \"float x\" [ 1\n2\nShape \"b\"\n", "2:21: this list has no `]`"),
-        ("WorldBegin\nShape \"a\" \"string x\" [ \"1\" \"2\n] Shape", "2:28: this string has no end on its line"),
-        ("WorldBegin\nTransform [ 1 2 3\n4 5", "2:11: this list has no `]`"),
+        ("WorldBegin\n  Shape \"sphere", "2:9: this string is not closed on its line"),
+        ("WorldBegin\nShape \"a\" \"float x\" [ 1 2\n\n# end\n", "2:21: this list is not closed with `]`"),
+        ("WorldBegin\nShape \"a\" \"float x\" [ 1\n2\nShape \"b\"\n", "2:21: this list is not closed with `]`"),
+        ("WorldBegin\nShape \"a\" \"string x\" [ \"1\" \"2\n] Shape", "2:28: this string is not closed on its line"),
+        ("WorldBegin\nTransform [ 1 2 3\n4 5", "2:11: this list is not closed with `]`"),
         ("WorldBegin\nShape \"a\" \"float x\"", "2:11: this parameter has no values"),
-        ("WorldBegin\nShape \"a\" \"bool x\" [ true", "2:20: this list has no `]`"),
-        ("WorldBegin\nShape \"a\" \"integer x\" [ 1\nShape", "2:23: this list has no `]`"),
-        ("WorldBegin\nTranslate 1 2", "2:1: `Translate` has 2 numbers where it needs 3"),
-        ("WorldBegin\nShape", "2:1: `Shape` lacks what belongs to it"),
+        ("WorldBegin\nShape \"a\" \"bool x\" [ true", "2:20: this list is not closed with `]`"),
+        ("WorldBegin\nShape \"a\" \"integer x\" [ 1\nShape", "2:23: this list is not closed with `]`"),
+        ("WorldBegin\nTranslate 1 2", "2:1: `Translate` needs 3 numbers, found 2"),
+        ("WorldBegin\nShape", "2:1: `Shape` is incomplete"),
         (
             "WorldBegin\nAttributeBegin\n ObjectBegin \"o\" # open",
-            "3:24: `ObjectBegin` at x.pbrt:3:2 has no end, the last of 2 that are open",
+            "3:24: `ObjectBegin` at x.pbrt:3:2 is not closed (the last of 2 open scopes)",
         ),
-        ("Camera \"perspective\"\n", "2:1: the scene ends before `WorldBegin`"),
-        ("", "1:1: the scene ends before `WorldBegin`"),
+        ("Camera \"perspective\"\n", "2:1: the scene has no `WorldBegin`"),
+        ("", "1:1: the scene has no `WorldBegin`"),
     ] {
         for chunk_bytes in [None, Some(1), Some(15)] {
             let error = read(&Arc::new(text.into()), &options(2, chunk_bytes)).unwrap_err().to_string();
@@ -128,8 +128,8 @@ fn a_million_scopes_and_numbers_are_read() {
     const MILLION: u64 = 1_000_000;
     for (trap, wanted) in [
         (Trap::DeepAttributes, "0 shapes"),
-        (Trap::NestedObjects, "5:1 `ObjectBegin` may not stand in the definition of an object | 1999998"),
-        (Trap::OpenBracket, "4:33 this list has no `]` | 1"),
+        (Trap::NestedObjects, "5:1 `ObjectBegin` is not allowed between `ObjectBegin` and `ObjectEnd` | 1999998"),
+        (Trap::OpenBracket, "4:33 this list is not closed with `]` | 1"),
         (Trap::LongNumber, "1 shapes"),
     ] {
         let text = Arc::new(trap.text(MILLION));
@@ -160,9 +160,9 @@ fn rings_are_told_where_they_close() {
             let path = ring(folder.path(), way, count).unwrap();
             for threads in [1, 2, 7] {
                 let error = file(path.clone(), &options(threads, None)).unwrap_err();
-                let last = format!("file_{}.pbrt:1:1: the file `file_0.pbrt` was not read: ", count - 1);
+                let last = format!("file_{}.pbrt:1:1: cannot read the file `file_0.pbrt`: ", count - 1);
                 assert!(error.to_string().contains(&last), "{way:?} {count}: {error}");
-                assert!(error.to_string().contains("the file would be in itself (included at "), "{error}");
+                assert!(error.to_string().contains("it includes itself (included at "), "{error}");
                 let loaded = file(path.clone(), &lenient(options(threads, None))).unwrap();
                 assert_eq!(loaded.report.warnings.counts()["missing-file"], 1);
             }
@@ -197,7 +197,7 @@ fn files_may_be_64_deep() {
                 let error = result.unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Limit);
                 assert!(
-                    error.to_string().contains("file_63.pbrt:1:1: files are included more than 64 deep"),
+                    error.to_string().contains("file_63.pbrt:1:1: includes are nested more than 64 deep"),
                     "{error}"
                 );
             }
@@ -213,8 +213,8 @@ fn a_million_includes_are_limited_and_twenty_thousand_may_be_allowed() {
         for threads in [1, 2] {
             let error = file(path.clone(), &options(threads, None)).unwrap_err();
             assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(10_004)), "{error}");
-            assert!(error.to_string().contains("the scene refers to more than 10000 files (files)"), "{error}");
-            assert_eq!(error.diagnostic().hint.as_deref(), Some("raise Limits::files to read them"));
+            assert!(error.to_string().contains("the scene includes more than 10000 files (files)"), "{error}");
+            assert_eq!(error.diagnostic().hint.as_deref(), Some("raise the limit with `--limit files=N`"));
         }
         let path = wide(folder.path(), way, 20_000).unwrap();
         let mut way = options(2, None);

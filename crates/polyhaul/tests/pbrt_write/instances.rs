@@ -20,7 +20,7 @@ const TREE: &str = "WorldBegin Shape \"disk\" Translate 0 0 5 ObjectBegin \"tree
 fn expanded(instances: Instances) -> (Scene, Box<Render>) {
     let scene = read_text(TREE.as_bytes());
     let mut render = scene.render.clone().unwrap();
-    ops::expand(&mut render, instances).unwrap();
+    ops::expand(&mut render, instances, &Default::default()).unwrap();
     (scene, render)
 }
 

@@ -52,8 +52,8 @@ fn meshes_come_back_where_they_were() {
     let obj = obj();
     let text = write(&obj, PbrtStyle::default(), RunOptions::default());
     let scene = read_text(&text);
-    let Flat { scene: flat, left_out } =
-        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat).unwrap();
+    let Flat { scene: flat, left_out, .. } =
+        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat, &Default::default()).unwrap();
     assert!(left_out.is_empty());
     let triangles: usize = flat.meshes.iter().map(|mesh| mesh.faces.len()).sum();
     assert_eq!(triangles, 6);
@@ -70,8 +70,8 @@ fn instances_are_objects_that_share_a_mesh() {
         AttributeBegin Translate 10 0 0 ObjectInstance \"tree\" AttributeEnd
         AttributeBegin Rotate 90 0 0 1 ObjectInstance \"tree\" AttributeEnd";
     let scene = read_text(text.as_bytes());
-    let Flat { scene: flat, left_out } =
-        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat).unwrap();
+    let Flat { scene: flat, left_out, .. } =
+        ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::AsFormat, &Default::default()).unwrap();
     assert_eq!(left_out["sphere"], 1);
     assert_eq!(flat.meshes.len(), 2);
     assert_eq!(flat.meshes[0].uv_domain, Domain::Vertex);

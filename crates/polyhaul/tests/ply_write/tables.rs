@@ -119,7 +119,7 @@ fn wide_integers_are_written_where_they_fit() {
             assert_eq!(error.kind(), ErrorKind::Usage);
             assert_eq!(
                 error.diagnostic().message,
-                "the column `v` has integers of more than 32 bits, which PLY has not"
+                "column `v` has integers that need more than 32 bits, which PLY cannot store"
             );
         }
     }

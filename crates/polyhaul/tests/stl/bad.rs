@@ -39,8 +39,7 @@ fn errors_have_places_and_triangles() {
     says("bad/nested.stl", ":8:3: `facet` does not belong here, at triangle 1; expected `endfacet`");
     let number = ":6:16: `one` does not belong here, at triangle 1; expected three numbers";
     says("bad/no_number.stl", number);
-    let short =
-        ": byte 28: this file is too short for STL: a binary one has at least 84 bytes, and text begins with `solid`";
+    let short = ": byte 28: not an STL file: a binary file has at least 84 bytes, and a text file starts with `solid`";
     says("bad/short.stl", short);
     let cut = error(&file("bad/truncated_ascii.stl"));
     assert_eq!(cut.kind(), ErrorKind::Malformed);

@@ -35,12 +35,9 @@ fn columns_of_points_have_names() {
 fn counts_of_points_are_held() {
     assert_eq!(table("2\n1 2 3\n4 5 6\n", "x.pts").row_count, 2);
     for (text, message) in [
-        ("3\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line says 3 points, but there are 2"),
-        ("1\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line says 1 points, but there are 2"),
-        (
-            "1 2\n",
-            "x.pts:1:1: a point has x, y and z, but here is only 2 of them; expected three numbers or more in each line",
-        ),
+        ("3\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 3 points, found 2"),
+        ("1\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 1 points, found 2"),
+        ("1 2\n", "x.pts:1:1: found only 2 numbers in this row; expected at least 3: x, y and z"),
     ] {
         let found = load(Input::Memory(text.into(), "x.pts".into()), &ReadOptions::default()).unwrap_err();
         assert_eq!((found.kind(), found.to_string().as_str()), (ErrorKind::Malformed, message));
@@ -62,7 +59,7 @@ fn tables_become_scenes() {
     assert_eq!(mesh.vertex_columns[0].values, Values::I64([7].into()));
     assert_eq!(scene("1,2,3\n", "x.csv").meshes[0].positions, [[1.0, 2.0, 3.0]]);
     let found = load(Input::Memory("a,b\n1,2\n".into(), "x.csv".into()), &ReadOptions::default()).unwrap_err();
-    assert_eq!(found.to_string(), "x.csv: this table has no columns x, y and z, so it is not one of points");
+    assert_eq!(found.to_string(), "x.csv: cannot read this table as points: it has no columns x, y and z");
 }
 
 #[test]
@@ -73,7 +70,7 @@ fn scenes_become_tables() {
         written(&found, Format::Csv),
         "x,y,z,intensity,red,green,blue,nx,ny,nz,t\n1,2.5,3,9,255,1,0,0,0,1,5\n-4,5,6,8,0,128,7,1,0,0,6\n"
     );
-    assert_eq!(written(&found, Format::Xyz), "1 2.5 3 9 255 1 0 0 0 1\n-4 5 6 8 0 128 7 1 0 0\n");
+    assert_eq!(written(&found, Format::Xyz), "1 2.5 3 9 255 1 0 0.0 0.0 1.0\n-4 5 6 8 0 128 7 1.0 0.0 0.0\n");
     assert_eq!(written(&found, Format::Pts), "2\n1 2.5 3 9 255 1 0\n-4 5 6 8 0 128 7\n");
     for format in [Format::Csv, Format::Npy] {
         let options = WriteOptions { format: Some(format), ..WriteOptions::default() };

@@ -4,7 +4,7 @@ mod blocks;
 mod many;
 mod mipmaps;
 
-use polyhaul::model::{Channels, ColorSpace, Image, Samples};
+use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::RunOptions;
 
 const ALL_CHANNELS: [Channels; 4] = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
@@ -26,7 +26,7 @@ fn image(
             samples.extend((0..channels.count()).map(|number| sample(x, y, number)));
         }
     }
-    Image { width, height, channels, samples: kind(samples), color_space: ColorSpace::Srgb, premultiplied: false }
+    Image { width, height, channels, samples: kind(samples), ..Image::default() }
 }
 
 fn bytes(samples: Vec<f32>) -> Samples {

@@ -219,7 +219,7 @@ fn infinity_stays_where_it_counts() {
     let row = [0.0, 0.0, 0.0, f32::INFINITY, 0.0];
     let samples = Samples::F32(row.into());
     let color_space = ColorSpace::Linear;
-    let image = Image { width: 5, height: 1, channels: Channels::Gray, samples, color_space, premultiplied: false };
+    let image = Image { width: 5, height: 1, channels: Channels::Gray, samples, color_space, ..Image::default() };
     assert_eq!(levels(&image, &options(Filter::Box))[0].samples, Samples::F32([0.0, f32::INFINITY].into()));
 }
 

@@ -13,4 +13,5 @@ mod meaning;
 mod numbers;
 mod options;
 mod random;
+mod statements;
 mod support;

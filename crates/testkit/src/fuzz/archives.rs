@@ -1,55 +1,118 @@
-//! What must hold for any bytes taken as an archive.
+//! What must hold for any bytes taken as compressed data or as an archive.
 
-use super::scans::no_fault;
+use super::no_fault;
+use super::trial::{Effort, Trial};
 use crate::hostile::{Fault, Hostile, Sizes};
 use crate::packed::unpack;
 use crate::random::Random;
-use crate::summary;
+use crate::summary::outcome;
 use polyhaul::{Input, ReadOptions, load};
 use polyhaul_bytes::{Archive, DecompressLimits, Source};
 
+const PACKED_NAME: &str = "fuzz.obj";
+const ARCHIVE_NAME: &str = "fuzz.zip";
+
 /// So many members of an archive are looked at.
-const MEMBERS: usize = 8;
+const MAX_MEMBERS: usize = 8;
+
+/// The plain bytes that an input may come to.
+const MAX_PLAIN_BYTES: u64 = 1 << 18;
+
+/// The memory that decoders may take.
+const MEMORY_BYTES: u64 = 16 << 20;
+
+/// One input in so many is unpacked from streams; the others from memory alone.
+const STREAM_SHARE: usize = 8;
+
+/// One input in so many is read as a scene, too.
+const SCENE_SHARE: usize = 4;
+
+/// One input in so many is read through the callbacks of a host, too.
+const HOST_SHARE: usize = 8;
+
+fn limits() -> DecompressLimits {
+    DecompressLimits::default().with_bytes(MAX_PLAIN_BYTES).with_memory_bytes(MEMORY_BYTES)
+}
+
+fn read_options(trial: &mut Trial<'_>) -> ReadOptions {
+    let mut options = trial.options();
+    options.limits.decompressed_bytes = MAX_PLAIN_BYTES;
+    options.run.memory_limit = MEMORY_BYTES;
+    options
+}
+
+/// Reads compressed bytes, which must come to the same in every way: plain bytes and damage, and the scene. What is
+/// not compressed is taken for text.
+pub fn packed(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, PACKED_NAME, effort);
+    let whole = unpack(Source::memory(data), &limits(), 1 << 16);
+    if trial.draws(STREAM_SHARE) {
+        for _ in 0..2 {
+            streams_agree(&mut trial, &whole);
+        }
+    }
+    if trial.draws(SCENE_SHARE) {
+        let options = read_options(&mut trial);
+        let result = trial.read(&options, |input, options| load(input(), options), outcome);
+        result.as_ref().err().into_iter().for_each(no_fault);
+    }
+}
+
+/// Holds that streams unpack to the same whatever the sizes of their calls, and to what memory unpacks to.
+fn streams_agree(trial: &mut Trial<'_>, whole: &(Vec<u8>, Option<String>)) {
+    let (data, block_bytes) = (trial.data, 1 + trial.random.below(3000));
+    let hostile = Hostile::new(data, Sizes::Random(trial.random.clone())).with(Fault::Interrupted);
+    let (plain, damage) = unpack(Source::reader(Box::new(hostile), PACKED_NAME), &limits(), block_bytes);
+    // Members that are decoded side by side are there as a whole, or not at all.
+    assert!(plain.starts_with(&whole.0), "{} and {} bytes", plain.len(), whole.0.len());
+    assert_eq!(damage.is_some(), whole.1.is_some(), "{damage:?} {:?}", whole.1);
+    let again = unpack(Source::reader(Box::new(data), PACKED_NAME), &limits(), 1 << 16);
+    assert_eq!((plain, damage), again, "blocks of {block_bytes} bytes");
+}
 
 /// What an archive comes to: names, plain bytes and damage, or why it is none.
 type Outcome = Result<Vec<(String, Vec<u8>, Option<String>)>, String>;
 
-/// Reads an archive from memory and through a host, which must come to the same; members are as large as they say, and
-/// their names stay inside.
-pub fn zip(data: &[u8]) {
-    let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
+/// Reads an archive from memory and through a host, which must come to the same; members are as large as they claim,
+/// and their names stay inside.
+pub fn zip(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, ARCHIVE_NAME, effort);
     let expected = read(Source::memory(data));
-    let mut options = ReadOptions::default();
+    let mut options = trial.plain_options();
     options.run.threads = Some(1);
-    options.limits.decompressed_bytes = 1 << 22;
-    options.run.memory_limit = 16 << 20;
-    if let Ok(members) = &expected {
-        for (name, ..) in members {
-            assert!(!name.is_empty() && !name.split('/').any(|part| matches!(part, "" | "." | "..")), "{name:?}");
-            let input = Input::Member(Box::new(Input::Memory(data.to_vec(), "fuzz.zip".into())), name.clone());
+    options.limits.decompressed_bytes = MAX_PLAIN_BYTES;
+    options.run.memory_limit = MEMORY_BYTES;
+    for (name, ..) in expected.iter().flatten() {
+        assert!(!name.is_empty() && !name.split('/').any(|part| matches!(part, "" | "." | "..")), "{name:?}");
+        if trial.draws(SCENE_SHARE) {
+            let input = Input::Member(Box::new(trial.memory()), name.clone());
             load(input, &options).err().iter().for_each(no_fault);
         }
     }
-    for sizes in [Sizes::All, Sizes::Random(Random::new(random.bits()))] {
-        let host = Hostile::new(data, sizes).seekable().sized(data.len() as u64).with(Fault::Interrupted);
-        let source = Source::host(Box::new(host), "fuzz.zip");
-        let view = source.positioned().expect("the host does nothing wrong").expect("it can seek");
-        assert_eq!(read(view), expected);
+    if trial.draws(HOST_SHARE) {
+        for sizes in [Sizes::All, Sizes::Random(Random::new(trial.random.bits()))] {
+            let host = Hostile::new(data, sizes).seekable().sized(data.len() as u64).with(Fault::Interrupted);
+            let source = Source::host(Box::new(host), ARCHIVE_NAME);
+            let view = source.positioned().expect("the host does nothing wrong").expect("it can seek");
+            assert_eq!(read(view), expected);
+        }
     }
-    load(Input::Memory(data.to_vec(), "fuzz.zip".into()), &options).err().iter().for_each(no_fault);
+    if trial.draws(SCENE_SHARE) {
+        load(trial.memory(), &options).err().iter().for_each(no_fault);
+    }
 }
 
 fn read(source: Source<'_>) -> Outcome {
-    let limits = DecompressLimits::default().with_bytes(1 << 20).with_memory_bytes(16 << 20);
+    let limits = limits();
     let archive = Archive::open(source, &limits).map_err(|error| error.to_string())?;
-    let names: Vec<String> = archive.names().take(MEMBERS).map(String::from).collect();
+    let names: Vec<String> = archive.names().take(MAX_MEMBERS).map(String::from).collect();
     let member = |(number, name): (usize, String)| {
         let (plain, damage) = match archive.member(number, &name, &limits) {
             Ok(source) => unpack(source, &limits, 4096),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
-        let told = archive.plain_bytes(number);
-        assert!(plain.len() as u64 <= told && (damage.is_some() || plain.len() as u64 == told), "{name}");
+        let claimed = archive.plain_bytes(number);
+        assert!(plain.len() as u64 <= claimed && (damage.is_some() || plain.len() as u64 == claimed), "{name}");
         (name, plain, damage)
     };
     Ok(names.into_iter().enumerate().map(member).collect())

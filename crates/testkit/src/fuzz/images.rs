@@ -1,9 +1,8 @@
 //! What must hold for any bytes taken as an image.
 
-use super::options;
-use super::scans::{no_fault, same_in_all_ways};
+use super::no_fault;
+use super::trial::{Effort, MAX_PIXELS, RETURN_SHARE, Trial};
 use crate::output::Shared;
-use crate::random::Random;
 use crate::summary;
 use polyhaul::model::{Image, Samples};
 use polyhaul::options::ImageStyle;
@@ -11,16 +10,16 @@ use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load_image, loa
 
 const NAME: &str = "image that came back";
 
-/// Larger images only slow the search down.
-const MOST_PIXELS: u64 = 1 << 16;
-
-/// Reads a TGA file in many ways, which must all come to the same; the image comes back when it is written, with
+/// Reads a TGA file which must come to the same in every way; the image comes back when it is written, with
 /// packets and without.
-pub fn tga(data: &[u8]) {
-    if let Some(image) = image(data, "fuzz.tga") {
+pub fn tga(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, "fuzz.tga", effort);
+    if let Some(image) = trial.image()
+        && trial.draws(RETURN_SHARE)
+    {
         for tga_rle in [false, true] {
             assert_eq!(
-                come_back(&image, Format::Tga, ImageStyle { tga_rle, ..ImageStyle::default() }),
+                come_back(&trial, &image, Format::Tga, ImageStyle { tga_rle, ..ImageStyle::default() }),
                 image,
                 "in packets: {tga_rle}"
             );
@@ -28,46 +27,51 @@ pub fn tga(data: &[u8]) {
     }
 }
 
-/// Reads an HDR file in many ways, which must all come to the same; the image comes back when it is written.
-pub fn hdr(data: &[u8]) {
-    if let Some(mut image) = image(data, "fuzz.hdr") {
-        let back = come_back(&image, Format::Hdr, ImageStyle::default());
+/// Reads an HDR file which must come to the same in every way; the image comes back when it is written.
+pub fn hdr(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, "fuzz.hdr", effort);
+    if let Some(mut image) = trial.image()
+        && trial.draws(RETURN_SHARE)
+    {
+        let back = come_back(&trial, &image, Format::Hdr, ImageStyle::default());
         blacken(&mut image);
         assert_eq!(back, image);
     }
 }
 
-/// Reads a BMP file in many ways, which must all come to the same.
-pub fn bmp(data: &[u8]) {
-    image(data, "fuzz.bmp");
+/// Reads a BMP file which must come to the same in every way.
+pub fn bmp(data: &[u8], effort: Effort) {
+    Trial::new(data, "fuzz.bmp", effort).image();
 }
 
-/// Reads a Photoshop document in many ways, which must all come to the same.
-pub fn psd(data: &[u8]) {
-    image(data, "fuzz.psd");
+/// Reads a Photoshop document which must come to the same in every way.
+pub fn psd(data: &[u8], effort: Effort) {
+    Trial::new(data, "fuzz.psd", effort).image();
 }
 
-/// Reads a DDS file in many ways, which must all come to the same; the texture comes back when it is written.
-pub fn dds(data: &[u8]) {
-    texture(data, "fuzz.dds");
+/// Reads a DDS file which must come to the same in every way; the texture comes back when it is written.
+pub fn dds(data: &[u8], effort: Effort) {
+    texture(Trial::new(data, "fuzz.dds", effort));
 }
 
-/// Reads a KTX 2 file in many ways, which must all come to the same; the texture comes back when it is written.
-pub fn ktx2(data: &[u8]) {
-    texture(data, "fuzz.ktx2");
+/// Reads a KTX 2 file which must come to the same in every way; the texture comes back when it is written.
+pub fn ktx2(data: &[u8], effort: Effort) {
+    texture(Trial::new(data, "fuzz.ktx2", effort));
 }
 
 /// Holds that a texture is read and decoded whatever way it is read, and that it comes back from a KTX 2 file, which
 /// holds all that there are.
-fn texture(data: &[u8], name: &str) {
-    let Some(image) = image(data, name) else { return };
-    let input = || Input::Memory(data.to_vec(), name.into());
-    let mut options = ReadOptions::default();
-    options.limits.pixels = MOST_PIXELS;
-    let found = load_texture(input(), &options).expect("an image that was read is a texture").texture;
+fn texture(mut trial: Trial<'_>) {
+    let Some(image) = trial.image() else { return };
+    if !trial.draws(RETURN_SHARE) {
+        return;
+    }
+    let mut options = trial.plain_options();
+    options.limits.pixels = MAX_PIXELS;
+    let found = load_texture(trial.memory(), &options).expect("an image that was read is a texture").texture;
     assert_eq!((found.width, found.height), (image.width, image.height));
     let shared = Shared::default();
-    let write = WriteOptions { format: Some(Format::Ktx2), ..WriteOptions::default() };
+    let write = WriteOptions { format: Some(Format::Ktx2), ..trial.write_options() };
     save_texture(&found, Output::Writer(Box::new(shared.clone()), NAME.into()), &write)
         .expect("a texture that was read is written");
     let options = ReadOptions { format: Some(Format::Ktx2), ..options };
@@ -75,22 +79,34 @@ fn texture(data: &[u8], name: &str) {
     assert_eq!(back.texture, found);
 }
 
-/// Reads a PNG file in many ways, which must all come to the same; the image comes back when it is written.
-pub fn png(data: &[u8]) {
-    if let Some(image) = image(data, "fuzz.png") {
-        assert_eq!(come_back(&image, Format::Png, ImageStyle::default()), image);
+/// Reads a PNG file which must come to the same in every way; the image comes back when it is written.
+pub fn png(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, "fuzz.png", effort);
+    if let Some(image) = trial.image()
+        && trial.draws(RETURN_SHARE)
+    {
+        assert_eq!(come_back(&trial, &image, Format::Png, ImageStyle::default()), image);
     }
 }
 
-/// Reads a JPEG file in many ways, which must all come to the same.
-pub fn jpeg(data: &[u8]) {
-    image(data, "fuzz.jpg");
+/// Reads a JPEG file which must come to the same in every way; what is written of it has its size and channels.
+pub fn jpeg(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, "fuzz.jpg", effort);
+    if let Some(image) = trial.image()
+        && trial.draws(RETURN_SHARE)
+    {
+        let back = come_back(&trial, &image, Format::Jpeg, ImageStyle::default());
+        assert_eq!((back.width, back.height, back.channels), (image.width, image.height, image.channels));
+    }
 }
 
-/// Reads an EXR file in many ways, which must all come to the same; the image comes back when it is written.
-pub fn exr(data: &[u8]) {
-    if let Some(image) = image(data, "fuzz.exr") {
-        let back = come_back(&image, Format::Exr, ImageStyle { exr_float: true, ..ImageStyle::default() });
+/// Reads an EXR file which must come to the same in every way; the image comes back when it is written.
+pub fn exr(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, "fuzz.exr", effort);
+    if let Some(image) = trial.image()
+        && trial.draws(RETURN_SHARE)
+    {
+        let back = come_back(&trial, &image, Format::Exr, ImageStyle { exr_float: true, ..ImageStyle::default() });
         assert_eq!(Exact(back), Exact(image));
     }
 }
@@ -112,29 +128,32 @@ impl PartialEq for Exact {
     }
 }
 
-/// The image, where it is one, whatever way it is read.
-fn image(data: &[u8], name: &str) -> Option<Image> {
-    let mut random = Random::new(summary::hash(data.iter().map(|&b| u64::from(b))));
-    let mut options = options(&mut random);
-    options.limits.pixels = MOST_PIXELS;
-    let read = |input: &dyn Fn() -> Input, options: &ReadOptions| {
-        let result = load_image(input(), options).map(|loaded| loaded.image);
-        result.as_ref().err().into_iter().for_each(no_fault);
-        let sample_count = result.as_ref().ok().map(|image| image.samples.len());
-        assert_eq!(sample_count, result.as_ref().ok().and_then(Image::sample_count));
-        result.map(Exact).map_err(|error| summary::error(&error))
-    };
-    same_in_all_ways(data, name, &options, &mut random, read);
-    read(&|| Input::Memory(data.to_vec(), name.into()), &options).ok().map(|Exact(image)| image)
+impl Trial<'_> {
+    /// The image, where it is one, whatever way it is read.
+    fn image(&mut self) -> Option<Image> {
+        let options = self.options();
+        let read = |input: &dyn Fn() -> Input, options: &ReadOptions| {
+            let result = load_image(input(), options).map(|loaded| loaded.image);
+            result.as_ref().err().into_iter().for_each(no_fault);
+            let sample_count = result.as_ref().ok().map(|image| image.samples.len());
+            assert_eq!(sample_count, result.as_ref().ok().and_then(Image::sample_count));
+            result
+        };
+        let text = |result: &polyhaul::Result<Image>| match result {
+            Ok(image) => Ok(Exact(image.clone())),
+            Err(error) => Err(summary::error(error)),
+        };
+        self.read(&options, read, text).ok()
+    }
 }
 
 /// An image that was read, written and read again.
-fn come_back(image: &Image, format: Format, style: ImageStyle) -> Image {
+fn come_back(trial: &Trial<'_>, image: &Image, format: Format, style: ImageStyle) -> Image {
     let shared = Shared::default();
-    let options = WriteOptions { format: Some(format), image: style, ..WriteOptions::default() };
+    let options = WriteOptions { format: Some(format), image: style, ..trial.write_options() };
     save_image(image, Output::Writer(Box::new(shared.clone()), NAME.into()), &options)
         .expect("an image that was read is written");
-    let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+    let options = ReadOptions { format: Some(format), ..trial.plain_options() };
     load_image(Input::Memory(shared.take(), NAME.into()), &options).expect("what is written is read").image
 }
 
@@ -143,7 +162,7 @@ fn come_back(image: &Image, format: Format, style: ImageStyle) -> Image {
 fn blacken(image: &mut Image) {
     let Samples::F32(samples) = &mut image.samples else { return };
     for pixel in samples.to_mut().expect("memory").as_chunks_mut::<3>().0 {
-        if *pixel == [2_f32.powi(-135); 3] {
+        if *pixel == [f32::from_bits(1 << 14); 3] {
             *pixel = [0.0; 3];
         }
     }

@@ -2,6 +2,7 @@
 //! fixed seed, so that a failure comes back.
 
 use polyhaul_testkit::corpus::{Sample, samples};
+use polyhaul_testkit::fuzz::Effort;
 use polyhaul_testkit::packed::CODECS;
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::zip::{self as archive, METHODS};
@@ -42,14 +43,14 @@ fn silence() {
 }
 
 /// Runs a body over `inputs`; fails with the shortest input of each kind of fault.
-fn run(body: fn(&[u8]), inputs: impl Iterator<Item = Vec<u8>>) {
+fn run(body: fn(&[u8], Effort), inputs: impl Iterator<Item = Vec<u8>>) {
     let mut faults: BTreeMap<String, (Vec<u8>, String)> = BTreeMap::new();
     let mut count = 0;
     silence();
     for input in inputs {
         count += 1;
         SILENT.set(true);
-        let result = catch_unwind(AssertUnwindSafe(|| body(&input)));
+        let result = catch_unwind(AssertUnwindSafe(|| body(&input, Effort::Full)));
         SILENT.set(false);
         if result.is_err() {
             let message = MESSAGE.take();
@@ -184,6 +185,21 @@ fn numbers() {
         seeds.push(numbers.join(" ").into_bytes());
     }
     run(fuzz::numbers, shaken(seeds, 800));
+}
+
+#[test]
+fn convert() {
+    let kinds = ["csv", "xyz", "pts", "npy"].into_iter();
+    let mut seeds: Vec<_> = kinds.flat_map(|extension| samples("table", extension)).map(|file| file.bytes()).collect();
+    seeds.extend(["obj", "ply", "stl"].into_iter().flat_map(seeds_of_pairs));
+    run(fuzz::convert, shaken(seeds, 500));
+}
+
+/// Files behind two bytes that say which formats they go from and to.
+fn seeds_of_pairs(extension: &str) -> Vec<Vec<u8>> {
+    let from = ["obj", "ply", "stl"].iter().position(|it| *it == extension).unwrap_or(0) as u8;
+    let numbered = seeds(extension).into_iter().zip(0u8..);
+    numbered.map(|(bytes, number)| [&[from, number % 10][..], &bytes].concat()).collect()
 }
 
 #[test]

@@ -121,6 +121,30 @@ fn elements_that_are_curves() {
 }
 
 #[test]
+fn objects() {
+    let texts = [
+        "o a\no b\no a\n",
+        "o a\nv 0 0 0\no b\nv 0 0 0\no c\nv 0 0 0\np 1\n",
+        "g a\nv 0 0 0\ng a\nv 0 0 0\ng a\nv 0 0 0\n",
+        "v 0 0 0\ng a\np 1\ng b\np 1\ng a\ng c\np 1\n",
+    ];
+    for text in texts {
+        check("objects", text, 3, |limits| &mut limits.objects);
+    }
+}
+
+#[test]
+fn materials() {
+    let text = "v 0 0 0\nusemtl a\np 1\nusemtl b\np 1\nusemtl a\nusemtl c\np 1\n";
+    check("materials", text, 3, |limits| &mut limits.materials);
+    let folder = Folder::new("limits").unwrap();
+    folder.file("x.mtl", "newmtl a\nnewmtl b\nKd 1 1 1\nnewmtl a\nnewmtl c\n").unwrap();
+    let scene = folder.file("x.obj", "mtllib x.mtl\n").unwrap();
+    let read = |options: &ReadOptions| read(Input::Path(scene.clone()), options);
+    check_reading("materials", 3, |limits| &mut limits.materials, &options(1, None), read);
+}
+
+#[test]
 fn files() {
     let folder = Folder::new("limits").unwrap();
     let scene = folder.file("x.obj", "mtllib a.mtl b.mtl\nmtllib a.mtl\nmtllib c.mtl\n").unwrap();

@@ -147,7 +147,10 @@ fn what_is_said_comes_in_the_order_of_the_text() {
 /// Limits and faults in one text: the first by position is the error.
 #[test]
 fn limits_are_the_same_for_any_chunk() {
-    let texts: [&[u8]; 5] = [
+    let texts: [&[u8]; 8] = [
+        b"\xef\xbb\xbfv 0.0000000000000000000000000000000000 1 2\nv 1\n",
+        b"\xef\xbb\xbfv 1 2 000000000000000000000003\nv 1\n",
+        b"\xef\xbb\xbfv 1 2 0000000000000000000000003\nv 1\n",
         b"v 1\nv 0.0000000000000000000000000000000000 1 2\n",
         b"v 0.0000000000000000000000000000000000 1 2\nv 1\n",
         b"v 1 1 1\nv 1 1 1\nv 1 1 1\nv 1\n",
@@ -163,7 +166,10 @@ fn limits_are_the_same_for_any_chunk() {
         let expected = outcome(text, &way);
         for chunk_bytes in 1..text.len() {
             way.run.chunk_bytes = Some(chunk_bytes);
+            let reader = Hostile::new(text, Sizes::All);
+            let streamed = summary::outcome(&read(Input::Reader(Box::new(reader), "x.obj".into()), &way));
             let found = outcome(text, &way);
+            let found = if found == expected { streamed } else { found };
             if found != expected {
                 let text = String::from_utf8_lossy(text);
                 wrong.push(format!("{text:?}, whole:\n{expected}in chunks of {chunk_bytes}:\n{found}"));
@@ -172,4 +178,86 @@ fn limits_are_the_same_for_any_chunk() {
         }
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Texts with far more to say about them than is kept, by the name that says their format.
+fn complained_about() -> Vec<(&'static str, String)> {
+    let numbered = |line: &dyn Fn(usize) -> String, count: usize| (0..count).map(line).collect::<String>();
+    let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\n".to_owned();
+    let wide = |line: usize| format!("f{} 1 2 {}\n", " 3".repeat(line % 300), 10 + line);
+    let mixed = |line: usize| match line % 4 {
+        0 => format!("f 1 2 {}\n", 10 + line),
+        1 => format!("v {line}\n"),
+        2 => format!("word{line} \u{e9}\n"),
+        _ => format!("l 1 {0}\np {0} \\\n  {0}\n", 7 + line),
+    };
+    let ply = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n\
+               element face 3000\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n";
+    vec![
+        ("forward.obj", numbered(&|line| format!("f {0} {0} {0}\n", 1 + line), 2000) + &"v 0 0 0\n".repeat(1000)),
+        ("range.obj", obj.clone() + &numbered(&|line| format!("f 1 2 {}\n", 10 + line), 3000)),
+        ("wide.obj", obj.clone() + &numbered(&wide, 1500)),
+        ("mixed.obj", obj + &numbered(&mixed, 3000)),
+        ("colors.obj", "v 0 0 0\n".to_owned() + &"#MRGB ff\nfoo\n".repeat(1500)),
+        ("faces.ply", ply.to_owned() + &numbered(&|line| format!("3 0 0 {}\n", 1 + line), 3000)),
+        ("text.stl", format!("solid a\n{}endsolid\n", numbered(&|line| format!("what {line}\n"), 3000))),
+        ("table.csv", format!("x,y,z\n{}", numbered(&|line| format!("{line},1\n"), 3000))),
+        ("scene.pbrt", format!("WorldBegin\n{}", numbered(&|line| format!("Thing{line} 1\n"), 3000))),
+    ]
+}
+
+/// Every warning as a whole (message, place, line, mark), and which of them are kept.
+#[test]
+fn more_warnings_than_are_kept_are_the_same_for_any_chunk() {
+    let mut wrong = Vec::new();
+    for (name, text) in complained_about() {
+        for base in [lenient(), options(1, None)] {
+            let outcome = |threads, chunk_bytes| {
+                let mut way = base.clone();
+                (way.run.threads, way.run.chunk_bytes) = (Some(threads), chunk_bytes);
+                summary::outcome(&read(Input::Memory(text.clone().into(), name.into()), &way))
+            };
+            let expected = outcome(1, None);
+            let is_kept = expected.contains("warning") || expected.contains("error");
+            assert!(is_kept, "{name}: {expected}");
+            for (threads, chunk_bytes) in [(1, 97), (3, 500), (2, 4_000), (1, 20_000), (7, 100_000)] {
+                let found = outcome(threads, Some(chunk_bytes));
+                if found != expected {
+                    let place = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+                    wrong.push(format!("{name}, {threads} threads, chunks of {chunk_bytes}: {place:?}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The files of other formats, with errors as warnings.
+#[test]
+fn warnings_of_all_formats_are_the_same_for_any_chunk() {
+    let mut wrong = Vec::new();
+    for (folder, extension) in [("ply", "ply"), ("stl", "stl"), ("pbrt", "pbrt"), ("table", "csv"), ("table", "xyz")] {
+        for kind in ["good", "bad"] {
+            for file in samples(&format!("{folder}/{kind}"), extension).iter().filter(|file| file.size < 20_000) {
+                let outcome = |threads, chunk_bytes| {
+                    let mut way = lenient();
+                    (way.run.threads, way.run.chunk_bytes) = (Some(threads), chunk_bytes);
+                    way.load_meshes = false;
+                    summary::outcome(&read(input("memory", file, &file.bytes()), &way))
+                };
+                let expected = outcome(1, None);
+                for (threads, chunk_bytes) in [(1, 7), (3, 64), (2, 1000)] {
+                    if file.size / chunk_bytes > 1000 {
+                        continue;
+                    }
+                    let found = outcome(threads, Some(chunk_bytes as usize));
+                    if found != expected && wrong.len() < 9 {
+                        let place = expected.lines().zip(found.lines()).find(|(a, b)| a != b);
+                        wrong.push(format!("{}, chunks of {chunk_bytes}: {place:?}", file.name));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

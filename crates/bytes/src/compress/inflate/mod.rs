@@ -94,7 +94,7 @@ impl Inflate {
                     return Ok(false);
                 }
                 State::Stored { left } => self.read_stored(left, input, out)?,
-                State::Invalid => return Err(corrupt("a symbol of the data means nothing")),
+                State::Invalid => return Err(corrupt("the data has an invalid symbol")),
                 State::Match { length, distance } => self.copy_match(length, distance, out)?,
                 State::Symbols => {
                     let pending = input.ensure(SYMBOL_BYTES)?;
@@ -128,7 +128,7 @@ impl Inflate {
                 self.build_dynamic(&mut reader)?;
                 State::Symbols
             }
-            _ => return Err(corrupt("a block of the data has a type that means nothing")),
+            _ => return Err(corrupt("the data has an invalid block type")),
         };
         let (bits, used) = reader.finish();
         self.bits = bits;
@@ -153,7 +153,7 @@ impl Inflate {
         let distance_count = 1 + reader.take(5)? as usize;
         let number_count = 4 + reader.take(4)? as usize;
         if symbol_count > 286 || distance_count > 30 {
-            return Err(corrupt("a block of the data has too many symbols"));
+            return Err(corrupt("a block has too many symbols"));
         }
         let mut number_lengths = [0; 19];
         for &place in &ORDER[..number_count] {
@@ -173,14 +173,14 @@ impl Inflate {
             let entry = self.numbers.first(reader.peek());
             reader.take(entry.bits())?;
             let (length, count) = match entry.base() {
-                16 if at == 0 => return Err(corrupt("a code of the data repeats what is not there")),
+                16 if at == 0 => return Err(corrupt("a Huffman code repeats a length that does not exist")),
                 16 => (lengths[at - 1], 3 + reader.take(2)? as usize),
                 17 => (0, 3 + reader.take(3)? as usize),
                 18 => (0, 11 + reader.take(7)? as usize),
                 length => (length as u8, 1),
             };
             let Some(run) = lengths.get_mut(at..at + count) else {
-                return Err(corrupt("a code of the data has too many words"));
+                return Err(corrupt("a Huffman code has too many lengths"));
             };
             run.fill(length);
             at += count;
@@ -256,7 +256,7 @@ impl Inflate {
     /// Copies as much of a match as there is room for.
     fn copy_match(&mut self, length: usize, distance: usize, out: &mut Output<'_>) -> Result<(), Stop> {
         if distance > out.filled + self.history.len() {
-            return Err(corrupt("the data refers to what lies before its beginning"));
+            return Err(corrupt("the data refers to bytes before its start"));
         }
         let mut left = length;
         while left > 0 && !out.is_full() {
@@ -335,7 +335,7 @@ impl<'b> BitReader<'b> {
         self.take(self.count % 8)?;
         let (len, turned) = (self.take(16)?, self.take(16)?);
         if len ^ turned != 0xffff {
-            return Err(corrupt("a stored block of the data has two lengths"));
+            return Err(corrupt("the two lengths of a stored block differ"));
         }
         Ok(len as usize)
     }

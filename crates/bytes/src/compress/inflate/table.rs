@@ -255,7 +255,7 @@ impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
                     let second_bits = second_table_bits(&left, bits, BITS);
                     end += 1 << second_bits;
                     if end > LEN {
-                        return Err(corrupt("a code of the data needs too large a table"));
+                        return Err(corrupt("a Huffman code needs too large a table"));
                     }
                     self.entries[begin..end].fill(Entry::INVALID);
                     self.entries[prefix] = Entry::second(begin, BITS, second_bits);
@@ -274,7 +274,7 @@ impl Symbols {
     /// Builds the table, and joins literals that fit into one look.
     pub(super) fn build(&mut self, lengths: &[u8]) -> Result<(), Stop> {
         if lengths.get(END_OF_BLOCK).is_none_or(|&length| length == 0) {
-            return Err(corrupt("a block of the data has no end"));
+            return Err(corrupt("a block has no end code"));
         }
         self.fill(lengths, &SYMBOLS, true)?;
         self.literal_bits.copy_from_slice(&lengths[..256]);
@@ -337,12 +337,12 @@ fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), 
     for &count in &counts[1..] {
         left = 2 * left - count as isize;
         if left < 0 {
-            return Err(corrupt("a code of the data has more words than bits allow"));
+            return Err(corrupt("a Huffman code is oversubscribed"));
         }
     }
     let total: usize = counts.iter().sum();
     if left > 0 && !(may_lack && (total == 0 || total == 1 && counts[1] == 1)) {
-        return Err(corrupt("a code of the data is not complete"));
+        return Err(corrupt("a Huffman code is incomplete"));
     }
     Ok(())
 }

@@ -206,7 +206,7 @@ impl Files {
     fn place(&mut self, kind: Kind, name: &str) -> usize {
         let mut key = (kind, name.to_owned());
         if self.list.len() >= MOST_FILES && !self.places.contains_key(&key) {
-            key.1 = "further files".to_owned();
+            key.1 = "more files".to_owned();
         }
         let (list, places) = (&mut self.list, &mut self.places);
         *places.entry(key).or_insert_with_key(|(kind, name)| {
@@ -338,7 +338,7 @@ mod tests {
         let first = files.place(Kind::File, "first");
         (1..MOST_FILES).for_each(|number| assert_eq!(files.place(Kind::File, &number.to_string()), number));
         let further = files.place(Kind::File, "one more");
-        assert_eq!(files.list()[further].name, "further files");
+        assert_eq!(files.list()[further].name, "more files");
         assert_eq!([files.place(Kind::File, "first"), files.place(Kind::File, "another")], [first, further]);
     }
 

@@ -69,7 +69,7 @@ impl Locks {
     pub fn sorted(mut self) -> Vec<Waits> {
         if self.others.count > 0 {
             let others = std::mem::take(&mut self.others);
-            self.threads.push(Waits { name: "further threads".into(), ..others });
+            self.threads.push(Waits { name: "more threads".into(), ..others });
         }
         self.sort();
         self.threads
@@ -100,6 +100,6 @@ mod tests {
         }
         assert_eq!(locks.total(), (1 + 2 * MOST_THREADS as u64, 12 + 4 * MOST_THREADS as i64));
         let all = locks.sorted();
-        assert!(all[0].name == "further threads" && all[1].time_ns == 12 && all.len() <= 2 * MOST_THREADS);
+        assert!(all[0].name == "more threads" && all[1].time_ns == 12 && all.len() <= 2 * MOST_THREADS);
     }
 }

@@ -120,7 +120,7 @@ fn exit_code(end: End) -> u8 {
 }
 
 fn unsound() -> Error {
-    Error::new(ErrorKind::Usage, "the command holds a zero byte")
+    Error::new(ErrorKind::Usage, "the command contains a NUL byte")
 }
 
 /// What people read where nothing was seen, and the exit code.
@@ -130,11 +130,10 @@ fn explain(failure: Failure, args: &WatchArgs) -> Failed {
         Failure::Program(error) => {
             let is_missing = error.kind() == std::io::ErrorKind::NotFound;
             let code = if is_missing { NOT_FOUND } else { NOT_STARTED };
-            (Error::new(ErrorKind::Io, format!("{program} cannot be started: {error}")), code)
+            (Error::new(ErrorKind::Io, format!("cannot start {program}: {error}")), code)
         }
         Failure::Forbidden(error) => {
-            let error =
-                Error::new(ErrorKind::Unsupported, format!("the system does not let programs be watched: {error}"));
+            let error = Error::new(ErrorKind::Unsupported, format!("this system does not allow tracing: {error}"));
             let hint = "in a container, start it with --cap-add SYS_PTRACE; elsewhere look at \
                         /proc/sys/kernel/yama/ptrace_scope, which must be 0 or 1";
             (error.with_hint(hint), FAILED)

@@ -21,7 +21,7 @@ pub fn text(watched: &Watched) -> String {
     let mut text = head(watched);
     let used: Vec<_> = watched.files.iter().filter(|row| row.is_used()).collect();
     if !used.is_empty() {
-        text.push_str("\nfiles, the worst first\n");
+        text.push_str("\nfiles, slowest first\n");
     }
     let more = watched.file_count.saturating_sub(used.len() as u64);
     for row in used {
@@ -31,7 +31,7 @@ pub fn text(watched: &Watched) -> String {
         }
     }
     if more > 0 {
-        let _ = writeln!(text, "  and {}", human::plural(more, "further file"));
+        let _ = writeln!(text, "  and {}", human::plural(more, "more file"));
     }
     text.push_str(&others(watched));
     if let Some(locks) = watched.locks.as_ref().filter(|locks| locks.waits > 0 || locks.seconds > 0.0) {
@@ -45,7 +45,7 @@ fn head(watched: &Watched) -> String {
     let shown: String = program.chars().take(MOST_LETTERS).collect();
     let cut = if shown.len() < program.len() { "..." } else { "" };
     let end = match (watched.exit_code, watched.signal) {
-        (_, Some(signal)) => format!("ended by signal {signal}"),
+        (_, Some(signal)) => format!("killed by signal {signal}"),
         (code, _) => format!("exit code {}", code.unwrap_or(0)),
     };
     let mut text = format!(
@@ -57,12 +57,12 @@ fn head(watched: &Watched) -> String {
     let _ = writeln!(text, "  {}", sum(watched));
     let _ = writeln!(
         text,
-        "  watching cost about {} of that: {}; times of calls are without it",
+        "  watching took about {} of that ({}); call times do not include it",
         human::seconds(watched.watch_seconds),
         human::plural(watched.stops, "stop"),
     );
     if watched.has_queues {
-        text.push_str("  it uses queues (io_uring or aio): what is read and written through them is not seen\n");
+        text.push_str("  I/O through io_uring or aio is not included\n");
     }
     text
 }
@@ -75,14 +75,14 @@ fn sum(watched: &Watched) -> String {
     parts.extend((*writes > 0).then(|| moved(*writes, "write", *bytes_written)));
     parts.extend((*syncs > 0).then(|| human::plural(*syncs, "sync")));
     parts.extend((watched.failed_opens > 0).then(|| human::plural(watched.failed_opens, "failed open")));
-    format!("{}; {} in these calls", parts.join(", "), human::seconds(*seconds))
+    format!("{}; {} in calls", parts.join(", "), human::seconds(*seconds))
 }
 
 /// Pipes and the like.
 fn others(watched: &Watched) -> String {
     let mut text: String = watched.others.iter().filter(|row| row.is_used()).map(file).collect();
     if watched.further_others > 0 {
-        let _ = writeln!(text, "  and {} further", human::count(watched.further_others));
+        let _ = writeln!(text, "  and {} more", human::count(watched.further_others));
     }
     if text.is_empty() { text } else { format!("\nnot files\n{text}") }
 }
@@ -104,7 +104,7 @@ fn file(row: &Row) -> String {
     parts.push(human::seconds(row.seconds));
     let mut text = format!("  {}: {}", human::safe(&row.file), parts.join(", "));
     if row.is_slow() {
-        let _ = write!(text, "; buffered it would be {}", human::seconds(row.buffered_seconds));
+        let _ = write!(text, "; {} if buffered", human::seconds(row.buffered_seconds));
     }
     text.push('\n');
     let mut notes = Vec::new();
@@ -162,7 +162,7 @@ fn bucket(size: &Size) -> String {
         Some(1) => "none".into(),
         Some(below) if below <= 1024 => format!("{}-{} B", size.from, below - 1),
         Some(below) => format!("{} to {}", short(size.from), short(below)),
-        None => format!("{} and more", short(size.from)),
+        None => format!("{} or more", short(size.from)),
     }
 }
 
@@ -181,10 +181,10 @@ fn stacks(stacks: &[Stack]) -> String {
         let _ = writeln!(text, "    {}, {}, from", human::plural(calls, "call"), human::seconds(seconds));
         frames.iter().for_each(|frame| text.push_str(&format!("      {}\n", human::safe(frame))));
         if has_more {
-            text.push_str("      and further out\n");
+            text.push_str("      and outer frames\n");
         }
         if frames.is_empty() {
-            text.push_str("      elsewhere\n");
+            text.push_str("      unknown frames\n");
         }
     }
     text
@@ -192,7 +192,7 @@ fn stacks(stacks: &[Stack]) -> String {
 
 fn waits(locks: &Locked) -> String {
     let count = human::plural(locks.waits, "wait");
-    let mut text = format!("\nwaiting for locks and other threads: {} in {count}\n", human::seconds(locks.seconds));
+    let mut text = format!("\nlocks and other threads: waited {} in {count}\n", human::seconds(locks.seconds));
     for waiting in &locks.threads {
         let _ = writeln!(
             text,
@@ -257,19 +257,19 @@ mod tests {
     fn the_report_says_what_is_slow() {
         let watched = Watched::new(vec!["game".into(), "-x".into()], seen(), CACHED, true, 2);
         let wanted = "\
-watched game -x: 10.00 s, ended by signal 9, 1 process, 2 threads
-  3 files, 393,237 reads of 2.5 MB, 1 write of 0 B, 1 sync, 3 failed opens; 9.05 s in these calls
-  watching cost about 1.20 s of that: 786,500 stops; times of calls are without it
-  it uses queues (io_uring or aio): what is read and written through them is not seen
+watched game -x: 10.00 s, killed by signal 9, 1 process, 2 threads
+  3 files, 393,237 reads of 2.5 MB, 1 write of 0 B, 1 sync, 3 failed opens; 9.05 s in calls
+  watching took about 1.20 s of that (786,500 stops); call times do not include it
+  I/O through io_uring or aio is not included
 
-files, the worst first
-  /x/texture.tga: 393,216 reads of 3 bytes, 9.04 s; buffered it would be 1.2 ms
+files, slowest first
+  /x/texture.tga: 393,216 reads of 3 bytes, 9.04 s; 1.2 ms if buffered
     1.2 MB read
   /x/scene\u{fffd}.obj: 21 reads of 64 KiB, 1 write, 8.2 kB mapped, 1 sync (2.0 ms), 2.4 ms
     1.3 MB read; 0 B written; reads by size: none 1, 64 KiB to 256 KiB 20
-  and 1 further file
+  and 1 more file
 
-waiting for locks and other threads: 5.00 s in 40 waits
+locks and other threads: waited 5.00 s in 40 waits
   worker (7): 5.00 s, 50 % of the run, 40 waits
 ";
         assert_eq!(text(&watched), wanted.replace('\u{fffd}', &human::safe("\u{1b}")));
@@ -282,7 +282,7 @@ waiting for locks and other threads: 5.00 s in 40 waits
         let watched = Watched::new(Vec::new(), seen, CACHED, false, 10);
         let text = text(&watched);
         assert!(text.contains("\n  /x/far: opened 2 times, 80.0 ms\n  /x/scene"), "{text}");
-        assert!(text.ends_with("\n  and 1 further file\n") && !text.contains("unused"), "{text}");
+        assert!(text.ends_with("\n  and 1 more file\n") && !text.contains("unused"), "{text}");
         assert_eq!(watched.files.last().map(|row| row.file.as_str()), Some("/x/unused"));
     }
 
@@ -297,7 +297,7 @@ waiting for locks and other threads: 5.00 s in 40 waits
         let watched = Watched::new(Vec::new(), seen, CACHED, false, 1);
         let text = text(&watched);
         assert!(
-            text.ends_with("\nnot files\n  pipe:[1]: 3 reads of 9 bytes, 3.0 ms\n    27 B read\n  and 2 further\n"),
+            text.ends_with("\nnot files\n  pipe:[1]: 3 reads of 9 bytes, 3.0 ms\n    27 B read\n  and 2 more\n"),
             "{text}"
         );
     }
@@ -306,7 +306,7 @@ waiting for locks and other threads: 5.00 s in 40 waits
     fn without_locks_there_is_no_word_of_them() {
         let watched = Watched::new(Vec::new(), seen(), CACHED, false, 0);
         assert!(watched.locks.is_none() && watched.files.is_empty() && !text(&watched).contains("lock"));
-        assert!(text(&watched).contains("and 3 further files"));
+        assert!(text(&watched).contains("and 3 more files"));
     }
 
     #[test]
@@ -315,6 +315,6 @@ waiting for locks and other threads: 5.00 s in 40 waits
         assert_eq!(names, ["0 bytes", "1 byte", "4,095 bytes", "4 KiB", "64 KiB", "3 MiB", "70.0 kB"]);
         let name = |from, below| bucket(&Size { from, below, calls: 1 });
         assert_eq!([name(0, Some(1)), name(1, Some(16)), name(256, Some(1024))], ["none", "1-15 B", "256-1023 B"]);
-        assert_eq!([name(1024, Some(4096)), name(1 << 20, None)], ["1 KiB to 4 KiB", "1 MiB and more"]);
+        assert_eq!([name(1024, Some(4096)), name(1 << 20, None)], ["1 KiB to 4 KiB", "1 MiB or more"]);
     }
 }

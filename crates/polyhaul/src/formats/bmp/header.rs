@@ -13,6 +13,9 @@ const FILE_BYTES: usize = 14;
 /// Bytes of the oldest second header, and of the first that has all that is read.
 const CORE_BYTES: usize = 12;
 const INFO_BYTES: usize = 40;
+/// Bytes of the second header of OS/2 2, which may be cut anywhere behind the bits of a pixel.
+const OS2_BYTES: usize = 64;
+const OS2_LEAST_BYTES: usize = 16;
 /// The most bytes of a second header.
 const MOST_BYTES: usize = 124;
 
@@ -32,7 +35,7 @@ pub(super) struct Header {
     /// Whether the first row is the bottom one.
     pub(super) is_upward: bool,
     pub(super) pixels: Pixels,
-    /// Whether a palette's numbers are stored in runs.
+    /// Whether pixels are stored in runs.
     pub(super) has_runs: bool,
     /// Where the pixels begin.
     pub(super) body: u64,
@@ -93,6 +96,11 @@ impl Raw<'_, '_> {
         self.size == CORE_BYTES
     }
 
+    /// Whether methods of compression are those of OS/2 2.
+    fn is_os2(&self) -> bool {
+        self.size == OS2_BYTES || (OS2_LEAST_BYTES..INFO_BYTES).contains(&self.size)
+    }
+
     fn fault(&self, at: usize, message: String) -> Error {
         fault(&self.pieces.file, at as u64, message)
     }
@@ -108,7 +116,7 @@ impl Raw<'_, '_> {
             false => (self.word(WIDTH) as i32, self.word(HEIGHT) as i32),
         };
         if width <= 0 || height == 0 {
-            return Err(self.fault(WIDTH, format!("an image of {width} x {height} pixels has none")));
+            return Err(self.fault(WIDTH, format!("invalid image size: {width} x {height} pixels")));
         }
         Ok((width as usize, height.unsigned_abs() as usize, height > 0))
     }
@@ -132,7 +140,7 @@ impl Raw<'_, '_> {
             masks[3] = 0;
         }
         if masks.iter().any(|mask| u64::from(*mask) >> bits != 0) {
-            return Err(self.fault(MASKS, format!("pixels of {bits} bits do not have the masks {masks:x?}")));
+            return Err(self.fault(MASKS, format!("the channel masks {masks:x?} exceed the {bits} bits of a pixel")));
         }
         Ok(match (bits, masks) {
             (32, [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000]) => Pixels::Stored(Stored::Bgra8),
@@ -153,9 +161,7 @@ impl Raw<'_, '_> {
             told => told,
         };
         if u64::from(count) > room {
-            return Err(
-                self.fault(COLORS, format!("a palette of {count} colours goes on behind the begin of the pixels"))
-            );
+            return Err(self.fault(COLORS, format!("the palette of {count} colours overlaps the pixels")));
         }
         let bytes = self.pieces.take(count.min(most) as usize * entry as usize, "colours")?;
         let colors = bytes.chunks_exact(entry as usize).map(|color| [color[2], color[1], color[0]]);
@@ -167,24 +173,24 @@ impl Raw<'_, '_> {
         let pixels = match (compression, bits) {
             (0, 1 | 2 | 4 | 8) => self.palette(bits, body)?,
             (1, 8) | (2, 4) => return Ok((self.palette(bits, body)?, true)),
+            (4, 24) if self.is_os2() => return Ok((Pixels::Stored(Stored::Bgr8), true)),
             (0, 16) => Pixels::Stored(Stored::Bgr5),
             (0, 24) => Pixels::Stored(Stored::Bgr8),
             (0, 32) => Pixels::Masked(Masks::new(4, [0x00FF_0000, 0xFF00, 0xFF, 0])),
-            (3, 16 | 32) if self.size != 64 => self.masks(bits, 3)?,
+            (3, 16 | 32) if !self.is_os2() => self.masks(bits, 3)?,
             (6, 16 | 32) => self.masks(bits, 4)?,
             (0, _) => {
-                let message =
-                    format!("pixels of {bits} bits are not part of this format; there are 1, 2, 4, 8, 16, 24 and 32");
+                let message = format!("invalid depth of {bits} bits per pixel; expected 1, 2, 4, 8, 16, 24 or 32");
                 return Err(self.fault(BITS, message));
             }
-            (1..=3 | 6, _) if self.size != 64 => {
-                return Err(self
-                    .fault(COMPRESSION, format!("pixels of {bits} bits are not compressed by method {compression}")));
+            (1..=3 | 6, _) if !self.is_os2() => {
+                return Err(self.fault(
+                    COMPRESSION,
+                    format!("compression method {compression} is not valid for {bits} bits per pixel"),
+                ));
             }
             _ => {
-                return Err(
-                    self.unsupported(COMPRESSION, format!("pixels compressed by method {compression} are not read"))
-                );
+                return Err(self.unsupported(COMPRESSION, format!("compression method {compression} is not supported")));
             }
         };
         Ok((pixels, false))
@@ -198,10 +204,10 @@ pub(super) fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
     raw.bytes[..head.len()].copy_from_slice(&head);
     raw.size = raw.word(FILE_BYTES) as usize;
     if !head.starts_with(b"BM") {
-        return Err(raw.fault(0, "this is no header of a BMP file: its first bytes are others".into()));
+        return Err(raw.fault(0, "not a BMP file: it does not start with `BM`".into()));
     }
-    if raw.size != CORE_BYTES && !(INFO_BYTES..=MOST_BYTES).contains(&raw.size) {
-        return Err(raw.unsupported(FILE_BYTES, format!("headers of {} bytes are not read", raw.size)));
+    if raw.size != CORE_BYTES && !(OS2_LEAST_BYTES..=MOST_BYTES).contains(&raw.size) {
+        return Err(raw.unsupported(FILE_BYTES, format!("headers of {} bytes are not supported", raw.size)));
     }
     let rest = raw.pieces.take(raw.size - 4, "header")?;
     raw.bytes[head.len()..head.len() + rest.len()].copy_from_slice(&rest);
@@ -210,7 +216,7 @@ pub(super) fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
     let body = u64::from(raw.word(10));
     let (pixels, has_runs) = raw.pixels(body)?;
     if body < raw.pieces.at() {
-        return Err(raw.fault(10, format!("the pixels begin at byte {body}, before the header ends")));
+        return Err(raw.fault(10, format!("the pixels start at byte {body}, inside the header")));
     }
     Ok(Header { width, height, is_upward, pixels, has_runs, body })
 }

@@ -5,10 +5,12 @@
 //! - Pixels of 32 bits have alpha where a header of 56 bytes or more has a mask for it and says that there are masks;
 //!   otherwise their last byte means nothing.
 //! - Channels of any bits become 8 bits, rounded to the nearest.
-//! - Pixels that runs pass over (RLE) have the first colour. A run that goes on behind the end of its row is an error,
-//!   and so is a colour that the palette does not have.
-//! - Where the pixels begin is where the file header says; colour profiles are passed over.
-//! - JPEG and PNG inside, Huffman codes and RLE of 24 bits are not read.
+//! - Pixels that runs pass over (RLE) have the first colour, or are black if there is no palette. A run that passes the
+//!   end of its row is cut there, as every common reader does (`cut-run`). A move outside of the image is an error, and
+//!   so is a colour that the palette does not have.
+//! - With the header of OS/2 2 (16 to 39 or 64 bytes) compression 4 is RLE of 24 bits.
+//! - Pixels start where the file header says; colour profiles are skipped.
+//! - Embedded JPEG and PNG and Huffman codes are not supported.
 //!
 //! `header`: all that stands before the pixels. `reader`: rows. `runs`: RLE. Sources: Microsoft's `BITMAPFILEHEADER`,
 //! `BITMAPINFOHEADER`, `BITMAPV4HEADER`, `BITMAPV5HEADER`, `BITMAPCOREHEADER` and "Bitmap Compression".

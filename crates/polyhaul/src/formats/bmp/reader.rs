@@ -9,20 +9,22 @@ use crate::formats::rows::Rows;
 use crate::model::{Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
+use crate::warnings::Warnings;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
 /// Reads a BMP file; says too how many threads worked.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, usize)> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
     let Header { width, height, .. } = header;
     let channels = header.pixels.channels();
     let raster = Raster::new(width * channels.count(), height, header.is_upward, pieces.backed())?;
     pieces.skip_to(header.body)?;
-    let (threads, pieces) = match (&header.pixels, header.has_runs) {
-        (Pixels::Mapped(palette), true) => (1, Runs::new(pieces, &header, palette)?.read(&raster)?),
-        _ => read_rows(pieces, &header, &raster, options)?,
+    let (threads, pieces) = if header.has_runs {
+        (1, Runs::new(pieces, &header)?.read(&raster, options, warnings)?)
+    } else {
+        read_rows(pieces, &header, &raster, options)?
     };
     pieces.finish()?;
     // SAFETY: all rows were filled.
@@ -40,7 +42,7 @@ fn read_rows<'a>(
     let file = pieces.file.clone();
     let Header { width, height, body, pixels, .. } = header;
     let cut = |offset: u64| {
-        fault(&file, offset, format!("the file ends too early: its header says {width} x {height} pixels"))
+        fault(&file, offset, format!("the file ends too early: the header declares {width} x {height} pixels"))
     };
     if pieces.at() < *body {
         return Err(cut(pieces.at()));
@@ -94,6 +96,6 @@ impl Palette {
     /// A pixel whose number the palette does not have.
     pub(super) fn unmapped(&self, file: &std::sync::Arc<str>, offset: u64) -> Error {
         let count = self.colors.len();
-        fault(file, offset, format!("this pixel has a colour that the palette does not have, which has {count}"))
+        fault(file, offset, format!("this pixel refers to a colour outside of the palette, which has {count}"))
     }
 }

@@ -1,10 +1,12 @@
-//! Runs of equal numbers, and numbers as they are (RLE8, RLE4), to rows.
+//! Runs of equal pixels, and pixels as they are (RLE8 and RLE4 of numbers, RLE24 of colours), to rows.
 
-use super::header::{Header, Palette};
-use crate::error::{Error, Result, fault};
+use super::header::{Header, Palette, Pixels};
+use crate::error::{Diagnostic, Error, Result, fault};
 use crate::formats::pieces::Pieces;
 use crate::formats::raster::Raster;
+use crate::options::ReadOptions;
 use crate::pipeline::window::Window;
+use crate::warnings::Warnings;
 use std::mem::MaybeUninit;
 
 /// About how many bytes are read at a time.
@@ -19,30 +21,62 @@ pub(super) struct Runs<'h, 'a> {
     pieces: Pieces<'a>,
     window: Window,
     header: &'h Header,
-    palette: &'h Palette,
-    /// The numbers of a row, as many of them as were made.
+    /// Where pixels are numbers; the others are blue, green and red.
+    palette: Option<&'h Palette>,
+    /// The pixels of a row as they are stored, a byte or three for each, as many of them as were made.
     row: Vec<u8>,
     /// Rows that are done.
     done: usize,
     /// Pixels that were passed over.
     passed: u64,
+    /// Where the first run is that passes the end of its row, and how many do.
+    cut_runs: Option<(u64, u64)>,
 }
 
 impl<'h, 'a> Runs<'h, 'a> {
     /// Runs that begin where `pieces` stand.
-    pub(super) fn new(pieces: Pieces<'a>, header: &'h Header, palette: &'h Palette) -> Result<Runs<'h, 'a>> {
+    pub(super) fn new(pieces: Pieces<'a>, header: &'h Header) -> Result<Runs<'h, 'a>> {
         let window = Window::new(pieces.at(), CHUNK_BYTES)?;
-        Ok(Runs { pieces, window, header, palette, row: Vec::new(), done: 0, passed: 0 })
+        let palette = match &header.pixels {
+            Pixels::Mapped(palette) => Some(palette),
+            Pixels::Stored(_) | Pixels::Masked(_) => None,
+        };
+        Ok(Runs { pieces, window, header, palette, row: Vec::new(), done: 0, passed: 0, cut_runs: None })
+    }
+
+    /// Bytes of a pixel in a row.
+    fn size(&self) -> usize {
+        if self.palette.is_some() { 1 } else { 3 }
+    }
+
+    /// How many pixels of the row were made.
+    fn column(&self) -> usize {
+        self.row.len() / self.size()
     }
 
     /// Fills all rows; hands the file back.
-    pub(super) fn read(mut self, raster: &Raster<u8>) -> Result<Pieces<'a>> {
+    pub(super) fn read(
+        mut self,
+        raster: &Raster<u8>,
+        options: &ReadOptions,
+        warnings: &mut Warnings,
+    ) -> Result<Pieces<'a>> {
+        self.read_rows(raster)?;
+        if let Some((at, count)) = self.cut_runs {
+            let message = format!("runs pass the end of their row: cut there ({count} in this file)");
+            warnings.note_many(options, "cut-run", count, Diagnostic::at(&self.pieces.file, at, message))?;
+        }
+        self.pieces.moved_to(self.window.offset() + self.window.rest().len() as u64);
+        Ok(self.pieces)
+    }
+
+    fn read_rows(&mut self, raster: &Raster<u8>) -> Result<()> {
         while self.done < self.header.height {
             if self.pieces.is_cancelled() {
                 return Err(Error::cancelled());
             }
             // The last row needs no end.
-            if self.done + 1 == self.header.height && self.row.len() == self.header.width {
+            if self.done + 1 == self.header.height && self.column() == self.header.width {
                 self.end_row(raster)?;
                 break;
             }
@@ -59,17 +93,20 @@ impl<'h, 'a> Runs<'h, 'a> {
                     self.move_on(at, [right, up].map(usize::from), raster)?;
                 }
                 [0, count] => self.plain(at, usize::from(count))?,
-                [count, numbers] => self.run(at, usize::from(count), numbers)?,
+                [count, first] => self.run(at, usize::from(count), first)?,
             }
         }
-        self.pieces.moved_to(self.window.offset() + self.window.rest().len() as u64);
-        Ok(self.pieces)
+        Ok(())
     }
 
     fn cut(&self) -> Error {
         let Header { width, height, .. } = self.header;
         let offset = self.window.offset() + self.window.rest().len() as u64;
-        fault(&self.pieces.file, offset, format!("the file ends too early: its header says {width} x {height} pixels"))
+        fault(
+            &self.pieces.file,
+            offset,
+            format!("the file ends too early: the header declares {width} x {height} pixels"),
+        )
     }
 
     fn pair(&mut self) -> Result<[u8; 2]> {
@@ -78,33 +115,42 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(pair)
     }
 
-    /// Room for `count` more numbers in the row.
-    fn check_room(&mut self, at: u64, count: usize) -> Result<()> {
-        if count > self.header.width - self.row.len() {
-            return Err(fault(&self.pieces.file, at, "a run goes on behind the end of the row"));
+    /// Makes room for `count` more pixels in the row, or for as many as it still has; says for how many.
+    fn make_room(&mut self, at: u64, count: usize) -> Result<usize> {
+        let left = self.header.width - self.column();
+        if count > left {
+            self.cut_runs = Some(self.cut_runs.map_or((at, 1), |(first, count)| (first, count + 1)));
         }
-        self.row.try_reserve(count).map_err(|_| Error::memory("a row"))
+        let count = count.min(left);
+        self.row.try_reserve(count * self.size()).map_err(|_| Error::memory("a row"))?;
+        Ok(count)
     }
 
-    fn run(&mut self, at: u64, count: usize, numbers: u8) -> Result<()> {
-        self.check_room(at, count)?;
-        match self.palette.bits {
-            8 => self.row.resize(self.row.len() + count, numbers),
-            _ => self.row.extend([numbers >> 4, numbers & 15].into_iter().cycle().take(count)),
+    /// A pixel, or two of 4 bits, that repeat. Of a colour, `first` is the blue.
+    fn run(&mut self, at: u64, count: usize, first: u8) -> Result<()> {
+        let count = self.make_room(at, count)?;
+        match self.palette.map(|palette| palette.bits) {
+            Some(8) => self.row.resize(self.row.len() + count, first),
+            Some(_) => self.row.extend([first >> 4, first & 15].into_iter().cycle().take(count)),
+            None => {
+                let [green, red] = self.pair()?;
+                (0..count).for_each(|_| self.row.extend_from_slice(&[first, green, red]));
+            }
         }
         Ok(())
     }
 
-    /// Numbers as they are, padded to two bytes.
-    fn plain(&mut self, at: u64, count: usize) -> Result<()> {
-        self.check_room(at, count)?;
-        let used = (count * self.palette.bits).div_ceil(8);
+    /// Pixels as they are, padded to two bytes.
+    fn plain(&mut self, at: u64, stored: usize) -> Result<()> {
+        let count = self.make_room(at, stored)?;
+        let bits = self.palette.map_or(24, |palette| palette.bits);
+        let used = (stored * bits).div_ceil(8);
         let padded = used.next_multiple_of(2);
         // The padding may be missing at the end.
         let Some(bytes) = self.window.ensure(padded, self.pieces.bytes())?.get(..used) else { return Err(self.cut()) };
-        match self.palette.bits {
-            8 => self.row.extend_from_slice(bytes),
-            _ => self.row.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(count)),
+        match bits {
+            4 => self.row.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(count)),
+            _ => self.row.extend_from_slice(&bytes[..count * bits / 8]),
         }
         self.window.consume(padded);
         Ok(())
@@ -112,46 +158,53 @@ impl<'h, 'a> Runs<'h, 'a> {
 
     /// Goes on to the right and to later rows.
     fn move_on(&mut self, at: u64, [right, later]: [usize; 2], raster: &Raster<u8>) -> Result<()> {
-        let column = self.row.len() + right;
+        let column = self.column() + right;
         if column > self.header.width || later >= self.header.height - self.done {
-            return Err(fault(&self.pieces.file, at, "this goes on outside of the image"));
+            return Err(fault(&self.pieces.file, at, "the runs move outside of the image"));
         }
         for _ in 0..later {
             self.end_row(raster)?;
         }
-        self.pass(column - self.row.len())
+        self.pass(column - self.column())
     }
 
     /// Passes over pixels of the row.
     fn pass(&mut self, count: usize) -> Result<()> {
         self.passed += 3 * count as u64;
         if self.passed > PASSED_BYTES.saturating_add(self.window.offset().saturating_mul(PASSED_RATIO)) {
-            let message = "the runs pass over more pixels than a file of this size can be believed to have";
+            let message = "the runs skip more pixels than is plausible for a file of this size";
             return Err(fault(&self.pieces.file, self.window.offset(), message));
         }
-        self.row.try_reserve(count).map_err(|_| Error::memory("a row"))?;
-        self.row.resize(self.row.len() + count, 0);
+        let bytes = count * self.size();
+        self.row.try_reserve(bytes).map_err(|_| Error::memory("a row"))?;
+        self.row.resize(self.row.len() + bytes, 0);
         Ok(())
     }
 
-    /// What is left of the row has the first colour.
+    /// What is left of the row has the first colour, or is black.
     fn end_row(&mut self, raster: &Raster<u8>) -> Result<()> {
-        self.pass(self.header.width - self.row.len())?;
+        self.pass(self.header.width - self.column())?;
         raster.reserve(self.done + 1)?;
-        let mut is_mapped = true;
-        let (colors, row) = (&self.palette.colors, &self.row);
+        let (palette, row, mut is_mapped) = (self.palette, &self.row, true);
         // SAFETY: this is the one thread that there is.
         unsafe {
             raster.row(self.done, |to| {
-                for (number, to) in row.iter().zip(to.as_chunks_mut::<3>().0) {
-                    let color = colors.get(usize::from(*number));
+                let to = to.as_chunks_mut::<3>().0.iter_mut();
+                let Some(palette) = palette else {
+                    let colors = row.as_chunks::<3>().0.iter();
+                    to.zip(colors)
+                        .for_each(|(to, [blue, green, red])| *to = [*red, *green, *blue].map(MaybeUninit::new));
+                    return;
+                };
+                for (number, to) in row.iter().zip(to) {
+                    let color = palette.colors.get(usize::from(*number));
                     is_mapped &= color.is_some();
                     *to = color.copied().unwrap_or_default().map(MaybeUninit::new);
                 }
             })?;
         }
-        if !is_mapped {
-            return Err(self.palette.unmapped(&self.pieces.file, self.window.offset()));
+        if let (false, Some(palette)) = (is_mapped, palette) {
+            return Err(palette.unmapped(&self.pieces.file, self.window.offset()));
         }
         self.row.clear();
         self.done += 1;

@@ -68,9 +68,17 @@ const fn plain(channels: u8, texel: Texel) -> Encoding {
 
 /// What the pixels of format `number` are.
 pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
-    // Red, green and blue, a float each.
-    if number == 6 {
-        return Some((Texels::Three(Texel::F32), Linear));
+    let signed = |channels, bytes| Some((Texels::Signed { channels, bytes }, Linear));
+    match number {
+        // Red, green and blue, a float each.
+        6 => return Some((Texels::Three(Texel::F32), Linear)),
+        13 => return signed(4, 2),
+        31 => return signed(4, 1),
+        37 => return signed(2, 2),
+        51 => return signed(2, 1),
+        58 => return signed(1, 2),
+        63 => return signed(1, 1),
+        _ => {}
     }
     let same = SAME.iter().find(|row| row.0 == number).map(|(_, encoding, space)| (Texels::Same(*encoding), *space));
     let masked = MASKED.iter().filter(|row| row.0 == number);

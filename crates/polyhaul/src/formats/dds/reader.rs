@@ -1,23 +1,51 @@
 //! DDS files to textures and images.
 
-use super::header;
-use crate::error::Result;
+use super::header::{self, Header};
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::pieces::Pieces;
-use crate::model::{Image, Texture};
+use crate::formats::surface::note_other_pictures;
+use crate::model::{Encoding, Image, Samples, Texture};
 use crate::ops::blocks::decode;
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, RunOptions};
 use crate::pipeline::bytes::Bytes;
+use crate::warnings::Warnings;
+use std::sync::Arc;
 
 /// Reads the largest picture, of the first layer, face and slice.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
-    decode(&texture(bytes, options)?, 0, 0, &options.run)
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
+    let file: Arc<str> = bytes.name().into();
+    let texture = texture(bytes, options, warnings)?;
+    note_other_pictures(&texture, &file, options, warnings)?;
+    decode(&texture, 0, 0, &options.run)
 }
 
 /// Reads all levels of all pictures.
-pub(crate) fn texture(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Texture> {
+pub(crate) fn texture(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Texture> {
     let mut pieces = Pieces::new(bytes, options);
-    let surface = header::read(&mut pieces, &options.limits)?;
+    let Header { surface, has_red_as_alpha } = header::read(&mut pieces, options, warnings)?;
     let texture = surface.read_by_image(&mut pieces)?;
     pieces.finish()?;
-    Ok(texture)
+    if has_red_as_alpha { with_red_in_place(texture, &options.run) } else { Ok(texture) }
+}
+
+/// A texture of plain pixels, whose red is the alpha of the blocks. Alpha is full.
+fn with_red_in_place(mut texture: Texture, options: &RunOptions) -> Result<Texture> {
+    let images = texture.layers * texture.faces;
+    let plain = Texture { encoding: Encoding::default(), levels: Vec::new(), ..texture.clone() };
+    for number in 0..texture.levels.len() {
+        let mut pixels: Vec<u8> = Vec::new();
+        let bytes = plain.level_bytes(number).ok_or_else(|| Error::memory("pixels"))?;
+        pixels.try_reserve_exact(bytes).map_err(|_| Error::memory("pixels"))?;
+        for image in 0..images * texture.level_size(number)[2] {
+            let Samples::U8(samples) = decode(&texture, number, image, options)?.samples else {
+                return Err(Error::new(ErrorKind::Internal, "blocks of bytes were decoded to something else"));
+            };
+            for [_, green, blue, red] in samples.as_chunks::<4>().0 {
+                pixels.extend_from_slice(&[*red, *green, *blue, u8::MAX]);
+            }
+        }
+        // Later levels are still blocks; this one is not looked at again.
+        texture.levels[number] = pixels.into();
+    }
+    Ok(Texture { levels: texture.levels, ..plain })
 }

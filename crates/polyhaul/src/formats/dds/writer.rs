@@ -14,9 +14,9 @@ use crate::pipeline::write::Writing;
 /// channels of 8 bits, are linear in DDS.
 pub(crate) fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let Some(number) = dxgi::number(texture.encoding, texture.color_space) else {
-        let message = format!("DDS has no {:?} in {:?}", texture.encoding, texture.color_space);
+        let message = format!("DDS cannot store {:?} as {:?}", texture.encoding, texture.color_space);
         let error = Error::new(ErrorKind::Usage, message);
-        return Err(error.with_hint("call it linear, or write KTX 2, which has it"));
+        return Err(error.with_hint("declare it linear, or write KTX 2"));
     };
     writing.begin(header(texture, number)?);
     let images = texture.layers * texture.faces;

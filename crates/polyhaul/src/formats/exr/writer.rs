@@ -1,24 +1,23 @@
 //! Images to EXR: blocks of rows, packed side by side, behind a table of where they are.
 
+use super::channels::{ChannelSource, OutChannel, channels, header, window};
+use super::header::MAX_COORDINATE;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::raster::page_of;
-use crate::model::{Channels, ColorSpace, Image, Samples};
+use crate::model::{ChannelSamples, ChannelType, ColorSpace, Image, Samples};
 use crate::options::{ImageStyle, RunOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use crate::pipeline::run::Phase;
 use crate::pipeline::write::{Pages, Writing};
-use exr::block::{BlockIndex, UncompressedBlock};
-use exr::math::Vec2;
-use exr::meta::attribute::{ChannelDescription, LineOrder, SampleType, Text};
-use exr::meta::header::{Header, LayerAttributes};
-use exr::meta::{BlockDescription, MetaData, magic_number};
-use exr::prelude::{Compression, SmallVec, f16};
+use exr::compression::Compression;
+use exr::meta::BlockDescription;
+use exr::meta::attribute::{ChannelDescription, IntegerBounds, LineOrder, SampleType, Text};
+use exr::meta::header::Header;
+use exr::prelude::f16;
+use std::ops::Range;
 
 /// Rows of a block: so the format wants it of this way of packing.
 const BLOCK_ROWS: usize = 16;
-
-/// The most rows and columns: half of what is there, so that windows can be counted.
-const MOST_SIDE: usize = i32::MAX as usize / 2;
 
 /// About how many blocks are handed on at a time.
 const PAGE_BLOCKS: usize = 16;
@@ -31,67 +30,44 @@ pub(crate) fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     let (Samples::F32(samples), ColorSpace::Linear) = (&image.samples, image.color_space) else {
-        let error = Error::new(ErrorKind::Usage, "EXR holds floats in proportion to the light");
-        return Err(error.with_hint("turn the samples into linear floats first, as the command convert does"));
+        let error = Error::new(ErrorKind::Usage, "EXR stores linear floats");
+        return Err(error.with_hint("convert the samples to linear floats first, as the command convert does"));
     };
-    let sides = 1..=MOST_SIDE;
+    let sides = 1..=MAX_COORDINATE as usize;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let (width, height) = (image.width, image.height);
-        let message = format!("EXR holds 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels");
+        let message = format!("EXR stores 1 to {MAX_COORDINATE} rows and columns, not {width} x {height} pixels");
         return Err(Error::new(ErrorKind::Usage, message));
     }
-    let headers = [header(image, style.exr_float)];
-    let packer = Packer { image, samples, headers: &headers, is_float: style.exr_float };
+    let channels = channels(image, style)?;
+    let mut start = header(image, &channels)?;
+    let packer = Packer { image, samples, channels: &channels, top: window(image)?.min[1] };
     let blocks = packer.all(options)?;
-    let head = head(&headers, &blocks)?;
-    writing.announce((head.len() + blocks.iter().map(Vec::len).sum::<usize>()) as u64);
-    writing.begin(head);
+    table(&mut start, &blocks)?;
+    writing.announce((start.len() + blocks.iter().map(Vec::len).sum::<usize>()) as u64);
+    writing.begin(start);
     let count = blocks.len().div_ceil(PAGE_BLOCKS) as u64;
     let slot_bytes = PAGE_BLOCKS * blocks.iter().map(Vec::len).max().unwrap_or(0);
     writing.pages(&BlockPages { blocks: &blocks }, &mut (), count, slot_bytes)
 }
 
-/// The channels in the order of their names, and which sample of a pixel each is.
-fn channels(channels: Channels) -> &'static [(&'static str, usize)] {
-    match channels {
-        Channels::Gray => &[("Y", 0)],
-        Channels::GrayAlpha => &[("A", 1), ("Y", 0)],
-        Channels::Rgb => &[("B", 2), ("G", 1), ("R", 0)],
-        Channels::Rgba => &[("A", 3), ("B", 2), ("G", 1), ("R", 0)],
-    }
-}
-
-fn header(image: &Image, is_float: bool) -> Header {
-    let kind = if is_float { SampleType::F32 } else { SampleType::F16 };
-    let list: SmallVec<_> =
-        channels(image.channels).iter().map(|(name, _)| ChannelDescription::new(*name, kind, *name == "A")).collect();
-    let own = LayerAttributes { layer_name: None, ..LayerAttributes::named(Text::from("")) };
-    Header::new(Text::from(""), (image.width, image.height), list)
-        .with_encoding(Compression::ZIP16, BlockDescription::ScanLines, LineOrder::Increasing)
-        .with_attributes(own)
-}
-
-/// What stands before the blocks: the header, and where each block begins.
-fn head(headers: &[Header], blocks: &[Vec<u8>]) -> Result<Vec<u8>> {
-    let failed = |error: exr::error::Error| Error::new(ErrorKind::Internal, error.to_string());
-    let mut head = Vec::new();
-    magic_number::write(&mut head).map_err(failed)?;
-    MetaData::validate(headers, true).and_then(|needs| needs.write(&mut head)).map_err(failed)?;
-    Header::write_all(headers, &mut head, false).map_err(failed)?;
-    head.try_reserve_exact(8 * blocks.len())?;
-    let mut place = (head.len() + 8 * blocks.len()) as u64;
+/// Adds where each block starts to what stands before them.
+fn table(start: &mut Vec<u8>, blocks: &[Vec<u8>]) -> Result<()> {
+    start.try_reserve_exact(8 * blocks.len())?;
+    let mut place = (start.len() + 8 * blocks.len()) as u64;
     for block in blocks {
-        head.extend_from_slice(&place.to_le_bytes());
+        start.extend_from_slice(&place.to_le_bytes());
         place += block.len() as u64;
     }
-    Ok(head)
+    Ok(())
 }
 
 struct Packer<'a> {
     image: &'a Image,
     samples: &'a [f32],
-    headers: &'a [Header],
-    is_float: bool,
+    channels: &'a [OutChannel<'a>],
+    /// What the first row is called.
+    top: i32,
 }
 
 impl Packer<'_> {
@@ -115,38 +91,78 @@ impl Packer<'_> {
         Ok(blocks)
     }
 
+    /// A block: its first row, how many bytes it has, and these.
     fn block(&self, number: usize) -> Result<Vec<u8>> {
         let rows = page_of(number as u64, BLOCK_ROWS, self.image.height);
-        let row_samples = self.image.width * self.image.channels.count();
+        let pixel: usize = self.channels.iter().map(|channel| channel.kind.bytes()).sum();
         let mut data = Vec::new();
-        let sample_bytes = if self.is_float { 4 } else { 2 };
-        data.try_reserve_exact(rows.len() * row_samples * sample_bytes).map_err(|_| Error::memory("a block"))?;
-        for row in self.samples[rows.start * row_samples..rows.end * row_samples].chunks_exact(row_samples) {
-            for (_, place) in channels(self.image.channels) {
-                let size = self.image.channels.count();
-                let multiplies = self.image.channels.has_alpha() && !self.image.premultiplied && *place + 1 < size;
-                let samples = row.chunks_exact(size).map(|pixel| match multiplies {
-                    true => pixel[*place] * pixel[size - 1],
-                    false => pixel[*place],
-                });
-                match self.is_float {
-                    true => data.extend(samples.flat_map(|sample| sample.to_ne_bytes())),
-                    false => data.extend(samples.flat_map(|sample| f16::from_f32(sample).to_ne_bytes())),
-                }
+        data.try_reserve_exact(rows.len() * self.image.width * pixel).map_err(|_| Error::memory("a block"))?;
+        for row in rows.clone() {
+            let pixels = row * self.image.width..(row + 1) * self.image.width;
+            self.channels.iter().for_each(|channel| self.line(channel, pixels.clone(), &mut data));
+        }
+        let failed = |error: exr::error::Error| Error::new(ErrorKind::Internal, error.to_string());
+        let bounds = IntegerBounds::new((0, 0), (self.image.width, rows.len()));
+        let packed = Compression::ZIP16.compress_image_section_to_le(&self.layout(rows.len()), data, bounds);
+        let packed = packed.map_err(failed)?;
+        let too_large = |_| Error::new(ErrorKind::Usage, "the rows of the image are too long for EXR");
+        let size = i32::try_from(packed.len()).map_err(too_large)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(packed.len() + 8).map_err(|_| Error::memory("a block"))?;
+        bytes.extend_from_slice(&(self.top + rows.start as i32).to_le_bytes());
+        bytes.extend_from_slice(&size.to_le_bytes());
+        bytes.extend_from_slice(&packed);
+        Ok(bytes)
+    }
+
+    /// The block as the library knows images.
+    fn layout(&self, rows: usize) -> Header {
+        let channel = |channel: &OutChannel<'_>| {
+            let kind = match channel.kind {
+                ChannelType::U32 => SampleType::U32,
+                ChannelType::F32 => SampleType::F32,
+                _ => SampleType::F16,
+            };
+            ChannelDescription::new(Text::from_bytes_unchecked(channel.name.bytes().collect()), kind, false)
+        };
+        Header::new(Text::from(""), (self.image.width, rows), self.channels.iter().map(channel).collect())
+            .with_encoding(Compression::ZIP16, BlockDescription::ScanLines, LineOrder::Increasing)
+    }
+
+    /// Adds the samples of a channel at these pixels.
+    fn line(&self, channel: &OutChannel<'_>, pixels: Range<usize>, data: &mut Vec<u8>) {
+        match channel.source {
+            ChannelSource::Color(place) => self.colors(place, channel.kind, pixels, data),
+            ChannelSource::Plane(ChannelSamples::F16(samples)) => {
+                data.extend(samples[pixels].iter().flat_map(|sample| sample.to_ne_bytes()));
+            }
+            ChannelSource::Plane(ChannelSamples::U32(samples)) => {
+                data.extend(samples[pixels].iter().flat_map(|sample| sample.to_ne_bytes()));
+            }
+            ChannelSource::Plane(ChannelSamples::F32(samples)) => {
+                data.extend(samples[pixels].iter().flat_map(|sample| sample.to_ne_bytes()));
+            }
+            ChannelSource::Plane(ChannelSamples::U8(samples)) => {
+                let half = |sample: &u8| f16::from_f32(f32::from(*sample) / 255.0).to_ne_bytes();
+                data.extend(samples[pixels].iter().flat_map(half));
+            }
+            ChannelSource::Plane(ChannelSamples::U16(samples)) => {
+                data.extend(samples[pixels].iter().flat_map(|sample| (f32::from(*sample) / 65535.0).to_ne_bytes()));
             }
         }
-        let index = BlockIndex {
-            layer: 0,
-            pixel_position: Vec2(0, rows.start),
-            pixel_size: Vec2(self.image.width, rows.len()),
-            level: Vec2(0, 0),
-        };
-        let mut bytes = Vec::new();
-        let chunk = UncompressedBlock { index, data }.compress_to_chunk(self.headers);
-        let written = chunk.and_then(|chunk| chunk.write(&mut bytes, 1));
-        written.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
-        bytes.shrink_to_fit();
-        Ok(bytes)
+    }
+
+    /// Adds one sample of each of these pixels; colours multiplied with alpha.
+    fn colors(&self, place: usize, kind: ChannelType, pixels: Range<usize>, data: &mut Vec<u8>) {
+        let size = self.image.channels.count();
+        let multiplies = self.image.channels.has_alpha() && !self.image.premultiplied && place + 1 < size;
+        let sample = |pixel: &[f32]| if multiplies { pixel[place] * pixel[size - 1] } else { pixel[place] };
+        let samples = self.samples[pixels.start * size..pixels.end * size].chunks_exact(size).map(sample);
+        if kind == ChannelType::F32 {
+            data.extend(samples.flat_map(|sample| sample.to_ne_bytes()));
+        } else {
+            data.extend(samples.flat_map(|sample| f16::from_f32(sample).to_ne_bytes()));
+        }
     }
 }
 

@@ -37,8 +37,7 @@ pub(crate) fn looks_like_hdr(head: &[u8]) -> bool {
 pub(super) fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Header> {
     let (mut lines, mut is_known) = (Lines { window, bytes, file, used: 0 }, false);
     if !lines.next()?.starts_with(b"#?") {
-        let error =
-            Diagnostic { expected: Some("`#?RADIANCE`".into()), ..Diagnostic::at(file, 0, "this is no HDR file") };
+        let error = Diagnostic { expected: Some("`#?RADIANCE`".into()), ..Diagnostic::at(file, 0, "not an HDR file") };
         return Err(error.into_error(ErrorKind::Malformed));
     }
     loop {
@@ -50,7 +49,7 @@ pub(super) fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limi
         match line.strip_prefix(b"FORMAT=").map(<[u8]>::trim_ascii) {
             Some(b"32-bit_rle_rgbe") => is_known = true,
             Some(format) => {
-                let message = format!("pixels of the format `{}` are not read", shown(format));
+                let message = format!("the pixel format `{}` is not supported", shown(format));
                 return Err(Diagnostic::at(file, at, message).into_error(ErrorKind::Unsupported));
             }
             None => {}
@@ -58,7 +57,7 @@ pub(super) fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limi
     }
     let at = lines.offset();
     if !is_known {
-        return Err(fault(file, at, "the header does not say FORMAT=32-bit_rle_rgbe"));
+        return Err(fault(file, at, "the header does not declare FORMAT=32-bit_rle_rgbe"));
     }
     let line = lines.next()?;
     let header = size(line).map_err(|message| fault(file, at, message))?;
@@ -85,7 +84,7 @@ impl Lines<'_> {
             let end = self.window.rest()[known..].iter().position(|byte| *byte == b'\n').map(|size| known + size);
             known = self.window.rest().len();
             if begin + end.map_or(known, |end| end + 1) as u64 > MOST_BYTES as u64 {
-                return Err(fault(self.file, begin, format!("the header has no end within {MOST_BYTES} bytes")));
+                return Err(fault(self.file, begin, format!("the header does not end within {MOST_BYTES} bytes")));
             }
             match end {
                 Some(end) => break end,
@@ -123,11 +122,11 @@ fn size(line: &[u8]) -> std::result::Result<Header, String> {
     match words[..] {
         [y @ ("-Y" | "+Y"), height, x @ ("-X" | "+X"), width] => match (number(width), number(height)) {
             (Some(width), Some(height)) => Ok(Header { width, height, is_upward: y == "+Y", is_mirrored: x == "-X" }),
-            _ => Err(format!("`{shown}` is no size that is read: there are two numbers from 1 to {MOST_SIDE}")),
+            _ => Err(format!("invalid size `{shown}`: expected two numbers from 1 to {MOST_SIDE}")),
         },
         ["-X" | "+X", _, "-Y" | "+Y", _] => {
-            Err("columns one after another are not read; rows (`-Y 1 +X 1`) are".into())
+            Err("images stored by columns are not supported; expected rows, as in `-Y 480 +X 640`".into())
         }
-        _ => Err(format!("`{shown}` is no size, as in `-Y 480 +X 640`")),
+        _ => Err(format!("invalid size `{shown}`: expected one such as `-Y 480 +X 640`")),
     }
 }

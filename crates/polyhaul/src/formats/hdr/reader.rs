@@ -48,7 +48,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
     rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;
     // SAFETY: all rows were filled.
     let samples = Samples::F32(unsafe { raster.finish(is_mirrored.then_some(channels.count())) }.into());
-    let image = Image { width, height, channels, samples, color_space: ColorSpace::Linear, premultiplied: false };
+    let image = Image { width, height, channels, samples, color_space: ColorSpace::Linear, ..Image::default() };
     Ok((image, crew.threads))
 }
 
@@ -190,7 +190,7 @@ impl Rows<'_> {
                     (pixel, count)
                 }
                 ([1, 1, 1, _], None) => {
-                    return Err(fault(&self.file, at, "a run repeats the pixel before the first one"));
+                    return Err(fault(&self.file, at, "a run repeats a pixel, but no pixel precedes it"));
                 }
                 (stored, _) => {
                     repeat = Repeat { pixel: Some(stored), shift: 0 };
@@ -198,7 +198,7 @@ impl Rows<'_> {
                 }
             };
             if count > self.width - made {
-                return Err(fault(&self.file, at, "a run goes on behind the end of the row"));
+                return Err(fault(&self.file, at, "a run extends past the end of its row"));
             }
             for (plane, byte) in planes.chunks_exact_mut(self.width).zip(pixel) {
                 plane[made..made + count].fill(byte);

@@ -63,7 +63,7 @@ impl Code for Heads {
 pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, Fault> {
     let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(Fault::Cut) };
     if usize::from(u16::from_be_bytes([high, low])) != width {
-        return Err(Fault::At(0, "this row says another width than the header"));
+        return Err(Fault::At(0, "the width of this row differs from the header's"));
     }
     let mut used = 4;
     for plane in 0..4 {
@@ -83,11 +83,11 @@ pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]
 /// Unpacks a packet that may end where one of both does.
 fn packet(bytes: &[u8], plane: &mut [u8], Done { used, made }: &mut Done) -> Result<(), Fault> {
     let (count, is_run) = match *bytes.get(*used).ok_or(Fault::Cut)? {
-        0 => return Err(Fault::At(*used, "a run of no pixels")),
+        0 => return Err(Fault::At(*used, "a run has no pixels")),
         head => Heads::of(head),
     };
     let Some(to) = plane.get_mut(*made..*made + count) else {
-        return Err(Fault::At(*used, "a run goes on behind the end of the row"));
+        return Err(Fault::At(*used, "a run extends past the end of its row"));
     };
     let stored = bytes.get(*used + 1..).ok_or(Fault::Cut)?;
     if is_run {
@@ -237,9 +237,9 @@ mod tests {
     fn packets_that_are_wrong_are_found_at_every_level() {
         // One of no pixels, a run and others that go on behind the end of a plane: with much behind them, and little.
         for (wrong, message) in [
-            (&[0, 9][..], "a run of no pixels"),
-            (&[128 + 5, 9], "a run goes on behind the end of the row"),
-            (&[5, 9, 9, 9, 9, 9], "a run goes on behind the end of the row"),
+            (&[0, 9][..], "a run has no pixels"),
+            (&[128 + 5, 9], "a run extends past the end of its row"),
+            (&[5, 9, 9, 9, 9, 9], "a run extends past the end of its row"),
         ] {
             for behind in [0, 500] {
                 let mut packed = [&[2, 2, 0, 100, 128 + 96, 7], wrong].concat();

@@ -15,14 +15,14 @@ const PAGE_BYTES: usize = 256 << 10;
 /// Writes an image.
 pub(crate) fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let (Samples::F32(samples), ColorSpace::Linear) = (&image.samples, image.color_space) else {
-        let error = Error::new(ErrorKind::Usage, "HDR holds floats in proportion to the light");
-        return Err(error.with_hint("turn the samples into linear floats first, or write TGA"));
+        let error = Error::new(ErrorKind::Usage, "HDR stores linear floats");
+        return Err(error.with_hint("convert the samples to linear floats first, or write TGA"));
     };
     let is_rgb = image.channels == Channels::Rgb;
     if !is_rgb || image.width == 0 || image.height == 0 {
         let (width, height, channels) = (image.width, image.height, image.channels.count());
-        let message = format!("an image of {width} x {height} pixels with {channels} channels is not written as HDR");
-        return Err(Error::new(ErrorKind::Usage, message).with_hint("it holds pixels of red, green and blue"));
+        let message = format!("HDR cannot store {width} x {height} pixels with {channels} channels");
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("it stores red, green and blue"));
     }
     let size = format!("-Y {} +X {}\n", image.height, image.width);
     writing.begin([b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n", size.as_bytes()].concat());

@@ -1,18 +1,20 @@
-//! The size of a JPEG file, which is looked for before the decoder sees the file: it takes memory for what it reads.
+//! What stands before the first scan of a JPEG file: the size, which is looked for before the decoder sees the file, as
+//! it takes memory for what it reads; and stray bytes, which the decoder is not to see.
 
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::formats::raster::check_size;
-use crate::options::Limits;
+use crate::options::ReadOptions;
 use crate::pipeline::reader::BlockReader;
+use crate::warnings::Warnings;
 use std::sync::Arc;
 
-/// The most bytes before the size.
+/// The maximum bytes before the first scan.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Bytes of a frame before its components, with the length.
 const FRAME_BYTES: usize = 8;
 
-/// What a file says about its pixels.
+/// What a file declares about its pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) width: usize,
@@ -22,23 +24,44 @@ pub(super) struct Frame {
     pub(super) is_progressive: bool,
 }
 
-/// Reads up to the frame, and behind it.
-pub(super) fn read(reader: &mut BlockReader<'_>, file: &Arc<str>, limits: &Limits) -> Result<Frame> {
-    let mut marks = Marks { reader, file };
+/// Reads up to the first scan, notes what does not belong there, and has the reader forget it.
+pub(super) fn read(
+    reader: &mut BlockReader<'_>,
+    file: &Arc<str>,
+    options: &ReadOptions,
+    warnings: &mut Warnings,
+) -> Result<Frame> {
+    let mut marks = Marks { reader, file, stray: None };
     if marks.take()? != 0xFF || marks.take()? != 0xD8 {
-        return Err(fault(file, 0, "this is no JPEG file: it does not begin with FF D8"));
+        return Err(fault(file, 0, "not a JPEG file: it does not start with FF D8"));
     }
+    marks.reader.squeeze(2);
+    let mut frame = None;
     loop {
         let at = marks.reader.offset();
-        match marks.next()? {
-            kind @ 0xC0..=0xCF if !matches!(kind, 0xC4 | 0xC8 | 0xCC) => return marks.frame(kind, at, limits),
-            0xD8 => return Err(fault(file, at, "a second image begins before the first one has a size")),
-            0xD9 => return Err(fault(file, at, "the image ends before it has a size")),
-            0xDA => return Err(fault(file, at, "the pixels begin before the image has a size")),
+        let (mark, mut kept) = (marks.next()?, 2);
+        match (mark, frame) {
+            (kind @ 0xC0..=0xCF, None) if !matches!(kind, 0xC4 | 0xC8 | 0xCC) => {
+                let (found, bytes) = marks.frame(kind, at, options)?;
+                frame = Some(found);
+                kept += bytes;
+            }
+            (0xD8, None) => {
+                return Err(fault(file, at, "a second image starts before the first one declares its size"));
+            }
+            (0xD9, None) => return Err(fault(file, at, "the image ends before it declares its size")),
+            (0xDA, None) => return Err(fault(file, at, "the pixels start before the image declares its size")),
+            // What is wrong with these the decoder finds.
+            (0xD8..=0xDA, Some(frame)) => {
+                marks.reader.squeeze(kept);
+                marks.note(options, warnings)?;
+                return Ok(frame);
+            }
             // Marks without a length.
-            0x01 | 0xD0..=0xD7 => {}
-            _ => marks.skip()?,
+            (0x01 | 0xD0..=0xD7, _) => {}
+            _ => kept += marks.skip()?,
         }
+        marks.reader.squeeze(kept);
     }
 }
 
@@ -46,6 +69,8 @@ pub(super) fn read(reader: &mut BlockReader<'_>, file: &Arc<str>, limits: &Limit
 struct Marks<'a, 'r> {
     reader: &'a mut BlockReader<'r>,
     file: &'a Arc<str>,
+    /// Where the first byte is that belongs to no segment, and how many there are.
+    stray: Option<(u64, u64)>,
 }
 
 impl Marks<'_, '_> {
@@ -60,7 +85,7 @@ impl Marks<'_, '_> {
     /// The next byte. All that is passed is kept for the decoder, so it must come to an end.
     fn take(&mut self) -> Result<u8> {
         if self.reader.offset() > MOST_BYTES {
-            let message = format!("the file does not say its size within {MOST_BYTES} bytes");
+            let message = format!("found no pixels within the first {MOST_BYTES} bytes");
             return Err(fault(self.file, self.reader.offset(), message));
         }
         let byte = self.bytes(1)?[0];
@@ -68,46 +93,68 @@ impl Marks<'_, '_> {
         Ok(byte)
     }
 
-    /// The next mark; what stands before it is passed.
+    /// The next mark; what stands before it is passed. Bytes of FF may fill the room before a mark, all others are
+    /// stray.
     fn next(&mut self) -> Result<u8> {
-        while self.take()? != 0xFF {}
+        let (begin, mut stray, mut fill) = (self.reader.offset(), 0, 0);
         loop {
             match self.take()? {
-                0xFF => {}
-                0 => while self.take()? != 0xFF {},
-                mark => return Ok(mark),
+                0xFF => fill += 1,
+                mark if fill > 0 && mark != 0 => break self.add_stray(begin, stray).map(|()| mark),
+                _ => {
+                    stray += fill + 1;
+                    fill = 0;
+                }
             }
         }
+    }
+
+    fn add_stray(&mut self, begin: u64, count: u64) -> Result<()> {
+        if count > 0 {
+            let (first, before) = self.stray.unwrap_or((begin, 0));
+            self.stray = Some((first, before + count));
+        }
+        Ok(())
+    }
+
+    /// Notes the stray bytes.
+    fn note(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+        let Some((at, count)) = self.stray else { return Ok(()) };
+        let bytes = if count == 1 { "byte" } else { "bytes" };
+        let message = format!("skipped {count} stray {bytes} between segments");
+        warnings.note_many(options, "stray-bytes", count, Diagnostic::at(self.file, at, message))
     }
 
     fn length(&mut self) -> Result<usize> {
         let at = self.reader.offset();
         match self.bytes(2)? {
             &[high, low] if high > 0 || low >= 2 => Ok(usize::from(u16::from_be_bytes([high, low]))),
-            _ => Err(fault(self.file, at, "a part of the header has a length below 2")),
+            _ => Err(fault(self.file, at, "invalid segment length: below 2")),
         }
     }
 
-    fn skip(&mut self) -> Result<()> {
+    /// Passes a segment; says how many bytes it has behind its mark.
+    fn skip(&mut self) -> Result<usize> {
         let length = self.length()?;
         self.bytes(length)?;
         self.reader.pass(length);
-        Ok(())
+        Ok(length)
     }
 
-    fn frame(&mut self, kind: u8, at: u64, limits: &Limits) -> Result<Frame> {
+    /// Reads a frame and passes it; says how many bytes it has behind its mark.
+    fn frame(&mut self, kind: u8, at: u64, options: &ReadOptions) -> Result<(Frame, usize)> {
         let unsupported = |what: String| Diagnostic::at(self.file, at, what).into_error(ErrorKind::Unsupported);
         let how = match kind {
             0xC0..=0xC2 => None,
-            0xC3 => Some("without loss"),
-            0xC9..=0xCB => Some("with arithmetic codes"),
-            _ => Some("in a hierarchy"),
+            0xC3 => Some("lossless"),
+            0xC9..=0xCB => Some("arithmetic-coded"),
+            _ => Some("hierarchical"),
         };
         if let Some(how) = how {
-            return Err(unsupported(format!("images that are stored {how} are not read")));
+            return Err(unsupported(format!("{how} JPEG is not supported")));
         }
         if self.length()? < FRAME_BYTES {
-            return Err(fault(self.file, at, "the size of the image is cut"));
+            return Err(fault(self.file, at, "the frame header is too short"));
         }
         let &[_, _, bits, high, low, left, right, components] = self.bytes(FRAME_BYTES)? else {
             return Err(Error::new(ErrorKind::Internal, "so many bytes were asked for"));
@@ -117,16 +164,19 @@ impl Marks<'_, '_> {
         let unsupported = |what: String| Diagnostic::at(self.file, at, what).into_error(ErrorKind::Unsupported);
         match (bits, components) {
             (8, 1 | 3 | 4) => {}
-            (8, _) => return Err(unsupported(format!("images of {components} components are not read"))),
-            _ => return Err(unsupported(format!("samples of {bits} bits are not read, only those of 8"))),
+            (8, _) => return Err(unsupported(format!("images with {components} components are not supported"))),
+            _ => return Err(unsupported(format!("{bits}-bit samples are not supported; expected 8 bits"))),
         }
         if height == 0 {
-            return Err(unsupported("images whose height stands behind their pixels are not read".into()));
+            return Err(unsupported(
+                "images that declare their height after the pixels (DNL) are not supported".into(),
+            ));
         }
         if width == 0 {
-            return Err(fault(self.file, at, "an image of no width has no pixels"));
+            return Err(fault(self.file, at, "the image is empty (its width is 0)"));
         }
-        check_size([width, height], limits, self.file, at)?;
-        Ok(Frame { width, height, components: usize::from(components), is_progressive: kind == 0xC2 })
+        check_size([width, height], &options.limits, self.file, at)?;
+        let frame = Frame { width, height, components: usize::from(components), is_progressive: kind == 0xC2 };
+        Ok((frame, self.skip()?))
     }
 }

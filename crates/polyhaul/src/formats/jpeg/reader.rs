@@ -2,17 +2,22 @@
 
 use super::header::{self, Frame};
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use crate::formats::raster::{check_ratio, least_file_bytes};
 use crate::model::{Channels, Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::column::advise_huge_pages;
 use crate::pipeline::reader::{BlockReader, Decoding};
+use crate::warnings::Warnings;
 use std::sync::Arc;
 use zune_core::bytestream::ZByteIoError;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
+
+/// Where errors about the size are placed: the decoder's own reader has no place for it.
+const SIZE_AT: u64 = 0;
 
 /// The mark that ends an image.
 const END: [u8; 2] = [0xFF, 0xD9];
@@ -24,14 +29,14 @@ const MOST_PIXELS_PER_BYTE: usize = 8 * 64;
 const MOST_SCANS: usize = 100;
 
 /// Reads a file.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
     let mut reader = decoding.reader();
     reader.keep_all();
-    let frame = header::read(&mut reader, &file, &options.limits)?;
+    let frame = header::read(&mut reader, &file, options, warnings)?;
     reader.rewind();
-    check_backed(&bytes, &mut reader, &frame, &file)?;
+    check_backed(&bytes, &mut reader, &frame, options)?;
     let mut samples = room(&frame)?;
     let result = decode(reader, &frame, &mut samples);
     if let Some(error) = decoding.failed() {
@@ -39,7 +44,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
     }
     result.map_err(|error| of_decoder(error, &file, decoding.at()))?;
     if decoding.last() != END {
-        return Err(fault(&file, decoding.at(), "the image does not end with FF D9: the file is cut or damaged"));
+        return Err(fault(&file, decoding.at(), "the image does not end with FF D9: the file is truncated or damaged"));
     }
     decoding.finish()?;
     let Frame { width, height, .. } = frame;
@@ -58,18 +63,20 @@ impl Frame {
 }
 
 /// An error where the file is too small for the pixels that it claims.
-fn check_backed(bytes: &Bytes<'_>, reader: &mut BlockReader<'_>, frame: &Frame, file: &Arc<str>) -> Result<()> {
-    let Frame { width, height, .. } = *frame;
-    let least = width * height / MOST_PIXELS_PER_BYTE;
+fn check_backed(bytes: &Bytes<'_>, reader: &mut BlockReader<'_>, frame: &Frame, options: &ReadOptions) -> Result<()> {
+    let (Frame { width, height, .. }, file) = (*frame, &bytes.name().into());
+    let samples = frame.sample_count() as u64;
+    let least_by_ratio = usize::try_from(least_file_bytes(samples, &options.limits)).unwrap_or(usize::MAX);
+    let least = (width * height / MOST_PIXELS_PER_BYTE).max(least_by_ratio);
     let size = match bytes.len().filter(|_| bytes.is_backed()) {
         Some(size) => size,
         None => reader.ensure(least)?.len() as u64,
     };
-    if size < least as u64 {
-        let message = format!("the file ends too early: its header says {width} x {height} pixels");
+    if size < (width * height / MOST_PIXELS_PER_BYTE) as u64 {
+        let message = format!("the file ends too early: the header declares {width} x {height} pixels");
         return Err(fault(file, size, message));
     }
-    Ok(())
+    check_ratio(samples, size, &options.limits, file, SIZE_AT)
 }
 
 /// Room for the samples.
@@ -104,14 +111,16 @@ fn decode(reader: BlockReader<'_>, frame: &Frame, samples: &mut [u8]) -> std::re
 
 fn of_decoder(error: DecodeErrors, file: &Arc<str>, at: u64) -> Error {
     match error {
-        DecodeErrors::Unsupported(what) => Diagnostic::at(file, at, format!("this kind of JPEG is not read: {what:?}"))
-            .into_error(ErrorKind::Unsupported),
+        DecodeErrors::Unsupported(what) => {
+            Diagnostic::at(file, at, format!("this kind of JPEG is not supported: {what:?}"))
+                .into_error(ErrorKind::Unsupported)
+        }
         DecodeErrors::ExhaustedData | DecodeErrors::IoErrors(ZByteIoError::NotEnoughBytes(..)) => {
             fault(file, at, "the file ends too early")
         }
         error => {
             let message = error.to_string();
-            fault(file, at, format!("this is no sound JPEG: {}", message.trim().trim_end_matches('.')))
+            fault(file, at, format!("not a valid JPEG: {}", message.trim().trim_end_matches('.')))
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{BASIS_LZ, ENTRY_BYTES, HEADER_BYTES, MAGIC, MAGIC_1, PLAIN, ZLIB, ZSTD, dfd, vk};
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::formats::pieces::Pieces;
+use crate::formats::raster::check_ratio;
 use crate::formats::surface::Surface;
 use crate::formats::texels::Texels;
 use crate::model::ColorSpace;
@@ -54,10 +55,11 @@ fn unsupported(pieces: &Pieces<'_>, at: usize, message: impl Into<String>) -> Er
 pub(super) fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
     let magic: [u8; 12] = pieces.head("header")?;
     if magic == *MAGIC_1 {
-        return Err(unsupported(pieces, 0, "KTX of version 1 is not read").with_hint("version 2 is"));
+        return Err(unsupported(pieces, 0, "KTX version 1 is not supported")
+            .with_hint("convert it to version 2 with `ktx2ktx2` first"));
     }
     if magic != *MAGIC {
-        return Err(fault(&pieces.file, 0, "this is no header of a KTX 2 file: its first bytes are others"));
+        return Err(fault(&pieces.file, 0, "not a KTX 2 file: invalid signature"));
     }
     let mut header = [0; HEADER_BYTES];
     let rest: [u8; HEADER_BYTES - 12] = pieces.head("header")?;
@@ -77,7 +79,11 @@ pub(super) fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
         premultiplied: false,
     };
     if !matches!(surface.faces, 1 | 6) {
-        return Err(fault(&pieces.file, FACES as u64, format!("{} faces; there are 1 or 6", surface.faces)));
+        return Err(fault(
+            &pieces.file,
+            FACES as u64,
+            format!("invalid count of {} faces; expected 1 or 6", surface.faces),
+        ));
     }
     surface.check(limits, &pieces.file, WIDTH as u64)?;
     let entries = entries(pieces, surface.levels)?;
@@ -85,9 +91,18 @@ pub(super) fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
     let number = word(&header, FORMAT);
     surface.texels = vk::texels(number).ok_or_else(|| no_format(pieces, number, &descriptor))?;
     (surface.color_space, surface.premultiplied) = dfd::read(&descriptor).ok_or_else(|| {
-        fault(&pieces.file, u64::from(word(&header, DESCRIPTOR)), "this is no basic data format descriptor")
+        fault(
+            &pieces.file,
+            u64::from(word(&header, DESCRIPTOR)),
+            "invalid data format descriptor: not a basic descriptor block",
+        )
     })?;
     check_entries(&entries, &surface, packing, pieces)?;
+    if packing.is_some() {
+        let sum = |bytes: fn(&Entry) -> u64| entries.iter().map(bytes).fold(0, u64::saturating_add);
+        let (plain, packed) = (sum(|entry| entry.plain_bytes), sum(|entry| entry.bytes));
+        check_ratio(plain, packed, limits, &pieces.file, LEVELS as u64)?;
+    }
     Ok(Header { surface, packing, entries })
 }
 
@@ -96,17 +111,17 @@ fn packing(header: &[u8; HEADER_BYTES], pieces: &Pieces<'_>) -> Result<Option<Pa
         PLAIN => Ok(None),
         ZSTD => Ok(Some(Packing::Zstd)),
         ZLIB => Ok(Some(Packing::Zlib)),
-        BASIS_LZ => Err(unsupported(pieces, SCHEME, "Basis textures (ETC1S in BasisLZ) are not read")
-            .with_hint("turn it into BC7 with `ktx transcode` first")),
-        scheme => Err(unsupported(pieces, SCHEME, format!("levels packed by scheme {scheme} are not read"))),
+        BASIS_LZ => Err(unsupported(pieces, SCHEME, "Basis textures (ETC1S in BasisLZ) are not supported")
+            .with_hint("convert it to BC7 with `ktx transcode` first")),
+        scheme => Err(unsupported(pieces, SCHEME, format!("supercompression scheme {scheme} is not supported"))),
     }
 }
 
 fn no_format(pieces: &Pieces<'_>, number: u32, descriptor: &[u8]) -> Error {
     match (number, dfd::model_of(descriptor)) {
-        (0, Some(166)) => unsupported(pieces, FORMAT, "Basis textures (UASTC) are not read")
-            .with_hint("turn it into BC7 with `ktx transcode` first"),
-        _ => unsupported(pieces, FORMAT, format!("pixels of format {number} (VkFormat) are not read")),
+        (0, Some(166)) => unsupported(pieces, FORMAT, "Basis textures (UASTC) are not supported")
+            .with_hint("convert it to BC7 with `ktx transcode` first"),
+        _ => unsupported(pieces, FORMAT, format!("VkFormat {number} is not supported")),
     }
 }
 
@@ -126,7 +141,7 @@ fn entries(pieces: &mut Pieces<'_>, levels: usize) -> Result<Vec<Entry>> {
 fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Vec<u8>> {
     let (offset, bytes) = (u64::from(word(header, DESCRIPTOR)), word(header, DESCRIPTOR + 4) as usize);
     if offset < pieces.at() || !(16..=MOST_DESCRIPTOR_BYTES).contains(&bytes) {
-        let message = format!("a data format descriptor of {bytes} bytes at byte {offset} cannot be one");
+        let message = format!("invalid data format descriptor: {bytes} bytes at byte {offset}");
         return Err(fault(&pieces.file, DESCRIPTOR as u64, message));
     }
     pieces.skip_to(offset)?;
@@ -139,19 +154,19 @@ fn check_entries(entries: &[Entry], surface: &Surface, packing: Option<Packing>,
         let wanted = surface.level_bytes(number)? as u64;
         if entry.plain_bytes != wanted || packing.is_none() && entry.bytes != wanted {
             let told = if packing.is_none() { entry.bytes } else { entry.plain_bytes };
-            let message = format!("level {number} has {wanted} bytes by its size, and the level index says {told}");
+            let message = format!("mip level {number} needs {wanted} bytes, but the level index declares {told}");
             return Err(fault(&pieces.file, entry.told_at + 8, message));
         }
     }
     let mut end = pieces.at();
     for entry in in_order(entries) {
         if entry.offset < end {
-            return Err(fault(&pieces.file, entry.told_at, "this level begins before what stands before it ends"));
+            return Err(fault(&pieces.file, entry.told_at, "this mip level overlaps the data before it"));
         }
         end = entry
             .offset
             .checked_add(entry.bytes)
-            .ok_or_else(|| fault(&pieces.file, entry.told_at, "this level ends where no file does"))?;
+            .ok_or_else(|| fault(&pieces.file, entry.told_at, "the end of this mip level exceeds 64 bits"))?;
     }
     // Of packed levels one that is damaged may come before.
     if packing.is_none() { pieces.check_left(end - pieces.at(), "levels") } else { Ok(()) }

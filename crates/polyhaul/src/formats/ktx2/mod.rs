@@ -8,7 +8,9 @@
 //! - Pixels that the model has no encoding for (three channels, blue first) get a full alpha, the red first.
 //! - Key and values are passed over, and so are padding and what lies between the levels; levels that overlap are an
 //!   error.
-//! - Basis (ETC1S, UASTC) is not read, and neither are ASTC, ETC and PVRTC.
+//! - Basis (ETC1S, UASTC), ASTC, ETC and PVRTC are not supported.
+//! - Read as an image, a texture is its first picture in full size; other layers, faces and slices are dropped with a
+//!   warning for each kind. Mip levels are derived from it, and no loss.
 //!
 //! What is written has the smallest level first, each as one frame of zstd where
 //! [`ImageStyle`](crate::options::ImageStyle) asks for that.

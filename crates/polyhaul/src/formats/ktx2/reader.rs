@@ -3,15 +3,21 @@
 use super::header::{self, Header, in_order};
 use crate::error::{Error, Result};
 use crate::formats::pieces::Pieces;
+use crate::formats::surface::note_other_pictures;
 use crate::model::{Image, Texture};
 use crate::ops::blocks::decode;
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::packed::unpack;
+use crate::warnings::Warnings;
+use std::sync::Arc;
 
 /// Reads the largest picture, of the first layer, face and slice.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
-    decode(&texture(bytes, options)?, 0, 0, &options.run)
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
+    let file: Arc<str> = bytes.name().into();
+    let texture = texture(bytes, options)?;
+    note_other_pictures(&texture, &file, options, warnings)?;
+    decode(&texture, 0, 0, &options.run)
 }
 
 /// Reads all levels of all pictures.

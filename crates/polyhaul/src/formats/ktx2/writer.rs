@@ -84,7 +84,7 @@ fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec
 /// The header up to where the offsets begin.
 fn header(texture: &Texture, is_packed: bool) -> Result<Vec<u8>> {
     let number = vk::number(texture.encoding, texture.color_space);
-    let number = number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX 2 has no such pixels"))?;
+    let number = number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX 2 cannot store these pixels"))?;
     let type_bytes = match texture.encoding {
         Encoding::Plain { texel, .. } => texel.bytes(),
         _ => 1,

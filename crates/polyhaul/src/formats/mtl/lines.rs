@@ -4,6 +4,7 @@
 //! in one is an offset in the other. What a line says is for `statement` to find out.
 
 use crate::error::{Error, Excerpt, Place, Result};
+use crate::printable::is_active;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -145,7 +146,7 @@ fn char_start(text: &[u8], at: usize) -> usize {
 pub fn printable(bytes: &[u8]) -> String {
     let shown = |c: char| match c {
         '\t' => ' ',
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c if is_active(c) => char::REPLACEMENT_CHARACTER,
         c => c,
     };
     String::from_utf8_lossy(bytes).chars().map(shown).collect()

@@ -6,7 +6,7 @@
 use super::MAPS;
 use super::lines::{Line, Lines};
 use super::statement::{Fault, Parsed, Statement, Weight, out_of_memory, quoted};
-use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use crate::model::{Illumination, Material, TextureMap};
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;
@@ -25,7 +25,7 @@ const OPACITY_TOLERANCE: f32 = 2e-3;
 /// [`ErrorKind::Limit`] where a line or a name is longer than `options.limits` allows;
 /// [`ErrorKind::Memory`]; with `options.strict`, [`ErrorKind::Malformed`] in place of the first warning.
 pub fn read(text: &[u8], file: &Arc<str>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Vec<Material>> {
-    let mut library = Library::default();
+    let mut library = Library { limit: options.limits.materials, ..Library::default() };
     for line in Lines::new(text) {
         let line = line?;
         let mut report = |fault| report(fault, &line, text, file, options, warnings);
@@ -43,7 +43,7 @@ pub fn read(text: &[u8], file: &Arc<str>, options: &ReadOptions, warnings: &mut 
 }
 
 fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
-    let message = format!("the line is {} bytes long; `line_bytes` allows {allowed}", line.bytes.len());
+    let message = format!("line of {} bytes exceeds the limit of {allowed} (line_bytes)", line.bytes.len());
     Fault { code: "line-length", message, expected: None, marked: 0..0, weight: Weight::Limit("line_bytes") }
 }
 
@@ -58,7 +58,7 @@ fn report(
 ) -> Result<()> {
     let hint = match fault.weight {
         Weight::Memory => return Err(Error::memory("a material library")),
-        Weight::Limit(limit) => Some(format!("raise `limits.{limit}` of the read options")),
+        Weight::Limit(limit) => Some(limit_hint(limit)),
         Weight::Note => None,
     };
     let diagnostic = Diagnostic {
@@ -67,6 +67,7 @@ fn report(
         hint,
         place: line.place(text, file, fault.marked.start),
         excerpt: Some(line.excerpt(text, fault.marked)),
+        ..Diagnostic::default()
     };
     match fault.weight {
         Weight::Note => warnings.note(options, fault.code, diagnostic),
@@ -80,6 +81,8 @@ struct Library {
     materials: Vec<Material>,
     names: HashSet<String>,
     open: Option<Open>,
+    /// How many there may be.
+    limit: u64,
 }
 
 /// The material that statements go to.
@@ -98,7 +101,7 @@ impl Library {
             return self.begin(statement);
         }
         let Some(open) = &mut self.open else {
-            let message = format!("{} belongs to no material", quoted(statement.keyword()));
+            let message = format!("{} before the first `newmtl`", quoted(statement.keyword()));
             let fault = statement.fault("statement-outside-material", statement.keyword_range(), message);
             return Err(Fault { expected: Some("`newmtl NAME` before it"), ..fault });
         };
@@ -113,15 +116,20 @@ impl Library {
         let open = self.open.insert(Open { discarded: true, ..Open::default() });
         let name = statement.name()?;
         if name.is_empty() {
-            let message = "the material has no name; its statements are left out".to_owned();
+            let message = "material without a name; its statements are ignored".to_owned();
             let fault = statement.fault("missing-name", statement.last_range(), message);
             return Err(Fault { expected: Some("`newmtl NAME`"), ..fault });
         }
         self.names.try_reserve(1).map_err(out_of_memory)?;
         open.discarded = !self.names.insert(try_string(&name).map_err(out_of_memory)?);
         if open.discarded {
-            let message = format!("there is a material {} already; it counts", quoted(name.as_bytes()));
+            let message = format!("duplicate material {}; the first definition is used", quoted(name.as_bytes()));
             return Err(statement.fault("duplicate-material", statement.last_range(), message));
+        }
+        if self.names.len() as u64 > self.limit {
+            let message = format!("more than {} materials (materials)", self.limit);
+            let fault = statement.fault("material-count", statement.last_range(), message);
+            return Err(Fault { weight: Weight::Limit("materials"), ..fault });
         }
         open.material.name = name;
         Ok(())
@@ -138,7 +146,7 @@ impl Library {
 /// Sets a parameter; the last of several counts.
 fn set<T>(parameter: &mut Option<T>, value: T, statement: &mut Statement<'_>) {
     if parameter.replace(value).is_some() {
-        let message = format!("{} was given before; the last one counts", quoted(statement.keyword()));
+        let message = format!("repeated {}; the last value is used", quoted(statement.keyword()));
         statement.note("repeated-statement", statement.keyword_range(), message);
     }
 }
@@ -188,7 +196,7 @@ impl Open {
         match *slot {
             Some(other) if self.opacity_from_tr != from_tr => {
                 if (other - opacity).abs() > OPACITY_TOLERANCE {
-                    let message = "`d` and `Tr` contradict each other; `d` counts".to_owned();
+                    let message = "`d` and `Tr` contradict each other; `d` is used".to_owned();
                     s.note("conflicting-opacity", s.keyword_range(), message);
                 }
                 if !from_tr {
@@ -210,7 +218,7 @@ impl Open {
             let map = texture_map(TextureMap { kind, keyword, ..TextureMap::default() }, s)?;
             try_push(&mut self.material.maps, map, "texture maps").map_err(out_of_memory)?;
         } else {
-            let message = format!("{} is not known; the statement is kept as it stands", quoted(s.keyword()));
+            let message = format!("unknown statement {}; kept unchanged", quoted(s.keyword()));
             s.note("unknown-statement", s.keyword_range(), message);
             try_push(&mut self.material.other, s.whole()?, "statements").map_err(out_of_memory)?;
         }
@@ -230,7 +238,7 @@ fn short_lowercase(keyword: &[u8]) -> [u8; 12] {
 
 fn check_opacity(value: f32, s: &mut Statement<'_>) {
     if value.is_finite() && !(0.0..=1.0).contains(&value) {
-        let message = format!("{value} lies outside of 0 to 1");
+        let message = format!("{value} is outside the range 0 to 1");
         s.note("out-of-range", s.last_range(), message);
     }
 }
@@ -241,9 +249,9 @@ fn illumination(s: &mut Statement<'_>) -> Parsed<Illumination> {
     if value.fract() == 0.0 && (0.0..=10.0).contains(&value) {
         return Ok(value as Illumination);
     }
-    let message = "there is no such illumination model".to_owned();
+    let message = "invalid illumination model".to_owned();
     let fault = s.fault("out-of-range", s.last_range(), message);
-    Err(Fault { expected: Some("a whole number from 0 to 10"), ..fault })
+    Err(Fault { expected: Some("an integer from 0 to 10"), ..fault })
 }
 
 /// The options and the file of a texture map.
@@ -251,7 +259,7 @@ fn texture_map(mut map: TextureMap, s: &mut Statement<'_>) -> Parsed<TextureMap>
     while texture_option(&mut map, s)? {}
     map.file = s.file()?;
     if map.file.starts_with('-') {
-        let message = "this is no option that is known; it is read as a file name".to_owned();
+        let message = "unknown option; read as part of the file name".to_owned();
         s.note("unknown-option", s.last_range(), message);
     }
     Ok(map)

@@ -160,7 +160,7 @@ impl<'a> Statement<'a> {
                 Ok(value)
             }
             None => {
-                let message = format!("{} is no value for {option}", quoted(&self.line[word.clone()]));
+                let message = format!("invalid value {} for {option}", quoted(&self.line[word.clone()]));
                 Err(Fault { expected: Some(expected), ..self.fault("bad-value", word, message) })
             }
         }
@@ -270,7 +270,7 @@ impl<'a> Statement<'a> {
 
     fn file_name(&mut self, range: Range<usize>) -> Parsed<String> {
         if range.is_empty() {
-            return Err(self.missing("missing-file-name", "the name of a file", "a file such as bricks.png"));
+            return Err(self.missing("missing-file-name", "a file name", "a file name such as bricks.png"));
         }
         self.text(range)
     }
@@ -291,7 +291,7 @@ impl<'a> Statement<'a> {
     fn text(&mut self, range: Range<usize>) -> Parsed<String> {
         let bytes = range.len() as u64;
         if bytes > self.name_bytes {
-            let message = format!("the name is {bytes} bytes long; `name_bytes` allows {}", self.name_bytes);
+            let message = format!("name of {bytes} bytes exceeds the limit of {} (name_bytes)", self.name_bytes);
             let fault = self.fault("name-length", range, message);
             return Err(Fault { weight: Weight::Limit("name_bytes"), ..fault });
         }
@@ -302,7 +302,7 @@ impl<'a> Statement<'a> {
     fn decode(&mut self, range: Range<usize>) -> Parsed<String> {
         let bytes = &self.line[range.clone()];
         let decoded = std::str::from_utf8(bytes).map(try_string).unwrap_or_else(|_| {
-            self.note("non-utf8-name", range, format!("{} is not UTF-8; it is read as Latin-1", quoted(bytes)));
+            self.note("non-utf8-name", range, format!("{} is not valid UTF-8; read as Latin-1", quoted(bytes)));
             names::latin1(bytes)
         });
         decoded.map_err(out_of_memory)
@@ -312,7 +312,7 @@ impl<'a> Statement<'a> {
     pub fn finish(&mut self) {
         if let Some(word) = self.word() {
             let range = word.start..self.end;
-            let message = format!("{} is not used", quoted(&self.line[range.clone()]));
+            let message = format!("{} is ignored", quoted(&self.line[range.clone()]));
             self.note("extra-value", range, message);
         }
     }

@@ -354,7 +354,7 @@ fn limits_are_errors_that_name_the_limit() {
             assert_eq!(result.is_ok(), fits, "{text} {name_bytes}");
             if let Err(error) = result {
                 assert_eq!(error.kind(), ErrorKind::Limit);
-                assert!(error.diagnostic().hint.as_ref().unwrap().contains("limits.name_bytes"));
+                assert!(error.diagnostic().hint.as_ref().unwrap().contains("--limit name_bytes=N"));
             }
         }
     }
@@ -365,7 +365,7 @@ fn limits_are_errors_that_name_the_limit() {
         assert_eq!(result.is_ok(), fits, "{line_bytes}");
         if let Err(error) = result {
             assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(2)));
-            assert!(error.diagnostic().hint.as_ref().unwrap().contains("limits.line_bytes"));
+            assert!(error.diagnostic().hint.as_ref().unwrap().contains("--limit line_bytes=N"));
         }
     }
 }

@@ -1,18 +1,19 @@
-//! What makes sense only in order: objects, groups, materials, smoothing, curves, polypaint.
+//! Statements whose meaning depends on their order: objects, groups, materials, smoothing, curves, polypaint.
 //!
-//! Statements come one by one with the counts before them; what they open lasts until the next
-//! one. Numbers and corners are not touched here.
+//! Statements arrive one by one with the counts before them; what they set holds until the next
+//! one. Numbers and corners are not handled here.
 
 use super::curves::CurveBuilder;
 use super::parsed::{Event, EventKind};
 use super::reader::Reference;
-use crate::error::{Diagnostic, Error, Place, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push, try_string};
 use crate::formats::names;
 use crate::formats::place::Placer;
 use crate::model::{Counts, Material, Mesh, NONE, Object, ObjectKind, Run};
 use crate::options::{Limits, ReadOptions};
 use crate::warnings::Warnings;
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 /// The state that crosses chunk borders, and what it has built so far.
 #[derive(Default)]
@@ -34,7 +35,9 @@ pub(super) struct Assembler {
 /// Distinct names, numbered by first appearance.
 #[derive(Default)]
 struct Names {
-    numbers: HashMap<String, u32>,
+    /// By hash, so that a file of nothing but names takes them once: where two names share one, the second is under the
+    /// next number that is free.
+    numbers: HashMap<u64, u32>,
     names: Vec<String>,
 }
 
@@ -44,7 +47,7 @@ struct Paint {
     colors: Vec<[u8; 3]>,
 }
 
-/// What the statements amount to.
+/// The result of the statements.
 pub(super) struct Sections {
     pub(super) objects: Vec<Object>,
     pub(super) materials: Vec<Material>,
@@ -52,7 +55,7 @@ pub(super) struct Sections {
     pub(super) uses: Vec<Reference>,
 }
 
-/// A statement, where it stands, and whom to tell.
+/// A statement, its place, and the log for complaints.
 pub(super) struct Statement<'a, 'p> {
     pub(super) event: &'a Event,
     pub(super) name: &'a [u8],
@@ -91,13 +94,24 @@ impl<'a> Statement<'a, '_> {
         }
     }
 
-    /// The statement is left out.
+    /// That one more than `count` objects or materials is within the limit.
+    fn check_count(&self, limit_name: &str, count: usize, limit: u64) -> Result<()> {
+        if (count as u64) < limit {
+            return Ok(());
+        }
+        let what = if limit_name == "objects" { "objects or groups" } else { limit_name };
+        let error =
+            self.diagnostic(format!("more than {limit} {what} ({limit_name})"), None).into_error(ErrorKind::Limit);
+        Err(error.with_hint(limit_hint(limit_name)))
+    }
+
+    /// The statement is skipped.
     pub(super) fn broken(&mut self, message: &str, expected: Option<&str>) -> Result<()> {
         let what = self.diagnostic(message, expected);
         self.warnings.broken(self.options, "malformed", what)
     }
 
-    /// The statement is not read, or repaired.
+    /// The statement is not supported, or was repaired.
     pub(super) fn note(&mut self, code: &'static str, message: &str) -> Result<()> {
         let what = self.diagnostic(message, None);
         self.warnings.note(self.options, code, what)
@@ -107,12 +121,16 @@ impl<'a> Statement<'a, '_> {
 impl Names {
     /// The number of a name; `true` where it is new.
     fn number(&mut self, name: &str) -> Result<(u32, bool)> {
-        if let Some(&number) = self.numbers.get(name) {
-            return Ok((number, false));
+        let mut key = self.numbers.hasher().hash_one(name);
+        while let Some(&number) = self.numbers.get(&key) {
+            if self.names[number as usize] == name {
+                return Ok((number, false));
+            }
+            key = key.wrapping_add(1);
         }
         let number = self.names.len() as u32;
         self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        self.numbers.insert(try_string(name)?, number);
+        self.numbers.insert(key, number);
         try_push(&mut self.names, try_string(name)?, "names")?;
         Ok((number, true))
     }
@@ -130,20 +148,18 @@ impl Assembler {
         warnings: &mut Warnings,
     ) -> Result<()> {
         let at = Counts { curves: self.curves.len(), ..at };
-        if event.kind == EventKind::Positions {
-            return self.positions_follow(at);
-        }
         let place = placer.place(event.token.0);
         let mut statement = Statement { event, name, at, place, placer, options, warnings };
         match event.kind {
+            EventKind::Positions => self.positions_follow(&statement),
             EventKind::Object => {
                 let name = statement.decoded()?;
-                self.open(try_string(&name)?, ObjectKind::Object, at)?;
+                self.open(try_string(&name)?, ObjectKind::Object, &statement)?;
                 self.open_group = None;
                 Ok(())
             }
             EventKind::Group => self.group(&mut statement),
-            EventKind::Smoothing(value) => change(&mut self.smoothing_runs, Run { at, value }),
+            EventKind::Smoothing(value) => try_push(&mut self.smoothing_runs, Run { at, value }, "statements"),
             EventKind::Material => self.material(&mut statement),
             EventKind::Library => {
                 let name = statement.decoded()?;
@@ -156,7 +172,9 @@ impl Assembler {
     }
 
     /// Ends the section before and begins another.
-    fn open(&mut self, name: String, kind: ObjectKind, at: Counts) -> Result<()> {
+    fn open(&mut self, name: String, kind: ObjectKind, statement: &Statement<'_, '_>) -> Result<()> {
+        let at = statement.at;
+        statement.check_count("objects", self.objects.len(), statement.limits().objects)?;
         match self.objects.last_mut() {
             Some(last) => {
                 last.end = at;
@@ -176,19 +194,29 @@ impl Assembler {
     fn group(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let name = statement.decoded()?;
-        let value = if name.is_empty() { NONE } else { self.groups.number(&name)?.0 };
-        change(&mut self.group_runs, Run { at, value })?;
+        let value = match name.is_empty() {
+            true => NONE,
+            false => {
+                let (value, new) = self.groups.number(&name)?;
+                if new {
+                    statement.check_count("objects", value as usize, statement.limits().objects)?;
+                }
+                value
+            }
+        };
+        try_push(&mut self.group_runs, Run { at, value }, "statements")?;
         self.open_group = Some((at, try_string(&name)?));
         Ok(())
     }
 
     /// Positions follow a group statement: the group is a section of its own, as where a program
     /// writes `g` in place of `o`. Right after an `o` it is not.
-    fn positions_follow(&mut self, at: Counts) -> Result<()> {
+    fn positions_follow(&mut self, statement: &Statement<'_, '_>) -> Result<()> {
+        let at = statement.at;
         let Some((group_at, name)) = self.open_group.take() else { return Ok(()) };
         let in_fresh_object = self.objects.last().is_some_and(|o| o.kind == ObjectKind::Object && o.start == at);
         if group_at == at && !in_fresh_object && !name.is_empty() {
-            self.open(name, ObjectKind::Group, at)?;
+            self.open(name, ObjectKind::Group, statement)?;
         }
         Ok(())
     }
@@ -197,9 +225,10 @@ impl Assembler {
         let name = statement.decoded()?;
         let (value, new) = self.materials.number(&name)?;
         if new {
+            statement.check_count("materials", value as usize, statement.limits().materials)?;
             try_push(&mut self.uses, statement.reference(&name, value as usize)?, "names")?;
         }
-        change(&mut self.material_runs, Run { at: statement.at, value })
+        try_push(&mut self.material_runs, Run { at: statement.at, value }, "statements")
     }
 
     /// `#MRGB`: 8 hexadecimal digits per position, mask, red, green, blue (ZBrush). The block of
@@ -209,7 +238,7 @@ impl Assembler {
         for digits in statement.name.chunks(8) {
             let value = std::str::from_utf8(digits).ok().filter(|d| d.len() == 8);
             let Some(value) = value.and_then(|d| u32::from_str_radix(d, 16).ok()) else {
-                return statement.broken("this is not a row of colours", Some("8 hexadecimal digits per position"));
+                return statement.broken("invalid `#MRGB` colours", Some("8 hexadecimal digits per position"));
             };
             let [_, red, green, blue] = value.to_be_bytes();
             try_push(&mut found, [red, green, blue], "colours")?;
@@ -223,10 +252,7 @@ impl Assembler {
             _ => try_push(&mut self.paint, Paint { end, colors: found }, "colours")?,
         }
         if self.paint.last().is_some_and(|paint| paint.colors.len() > paint.end as usize) {
-            statement.note(
-                "extra-colors",
-                "there are more colours than positions before them; the first ones are left out",
-            )?;
+            statement.note("extra-colors", "more colours than positions before them: the first colours are ignored")?;
         }
         Ok(())
     }
@@ -264,17 +290,6 @@ impl Assembler {
     }
 }
 
-/// From here on another value holds. A statement that no element followed is replaced.
-fn change(runs: &mut Vec<Run>, run: Run) -> Result<()> {
-    match runs.last_mut() {
-        Some(last) if last.at.same_elements(run.at) => {
-            *last = run;
-            Ok(())
-        }
-        _ => try_push(runs, run, "statements"),
-    }
-}
-
 fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
     if paint.is_empty() {
         return Ok(());
@@ -292,4 +307,22 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small text must not demand much memory: the bounds that `Limits` and the guide document.
+    #[test]
+    fn statements_take_what_is_documented() {
+        // What an allocation takes at least, and a name is one.
+        const NAME: usize = 32;
+        assert!(size_of::<Object>() + NAME <= 250);
+        assert_eq!(size_of::<Run>(), 32);
+        let number = 2 * size_of::<(String, u32)>() + size_of::<String>() + 2 * NAME;
+        let material = size_of::<Material>() + size_of::<Reference>() + NAME;
+        assert!(number + material <= 700, "{number} + {material}");
+        assert!(Limits::default().objects <= 1_000_000 && Limits::default().materials <= 100_000);
+    }
 }

@@ -4,7 +4,7 @@
 
 use super::assemble::Statement;
 use super::parsed::EventKind;
-use crate::error::{Diagnostic, ErrorKind, Result, try_push};
+use crate::error::{Diagnostic, ErrorKind, Result, limit_hint, try_push};
 use crate::model::{Counts, Curve};
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;
@@ -58,7 +58,7 @@ impl CurveBuilder {
                 self.kind = if words.next_back() == Some(b"bspline") { Kind::BSpline } else { Kind::Other };
                 self.skipping = self.kind == Kind::Other;
                 if self.skipping {
-                    statement.note("unsupported-statement", "only B-spline curves are read; this form is left out")?;
+                    statement.note("unsupported-statement", "only B-spline curves are supported: curve skipped")?;
                 }
                 return Ok(());
             }
@@ -76,7 +76,7 @@ impl CurveBuilder {
             Ok(()) => Ok(()),
             Err(expected) => {
                 self.skipping = true;
-                statement.broken("this statement of a curve is malformed", Some(expected))
+                statement.broken("invalid curve statement", Some(expected))
             }
         }
     }
@@ -114,7 +114,7 @@ impl CurveBuilder {
             try_push(&mut curve.control_points, index as u32, "a curve")?;
         }
         self.open = Some(curve);
-        self.never_ended = Some(statement.diagnostic("this curve is never ended", Some("`end` after it")));
+        self.never_ended = Some(statement.diagnostic("curve without `end`", Some("`end` after it")));
         Ok(Ok(()))
     }
 
@@ -138,16 +138,15 @@ impl CurveBuilder {
             _ if was_skipped => Ok(()),
             Some(_) if u64::from(self.len()) >= statement.limits().elements => {
                 let limit = statement.limits().elements;
-                let what =
-                    statement.diagnostic(format!("there are more curves than the limit of {limit} (elements)"), None);
-                Err(what.into_error(ErrorKind::Limit).with_hint("Limits::elements may be raised up to 2^32 - 2"))
+                let what = statement.diagnostic(format!("more than {limit} curves (elements)"), None);
+                Err(what.into_error(ErrorKind::Limit).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
             }
             Some(curve) => {
                 try_push(&mut self.curves, Curve { at: begun, ..curve }, "a curve")?;
                 self.begun.curves = self.len();
                 Ok(())
             }
-            None => statement.broken("there is no curve to end", Some("`cstype`, `deg` and `curv` before")),
+            None => statement.broken("`end` without a curve", Some("`cstype`, `deg` and `curv` before")),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Faces, lines and points as text, and the state lines between them.
 
-use super::plan::{GROUP, Held, Key, MATERIAL, Planned, SMOOTHING, Section, state_runs};
+use super::plan::{GROUP, Held, Key, MATERIAL, Planned, SMOOTHING, Section, since, state_runs};
 use super::writer::Text;
 use crate::error::Result;
 use crate::formats::names;
@@ -29,19 +29,11 @@ impl<'a> StateLines<'a> {
 
     /// Writes the state lines before element `index`.
     fn before(&mut self, index: u32, out: &mut Out) -> Result<()> {
-        let options = self.text.options;
         let next = Held::at(self.section.mesh, self.key, index);
-        if options.export_smooth_groups && self.is_stated(SMOOTHING, &next, index) {
-            out.whole(|page| state_number(page, b"s ", next.values[SMOOTHING]))?;
-        }
-        let group_is_due = options.export_groups && !options.export_object_groups;
-        if group_is_due && self.is_stated(GROUP, &next, index) {
-            let value = next.values[GROUP];
-            let name = self.section.mesh.groups.get(value as usize).map_or("", String::as_str);
-            out.whole(|page| state_name(page, b"g", name, value == NONE))?;
-        }
-        if self.is_stated(MATERIAL, &next, index) {
-            self.material(next.values[MATERIAL], out)?;
+        for state in [SMOOTHING, GROUP, MATERIAL] {
+            for value in self.stated(state, &next, index) {
+                state_line(self.text, &self.section, state, value, out)?;
+            }
         }
         self.now = next;
         let changes = state_runs(self.section.mesh).map(|runs| {
@@ -52,26 +44,64 @@ impl<'a> StateLines<'a> {
         Ok(())
     }
 
-    /// Whether a state line stands before element `index`: where a run begins right there, or where
-    /// the text so far says something else.
-    fn is_stated(&self, state: usize, next: &Held, index: u32) -> bool {
+    /// The values of the state lines before element `index`: those of the runs that begin right there, or
+    /// what holds, where the text so far means something else.
+    fn stated(&self, state: usize, next: &Held, index: u32) -> impl Iterator<Item = u32> + use<'a> {
         let runs = state_runs(self.section.mesh)[state];
-        let begins = next.runs[state].is_some_and(|run| (self.key)(&runs[run as usize].at) == index);
-        begins && self.now.runs[state] != next.runs[state] || self.now.values[state] != next.values[state]
+        let now = self.now.runs[state];
+        let begins = next.runs[state].filter(|&run| (self.key)(&runs[run as usize].at) == index && now != Some(run));
+        let own = match begins {
+            Some(run) => &runs[since(runs, run, now) as usize..=run as usize],
+            None => &[],
+        };
+        let differs = begins.is_none() && self.now.values[state] != next.values[state];
+        own.iter().map(|run| run.value).chain(differs.then_some(next.values[state]))
     }
+}
 
-    fn material(&self, value: u32, out: &mut Out) -> Result<()> {
-        let options = self.text.options;
-        let name = self.text.materials.get(value as usize).map_or("", |material| material.name.as_str());
-        if options.export_material_groups {
-            let group = format!("{}_{name}", self.section.object.name);
-            out.whole(|page| state_name(page, b"g", &group, false))?;
-        }
-        if options.export_materials {
-            out.whole(|page| state_name(page, b"usemtl", name, false))?;
-        }
-        Ok(())
+/// Writes a state line, where the options ask for such.
+fn state_line(text: &Text<'_>, section: &Section<'_>, state: usize, value: u32, out: &mut Out) -> Result<()> {
+    let options = text.options;
+    match state {
+        SMOOTHING if options.export_smooth_groups => out.whole(|page| state_number(page, b"s ", value)),
+        GROUP if options.export_groups && !options.export_object_groups => group(section, value, out),
+        MATERIAL => material(text, section, value, out),
+        _ => Ok(()),
     }
+}
+
+fn group(section: &Section<'_>, value: u32, out: &mut Out) -> Result<()> {
+    let name = section.mesh.groups.get(value as usize).map_or("", String::as_str);
+    out.whole(|page| state_name(page, b"g", name, value == NONE))
+}
+
+fn material(text: &Text<'_>, section: &Section<'_>, value: u32, out: &mut Out) -> Result<()> {
+    let options = text.options;
+    let name = text.materials.get(value as usize).map_or("", |material| material.name.as_str());
+    if options.export_material_groups {
+        let group = format!("{}_{name}", section.object.name);
+        out.whole(|page| state_name(page, b"g", &group, false))?;
+    }
+    if options.export_materials {
+        out.whole(|page| state_name(page, b"usemtl", name, false))?;
+    }
+    Ok(())
+}
+
+/// Writes the state lines at the end of a mesh, which no element follows.
+pub(super) fn trailing(text: &Text<'_>, section: &Section<'_>, out: &mut Out) -> Result<()> {
+    let Some(trailing) = section.trailing() else { return Ok(()) };
+    for (state, runs) in state_runs(section.mesh).into_iter().enumerate() {
+        for run in trailing[state].clone() {
+            state_line(text, section, state, runs[run as usize].value, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the group statements right before the one that is the object's header.
+pub(super) fn groups_before_header(text: &Text<'_>, section: &Section<'_>, out: &mut Out) -> Result<()> {
+    section.groups_before_header().iter().try_for_each(|run| state_line(text, section, GROUP, run.value, out))
 }
 
 pub(super) fn state_number(page: &mut Page<'_>, prefix: &[u8], value: u32) {

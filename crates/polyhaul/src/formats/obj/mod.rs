@@ -8,7 +8,9 @@
 //!   the positions right before them.
 //! - `o` begins an object. A `g` right before positions begins one too (programs write `g` for `o`);
 //!   any other `g` is a group of the elements after it. `usemtl`, `g` and `s` last until the next
-//!   one, also past an `o`.
+//!   one, also past an `o`. All of them are kept and written again, also several in a row and those
+//!   that no element follows; per element they are written in the order `s`, `g`, `usemtl`.
+//! - An object without elements is kept.
 //! - A backslash before a newline joins lines, in comments too (with a warning). A newline is LF,
 //!   CR LF or CR.
 //! - Corners of one element may have different indices (with a warning). A slash without an index

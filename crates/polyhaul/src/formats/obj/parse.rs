@@ -1,4 +1,5 @@
-//! A chunk of OBJ text to [`Parsed`]: runs of plain lines at once, all other statements one by one.
+//! A chunk of OBJ text to [`Parsed`]: runs of plain lines at once, blank lines and comments skipped at once,
+//! all other statements one by one.
 
 use super::parsed::{Corners, Parsed, Segment};
 use super::statement::Statement;
@@ -68,7 +69,8 @@ impl Parser<'_> {
             if taken > 0 {
                 continue;
             }
-            let next = self.statement(text, start, out)?;
+            let skipped = skip_blank(text, start);
+            let next = if skipped > start { skipped } else { self.statement(text, start, out)? };
             if out.over {
                 return Ok(next);
             }
@@ -90,6 +92,44 @@ impl Parser<'_> {
         // The newline behind a last line that has none is passed too.
         Ok(if line.end == text.end { text.end + 1 } else { line.next })
     }
+}
+
+/// Where the first line begins, from the line at `start` on, that is neither blank nor a plain comment. Comments that
+/// mean something (`#MRGB`, or a backslash at the end) are left to [`Statement`].
+fn skip_blank(text: ChunkText<'_>, start: usize) -> usize {
+    let bytes = &text.padded[..text.end];
+    let mut at = start;
+    loop {
+        at = match bytes.get(at) {
+            Some(b'\n' | b'\r' | b' ' | b'\t') => match skip_blank_lines(bytes, at) {
+                next if next > at => next,
+                _ => return at,
+            },
+            Some(b'#') if bytes.get(at + 1) != Some(&b'M') => match skip_comment(bytes, at) {
+                Some(next) => next,
+                None => return at,
+            },
+            _ => return at,
+        }
+    }
+}
+
+/// Where the first line begins, from `at` on, that has more than blanks; `at` where that one does.
+fn skip_blank_lines(bytes: &[u8], at: usize) -> usize {
+    let is_blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
+    // Whole blocks without a branch, which become vector instructions.
+    let (blocks, _) = bytes[at..].as_chunks::<64>();
+    let whole = blocks.iter().take_while(|block| block.iter().fold(true, |all, byte| all & is_blank(byte))).count();
+    let tail = at + 64 * whole;
+    let end = tail + bytes[tail..].iter().take_while(|byte| is_blank(byte)).count();
+    memchr::memrchr2(b'\n', b'\r', &bytes[at..end]).map_or(at, |newline| at + newline + 1)
+}
+
+/// Where the line after the comment at `at` begins; `None` where a backslash continues it, or the text ends.
+fn skip_comment(bytes: &[u8], at: usize) -> Option<usize> {
+    let newline = at + memchr::memchr2(b'\n', b'\r', &bytes[at..])?;
+    let is_pair = bytes[newline] == b'\r' && bytes.get(newline + 1) == Some(&b'\n');
+    (bytes[newline - 1] != b'\\').then_some(newline + 1 + usize::from(is_pair))
 }
 
 /// How many lines end from where the index begins up to `next`, the newline behind the text left out.
@@ -153,4 +193,34 @@ fn faces(window: Window<'_>, line: usize, line_offset: u32, faces: &mut Corners)
         try_push(&mut faces.segments, Segment { stride, has, rows, values, line_offset }, "faces")?;
     }
     Ok(taken.rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skipped(text: &str) -> usize {
+        let padded = [text.as_bytes(), &[b'\n'; 64]].concat();
+        skip_blank(ChunkText { padded: &padded, start: 0, end: text.len() }, 0)
+    }
+
+    /// A run is passed in one step, however long: no line of it is looked at by itself.
+    #[test]
+    fn blank_lines_and_comments_are_skipped_at_once() {
+        for line in ["\n", "\r\n", "\r", " \t\n", "#\n", "# a comment\r\n", "#\\ \n"] {
+            let run = line.repeat(10_000);
+            assert_eq!(skipped(&run), run.len(), "{line:?}");
+            assert_eq!(skipped(&format!("{run}v 0 0 0\n\n")), run.len(), "{line:?}");
+            assert_eq!(skipped(&format!("{run}  v 0 0 0\n\n")), run.len(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_mean_something_are_not_skipped() {
+        for line in ["v 0 0 0\n", "  f 1\n", "#MRGB ff\n", "# a \\\nv 0 0 0\n", "\\\n", "#", "  ", "\x0b\n"] {
+            assert_eq!(skipped(line), 0, "{line:?}");
+            assert_eq!(skipped(&format!("\n\n{line}")), 2, "{line:?}");
+        }
+        assert_eq!(skipped(""), 0);
+    }
 }

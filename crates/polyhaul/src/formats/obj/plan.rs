@@ -34,6 +34,8 @@ pub(super) enum PieceKind {
     Lines,
     Points,
     Curves,
+    /// State lines that no element follows, at the end of a mesh.
+    Trailing,
 }
 
 impl PieceKind {
@@ -138,13 +140,75 @@ impl Section<'_> {
         }
     }
 
-    /// What holds after all of it.
-    fn after(&self) -> Held {
+    /// What holds after its points.
+    fn after_points(&self) -> Held {
         match self.object.end.points {
             end if end > self.object.start.points => Held::at(self.mesh, |at| at.points, end - 1),
             _ => self.after_lines(),
         }
     }
+
+    /// What holds after all of it.
+    fn after(&self) -> Held {
+        let mut held = self.after_points();
+        if let Some(trailing) = self.trailing() {
+            for (state, runs) in state_runs(self.mesh).into_iter().enumerate() {
+                if let Some(last) = trailing[state].clone().last() {
+                    (held.runs[state], held.values[state]) = (Some(last), runs[last as usize].value);
+                }
+            }
+        }
+        held
+    }
+
+    /// The runs that no element follows, where the object ends with its mesh.
+    pub(super) fn trailing(&self) -> Option<[Range<u32>; 3]> {
+        let end = self.object.end;
+        if end != self.mesh.counts() {
+            return None;
+        }
+        let now = self.after_points();
+        let mut found = [0..0, 0..0, 0..0];
+        for (state, runs) in state_runs(self.mesh).into_iter().enumerate() {
+            let last = runs.len() as u32;
+            if runs.last().is_some_and(|run| run.at.same_elements(end)) && now.runs[state] != Some(last - 1) {
+                found[state] = since(runs, last - 1, now.runs[state])..last;
+            }
+        }
+        found.iter().any(|runs| !runs.is_empty()).then_some(found)
+    }
+
+    /// The group statements right before the one that is the object's header.
+    pub(super) fn groups_before_header(&self) -> &[Run] {
+        match header_run(self.object, self.mesh) {
+            Some(own) => {
+                let start = self.object.start;
+                let first =
+                    self.mesh.group_runs[..own].partition_point(|run| run.at != start && run.at.precedes(start));
+                &self.mesh.group_runs[first..own]
+            }
+            None => &[],
+        }
+    }
+}
+
+/// The first of the runs up to `run` that stand in a row, without an element between them, after the run `written`.
+pub(super) fn since(runs: &[Run], run: u32, written: Option<u32>) -> u32 {
+    let at = runs[run as usize].at;
+    let mut first = run;
+    while first > 0 && written != Some(first - 1) && runs[first as usize - 1].at.same_elements(at) {
+        first -= 1;
+    }
+    first
+}
+
+/// The run of the group statement that is an object's header.
+fn header_run(object: &Object, mesh: &Mesh) -> Option<usize> {
+    if object.kind != ObjectKind::Group {
+        return None;
+    }
+    let last = mesh.group_runs.partition_point(|run| run.at.precedes(object.start)).checked_sub(1)?;
+    (mesh.group_runs[last].at == object.start).then_some(last)
 }
 
 /// The positions that are written inside of a curve of an object: those up to the next curve.
@@ -167,8 +231,7 @@ pub(super) struct Plan<'a> {
     written: Written,
 }
 
-/// The bytes of the names in a mesh's state lines before each run: groups and materials. Names may be
-/// longer than all else.
+/// The bytes of a mesh's state lines before each run: groups and materials. Names may be longer than all else.
 struct NameCosts {
     groups: Vec<u64>,
     materials: Vec<u64>,
@@ -176,8 +239,8 @@ struct NameCosts {
 
 impl NameCosts {
     fn new(mesh: &Mesh, materials: &[Material]) -> Result<NameCosts> {
-        let group = |run: &Run| mesh.groups.get(run.value as usize).map_or(0, String::len);
-        let material = |run: &Run| materials.get(run.value as usize).map_or(0, |material| 2 * material.name.len());
+        let group = |run: &Run| 3 + mesh.groups.get(run.value as usize).map_or(0, String::len);
+        let material = |run: &Run| 8 + materials.get(run.value as usize).map_or(0, |material| 2 * material.name.len());
         Ok(NameCosts { groups: sums(&mesh.group_runs, group)?, materials: sums(&mesh.material_runs, material)? })
     }
 }
@@ -219,12 +282,9 @@ impl Held {
     /// What holds when the header of an object is written: it may be a group statement.
     fn after_header(mut self, object: &Object, mesh: &Mesh) -> Held {
         if object.kind == ObjectKind::Group {
-            let run = mesh.group_runs.partition_point(|run| run.at.faces < object.start.faces);
-            let runs = mesh.group_runs.iter().enumerate().skip(run);
-            let own =
-                runs.take_while(|(_, run)| run.at.faces == object.start.faces).find(|(_, run)| run.at == object.start);
-            self.runs[GROUP] = own.map(|(run, _)| run as u32);
-            self.values[GROUP] = own.map_or(OTHER_GROUP, |(_, run)| run.value);
+            let own = header_run(object, mesh);
+            self.runs[GROUP] = own.map(|run| run as u32);
+            self.values[GROUP] = own.map_or(OTHER_GROUP, |run| mesh.group_runs[run].value);
         }
         self
     }
@@ -297,8 +357,9 @@ impl<'a> Plan<'a> {
     }
 
     /// The pieces of an object, in order; some may be empty.
-    fn pieces(&self, number: u32) -> [Piece; 8] {
-        let Section { object, mesh, .. } = self.section(number);
+    fn pieces(&self, number: u32) -> [Piece; 9] {
+        let section = self.section(number);
+        let Section { object, mesh, .. } = section;
         let (Object { start, end, kind, .. }, options) = (object, self.options);
         let some = |wanted: bool, range: Range<u32>| if wanted { range } else { 0..0 };
         // The positions of a curve are written inside of it.
@@ -313,6 +374,7 @@ impl<'a> Plan<'a> {
             (PieceKind::Faces, start.faces..end.faces, bytes_per_corner(&mesh.faces)),
             (PieceKind::Lines, start.lines..end.lines, bytes_per_corner(&mesh.lines)),
             (PieceKind::Points, start.points..end.points, 12),
+            (PieceKind::Trailing, some(section.trailing().is_some(), 0..1), 64),
         ];
         let mut at = self.starts[number as usize];
         parts.map(|(kind, range, cost)| {

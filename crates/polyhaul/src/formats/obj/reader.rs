@@ -9,7 +9,7 @@ use super::parse::{ChunkText, Parser};
 use super::parsed::{Complaint, Parsed, Stream};
 use super::publish::{Columns, Places};
 use super::suspects::{self, Suspects};
-use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use crate::formats::place::{Placer, excerpt};
 use crate::model::{Axes, Counts, Mesh, NONE, Scene};
 use crate::options::ReadOptions;
@@ -26,7 +26,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// What a slot takes, as a multiple of its chunk: text, values, and room to grow.
 const SLOT_FACTOR: usize = 4;
 
-/// What reading an OBJ gives: a scene without materials, and the libraries to ask for them.
+/// The result of reading an OBJ: a scene without materials, and references to the libraries that have them.
 pub(crate) struct Obj {
     pub(crate) scene: Scene,
     /// `mtllib` statements in order, each with its place.
@@ -37,7 +37,7 @@ pub(crate) struct Obj {
     pub(crate) threads: usize,
 }
 
-/// A name in the text, and where it stands.
+/// A name in the text, and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Reference {
     pub(crate) name: String,
@@ -83,7 +83,7 @@ struct State {
 struct Excess {
     offset: u32,
     message: String,
-    hint: &'static str,
+    hint: String,
 }
 
 /// Reads OBJ text.
@@ -213,15 +213,15 @@ impl ObjJob<'_, '_> {
             let broken = complaints.map(|complaint| complaint.token.0);
             return Some(Excess {
                 offset: suspects::find_excess(text, broken, state.counts, limit),
-                message: format!("there are more elements of this kind than the limit of {limit} (elements)"),
-                hint: "Limits::elements may be raised up to 2^32 - 2",
+                message: format!("more than {limit} elements of one kind (elements)"),
+                hint: limit_hint("elements") + " (at most 2^32 - 2)",
             });
         }
         let line_bytes = self.chunks.line_bytes();
         slot.text.too_long.then(|| Excess {
             offset: text.len() as u32,
-            message: format!("this line is longer than the limit of {line_bytes} bytes (line_bytes)"),
-            hint: "Limits::line_bytes may be raised up to 1 GiB",
+            message: format!("line is longer than {line_bytes} bytes (line_bytes)"),
+            hint: limit_hint("line_bytes") + " (at most 1 GiB)",
         })
     }
 
@@ -241,9 +241,9 @@ fn before_start(stream: Stream, token: (u32, u32), text: &[u8]) -> Complaint {
     Complaint {
         weight: Weight::Broken,
         code: "index-out-of-range",
-        message: format!("this index points before the first {}", stream.noun()),
+        message: format!("index points before the first {}", stream.noun()),
         expected: None,
-        hint: Some("negative indices count backwards from the element that was defined last"),
+        hint: Some("a negative index counts back from the last element before it"),
         token,
         excerpt: excerpt(text, token),
     }
@@ -288,19 +288,20 @@ impl State {
             hint: complaint.hint.map(str::to_owned),
             place: placer.place(complaint.token.0),
             excerpt: Some(complaint.excerpt.clone()),
+            ..Diagnostic::default()
         };
         match complaint.weight {
             Weight::Note => self.warnings.note(options, complaint.code, diagnostic),
             Weight::Broken => self.warnings.broken(options, complaint.code, diagnostic),
             Weight::Limit => {
                 let error = diagnostic.into_error(ErrorKind::Limit);
-                Err(error.with_hint("raise the limit in Limits to read it"))
+                Err(error.with_hint(limit_hint("name_bytes")))
             }
         }
     }
 }
 
-/// Checks what only the end of the file can tell, and puts the scene together.
+/// Checks what only the end of the file decides, and assembles the scene.
 fn finish(job: ObjJob<'_, '_>, state: State, threads: usize) -> Result<Obj> {
     let State { counts, corners, assembler, mut warnings, .. } = state;
     let file: &Arc<str> = job.chunks.name();

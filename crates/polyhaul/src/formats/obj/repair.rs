@@ -1,4 +1,4 @@
-//! Takes out elements that point at nothing, after the caller chose to go on in spite of them.
+//! Removes elements with an index out of range, where the caller chose to continue past errors.
 
 use crate::error::{Diagnostic, Error, Result};
 use crate::model::{Counts, Elements, Mesh, NONE, Object, ObjectKind};
@@ -27,7 +27,7 @@ pub(super) fn drop_broken(mesh: &mut Mesh, objects: &mut Vec<Object>, warnings: 
     let after = mesh.counts();
     let dropped =
         u64::from(before.0 - after.faces) + u64::from(before.1 - after.lines) + u64::from(before.2 - after.points);
-    let message = format!("{dropped} elements with an index out of range were left out");
+    let message = format!("skipped {dropped} elements with an index out of range");
     warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! One statement of any kind and notation: the path that knows every rule and says what is wrong.
+//! Parses one statement of any kind and notation: the path that knows every rule and reports every fault.
 
 use super::parse::ChunkText;
 use super::parsed::{Complaint, ElementKind, EventKind, Parsed, Relative, Segment, Stream};
@@ -18,7 +18,7 @@ pub(super) struct Statement<'a, 'o> {
     pub(super) out: &'o mut Parsed,
 }
 
-/// What went wrong in a statement; it is left out as a whole.
+/// A fault in a statement, which is skipped as a whole.
 struct Broken {
     token: Token,
     message: String,
@@ -27,7 +27,7 @@ struct Broken {
 
 type Parse<T> = std::result::Result<T, Broken>;
 
-/// Free-form geometry and display attributes: parts of the format that are not read, and said so.
+/// Free-form geometry and display attributes: parts of the format that are not supported. Each is a warning.
 const NOT_READ: [&[u8]; 32] = [
     b"vp",
     b"curv2",
@@ -105,7 +105,7 @@ impl Statement<'_, '_> {
             Err(broken) => return Ok(Err(broken)),
         };
         if count == 5 {
-            return Ok(Err(broken(tokens.end(), "a position has 3, 4, 6 or 7 numbers, not 5", EXPECTED)));
+            return Ok(Err(broken(tokens.end(), "expected 3, 4, 6 or 7 numbers, found 5", EXPECTED)));
         }
         if self.out.group_pending {
             let at = self.out.counts();
@@ -152,7 +152,7 @@ impl Statement<'_, '_> {
         let (mut values, mut count) = ([0.0; N], 0);
         for token in tokens.by_ref() {
             if count == N {
-                return Ok(Err(broken(token, "there are too many numbers", expected)));
+                return Ok(Err(broken(token, "too many numbers", expected)));
             }
             let text = &self.text.padded[token.clone()];
             let Some(value) = number::f32(text) else {
@@ -160,13 +160,13 @@ impl Statement<'_, '_> {
                 return Ok(Err(Broken { token, message, expected }));
             };
             if !value.is_finite() {
-                self.note("non-finite", token, "this number is not finite, or too large for 32 bits")?;
+                self.note("non-finite", token, "number is not finite or exceeds 32 bits")?;
             }
             values[count] = value;
             count += 1;
         }
         if count < least {
-            let message = format!("{count} numbers where at least {least} belong");
+            let message = format!("expected at least {least} numbers, found {count}");
             return Ok(Err(Broken { token: tokens.end(), message, expected }));
         }
         Ok(Ok((values, count)))
@@ -175,7 +175,7 @@ impl Statement<'_, '_> {
     fn smoothing(&mut self, word: Token, mut tokens: Tokens<'_>) -> Result<Parse<()>> {
         const EXPECTED: &str = "a number, or off";
         let Some(token) = tokens.next() else {
-            return Ok(Err(broken(tokens.end(), "a smoothing group is missing", EXPECTED)));
+            return Ok(Err(broken(tokens.end(), "missing smoothing group", EXPECTED)));
         };
         let value = match &self.text.padded[token.clone()] {
             b"off" => 0,
@@ -183,7 +183,7 @@ impl Statement<'_, '_> {
             text => match number::u64(text).ok().and_then(|value| u32::try_from(value).ok()) {
                 Some(value) => value,
                 None => {
-                    let message = format!("`{}` is not a smoothing group", shown(text));
+                    let message = format!("invalid smoothing group `{}`", shown(text));
                     return Ok(Err(Broken { token, message, expected: EXPECTED }));
                 }
             },
@@ -192,20 +192,19 @@ impl Statement<'_, '_> {
         Ok(Ok(()))
     }
 
-    /// A statement that is settled in order: its text is kept as it is.
+    /// A statement that is resolved in order: its text is kept unchanged.
     fn named(&mut self, kind: EventKind, word: Token, tokens: Tokens<'_>) -> Result<Parse<()>> {
         let rest = tokens.rest();
         let name = unescaped(&self.text.padded[rest.clone()])?;
         let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
         if is_name && name.len() as u64 > self.options.limits.name_bytes {
-            let message =
-                format!("this name is longer than the limit of {} bytes (name_bytes)", self.options.limits.name_bytes);
+            let message = format!("name is longer than {} bytes (name_bytes)", self.options.limits.name_bytes);
             let what = Broken { token: rest.start..rest.start + 1, message, expected: "" };
             return self.complain(Weight::Limit, "limit", what).map(Ok);
         }
         if let Some(nul) = memchr::memchr(0, &name) {
             let at = (rest.start + nul).min(rest.end);
-            return Ok(Err(broken(at..at + 1, "there is a NUL byte in this name", "text")));
+            return Ok(Err(broken(at..at + 1, "NUL byte in name", "text")));
         }
         let token = if rest.is_empty() { word } else { rest };
         self.out.event(kind, &name, local(self.text, &token))?;
@@ -214,22 +213,22 @@ impl Statement<'_, '_> {
 
     fn comment(&mut self, word: Token) -> Result<Parse<()>> {
         if self.line.continued {
-            self.note("continued-comment", word, "this comment ends with a backslash and swallows the next line")?;
+            self.note("continued-comment", word, "backslash at the end of a comment: the next line is part of it")?;
         }
         Ok(Ok(()))
     }
 
     fn unknown(&mut self, word: Token, text: &[u8]) -> Result<Parse<()>> {
         if NOT_READ.contains(&text) {
-            let message = format!("`{}` statements are not read", shown(text));
+            let message = format!("`{}` is not supported: statement skipped", shown(text));
             return self.note("unsupported-statement", word, message).map(Ok);
         }
         let plausible = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if text[0].is_ascii_alphabetic() && text.len() <= 40 && text.iter().copied().all(plausible) {
-            let message = format!("`{}` is not a statement of OBJ; it was skipped", shown(text));
+            let message = format!("unknown statement `{}` skipped", shown(text));
             return self.note("unknown-statement", word, message).map(Ok);
         }
-        Ok(Err(broken(word, "this is not an OBJ statement", "a keyword such as v, vt, vn, f, o, g, s or usemtl")))
+        Ok(Err(broken(word, "not an OBJ statement", "a keyword such as v, vt, vn, f, o, g, s or usemtl")))
     }
 
     fn note(&mut self, code: &'static str, token: Token, message: impl Into<String>) -> Result<()> {
@@ -303,24 +302,23 @@ impl Statement<'_, '_> {
             (kind, has)
         {
             let (message, expected) = match kind {
-                ElementKind::Line => ("the corners of a line have no normals", expected),
-                _ => ("a point has only the index of a position", expected),
+                ElementKind::Line => ("corner of a line has a normal", expected),
+                _ => ("point has more than a position index", expected),
             };
             return Ok(Err(broken(tokens.end(), message, expected)));
         }
         if count < least {
-            let message = match count {
-                0 => "there are no corners".to_owned(),
-                1 => "there is only one corner".to_owned(),
-                _ => format!("there are only {count} corners"),
+            let message = match kind {
+                ElementKind::Point => "point without a position index".to_owned(),
+                _ => format!("expected at least {least} corners, found {count}"),
             };
             return Ok(Err(Broken { token: tokens.end(), message, expected }));
         }
         if let Some(token) = empty {
-            self.note("empty-index", token, "an index is missing after this slash; it counts as none")?;
+            self.note("empty-index", token, "no index after `/`: treated as absent")?;
         }
         if let Some(token) = mixed {
-            self.note("mixed-corners", token, "the corners of this element do not all have the same indices")?;
+            self.note("mixed-corners", token, "corners of this element have different kinds of indices")?;
         }
         self.close_element(kind, count, stride as u32, has.unwrap_or_default())?;
         Ok(Ok(()))
@@ -339,14 +337,14 @@ impl Statement<'_, '_> {
         let (mut parts, mut start, mut count) = ([0..0, 0..0, 0..0], token.start, 0);
         for part in text.split(|&byte| byte == b'/') {
             if count == 3 {
-                return Ok(Err(broken(token, "a corner has at most three indices", "v, v/vt, v//vn or v/vt/vn")));
+                return Ok(Err(broken(token, "corner has more than three indices", "v, v/vt, v//vn or v/vt/vn")));
             }
             parts[count] = start..start + part.len();
             start += part.len() + 1;
             count += 1;
         }
         if parts[0].is_empty() {
-            return Ok(Err(broken(token, "a corner begins with the index of a position", "an index")));
+            return Ok(Err(broken(token, "corner without a position index", "an index")));
         }
         if parts[count - 1].is_empty() {
             empty.get_or_insert(token);
@@ -367,21 +365,21 @@ impl Statement<'_, '_> {
 
     /// One index: its 1-based value, or 0 and a [`Relative`] for one that counts backwards.
     fn index(&mut self, kind: ElementKind, stream: Stream, part: Token, at: Counts) -> Result<Parse<u32>> {
-        const EXPECTED: &str = "an index: 1 and up, or -1 and down to count backwards";
+        const EXPECTED: &str = "an index: 1, 2, ..., or -1, -2, ... to count backwards";
         let text = &self.text.padded[part.clone()];
         let value = match number::i64(text) {
             Ok(value) => value,
             Err(IntegerError::Malformed) => {
-                let message = format!("`{}` is not an index", shown(text));
+                let message = format!("invalid index `{}`", shown(text));
                 return Ok(Err(Broken { token: part, message, expected: EXPECTED }));
             }
             Err(IntegerError::Overflow) => i64::MAX,
         };
         if value == 0 {
-            return Ok(Err(broken(part, "there is no index 0: counting begins at 1", EXPECTED)));
+            return Ok(Err(broken(part, "index 0: indices start at 1", EXPECTED)));
         }
         if value.unsigned_abs() >= u64::from(u32::MAX) - 1 {
-            let message = format!("the index {} is out of range", shown(text));
+            let message = format!("index {} is out of range", shown(text));
             return Ok(Err(Broken { token: part, message, expected: "an index below 2^32 - 2" }));
         }
         if value > 0 {

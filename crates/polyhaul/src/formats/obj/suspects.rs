@@ -1,4 +1,4 @@
-//! Indices that point past what was read so far: only the end of the file tells whether they are wrong.
+//! Indices that point past the elements read so far: only the end of the file decides whether they are wrong.
 //!
 //! OBJ files may name what comes later. A chunk whose largest index passes what is known at its end
 //! is looked through, once and in order, while its text is still there; what is found waits here.
@@ -6,8 +6,8 @@
 use super::parsed::{Corners, ElementKind, Segment, Stream};
 use super::reader::Slot;
 use super::tokens::{Line, Tokens};
-use crate::error::{Diagnostic, Error, Excerpt, Place, Result, try_push};
-use crate::formats::place::Placer;
+use crate::error::{Diagnostic, Error, Place, Result, try_push};
+use crate::formats::place::{Placer, excerpt};
 use crate::model::Counts;
 use crate::options::ReadOptions;
 use crate::warnings::Warnings;
@@ -17,39 +17,46 @@ use std::sync::Arc;
 /// The value of an index that counts backwards past the start of the file.
 pub(super) const BEFORE_START: u32 = u32::MAX - 1;
 
-/// How many suspects of a chunk keep their line to be shown.
-const EXCERPTS: usize = 64;
-
-/// A corner's index that passes what is known.
+/// A corner's index that passes what is known. There may be one for every corner of a file.
 struct Suspect {
     stream: Stream,
     /// 1-based.
     index: u32,
+    /// The line's number, from 1.
     line: u64,
-    column: u64,
+    /// Where the index stands in the file.
     offset: u64,
-    excerpt: Option<Box<Excerpt>>,
+    /// Its line in [`Found::text`].
+    text: (u32, u32),
+    /// Where it stands in its line: start and size.
+    token: (u32, u32),
 }
 
 /// What was found in a chunk.
-pub(super) struct Found(Vec<Suspect>);
+#[derive(Default)]
+pub(super) struct Found {
+    list: Vec<Suspect>,
+    /// The lines with suspects, each once. Which of them are shown is known at the end of the file only: a number
+    /// of excerpts per chunk would make warnings depend on the size of chunks.
+    text: Vec<u8>,
+    /// Where the last line of `text` begins in the chunk.
+    last_line: Option<usize>,
+}
 
 /// What was found in all chunks, and the largest index of each stream.
 #[derive(Default)]
 pub(super) struct Suspects {
-    list: Vec<Suspect>,
+    chunks: Vec<Found>,
     largest: [u32; 3],
 }
 
 impl Suspects {
     /// Adds what a chunk has.
-    pub(super) fn merge(&mut self, mut found: Found, largest: [u32; 3]) -> Result<()> {
+    pub(super) fn merge(&mut self, found: Found, largest: [u32; 3]) -> Result<()> {
         for (all, own) in self.largest.iter_mut().zip(largest) {
             *all = own.max(*all);
         }
-        self.list.try_reserve(found.0.len()).map_err(|_| Error::memory("forward references"))?;
-        self.list.append(&mut found.0);
-        Ok(())
+        if found.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, found, "forward references") }
     }
 
     /// The first that is wrong, by position, is the error; where the caller goes on they are
@@ -62,11 +69,15 @@ impl Suspects {
         warnings: &mut Warnings,
     ) -> Result<bool> {
         let totals = [counts.positions, counts.uvs, counts.normals];
-        self.list.sort_unstable_by_key(|suspect| suspect.offset);
-        for suspect in self.list {
-            let total = totals[suspect.stream as usize];
-            if suspect.index > total {
-                warnings.broken(options, "index-out-of-range", suspect.diagnostic(total, file))?;
+        // Chunks do not overlap.
+        self.chunks.sort_unstable_by_key(|chunk| chunk.list.first().map(|suspect| suspect.offset));
+        for chunk in &self.chunks {
+            for suspect in &chunk.list {
+                let total = totals[suspect.stream as usize];
+                if suspect.index > total {
+                    let diagnostic = suspect.diagnostic(total, file, &chunk.text);
+                    warnings.broken(options, "index-out-of-range", diagnostic)?;
+                }
             }
         }
         Ok(self.largest.iter().zip(totals).any(|(&largest, total)| largest > total))
@@ -74,11 +85,14 @@ impl Suspects {
 }
 
 impl Suspect {
-    fn diagnostic(self, total: u32, file: &Arc<str>) -> Diagnostic {
+    /// What is wrong; `text` is that of its chunk's suspects.
+    fn diagnostic(&self, total: u32, file: &Arc<str>, text: &[u8]) -> Diagnostic {
         let noun = self.stream.noun();
+        let (start, size) = self.text;
+        let line = text.get(start as usize..(start + size) as usize).unwrap_or_default();
         Diagnostic {
             message: match self.index {
-                BEFORE_START => format!("this index points before the first {noun}"),
+                BEFORE_START => format!("index points before the first {noun}"),
                 index => format!("{noun} {index} does not exist"),
             },
             expected: Some(match total {
@@ -89,10 +103,11 @@ impl Suspect {
             place: Place {
                 file: file.clone(),
                 line: Some(self.line),
-                column: Some(self.column),
+                column: Some(u64::from(self.token.0) + 1),
                 offset: Some(self.offset),
             },
-            excerpt: self.excerpt.map(|excerpt| *excerpt),
+            excerpt: Some(excerpt(line, self.token)),
+            ..Diagnostic::default()
         }
     }
 }
@@ -101,20 +116,22 @@ impl Suspect {
 /// the reading, only those are listed that are larger than all of their stream before: it is among them.
 pub(super) fn find(slot: &Slot, first_only: bool) -> Result<Found> {
     let file: Arc<str> = "".into();
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for kind in ElementKind::ALL {
+        found.last_line = None;
         let placer = Placer::new(slot.text.bytes(), slot.text.offset, slot.places.first_line, &file);
         let mut walk = Walk { text: slot.text.bytes(), placer, found: &mut found };
         walk.corners(kind, &slot.parsed.elements[kind as usize], slot.places.known(), first_only)?;
     }
-    Ok(Found(found))
+    found.list.sort_unstable_by_key(|suspect| suspect.offset);
+    Ok(found)
 }
 
 /// A walk through the rows of a chunk and their text, side by side.
 struct Walk<'a, 'f> {
     text: &'a [u8],
     placer: Placer<'a>,
-    found: &'f mut Vec<Suspect>,
+    found: &'f mut Found,
 }
 
 /// Where a walk is inside of a segment.
@@ -174,16 +191,33 @@ impl<'a> Walk<'a, '_> {
         let part = part_of(&self.text[token.clone()], stream as usize);
         let span = ((token.start + part.start) as u32, part.len() as u32);
         let place = self.placer.place(span.0);
-        let excerpt = (self.found.len() < EXCERPTS).then(|| Box::new(self.placer.excerpt(span)));
+        let column = place.column.unwrap_or(1) as u32 - 1;
         let suspect = Suspect {
             stream,
             index,
             line: place.line.unwrap_or(0),
-            column: place.column.unwrap_or(0),
             offset: place.offset.unwrap_or(0),
-            excerpt,
+            text: self.keep_line((span.0 - column) as usize)?,
+            token: (column, span.1),
         };
-        try_push(self.found, suspect, "forward references")
+        try_push(&mut self.found.list, suspect, "forward references")
+    }
+
+    /// Keeps the line that begins at `start`; returns where it is in [`Found::text`].
+    fn keep_line(&mut self, start: usize) -> Result<(u32, u32)> {
+        let found = &mut *self.found;
+        if found.last_line == Some(start)
+            && let Some(last) = found.list.last()
+        {
+            return Ok(last.text);
+        }
+        let rest = &self.text[start..];
+        let line = &rest[..memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())];
+        found.text.try_reserve(line.len()).map_err(|_| Error::memory("forward references"))?;
+        let at = found.text.len() as u32;
+        found.text.extend_from_slice(line);
+        found.last_line = Some(start);
+        Ok((at, line.len() as u32))
     }
 }
 

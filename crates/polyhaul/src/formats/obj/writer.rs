@@ -69,7 +69,7 @@ pub(crate) fn write(
     run_options: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    writing.begin(file_header(library)?);
+    writing.begin(file_header(scene, library)?);
     let objects = plan::objects(scene)?;
     writing.announce(objects.iter().map(|object| about_bytes(scene, object)).sum());
     let text = Text { materials, options };
@@ -156,11 +156,19 @@ impl Pages for PlanPages<'_> {
     }
 }
 
-fn file_header(library: Option<&str>) -> Result<Vec<u8>> {
+/// The lines before the first object. Comments are those of other formats: OBJ files that are read have none.
+fn file_header(scene: &Scene, library: Option<&str>) -> Result<Vec<u8>> {
     let library = library.map(names::written);
     let mut head = Vec::new();
-    head.try_reserve_exact(64 + library.as_ref().map_or(0, |name| name.len()))?;
+    head.try_reserve(64 + library.as_ref().map_or(0, |name| name.len()))?;
     head.extend_from_slice(concat!("# polyhaul ", env!("CARGO_PKG_VERSION"), "\n").as_bytes());
+    for remark in scene.comments.iter().chain(&scene.infos) {
+        let line = names::remark(remark);
+        head.try_reserve(line.len() + 3).map_err(|_| Error::memory("the header"))?;
+        head.extend_from_slice(b"# ");
+        head.extend_from_slice(line.as_bytes());
+        head.push(b'\n');
+    }
     if let Some(library) = library {
         head.extend_from_slice(b"mtllib ");
         head.extend_from_slice(library.as_bytes());
@@ -175,7 +183,10 @@ impl Text<'_> {
         let mesh = section.mesh;
         let range = piece.range.start as usize..piece.range.end as usize;
         match piece.kind {
-            PieceKind::Header => self.header(section.object, out),
+            PieceKind::Header => {
+                elements::groups_before_header(self, &section, out)?;
+                self.header(section.object, out)
+            }
             PieceKind::Positions => self.positions(mesh, range, out),
             PieceKind::Normals => rows(out, b"vn ", self.options.normal_digits, &mesh.normals[range]),
             PieceKind::Uvs => self.uvs(mesh, range, out),
@@ -183,6 +194,7 @@ impl Text<'_> {
             PieceKind::Faces => elements::faces(self, section, piece.range.clone(), out),
             PieceKind::Lines => elements::lines(self, section, piece.range.clone(), out),
             PieceKind::Points => elements::points(self, section, piece.range.clone(), out),
+            PieceKind::Trailing => elements::trailing(self, &section, out),
         }
     }
 
@@ -215,11 +227,9 @@ impl Text<'_> {
         out.whole(|page| {
             page.byte(b'v');
             numbers(page, &position, self.options.position_digits);
-            if let Some(&[red, green, blue, alpha]) = color {
+            if let Some(&[red, green, blue, _]) = color {
+                // As Blender: six numbers. The alpha that is dropped is counted in `save`.
                 numbers(page, &[red, green, blue], self.options.color_digits);
-                if alpha != 1.0 {
-                    numbers(page, &[alpha], self.options.color_digits);
-                }
             } else if let Some(weight) = weight {
                 numbers(page, &[weight], self.options.position_digits);
             }

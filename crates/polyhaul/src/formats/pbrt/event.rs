@@ -91,8 +91,8 @@ pub(super) struct Said {
     pub(super) end: Spot,
     /// The files that it names: the event's number, and the file's.
     pub(super) files: Vec<(u32, usize)>,
-    /// Whether it has no text.
-    pub(super) is_empty: bool,
+    /// How many bytes of text it has.
+    pub(super) bytes: u64,
 }
 
 impl Parsed {
@@ -143,9 +143,9 @@ impl Parsed {
 
     /// Ends with what comes behind being longer than the limit.
     pub(super) fn too_long(&mut self, limit: u64) -> Result<()> {
-        let message = format!("the directives from here on are longer than the limit of {limit} bytes (line_bytes)");
+        let message = format!("the directive that starts here is longer than the limit of {limit} bytes (line_bytes)");
         let mut complaint = Complaint::at(self.end, Weight::Limit, "limit", message);
-        complaint.hint = Some("Limits::line_bytes may be raised up to 1 GiB".into());
+        complaint.hint = Some("raise the limit with `--limit line_bytes=N`, at most 1 GiB".into());
         self.complain(complaint)
     }
 
@@ -179,7 +179,7 @@ impl Parsed {
             segment,
             end: self.end,
             files: Vec::new(),
-            is_empty: false,
+            bytes: 0,
         })
     }
 }
@@ -230,6 +230,7 @@ impl Complaint {
             hint: self.hint.clone(),
             place: place(file, lines, self.spot),
             excerpt: self.excerpt.clone(),
+            ..Diagnostic::default()
         }
     }
 }

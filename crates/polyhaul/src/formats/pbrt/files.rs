@@ -247,6 +247,14 @@ impl<'f> Library<'f> {
         self.lock().files[file].file_name.clone()
     }
 
+    /// What tells a file that was opened apart from others: its path, or its name.
+    pub(super) fn identity(&self, file: usize) -> PathBuf {
+        let table = self.lock();
+        let file = &table.files[file];
+        let path = file.identity.clone();
+        path.unwrap_or_else(|| PathBuf::from(&*file.file_name))
+    }
+
     /// The folder of a file.
     pub(super) fn folder(&self, file: usize) -> Arc<str> {
         self.lock().files[file].folder.clone()
@@ -292,7 +300,7 @@ impl<'f> Library<'f> {
         while let (Some(number), Some(_)) = (parent, &open.identity) {
             let other = &table.files[number];
             if other.identity == open.identity {
-                return Err(Error::new(ErrorKind::Malformed, "the file would be in itself"));
+                return Err(Error::new(ErrorKind::Malformed, "it includes itself"));
             }
             parent = other.parent;
         }

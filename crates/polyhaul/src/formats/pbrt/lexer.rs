@@ -219,7 +219,11 @@ impl<'a> Lexer<'a> {
                 }
                 None | Some(b'\n' | b'\r') => {
                     let mark = self.mark(at + 1);
-                    return Err(self.fault(mark, "unterminated-string", "this string has no end on its line".into()));
+                    return Err(self.fault(
+                        mark,
+                        "unterminated-string",
+                        "this string is not closed on its line".into(),
+                    ));
                 }
                 Some(&byte) => {
                     decoded.push(byte);
@@ -236,12 +240,12 @@ impl<'a> Lexer<'a> {
         let end_of_line = matches!(byte, None | Some(b'\n' | b'\r'));
         let mut mark = self.mark(if end_of_line { at + 1 } else { 2 });
         if end_of_line {
-            return self.fault(mark, "unterminated-string", "this string has no end on its line".into());
+            return self.fault(mark, "unterminated-string", "this string is not closed on its line".into());
         }
         mark.at += at + 1;
         mark.spot.column += at as u32 + 1;
         let shown = byte.filter(u8::is_ascii_graphic).map_or("?".into(), |byte| char::from(byte).to_string());
-        let mut fault = self.fault(mark, "bad-escape", format!("`\\{shown}` is no escape"));
+        let mut fault = self.fault(mark, "bad-escape", format!("unknown escape sequence `\\{shown}`"));
         if let Fault::Broken(complaint) = &mut fault {
             complaint.expected = Some("one of \\b \\f \\n \\r \\t \\\\ \\' \\\"");
         }

@@ -10,9 +10,10 @@
 //! - A word that begins with a capital begins a directive, wherever it stands. So a list that is not closed is
 //!   reported where it begins, and pieces can be parsed before it is known what came before.
 //! - A string ends on its line, be that ended by LF or CR.
-//! - What pbrt-v3 said otherwise (`point`, `vector`, `normal3`, `color`, textures of `color`, `WorldEnd`, quoted
-//!   booleans) is an error that says what it is today; where broken statements are left out it is taken as that, with a
-//!   warning.
+//! - What older versions of pbrt write differently (`point`, `vector`, `normal3`, `color`, textures of `color`,
+//!   `WorldEnd`, quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn` it is read as that,
+//!   with a warning. Their directives are errors, their classes a warning, which say how to upgrade the scene
+//!   ([`versions`]).
 //! - A name is looked for in the folder of the scene, as pbrt does, and then in that of the file that names it.
 
 mod borders;
@@ -26,6 +27,7 @@ mod parse;
 mod reader;
 mod resolve;
 mod shelf;
+mod versions;
 pub(crate) mod writer;
 
 pub(crate) use files::{Files, OpenFile};
@@ -37,5 +39,5 @@ pub(crate) fn looks_like_scene(text: &[u8]) -> bool {
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();
     let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'[');
     let word = first.iter().position(is_end).map_or(first, |end| &first[..end]);
-    directive::Directive::named(word).is_some()
+    directive::Directive::named(word).is_some() || versions::of_directive(word).is_some()
 }

@@ -3,6 +3,7 @@
 use super::directive::Directive;
 use super::lexer::{Fault, Mark, Parse, Token};
 use super::parse::Piece;
+use super::versions::Version;
 use crate::error::try_push;
 use crate::formats::names;
 use crate::model::render::{Declaration, ParameterType, StoredParameter, ValueKind};
@@ -24,7 +25,7 @@ impl<'t> Piece<'t, '_> {
             self.check_names(first, directive, mark)?;
         }
         if count > MOST {
-            let message = format!("`{}` has {count} parameters; at most {MOST} are read", directive.name());
+            let message = format!("`{}` has {count} parameters, more than the maximum of {MOST}", directive.name());
             return Err(self.lexer.fault(mark, "too-many-parameters", message));
         }
         Ok(count as u16)
@@ -44,7 +45,7 @@ impl<'t> Piece<'t, '_> {
         let Some((_, twice)) = twice else { return Ok(()) };
         let name = String::from_utf8_lossy(self.parsed.names.get(self.name_of(twice.declaration))).into_owned();
         let name = names::shown(&name).into_owned();
-        let message = format!("`{}` has the parameter `{name}` twice; the last one counts", directive.name());
+        let message = format!("`{}` has more than one parameter `{name}`; the last one is used", directive.name());
         self.note(mark, "repeated-parameter", message)
     }
 
@@ -88,8 +89,7 @@ impl<'t> Piece<'t, '_> {
         let of_strings = stored.declaration != declaration;
         let width = kind.width() as u32;
         if !of_strings && !stored.count.is_multiple_of(width) {
-            let message =
-                format!("this parameter has {} numbers; `{}` needs {width} for each value", stored.count, kind.name());
+            let message = format!("type `{}` needs a multiple of {width} numbers, found {}", kind.name(), stored.count);
             return Err(self.lexer.fault(mark, "wrong-count", message));
         }
         Ok(try_push(&mut self.parsed.parameters, stored, "parameters")?)
@@ -101,7 +101,7 @@ impl<'t> Piece<'t, '_> {
         let text = self.parsed.declaration_texts.get(number);
         let mut words = text.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
         let (Some(kind), Some(name)) = (words.next(), words.next()) else {
-            let message = "this declaration lacks a type or a name".to_owned();
+            let message = "this declaration has no type or no name".to_owned();
             return Err(self.complaint(mark, "bad-declaration", message, "a type and a name, as in \"float radius\""));
         };
         let today = match kind {
@@ -115,17 +115,21 @@ impl<'t> Piece<'t, '_> {
         let Some(found) = known.or(today) else {
             let (what, shown) = ("a type and a name, as in \"float radius\"", String::from_utf8_lossy(kind));
             let message = match kind {
-                b"xyz" => "the type `xyz` is pbrt-v3's; pbrt-v4 has no such type".to_owned(),
-                _ => format!("`{}` is no type of a parameter", names::shown(&shown)),
+                b"xyz" => "the type `xyz` is from pbrt-v3 and older; pbrt-v4 does not have it".to_owned(),
+                _ => format!("`{}` is not a parameter type", names::shown(&shown)),
             };
-            return Err(self.complaint(mark, "bad-declaration", message, what));
+            let mut fault = self.complaint(mark, "bad-declaration", message, what);
+            if let (Fault::Broken(complaint), b"xyz") = (&mut fault, kind) {
+                complaint.hint = Some(Version::V3OrOlder.remedy().to_owned());
+            }
+            return Err(fault);
         };
         let name = self.parsed.names.number(name)?;
         if let Some(today) = today {
             let old = String::from_utf8_lossy(kind).into_owned();
-            let message = format!("the type `{old}` is pbrt-v3's; pbrt-v4 calls it `{}`", today.name());
+            let message = format!("the type `{old}` is from pbrt-v3 and older; pbrt-v4 calls it `{}`", today.name());
             // Each use is noted, so it is not remembered.
-            self.old(mark, message, format!("write `{}`", today.name()))?;
+            self.old(mark, message, &format!("write `{}`", today.name()))?;
         }
         let values = match found {
             ParameterType::Bool => ValueKind::Bools,
@@ -224,8 +228,8 @@ impl<'t> Piece<'t, '_> {
     #[cold]
     fn no_integer(&mut self, overflow: bool) -> Fault {
         let mark = self.lexer.token_mark();
-        let what = if overflow { "an integer of 32 bits" } else { "an integer" };
-        let message = format!("`{}` is not {what}", self.shown(mark));
+        let what = if overflow { "does not fit in a 32-bit integer" } else { "is not an integer" };
+        let message = format!("`{}` {what}", self.shown(mark));
         self.lexer.fault(mark, "bad-number", message)
     }
 
@@ -244,7 +248,8 @@ impl<'t> Piece<'t, '_> {
                         b"false" => false,
                         _ => {
                             let mark = self.lexer.token_mark();
-                            let message = format!("`{}` is neither true nor false", self.shown(mark));
+                            let message =
+                                format!("`{}` is not a boolean, expected `true` or `false`", self.shown(mark));
                             return Err(self.lexer.fault(mark, "bad-value", message));
                         }
                     };
@@ -277,10 +282,16 @@ impl<'t> Piece<'t, '_> {
         let value = match self.lexer.string()? {
             b"true" => true,
             b"false" => false,
-            _ => return Err(self.lexer.fault(mark, "bad-value", "this is neither true nor false".into())),
+            _ => {
+                return Err(self.lexer.fault(
+                    mark,
+                    "bad-value",
+                    "this string is not a boolean, expected `true` or `false`".into(),
+                ));
+            }
         };
-        let message = "a boolean in quotes is pbrt-v3's; pbrt-v4 has none".to_owned();
-        self.old(mark, message, format!("write {value} without quotes"))?;
+        let message = "quoted booleans are from pbrt-v3 and older; pbrt-v4 does not have them".to_owned();
+        self.old(mark, message, &format!("write {value} without quotes"))?;
         Ok(value)
     }
 
@@ -311,9 +322,9 @@ impl<'t> Piece<'t, '_> {
                 self.lexer.pass(1);
                 Ok(true)
             }
-            Token::End => Err(self.lexer.fault(bracket, "unclosed-list", "this list has no `]`".into())),
+            Token::End => Err(self.lexer.fault(bracket, "unclosed-list", "this list is not closed with `]`".into())),
             Token::Word if self.at_directive() => {
-                Err(self.lexer.fault(bracket, "unclosed-list", "this list has no `]`".into()))
+                Err(self.lexer.fault(bracket, "unclosed-list", "this list is not closed with `]`".into()))
             }
             _ => Ok(false),
         }
@@ -333,7 +344,7 @@ impl<'t> Piece<'t, '_> {
             Token::Word if !self.at_directive() => format!("`{}`", self.shown(mark)),
             _ => return Ok(()),
         };
-        let message = format!("{found} stands among the values of a parameter that has {what}");
+        let message = format!("expected {what}, found {found}");
         Err(self.lexer.fault(mark, "bad-value", message))
     }
 

@@ -6,8 +6,10 @@ use super::borders::begins_directive;
 use super::directive::{Directive, Form};
 use super::event::{Complaint, Event, Parsed, Spot, What};
 use super::lexer::{Fault, Lexer, Mark, Parse, Token};
+use super::versions::{self, Version};
 use crate::error::{Error, Result, try_push};
 use crate::options::ReadOptions;
+use crate::printable::printable;
 use crate::warnings::Weight;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::list;
@@ -134,12 +136,21 @@ impl Piece<'_, '_> {
     fn no_directive(&mut self) -> Fault {
         let token = self.lexer.peek();
         let mark = self.lexer.token_mark();
-        let message = match token {
-            Token::Word => format!("`{}` is no directive of pbrt", self.shown(mark)),
-            Token::String => "a string stands where a directive should".to_owned(),
-            _ => "a bracket stands where a directive should".to_owned(),
+        let old = (token == Token::Word).then(|| versions::of_directive(self.lexer.word())).flatten();
+        let message = match (token, old) {
+            (_, Some(version)) => {
+                let version = version.name();
+                format!("`{}` is a directive of {version}, not of pbrt-v4", self.shown(mark))
+            }
+            (Token::Word, None) => format!("`{}` is not a pbrt directive", self.shown(mark)),
+            (Token::String, _) => "expected a directive, found a string".to_owned(),
+            _ => "expected a directive, found a bracket".to_owned(),
         };
-        let fault = self.lexer.fault(mark, "unknown-directive", message);
+        let code = if old.is_some() { "old-syntax" } else { "unknown-directive" };
+        let mut fault = self.lexer.fault(mark, code, message);
+        if let (Fault::Broken(complaint), Some(version)) = (&mut fault, old) {
+            complaint.hint = Some(version.remedy().to_owned());
+        }
         // Or it would be met again.
         match token {
             Token::String => self.skip_string(),
@@ -154,7 +165,7 @@ impl Piece<'_, '_> {
         let bytes = self.lexer.word();
         let bytes = &bytes[..bytes.len().min(mark.len).min(MOST_BYTES)];
         let text = String::from_utf8_lossy(bytes);
-        let clean: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        let clean = printable(&text, '?').into_owned();
         if mark.len > MOST_BYTES { clean + "..." } else { clean }
     }
 
@@ -191,16 +202,16 @@ impl Piece<'_, '_> {
     /// `WorldEnd` is no directive any more.
     #[cold]
     fn world_end(&mut self, mark: Mark) -> Parse<()> {
-        let hint = "leave it out: the world ends with the file".to_owned();
-        self.old(mark, "`WorldEnd` is pbrt-v3's; pbrt-v4 has no such directive".into(), hint)
+        let message = "`WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4";
+        self.old(mark, message.into(), "remove it")
     }
 
-    /// What pbrt-v3 said: an error, or noted and taken for what it is today.
+    /// What older versions write differently: an error, or noted and taken for what it is today.
     #[cold]
-    pub(super) fn old(&mut self, mark: Mark, message: String, hint: String) -> Parse<()> {
+    pub(super) fn old(&mut self, mark: Mark, message: String, fix: &str) -> Parse<()> {
         let mut fault = self.lexer.fault(mark, "old-syntax", message);
         if let Fault::Broken(complaint) = &mut fault {
-            complaint.hint = Some(hint);
+            complaint.hint = Some(format!("{}, or {fix}", Version::V3OrOlder.remedy()));
         }
         match fault {
             Fault::Broken(complaint) if !self.options.raises() => Ok(self.parsed.complain(*complaint)?),
@@ -264,7 +275,7 @@ impl Piece<'_, '_> {
         for taken in 0..count {
             if self.lexer.peek() != Token::Word || self.at_directive() {
                 let name = directive.name();
-                let message = format!("`{name}` has {taken} numbers where it needs {count}");
+                let message = format!("`{name}` needs {count} numbers, found {taken}");
                 return Err(self.lexer.fault(mark, "wrong-count", message));
             }
             let word = self.lexer.word();
@@ -310,7 +321,7 @@ impl Piece<'_, '_> {
         let mut fault = self.lexer.fault(mark, "limit", message);
         if let Fault::Broken(complaint) = &mut fault {
             complaint.weight = Weight::Limit;
-            complaint.hint = Some("raise Limits::name_bytes to read it".into());
+            complaint.hint = Some("raise the limit with `--limit name_bytes=N`".into());
         }
         fault
     }
@@ -347,14 +358,14 @@ impl Piece<'_, '_> {
         let token = self.lexer.peek();
         let ends = token == Token::End || token == Token::Word && self.at_directive();
         if ends {
-            let message = format!("`{}` lacks what belongs to it", directive.name());
+            let message = format!("`{}` is incomplete", directive.name());
             return self.complaint(mark, "missing-operand", message, expected);
         }
         let found = self.lexer.token_mark();
         let message = match token {
-            Token::Word => format!("`{}` stands where `{}` needs something else", self.shown(found), directive.name()),
-            Token::String => format!("a string stands where `{}` needs something else", directive.name()),
-            _ => format!("a bracket stands where `{}` needs something else", directive.name()),
+            Token::Word => format!("unexpected `{}` in `{}`", self.shown(found), directive.name()),
+            Token::String => format!("unexpected string in `{}`", directive.name()),
+            _ => format!("unexpected bracket in `{}`", directive.name()),
         };
         self.complaint(found, "unexpected-token", message, expected)
     }

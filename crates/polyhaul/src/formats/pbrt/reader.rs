@@ -81,10 +81,7 @@ pub(crate) fn read(main: OpenFile, files: &dyn Files, options: &ReadOptions) -> 
         run(&job, &mut scene, crew, &options.run.cancel)?;
         scene.go_on()?;
         if !scene.is_done() && !library.has_more() {
-            return Err(Error::new(
-                ErrorKind::Internal,
-                "a piece of the scene is missing; this is a fault of polyhaul",
-            ));
+            return Err(Error::new(ErrorKind::Internal, "a part of the scene is missing; this is a bug in polyhaul"));
         }
     }
     scene.finish(crew.threads)
@@ -130,7 +127,7 @@ impl<'a> Job for PbrtJob<'a> {
             parsed.too_long(self.options.limits.line_bytes)?;
         }
         let mut said = parsed.take(&self.shelf)?;
-        said.is_empty = text.len() == 0;
+        said.bytes = text.len() as u64;
         self.name_files(&said, &slot.origin, &mut slot.files)?;
         slot.said = Some(said);
         slot.parsed.shrink(self.slot_bytes);

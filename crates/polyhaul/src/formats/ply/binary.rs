@@ -1,21 +1,23 @@
 //! Binary rows, element by element, to the sinks.
 //!
 //! Rows of one size are found without looking at those before: every worker reads its own share of a positioned
-//! source and takes it apart. Rows with lists are presumed to be like the first one and verified while they are taken
+//! source and takes it apart. Members of compressed data are read whole, and a row that two share is handed on. What was
+//! read beyond the last row of that size is kept, so that no byte is read twice. Rows with lists are presumed to be like the first one and verified while they are taken
 //! apart ([`Even`]); from the first that differs on, and in streams, they are walked in order ([`Walk`]), and only
 //! taking them apart is parallel.
 
 use super::layout::{RowEnd, Shape, Walked};
 use super::rows::{Outcome, Progress, Target};
 use super::sink::{Block, Flaw, Found, Scratch};
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
 use crate::formats::names;
 use crate::model::NONE;
 use crate::options::ReadOptions;
-use crate::pipeline::feed::Feed;
+use crate::pipeline::feed::{Feed, Part};
+use crate::pipeline::relay::Relay;
 use crate::pipeline::run::{Crew, Job, Phase, run};
 use crate::warnings::Warnings;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of rows per chunk: they stay in a core's own cache until they are taken apart.
@@ -51,6 +53,8 @@ struct Slot {
 struct State {
     outcome: Outcome,
     mismatch: Option<u64>,
+    /// What was read from the row that is not of the shape on.
+    unused: Vec<Part>,
     warnings: Warnings,
     progress: Progress,
 }
@@ -96,7 +100,7 @@ impl Reader<'_, '_> {
                 let wanted = remaining.min(FIRST_ROW_BYTES) as usize;
                 first.try_reserve_exact(wanted)?;
                 first.resize(wanted, 0);
-                let have = self.feed.read_at(at, &mut first)?;
+                let have = self.feed.peek_at(at, &mut first)?;
                 layout.counts(&first[..have])?
             }
         };
@@ -140,12 +144,16 @@ impl Reader<'_, '_> {
         let options = self.options;
         let common = self.common(target, options);
         let chunk_rows = (common.chunk_bytes / row_bytes.max(1)).max(1);
-        let crew = self.crew(rows * row_bytes as u64, chunk_rows * row_bytes);
+        let slot_bytes = self.feed.piece_bytes().map_or(chunk_rows * row_bytes, |bytes| bytes + row_bytes);
+        let crew = self.crew(rows * row_bytes as u64, slot_bytes);
         let start = self.feed.at();
         let mut state = self.state(outcome);
-        let job = Even { common, feed: &self.feed, start, shape, chunk_rows, stop: AtomicBool::new(false) };
+        let (first_piece, taken, relay) = (first_piece(&self.feed, start), Mutex::default(), Relay::default());
+        let job = Even { common, feed: &self.feed, start, shape, chunk_rows, first_piece, taken, relay };
         let result = run(&job, &mut state, crew, &options.run.cancel);
-        let counts = job.shape.counts;
+        let Even { shape: Shape { counts, .. }, relay, .. } = job;
+        let mut unused = std::mem::take(&mut state.unused);
+        unused.extend(relay.into_rests());
         let (mut outcome, mismatch) = self.settled(state);
         // What a worker met behind a row that is not of the shape does not count.
         if mismatch.is_none() {
@@ -156,6 +164,9 @@ impl Reader<'_, '_> {
             *total = u64::from(count) * done;
         }
         self.feed.seek(start + done * row_bytes as u64);
+        if mismatch.is_some() {
+            self.feed.keep(unused);
+        }
         Ok((done, outcome))
     }
 
@@ -184,7 +195,7 @@ impl Reader<'_, '_> {
 
     fn state(&mut self, outcome: Outcome) -> State {
         let (warnings, progress) = (std::mem::take(self.warnings), std::mem::take(&mut self.progress));
-        State { outcome, mismatch: None, warnings, progress }
+        State { outcome, mismatch: None, unused: Vec::new(), warnings, progress }
     }
 
     fn settled(&mut self, state: State) -> (Outcome, Option<u64>) {
@@ -197,7 +208,7 @@ impl Reader<'_, '_> {
         let at = self.feed.at();
         let extra = self.feed.drain()?;
         if extra > 0 {
-            let message = format!("{extra} bytes follow the last row");
+            let message = format!("{extra} extra bytes after the last row");
             let diagnostic = Diagnostic { place: self.place(at), ..Diagnostic::new(message) };
             self.warnings.note(self.options, "extra-data", diagnostic)?;
         }
@@ -261,8 +272,105 @@ struct Even<'a, 'f> {
     start: u64,
     shape: Shape,
     chunk_rows: usize,
-    /// Whether a row is not of the shape: nothing behind it matters.
-    stop: AtomicBool,
+    /// The piece with the first row, where the source has pieces: then those are the chunks.
+    first_piece: Option<u64>,
+    taken: Mutex<Taken>,
+    /// Rows that are cut off at the end of a piece.
+    relay: Relay<Part>,
+}
+
+/// Which chunks were taken.
+#[derive(Default)]
+struct Taken {
+    /// One past the highest number.
+    end: u64,
+    /// Whether a row is not of the shape: nothing behind what was taken matters.
+    stop: bool,
+}
+
+/// The piece with the byte at `start`, where a source has pieces.
+fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
+    feed.piece_bytes()?;
+    let ends_behind = |number: u64| feed.piece(number).is_none_or(|piece| piece.end > start);
+    let (mut low, mut high) = (0, 1);
+    while !ends_behind(high - 1) {
+        (low, high) = (high, 2 * high);
+    }
+    while low + 1 < high {
+        let middle = low.midpoint(high) - 1;
+        (low, high) = if ends_behind(middle) { (low, middle + 1) } else { (middle + 1, high) };
+    }
+    feed.piece(low).map(|_| low)
+}
+
+impl Even<'_, '_> {
+    /// Whether a chunk is still to be taken. One is if a later one was: what is read has no gaps.
+    fn is_wanted(&self, number: u64) -> bool {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.stop && number >= taken.end {
+            return false;
+        }
+        taken.end = taken.end.max(number + 1);
+        true
+    }
+
+    /// Takes as many rows as a chunk has.
+    fn take_rows(&self, first: u64, slot: &mut Slot) -> Result<()> {
+        let left = self.common.target.element.count - first;
+        slot.rows = left.min(self.chunk_rows as u64) as usize;
+        slot.size = slot.rows * self.shape.row_bytes;
+        self.place_slot(first, slot)?;
+        grow(&mut slot.bytes, slot.size)?;
+        let Slot { offset, bytes, size, .. } = slot;
+        self.read(*offset, &mut bytes[..*size])
+    }
+
+    /// Takes a piece: the rows that end in it, and hands on what it has of another one.
+    fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut Slot) -> Result<()> {
+        let row_bytes = self.shape.row_bytes as u64;
+        let end = self.start + self.common.target.element.count * row_bytes;
+        let (from, to) = (piece.start.clamp(self.start, end), piece.end.min(end));
+        let [first, last] = [from, to].map(|at| (at - self.start) / row_bytes.max(1));
+        let mut handover = self.relay.begin(number);
+        (slot.rows, slot.size) = ((last - first) as usize, (last - first) as usize * self.shape.row_bytes);
+        self.place_slot(first, slot)?;
+        let known = (from - slot.offset) as usize;
+        let have = known + (to - from) as usize;
+        grow(&mut slot.bytes, have)?;
+        self.read(from, &mut slot.bytes[known..have])?;
+        let rest_at = slot.offset + slot.size as u64;
+        if slot.rows > 0 {
+            handover.give(Part { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
+        }
+        if number > 0 {
+            let before = handover.receive().ok_or_else(Error::cancelled)?;
+            slot.bytes[..known].copy_from_slice(before.bytes.get(..known).ok_or_else(shorter)?);
+        }
+        if slot.rows == 0 {
+            handover.give(Part { offset: rest_at, bytes: try_copy(&slot.bytes[..have], "a row")? });
+        }
+        Ok(())
+    }
+
+    /// What comes before a row.
+    fn place_slot(&self, first: u64, slot: &mut Slot) -> Result<()> {
+        slot.first_row = first;
+        slot.offset = self.start + first * self.shape.row_bytes as u64;
+        slot.bases.clear();
+        slot.bases.try_reserve(self.shape.counts.len())?;
+        slot.bases.extend(self.shape.counts.iter().map(|&(_, count)| u64::from(count) * first));
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let have = self.feed.read_at(offset, out)?;
+        if have == out.len() { Ok(()) } else { Err(shorter()) }
+    }
+}
+
+#[cold]
+fn shorter() -> Error {
+    Error::new(ErrorKind::Internal, "a source is shorter than it says")
 }
 
 impl Job for Even<'_, '_> {
@@ -286,24 +394,18 @@ impl Job for Even<'_, '_> {
     }
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
-        let first = number.saturating_mul(self.chunk_rows as u64);
-        let left = self.common.target.element.count.saturating_sub(first);
-        if left == 0 || self.stop.load(Ordering::Relaxed) {
-            return Ok(false);
-        }
-        slot.first_row = first;
-        slot.rows = left.min(self.chunk_rows as u64) as usize;
-        slot.size = slot.rows * self.shape.row_bytes;
-        slot.offset = self.start + first * self.shape.row_bytes as u64;
-        slot.bases.clear();
-        slot.bases.try_reserve(self.shape.counts.len())?;
-        slot.bases.extend(self.shape.counts.iter().map(|&(_, count)| u64::from(count) * first));
-        grow(&mut slot.bytes, slot.size)?;
-        let out = &mut slot.bytes[..slot.size];
-        let have = self.feed.read_at(slot.offset, out)?;
-        match have == slot.size {
-            true => Ok(true),
-            false => Err(Error::new(ErrorKind::Internal, "a source is shorter than it says")),
+        let row_bytes = self.shape.row_bytes as u64;
+        let count = self.common.target.element.count;
+        let Some(first_piece) = self.first_piece else {
+            let first = number.saturating_mul(self.chunk_rows as u64);
+            let is_wanted = first < count && self.is_wanted(number);
+            return if is_wanted { self.take_rows(first, slot).map(|()| true) } else { Ok(false) };
+        };
+        let end = self.start + count * row_bytes;
+        let piece = self.feed.piece(first_piece + number).filter(|piece| piece.start < end);
+        match piece.filter(|_| self.is_wanted(number)) {
+            Some(piece) => self.take_piece(number, piece, slot).map(|()| true),
+            None => Ok(false),
         }
     }
 
@@ -313,19 +415,25 @@ impl Job for Even<'_, '_> {
     }
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        if slot.rows == 0 {
+            slot.found = Found::default();
+            return Ok(());
+        }
         self.common.publish(slot, Some(&self.shape))
     }
 
     fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
-        if state.mismatch.is_some() {
-            return Ok(());
+        if state.mismatch.is_none() {
+            self.common.settle(state, slot)?;
+            state.mismatch = slot.found.mismatch;
+            if state.mismatch.is_none() {
+                return Ok(());
+            }
+            self.taken.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
         }
-        self.common.settle(state, slot)?;
-        state.mismatch = slot.found.mismatch;
-        if state.mismatch.is_some() {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        Ok(())
+        let mut bytes = std::mem::take(&mut slot.bytes);
+        bytes.truncate(slot.size);
+        try_push(&mut state.unused, Part { offset: slot.offset, bytes }, "rows")
     }
 }
 

@@ -169,7 +169,7 @@ impl<'a> Line<'a> {
                 let message = format!("`{}` does not belong here", names::shown(&self.text(word.clone())));
                 self.error(word, message, expected)
             }
-            None => self.error(end..end, "this line ends too early", expected),
+            None => self.error(end..end, "unexpected end of line", expected),
         }
     }
 
@@ -233,7 +233,7 @@ impl<'a> Parser<'a> {
             None if ended && !rest.is_empty() => Ok(Some((bytes.len(), bytes.len()))),
             None if ended => {
                 let place = self.end_place(self.at);
-                let diagnostic = Diagnostic { place, ..Diagnostic::new("the file ends inside of its header") };
+                let diagnostic = Diagnostic { place, ..Diagnostic::new("the file ends inside its header") };
                 let expected = Some("`end_header`".to_owned());
                 Err(Diagnostic { expected, ..diagnostic }.into_error(ErrorKind::Malformed))
             }
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
         let line = Line { bytes: &bytes[..bytes.len().min(80)], start: 0, number: 1, file: &self.file };
         let end = line.bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.bytes.len());
         let line = Line { bytes: &line.bytes[..end], ..line };
-        let message = if bytes.is_empty() { "this file is empty" } else { "this is no PLY file" };
+        let message = if bytes.is_empty() { "this file is empty" } else { "not a PLY file" };
         line.error(0..end, message, "a first line `ply`")
     }
 
@@ -320,7 +320,7 @@ impl<'a> Parser<'a> {
         match (words.next(), words.next()) {
             (Some(version), None) if &line.bytes[version.clone()] == b"1.0" => Ok(()),
             (Some(version), None) => {
-                let message = format!("PLY {} is not known", names::shown(&line.text(version.clone())));
+                let message = format!("unsupported PLY version {}", names::shown(&line.text(version.clone())));
                 Err(line.diagnostic(version, message, Some("version 1.0")).into_error(ErrorKind::Unsupported))
             }
             (Some(_), extra) => Err(line.wrong(extra, "nothing after the version")),
@@ -371,7 +371,7 @@ impl<'a> Parser<'a> {
     fn property(&mut self, line: &Line<'_>, warnings: &mut Warnings) -> Result<()> {
         let mut words = line.words().skip(1);
         if self.elements.is_empty() {
-            return Err(line.error(0..line.bytes.len(), "this property belongs to no element", "`element` before it"));
+            return Err(line.error(0..line.bytes.len(), "property without an element", "`element` before it"));
         }
         let types = "char, uchar, short, ushort, int, uint, float, double, or int8 to float64";
         let mut word = words.next();
@@ -428,7 +428,7 @@ impl<'a> Parser<'a> {
 
     fn finish(&mut self, line: &Line<'_>) -> Result<Header> {
         self.check_last(line)?;
-        let missing = || line.error(0..line.bytes.len(), "the header does not say its format", "`format` before it");
+        let missing = || line.error(0..line.bytes.len(), "the header has no format", "`format` before it");
         let encoding = self.encoding.ok_or_else(missing)?;
         Ok(Header {
             encoding,
@@ -456,6 +456,6 @@ fn unique(seen: &mut HashSet<String>, line: &Line<'_>, word: Range<usize>, name:
     if seen.insert(try_string(name)?) {
         return Ok(());
     }
-    let message = format!("there are two of {what} `{}`", names::shown(name));
-    Err(line.error(word, message, "a name that is not taken"))
+    let message = format!("duplicate {what} `{}`", names::shown(name));
+    Err(line.error(word, message, "a unique name"))
 }

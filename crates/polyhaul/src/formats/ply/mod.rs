@@ -47,4 +47,4 @@ mod writer;
 pub(crate) use header::{Header, Property};
 pub(crate) use reader::tables;
 pub(crate) use scene::scene;
-pub(crate) use writer::{write_scene, write_tables};
+pub(crate) use writer::{note_remarks, write_scene, write_tables};

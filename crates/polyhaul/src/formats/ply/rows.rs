@@ -73,7 +73,7 @@ impl Target<'_> {
         let (name, row) = (names::shown(&self.element.name), flaw.row);
         match flaw.kind {
             FlawKind::Short(count) => {
-                let message = format!("row {row} of `{name}` has {count} corners; it is left out");
+                let message = format!("row {row} of `{name}` has {count} corners and was skipped");
                 Diagnostic { expected: Some("at least 3".into()), ..Diagnostic::new(message) }
             }
             FlawKind::Index(value) => {
@@ -93,7 +93,7 @@ impl Target<'_> {
     /// The error that the rows end too early: `rows` of them are whole.
     pub(super) fn truncated(&self, rows: u64, place: Place) -> Error {
         let Element { name, count, .. } = self.element;
-        let message = format!("the file ends inside of `{}`: {rows} of its {count} rows are there", names::shown(name));
+        let message = format!("the file ends inside `{}`: found {rows} of {count} rows", names::shown(name));
         Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
     }
 

@@ -10,7 +10,7 @@ use super::sink::{Check, Checked, ListSink, Sink};
 use super::store::{Store, paired};
 use super::tables::{Builder, Home, columns, offsets, parts, table};
 use super::{repair, strips};
-use crate::error::{Diagnostic, Result, planted, try_push};
+use crate::error::{Diagnostic, Error, Result, planted, try_push};
 use crate::formats::names;
 use crate::model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Scalar, Scene, Values};
 use crate::options::ReadOptions;
@@ -332,11 +332,12 @@ impl Made {
         if self.broken[2] {
             dropped += repair::drop_lines(&mut mesh.lines, positions)?;
         }
-        let message = format!("{dropped} faces and edges were left out");
+        let message = format!("skipped {dropped} faces and edges");
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
         if let Some(texcoord) = self.texcoord {
             take_texcoord(&mut mesh, texcoord)?;
         }
+        take_face_normals(&mut mesh)?;
         let end = mesh.counts();
         if end != Default::default() {
             let object = Object { kind: ObjectKind::Unnamed, end, ..Object::default() };
@@ -377,6 +378,30 @@ unsafe fn take_elements(list: ListSink, rows: usize, total: usize) -> Result<Ele
     let (offsets, corners) = unsafe { (offsets(list.offsets, rows)?, list.values.finish::<u32>(total)) };
     let offsets = if rows == 0 { Vec::new() } else { offsets };
     Ok(Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() })
+}
+
+/// Three floats for every face are its normal, where vertices have none; that is what our writer makes of such normals.
+fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
+    let count = mesh.faces.len();
+    let is_axis = |column: &Column, name: &str| {
+        column.name == name
+            && column.offsets.is_none()
+            && matches!(&column.values, Values::F32(all) if all.len() == count)
+    };
+    let place = |name: &str| mesh.face_columns.iter().position(|column| is_axis(column, name));
+    let (true, true, Some(x), Some(y), Some(z)) =
+        (mesh.normals.is_empty(), count > 0, place("nx"), place("ny"), place("nz"))
+    else {
+        return Ok(());
+    };
+    let mut normals = Vec::new();
+    normals.try_reserve_exact(count).map_err(|_| Error::memory("normals"))?;
+    if let [Values::F32(x), Values::F32(y), Values::F32(z)] = [x, y, z].map(|axis| &mesh.face_columns[axis].values) {
+        normals.extend(x.iter().zip(y.iter()).zip(z.iter()).map(|((x, y), z)| [*x, *y, *z]));
+    }
+    (mesh.normals, mesh.normal_domain) = (normals.into(), Domain::Face);
+    mesh.face_columns.retain(|column| !["nx", "ny", "nz"].iter().any(|name| is_axis(column, name)));
+    Ok(())
 }
 
 /// Two numbers for every corner of every face are uvs; otherwise the column stays what it is.

@@ -14,6 +14,7 @@ use super::rows::{Outcome, Progress, Target};
 use super::sink::{Block, Flaw, Found, Scratch};
 use super::words::{self, Fed, words};
 use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, planted, try_push};
+use crate::formats::names;
 use crate::formats::place::Placer;
 use crate::model::NONE;
 use crate::options::ReadOptions;
@@ -22,6 +23,7 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::Warnings;
+use polyhaul_text::parse::number;
 use polyhaul_text::scan::{Index, PADDING};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,6 +79,8 @@ struct State {
     over: bool,
     /// Whether words behind the last row were noted.
     noted: bool,
+    /// What explains errors behind a line with more values than the header declares.
+    wide_line: Option<String>,
     /// Where the text ends so far.
     end: u64,
     outcomes: Vec<Outcome>,
@@ -136,6 +140,7 @@ pub(super) fn read(
         serial: None,
         over: false,
         noted: false,
+        wide_line: None,
         end: body,
         outcomes,
         warnings: std::mem::take(warnings),
@@ -273,6 +278,7 @@ impl TextJob<'_, '_> {
             if let Some(stop) = slot.parsed.stop {
                 self.serial.store(true, Ordering::Relaxed);
                 let row = state.done;
+                state.wide_line = self.wide_line(slot, stop, row);
                 let mut serial = Serial { progress: words::Progress::default(), row, partial: Vec::new(), place: None };
                 self.take_words(&mut serial, stop, slot)?;
                 state.done = serial.row;
@@ -284,6 +290,9 @@ impl TextJob<'_, '_> {
             let body = slot.body;
             self.take_words(serial, body, slot)?;
             state.done = serial.row;
+        }
+        if let Some(why) = &state.wide_line {
+            slot.error = slot.error.take().map(|error| error.with_hint(why));
         }
         self.hand_out(state, slot)?;
         if slot.text.too_long && slot.error.is_none() && state.done < self.order.total() {
@@ -359,6 +368,32 @@ impl TextJob<'_, '_> {
         }
         slot.parsed = parsed;
         Ok(())
+    }
+
+    /// What to say of later errors where the line at `start`, the first that is not a row, has more values than a row
+    /// of its element: the words behind them are taken for other rows.
+    fn wide_line(&self, slot: &Slot, start: usize, row: u64) -> Option<String> {
+        let element = self.targets[self.order.find(row)?.0].element;
+        let padded = slot.text.padded();
+        let end = line_start(padded, start, slot.text.end, 1);
+        let mut line = words(padded, start, end);
+        let (mut found, mut wanted) = (0, 0u64);
+        for property in &element.properties {
+            let Some(word) = line.next() else { break };
+            (found, wanted) = (found + 1, wanted.saturating_add(1));
+            if property.count.is_some() {
+                let count = number::u64(&padded[word]).unwrap_or(0);
+                wanted = wanted.saturating_add(count);
+                found += line.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64;
+            }
+        }
+        found += line.count() as u64;
+        let line = self.placed(slot, start..start).0.line?;
+        let declared = element.place.line?;
+        let name = names::shown(&element.name);
+        (found > wanted).then(|| {
+            format!("line {line} has {found} values, but the header declares {wanted} for each row of `{name}` (line {declared})")
+        })
     }
 
     /// The error that a word does not belong where it is.
@@ -449,7 +484,11 @@ impl TextJob<'_, '_> {
         for (segment, found) in slot.parsed.segments.iter().zip(&slot.found) {
             let place = |flaw: &Flaw| self.place_of_flaw(slot, segment, flaw);
             let outcome = &mut state.outcomes[segment.element];
-            outcome.file(self.targets[segment.element], found, self.options, &mut state.warnings, place)?;
+            let filed = outcome.file(self.targets[segment.element], found, self.options, &mut state.warnings, place);
+            filed.map_err(|error| match &state.wide_line {
+                Some(why) => error.with_hint(why),
+                None => error,
+            })?;
         }
         if let Some(error) = slot.error.take() {
             return Err(error);
@@ -469,7 +508,8 @@ impl TextJob<'_, '_> {
         let Some(word) = words(slot.text.padded(), from, slot.text.end).next() else { return Ok(()) };
         state.noted = true;
         let (place, excerpt) = self.placed(slot, word.clone());
-        let diagnostic = Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new("this follows the last row") };
+        let (excerpt, hint) = (Some(excerpt), state.wide_line.clone());
+        let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
         state.warnings.note(self.options, "extra-data", diagnostic)
     }
 

@@ -9,12 +9,13 @@ mod split;
 mod tables;
 mod text;
 
-use crate::error::{Error, ErrorKind, Result, planted, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
 use crate::formats::names::{self, word};
 use crate::formats::out::Out;
 use crate::model::Scalar;
 use crate::options::{Digits, PlyEncoding, PlyOptions, RunOptions};
 use crate::pipeline::write::{Pages, Writing};
+use crate::warnings::Warnings;
 use fields::{BLOCK, Big, Little, Rows};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -74,6 +75,15 @@ impl<'a> Property<'a> {
     }
 }
 
+/// Warns of comments that a header cannot have as they are. Text of several lines becomes several.
+pub(crate) fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnings) {
+    let lines = remarks.into_iter().flatten().flat_map(|remark| remark.split(['\n', '\r']));
+    let count = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
+    let place = Place { file: output.into(), ..Place::default() };
+    let message = format!("control characters in {count} comments became `_`");
+    warnings.push_many("changed-remarks", count, Diagnostic { place, ..Diagnostic::new(message) });
+}
+
 /// Writes elements.
 fn write(
     elements: &[Element<'_>],
@@ -111,7 +121,9 @@ fn unique<'a>(what: &str, all: impl ExactSizeIterator<Item = &'a str>) -> Result
         let written = word(name);
         if seen.contains(&written) {
             let message = format!("two {what} would have the name `{}` in the file", names::shown(&written));
-            return Err(Error::new(ErrorKind::Usage, message).with_hint("give them names that differ without blanks"));
+            return Err(
+                Error::new(ErrorKind::Usage, message).with_hint("give them names that differ after spaces become `_`")
+            );
         }
         seen.insert(written);
     }
@@ -148,7 +160,8 @@ impl Header {
     fn remarks(&mut self, keyword: &str, remarks: &[String]) -> Result<()> {
         for remark in remarks {
             for line in remark.split(['\n', '\r']).filter(|line| !line.is_empty() || remark.is_empty()) {
-                let words: &[&str] = if line.is_empty() { &[keyword] } else { &[keyword, line] };
+                let line = names::remark(line);
+                let words: &[&str] = if line.is_empty() { &[keyword] } else { &[keyword, &line] };
                 self.line(words)?;
             }
         }

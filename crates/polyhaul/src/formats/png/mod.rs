@@ -9,17 +9,20 @@
 //! - Samples are linear where the file says so: `cICP` with the linear transfer, or `gAMA` of 1 and no `sRGB`.
 //!   All others are taken for sRGB; profiles (`iCCP`) are not looked at.
 //! - Sums (CRC) of all chunks are checked, also of those that nobody needs, and the sum of the pixels (Adler-32) too.
-//! - A number that the palette does not have is an error. Compressed data may go on behind the last row, and the file
-//!   behind its last chunk: nobody looks at either. A file without its last chunk is cut.
-//! - Of an animation the still image is read.
+//! - A colour that the palette does not have is an error. Compressed data behind the last row and bytes behind the last
+//!   chunk are ignored. A file without its last chunk is cut.
+//! - An image of more than 512 MiB in a file that is over 100 times smaller is refused (`Limits::image_ratio`).
+//! - Of an animation the still image is read, and the frames beside it are dropped with a warning (`left-out-frames`).
+//!   A damaged animation, also one that is cut off, does not affect the image (`broken-animation`).
 //!
-//! `reader`: the image, in order. `layout`: rows as they are stored to pixels. `writer`: the other way, `filter`: rows
-//! that can be packed well, `sums`: sums of parts. Format: Portable Network Graphics (PNG) Specification, third edition
-//! (W3C).
+//! `reader`: the image, in order. `still`: chunks without those of an animation. `layout`: rows as they are stored to
+//! pixels. `writer`: the other way, `filter`: rows that can be packed well, `sums`: sums of parts. Format: Portable
+//! Network Graphics (PNG) Specification, third edition (W3C).
 
 mod filter;
 mod layout;
 mod reader;
+mod still;
 mod sums;
 mod writer;
 

@@ -1,18 +1,23 @@
 //! The pixels of a PNG file to an image, row after row.
 
 use super::layout::{Layout, Sample, Unmapped};
+use super::still::{Animation, Still};
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
-use crate::formats::raster::{Raster, check_size};
+use crate::formats::raster::{Raster, check_ratio, check_size, least_file_bytes};
 use crate::model::{ColorSpace, Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::reader::{BlockReader, Decoding};
+use crate::warnings::Warnings;
 use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
+use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// Where the size is said.
+/// Where the size is declared.
 const SIZE_AT: u64 = 16;
+/// Bytes up to the depth and type of colours.
+const KIND_END: usize = 26;
 
 /// The first column and row of each pass of an interlaced image, and how far apart its columns and rows are.
 const PASSES: [[usize; 4]; 7] =
@@ -39,21 +44,23 @@ impl From<Error> for Stop {
 
 impl From<Unmapped> for Stop {
     fn from(_: Unmapped) -> Stop {
-        Stop::Malformed("a pixel has a number that the palette does not have")
+        Stop::Malformed("a pixel refers to a colour that the palette does not have")
     }
 }
 
 /// Reads a file.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
     let input = Input { bytes: &bytes, file: &file, options };
-    let result = input.decode(decoding.reader());
+    let animation = RefCell::default();
+    let result = input.decode(decoding.reader(), &animation);
     if let Some(error) = decoding.failed() {
         return Err(error);
     }
     let image = result.map_err(|stop| input.error(stop, decoding.at()))?;
     decoding.finish()?;
+    animation.borrow().note(&file, options, warnings)?;
     Ok(image)
 }
 
@@ -64,13 +71,41 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    fn decode(&self, reader: BlockReader<'_>) -> std::result::Result<Image, Stop> {
+    /// An error where the file is too small for the image that its header declares.
+    fn check_backed(&self, reader: &mut BlockReader<'_>) -> Result<()> {
+        let Some(&[.., a, b, c, d, e, f, g, h, bits, kind]) = reader.ensure(KIND_END)?.first_chunk::<KIND_END>() else {
+            return Ok(());
+        };
+        let [width, height] = [[a, b, c, d], [e, f, g, h]].map(|side| u64::from(u32::from_be_bytes(side)));
+        let channels = match kind {
+            0 => 1,
+            4 => 2,
+            6 => 4,
+            _ => 3,
+        };
+        let limits = &self.options.limits;
+        let bytes = (width * height).saturating_mul(channels * if bits == 16 { 2 } else { 1 });
+        let least = usize::try_from(least_file_bytes(bytes, limits)).unwrap_or(usize::MAX);
+        // What is too large anyway is found by its header.
+        if width * height > limits.pixels || least == 0 {
+            return Ok(());
+        }
+        let found = reader.ensure(least)?.len() as u64;
+        check_ratio(bytes, found, limits, self.file, SIZE_AT)
+    }
+
+    fn decode<'a>(
+        &'a self,
+        mut reader: BlockReader<'a>,
+        animation: &'a RefCell<Animation>,
+    ) -> std::result::Result<Image, Stop> {
+        self.check_backed(&mut reader)?;
         let mut options = DecodeOptions::default();
         options.set_ignore_adler32(false);
         options.set_skip_ancillary_crc_failures(false);
         options.set_ignore_text_chunk(true);
         options.set_ignore_iccp_chunk(true);
-        let mut decoder = Decoder::new_with_options(reader, options);
+        let mut decoder = Decoder::new_with_options(Still::new(reader, animation), options);
         let bytes = usize::try_from(self.options.run.memory_limit).unwrap_or(usize::MAX);
         decoder.set_limits(Limits { bytes });
         let (width, height) = decoder.read_header_info()?.size();
@@ -78,9 +113,6 @@ impl Input<'_> {
         check_size([width, height], &self.options.limits, self.file, SIZE_AT)?;
         let reader = decoder.read_info()?;
         let info = reader.info();
-        if info.frame_control.is_some_and(|frame| (frame.width as usize, frame.height as usize) != (width, height)) {
-            return Err(Stop::Malformed("the still image of an animation has another size than the file says"));
-        }
         let (layout, color_space) = (Layout::new(info)?, color_space(info));
         let channels = layout.channels;
         let rows = Rows { input: self, reader, layout, width, height, row: Vec::new() };
@@ -88,7 +120,7 @@ impl Input<'_> {
             true => Samples::U16(rows.read()?.into()),
             false => Samples::U8(rows.read()?.into()),
         };
-        Ok(Image { width, height, channels, samples, color_space, premultiplied: false })
+        Ok(Image { width, height, channels, samples, color_space, ..Image::default() })
     }
 
     /// The error of what was found when `at` bytes were used.
@@ -98,15 +130,15 @@ impl Input<'_> {
             Stop::Malformed(message) => fault(self.file, at, message),
             Stop::Decoder(DecodingError::IoError(_)) => fault(self.file, at, "the file ends too early"),
             Stop::Decoder(DecodingError::LimitsExceeded) => {
-                let message = "a row or a chunk takes more memory than the limit (memory_limit)";
+                let message = "a row or chunk needs more memory than the limit (memory_limit)";
                 let error = Diagnostic::at(self.file, at, message).into_error(ErrorKind::Limit);
-                error.with_hint("raise RunOptions::memory_limit (--memory-limit SIZE) to read it")
+                error.with_hint("to read it, use `--memory-limit SIZE`, or set RunOptions::memory_limit")
             }
             Stop::Decoder(error) => {
                 let message = error.to_string();
                 // Its words about sums go on with what the decoder knows of the chunk.
                 let message = message.split(" while decoding").next().unwrap_or(&message).trim_end_matches('.');
-                fault(self.file, at, format!("this is no sound PNG: {message}"))
+                fault(self.file, at, format!("not a valid PNG: {message}"))
             }
         }
     }
@@ -126,7 +158,7 @@ fn color_space(info: &Info<'_>) -> ColorSpace {
 /// The rows of a file.
 struct Rows<'a> {
     input: &'a Input<'a>,
-    reader: Reader<BlockReader<'a>>,
+    reader: Reader<Still<'a>>,
     layout: Layout,
     width: usize,
     height: usize,
@@ -170,7 +202,7 @@ impl Rows<'_> {
             return Err(Error::cancelled().into());
         }
         let row_bytes = self.layout.row_bytes(width);
-        let cut = Stop::Malformed("there are fewer rows than the file says");
+        let cut = Stop::Malformed("the file has fewer rows than its header declares");
         if self.layout.is_plain() {
             // All of it is written: what the last row left need not be cleared.
             pixels.resize(row_bytes, T::default());

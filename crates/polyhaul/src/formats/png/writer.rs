@@ -33,14 +33,14 @@ pub(crate) fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_,
         Samples::U8(_) => 1,
         Samples::U16(_) => 2,
         Samples::F32(_) => {
-            let error = Error::new(ErrorKind::Usage, "PNG holds samples of 8 or 16 bits");
-            return Err(error.with_hint("turn the floats into such first, as the command convert does, or write EXR"));
+            let error = Error::new(ErrorKind::Usage, "PNG stores samples of 8 or 16 bits");
+            return Err(error.with_hint("convert the floats first, or write EXR"));
         }
     };
     let sides = 1..=MOST_SIDE;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let (width, height) = (image.width, image.height);
-        let message = format!("PNG holds 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels");
+        let message = format!("PNG stores 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let pixel_bytes = image.channels.count() * sample_bytes;

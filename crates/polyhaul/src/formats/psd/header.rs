@@ -34,6 +34,8 @@ pub(super) struct Header {
     /// Whether it is a large document (PSB), whose sizes have more bits.
     pub(super) is_large: bool,
     pub(super) has_packets: bool,
+    /// How many layers there are besides the picture.
+    pub(super) layers: usize,
 }
 
 /// What the channels are.
@@ -88,34 +90,35 @@ pub(super) fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
     let file = pieces.file.clone();
     let malformed = |at: usize, message: String| fault(&file, at as u64, message);
     if !super::looks_like_psd(&head) || !matches!(short(&head, VERSION), 1 | 2) {
-        let message = "this is no header of a Photoshop document: its first bytes or its version are others";
+        let message = "not a valid Photoshop document: unknown signature or version";
         return Err(fault(&file, 0, message));
     }
     let is_large = short(&head, VERSION) == 2;
     let (width, height) = (word(&head, WIDTH) as usize, word(&head, HEIGHT) as usize);
     if width == 0 || height == 0 {
-        return Err(malformed(HEIGHT, format!("an image of {width} x {height} pixels has none")));
+        return Err(malformed(HEIGHT, format!("the image has no pixels: {width} x {height}")));
     }
     check_size([width, height], limits, &file, HEIGHT as u64)?;
     let (stored, bits) = (usize::from(short(&head, CHANNELS)), usize::from(short(&head, BITS)));
     let colors = colors(pieces, short(&head, MODE), bits)?;
     if stored < colors.count() || stored > 56 {
-        return Err(malformed(CHANNELS, format!("{stored} channels; there are {} to 56", colors.count())));
+        return Err(malformed(CHANNELS, format!("{stored} channels; expected {} to 56", colors.count())));
     }
     let resources = word(&pieces.head::<4>("sections")?, 0);
     pieces.skip_to(pieces.at() + u64::from(resources))?;
-    let has_alpha = has_alpha(pieces, is_large)? && stored > colors.count() && bits > 1;
+    let (layers, is_transparent) = layers(pieces, is_large)?;
+    let has_alpha = is_transparent && stored > colors.count() && bits > 1;
     let has_alpha = has_alpha && !matches!(colors, Colors::Mapped(_));
     let at = pieces.at();
     let has_packets = match short(&pieces.head::<2>("sections")?, 0) {
         0 => false,
         1 => true,
         method => {
-            let message = format!("a picture that is compressed by method {method} is not read");
+            let message = format!("compression method {method} is not supported");
             return Err(Diagnostic::at(&file, at, message).into_error(ErrorKind::Unsupported));
         }
     };
-    Ok(Header { width, height, stored, bits, colors, has_alpha, is_large, has_packets })
+    Ok(Header { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers })
 }
 
 /// What the channels are, by the number of the mode and the section behind the header.
@@ -131,10 +134,10 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<Colors> {
         (4, 8 | 16) => Colors::Cmyk,
         (2, 8) if size >= 3 * COLORS as u64 => Colors::Mapped(pieces.take(3 * COLORS, "colours")?),
         (2, 8) => return Err(fault(&pieces.file, HEADER_BYTES as u64, "the palette has fewer than 256 colours")),
-        (7, _) => return Err(unsupported(pieces, "documents of many channels without colours are not read")),
-        (9, _) => return Err(unsupported(pieces, "documents in Lab colours are not read")),
+        (7, _) => return Err(unsupported(pieces, "multichannel documents are not supported")),
+        (9, _) => return Err(unsupported(pieces, "documents in Lab colours are not supported")),
         _ => {
-            let message = format!("there are no documents of mode {mode} with {bits} bits");
+            let message = format!("color mode {mode} with {bits} bits is not valid");
             return Err(fault(&pieces.file, BITS as u64, message));
         }
     };
@@ -142,18 +145,18 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<Colors> {
     Ok(colors)
 }
 
-/// Passes over the layers; whether their count says that the picture has transparency.
-fn has_alpha(pieces: &mut Pieces<'_>, is_large: bool) -> Result<bool> {
+/// Skips the layers: how many there are, and whether the picture has transparency, which a negative count says.
+fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
     let size = size(pieces, is_large)?;
     let begin = pieces.at();
     let end = begin.checked_add(size).ok_or_else(|| too_long(pieces, begin))?;
     let size_bytes = if is_large { 8 } else { 4 };
-    let mut is_negative = false;
+    let mut count = 0;
     if size >= size_bytes + 2 && self::size(pieces, is_large)? >= 2 {
-        is_negative = (short(&pieces.head::<2>("layers")?, 0) as i16) < 0;
+        count = short(&pieces.head::<2>("layers")?, 0) as i16;
     }
     pieces.skip_to(end)?;
-    Ok(is_negative)
+    Ok((count.unsigned_abs().into(), count < 0))
 }
 
 fn size(pieces: &mut Pieces<'_>, is_large: bool) -> Result<u64> {
@@ -164,5 +167,5 @@ fn size(pieces: &mut Pieces<'_>, is_large: bool) -> Result<u64> {
 }
 
 fn too_long(pieces: &Pieces<'_>, at: u64) -> Error {
-    fault(&pieces.file, at, "the layers end where no file does")
+    fault(&pieces.file, at, "the size of the layers section is invalid")
 }

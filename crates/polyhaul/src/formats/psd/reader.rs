@@ -1,20 +1,31 @@
 //! The channels of a document to an image.
 
 use super::header::{self, Colors, Header};
-use crate::error::{Error, Result, fault};
+use crate::error::{Diagnostic, Error, Result, fault};
 use crate::formats::pieces::Pieces;
 use crate::model::{ColorSpace, Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
+use crate::warnings::Warnings;
 
 /// How many pixels of each channel are put side by side at a time, while all of them are in the nearest caches.
 const BLOCK_PIXELS: usize = 4096;
 
-/// Reads the picture of all layers.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
+/// Reads the picture of all layers. Layers and other channels are noted in `warnings`.
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
     let wanted = header.colors.count() + usize::from(header.has_alpha);
+    // The picture of a single layer shows that layer.
+    let layers = if header.layers > 1 { header.layers } else { 0 };
+    let skipped = [
+        ("left-out-layers", layers, "layers were skipped: only the merged image is read"),
+        ("left-out-channels", header.stored.saturating_sub(wanted), "channels besides colours and alpha were skipped"),
+    ];
+    for (code, count, what) in skipped.into_iter().filter(|(_, count, _)| *count > 0) {
+        warnings.note(options, code, Diagnostic::at(&pieces.file, 0, format!("{count} {what}")))?;
+        warnings.count(code, count as u64 - 1);
+    }
     let planes = match header.has_packets {
         true => packed_planes(&mut pieces, &header, wanted)?,
         false => plain_planes(&mut pieces, &header, wanted)?,
@@ -23,7 +34,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Image> {
     let samples = samples(&header, planes)?;
     let color_space = if header.bits == 32 { ColorSpace::Linear } else { ColorSpace::Srgb };
     let Header { width, height, .. } = header;
-    Ok(Image { width, height, channels: header.channels(), samples, color_space, premultiplied: false })
+    Ok(Image { width, height, channels: header.channels(), samples, color_space, ..Image::default() })
 }
 
 /// The first channels, as they are stored.
@@ -86,17 +97,17 @@ fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Resul
     while let Some((&head, behind)) = rest.split_first() {
         let at = row.len() - rest.len();
         let room = end - plane.len();
-        let too_long = (at, "a packet goes on behind the end of the row");
+        let too_long = (at, "a packet extends past the end of its row");
         rest = match head {
             128 => behind,
             0..=127 => {
                 let count = usize::from(head) + 1;
-                let (bytes, behind) = behind.split_at_checked(count).ok_or((at, "a packet is cut off"))?;
+                let (bytes, behind) = behind.split_at_checked(count).ok_or((at, "a packet is truncated"))?;
                 plane.extend_from_slice(bytes.get(..count.min(room + 1)).filter(|_| count <= room).ok_or(too_long)?);
                 behind
             }
             _ => {
-                let (&byte, behind) = behind.split_first().ok_or((at, "a packet is cut off"))?;
+                let (&byte, behind) = behind.split_first().ok_or((at, "a packet is truncated"))?;
                 let count = 257 - usize::from(head);
                 if count > room {
                     return Err(too_long);

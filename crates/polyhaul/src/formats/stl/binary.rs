@@ -95,7 +95,7 @@ fn settle(
     }
     let bytes = size.map_or(state.bytes, |size| size.saturating_sub(start));
     if bytes > count * facet_bytes {
-        let message = format!("after the {count} triangles that the header counts comes something else");
+        let message = format!("extra data after the {count} triangles that the header declares");
         warnings.note(options, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
     }
     Ok(found.min(count))
@@ -181,6 +181,6 @@ impl Job for BinaryJob<'_, '_> {
 
 /// The error of a file that is too short for its header.
 pub(super) fn short(bytes: u64, name: &Arc<str>) -> Error {
-    let message = "this file is too short for STL: a binary one has at least 84 bytes, and text begins with `solid`";
+    let message = "not an STL file: a binary file has at least 84 bytes, and a text file starts with `solid`";
     fault(name, bytes, message)
 }

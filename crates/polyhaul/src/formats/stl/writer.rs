@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::frame::Frame;
 use crate::formats::names;
 use crate::formats::out::Out;
-use crate::formats::parts::{self, Part, homeless, homes, named, note_left_out};
+use crate::formats::parts::{self, Part, homeless, homes, loose_vertices, named, note_left_out};
 use crate::model::{Array, Domain, Mesh, Scene, Values};
 use crate::ops::dedup::BATCH;
 use crate::options::{Digits, StlOptions};
@@ -25,7 +25,8 @@ pub(crate) type Job<'a> = parts::Job<'a, StlOptions>;
 
 /// Writes the triangles of a scene.
 pub(crate) fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
-    note_all_left_out(job, warnings);
+    note_all_left_out(job, warnings)?;
+    warnings.refuse_losses(job.strict)?;
     let pages = FacetPages::new(job)?;
     writing.announce(HEADER_BYTES as u64 + pages.count * pages.facet_bytes() as u64);
     match (job.options.ascii, pages.pieces.is_empty()) {
@@ -37,13 +38,19 @@ pub(crate) fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut
     writing.pages(&pages, &mut (), pages.count / pages.page_facets as u64 + 1, slot_bytes)
 }
 
-fn note_all_left_out(job: &Job<'_>, warnings: &mut Warnings) {
+fn note_all_left_out(job: &Job<'_>, warnings: &mut Warnings) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let by_corner = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { 0 } else { mesh.normals.len() };
     let is_kept = |mesh: &Mesh| usize::from(!job.options.ascii && attributes(mesh).is_some());
+    let mut loose = 0;
+    for part in homes(job.parts) {
+        loose += loose_vertices(part.mesh)?;
+    }
     let others = [
+        ("left-out-vertices", "vertices not used by a face", loose),
         ("left-out-names", "names of objects", if job.options.ascii { 0 } else { named(job.parts) }),
         ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
+        ("left-out-uv-depths", "third coordinates of uvs", sum(&|mesh| mesh.uv_depths.len())),
         ("left-out-normals", "normals of vertices", sum(&by_corner)),
         ("left-out-colors", "colours of vertices", sum(&|mesh| mesh.colors.len())),
         ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
@@ -54,6 +61,7 @@ fn note_all_left_out(job: &Job<'_>, warnings: &mut Warnings) {
         ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len().saturating_sub(1)) as u64),
     ];
     note_left_out("STL", homeless(job.parts, job.materials).into_iter().chain(others), job.output, warnings);
+    Ok(())
 }
 
 /// The column of the two bytes behind each triangle.

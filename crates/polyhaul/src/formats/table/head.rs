@@ -334,8 +334,8 @@ impl<'o> Finder<'o> {
             return Err(error.with_hint("raise Limits::columns to read them"));
         }
         if self.is_points() && (1..3).contains(&count) {
-            let message = format!("a point has x, y and z, but here is only {count} of them");
-            let expected = Some("three numbers or more in each line".into());
+            let message = format!("found only {count} numbers in this row");
+            let expected = Some("at least 3: x, y and z".into());
             return Err(Diagnostic { message, expected, ..line }.into_error(ErrorKind::Malformed));
         }
         Ok(())
@@ -391,7 +391,7 @@ impl<'o> Finder<'o> {
         if let Missing::Value(value) = self.options.table.missing
             && let Some(kind) = kinds.iter().find(|&&kind| kind != Kind::F32 && !check_number(value, kind))
         {
-            let message = format!("missing values become {value}, which a column of {kind:?} does not hold");
+            let message = format!("missing values become {value}, which does not fit a column of type {kind:?}");
             return Err(Error::new(ErrorKind::Usage, message));
         }
         Ok(kinds)

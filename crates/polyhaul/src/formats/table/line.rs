@@ -12,7 +12,7 @@ pub(super) struct Grammar {
 }
 
 /// What is wrong with a field that is [`Quotes::Open`].
-pub(super) const OPEN: &str = "this quote is not closed in its line";
+pub(super) const OPEN: &str = "unterminated quote";
 
 /// A field: its bytes in the line, inside the quotes where it has some.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,6 +24,7 @@ mod head;
 mod line;
 pub(crate) mod npy;
 mod parse;
+mod points;
 mod reader;
 mod scene;
 mod typed;
@@ -31,6 +32,7 @@ mod value;
 mod writer;
 
 pub(crate) use columns::Layout;
+pub(crate) use points::Points;
 pub(crate) use reader::read;
-pub(crate) use scene::{name_points, rows_of_scene, scene_of_table};
-pub(crate) use writer::{Rows, write};
+pub(crate) use scene::{name_points, scene_of_table, unrestored_names};
+pub(crate) use writer::{Rows, has_header, write};

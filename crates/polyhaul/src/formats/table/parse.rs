@@ -438,7 +438,7 @@ impl Parser<'_> {
                 (Missing::Value(value), _) => Ok(f64_of(value)),
                 (Missing::Nan, Kind::Auto | Kind::F32 | Kind::F64) => Ok(f64_of(f64::NAN)),
                 (Missing::Nan, Kind::Integer(_)) => {
-                    Err(missing("a value is missing, and an integer column holds no NaN", "an integer"))
+                    Err(missing("missing value; an integer column cannot store NaN", "an integer"))
                 }
                 (Missing::Error, _) => Err(missing("a value is missing", "a number")),
             };

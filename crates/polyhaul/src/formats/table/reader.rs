@@ -152,6 +152,7 @@ impl<'o> Job for TableJob<'_, 'o> {
     /// What goes wrong is not looked at before it is known that the chunk is needed.
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
         if self.is_done.load(Ordering::Relaxed) {
+            self.chunks.leave(number);
             return Ok(false);
         }
         slot.failed = None;
@@ -336,7 +337,7 @@ fn finish(job: TableJob<'_, '_>, state: State<'_>, threads: usize) -> Result<Tab
         && *declared != row_count as u64
         && job.options.table.max_rows.is_none()
     {
-        let message = format!("the first line says {declared} points, but there are {row_count}");
+        let message = format!("the first line declares {declared} points, found {row_count}");
         warnings.broken(job.options, "point-count", at(place.clone(), message))?;
     }
     // SAFETY: every chunk was settled and published, so all rows are there.

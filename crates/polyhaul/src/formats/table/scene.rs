@@ -1,22 +1,22 @@
-//! Points: a table as the positions of a scene, and the other way round; what columns without a name mean.
+//! A table as the points of a scene, and what columns without a name mean. `points` is the other way round.
 //!
 //! Positions are columns `x`, `y`, `z`, normals `nx`, `ny`, `nz`, colours `red`, `green`, `blue` and `alpha` (also `r`,
-//! `g`,
-//! `b`, `a`), in any case. Columns without names are told by their place: the first three are a position; then come,
-//! as there are columns left, an intensity (one, or four), a colour where three are integers, a normal otherwise.
+//! `g`, `b`, `a`), in any case. Columns without names go by their place: the first three are a position; then come,
+//! if the number of columns fits, an intensity, a colour where three columns are integers that are not negative, and a
+//! normal otherwise. A second group of such integers is a normal too. Files that we write have a point in at least one
+//! value of a normal, so they come back as they were.
 //! Integers of colours are from 0 to 255, floats from 0 to 1.
 
-use super::writer::{Block, Lane, Numbers, Rows};
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use crate::formats::Format;
 use crate::model::{Array, Axes, Column, Domain, Mesh, Scene, Table, Values};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::for_each_item;
 use std::sync::Arc;
 
-const POSITION: [&str; 3] = ["x", "y", "z"];
-const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
-const COLOR: [&str; 4] = ["red", "green", "blue", "alpha"];
+pub(super) const POSITION: [&str; 3] = ["x", "y", "z"];
+pub(super) const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
+pub(super) const COLOR: [&str; 4] = ["red", "green", "blue", "alpha"];
 const COLOR_SHORT: [&str; 4] = ["r", "g", "b", "a"];
 /// Rows per parallel step.
 const PIECE: usize = 1 << 15;
@@ -25,7 +25,7 @@ const PIECE: usize = 1 << 15;
 pub(super) fn names_of(format: Format, mut names: Vec<String>, values: &[Values]) -> Vec<String> {
     let is_unnamed = names.iter().all(String::is_empty);
     if matches!(format, Format::Xyz | Format::Pts) && is_unnamed {
-        for (name, guess) in names.iter_mut().zip(guess(values)) {
+        for (name, guess) in names.iter_mut().zip(guess(&natural(values.iter()))) {
             *name = guess.into();
         }
     }
@@ -41,18 +41,35 @@ fn is_integer(values: &Values) -> bool {
     !matches!(values, Values::F32(_) | Values::F64(_))
 }
 
-/// What columns without names are.
-fn guess(values: &[Values]) -> impl Iterator<Item = &'static str> {
-    let rest = values.get(3..).unwrap_or_default();
+/// Whether these are integers of which none is negative, as the values of colours are.
+fn is_natural(values: &Values) -> bool {
+    match values {
+        Values::U8(_) | Values::U16(_) | Values::U32(_) | Values::U64(_) => true,
+        Values::I8(values) => values.iter().all(|&value| value >= 0),
+        Values::I16(values) => values.iter().all(|&value| value >= 0),
+        Values::I32(values) => values.iter().all(|&value| value >= 0),
+        Values::I64(values) => values.iter().all(|&value| value >= 0),
+        Values::F32(_) | Values::F64(_) => false,
+    }
+}
+
+/// What columns without names are, of which these may be colours.
+fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
+    let rest = natural.get(3..).unwrap_or_default();
     let (intensity, rest) = rest.split_at(usize::from(rest.len() % 3 == 1));
     let (mut color, mut normal) = (Some(&COLOR[..3]), Some(&NORMAL[..]));
     let groups = rest.chunks_exact(3).map(move |group| {
-        let names = if group.iter().all(is_integer) { color.take() } else { normal.take() };
-        names.unwrap_or(&["", "", ""])
+        let color = if group.iter().all(|is_natural| *is_natural) { color.take() } else { None };
+        color.or_else(|| normal.take()).unwrap_or(&["", "", ""])
     });
     let groups: Vec<_> = groups.take(2).collect();
-    let first = POSITION.into_iter().take(values.len());
+    let first = POSITION.into_iter().take(natural.len());
     first.chain(intensity.iter().map(|_| "intensity")).chain(groups.into_iter().flatten().copied())
+}
+
+/// Of columns, which may be colours; nobody asks that of the first three.
+fn natural<'a>(values: impl Iterator<Item = &'a Values>) -> Vec<bool> {
+    values.enumerate().map(|(place, values)| place >= 3 && is_natural(values)).collect()
 }
 
 /// Gives columns of which none has a name those that their places tell.
@@ -60,26 +77,45 @@ pub(crate) fn name_points(columns: &mut [Column]) {
     if !columns.iter().all(|column| column.name.is_empty()) {
         return;
     }
-    let values: Vec<_> = columns.iter_mut().map(|column| std::mem::take(&mut column.values)).collect();
-    let names: Vec<_> = guess(&values).collect();
-    for (number, (column, values)) in columns.iter_mut().zip(values).enumerate() {
+    let names: Vec<_> = guess(&natural(columns.iter().map(|column| &column.values))).collect();
+    for (number, column) in columns.iter_mut().enumerate() {
         column.name = names.get(number).copied().unwrap_or_default().into();
-        column.values = values;
     }
 }
 
-/// A table as the points of a scene; columns that are no part of points stay columns.
+/// How many columns get another name, or none, when they are read from a file of points that has no names.
+pub(crate) fn unrestored_names(columns: &[Column]) -> u64 {
+    let is_normal = |column: &Column| NORMAL.iter().any(|known| known.eq_ignore_ascii_case(&column.name));
+    let mut natural = natural(columns.iter().map(|column| &column.values));
+    for (natural, _) in natural.iter_mut().zip(columns).filter(|(_, column)| is_normal(column)) {
+        *natural = false;
+    }
+    let short =
+        |name: &str| COLOR_SHORT.iter().zip(COLOR).find(|(short, _)| short.eq_ignore_ascii_case(name)).map(|it| it.1);
+    let guessed = guess(&natural).chain(std::iter::repeat(""));
+    let is_lost = |(column, guess): &(&Column, &str)| {
+        let name = column.name.strip_prefix("diffuse_").unwrap_or(&column.name);
+        !column.name.is_empty() && !name.eq_ignore_ascii_case(guess) && short(name) != Some(*guess)
+    };
+    columns.iter().zip(guessed).filter(is_lost).count() as u64
+}
+
+/// A table as the points of a scene; columns other than position, intensity, color and normal stay columns.
 pub(crate) fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Result<Scene> {
     let mut all = Vec::new();
     all.try_reserve_exact(table.columns.len())?;
     all.append(&mut table.columns);
     name_points(&mut all);
+    if all.is_empty() && table.row_count == 0 {
+        // Text without a row does not tell what columns it has.
+        return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
+    }
     let mut points = Points { columns: all, row_count: table.row_count, run };
     let Some(positions) = points.take(POSITION, |value| value as f32)? else {
-        let message = "this table has no columns x, y and z, so it is not one of points";
+        let message = "cannot read this table as points: it has no columns x, y and z";
         let place = Place { file: file.clone(), ..Place::default() };
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed);
-        return Err(error.with_hint("a table of other things can be read as a table, and written as one"));
+        return Err(error.with_hint("read it as a table, or convert it to a table format"));
     };
     let normals = points.take(NORMAL, |value| value as f32)?;
     let colors = points.colors()?;
@@ -182,54 +218,4 @@ fn fill<const N: usize, T: Copy>(rows: &mut [[f32; N]], place: usize, values: &[
     for (row, &value) in rows.iter_mut().zip(values) {
         row[place] = convert(value);
     }
-}
-
-/// The positions of a scene as rows, with the colours and normals that all of them have.
-///
-/// Transforms of objects are not applied.
-pub(crate) fn rows_of_scene(scene: &Scene, format: Format) -> Result<Rows<'_>> {
-    let is_colored = |mesh: &Mesh| mesh.colors.len() == mesh.positions.len();
-    let has_normals = |mesh: &Mesh| mesh.normal_domain == Domain::Vertex && mesh.normals.len() == mesh.positions.len();
-    let meshes = || scene.meshes.iter().filter(|mesh| !mesh.positions.is_empty());
-    let (colored, normals) = (meshes().all(is_colored), meshes().all(has_normals) && format != Format::Pts);
-    let mut rows = Rows { names: POSITION.to_vec(), blocks: Vec::new() };
-    let others = match &scene.meshes[..] {
-        [mesh] => others(mesh, format)?,
-        _ => Vec::new(),
-    };
-    // In points without names an intensity stands before a colour, and everything else behind.
-    let (intensity, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == "intensity");
-    rows.names.extend(intensity.iter().map(|(name, _)| *name));
-    rows.names.extend(if colored { &COLOR[..3] } else { &[] });
-    rows.names.extend(if normals { &NORMAL[..] } else { &[] });
-    rows.names.extend(others.iter().map(|(name, _)| *name));
-    for mesh in meshes() {
-        let mut lanes = Vec::new();
-        let positions = Numbers::F32(mesh.positions.as_flattened());
-        lanes.extend((0..3).map(|first| Lane { numbers: positions, first, step: 3 }));
-        lanes.extend(intensity.iter().map(|(_, lane)| *lane));
-        let colors = Numbers::Unit(mesh.colors.as_flattened());
-        lanes.extend((0..if colored { 3 } else { 0 }).map(|first| Lane { numbers: colors, first, step: 4 }));
-        let values = Numbers::F32(mesh.normals.as_flattened());
-        lanes.extend((0..if normals { 3 } else { 0 }).map(|first| Lane { numbers: values, first, step: 3 }));
-        lanes.extend(others.iter().map(|(_, lane)| *lane));
-        try_push(&mut rows.blocks, Block { row_count: mesh.positions.len(), lanes }, "the plan")?;
-    }
-    Ok(rows)
-}
-
-/// What else is known of the positions: in files that cannot name columns the intensity alone.
-fn others(mesh: &Mesh, format: Format) -> Result<Vec<(&str, Lane<'_>)>> {
-    let mut found = Vec::new();
-    for column in &mesh.vertex_columns {
-        let is_written = match format {
-            Format::Xyz | Format::Pts => column.name == "intensity",
-            _ => true,
-        };
-        if is_written && column.offsets.is_none() && column.values.len() == mesh.positions.len() {
-            let lane = Lane { numbers: Numbers::of(&column.values), first: 0, step: 1 };
-            try_push(&mut found, (column.name.as_str(), lane), "columns")?;
-        }
-    }
-    Ok(found)
 }

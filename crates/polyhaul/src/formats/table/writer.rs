@@ -4,10 +4,13 @@
 //! without a copy. Lanes of floats that all have the same type and the same digits are written as whole lines; all
 //! others value by value.
 
+use super::scene::NORMAL;
 use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::formats::frame::Frame;
 use crate::formats::out::Out;
 use crate::formats::{Format, names};
 use crate::model::{Table, Values};
+use crate::ops::dedup::BATCH;
 use crate::options::{Digits, RunOptions, TableStyle};
 use crate::pipeline::write::{Pages, Writing};
 use polyhaul_text::format::{FixedLine, NumberLines, Page, Real};
@@ -33,6 +36,34 @@ pub(crate) struct Rows<'a> {
 pub(crate) struct Block<'a> {
     pub(crate) row_count: usize,
     pub(crate) lanes: Vec<Lane<'a>>,
+    /// Where it stands, if its positions and normals are moved.
+    pub(crate) placed: Option<Placed<'a>>,
+}
+
+/// Positions and normals that stand elsewhere in the file.
+pub(crate) struct Placed<'a> {
+    pub(crate) frame: Frame,
+    pub(crate) positions: &'a [[f32; 3]],
+    pub(crate) normals: &'a [[f32; 3]],
+}
+
+/// The positions and normals of a page where they stand in the file.
+#[derive(Default)]
+pub(super) struct Moved {
+    positions: Vec<[f32; 3]>,
+    normals: Vec<[f32; 3]>,
+}
+
+/// What the numbers of a lane are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing that matters here.
+    #[default]
+    Other,
+    /// An axis of a position.
+    Position,
+    /// An axis of a normal.
+    Normal,
 }
 
 /// A column: one of `step` numbers, from `first` on.
@@ -41,6 +72,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) numbers: Numbers<'a>,
     pub(crate) first: usize,
     pub(crate) step: usize,
+    pub(crate) role: Role,
 }
 
 /// Numbers of a type.
@@ -66,6 +98,8 @@ struct Lines<'a> {
     digits: Vec<Digits>,
     style: &'a TableStyle,
     delimiter: u8,
+    /// Whether the names stand in a row of their own.
+    has_header: bool,
     page_rows: usize,
     /// The first page of each block, and how many there are.
     first_pages: Vec<u64>,
@@ -78,6 +112,7 @@ struct Slot {
     block: usize,
     rows: Range<usize>,
     out: Out,
+    moved: Moved,
     tile32: Vec<f32>,
     tile64: Vec<f64>,
 }
@@ -87,7 +122,7 @@ pub(super) fn check(table: &Table) -> Result<()> {
     for column in &table.columns {
         let name = names::shown(&column.name);
         let what = match column.offsets {
-            Some(_) => format!("the column `{name}` is one of lists; this format has one number per column and row"),
+            Some(_) => format!("column `{name}` has lists; this format stores one number per row and column"),
             None if column.row_count() != table.row_count => {
                 format!("the column `{name}` has {} rows, and the table {}", column.row_count(), table.row_count)
             }
@@ -103,18 +138,58 @@ impl<'a> Rows<'a> {
     pub(crate) fn of_table(table: &'a Table) -> Result<Rows<'a>> {
         check(table)?;
         let (mut names, mut lanes) = (Vec::new(), Vec::new());
+        let is_normal = |name: &str| NORMAL.iter().any(|known| known.eq_ignore_ascii_case(name));
         for column in &table.columns {
+            let role = if is_normal(&column.name) { Role::Normal } else { Role::Other };
             try_push(&mut names, column.name.as_str(), "columns")?;
-            try_push(&mut lanes, Lane { numbers: Numbers::of(&column.values), first: 0, step: 1 }, "columns")?;
+            try_push(&mut lanes, Lane { numbers: Numbers::of(&column.values), first: 0, step: 1, role }, "columns")?;
         }
         let mut rows = Rows { names, blocks: Vec::new() };
-        try_push(&mut rows.blocks, Block { row_count: table.row_count, lanes }, "columns")?;
+        try_push(&mut rows.blocks, Block { row_count: table.row_count, lanes, placed: None }, "columns")?;
         Ok(rows)
     }
 
     /// How many rows there are.
     pub(crate) fn row_count(&self) -> u64 {
         self.blocks.iter().map(|block| block.row_count as u64).sum()
+    }
+}
+
+impl Block<'_> {
+    /// The lanes of `rows`, the first of which is row 0 of them. Positions and normals are moved, into `moved`.
+    pub(super) fn lanes<'s>(&'s self, rows: Range<usize>, moved: &'s mut Moved) -> Result<Vec<Lane<'s>>> {
+        let mut lanes = Vec::new();
+        lanes.try_reserve_exact(self.lanes.len())?;
+        if let Some(placed) = &self.placed {
+            moved.fill(placed, rows.clone())?;
+        }
+        let (is_placed, moved) = (self.placed.is_some(), &*moved);
+        lanes.extend(self.lanes.iter().map(|lane| match lane.role {
+            Role::Position if is_placed => Lane { numbers: Numbers::F32(moved.positions.as_flattened()), ..*lane },
+            Role::Normal if is_placed => Lane { numbers: Numbers::F32(moved.normals.as_flattened()), ..*lane },
+            _ => Lane { first: lane.first + rows.start * lane.step, ..*lane },
+        }));
+        Ok(lanes)
+    }
+}
+
+impl Moved {
+    fn fill(&mut self, placed: &Placed<'_>, rows: Range<usize>) -> Result<()> {
+        let Moved { positions, normals } = self;
+        positions.clear();
+        positions.try_reserve(rows.len()).map_err(|_| Error::memory("a page of rows"))?;
+        let own = placed.positions.get(rows.clone()).unwrap_or_default();
+        positions.extend(own.iter().map(|&position| placed.frame.position(position)));
+        normals.clear();
+        normals.try_reserve(rows.len()).map_err(|_| Error::memory("a page of rows"))?;
+        for some in placed.normals.get(rows).unwrap_or_default().chunks(BATCH) {
+            let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+            batch[..some.len()].copy_from_slice(some);
+            placed.frame.normals(&batch, &mut lanes);
+            let [xs, ys, zs] = &lanes;
+            normals.extend((0..some.len()).map(|item| [xs[item], ys[item], zs[item]]));
+        }
+        Ok(())
     }
 }
 
@@ -151,7 +226,7 @@ pub(crate) fn write(
         0 => digits.resize(count, style.digits),
         given if given == count => digits.extend_from_slice(&style.column_digits),
         given => {
-            let message = format!("there are {count} columns, and digits for {given}");
+            let message = format!("expected digits for {count} columns, found {given}");
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
@@ -161,7 +236,13 @@ pub(crate) fn write(
         _ => b' ',
     });
     if delimiter.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&delimiter) {
-        return Err(Error::new(ErrorKind::Usage, "a delimiter must be a byte that neither a number nor a newline has"));
+        return Err(Error::new(ErrorKind::Usage, "the delimiter cannot be part of a number or a newline"));
+    }
+    let has_header = has_header(&rows.names, format, style);
+    if !has_header && let Some(block) = rows.blocks.first() {
+        // Without a point a normal would be read as a colour.
+        let normals = digits.iter_mut().zip(&block.lanes).filter(|(_, lane)| lane.role == Role::Normal);
+        normals.filter(|(digits, _)| **digits == Digits::Fixed(0)).for_each(|(digits, _)| *digits = Digits::Fixed(1));
     }
     let row_bytes = VALUE_BYTES * count.max(1);
     let page_rows = (run.chunk_bytes.unwrap_or(PAGE_BYTES) / row_bytes).max(1);
@@ -172,10 +253,16 @@ pub(crate) fn write(
         pages += block.row_count.div_ceil(page_rows) as u64;
     }
     try_push(&mut first_pages, pages, "the plan")?;
-    let lines = Lines { rows, digits, style, delimiter, page_rows, first_pages, same_digits };
+    let lines = Lines { rows, digits, style, delimiter, has_header, page_rows, first_pages, same_digits };
     writing.begin(lines.head(comments, format)?);
     writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
     writing.pages(&lines, &mut (), pages, SLOT_FACTOR * page_rows.saturating_mul(row_bytes) + (64 << 10))
+}
+
+/// Whether the names of columns are written: csv and tsv have them where any column has one.
+pub(crate) fn has_header(names: &[&str], format: Format, style: &TableStyle) -> bool {
+    let is_named = names.iter().any(|name| !name.is_empty());
+    style.header.unwrap_or(is_named && matches!(format, Format::Csv | Format::Tsv))
 }
 
 impl Pages for Lines<'_> {
@@ -183,7 +270,8 @@ impl Pages for Lines<'_> {
     type State = ();
 
     fn slot(&self) -> Result<Slot> {
-        Ok(Slot { block: 0, rows: 0..0, out: Out::default(), tile32: Vec::new(), tile64: Vec::new() })
+        let (out, moved) = (Out::default(), Moved::default());
+        Ok(Slot { block: 0, rows: 0..0, out, moved, tile32: Vec::new(), tile64: Vec::new() })
     }
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
@@ -196,14 +284,15 @@ impl Pages for Lines<'_> {
     }
 
     fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
-        let (lanes, mut at) = (&self.rows.blocks[slot.block].lanes[..], slot.rows.start);
-        while at < slot.rows.end {
-            let rows = at..slot.rows.end.min(at + TILE_ROWS);
+        let lanes = self.rows.blocks[slot.block].lanes(slot.rows.clone(), &mut slot.moved)?;
+        let (mut at, end) = (0, slot.rows.len());
+        while at < end {
+            let rows = at..end.min(at + TILE_ROWS);
             at = rows.end;
-            if !self.tile(lanes, rows.clone(), &mut slot.tile32, &mut slot.out)?
-                && !self.tile(lanes, rows.clone(), &mut slot.tile64, &mut slot.out)?
+            if !self.tile(&lanes, rows.clone(), &mut slot.tile32, &mut slot.out)?
+                && !self.tile(&lanes, rows.clone(), &mut slot.tile64, &mut slot.out)?
             {
-                self.values(lanes, rows, &mut slot.out)?;
+                self.values(&lanes, rows, &mut slot.out)?;
             }
         }
         Ok(())
@@ -218,17 +307,27 @@ impl Pages for Lines<'_> {
 trait Float: Real + PartialEq + Default {
     /// The numbers, where they are of this type.
     fn of(numbers: Numbers<'_>) -> Option<&[Self]>;
+    /// Whether it has no fraction.
+    fn is_whole(self) -> bool;
 }
 
 impl Float for f32 {
     fn of(numbers: Numbers<'_>) -> Option<&[f32]> {
         if let Numbers::F32(values) = numbers { Some(values) } else { None }
     }
+
+    fn is_whole(self) -> bool {
+        self.trunc() == self
+    }
 }
 
 impl Float for f64 {
     fn of(numbers: Numbers<'_>) -> Option<&[f64]> {
         if let Numbers::F64(values) = numbers { Some(values) } else { None }
+    }
+
+    fn is_whole(self) -> bool {
+        self.trunc() == self
     }
 }
 
@@ -244,7 +343,7 @@ impl Lines<'_> {
         if format != Format::Pts && !self.style.comment.is_empty() {
             for comment in comments {
                 put(self.style.comment.as_bytes())?;
-                put(names::on_a_line(comment).as_bytes())?;
+                put(names::remark(comment).as_bytes())?;
                 put(b"\n")?;
             }
         }
@@ -252,8 +351,7 @@ impl Lines<'_> {
             put(format!("{}\n", self.rows.row_count()).as_bytes())?;
         }
         let names = &self.rows.names;
-        let is_named = !names.is_empty() && names.iter().all(|name| !name.is_empty());
-        if self.style.header.unwrap_or(is_named && matches!(format, Format::Csv | Format::Tsv)) {
+        if self.has_header {
             for (number, name) in names.iter().enumerate() {
                 if number > 0 {
                     put(&[self.delimiter])?;
@@ -267,7 +365,10 @@ impl Lines<'_> {
 
     /// A name as a field: in quotes where it would not be one otherwise.
     fn name(&self, name: &str) -> String {
-        let name = names::written(name);
+        let mut name = names::written(name);
+        if self.style.csv_safe && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+            name.to_mut().insert(0, '\'');
+        }
         let begins_comment = self.style.comment.chars().next().is_some_and(|first| name.contains(first));
         let is_plain = !name.is_empty()
             && !begins_comment
@@ -292,6 +393,9 @@ impl Lines<'_> {
         for (number, lane) in lanes.iter().enumerate() {
             let values = R::of(lane.numbers).and_then(|all| all.get(lane.first + rows.start * lane.step..));
             let values = values.unwrap_or_default().iter().step_by(lane.step);
+            if self.wants_point(lane) && values.clone().take(rows.len()).any(|value| value.is_whole()) {
+                return Ok(false);
+            }
             for (place, &value) in tile[number..].iter_mut().step_by(count).zip(values) {
                 // Only NaN differs from itself.
                 #[expect(clippy::eq_op, reason = "it is asked whether this is NaN")]
@@ -349,6 +453,11 @@ impl Lines<'_> {
         })
     }
 
+    /// Whether the values of a lane must be told from integers: those of normals where columns have no names.
+    fn wants_point(&self, lane: &Lane<'_>) -> bool {
+        !self.has_header && lane.role == Role::Normal
+    }
+
     /// Writes rows value by value.
     fn values(&self, lanes: &[Lane<'_>], mut rows: Range<usize>, out: &mut Out) -> Result<()> {
         out.format(|page| {
@@ -359,7 +468,13 @@ impl Lines<'_> {
                         if number > 0 {
                             page.byte(self.delimiter);
                         }
+                        let start = page.len();
                         self.value(page, lane.numbers, lane.first + row * lane.step, *digits);
+                        // An exponent, `nan` and `inf` tell a float too.
+                        let has_mark = |text: &[u8]| text.iter().any(|byte| b".ein".contains(byte));
+                        if self.wants_point(lane) && !page.as_bytes().get(start..).is_some_and(has_mark) {
+                            page.bytes(b".0");
+                        }
                     }
                     page.byte(b'\n');
                 });

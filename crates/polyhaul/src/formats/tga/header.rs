@@ -22,6 +22,10 @@ pub(super) struct Header {
     pub(super) from_top: bool,
     /// Whether the first pixel of a row is its last one.
     pub(super) from_right: bool,
+    /// How many bits of a pixel the header declares as attributes, which means alpha.
+    pub(super) attribute_bits: u8,
+    /// Whether colours have 16 bits, of which one is an attribute.
+    pub(super) has_attribute_bit: bool,
     /// Where the pixels begin.
     pub(super) body: u64,
 }
@@ -31,6 +35,27 @@ pub(super) struct Header {
 pub(super) enum Pixels {
     Plain(Stored),
     Mapped(Map),
+}
+
+/// Every bit that is set in the alpha of any pixel, and every bit that is set in all of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AlphaSeen {
+    pub(super) any: u8,
+    pub(super) all: u8,
+}
+
+impl AlphaSeen {
+    pub(super) fn add(&mut self, any: u8, all: u8) {
+        self.any |= any;
+        self.all &= all;
+    }
+}
+
+/// That of no pixels.
+impl Default for AlphaSeen {
+    fn default() -> Self {
+        AlphaSeen { any: 0, all: u8::MAX }
+    }
 }
 
 /// A colour map, as pixels of bytes.
@@ -77,6 +102,34 @@ impl Pixels {
                 Ok(())
             }
             Pixels::Mapped(map) => map.expand(from, to),
+        }
+    }
+
+    /// Notes the alpha of stored pixels; of colours with 16 bits that is the highest one.
+    pub(super) fn note_alpha(&self, from: &[u8], seen: &mut AlphaSeen) {
+        match self {
+            Pixels::Plain(Stored::Bgra8) => {
+                let (any, all) = from.as_chunks().0.iter().fold((0, u32::MAX), |(any, all), pixel: &[u8; 4]| {
+                    let pixel = u32::from_le_bytes(*pixel);
+                    (any | pixel, all & pixel)
+                });
+                seen.add((any >> 24) as u8, (all >> 24) as u8);
+            }
+            Pixels::Plain(Stored::GrayAlpha8) => {
+                from.as_chunks::<2>().0.iter().for_each(|[_, alpha]| seen.add(*alpha, *alpha))
+            }
+            Pixels::Plain(Stored::Bgr5 | Stored::Bgr5A1) => {
+                for [_, high] in from.as_chunks::<2>().0 {
+                    let alpha = (high >> 7).wrapping_neg();
+                    seen.add(alpha, alpha);
+                }
+            }
+            Pixels::Plain(Stored::Gray8 | Stored::Bgr8) => {}
+            Pixels::Mapped(map) if map.channels.has_alpha() => {
+                let alphas = from.chunks_exact(map.index_bytes).filter_map(|index| map.color(index)?.last());
+                alphas.for_each(|alpha| seen.add(*alpha, *alpha));
+            }
+            Pixels::Mapped(_) => {}
         }
     }
 
@@ -134,9 +187,8 @@ impl Raw<'_> {
             (false, 24) => Stored::Bgr8,
             (false, 32) => Stored::Bgra8,
             (is_gray, bits) => {
-                let (what, known) = if is_gray { ("gray", "8 and 16") } else { ("colour", "15, 16, 24 and 32") };
-                let message = format!("{what} of {bits} bits is not part of this format; there are {known}");
-                return Err(self.fault(at, message));
+                let (what, known) = if is_gray { ("gray", "8 or 16") } else { ("colour", "15, 16, 24 or 32") };
+                return Err(self.fault(at, format!("invalid {what} depth of {bits} bits; expected {known}")));
             }
         })
     }
@@ -146,12 +198,12 @@ impl Raw<'_> {
         let kind = self.bytes[2];
         match kind & !8 {
             1..=3 if kind < 16 => Ok([kind & 7 == 1, kind & 7 == 3, kind & 8 != 0]),
-            0 if kind == 0 => Err(self.fault(2, "the file says that it has no image".into())),
+            0 if kind == 0 => Err(self.fault(2, "the header declares that the file has no image".into())),
             32 if kind < 40 => {
-                Err(Diagnostic::at(self.file, 2, format!("images of type {kind} (Huffman codes) are not read"))
+                Err(Diagnostic::at(self.file, 2, format!("image type {kind} (Huffman coding) is not supported"))
                     .into_error(ErrorKind::Unsupported))
             }
-            _ => Err(self.fault(2, format!("there is no type {kind}; 1, 2, 3, 9, 10 and 11 are those of images"))),
+            _ => Err(self.fault(2, format!("invalid image type {kind}; expected 1, 2, 3, 9, 10 or 11"))),
         }
     }
 }
@@ -173,19 +225,17 @@ pub(super) fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Resul
     let mut raw = Raw { bytes: [0; HEADER_BYTES], file };
     let count = bytes.read(0, &mut raw.bytes)?;
     if count < HEADER_BYTES {
-        return Err(fault(file, count as u64, "the file ends in its header, which has 18 bytes"));
+        return Err(fault(file, count as u64, "the file ends in its header of 18 bytes"));
     }
     let [is_mapped, is_gray, has_packets] = raw.kind()?;
     let (width, height) = (raw.short(12), raw.short(14));
     if width == 0 || height == 0 {
-        return Err(raw.fault(12, format!("an image of {width} x {height} pixels has none")));
+        return Err(raw.fault(12, format!("the image is empty ({width} x {height} pixels)")));
     }
     check_size([width, height], limits, file, 12)?;
     let (map_type, id_size) = (raw.bytes[1], usize::from(raw.bytes[0]));
     if map_type > 1 || is_mapped && map_type == 0 {
-        return Err(
-            raw.fault(1, format!("there is no colour map of type {map_type} for images of type {}", raw.bytes[2]))
-        );
+        return Err(raw.fault(1, format!("invalid colour map type {map_type} for image type {}", raw.bytes[2])));
     }
     let (first, map_count) = (raw.short(3), raw.short(5));
     let map_begin = HEADER_BYTES + id_size;
@@ -202,6 +252,8 @@ pub(super) fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Resul
         has_packets,
         from_top: raw.bytes[17] & 0x20 != 0,
         from_right: raw.bytes[17] & 0x10 != 0,
+        attribute_bits: raw.bytes[17] & 15,
+        has_attribute_bit: !is_gray && raw.bytes[if is_mapped { 7 } else { 16 }] == 16,
         body: (map_begin + map_bytes) as u64,
     })
 }
@@ -221,7 +273,7 @@ impl Before<'_> {
         before.resize(size, 0);
         let found = HEADER_BYTES + self.bytes.read(HEADER_BYTES as u64, &mut before)?;
         if found < HEADER_BYTES + size {
-            let what = if found < map_begin { "identification" } else { "colour map" };
+            let what = if found < map_begin { "identification field" } else { "colour map" };
             return Err(fault(self.file, found as u64, format!("the file ends in its {what}")));
         }
         Ok(before)
@@ -233,7 +285,7 @@ fn map(raw: &Raw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
     let index_bytes = match raw.bytes[16] {
         8 => 1,
         15 | 16 => 2,
-        bits => return Err(raw.fault(16, format!("numbers of colours have 8 or 16 bits, not {bits}"))),
+        bits => return Err(raw.fault(16, format!("invalid colour index depth of {bits} bits; expected 8 or 16"))),
     };
     let stored = raw.stored(7, false)?;
     let channels = stored.channels();

@@ -4,19 +4,20 @@
 //! rows of them. Their pixels are turned side by side. Runs are unpacked in `packets`, the places of rows are in
 //! `formats/raster`.
 
-use super::header::{self, Header, Pixels};
+use super::header::{self, AlphaSeen, Header, Pixels};
 use super::packets::Packets;
-use super::{EXTENSION_BYTES, PREMULTIPLIED, SIGNATURE, TAIL_BYTES};
-use crate::error::{Error, Result, fault};
+use super::{ATTRIBUTES_AT, EXTENSION_BYTES, PREMULTIPLIED, RETAINED, SIGNATURE, TAIL_BYTES, USEFUL};
+use crate::error::{Diagnostic, Error, Result, fault};
 use crate::formats::raster::Raster;
 use crate::formats::runs::{Done, SLACK};
-use crate::model::{Image, Samples};
+use crate::model::{Channels, Image, Samples};
 use crate::options::ReadOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::read::Extent;
 use crate::pipeline::run::Phase;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::pipeline::window::Window;
+use crate::warnings::Warnings;
 use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads a TGA file; says too how many threads worked.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, usize)> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let header = header::read(&bytes, &file, &options.limits)?;
     let channels = header.pixels.channels();
@@ -37,13 +38,39 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, us
         }
         false => None,
     };
-    let input = Input { bytes, file, header, raster, options };
-    let (threads, premultiplied) = input.read(packed)?;
+    let input = Input { bytes, file, header, raster, alpha: Mutex::default(), options };
+    let (threads, kind) = input.read(packed)?;
     input.bytes.check_end(Extent::Whole, &options.run.cancel)?;
+    let alpha = input.judge_alpha(kind, warnings)?;
     let Input { header: Header { width, height, from_right, .. }, raster, .. } = input;
     // SAFETY: all rows were read and filled.
-    let samples = Samples::U8(unsafe { raster.finish(from_right.then_some(channels.count())) }.into());
+    let samples = unsafe { raster.finish(from_right.then_some(channels.count())) };
+    let (channels, samples) = match alpha {
+        Alpha::Kept => (channels, samples),
+        Alpha::Unused => opaque(channels, samples),
+    };
+    let premultiplied = kind == Some(PREMULTIPLIED) && channels.has_alpha();
+    let samples = Samples::U8(samples.into());
     Ok((Image { width, height, channels, samples, premultiplied, ..Image::default() }, threads))
+}
+
+/// What becomes of alpha.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alpha {
+    Kept,
+    /// It is 0 everywhere, and means nothing.
+    Unused,
+}
+
+/// Pixels without their alpha.
+fn opaque(channels: Channels, mut samples: Vec<u8>) -> (Channels, Vec<u8>) {
+    let (size, colors) = (channels.count(), channels.colors());
+    let pixels = samples.len() / size;
+    for pixel in 1..pixels {
+        samples.copy_within(pixel * size..pixel * size + colors, pixel * colors);
+    }
+    samples.truncate(pixels * colors);
+    (if colors == 1 { Channels::Gray } else { Channels::Rgb }, samples)
 }
 
 struct Input<'a> {
@@ -51,6 +78,8 @@ struct Input<'a> {
     file: Arc<str>,
     header: Header,
     raster: Raster<u8>,
+    /// The alpha of the pixels so far.
+    alpha: Mutex<AlphaSeen>,
     options: &'a ReadOptions,
 }
 
@@ -63,16 +92,16 @@ impl Input<'_> {
     /// The file ends before its pixels do, at `offset`.
     fn cut(&self, offset: u64) -> Error {
         let Header { width, height, .. } = self.header;
-        fault(&self.file, offset, format!("the file ends too early: its header says {width} x {height} pixels"))
+        fault(&self.file, offset, format!("the file ends too early: the header declares {width} x {height} pixels"))
     }
 
     /// A pixel whose number the colour map does not have.
     fn unmapped(&self, offset: u64) -> Error {
-        fault(&self.file, offset, "this pixel has a colour that the colour map does not have")
+        fault(&self.file, offset, "this pixel refers to a colour that the colour map does not have")
     }
 
-    /// Reads all rows. Returns how many threads worked, and whether colours are multiplied with alpha.
-    fn read(&self, packed: Option<Mutex<Packed>>) -> Result<(usize, bool)> {
+    /// Reads all rows. Returns how many threads worked, and the type of alpha that the extension declares.
+    fn read(&self, packed: Option<Mutex<Packed>>) -> Result<(usize, Option<u8>)> {
         let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
         // Before it ends, a pixel may have a colour that there is not: that is found first however the file is read.
         if let (Some(len), Pixels::Plain(_), None) = (self.bytes.len(), &self.header.pixels, &packed)
@@ -87,17 +116,17 @@ impl Input<'_> {
         let crew = Crew::new(threads, self.options.run.memory_limit, chunk_rows * self.row_bytes());
         let job = RowsJob { input: self, chunk_rows, packed };
         run(&job, &mut (), crew, &self.options.run.cancel)?;
-        let premultiplied = match job.packed.map(|packed| packed.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+        let kind = match job.packed.map(|packed| packed.into_inner().unwrap_or_else(PoisonError::into_inner)) {
             Some(Packed { window, packets }) => match packets.left() {
-                0 => self.is_premultiplied(window.offset(), window.rest())?,
+                0 => self.alpha_type(window.offset(), window.rest())?,
                 left => {
-                    let message = format!("the last packet has {left} pixels too many");
+                    let message = format!("the last packet has {left} more pixels than the image");
                     return Err(fault(&self.file, window.offset(), message));
                 }
             },
-            None => self.is_premultiplied(end, &[])?,
+            None => self.alpha_type(end, &[])?,
         };
-        Ok((crew.threads, premultiplied))
+        Ok((crew.threads, kind))
     }
 
     /// Unpacks the next pixels to all of `to` but its last bytes. Returns where in the file that ended.
@@ -127,22 +156,54 @@ impl Input<'_> {
         }
     }
 
-    /// Whether the extension behind the pixels says that colours are multiplied with alpha. The pixels end at `end`,
-    /// and `read` was read behind them.
-    fn is_premultiplied(&self, end: u64, read: &[u8]) -> Result<bool> {
+    /// What becomes of the alpha of all pixels, of which the extension declares this type.
+    fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<Alpha> {
+        let AlphaSeen { any, all } = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
+        let Header { attribute_bits, has_attribute_bit, ref pixels, .. } = self.header;
+        let mut note =
+            |code, message: &str| warnings.note(self.options, code, Diagnostic::at(&self.file, ATTRIBUTES_AT, message));
+        let is_declared = match kind {
+            Some(USEFUL | PREMULTIPLIED) => true,
+            Some(0..=RETAINED) => false,
+            _ => attribute_bits > 0,
+        };
+        if !pixels.channels().has_alpha() {
+            if has_attribute_bit && matches!(pixels, Pixels::Plain(_)) && any != all {
+                note(
+                    "left-out-alpha",
+                    "dropped the 16th bit of the pixels, which varies: the header declares no attribute bits",
+                )?;
+            }
+            return Ok(Alpha::Kept);
+        }
+        // Programs that write 16 bits often declare the bit and leave it 0.
+        let is_useful = is_declared && !(has_attribute_bit && kind.is_none());
+        if any == 0 && !is_useful {
+            note("unused-alpha", "alpha is 0 at every pixel and not declared as useful: read as opaque")?;
+            return Ok(Alpha::Unused);
+        }
+        if !is_declared && all != u8::MAX && kind != Some(RETAINED) {
+            note("undeclared-alpha", "the alpha channel varies, but the file declares that it has none: kept")?;
+        }
+        Ok(Alpha::Kept)
+    }
+
+    /// The type of alpha that the extension behind the pixels declares. The pixels end at `end`, and `read` was read
+    /// behind them.
+    fn alpha_type(&self, end: u64, read: &[u8]) -> Result<Option<u8>> {
         let has_alpha = self.header.pixels.channels().has_alpha();
         // A stream is read to its end: only there damage of compressed data shows.
         if !(has_alpha || self.bytes.in_order()) {
-            return Ok(false);
+            return Ok(None);
         }
         let (tail, begin) = self.bytes.tail(end, read, TAIL_BYTES, &self.options.run.cancel)?;
-        let Some((rest, SIGNATURE)) = tail.split_last_chunk() else { return Ok(false) };
-        let Some((_, places)) = rest.split_last_chunk::<8>() else { return Ok(false) };
+        let Some((rest, SIGNATURE)) = tail.split_last_chunk() else { return Ok(None) };
+        let Some((_, places)) = rest.split_last_chunk::<8>() else { return Ok(None) };
         let extension = u64::from(u32::from_le_bytes([places[0], places[1], places[2], places[3]]));
         let start =
             extension.checked_sub(begin).filter(|_| extension > 0).and_then(|start| usize::try_from(start).ok());
         let kind = start.and_then(|start| rest.get(start..)?.get(EXTENSION_BYTES - 1));
-        Ok(has_alpha && kind == Some(&PREMULTIPLIED))
+        Ok(kind.copied().filter(|kind| has_alpha && *kind <= PREMULTIPLIED))
     }
 }
 
@@ -228,17 +289,24 @@ impl Job for RowsJob<'_> {
 
     fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
         let (level, row_bytes) = (Level::best(), self.input.row_bytes());
+        let (pixels, mut seen) = (&self.input.header.pixels, AlphaSeen::default());
+        let has_alpha = pixels.channels().has_alpha() || self.input.header.has_attribute_bit;
         for (number, from) in slot.rows.clone().zip(slot.bytes[..slot.found].chunks(row_bytes)) {
+            if has_alpha {
+                pixels.note_alpha(from, &mut seen);
+            }
             let mut result = Ok(());
             // SAFETY: a row belongs to one chunk, and a chunk to one thread.
             unsafe {
-                self.input.raster.row(number, |to| result = self.input.header.pixels.expand(level, from, to))?;
+                self.input.raster.row(number, |to| result = pixels.expand(level, from, to))?;
             }
             result.map_err(|pixel| {
-                let offset = self.place(number) + (pixel * self.input.header.pixels.bytes()) as u64;
+                let offset = self.place(number) + (pixel * pixels.bytes()) as u64;
                 self.input.unmapped(offset)
             })?;
         }
+        let mut alpha = self.input.alpha.lock().unwrap_or_else(PoisonError::into_inner);
+        alpha.add(seen.any, seen.all);
         if slot.found < slot.rows.len() * row_bytes { Err(self.input.cut(slot.end)) } else { Ok(()) }
     }
 

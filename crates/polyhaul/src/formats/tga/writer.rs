@@ -25,15 +25,15 @@ pub(crate) fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     let Samples::U8(samples) = &image.samples else {
-        let error = Error::new(ErrorKind::Usage, "TGA holds samples of 8 bits");
-        return Err(error.with_hint("turn them into 8 bits first, or write HDR, which holds floats"));
+        let error = Error::new(ErrorKind::Usage, "TGA stores 8-bit samples");
+        return Err(error.with_hint("convert them to 8 bits first, or write HDR, which stores floats"));
     };
     let (Ok(width), Ok(height)) = (u16::try_from(image.width), u16::try_from(image.height)) else {
-        let message = format!("TGA holds at most 65535 x 65535 pixels, not {} x {}", image.width, image.height);
+        let message = format!("TGA stores at most 65535 x 65535 pixels, not {} x {}", image.width, image.height);
         return Err(Error::new(ErrorKind::Usage, message));
     };
     if width == 0 || height == 0 {
-        return Err(Error::new(ErrorKind::Usage, format!("an image of {width} x {height} pixels cannot be written")));
+        return Err(Error::new(ErrorKind::Usage, format!("cannot write an empty image ({width} x {height} pixels)")));
     }
     writing.begin(header([width, height], image.channels, style.tga_rle)?);
     let row_bytes = image.width * image.channels.count();

@@ -53,7 +53,7 @@ const PIECE_PIXELS: usize = 1 << 14;
 /// of memory.
 pub fn compress(levels: &[&Image], encoding: Encoding, quality: Quality, run: &RunOptions) -> Result<Texture> {
     let Some(first) = levels.first() else {
-        return Err(Error::new(ErrorKind::Usage, "a texture needs an image"));
+        return Err(Error::new(ErrorKind::Usage, "a texture needs at least one image"));
     };
     let layout = Layout::of(encoding)?;
     let mut texture = Texture {
@@ -100,12 +100,13 @@ fn check_level(texture: &Texture, number: usize, image: &Image) -> Result<()> {
     check_image(image)?;
     let [width, height, _] = texture.level_size(number);
     if image.width == 0 || image.height == 0 {
-        return Err(Error::new(ErrorKind::Usage, "an image without pixels makes no texture"));
+        return Err(Error::new(ErrorKind::Usage, "cannot make a texture of an empty image"));
     }
     if [image.width, image.height] == [width, height] {
         return Ok(());
     }
-    let message = format!("mip level {number} is {} x {}, not {width} x {height}", image.width, image.height);
+    let message =
+        format!("mip level {number} is {} x {} pixels; expected {width} x {height}", image.width, image.height);
     Err(Error::new(ErrorKind::Usage, message))
 }
 
@@ -128,13 +129,16 @@ impl Layout {
             let is_light = matches!(texel, Texel::F16 | Texel::F32);
             let channels = usize::from(channels);
             if !matches!(channels, 1 | 2 | 4) {
-                return Err(Error::new(ErrorKind::Usage, format!("a texture has 1, 2 or 4 channels, not {channels}")));
+                return Err(Error::new(
+                    ErrorKind::Usage,
+                    format!("a texture cannot have {channels} channels; expected 1, 2 or 4"),
+                ));
             }
             return Ok(Layout { encoding, is_plain: true, rows: 1, channels, texel, is_light });
         }
         let Some((channels, bytes)) = encode::taken(encoding) else {
-            let error = Error::new(ErrorKind::Unsupported, format!("{encoding:?} is not made here"));
-            return Err(error.with_hint("BC1, BC3, BC4, BC5, BC6H and BC7 without a sign are"));
+            let error = Error::new(ErrorKind::Unsupported, format!("cannot compress to {encoding:?}"));
+            return Err(error.with_hint("use unsigned BC1, BC3, BC4, BC5, BC6H or BC7"));
         };
         let texel = if bytes == 2 { Texel::F16 } else { Texel::U8 };
         Ok(Layout { encoding, is_plain: false, rows: 4, channels, texel, is_light: bytes == 2 })

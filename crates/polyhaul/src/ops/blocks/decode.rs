@@ -48,21 +48,21 @@ pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOption
         texture.levels.get(level)?.get(begin..begin.checked_add(size)?)
     });
     let Some(bytes) = bytes else {
-        let message = format!("the texture has no picture {image} in level {level}");
+        let message = format!("the texture has no image {image} in mip level {level}");
         return Err(Error::new(ErrorKind::Usage, message));
     };
     let Texture { color_space, premultiplied, encoding, .. } = *texture;
     if let Encoding::Plain { channels, .. } = encoding
         && !matches!(channels, 1 | 2 | 4)
     {
-        let message = format!("a texture has pixels of 1, 2 or 4 channels, not {channels}");
+        let message = format!("a texture cannot have {channels} channels; expected 1, 2 or 4");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let (channels, samples) = match encoding {
         Encoding::Plain { channels, texel } => plain(bytes, channels, texel)?,
         encoding => blocks(bytes, encoding, [width, height], options)?,
     };
-    Ok(Image { width, height, channels, samples, color_space, premultiplied })
+    Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
 fn blocks(bytes: &[u8], encoding: Encoding, size: [usize; 2], options: &RunOptions) -> Result<(Channels, Samples)> {

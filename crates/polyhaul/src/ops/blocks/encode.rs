@@ -141,7 +141,7 @@ mod kernels {
     use crate::ops::blocks::compress::Quality;
 
     pub(super) fn encode(_: Encoding, _: Quality, _: Strip<'_>, _: &mut [u8]) -> Result<()> {
-        let error = Error::new(ErrorKind::Unsupported, "blocks are not compressed on this system");
-        Err(error.with_hint("write plain pixels (rgba8)"))
+        let error = Error::new(ErrorKind::Unsupported, "block compression is not available on this system");
+        Err(error.with_hint("use uncompressed pixels (rgba8)"))
     }
 }

@@ -12,7 +12,7 @@ const STEPS: usize = 1 << 16;
 /// Scales the alpha of `levels`.
 pub(super) fn keep(image: &Image, levels: &mut [Image], cutoff: f32) -> Result<()> {
     if !(0.0..=1.0).contains(&cutoff) {
-        return Err(Error::new(ErrorKind::Usage, format!("a cutoff of {cutoff} is not between 0 and 1")));
+        return Err(Error::new(ErrorKind::Usage, format!("invalid alpha cutoff {cutoff}; expected 0 to 1")));
     }
     if !image.channels.has_alpha() || cutoff == 0.0 {
         return Ok(());

@@ -108,10 +108,10 @@ fn check(image: &Image, options: &MipmapOptions) -> Result<()> {
     check_image(image)?;
     let refuse = |message| Err(Error::new(ErrorKind::Usage, message));
     if options.content == MipmapContent::Normals && image.channels.colors() < 3 {
-        return refuse("a map of normals has red, green and blue");
+        return refuse("a normal map needs red, green and blue");
     }
     if options.alpha_cutoff.is_some() && image.premultiplied {
-        return refuse("alpha is not scaled where colours are multiplied with it");
+        return refuse("alpha coverage cannot be kept for premultiplied colours");
     }
     Ok(())
 }
@@ -160,7 +160,7 @@ fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<I
         Samples::F32(_) => filtered(image, [width, height], count, options, run, Samples::F32)?,
     };
     let Image { channels, color_space, premultiplied, .. } = *image;
-    Ok(Image { width, height, channels, samples, color_space, premultiplied })
+    Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
 }
 
 /// Pixels of the smaller image that one thread takes at a time, about.

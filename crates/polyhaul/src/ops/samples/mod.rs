@@ -8,7 +8,7 @@ mod srgb;
 
 use super::arrays::{Zero, zeroed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Array, Channels, ColorSpace, Image, Samples};
+use crate::model::{Array, Channels, ColorSpace, Image, ImageChannel, Samples};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::try_for_each_item;
 pub(super) use srgb::{BYTES, Bytes as SrgbBytes};
@@ -96,7 +96,7 @@ impl Cut {
 ///     channels: Channels::Gray,
 ///     samples: Samples::F32([0.0, 0.5, 7.0].into()),
 ///     color_space: ColorSpace::Linear,
-///     premultiplied: false,
+///     ..Image::default()
 /// };
 /// let shown = convert_samples(&light, SampleType::U8, ColorSpace::Srgb, &Default::default())?;
 /// assert_eq!(shown.image.samples, Samples::U8([0, 188, 255].into()));
@@ -123,14 +123,28 @@ pub fn with_channels(image: &Image, channels: Channels, run: &RunOptions) -> Res
     Ok(rebuilt(image, Shape { kind, space: image.color_space, channels }, run)?.image)
 }
 
-/// Fails unless the samples are as many as the size says.
+/// Fails unless colours and channels have as many samples as the size requires.
 pub(crate) fn check_image(image: &Image) -> Result<()> {
-    if image.sample_count() == Some(image.samples.len()) {
-        return Ok(());
-    }
     let Image { width, height, channels, samples, .. } = image;
-    let size = format!("{width} x {height} pixels of {} channels", channels.count());
-    Err(Error::new(ErrorKind::Usage, format!("the image has {} samples, which are not {size}", samples.len())))
+    let fault = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    if image.sample_count() != Some(samples.len()) {
+        let size = format!("{width} x {height} pixels of {} channels", channels.count());
+        return fault(format!("the image has {} samples; expected those of {size}", samples.len()));
+    }
+    // Cannot overflow: the colours have at least as many samples.
+    let pixels = width * height;
+    if let Some(channel) = image.extra.iter().find(|channel| channel.samples.len() != pixels) {
+        let (name, count) = (channel.name.escape_debug(), channel.samples.len());
+        return fault(format!("the channel `{name}` has {count} samples; expected {width} x {height}"));
+    }
+    if !image.stored.is_empty() && image.stored.len() != channels.count() {
+        return fault(format!(
+            "the image names {} colour channels; its pixels have {}",
+            image.stored.len(),
+            channels.count()
+        ));
+    }
+    Ok(())
 }
 
 /// What an image is to be.
@@ -150,8 +164,30 @@ fn rebuilt(image: &Image, to: Shape, run: &RunOptions) -> Result<Adjusted> {
     };
     let premultiplied = image.premultiplied && to.channels.has_alpha();
     let Image { width, height, .. } = *image;
-    let image = Image { width, height, channels: to.channels, samples, color_space: to.space, premultiplied };
+    let is_kept =
+        to.channels == image.channels && matches!((to.kind, &image.samples), (SampleType::F32, Samples::F32(_)));
+    let image = Image {
+        width,
+        height,
+        channels: to.channels,
+        samples,
+        color_space: to.space,
+        premultiplied,
+        extra: copied(&image.extra)?,
+        // Names and types are those of samples that are still there.
+        stored: if is_kept { image.stored.clone() } else { Vec::new() },
+        attributes: image.attributes.clone(),
+    };
     Ok(Adjusted { image, cut })
+}
+
+/// The same channels again.
+fn copied(channels: &[ImageChannel]) -> Result<Vec<ImageChannel>> {
+    let copy = |channel: &ImageChannel| {
+        let samples = channel.samples.try_clone().map_err(|_| Error::memory("a channel"))?;
+        Ok(ImageChannel { name: channel.name.clone(), samples })
+    };
+    channels.iter().map(copy).collect()
 }
 
 /// All samples, made side by side.
@@ -367,7 +403,7 @@ mod tests {
 
     fn image(channels: Channels, samples: Samples, color_space: ColorSpace) -> Image {
         let width = samples.len() / channels.count();
-        Image { width, height: 1, channels, samples, color_space, premultiplied: false }
+        Image { width, height: 1, channels, samples, color_space, ..Image::default() }
     }
 
     fn converted(image: &Image, kind: SampleType, space: ColorSpace) -> Samples {

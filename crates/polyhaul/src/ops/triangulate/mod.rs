@@ -4,13 +4,14 @@
 //! lost, however degenerate the face. Quads are cut here; polygons with more corners go to
 //! [`ears`], which works in the plane that fits best.
 
+mod blender;
 mod ears;
 mod nearby;
 
 use super::arrays::{PIECE, check_streams, out_of_range, split, zeroed};
 use super::domains::index_cut_attributes;
 use crate::error::{Error, ErrorKind, Result, try_push};
-use crate::model::{Array, Column, Counts, Elements, Mesh, Scene, map_values};
+use crate::model::{Array, Column, Counts, Elements, Mesh, Object, Scene, map_values};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::{for_each_item, try_for_each_item};
 use ears::Clipper;
@@ -54,50 +55,75 @@ impl TriangleMap {
         Some(low)
     }
 
-    /// For each triangle what its face has; nothing where there is not one for each face.
-    fn per_triangle<T: Copy>(&self, per_face: &[T], triangles: usize) -> Result<Array<T>> {
+    fn remap(&self, counts: &mut Counts) {
+        counts.faces = self.first_triangle(counts.faces);
+    }
+
+    /// The face of each triangle, in the order of the triangles.
+    fn faces(&self) -> impl Iterator<Item = usize> {
+        let corners = self.face_offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        corners.enumerate().flat_map(|(face, corners)| std::iter::repeat_n(face, corners - 2))
+    }
+}
+
+/// The triangles that faces became, in the order in which they are stored.
+struct Triangles<'a> {
+    map: &'a TriangleMap,
+    /// Which triangle of the map is at each place; empty where they are in its order.
+    order: &'a [u32],
+    count: usize,
+}
+
+impl Triangles<'_> {
+    /// The face of each triangle.
+    fn faces(&self) -> Result<Box<dyn Iterator<Item = usize> + '_>> {
+        if self.order.is_empty() {
+            return Ok(Box::new(self.map.faces()));
+        }
+        let mut faces = Vec::new();
+        faces.try_reserve_exact(self.count)?;
+        faces.extend(self.map.faces().map(|face| face as u32));
+        Ok(Box::new(self.order.iter().map(move |&triangle| faces[triangle as usize] as usize)))
+    }
+
+    /// For each triangle the value of its face; empty where there is not one value per face.
+    fn per_triangle<T: Copy>(&self, per_face: &[T]) -> Result<Array<T>> {
         let mut result = Vec::new();
-        if per_face.len() + 1 == self.face_offsets.len() {
-            result.try_reserve_exact(triangles)?;
-            for (pair, &value) in self.face_offsets.windows(2).zip(per_face) {
-                result.extend(std::iter::repeat_n(value, (pair[1] - pair[0]) as usize - 2));
-            }
+        if per_face.len() + 1 == self.map.face_offsets.len() {
+            result.try_reserve_exact(self.count)?;
+            result.extend(self.faces()?.map(|face| per_face[face]));
         }
         Ok(result.into())
     }
 
     /// Gives each triangle the row of its face.
-    fn repeat_rows(&self, columns: &mut Vec<Column>, triangles: usize) -> Result<()> {
+    fn repeat_rows(&self, columns: &mut Vec<Column>) -> Result<()> {
         let mut repeated = Vec::new();
         for column in columns.iter() {
             let column = match &column.offsets {
                 None => {
-                    let values = map_values!(&column.values, array => self.per_triangle(array, triangles)?);
+                    let values = map_values!(&column.values, array => self.per_triangle(array)?);
                     Column { name: column.name.clone(), values, offsets: None }
                 }
-                Some(offsets) => self.repeat_lists(column, offsets, triangles)?,
+                Some(offsets) => self.repeat_lists(column, offsets)?,
             };
-            try_push(&mut repeated, column, "columns of faces")?;
+            try_push(&mut repeated, column, "face columns")?;
         }
         *columns = repeated;
         Ok(())
     }
 
-    fn repeat_lists(&self, column: &Column, offsets: &[u32], triangles: usize) -> Result<Column> {
-        if offsets.len() != self.face_offsets.len() {
-            let message = format!("the face column `{}` has not one row per face", column.name);
+    fn repeat_lists(&self, column: &Column, offsets: &[u32]) -> Result<Column> {
+        if offsets.len() != self.map.face_offsets.len() {
+            let message = format!("the face column `{}` does not have one row per face", column.name);
             return Err(Error::new(ErrorKind::Usage, message));
         }
-        let rows = || self.face_offsets.windows(2).zip(offsets.windows(2));
-        let times = |face: &[u32]| (face[1] - face[0] - 2) as usize;
         let (mut ends, mut end) = (Vec::new(), 0);
-        ends.try_reserve_exact(triangles + 1)?;
+        ends.try_reserve_exact(self.count + 1)?;
         ends.push(0);
-        for (face, row) in rows() {
-            for _ in 0..times(face) {
-                end += u64::from(row[1].saturating_sub(row[0]));
-                ends.push(end as u32);
-            }
+        for face in self.faces()? {
+            end += u64::from(offsets[face + 1].saturating_sub(offsets[face]));
+            ends.push(end as u32);
         }
         if end >= u64::from(u32::MAX) {
             let message = format!("the lists of the face column `{}` are too long for triangles", column.name);
@@ -106,18 +132,23 @@ impl TriangleMap {
         let values = map_values!(&column.values, array => {
             let mut all = Vec::new();
             all.try_reserve_exact(end as usize)?;
-            for (face, row) in rows() {
-                let list = array.get(row[0] as usize..row[1] as usize).unwrap_or_default();
-                (0..times(face)).for_each(|_| all.extend_from_slice(list));
+            for face in self.faces()? {
+                let list = offsets[face] as usize..offsets[face + 1] as usize;
+                all.extend_from_slice(array.get(list).unwrap_or_default());
             }
             all.into()
         });
         Ok(Column { name: column.name.clone(), values, offsets: Some(ends.into()) })
     }
+}
 
-    fn remap(&self, counts: &mut Counts) {
-        counts.faces = self.first_triangle(counts.faces);
-    }
+/// How faces are cut, and where their triangles go.
+#[derive(Clone, Copy)]
+enum Style<'a> {
+    /// All triangles of a face in its place.
+    InPlace,
+    /// As Blender's exporter, with the borders of sections: see [`blender`].
+    Blender(&'a [u32]),
 }
 
 /// Cuts the faces of a mesh into triangles; runs and curves of the mesh keep their places.
@@ -161,61 +192,86 @@ impl TriangleMap {
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap> {
+    triangulate_as(mesh, Style::InPlace, options)
+}
+
+fn triangulate_as(mesh: &mut Mesh, style: Style<'_>, options: &RunOptions) -> Result<TriangleMap> {
     let threads = options.worker_threads();
     check(mesh, threads, options)?;
     index_cut_attributes(mesh)?;
-    let triangles = triangle_count(&mesh.faces)?;
-    if triangles > mesh.faces.len() {
-        let cut = cut_faces(mesh, triangles, threads, options)?;
-        let gather = |from: &[u32]| -> Result<Vec<u32>> {
-            let mut stream = zeroed(if from.is_empty() { 0 } else { 3 * triangles }, "triangles")?;
-            let pieces = stream.chunks_mut(PIECE).zip(cut.chunks(PIECE));
-            try_for_each_item(
-                threads,
-                &options.cancel,
-                pieces,
-                || (),
-                |(), (stream, corners)| {
-                    stream.iter_mut().zip(corners).for_each(|(to, &corner)| *to = from[corner as usize]);
-                    Ok(())
-                },
-            )?;
-            Ok(stream)
-        };
-        let corner_uvs = gather(&mesh.faces.corner_uvs)?;
-        let corner_normals = gather(&mesh.faces.corner_normals)?;
-        let mut offsets: Vec<u32> = zeroed(triangles + 1, "triangle offsets")?;
-        for_each_item(
-            threads,
-            offsets.chunks_mut(PIECE).enumerate(),
-            || (),
-            |(), (piece, offsets)| {
-                let first = piece * PIECE;
-                offsets.iter_mut().zip(first..).for_each(|(offset, triangle)| *offset = 3 * triangle as u32);
-            },
-        );
-        // The cut has one entry per new corner: in place it becomes the stream of positions.
-        let (mut corner_positions, old) = (cut, &mesh.faces.corner_positions);
-        for_each_item(
-            threads,
-            corner_positions.chunks_mut(PIECE),
-            || (),
-            |(), corners| {
-                corners.iter_mut().for_each(|corner| *corner = old[*corner as usize]);
-            },
-        );
-        let map = TriangleMap { face_offsets: mesh.faces.offsets.try_clone()?.into_vec()? };
-        let (face_materials, face_smooth) =
-            (map.per_triangle(&mesh.face_materials, triangles)?, map.per_triangle(&mesh.face_smooth, triangles)?);
-        map.repeat_rows(&mut mesh.face_columns, triangles)?;
-        (mesh.face_materials, mesh.face_smooth) = (face_materials, face_smooth);
-        let (corner_uvs, corner_normals) = (corner_uvs.into(), corner_normals.into());
-        let corner_positions = corner_positions.into();
-        mesh.faces = Elements { offsets: offsets.into(), corner_positions, corner_uvs, corner_normals };
-        remap_mesh(mesh, &map);
+    let count = triangle_count(&mesh.faces)?;
+    let map = TriangleMap { face_offsets: mesh.faces.offsets.try_clone()?.into_vec()? };
+    if count == mesh.faces.len() {
         return Ok(map);
     }
-    Ok(TriangleMap { face_offsets: mesh.faces.offsets.try_clone()?.into_vec()? })
+    let mut cut = cut_faces(mesh, count, style, options)?;
+    let mut order = Vec::new();
+    if let Style::Blender(sections) = style {
+        order = blender::order(&map, sections, count)?;
+        cut = gathered(&order, options, |triangle| {
+            let first = 3 * triangle as usize;
+            [cut[first], cut[first + 1], cut[first + 2]]
+        })?;
+    }
+    let corners = |from: &[u32]| -> Result<Array<u32>> {
+        let cut = if from.is_empty() { &[] } else { cut.as_slice() };
+        Ok(gathered(cut, options, |corner| [from[corner as usize]])?.into())
+    };
+    let faces = &mesh.faces;
+    let (corner_uvs, corner_normals) = (corners(&faces.corner_uvs)?, corners(&faces.corner_normals)?);
+    let offsets = triangle_offsets(count, threads)?;
+    let triangles = Triangles { map: &map, order: &order, count };
+    let face_materials = triangles.per_triangle(&mesh.face_materials)?;
+    let face_smooth = triangles.per_triangle(&mesh.face_smooth)?;
+    triangles.repeat_rows(&mut mesh.face_columns)?;
+    (mesh.face_materials, mesh.face_smooth) = (face_materials, face_smooth);
+    // The cut has one entry per new corner: in place it becomes the stream of positions.
+    let (mut corner_positions, old) = (cut, &mesh.faces.corner_positions);
+    for_each_item(
+        threads,
+        corner_positions.chunks_mut(PIECE),
+        || (),
+        |(), corners| corners.iter_mut().for_each(|corner| *corner = old[*corner as usize]),
+    );
+    mesh.faces = Elements { offsets, corner_positions: corner_positions.into(), corner_uvs, corner_normals };
+    remap_mesh(mesh, &map);
+    Ok(map)
+}
+
+/// `N` values for each of `items`, by all threads.
+fn gathered<const N: usize>(
+    items: &[u32],
+    options: &RunOptions,
+    values: impl Fn(u32) -> [u32; N] + Sync,
+) -> Result<Vec<u32>> {
+    let mut result = zeroed(N * items.len(), "triangles")?;
+    let pieces = result.chunks_mut(N * PIECE).zip(items.chunks(PIECE));
+    try_for_each_item(
+        options.worker_threads(),
+        &options.cancel,
+        pieces,
+        || (),
+        |(), (places, items)| {
+            let (places, _) = places.as_chunks_mut::<N>();
+            places.iter_mut().zip(items).for_each(|(place, &item)| *place = values(item));
+            Ok(())
+        },
+    )?;
+    Ok(result)
+}
+
+fn triangle_offsets(count: usize, threads: usize) -> Result<Array<u32>> {
+    let mut offsets: Vec<u32> = zeroed(count + 1, "triangle offsets")?;
+    for_each_item(
+        threads,
+        offsets.chunks_mut(PIECE).enumerate(),
+        || (),
+        |(), (piece, offsets)| {
+            let first = piece * PIECE;
+            offsets.iter_mut().zip(first..).for_each(|(offset, triangle)| *offset = 3 * triangle as u32);
+        },
+    );
+    Ok(offsets.into())
 }
 
 /// [`triangulate`] for all meshes of a scene; objects, runs and curves keep their places.
@@ -224,9 +280,35 @@ pub fn triangulate(mesh: &mut Mesh, options: &RunOptions) -> Result<TriangleMap>
 ///
 /// As [`triangulate`]. Some meshes may be done by then; the scene is consistent all the same.
 pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> {
+    triangulate_meshes(scene, None, options)
+}
+
+/// [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ exporter, as far as
+/// these are known: one triangle of each face stays in its place, the others follow the last face of
+/// the object, or of the faces that share its statements.
+pub(crate) fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> Result<()> {
+    let mut objects: Vec<Vec<&Object>> = vec![Vec::new(); scene.meshes.len()];
+    for object in &scene.objects {
+        if let Some(objects) = objects.get_mut(object.mesh) {
+            try_push(objects, object, "sections")?;
+        }
+    }
+    let mut sections = Vec::new();
+    for (mesh, objects) in scene.meshes.iter().zip(objects) {
+        try_push(&mut sections, blender::sections(mesh, &mut objects.into_iter())?, "sections")?;
+    }
+    triangulate_meshes(scene, Some(&sections), options)
+}
+
+/// Triangulates all meshes; `sections` are the borders of each for [`Style::Blender`].
+fn triangulate_meshes(scene: &mut Scene, sections: Option<&[Vec<u32>]>, options: &RunOptions) -> Result<()> {
+    let style = |mesh: usize| match sections {
+        Some(sections) => Style::Blender(&sections[mesh]),
+        None => Style::InPlace,
+    };
     let mut maps: Vec<Option<TriangleMap>> = vec![None; scene.meshes.len()];
     let is_small = |mesh: &Mesh| mesh.faces.corner_positions.len() < SMALL_CORNERS;
-    let small = scene.meshes.iter_mut().zip(&mut maps).filter(|(mesh, _)| is_small(mesh));
+    let small = scene.meshes.iter_mut().zip(&mut maps).enumerate().filter(|(_, (mesh, _))| is_small(mesh));
     let alone = RunOptions { threads: Some(1), ..options.clone() };
     let threads = options.worker_threads();
     let mut result = try_for_each_item(
@@ -234,14 +316,14 @@ pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> 
         &options.cancel,
         small,
         || (),
-        |(), (mesh, map)| {
-            *map = Some(triangulate(mesh, &alone)?);
+        |(), (number, (mesh, map))| {
+            *map = Some(triangulate_as(mesh, style(number), &alone)?);
             Ok(())
         },
     );
-    for (mesh, map) in scene.meshes.iter_mut().zip(&mut maps) {
+    for (number, (mesh, map)) in scene.meshes.iter_mut().zip(&mut maps).enumerate() {
         if result.is_ok() && !is_small(mesh) && map.is_none() {
-            result = triangulate(mesh, options).map(|made| *map = Some(made));
+            result = triangulate_as(mesh, style(number), options).map(|made| *map = Some(made));
         }
     }
     for object in &mut scene.objects {
@@ -266,7 +348,7 @@ fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
     let corners = faces.corner_positions.len();
     let ends = (faces.offsets.first().copied().unwrap_or(0), faces.offsets.last().copied().unwrap_or(0));
     if ends != (0, corners as u32) || u32::try_from(corners).is_err() {
-        let message = format!("face offsets go from {} to {} for {corners} corners", ends.0, ends.1);
+        let message = format!("face offsets go from {} to {}, but there are {corners} corners", ends.0, ends.1);
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let count = mesh.positions.len();
@@ -306,14 +388,15 @@ fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
 fn triangle_count(faces: &Elements) -> Result<usize> {
     let triangles = faces.corner_positions.len() - 2 * faces.len();
     if triangles >= u32::MAX as usize / 3 {
-        let message = format!("{triangles} triangles have more corners than 32-bit offsets can count");
+        let message = format!("{triangles} triangles: more corners than 32-bit offsets can count");
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(triangles)
 }
 
 /// The old corner of each new one.
-fn cut_faces(mesh: &Mesh, triangles: usize, threads: usize, options: &RunOptions) -> Result<Vec<u32>> {
+fn cut_faces(mesh: &Mesh, triangles: usize, style: Style<'_>, options: &RunOptions) -> Result<Vec<u32>> {
+    let threads = options.worker_threads();
     let offsets = &mesh.faces.offsets;
     let faces = mesh.faces.len();
     let chunks = (0..faces).step_by(CHUNK_FACES).map(|first| first..faces.min(first + CHUNK_FACES));
@@ -328,7 +411,7 @@ fn cut_faces(mesh: &Mesh, triangles: usize, threads: usize, options: &RunOptions
             let count = (face[1] - face[0]) as usize;
             let (triangles, rest) = cut.split_at_mut(3 * (count - 2));
             let indices = &mesh.faces.corner_positions[face[0] as usize..face[1] as usize];
-            cut_face(&mesh.positions, indices, clipper, triangles, options)?;
+            cut_face(&mesh.positions, indices, style, clipper, triangles, options)?;
             triangles.iter_mut().for_each(|corner| *corner += face[0]);
             cut = rest;
         }
@@ -341,6 +424,7 @@ fn cut_faces(mesh: &Mesh, triangles: usize, threads: usize, options: &RunOptions
 fn cut_face(
     positions: &[[f32; 3]],
     indices: &[u32],
+    style: Style<'_>,
     clipper: &mut Clipper,
     triangles: &mut [u32],
     options: &RunOptions,
@@ -349,8 +433,12 @@ fn cut_face(
     match *indices {
         [_, _, _] => triangles.copy_from_slice(&[0, 1, 2]),
         [a, b, c, d] => {
-            let other = cut_at_second(&[point(a), point(b), point(c), point(d)]);
-            triangles.copy_from_slice(if other { &[0, 1, 3, 1, 2, 3] } else { &[0, 1, 2, 0, 2, 3] });
+            let quad = [point(a), point(b), point(c), point(d)];
+            triangles.copy_from_slice(&match style {
+                Style::Blender(_) => blender::quad_triangles(&quad),
+                Style::InPlace if cut_at_second(&quad) => [0, 1, 3, 1, 2, 3],
+                Style::InPlace => [0, 1, 2, 0, 2, 3],
+            });
         }
         _ => clipper.cut(indices.len(), |corner| point(indices[corner]), triangles, &options.cancel)?,
     }

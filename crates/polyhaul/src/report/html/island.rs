@@ -1,12 +1,12 @@
 //! The data of the charts, as `page.js` takes it: numbers in flat arrays, since there are many.
 //!
-//! Times are whole units since the first thing that is shown. Names of files are cut, and left out where they would
-//! be most of the page.
+//! Times are whole units since the first thing that is shown. Names of files are cut, and dropped where they would be
+//! most of the page. Nothing is drawn here.
 
 use super::Job;
 use crate::report::json::Json;
-use crate::report::shown::{Bar, MOST_LEVELS, What, main_level};
-use crate::report::words::plain;
+use crate::report::shown::{Bar, MOST_LEVELS, What};
+use crate::report::words::{phase_words, plain};
 use polyhaul_bytes::trace::{Lane, Phase, Sample};
 
 /// The most characters of a file's name, and of all together.
@@ -30,9 +30,6 @@ pub(super) fn island(job: &Job<'_>) -> String {
         json.key("rows").array(|json| {
             job.rows.rows.iter().for_each(|bars| row(json, job, bars, unit_ns, &mut names));
         });
-        json.key("main").array(|json| {
-            job.rows.rows.iter().for_each(|bars| json.integer(main_level(bars) as u64));
-        });
         json.key("files").array(|json| names.list.iter().for_each(|name| json.string(name)));
         sections(json, job, unit_ns);
         steps(json, job, unit_ns);
@@ -48,7 +45,7 @@ fn unit(length_ns: u64) -> u64 {
 }
 
 fn words(json: &mut Json) {
-    json.key("phases").array(|json| Phase::ALL.iter().for_each(|it| json.string(it.name())));
+    json.key("phases").array(|json| Phase::ALL.iter().for_each(|it| json.string(phase_words(*it))));
     let indices = |json: &mut Json, is: fn(Phase) -> bool| {
         Phase::ALL.iter().filter(|it| is(**it)).for_each(|it| json.integer(*it as u64));
     };

@@ -1,4 +1,4 @@
-//! A page about a job: one file that needs nothing else.
+//! The report of a job: one HTML file that needs nothing else.
 //!
 //! What is read (verdict, phases, files) is HTML that is written here, so it is there without scripts; what is drawn
 //! (threads, rates, memory) is data that `page.js` draws. Nothing from outside gets into the page but through
@@ -11,15 +11,17 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(super) use tables::bound_words;
+pub(super) use tables::headline;
 
 use super::chart;
 use super::shown::{self, Extent, Rows, Steps};
-use super::words::escaped;
+use super::words::{escaped, phase_words};
 use super::{Ceilings, Verdict};
-use polyhaul_bytes::trace::{Phase, Recording};
+use polyhaul_bytes::trace::{Phase, Recording, Sample};
 use std::fmt::Write;
 
+/// What disks move beside a job is less than this, and no chart of its own.
+const FEW_BYTES: u64 = 64 << 10;
 /// The most bars of threads on a page.
 const MOST_BARS: usize = 20_000;
 
@@ -27,7 +29,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What stands above the page or the picture of a job.
+/// The title of the page or the picture of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heading {
     /// The job in words, such as the command line.
@@ -49,13 +51,12 @@ pub(super) struct Job<'a> {
     steps: Steps,
 }
 
-/// A page about a job: one HTML file without any part outside of it, less than 1 MB, for light and dark screens, phones
-/// and paper.
+/// The report of a job: a self-contained HTML file of less than 1 MB, for light and dark screens, phones and paper.
 ///
-/// It has the verdict, the time of each phase, what the threads did when, the cores in use, what was read and written
-/// in steps of 10 ms or less beside the best rates of the machine, memory, and the calls on each file. For the parts
-/// over time the trace has to have [spans](polyhaul_bytes::trace::Detail::Spans); for cores, disks and memory as the
-/// system counts them, samples. Spans that are too short to be seen are merged, and the page says so.
+/// It has the verdict, the time of each phase, what each thread did when, the cores in use, bytes read and written in
+/// steps of 10 ms or less next to the ceilings of the machine, memory, and the calls on each file. The charts over time
+/// need a trace with [spans](polyhaul_bytes::trace::Detail::Spans), and samples for cores, disks and memory as the
+/// system counts them. Spans too short to be visible are merged, and the page notes it.
 ///
 /// ```
 /// use polyhaul::report::{Heading, html};
@@ -125,27 +126,31 @@ fn colors() -> String {
 fn charts(job: &Job<'_>) -> String {
     let mut out = String::new();
     let recording = job.recording;
-    let has_spans = job.rows.rows.iter().any(|bars| !bars.is_empty());
+    let has_spans = job.rows.rows.iter().flatten().any(|bar| bar.end_ns > bar.begin_ns);
     let has_samples = recording.samples.len() > 1;
+    let is_any = |steps: &[f64]| steps.iter().any(|value| *value > 0.0);
+    let grew = |of: fn(&Sample) -> u64, least: u64| {
+        let [first, last] = [recording.samples.first(), recording.samples.last()].map(|it| it.map_or(0, of));
+        last.saturating_sub(first) >= least.max(1)
+    };
     if has_spans {
         let height = 44 + job.rows.rows.len() * row_height(job.rows.rows.len());
         figure(&mut out, "threads", "Threads", height, &legend(job), &tables::about_threads(job));
     }
-    if has_spans || has_samples {
-        let keys = key("work", "computing", has_spans)
-            + &key("call", "reading and writing", has_spans)
-            + &key("line", "cores in use", has_samples);
+    let (is_busy, has_cores) = (is_any(&job.steps.computing) || is_any(&job.steps.calling), grew(|it| it.cpu_ns, 1));
+    if is_busy || has_cores {
+        let keys = key("work", "computing", is_busy)
+            + &key("call", "reading and writing", is_busy)
+            + &key("line", "cores in use", has_cores);
         figure(&mut out, "cpu", "Cores", 150, &keys, &tables::about_cores(job));
     }
-    let sampled = |of: fn(&polyhaul_bytes::trace::Sample) -> u64| {
-        recording.samples.first().map(of) != recording.samples.last().map(of)
-    };
-    let [disk_read, disk_written] = [sampled(|it| it.disk_read_bytes), sampled(|it| it.disk_write_bytes)];
+    let disk_read = grew(|it| it.disk_read_bytes, FEW_BYTES);
+    let disk_written = grew(|it| it.disk_write_bytes, FEW_BYTES);
     for (id, title, steps, disk) in [
         ("read", "Reading", &job.steps.read_bytes, disk_read),
         ("write", "Writing", &job.steps.written_bytes, disk_written),
     ] {
-        if disk || steps.iter().any(|bytes| *bytes > 0.0) {
+        if disk || has_spans && is_any(steps) {
             let keys =
                 key(id, "calls", true) + &key("line", "disk", disk) + &key("ceiling", "ceiling", has_ceiling(job, id));
             figure(&mut out, id, title, 180, &keys, &tables::about_rates(job, steps));
@@ -155,7 +160,7 @@ fn charts(job: &Job<'_>) -> String {
         figure(&mut out, "memory", "Memory", 130, &key("memory", "resident", true), &tables::about_memory(job));
     }
     if out.is_empty() {
-        return "<p class=soft>Nothing was recorded over time: record spans to see what happened when.</p>".into();
+        return "<p class=soft>No charts: no spans were recorded.</p>".into();
     }
     filled(include_str!("charts.html"), |name| if name == "figures" { out.clone() } else { tables::about_steps(job) })
 }
@@ -194,7 +199,7 @@ fn legend(job: &Job<'_>) -> String {
     job.rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
     let seen = Phase::ALL.into_iter().filter(|&phase| seen[phase as usize]);
     seen.fold(String::new(), |mut all, phase| {
-        let (index, name) = (phase as usize, phase.name());
+        let (index, name) = (phase as usize, phase_words(phase));
         let _ = write!(
             all,
             "<button type=button class=key aria-pressed=false data-phase={index}>\

@@ -211,9 +211,7 @@
       const [x, end] = [Math.max(toX(box, from), box.left), Math.min(toX(box, to), box.right)];
       const width = pen.measureText(name).width;
       if (!withNames || x + 5 < free || width + 8 > end - x) continue;
-      pen.textAlign = "left";
-      pen.fillStyle = colors.soft;
-      pen.fillText(name, x + 5, 10);
+      drawLabel(pen, name, x + 5, 10, width, "left", colors.soft);
       free = x + width + 12;
     }
   };
@@ -230,19 +228,23 @@
     }
   };
 
-  // Where the bars of a level are in the row of a thread: those inside of the main level are thinner, and below.
-  const place = (box, row, level) => {
+  // Where the row of a thread is. Bars inside of others are drawn over them: what is seen is what the thread did itself.
+  const place = (box, row) => {
     const height = (box.bottom - box.top) / rows.length;
     const gap = height > 20 ? 6 : height > 10 ? 3 : 1;
-    const full = height - gap;
-    const part = 0.6 ** Math.max(0, level - data.main[row]);
-    return [box.top + row * height + gap / 2 + full * (1 - part), full * part];
+    return [box.top + row * height + gap / 2, height - gap];
   };
+  // Whether bars of deeper levels lie over this stretch of time.
+  const isCovered = (row, level, from, to) =>
+    rows[row].slice(level + 1).some(({ begin, end }) => {
+      const i = lowest(end, from + 1e-9);
+      return i < begin.length && begin[i] < to;
+    });
   const rowNames = rows.map((_, index) => (index ? "worker " + index : "caller"));
 
   const drawBars = (pen, box, row, level) => {
     const { begin, end, rest } = rows[row][level];
-    const [top, height] = place(box, row, level);
+    const [top, height] = place(box, row);
     const scale = (box.right - box.left) / (view.to - view.from);
     for (let i = lowest(end, view.from); i < begin.length && begin[i] <= view.to; i++) {
       const kind = rest[5 * i + 2];
@@ -253,18 +255,18 @@
       pen.globalAlpha = share * (picked !== null && picked !== phase ? 0.13 : 1);
       pen.fillStyle = colors.phases[phase];
       pen.fillRect(x, top, width > 3 ? width - 0.6 : width, height);
-      if (width > 58 && height > 12 && level === data.main[row] && !(kind & 128)) drawName(pen, data.phases[phase], x, top, width, height);
+      if (width > 58 && height > 12 && !(kind & 128) && !isCovered(row, level, begin[i], end[i])) drawName(pen, data.phases[phase], x, top, width, height);
     }
     pen.globalAlpha = 1;
   };
-  // The name of a phase in its bar, where no inner bar covers it.
+  // The name of a phase in its bar.
   const drawName = (pen, name, x, top, width, height) => {
     if (pen.measureText(name).width > width - 12) return;
     const hex = pen.fillStyle;
     const [red, green, blue] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
     pen.fillStyle = 0.3 * red + 0.59 * green + 0.11 * blue > 140 ? "#14171b" : "#ffffff";
     pen.textAlign = "left";
-    pen.fillText(name, x + 6, top + (height > 20 ? 7 : height / 2) + 0.5);
+    pen.fillText(name, x + 6, top + height / 2 + 0.5);
   };
 
   const drawThreads = (canvas) => {
@@ -321,18 +323,20 @@
     });
     pen.stroke();
   };
-  // Text over whatever is there.
-  const sayOver = (pen, text, x, y, most) => {
-    pen.strokeStyle = colors.ground;
-    pen.lineWidth = 4;
-    pen.lineJoin = "round";
-    pen.strokeText(text, x, y, most);
+  // Text on a ground of its own, over whatever is there; `x` is its right end, or with "left" its left one.
+  const drawLabel = (pen, text, x, y, most, side, color) => {
+    const width = Math.min(pen.measureText(text).width, most);
+    pen.fillStyle = colors.ground;
+    pen.globalAlpha = 0.88;
+    pen.fillRect((side === "left" ? x : x - width) - 4, y - 8, width + 8, 16);
+    pen.globalAlpha = 1;
+    pen.fillStyle = color;
+    pen.textAlign = side;
     pen.fillText(text, x, y, most);
   };
   const drawCeilings = (pen, box, lines, top, toY) => {
     let above = [];
     let used = -99;
-    pen.fillStyle = colors.flag;
     for (const [, name, value] of lines) {
       const text = name + " " + rate(value);
       if (value > top) {
@@ -341,13 +345,11 @@
       }
       const y = toY(value);
       line(pen, box.left, crisp(y), box.right, crisp(y), colors.flag, [6, 4]);
-      pen.textAlign = "right";
-      if (Math.abs(y - used) > 14) sayOver(pen, text, box.right - 6, y - 9, box.right - box.left - 12);
+      if (Math.abs(y - used) > 18) drawLabel(pen, text, box.right - 6, y - 10, box.right - box.left - 12, "right", colors.flag);
       used = y;
     }
     if (above.length) {
-      pen.textAlign = "right";
-      sayOver(pen, above.join(", ") + " ↑", box.right - 6, 10, box.right - box.left - 12);
+      drawLabel(pen, above.join(", ") + " ↑", box.right - 6, 10, box.right - box.left - 12, "right", colors.flag);
     }
   };
 
@@ -457,8 +459,8 @@
     const [, , kind, about, value] = rest.slice(5 * i, 5 * i + 5);
     const phase = data.phases[kind & 31];
     const { begin, end } = rows[row][level];
-    const when = "begins " + time(begin[i]) + "\nlasts " + time(end[i] - begin[i]);
-    if (kind & 128) return [phase, value.toLocaleString("en") + " spans merged, mostly this\n" + about + " % of " + when.replace("\n", ", ")];
+    const when = "start " + time(begin[i]) + "\nduration " + time(end[i] - begin[i]);
+    if (kind & 128) return [phase, value.toLocaleString("en") + " merged spans, mostly this phase, over " + about + " % of the bar\n" + when];
     const lane = data.lanes[(kind >> 5) & 3];
     const moves = about || data.io.includes(kind & 31);
     const more = moves ? "\n" + bytes(value) + (about ? "\n" + data.files[about - 1] : "") : value ? "\nchunk " + (value - 1).toLocaleString("en") : "";
@@ -470,10 +472,9 @@
     const slack = ((view.to - view.from) / (box.right - box.left)) * 1.5;
     const at = toTime(box, x);
     for (let level = rows[row].length - 1; level >= 0; level--) {
-      const [top] = place(box, row, level);
       const bars = rows[row][level];
       const i = lowest(bars.end, at - slack);
-      if (y >= top && i < bars.begin.length && bars.begin[i] <= at + slack) return barWords(row, level, i, bars.rest);
+      if (i < bars.begin.length && bars.begin[i] <= at + slack) return barWords(row, level, i, bars.rest);
     }
     return null;
   };

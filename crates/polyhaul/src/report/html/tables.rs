@@ -1,10 +1,10 @@
-//! What of a page is read rather than drawn: the verdict, the phases, the files, the ceilings, and words for charts.
+//! What of a page is text rather than drawn: the verdict, the phases, the files, the ceilings, and words for charts.
 //!
-//! All of it is there without scripts. Long lists are cut, and say so.
+//! All of it is there without scripts. Long lists are cut, with a note. Nothing is computed here but sums.
 
 use super::Job;
 use super::island::shortened;
-use crate::report::words::{bytes, count, date, escaped, rate, seconds, share, size_class, time};
+use crate::report::words::{bytes, count, date, escaped, phase_words, rate, seconds, share, size_class, time};
 use crate::report::{Bound, Ceilings, Verdict};
 use polyhaul_bytes::trace::{FileUse, Phase, Recording};
 use std::fmt::Write;
@@ -18,12 +18,18 @@ const NAME_CHARS: usize = 120;
 const SMALL_CALL_BYTES: u64 = 64 * 1024;
 const FEW_CALLS: u64 = 16;
 
-/// What held a job back, as a sentence.
-pub(in crate::report) fn bound_words(bound: Bound) -> String {
-    match bound {
-        Bound::Unknown => "No single cause can be told".to_owned(),
-        _ => format!("Bound by {}", bound.words()),
-    }
+/// What limited a job and how far it was from the machine's best: `Limited by parsing, 2.0× slower than this machine's
+/// best`.
+pub(in crate::report) fn headline(verdict: &Verdict) -> String {
+    let cause = match verdict.bound {
+        _ if !verdict.is_telling() => "Too short to judge".to_owned(),
+        Bound::Unknown => "No single cause".to_owned(),
+        _ => format!("Limited by {}", verdict.limit),
+    };
+    let distance = verdict.distance().filter(|_| verdict.is_telling());
+    // The time is among the figures.
+    let distance = distance.map(|it| it.rsplit_once(" (").map_or(it.clone(), |(words, _)| words.to_owned()));
+    distance.map_or(cause.clone(), |distance| format!("{cause}, {distance}"))
 }
 
 /// The phase whose colour a cause has.
@@ -68,16 +74,13 @@ pub(super) fn facts(job: &Job<'_>) -> String {
 /// The verdict: its words, figures, causes and advice. Without one, what was done.
 pub(super) fn verdict(job: &Job<'_>) -> String {
     let Some(verdict) = job.verdict else {
-        let words = "<p class=verdict id=verdict>No verdict was given.</p>";
+        let words = "<p class=verdict id=verdict>No verdict</p>";
         return format!("{words}<dl class=figures>{}</dl>", moved(job));
     };
-    let mut out = format!("<p class=verdict id=verdict>{}</p><dl class=figures>", escaped(&bound_words(verdict.bound)));
-    figure(&mut out, &seconds(verdict.seconds), "the job took");
+    let mut out = format!("<p class=verdict id=verdict>{}</p><dl class=figures>", escaped(&headline(verdict)));
+    figure(&mut out, &seconds(verdict.seconds), "elapsed");
     if let Some(best) = verdict.best_possible_seconds {
-        figure(&mut out, &seconds(best), "best possible here");
-    }
-    if let Some(times) = verdict.times_off {
-        figure(&mut out, &format!("{times:.1}×"), "the best possible");
+        figure(&mut out, &seconds(best), "this machine’s best");
     }
     if verdict.bound != Bound::Unknown {
         figure(&mut out, &share(verdict.share), "of the cores’ time");
@@ -99,7 +102,7 @@ fn figure(out: &mut String, value: &str, name: &str) {
 
 fn moved(job: &Job<'_>) -> String {
     let mut out = String::new();
-    figure(&mut out, &time(job.recording.elapsed_ns), "the job took");
+    figure(&mut out, &time(job.recording.elapsed_ns), "elapsed");
     out + &moved_bytes(job)
 }
 
@@ -115,22 +118,22 @@ fn moved_bytes(job: &Job<'_>) -> String {
     out
 }
 
-/// All causes, as one bar.
+/// All causes, as one bar, in whole percent that add up to 100.
 fn causes(out: &mut String, verdict: &Verdict) {
-    let seen = verdict.causes.iter().filter(|(_, share)| *share >= 0.005);
-    if seen.clone().count() < 2 {
+    let percents = verdict.percents();
+    if percents.len() < 2 {
         return;
     }
     out.push_str("<div class=causes aria-hidden=true>");
-    for (bound, part) in seen.clone() {
-        let (index, percent) = (phase_of(*bound) as usize, 100.0 * part);
-        let _ = write!(out, "<i style=\"width:{percent:.2}%;background:var(--p{index})\"></i>");
+    for (bound, percent) in &percents {
+        let index = phase_of(*bound) as usize;
+        let _ = write!(out, "<i style=\"width:{percent}%;background:var(--p{index})\"></i>");
     }
     out.push_str("</div><p class=keys>");
-    for (bound, part) in seen {
-        let (index, name, percent) = (phase_of(*bound) as usize, bound.words(), escaped(&share(*part)));
+    for (bound, percent) in &percents {
+        let (index, name) = (phase_of(*bound) as usize, bound.words());
         let _ =
-            write!(out, "<span class=key><i style=\"background:var(--p{index})\"></i>{name} <b>{percent}</b></span>");
+            write!(out, "<span class=key><i style=\"background:var(--p{index})\"></i>{name} <b>{percent} %</b></span>");
     }
     out.push_str("</p>");
 }
@@ -149,7 +152,7 @@ pub(super) fn phases(job: &Job<'_>) -> String {
          <th scope=col>Time<th scope=col>Share<th scope=col>Rate</tr></thead><tbody>",
     );
     for (phase, ns) in rows {
-        let (index, name) = (phase as usize, phase.name());
+        let (index, name) = (phase as usize, phase_words(phase));
         let width = 100.0 * ns as f64 / most as f64;
         let part = escaped(&share(ns as f64 / all as f64));
         let moved: u64 = job.recording.files.iter().filter(|it| it.phase == phase).map(|it| it.calls.bytes).sum();
@@ -165,7 +168,10 @@ pub(super) fn phases(job: &Job<'_>) -> String {
     let _ = write!(
         out,
         "</tbody><tfoot><tr><th scope=row>all threads</th><td class=graph></td><td>{}</td><td></td><td></td></tr></tfoot>\
-         </table><p class=soft>Times are summed over threads; a rate is that of one thread while it is at it.</p>",
+         </table><p class=soft>Times are summed over threads. Rates are per thread, while it is in the phase. <b>Splitting</b> \
+         finds where chunks of the input start; <b>ordering</b> puts the results of chunks into sequence, one chunk at a \
+         time.</p><p class=soft><b>Serial work</b> is done by one thread while the others wait; a <b>ceiling</b> is a maximum rate that \
+         <code>polyhaul limits</code> measured; <b>unattributed</b> time has no known cause.</p>",
         time(all)
     );
     out
@@ -189,15 +195,15 @@ pub(super) fn files(job: &Job<'_>) -> String {
     if left_out > 0 {
         let _ = write!(out, "<p class=note>{} more files are not shown.</p>", count(left_out));
     }
-    out + "<p class=soft>Worst first: those that threads waited for longest. The columns of a picture are calls by size, \
-           from the smallest class to the largest.</p>"
+    out + "<p class=soft>Files with the longest waits come first. Each histogram counts calls by size, from the smallest to \
+           the largest.</p>"
 }
 
 fn file_table(files: &[&FileUse], with_sizes: bool) -> String {
     let sizes = if with_sizes { "<th scope=col class=sizes>Sizes" } else { "" };
     let mut out = format!(
         "<table class=files><thead><tr><th scope=col>File<th scope=col>Calls<th scope=col>Bytes<th scope=col>Mean\
-         <th scope=col>Waiting<th scope=col>For{sizes}</tr></thead><tbody>"
+         <th scope=col>Waiting<th scope=col>During{sizes}</tr></thead><tbody>"
     );
     for file in files {
         file_row(&mut out, file, with_sizes);
@@ -212,19 +218,19 @@ fn file_row(out: &mut String, file: &FileUse, with_sizes: bool) {
     let flag = if is_small { " <em class=flag>small</em>" } else { "" };
     let does = match (file.phase, file.is_output) {
         (Phase::Decompress, _) => "decompressed",
-        (Phase::Host, true) => "written through the host",
-        (Phase::Host, false) => "read through the host",
+        (Phase::Host, true) => "written by the host",
+        (Phase::Host, false) => "read by the host",
         (_, true) => "written",
         (_, false) => "read",
     };
     let mut callers = file.callers.clone();
     callers.sort_by_key(|(phase, calls)| std::cmp::Reverse((*calls, *phase)));
-    let callers: Vec<_> = callers.iter().take(3).map(|(phase, _)| phase.name()).collect();
+    let callers: Vec<_> = callers.iter().take(3).map(|(phase, _)| phase_words(*phase)).collect();
     let sizes = if with_sizes { format!("<td class=sizes>{}</td>", histogram(file)) } else { String::new() };
     let _ = write!(
         out,
         "<tr><th scope=row><span class=name>{}</span> <small>{does}</small></th><td data-is=calls>{}</td>\
-         <td data-is=bytes>{}</td><td data-is=mean>{}{flag}</td><td data-is=waiting>{}</td><td data-is=for>{}</td>{sizes}</tr>",
+         <td data-is=bytes>{}</td><td data-is=mean>{}{flag}</td><td data-is=waiting>{}</td><td data-is=during>{}</td>{sizes}</tr>",
         escaped(&shortened(&file.name, NAME_CHARS)),
         count(calls.calls),
         bytes(calls.bytes as f64),
@@ -261,7 +267,7 @@ fn histogram(file: &FileUse) -> String {
 
 fn size_range(size: u64) -> String {
     match size {
-        0 => "nothing".to_owned(),
+        0 => "0 B".to_owned(),
         _ => format!("{} to {}", size_class(size), size_class(size.saturating_mul(2))),
     }
 }
@@ -283,8 +289,8 @@ pub(super) fn ceilings(job: &Job<'_>) -> String {
     row("cached read, one core", ceilings.cached_read);
     row("cached read, all cores", ceilings.cached_read_all);
     row("write", ceilings.write);
-    row("write and wait for the disk", ceilings.write_sync);
-    row("copy of memory", ceilings.copy);
+    row("write and sync", ceilings.write_sync);
+    row("memory copy", ceilings.copy);
     row("fresh memory", ceilings.fresh_memory);
     ceilings.kernels.iter().for_each(|kernel| row(&format!("{}, one core", kernel.name), kernel.rate));
     let measured = measured(ceilings);
@@ -303,15 +309,16 @@ pub(super) fn notes(job: &Job<'_>) -> String {
     let mut notes = Vec::new();
     if rows.merged_spans > 0 {
         notes.push(format!(
-            "{} spans shorter than {} were merged with their neighbours. A merged bar has the colour of what took most \
-             of its time.",
+            "{} spans shorter than {} were merged with their neighbors. A merged bar has the color of the phase that took \
+             most of its time.",
             count(rows.merged_spans),
             time(rows.merged_below_ns)
         ));
     }
     if recording.dropped_spans > 0 {
         notes.push(format!(
-            "{} spans were not recorded because there were too many: the charts lack them, the table of phases does not.",
+            "{} spans were not recorded because there were too many. They are missing in the charts, but not in the table \
+             of phases.",
             count(recording.dropped_spans)
         ));
     }
@@ -324,17 +331,17 @@ pub(super) fn notes(job: &Job<'_>) -> String {
 
 /// What the steps of the charts are.
 pub(super) fn about_steps(job: &Job<'_>) -> String {
-    format!("Rates and cores are in steps of {}.", time(job.steps.step_ns))
+    format!("Rates and cores are shown in steps of {}.", time(job.steps.step_ns))
 }
 
 /// The threads in words.
 pub(super) fn about_threads(job: &Job<'_>) -> String {
     let totals = job.recording.totals();
-    let mut phases: Vec<_> = Phase::ALL.into_iter().map(|it| (totals.of(it), it.name())).collect();
+    let mut phases: Vec<_> = Phase::ALL.into_iter().map(|it| (totals.of(it), phase_words(it))).collect();
     phases.sort_by_key(|it| std::cmp::Reverse(it.0));
     let most: Vec<_> = phases.iter().filter(|it| it.0 > 0).take(3).map(|it| it.1).collect();
     let threads = job.rows.rows.len();
-    format!("{threads} threads over {}, most of it {}.", time(job.extent.length_ns()), most.join(", "))
+    format!("{threads} threads over {}, mostly {}.", time(job.extent.length_ns()), most.join(", "))
 }
 
 /// The cores in words.
@@ -342,13 +349,13 @@ pub(super) fn about_cores(job: &Job<'_>) -> String {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let (computing, calling) = (mean(&job.steps.computing), mean(&job.steps.calling));
     let wanted = job.recording.wanted_threads;
-    format!("On average {computing:.1} of {wanted} threads computed and {calling:.1} were reading or writing.")
+    format!("On average {computing:.1} of {wanted} threads were computing and {calling:.1} reading or writing.")
 }
 
 /// A rate over time in words.
 pub(super) fn about_rates(job: &Job<'_>, steps: &[f64]) -> String {
     let most = steps.iter().copied().fold(0.0, f64::max) * 1e9 / job.steps.step_ns as f64;
-    format!("{} in all, at most {} in a step of {}.", bytes(steps.iter().sum()), rate(most), time(job.steps.step_ns))
+    format!("{} in total, at most {} in a step of {}.", bytes(steps.iter().sum()), rate(most), time(job.steps.step_ns))
 }
 
 /// The memory in words.

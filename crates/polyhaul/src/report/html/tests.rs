@@ -48,6 +48,7 @@ fn verdict() -> Verdict {
     let (best_possible_seconds, times_off) = (Some(1.0), Some(2.0));
     Verdict {
         bound: Bound::Parse,
+        limit: "parsing".into(),
         share: 0.7,
         seconds: 2.0,
         bytes_per_second: 1.5e8,
@@ -210,7 +211,7 @@ fn many_threads_make_a_small_page() {
 #[test]
 fn nothing_at_all_is_a_page_too() {
     let (page, data) = page(&Recording::default());
-    assert!(page.contains("No phases were recorded") && page.contains("Nothing was recorded over time"));
+    assert!(page.contains("No phases were recorded") && page.contains("No charts: no spans were recorded"));
     assert!(data.contains("\"rows\":[]") && !page.contains("<canvas"));
 }
 
@@ -224,7 +225,7 @@ fn a_job_of_no_length_and_one_sample_are_pages() {
     (sample.at_ns, sample.resident_bytes) = (7, 1000);
     job.samples.push(sample);
     let (text, data) = page(&job);
-    assert!(text.contains("id=threads") && !text.contains("id=memory"));
+    assert!(!text.contains("id=threads") && !text.contains("id=memory"));
     assert_eq!(numbers(&data, "read")[0], 100.0);
     job.threads.clear();
     job.sections.clear();
@@ -281,21 +282,56 @@ fn time_is_that_of_the_inner_span() {
 }
 
 #[test]
-fn what_is_around_a_part_does_not_make_it_thin() {
+fn the_innermost_span_gives_a_thread_its_colour() {
     let nested = |depth: u8, phase, begin_ms: u64, end_ms: u64| {
         let mut span = span(phase, begin_ms * MS, end_ms * MS, 1);
         span.depth = depth;
         span
     };
-    let mut spans = vec![nested(0, Phase::Other, 0, 900), nested(1, Phase::Format, 0, 900)];
-    spans.extend((0..90).map(|at| nested(2, Phase::Place, 10 * at, 10 * at + 9)));
-    spans.extend((0..90).map(|at| nested(3, Phase::Write, 10 * at, 10 * at + 5)));
-    let job = recording(vec![spans, vec![nested(0, Phase::Parse, 0, 900)]]);
-    let rows = shown::rows(&job, Extent::of(&job), 1000).rows;
-    let main: Vec<_> = rows.iter().map(|bars| shown::main_level(bars)).collect();
-    assert_eq!((main, shown::main_level(&[])), (vec![2, 1], 1));
-    assert_eq!([0, 1, 2, 3].map(|level| shown::height_share(level, 2)), [1.0, 1.0, 1.0, 0.6]);
-    assert!(page(&job).1.contains("\"main\":[2,1]"));
+    let spans = vec![nested(0, Phase::Other, 0, 90), nested(2, Phase::Write, 20, 60), nested(1, Phase::Format, 10, 80)];
+    let job = recording(vec![spans]);
+    let (page, _) = page(&job);
+    // What is drawn later lies over what is drawn before, as high as it is.
+    assert!(page.contains("return [box.top + row * height + gap / 2, height - gap];"));
+    let picture = svg(&job, &Heading::default(), None, None);
+    let at = |phase: Phase| {
+        let fill = format!("height=\"34\" fill=\"{}\"", crate::report::chart::color(phase)[0]);
+        picture.rfind(&fill).unwrap_or_else(|| panic!("{fill}: {picture}"))
+    };
+    assert!(at(Phase::Other) < at(Phase::Format) && at(Phase::Format) < at(Phase::Write));
+}
+
+#[test]
+fn charts_without_anything_in_them_are_not_there() {
+    // A job that only reads, while the disk gets a little from others.
+    let mut job = recording(vec![vec![span(Phase::Read, 0, 100 * MS, 1_000_000)]]);
+    for index in 0..20 {
+        let mut sample = Sample::default();
+        (sample.at_ns, sample.disk_write_bytes) = (index * 5 * MS, 4096 * (index / 19));
+        job.samples.push(sample);
+    }
+    let (text, _) = page(&job);
+    let ids = ["threads", "cpu", "read", "write", "memory"].map(|id| text.contains(&format!("<canvas id={id} ")));
+    assert_eq!(ids, [true, true, true, false, false]);
+    // Samples of nothing, and spans of no length.
+    let mut job = recording(vec![vec![span(Phase::Parse, 5, 5, 1)]]);
+    job.samples = vec![Sample::default(); 3];
+    assert!(!page(&job).0.contains("<canvas"));
+}
+
+#[test]
+fn the_headline_says_what_limited_the_job_and_how_far_it_is_from_the_best() {
+    let job = recording(vec![vec![span(Phase::Parse, 0, 2000 * MS, 1)]]);
+    let headline = |verdict: &Verdict| {
+        let page = html(&job, &heading(), Some(verdict), None);
+        page.split_once("id=verdict>").unwrap().1.split_once("</p>").unwrap().0.to_owned()
+    };
+    assert_eq!(headline(&verdict()), "Limited by parsing, 2.0× slower than this machine&#39;s best");
+    let at_best = Verdict { times_off: Some(1.01), ..verdict() };
+    assert_eq!(headline(&at_best), "Limited by parsing, as fast as this machine&#39;s best");
+    let unknown = Verdict { bound: Bound::Unknown, times_off: None, ..verdict() };
+    assert_eq!(headline(&unknown), "No single cause");
+    assert_eq!(headline(&Verdict { seconds: 0.0001, ..verdict() }), "Too short to judge");
 }
 
 #[test]
@@ -323,7 +359,7 @@ fn files_are_worst_first_and_small_calls_are_told() {
     job.files = vec![small, large];
     let (page, _) = page(&job);
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
-    assert!(at("large.tga") < at("parse, build") && at("parse, build") < at("small.tga"));
+    assert!(at("large.tga") < at("parsing, building the model") && at("parsing, building the model") < at("small.tga"));
     assert!(at("small.tga") < at("class=flag>") && page.matches("class=flag>").count() == 1);
     assert!(page.contains("2 B to 4 B: 100 calls"));
 }
@@ -333,7 +369,7 @@ fn samples_and_ceilings_are_lines() {
     let mut job = recording(vec![vec![span(Phase::Parse, 0, 100 * MS, 1)]]);
     for index in 0..5000 {
         let mut sample = Sample::default();
-        (sample.at_ns, sample.cpu_ns, sample.disk_read_bytes) = (index * MS, 500 + 2 * index * MS, 7 + index);
+        (sample.at_ns, sample.cpu_ns, sample.disk_read_bytes) = (index * MS, 500 + 2 * index * MS, 7 + 100 * index);
         sample.resident_bytes = if index == 1501 { 1 << 40 } else { 1000 };
         job.samples.push(sample);
     }

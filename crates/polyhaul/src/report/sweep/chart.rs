@@ -62,9 +62,9 @@ fn legend(picture: &mut Picture, sweep: &Sweep) {
     }
     let is_predicted = sweep.cells.iter().any(|cell| cell.predicted_seconds.is_some());
     let lines = match (sweep.is_measured(), is_predicted) {
-        (true, true) => "lines are measured, dashes are predicted",
+        (true, true) => "solid: measured, dashed: predicted",
         (true, false) => "measured",
-        (false, _) => "predicted, nothing was run",
+        (false, _) => "predicted only",
     };
     picture.text([WIDTH - MARGIN, 80.5], Anchor::End, 13.0, SOFT, lines);
 }
@@ -120,7 +120,7 @@ impl<'a> Panel<'a> {
         }
         self.crossings();
         let bottom = top + PLOT_HEIGHT;
-        self.picture.text([(left + self.end()) / 2.0, bottom + 46.0], Anchor::Middle, 13.0, SOFT, "rate of the device");
+        self.picture.text([(left + self.end()) / 2.0, bottom + 46.0], Anchor::Middle, 13.0, SOFT, "device rate");
         let advice = self.sweep.advice(self.threads).join("; ");
         for (number, line) in lines(&advice).iter().enumerate() {
             self.picture.text([left, bottom + 70.0 + ADVICE_HEIGHT * number as f64], Anchor::Start, 13.0, INK, line);
@@ -163,7 +163,7 @@ impl<'a> Panel<'a> {
         for value in log_marks(self.rates) {
             let x = self.x(Device::Rate(value as u64));
             self.picture.line([x, top, x, bottom], LINE, "");
-            // Names that would touch each other are left out.
+            // Names that would touch each other are dropped.
             if x >= free {
                 self.picture.text([x, bottom + 20.0], Anchor::Middle, 12.0, SOFT, &rate(value));
                 free = x + 66.0;
@@ -242,10 +242,10 @@ mod tests {
         // A measured and a predicted curve each.
         assert_eq!(text.matches("<polyline").count(), 4);
         assert!(text.contains("island.pbrt") && text.contains("2 threads") && text.contains("unlimited"));
-        assert!(text.contains("store it as zstd below 670 MB/s, as it is above"), "{text}");
+        assert!(text.contains("store it as zstd below 670 MB/s, as is above"), "{text}");
         assert!(!text.contains("NaN") && !text.contains("inf\""));
         sweep.cells.iter_mut().for_each(|cell| cell.measured = None);
-        assert!(svg(&sweep).contains("nothing was run"));
+        assert!(svg(&sweep).contains("predicted only"));
     }
 
     #[test]
@@ -261,9 +261,10 @@ mod tests {
 
     #[test]
     fn long_advice_takes_several_lines() {
-        let advice = "store it as zstd below 290 MB/s, as lz4 up to 540 MB/s, as it is up to 1.5 GB/s, as none above";
+        let advice =
+            "store it as zstd below 290 MB/s, as lz4 up to 540 MB/s, as is up to 1.5 GB/s, as none above, more words";
         let found = lines(advice);
         assert!(found.len() == 2 && found.iter().all(|line| line.len() <= ADVICE_CHARS), "{found:?}");
-        assert_eq!((found.join(" "), lines("as it is")), (advice.to_owned(), vec!["as it is".to_owned()]));
+        assert_eq!((found.join(" "), lines("as is")), (advice.to_owned(), vec!["as is".to_owned()]));
     }
 }

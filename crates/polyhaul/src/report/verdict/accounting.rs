@@ -84,8 +84,10 @@ impl Account {
             return vec![(Bound::Unknown, 1.0)];
         }
         let mut shares: Vec<_> = self.causes.iter().map(|&(bound, ns)| (bound, ns / self.whole)).collect();
-        let known: f64 = shares.iter().filter(|(bound, _)| *bound != Bound::Unknown).map(|(_, share)| share).sum();
         shares.retain(|(bound, share)| *bound != Bound::Unknown && *share > 0.0);
+        let known: f64 = shares.iter().map(|(_, share)| share).sum();
+        // More than all there is is what rounding and overlapping clocks add.
+        shares.iter_mut().for_each(|(_, share)| *share /= known.max(1.0));
         if known < 1.0 {
             shares.push((Bound::Unknown, 1.0 - known));
         }
@@ -240,6 +242,14 @@ fn cold(seen: &Recording) -> f64 {
         None => 1.0,
     };
     if share < FROM_DISK { 0.0 } else { share }
+}
+
+/// Whether what reading waited for was mostly pipes and sockets rather than files.
+pub(super) fn is_piped(seen: &Recording) -> bool {
+    let of = |is_pipe: bool| {
+        waiting(seen, |file| !file.is_output && file.phase == Phase::Read && !file.is_memory && file.is_file != is_pipe)
+    };
+    of(true) > of(false)
 }
 
 /// Reading is the disk's, or the pipe's, or that of memory.

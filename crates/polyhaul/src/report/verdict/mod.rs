@@ -1,8 +1,8 @@
-//! What bound a job, how far it was from the best possible, and what would help.
+//! What limited a job, how far it was from this machine's best, and what would help.
 //!
 //! `accounting` gives each thread's every moment to one cause; `best` is what the machine could do with the same bytes;
 //! `advice` computes by the same model what would change it. Pure: a recording, facts and ceilings go in, words and
-//! numbers come out. The rules, for people, are docs/guide/verdict.md.
+//! numbers come out; nothing is measured here. The rules, for users, are in docs/guide/verdict.md.
 
 mod accounting;
 mod advice;
@@ -11,8 +11,10 @@ mod best;
 use super::words::{rate, seconds};
 use super::{Ceilings, Moved, Report};
 use accounting::Account;
+use polyhaul_bytes::Throttle;
 use polyhaul_bytes::trace::Recording;
 use std::fmt;
+use std::time::Duration;
 
 /// A cause with this share of the time is the one, whatever the others have.
 const CLEAR: f64 = 0.40;
@@ -20,10 +22,15 @@ const CLEAR: f64 = 0.40;
 const FAIR: f64 = 0.25;
 /// How many times the share of the next cause is a lead.
 const LEAD: f64 = 1.3;
-/// Jobs shorter than this say nothing: starting threads takes as long, in seconds.
+/// Jobs shorter than this are not judged, in seconds: starting threads takes as long.
 const SHORT: f64 = 0.001;
+/// A verdict is worth a line from this time on, in seconds, and where its causes have this share of the time together.
+const TELLING_SECONDS: f64 = 0.01;
+const TELLING: f64 = 0.25;
 /// How many causes are named where none leads.
 const NAMED: usize = 3;
+/// Below this a job is as fast as the machine allows.
+const AT_BEST: f64 = 1.05;
 
 /// What held a job back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,7 +38,7 @@ const NAMED: usize = 3;
 pub enum Bound {
     /// Reading: the disk, the network behind it, or the pipe.
     Read,
-    /// Reading what the system has in memory: no disk was involved.
+    /// Reading from the page cache: no disk was involved.
     CachedRead,
     /// Writing to the disk, or making it durable.
     Write,
@@ -59,11 +66,11 @@ pub enum Bound {
     Locks,
     /// The host's own calls.
     Host,
-    /// The host's own calls, because each brought few bytes.
+    /// The host's own calls, because each returned few bytes.
     SmallReads,
     /// Other programs, which had the cores.
     OtherPrograms,
-    /// It cannot be told.
+    /// Unattributed.
     Unknown,
 }
 
@@ -87,22 +94,24 @@ pub enum Bound {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What held it back most.
+    /// What limited it most.
     pub bound: Bound,
-    /// The share of the cores' time that this took, 0 to 1; 0 where it cannot be told.
+    /// The same in words: `parsing`, `piped input`, `the read latency of 5 ms`.
+    pub limit: String,
+    /// The share of the cores' time that this took, 0 to 1; 0 where no cause leads.
     pub share: f64,
     /// How long the job took, in seconds.
     pub seconds: f64,
     /// Plain bytes per second: those read or those written, whichever are more.
     pub bytes_per_second: f64,
-    /// The best that this machine could do with the same bytes, in seconds; `None` where its ceilings are not known,
+    /// The least time that this machine needs for the same bytes, in seconds; `None` where its ceilings are not known,
     /// and for jobs too small to compare.
     pub best_possible_seconds: Option<f64>,
     /// How many times longer than that it took.
     pub times_off: Option<f64>,
-    /// What would help, and by how much; and what would not. Sentences without a full stop.
+    /// What would help, and by how much; and what would not. Sentences without a period.
     pub advice: Vec<String>,
-    /// The share of every cause, largest first; they add up to 1.
+    /// The share of every cause, largest first; they add up to 1, with [`Bound::Unknown`] for what is unattributed.
     pub causes: Vec<(Bound, f64)>,
 }
 
@@ -116,13 +125,38 @@ pub struct Facts {
     pub writes: Vec<Moved>,
     /// Cores that the process may use.
     pub cores: usize,
+    /// How reading was throttled on request.
+    pub read_pace: Option<Pace>,
+    /// How writing was throttled on request.
+    pub write_pace: Option<Pace>,
+}
+
+/// A requested rate and latency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// In bytes per second, where there is one.
+    pub bytes_per_second: Option<u64>,
+    /// What each call takes in addition.
+    pub latency: Duration,
+}
+
+impl From<&Throttle> for Pace {
+    fn from(throttle: &Throttle) -> Pace {
+        Pace { bytes_per_second: throttle.bytes_per_second(), latency: throttle.latency() }
+    }
 }
 
 impl Facts {
     /// Those of a report, on this machine.
     pub fn of(report: &Report) -> Facts {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Facts { reads: report.reads.clone(), writes: report.writes.clone(), cores }
+        Facts { reads: report.reads.clone(), writes: report.writes.clone(), cores, read_pace: None, write_pace: None }
+    }
+
+    /// The same of a job that was throttled on request.
+    #[must_use]
+    pub fn throttled(self, read: Option<&Throttle>, write: Option<&Throttle>) -> Facts {
+        Facts { read_pace: read.map(Pace::from), write_pace: write.map(Pace::from), ..self }
     }
 
     fn most_plain_bytes(&self) -> u64 {
@@ -132,7 +166,7 @@ impl Facts {
 }
 
 impl Verdict {
-    /// Judges what was recorded of jobs that moved what `facts` say, beside what the machine can do at best.
+    /// Judges a recording of jobs that moved what `facts` list, beside what the machine can do at best.
     ///
     /// The recording is of the jobs alone: see [`Recording::since`].
     pub fn of(seen: &Recording, facts: &Facts, ceilings: Option<&Ceilings>) -> Verdict {
@@ -140,34 +174,75 @@ impl Verdict {
         let seconds = seen.elapsed_ns as f64 / 1e9;
         let causes = account.shares();
         let (bound, share) = leader(&causes).filter(|_| seconds >= SHORT).unwrap_or((Bound::Unknown, 0.0));
+        let is_judged = seconds >= SHORT && known(&causes) >= TELLING;
         let best = ceilings.and_then(|ceilings| best::seconds(seen, facts, &account, ceilings));
         Verdict {
             bound,
+            limit: if bound == Bound::Unknown { String::new() } else { advice::limit(bound, seen, facts, &account) },
             share,
             seconds,
             bytes_per_second: if seconds > 0.0 { facts.most_plain_bytes() as f64 / seconds } else { 0.0 },
             best_possible_seconds: best,
             times_off: best.map(|best| seconds / best),
-            advice: if seconds < SHORT { Vec::new() } else { advice::of(bound, seen, facts, &account, ceilings) },
+            advice: if is_judged { advice::of(bound, seen, facts, &account, ceilings) } else { Vec::new() },
             causes,
         }
     }
 
-    /// What bound it, in words: `parsing (82 % of the cores' time)`.
-    fn cause(&self) -> String {
-        if self.seconds < SHORT {
-            return format!("too short to tell what bound it ({:.2} ms)", self.seconds * 1e3);
-        }
-        if self.bound == Bound::Unknown {
-            let known = self.causes.iter().filter(|(bound, share)| *bound != Bound::Unknown && *share >= 0.01);
-            let named = known.take(NAMED).map(|(bound, share)| format!("{} {:.0} %", bound.words(), share * 100.0));
-            return match named.collect::<Vec<_>>().join(", ") {
-                none if none.is_empty() => "bound by nothing that can be told".to_owned(),
-                some => format!("bound by no single cause: {some}"),
-            };
-        }
-        format!("bound by {} ({:.0} % of the cores' time)", self.bound.words(), self.share * 100.0)
+    /// Whether it says something: the job was long enough to judge, and its causes are more than a few percent of it.
+    pub fn is_telling(&self) -> bool {
+        self.seconds >= TELLING_SECONDS && known(&self.causes) >= TELLING
     }
+
+    /// The share of every cause in whole percent, largest first; they add up to 100, and causes that come to 0 are not
+    /// among them.
+    pub fn percents(&self) -> Vec<(Bound, u32)> {
+        let mut parts: Vec<_> = self.causes.iter().map(|&(bound, share)| (bound, share * 100.0)).collect();
+        let whole = |part: f64| part.max(0.0) as u32;
+        let missing = 100_u32.saturating_sub(parts.iter().map(|&(_, part)| whole(part)).sum()) as usize;
+        // Those whose fraction is largest are rounded up.
+        parts.sort_by(|a, b| b.1.fract().total_cmp(&a.1.fract()).then(a.0.cmp(&b.0)));
+        let round = |(index, &(bound, part)): (usize, &(Bound, f64))| (bound, whole(part) + u32::from(index < missing));
+        let mut percents: Vec<_> = parts.iter().enumerate().map(round).filter(|(_, percent)| *percent > 0).collect();
+        percents.sort_by_key(|&(bound, percent)| (std::cmp::Reverse(percent), bound));
+        percents
+    }
+
+    /// What limited it, in words: `limited by parsing (82 % of the cores' time)`.
+    pub fn cause(&self) -> String {
+        if self.seconds < SHORT {
+            return format!("too short to judge ({:.2} ms)", self.seconds * 1e3);
+        }
+        let percents = self.percents();
+        if self.bound != Bound::Unknown {
+            let percent = percents.iter().find(|(bound, _)| *bound == self.bound).map_or(0, |(_, percent)| *percent);
+            return format!("limited by {} ({percent} % of the cores' time)", self.limit);
+        }
+        let is_known = |&&(bound, _): &&(Bound, u32)| bound != Bound::Unknown;
+        let mut parts: Vec<_> =
+            percents.iter().filter(is_known).map(|&(bound, percent)| (bound.words(), percent)).collect();
+        let others = parts.split_off(parts.len().min(NAMED)).iter().map(|(_, percent)| percent).sum::<u32>();
+        let unknown = percents.iter().filter(|it| !is_known(it)).map(|(_, percent)| percent).sum::<u32>();
+        parts.extend([("other causes", others), (Bound::Unknown.words(), unknown)]);
+        let parts =
+            parts.iter().filter(|(_, percent)| *percent > 0).map(|(words, percent)| format!("{words} {percent} %"));
+        format!("no single cause: {}", parts.collect::<Vec<_>>().join(", "))
+    }
+
+    /// How far it is from what the machine can do: `1.3× slower than this machine's best (210 ms)`.
+    pub fn distance(&self) -> Option<String> {
+        let (times, best) = (self.times_off?, seconds(self.best_possible_seconds?));
+        Some(if times < AT_BEST {
+            format!("as fast as this machine's best ({best})")
+        } else {
+            format!("{times:.1}× slower than this machine's best ({best})")
+        })
+    }
+}
+
+/// The share of all causes that have a name.
+fn known(causes: &[(Bound, f64)]) -> f64 {
+    causes.iter().filter(|(bound, _)| *bound != Bound::Unknown).map(|(_, share)| share).sum()
 }
 
 /// The cause that leads clearly.
@@ -178,17 +253,14 @@ fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
     (share > CLEAR || share > FAIR && share > LEAD * next).then_some((bound, share))
 }
 
-/// One line: `390 MB/s, bound by parsing (82 % of the cores' time); 1.3x of the best possible 210 ms`.
+/// One line: `390 MB/s, limited by parsing (82 % of the cores' time); 1.3× slower than this machine's best (210 ms)`.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.bytes_per_second > 0.0 && self.seconds >= SHORT {
             write!(f, "{}, ", rate(self.bytes_per_second))?;
         }
         f.write_str(&self.cause())?;
-        match (self.times_off, self.best_possible_seconds) {
-            (Some(times), Some(best)) => write!(f, "; {times:.1}x of the best possible {}", seconds(best)),
-            _ => Ok(()),
-        }
+        self.distance().map_or(Ok(()), |distance| write!(f, "; {distance}"))
     }
 }
 
@@ -217,27 +289,27 @@ impl Bound {
         }
     }
 
-    /// What people call it: `parsing`.
+    /// In words: `parsing`.
     pub fn words(self) -> &'static str {
         match self {
             Bound::Read => "reading",
-            Bound::CachedRead => "reading what is in memory",
+            Bound::CachedRead => "reading from the page cache",
             Bound::Write => "writing",
             Bound::Decompress => "decompressing",
             Bound::Compress => "compressing",
             Bound::Parse => "parsing",
-            Bound::Build => "filling arrays",
+            Bound::Build => "building the model",
             Bound::Decode => "decoding pixels",
             Bound::Encode => "encoding pixels",
             Bound::Format => "formatting",
-            Bound::Transform => "changing the model",
-            Bound::Serial => "work that one thread does alone",
+            Bound::Transform => "transforming the model",
+            Bound::Serial => "serial work",
             Bound::Memory => "the memory limit",
             Bound::Locks => "locks",
-            Bound::Host => "the host's calls",
-            Bound::SmallReads => "the host's small reads",
-            Bound::OtherPrograms => "other programs on the cores",
-            Bound::Unknown => "what cannot be told",
+            Bound::Host => "host callbacks",
+            Bound::SmallReads => "small reads by the host",
+            Bound::OtherPrograms => "other programs",
+            Bound::Unknown => "unattributed",
         }
     }
 

@@ -56,8 +56,13 @@ fn used(cpu_ms: u64, disk_read_bytes: Option<u64>) -> Option<Usage> {
     Some(used)
 }
 
+/// Facts of a machine of four cores.
+fn moved(reads: Vec<Moved>, writes: Vec<Moved>) -> Facts {
+    Facts { reads, writes, cores: 4, read_pace: None, write_pace: None }
+}
+
 fn facts(read: Option<Moved>, write: Option<Moved>) -> Facts {
-    Facts { reads: read.into_iter().collect(), writes: write.into_iter().collect(), cores: 4 }
+    moved(read.into_iter().collect(), write.into_iter().collect())
 }
 
 fn judge(seen: &Recording) -> Verdict {
@@ -137,7 +142,7 @@ fn threads_that_the_memory_limit_forbids_are_its_own() {
     seen.starved_ns = 7 * 98 * MS;
     assert_eq!(found(&seen), (Bound::Memory, 86));
     let advice = &judge(&seen).advice[0];
-    assert!(advice.contains("backed 1.1 of 8 threads: a larger one would make it up to 3.5x faster"), "{advice}");
+    assert!(advice.contains("allowed 1.1 of 8 threads; a higher one would make it up to 3.5× faster"), "{advice}");
     // More than were idle cannot have been missing.
     seen.starved_ns = u64::MAX / 2;
     assert_eq!(found(&seen).0, Bound::Memory);
@@ -183,7 +188,7 @@ fn being_throttled_is_reading_or_writing() {
     assert_eq!(found(&seen), (Bound::Write, 95));
     let mut facts = facts(None, Some(Moved::new("obj", 5_000_000)));
     seen.sections = vec![part("write", 100)];
-    let held = "writing was held back to 50 MB/s, as was asked; a higher rate would make it up to 22.2x faster";
+    let held = "writing was throttled to 50 MB/s on request; a higher rate would make it up to 22.2× faster";
     assert_eq!(beside_machine(&seen, &facts).advice, [held]);
     seen.files.truncate(1);
     seen.files[0].calls.throttled_ns = 180 * MS;
@@ -191,7 +196,7 @@ fn being_throttled_is_reading_or_writing() {
     std::mem::swap(&mut facts.reads, &mut facts.writes);
     seen.sections = vec![part("read", 100)];
     let verdict = Verdict::of(&seen, &facts, None);
-    assert_eq!(verdict.advice[0], "reading was held back to 50 MB/s, as was asked");
+    assert_eq!(verdict.advice[0], "reading was throttled to 50 MB/s on request");
 }
 
 #[test]
@@ -200,7 +205,7 @@ fn a_host_that_brings_little_at_a_time_is_told_from_a_slow_one() {
     seen.files = vec![file(Phase::Host, false, 1_000_000, 10_000, 95)];
     assert_eq!(found(&seen), (Bound::SmallReads, 95));
     let advice = &judge(&seen).advice[0];
-    assert!(advice.starts_with("each of 10000 calls brought 100 bytes"), "{advice}");
+    assert!(advice.starts_with("each of 10,000 calls returned 100 bytes"), "{advice}");
     for calls in [1, 16, 30] {
         seen.files = vec![file(Phase::Host, false, 1_000_000, calls, 95)];
         assert_eq!(found(&seen), (Bound::Host, 95), "{calls}");
@@ -217,7 +222,7 @@ fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
     (seen.host_beside.calls, seen.host_beside.elapsed_ns) = (97, 388 * MS);
     seen.host_beside.idle_ns = 388 * MS;
     assert_eq!(found(&seen).0, Bound::Locks);
-    assert!(judge(&seen).advice[0].contains("take 4.0x as long"), "{:?}", judge(&seen).advice);
+    assert!(judge(&seen).advice[0].contains("take 4.0× as long"), "{:?}", judge(&seen).advice);
     // As long as alone: they are slow, each for itself.
     seen.host_alone.idle_ns = 8 * MS;
     assert_eq!(found(&seen), (Bound::Host, 98));
@@ -256,13 +261,13 @@ fn without_a_clear_lead_it_is_not_told() {
     assert_eq!(found(&times(39, 35)).0, Bound::Unknown);
     assert_eq!(found(&times(24, 3)).0, Bound::Unknown);
     let verdict = judge(&times(39, 35));
-    assert_eq!(verdict.to_string(), "bound by no single cause: parsing 39 %, reading 35 %");
+    assert_eq!(verdict.to_string(), "no single cause: parsing 39 %, reading 35 %, unattributed 26 %");
     assert_eq!(verdict.share, 0.0);
     assert_eq!(judge(&Recording::default()).causes, [(Bound::Unknown, 1.0)]);
     let mut short = with(1, 1, &[(Lane::Alone, Phase::Parse, 1)]);
     short.elapsed_ns = MS / 2;
     assert_eq!(judge(&short).bound, Bound::Unknown);
-    assert_eq!(judge(&short).to_string(), "too short to tell what bound it (0.50 ms)");
+    assert_eq!(judge(&short).to_string(), "too short to judge (0.50 ms)");
 }
 
 /// A machine of four cores that do what three would.
@@ -348,7 +353,7 @@ fn cores_that_rest_are_not_said_to_be_at_work() {
     for (ms, said) in [(390, 1), (310, 0)] {
         let seen = with(4, 100, &[(Lane::Side, Phase::Parse, ms)]);
         let advice = beside_machine(&seen, &facts(None, None)).advice;
-        assert_eq!(advice.iter().filter(|it| it.contains("at work")).count(), said, "{advice:?}");
+        assert_eq!(advice.iter().filter(|it| it.contains("busy")).count(), said, "{advice:?}");
     }
 }
 
@@ -356,9 +361,9 @@ fn cores_that_rest_are_not_said_to_be_at_work() {
 fn the_line_has_rate_cause_and_distance() {
     let seen = with(4, 420, &[(Lane::Side, Phase::Parse, 1500)]);
     let verdict = beside_machine(&seen, &facts(Some(Moved::new("obj", 400_000_000)), None));
-    let line = "952 MB/s, bound by parsing (89 % of the cores' time); 1.2x of the best possible 350 ms";
+    let line = "952 MB/s, limited by parsing (89 % of the cores' time); 1.2× slower than this machine's best (350 ms)";
     assert_eq!(verdict.to_string(), line);
-    assert_eq!(verdict.advice, ["more threads would not help: all 4 cores are at work"]);
+    assert_eq!(verdict.advice, ["more threads would not help: all 4 cores are busy"]);
 }
 
 #[test]
@@ -373,8 +378,8 @@ fn advice_is_computed_by_the_same_model() {
     assert_eq!(
         verdict.advice,
         [
-            "zstd would make this disk-bound load 3.3x faster, if its text packs to 30 %",
-            "a faster disk would make it up to 11.4x faster",
+            "zstd would make this disk-bound load 3.3× faster if its text compresses to 30 %",
+            "a faster disk would make it up to 11.4× faster",
         ]
     );
     let png = facts(Some(Moved::new("png", 400_000_000)), None);
@@ -386,27 +391,27 @@ fn advice_is_computed_by_the_same_model() {
     let packed = facts(Some(Moved::new("obj", 100_000_000).streamed(Codec::Gzip, 400_000_000)), None);
     let verdict = beside_machine(&seen, &packed);
     assert_eq!(verdict.bound, Bound::Decompress);
-    assert!(verdict.advice[0].contains("gzip in members"), "{:?}", verdict.advice);
-    assert!(verdict.advice[1].starts_with("without gzip it would be up to 2.9x faster, of 4.0 times the bytes"));
+    assert!(verdict.advice[0].contains("gzip in independent members"), "{:?}", verdict.advice);
+    assert!(verdict.advice[1].starts_with("without gzip it would be up to 2.9× faster, at 4.0× the size"));
 
     // One thread of four cores.
     let mut seen = with(1, 1000, &[(Lane::Alone, Phase::Parse, 950)]);
     seen.sections = vec![part("read", 1000)];
     let verdict = beside_machine(&seen, &obj);
-    assert_eq!(verdict.advice[0], "4 threads rather than 1 would make it up to 2.7x faster");
+    assert_eq!(verdict.advice[0], "4 threads instead of 1 would make it up to 2.7× faster");
 
     // Writing at what the system takes.
     let seen = with(4, 250, &[(Lane::Turn, Phase::Write, 220), (Lane::Side, Phase::WaitTurn, 600)]);
     let verdict = beside_machine(&seen, &facts(None, Some(Moved::new("obj", 400_000_000))));
     assert_eq!(verdict.bound, Bound::Write);
-    let line = "more threads would not help: writing is at 91 % of the rate at which the system takes bytes";
+    let line = "more threads would not help: writing runs at 91 % of the rate at which the system accepts data";
     assert_eq!(verdict.advice, [line]);
 }
 
 #[test]
 fn without_ceilings_it_says_how_to_get_them() {
     let verdict = judge(&with(4, 100, &[(Lane::Side, Phase::Parse, 380)]));
-    assert_eq!(verdict.advice.last().unwrap(), "run `polyhaul limits` once to see how far this is from the best");
+    assert_eq!(verdict.advice.last().unwrap(), "run `polyhaul limits` once to compare with this machine's best");
     assert_eq!((verdict.best_possible_seconds, verdict.times_off), (None, None));
 }
 
@@ -414,7 +419,7 @@ fn without_ceilings_it_says_how_to_get_them() {
 fn files_of_several_formats_and_codecs_are_a_sum() {
     let mut seen = with(4, 5000, &[(Lane::Side, Phase::Parse, 7000)]);
     let best = |seen: &Recording, reads: &[Moved], writes: &[Moved]| {
-        let facts = Facts { reads: reads.into(), writes: writes.into(), cores: 4 };
+        let facts = moved(reads.into(), writes.into());
         beside_machine(seen, &facts).best_possible_seconds
     };
     let list = [Moved::new("obj", 400_000_000), Moved::new("ply", 800_000_000), Moved::new("mtl", 4_000_000)];
@@ -453,7 +458,7 @@ fn a_rate_that_is_not_known_leaves_the_best_unknown() {
     assert_eq!(best(&no_writing, &facts(obj(), obj())), None);
     is_near(best(&no_writing, &facts(obj(), None)), 0.35);
     let advice = Verdict::of(&seen, &facts(obj(), obj()), Some(&no_writing)).advice;
-    let line = "run `polyhaul limits` for the output's folder once to see how far this is from the best";
+    let line = "run `polyhaul limits` on the output's folder once to compare with this machine's best";
     assert_eq!(advice.last().unwrap(), line);
     let no_reading = Ceilings { cold_read: None, cached_read: 0.0, ..machine() };
     assert_eq!(best(&no_reading, &facts(obj(), None)), None);
@@ -467,9 +472,9 @@ fn advice_to_compress_is_about_text() {
     seen.sections = vec![part("read", 8000)];
     seen.files = vec![file(Phase::Read, true, 800_000_000, 400, 7900)];
     let reads = vec![Moved::new("obj", 400_000_000), Moved::new("ply", 400_000_000)];
-    let facts = Facts { reads, writes: Vec::new(), cores: 4 };
+    let facts = moved(reads, Vec::new());
     let advice = beside_machine(&seen, &facts).advice;
-    assert_eq!(advice[0], "zstd would make this disk-bound load 1.5x faster, if its text packs to 30 %");
+    assert_eq!(advice[0], "zstd would make this disk-bound load 1.5× faster if its text compresses to 30 %");
 }
 
 #[test]
@@ -486,13 +491,13 @@ fn advice_for_a_rate_that_was_asked_for_is_not_about_the_disk() {
     assert_eq!(
         verdict.advice,
         [
-            "reading was held back to 100 MB/s, as was asked; a higher rate would make it up to 11.4x faster",
-            "zstd would make a load at that rate 3.3x faster, if its text packs to 30 %",
+            "reading was throttled to 100 MB/s on request; a higher rate would make it up to 11.4× faster",
+            "zstd would make a load at that rate 3.3× faster if its text compresses to 30 %",
         ]
     );
     // A disk that is no faster than what was asked for is no help either.
     seen.used = used(1000, None);
-    assert_eq!(beside_machine(&seen, &obj).advice[0], "reading was held back to 100 MB/s, as was asked");
+    assert_eq!(beside_machine(&seen, &obj).advice[0], "reading was throttled to 100 MB/s on request");
 }
 
 #[test]
@@ -502,4 +507,77 @@ fn facts_are_those_of_a_report() {
     let facts = Facts::of(&report);
     assert_eq!((facts.most_plain_bytes(), &facts.reads, &facts.writes), (400, &reads, &writes));
     assert_eq!(Facts::of(&Report::default()).most_plain_bytes(), 0);
+}
+
+#[test]
+fn a_job_whose_causes_are_a_few_percent_has_nothing_to_say() {
+    let verdict = judge(&with(2, 100, &[(Lane::Alone, Phase::Other, 3), (Lane::Side, Phase::Parse, 4)]));
+    assert!(!verdict.is_telling() && verdict.advice.is_empty(), "{verdict:?}");
+    assert_eq!(verdict.to_string(), "no single cause: serial work 3 %, parsing 2 %, unattributed 95 %");
+    assert!(judge(&with(2, 100, &[(Lane::Side, Phase::Parse, 60)])).is_telling());
+    let mut short = with(1, 1, &[(Lane::Alone, Phase::Parse, 1)]);
+    short.elapsed_ns = MS / 2;
+    assert!(!judge(&short).is_telling() && !judge(&Recording::default()).is_telling());
+}
+
+#[test]
+fn causes_add_up_to_a_hundred_percent_with_what_is_unattributed() {
+    use Lane::Side;
+    let three = |ms| with(1, 100, &[(Side, Phase::Parse, ms), (Side, Phase::Build, ms), (Side, Phase::Format, ms)]);
+    let many: Vec<_> = Phase::ALL.into_iter().filter(|phase| !phase.is_wait()).map(|phase| (Side, phase, 7)).collect();
+    // More than all there is, as clocks of several threads may have it.
+    for seen in [three(33), three(29), three(60), with(3, 100, &many), with(7, 11, &many), Recording::default()] {
+        let verdict = judge(&seen);
+        let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{verdict:?}");
+        assert_eq!(verdict.percents().iter().map(|(_, percent)| percent).sum::<u32>(), 100, "{verdict:?}");
+    }
+    let verdict = judge(&three(33));
+    let words = verdict.to_string();
+    let named = words.strip_prefix("no single cause: ").unwrap().split(", ").map(|it| it.rsplit(' ').nth(1).unwrap());
+    assert_eq!(named.map(|it| it.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
+    assert!(words.ends_with("unattributed 1 %"), "{words}");
+    // What is not named is summed up.
+    let words = judge(&with(3, 100, &many)).to_string();
+    assert!(words.contains(", other causes ") && words.contains(", unattributed "), "{words}");
+}
+
+#[test]
+fn a_pipe_is_not_a_disk() {
+    let mut seen = with(4, 4000, &[(Lane::Input, Phase::Read, 3900), (Lane::Side, Phase::WaitInput, 11_000)]);
+    seen.sections = vec![part("read", 4000)];
+    seen.files = vec![file(Phase::Read, false, 400_000_000, 400, 3900)];
+    let obj = facts(Some(Moved::new("obj", 400_000_000)), None);
+    let verdict = beside_machine(&seen, &obj);
+    assert_eq!((verdict.bound, verdict.limit.as_str()), (Bound::Read, "piped input"));
+    assert!(verdict.to_string().starts_with("100 MB/s, limited by piped input ("), "{verdict}");
+    let producer = "the program that writes to the pipe delivered 100 MB/s; reading could be up to 11.4× faster";
+    assert_eq!(verdict.advice, [producer]);
+    // A small file beside it, in the page cache, changes nothing.
+    seen.used = used(1000, Some(0));
+    seen.files.push(file(Phase::Read, true, 1_000_000, 1, 50));
+    assert_eq!(beside_machine(&seen, &obj).advice, [producer]);
+}
+
+#[test]
+fn a_latency_is_named_and_not_a_rate() {
+    let mut seen = with(2, 2000, &[(Lane::Input, Phase::Throttle, 1900), (Lane::Side, Phase::WaitInput, 1800)]);
+    seen.sections = vec![part("read", 2000)];
+    seen.files = vec![file(Phase::Read, true, 20_000_000, 380, 1900)];
+    seen.files[0].calls.throttled_ns = 1900 * MS;
+    let of = |rate, latency_ms| {
+        let throttle = Throttle::new(rate, Duration::from_millis(latency_ms));
+        let facts = facts(Some(Moved::new("obj", 20_000_000)), None).throttled(Some(&throttle), None);
+        Verdict::of(&seen, &facts, None)
+    };
+    let latency = of(None, 5);
+    assert_eq!(latency.limit, "the read latency of 5 ms");
+    assert_eq!(latency.advice[0], "each of 380 calls waited 5 ms because of `--read-latency 5ms`");
+    assert!(!latency.to_string().replace("10 MB/s, ", "").contains("MB/s"), "{latency}");
+    let rate = of(Some(10_000_000), 0);
+    assert_eq!(rate.limit, "the read rate of 10 MB/s");
+    assert_eq!(rate.advice[0], "reading was throttled to 10 MB/s because of `--read-rate 10MB/s`");
+    // Of both the one counts that takes longer.
+    assert_eq!(of(Some(1_000_000_000), 5).limit, latency.limit);
+    assert_eq!(of(Some(11_000_000), 1).limit, "the read rate of 11 MB/s");
 }

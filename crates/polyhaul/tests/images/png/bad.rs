@@ -27,6 +27,63 @@ fn what_unpacks_to_much_is_not_unpacked() {
     limit_is_exact("x.png", &file("good/pngsuite/basn2c08.png"), 1024);
 }
 
+/// Rows of zeros of this many bytes each, packed as well as can be.
+fn empty_rows(width: u32, height: u32, kind: u8, row_bytes: usize) -> Vec<u8> {
+    use std::io::Write;
+    let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    let row = vec![0; row_bytes + 1];
+    (0..height).for_each(|_| packer.write_all(&row).unwrap());
+    of_chunks(&[header([width, height], 8, kind), chunk(b"IDAT", &packer.finish().unwrap())])
+}
+
+/// More than 512 MiB of pixels out of a file of about 600 KB.
+#[test]
+fn pixels_out_of_nearly_nothing_are_refused() {
+    let bytes = empty_rows(13_000, 14_000, 2, 3 * 13_000);
+    let image_bytes = 3 * 13_000 * 14_000_usize;
+    for found in [load, |bytes| load_stream("x.png", bytes, &ReadOptions::default())].map(|load| load(bytes.clone())) {
+        let error = found.unwrap_err();
+        let words =
+            format!("x.png: byte 16: {image_bytes} bytes of pixels out of {} bytes exceed the limit", bytes.len());
+        assert!(error.kind() == ErrorKind::Limit && error.to_string().starts_with(&words), "{error}");
+        let hint = error.diagnostic().hint.clone().unwrap();
+        assert!(hint.contains(&format!("`--limit image_ratio={}`", image_bytes.div_ceil(bytes.len()))), "{hint}");
+    }
+}
+
+/// The limit of the ratio at N - 1, N and N + 1, by what the header declares: the pixels themselves are missing.
+#[test]
+fn the_limit_of_the_ratio_is_exact() {
+    let image_bytes = 3 * 13_000 * 14_000_usize;
+    for (bytes, is_within) in [(image_bytes / 100 - 1, false), (image_bytes / 100, true), (image_bytes / 100 + 1, true)]
+    {
+        let head = of_chunks(&[header([13_000, 14_000], 8, 2)]);
+        let filler = chunk(b"teXt", &vec![0; bytes - head.len() - 12]);
+        let file = [&head[..head.len() - 12], &filler, &head[head.len() - 12..]].concat();
+        assert_eq!(file.len(), bytes);
+        let kind = load(file).unwrap_err().kind();
+        assert_eq!(kind, if is_within { ErrorKind::Malformed } else { ErrorKind::Limit }, "{bytes}");
+    }
+}
+
+#[test]
+fn the_default_limit_is_that_of_a_large_texture() {
+    let of = |width, height| load(of_chunks(&[header([width, height], 1, 0)])).unwrap_err();
+    for (width, height, kind) in [
+        (16_384, 16_384, ErrorKind::Malformed),
+        (16_385, 16_384, ErrorKind::Limit),
+        (1 << 28, 1, ErrorKind::Malformed),
+        ((1 << 28) + 1, 1, ErrorKind::Limit),
+        ((1 << 28) - 1, 1, ErrorKind::Malformed),
+    ] {
+        let error = of(width, height);
+        assert_eq!(error.kind(), kind, "{width} x {height}: {error}");
+    }
+    let error = of(16_385, 16_384);
+    assert_eq!(error.to_string(), "x.png: byte 16: 16385 x 16384 pixels exceed the limit of 268435456 (pixels)");
+    assert!(error.diagnostic().hint.as_ref().unwrap().contains("`--limit pixels=268451840`"));
+}
+
 #[track_caller]
 fn says(name: &str, words: &str) {
     let error = error("x.png", &file(&format!("bad/generated/{name}.png")));
@@ -37,9 +94,9 @@ fn says(name: &str, words: &str) {
 fn errors_say_what_and_where() {
     says("empty", "0: the file ends too early");
     says("no_iend", "57: the file ends too early");
-    says("palette_idx_oob", "70: a pixel has a number that the palette does not have");
-    says("bad_crc_idat", "53: this is no sound PNG: CRC error: expected 0xf6173854 have 0xf6173855");
-    says("dim_0", "16: this is no sound PNG: Invalid image dimensions");
+    says("palette_idx_oob", "70: a pixel refers to a colour that the palette does not have");
+    says("bad_crc_idat", "53: not a valid PNG: CRC error: expected 0xf6173854 have 0xf6173855");
+    says("dim_0", "16: not a valid PNG: Invalid image dimensions");
 }
 
 #[test]
@@ -53,7 +110,7 @@ fn sums_are_checked_everywhere() {
 
 #[test]
 fn a_row_larger_than_the_memory_limit_is_refused() {
-    let bytes = of_chunks(&[header([1 << 29, 1], 16, 6), pixels(&[0])]);
+    let bytes = of_chunks(&[header([1 << 25, 1], 16, 6), pixels(&[0])]);
     let error = error("x.png", &bytes);
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.to_string().contains("(memory_limit)"), "{error}");

@@ -1,5 +1,6 @@
 //! PNG.
 
+mod animated;
 mod bad;
 mod good;
 mod writing;

@@ -29,8 +29,7 @@ fn pixels_by_hand() {
     let found = with(header(3, NO_MAP, [2, 1], 16, 0x28), &[9, 8, 7, 6]);
     assert_eq!(found, image(2, 1, Channels::GrayAlpha, vec![9, 8, 7, 6]));
     // 15 bits, and 16 with and without a bit of alpha.
-    for (bits, descriptor, wanted) in [(15, 0, vec![255, 0, 0]), (16, 0, vec![255, 0, 0]), (16, 1, vec![255, 0, 0, 0])]
-    {
+    for (bits, descriptor, wanted) in [(15, 0, vec![255, 0, 0]), (16, 0, vec![255, 0, 0]), (16, 1, vec![255, 0, 0])] {
         let found = with(header(2, NO_MAP, [1, 1], bits, descriptor), &[0, 0x7C]);
         assert_eq!(bytes_of(&found), wanted, "{bits} {descriptor}");
     }

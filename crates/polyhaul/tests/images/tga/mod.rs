@@ -1,5 +1,6 @@
 //! TGA.
 
+mod alpha;
 mod bad;
 mod good;
 mod matrix;

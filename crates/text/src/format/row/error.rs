@@ -57,20 +57,20 @@ impl std::error::Error for TemplateError {}
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Unfinished => write!(f, "it ends inside a conversion"),
+            Problem::Unfinished => write!(f, "the template ends inside a conversion"),
             Problem::UnknownConversion => {
-                write!(f, "one of d i u f F e E g G s was expected, after flags (- + space 0 #), width and precision")
+                write!(f, "expected one of d i u f F e E g G s after flags (- + space 0 #), width and precision")
             }
-            Problem::TooWide => write!(f, "wider than {MAX_WIDTH}"),
-            Problem::TooPrecise => write!(f, "more than {MAX_PRECISION} digits"),
-            Problem::NotANumber(kind) => write!(f, "a conversion of numbers for a column of {kind}"),
-            Problem::NotABool(kind) => write!(f, "texts for true and false for a column of {kind}"),
-            Problem::TwoTexts => write!(f, "two texts with a / between them were expected, as in yes/no"),
-            Problem::UnmatchedBrace => write!(f, "a brace without its other one; as text it is written twice"),
-            Problem::UnknownField => write!(f, "there is no field of this name"),
-            Problem::TooFewColumns => write!(f, "no column is left for this conversion"),
+            Problem::TooWide => write!(f, "width exceeds {MAX_WIDTH}"),
+            Problem::TooPrecise => write!(f, "precision exceeds {MAX_PRECISION}"),
+            Problem::NotANumber(kind) => write!(f, "numeric conversion for a column of {kind}"),
+            Problem::NotABool(kind) => write!(f, "true/false texts for a column of {kind}"),
+            Problem::TwoTexts => write!(f, "expected two texts separated by `/`, such as yes/no"),
+            Problem::UnmatchedBrace => write!(f, "unmatched brace; write it twice for a literal brace"),
+            Problem::UnknownField => write!(f, "unknown field name"),
+            Problem::TooFewColumns => write!(f, "more conversions than columns"),
             Problem::TooManyColumns => write!(f, "more columns than conversions"),
-            Problem::OutOfMemory => write!(f, "no memory for the compiled format"),
+            Problem::OutOfMemory => write!(f, "out of memory for the compiled template"),
         }
     }
 }
@@ -100,7 +100,7 @@ impl fmt::Display for ColumnsError {
         match self {
             ColumnsError::Missing { column } => write!(f, "column {column} is missing"),
             ColumnsError::Kind { column, expected, found } => {
-                write!(f, "column {column} is of {found}, the format is for {expected}")
+                write!(f, "column {column} has type {found}; the template expects {expected}")
             }
         }
     }
@@ -119,7 +119,7 @@ pub struct RowError {
 
 impl fmt::Display for RowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row {}, column {}: NaN and infinities are no integers", self.row, self.column)
+        write!(f, "row {}, column {}: NaN and infinity cannot be written as integers", self.row, self.column)
     }
 }
 

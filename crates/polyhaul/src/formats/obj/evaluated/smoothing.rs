@@ -1,7 +1,8 @@
-//! Smoothing groups: smooth faces that hang together over edges that are not sharp.
+//! Smoothing groups: smooth faces connected over edges that are not sharp.
 //!
-//! Groups are numbered from 1 in the order of their first face; flat faces have 0. As bit flags, a
-//! group takes the lowest bit that no group with a smaller number uses at one of its positions.
+//! Groups are numbered from 1 in the order of their first face. A flat face is a group of its own and
+//! takes a number (and a bit) like any other, although 0 is written for it. As bit flags, a group takes
+//! the lowest bit that no group with a smaller number uses at one of its positions.
 
 use crate::error::Result;
 use crate::model::Mesh;
@@ -20,17 +21,22 @@ pub(super) fn groups(mesh: &Mesh, as_bits: bool) -> Result<Vec<u32>> {
     for face in 0..count {
         // The root of a group is its first face, so it has its number already.
         let root = root(&mut parents, face as u32) as usize;
-        let number = match is_smooth(mesh, face) {
-            false => 0,
-            true if root == face => {
-                last += 1;
-                last
-            }
-            true => numbers[root],
-        };
-        numbers.push(number);
+        if root == face {
+            last += 1;
+            numbers.push(last);
+        } else {
+            numbers.push(numbers[root]);
+        }
     }
-    if as_bits { bits(mesh, &numbers, last) } else { Ok(numbers) }
+    if as_bits {
+        numbers = bits(mesh, &numbers, last)?;
+    }
+    for (face, number) in numbers.iter_mut().enumerate() {
+        if !is_smooth(mesh, face) {
+            *number = 0;
+        }
+    }
+    Ok(numbers)
 }
 
 fn is_smooth(mesh: &Mesh, face: usize) -> bool {
@@ -72,7 +78,7 @@ fn join_over_edges(mesh: &Mesh, parents: &mut [u32]) -> Result<()> {
     Ok(())
 }
 
-/// The bit of each face's group; 0 where all 32 are taken, and for flat faces.
+/// The bit of each face's group; 0 where all 32 are taken.
 fn bits(mesh: &Mesh, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
     let mut by_group: Vec<u32> = Vec::new();
     by_group.try_reserve_exact(numbers.len())?;
@@ -86,9 +92,6 @@ fn bits(mesh: &Mesh, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
     bit_of.resize(last as usize + 1, 0);
     for group in by_group.chunk_by(|&a, &b| numbers[a as usize] == numbers[b as usize]) {
         let number = numbers[group[0] as usize];
-        if number == 0 {
-            continue;
-        }
         let positions = || {
             let corners = group.iter().flat_map(|&face| mesh.faces.corners(face as usize));
             corners.map(|corner| mesh.faces.corner_positions[corner] as usize)

@@ -1,7 +1,8 @@
 //! What directives make: shapes, instances, and everything that has a name and parameters.
 
 use super::super::directive::Directive;
-use super::super::event::{Event, Said, Spot};
+use super::super::event::{Complaint, Event, Said, Spot};
+use super::super::versions::{self, Kind, Version};
 use super::state::NONE;
 use super::{Scene, Where};
 use crate::error::{Error, Result, planted, try_push};
@@ -11,6 +12,7 @@ use crate::model::render::{
     Attribute, Entity, InstanceRun, Material, MaterialUse, Motion, Name, ObjectDefinition, ParameterRange, Placing,
     Setting, ShapeState, StepKind, StoredShape, Texture, Transform,
 };
+use crate::warnings::Weight;
 use std::collections::{HashMap, HashSet};
 
 /// What is known by name.
@@ -29,6 +31,8 @@ pub(super) struct Tables {
     media: HashSet<Name>,
     states: HashMap<ShapeState, u32>,
     plymesh: Option<Name>,
+    /// The class of the last shape.
+    last_class: Option<Name>,
 }
 
 impl Scene<'_> {
@@ -52,6 +56,14 @@ impl Scene<'_> {
         if motion.is_animated() {
             try_push(&mut self.render.moving, (index as u32, motion.end.0), "shapes")?;
         }
+        if self.entities.last_class != Some(class) {
+            self.entities.last_class = Some(class);
+            let old = versions::of_class(Kind::Shape, said.text(event.a)).filter(|_| !self.warned_of_version);
+            if let Some(version) = old {
+                let what = format!("shape `{}`", shown(said.text(event.a)));
+                self.note_version(event.spot, &what, version)?;
+            }
+        }
         if self.entities.plymesh == Some(class) || said.text(event.a) == "plymesh" {
             self.entities.plymesh = Some(class);
             self.plymesh(index, event.spot)?;
@@ -62,8 +74,8 @@ impl Scene<'_> {
     #[cold]
     fn too_many(&mut self, spot: Spot, what: &str) -> Result<()> {
         let limit = self.options.limits.elements;
-        let message = format!("there are more {what} than the limit of {limit} (elements)");
-        self.limit(spot, message, "Limits::elements may be raised up to 2^32 - 2")
+        let message = format!("the scene has more {what} than the limit of {limit} (elements)");
+        self.limit(spot, message, "raise the limit with `--limit elements=N`, at most 2^32 - 2")
     }
 
     /// A shape that is a mesh in a file.
@@ -71,7 +83,11 @@ impl Scene<'_> {
     fn plymesh(&mut self, index: usize, spot: Spot) -> Result<()> {
         let name = self.render.shape(index).and_then(|shape| shape.parameters().string("filename"));
         let Some(name) = name.map(crate::error::try_string).transpose()? else {
-            return self.broken(spot, "missing-parameter", "this mesh names no file (\"string filename\")".into());
+            return self.broken(
+                spot,
+                "missing-parameter",
+                "this `plymesh` has no parameter \"string filename\"".into(),
+            );
         };
         let file = self.frames.last().map_or(0, |frame| frame.file);
         let (place, folder) = (self.place_of(self.at(spot)), self.library.folder(file));
@@ -127,7 +143,7 @@ impl Scene<'_> {
     #[inline]
     pub(super) fn instance(&mut self, name: Name, spot: Spot) -> Result<()> {
         if self.state.object.is_some() {
-            let message = "`ObjectInstance` may not stand in the definition of an object";
+            let message = "`ObjectInstance` is not allowed between `ObjectBegin` and `ObjectEnd`";
             return self.broken(spot, "nested-object", message.into());
         }
         let (object, is_new) = self.object(name)?;
@@ -176,14 +192,14 @@ impl Scene<'_> {
 
     pub(super) fn object_begin(&mut self, name: Name, spot: Spot) -> Result<()> {
         if self.state.object.is_some() {
-            let message = "`ObjectBegin` may not stand in the definition of an object";
+            let message = "`ObjectBegin` is not allowed between `ObjectBegin` and `ObjectEnd`";
             return self.broken(spot, "nested-object", message.into());
         }
         let (object, _) = self.object(name)?;
         let count = self.render.shapes.len();
         let Some(definition) = self.render.objects.get_mut(object as usize) else { return Ok(()) };
         if !definition.missing {
-            let message = format!("the object `{}` is defined already", shown(self.render.text(name)));
+            let message = format!("the object `{}` is already defined", shown(self.render.text(name)));
             return self.broken(spot, "redefined", message);
         }
         (definition.missing, definition.shapes) = (false, count..count);
@@ -236,6 +252,7 @@ impl Scene<'_> {
             medium: if matches!(directive, D::Camera | D::LightSource) { graphics.outside } else { None },
         };
         self.keep(entity.motion);
+        self.warn_of_old_class(directive, &entity, event, said)?;
         match directive {
             D::Camera => return self.camera(entity),
             D::Film => self.render.film = Some(entity),
@@ -263,6 +280,38 @@ impl Scene<'_> {
         Ok(())
     }
 
+    /// Notes the first class that only older versions have.
+    fn warn_of_old_class(&mut self, directive: Directive, entity: &Entity, event: &Event, said: &Said) -> Result<()> {
+        let Some(kind) = Kind::of_directive(directive).filter(|_| !self.warned_of_version) else { return Ok(()) };
+        let class = match directive {
+            Directive::MakeNamedMaterial | Directive::MakeNamedMedium => {
+                self.render.parameters(entity).string("type").unwrap_or_default()
+            }
+            Directive::Texture => said.operands.get(event.a as usize + 2).map_or("", |&class| said.text(class)),
+            _ => said.text(event.a),
+        };
+        if let Some(version) = versions::of_class(kind, class) {
+            let what = format!("{} `{}`", kind.name(), shown(class));
+            return self.note_version(event.spot, &what, version);
+        }
+        let names = self.render.parameters(entity);
+        let old = names.iter().find_map(|it| Some((it.name, versions::of_parameter(kind, it.name)?)));
+        let Some((name, version)) = old else { return Ok(()) };
+        let what = format!("{} parameter `{}`", kind.name(), shown(name));
+        self.note_version(event.spot, &what, version)
+    }
+
+    #[cold]
+    fn note_version(&mut self, spot: Spot, what: &str, version: Version) -> Result<()> {
+        self.warned_of_version = true;
+        let message = format!(
+            "the {what} is from {} and unknown to pbrt-v4; further outdated names are not reported",
+            version.name()
+        );
+        let note = Complaint::at(spot, Weight::Note, "old-version", message);
+        self.complaint(&Complaint { hint: Some(version.remedy().to_owned()), ..note })
+    }
+
     fn option(&mut self, setting: Setting, spot: Spot) -> Result<()> {
         /// As pbrt-v4 has them.
         const KNOWN: [&str; 11] = [
@@ -281,7 +330,7 @@ impl Scene<'_> {
         let text = self.render.text(setting.name);
         let plain: String = text.chars().filter(|c| !matches!(c, '-' | '_')).collect::<String>().to_ascii_lowercase();
         if !KNOWN.contains(&plain.as_str()) {
-            let message = format!("`{}` is no option of pbrt", shown(text));
+            let message = format!("`{}` is not a pbrt option", shown(text));
             return self.broken(spot, "unknown-option", message);
         }
         try_push(&mut self.render.options, setting, "options")
@@ -316,12 +365,14 @@ impl Scene<'_> {
             "spectrum" => true,
             "float" => false,
             "color" => {
-                let message = "the texture type `color` is pbrt-v3's; pbrt-v4 calls it `spectrum`";
-                self.broken(event.spot, "old-syntax", message.into())?;
+                let message = "the texture type `color` is from pbrt-v3 and older; pbrt-v4 calls it `spectrum`";
+                let hint = format!("{}, or write `spectrum`", Version::V3OrOlder.remedy());
+                let old = Complaint::at(event.spot, Weight::Broken, "old-syntax", message.into());
+                self.complaint(&Complaint { hint: Some(hint), ..old })?;
                 true
             }
             other => {
-                let message = format!("`{}` is no type of a texture; `float` and `spectrum` are", shown(other));
+                let message = format!("`{}` is not a texture type, expected `float` or `spectrum`", shown(other));
                 return self.broken(event.spot, "bad-value", message);
             }
         };
@@ -335,7 +386,7 @@ impl Scene<'_> {
 
     #[cold]
     fn redefined(&mut self, name: Name, what: &str, spot: Spot) -> Result<()> {
-        let message = format!("the {what} `{}` is defined already", shown(self.render.text(name)));
+        let message = format!("the {what} `{}` is already defined", shown(self.render.text(name)));
         self.broken(spot, "redefined", message)
     }
 
@@ -343,7 +394,8 @@ impl Scene<'_> {
         let targets = ["shape", "light", "material", "medium", "texture"];
         let text = said.text(event.a);
         let Some(target) = targets.iter().position(|target| *target == text) else {
-            let message = format!("`{}` is nothing that `Attribute` is for; {} are", shown(text), targets.join(", "));
+            let message =
+                format!("`Attribute` cannot be used for `{}`, expected one of {}", shown(text), targets.join(", "));
             return self.broken(event.spot, "bad-value", message);
         };
         let number = self.render.attributes.len() as u32;

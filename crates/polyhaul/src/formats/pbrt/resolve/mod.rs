@@ -18,6 +18,7 @@ use crate::options::ReadOptions;
 use crate::warnings::{Warnings, Weight};
 use state::{Graphics, Systems};
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 /// A place in the scene, small enough to be kept for each scope.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +40,23 @@ struct Frame {
     lines: u64,
     /// How long the line is that the last piece ended in.
     column: u32,
+    /// Bytes of text so far.
+    bytes: u64,
     /// Where the file was included.
     named: Option<Where>,
     /// Of an Import: what holds again behind it.
     import: Option<Box<Outer>>,
+}
+
+/// How much text a scene has: a file of a few bytes may be included many times.
+#[derive(Default)]
+struct Volume {
+    /// Bytes of each file that was gone through.
+    by_file: HashMap<PathBuf, u64>,
+    /// Bytes of all files, each once.
+    unique_bytes: u64,
+    /// Bytes of files that were read before.
+    repeated_bytes: u64,
 }
 
 /// What an Import does not change.
@@ -66,11 +80,15 @@ pub(super) struct Scene<'a> {
     frames: Vec<Frame>,
     /// How many files were included.
     file_count: u64,
+    /// The text of all files.
+    volume: Volume,
     names: HashMap<Box<str>, u32>,
     state: state::State,
     entities: entities::Tables,
     done: bool,
     warned_of_transform_begin: bool,
+    /// Whether a class of an older version was noted.
+    warned_of_version: bool,
 }
 
 impl<'a> Scene<'a> {
@@ -85,11 +103,13 @@ impl<'a> Scene<'a> {
             directives: [0; COUNT],
             frames: vec![main],
             file_count: 0,
+            volume: Volume::default(),
             names: HashMap::new(),
             state: state::State::default(),
             entities: entities::Tables::default(),
             done: false,
             warned_of_transform_begin: false,
+            warned_of_version: false,
         }
     }
 
@@ -119,6 +139,7 @@ impl<'a> Scene<'a> {
 
     /// Takes a piece into the model: its values as they are, its names into the table of all.
     fn enter(&mut self, mut said: Box<Said>) -> Result<()> {
+        self.count_bytes(said.bytes)?;
         self.directives.iter_mut().zip(said.directives).for_each(|(sum, count)| *sum += u64::from(count));
         let mut all = Vec::new();
         all.try_reserve_exact(said.names.len())?;
@@ -137,6 +158,40 @@ impl<'a> Scene<'a> {
         if let Some(frame) = self.frames.last_mut() {
             (frame.segment, frame.event) = (segment, 0);
             frame.said = Some(said);
+        }
+        Ok(())
+    }
+
+    /// Counts text of the file that the scene is in. At the beginning of one that was read before, its whole size is
+    /// compared with the limit.
+    fn count_bytes(&mut self, bytes: u64) -> Result<()> {
+        let Some(frame) = self.frames.last_mut() else { return Ok(()) };
+        frame.bytes += bytes;
+        let (file, named) = (frame.file, frame.named.filter(|_| frame.piece == 0));
+        let (Some(named), Some(known)) = (named, self.volume.by_file.get(&self.library.identity(file))) else {
+            return Ok(());
+        };
+        self.volume.repeated_bytes += known;
+        let Volume { unique_bytes, repeated_bytes, .. } = self.volume;
+        let limit = self.options.limits.included_bytes;
+        if repeated_bytes <= limit.max(unique_bytes) {
+            return Ok(());
+        }
+        let message = format!(
+            "files that are included again add {repeated_bytes} bytes of text, more than the limit of {limit} bytes \
+             (included_bytes)"
+        );
+        let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message) };
+        diagnostic.hint = Some(format!("raise the limit with `--limit included_bytes={repeated_bytes}` or more"));
+        Err(diagnostic.into_error(ErrorKind::Limit))
+    }
+
+    /// The scene has gone through a file with so much text.
+    fn count_file(&mut self, file: usize, bytes: u64) -> Result<()> {
+        self.volume.by_file.try_reserve(1).map_err(|_| Error::memory("files"))?;
+        let identity = self.library.identity(file);
+        if self.volume.by_file.insert(identity, bytes).is_none() {
+            self.volume.unique_bytes += bytes;
         }
         Ok(())
     }
@@ -180,7 +235,7 @@ impl<'a> Scene<'a> {
         if let Some(frame) = self.frames.last_mut() {
             frame.piece += 1;
             frame.lines += u64::from(said.end.line) - u64::from(planted("pbrt-lines") && said.end.line > 1);
-            frame.column = if said.is_empty { frame.column } else { said.end.column };
+            frame.column = if said.bytes == 0 { frame.column } else { said.end.column };
         }
         Ok(())
     }
@@ -227,7 +282,7 @@ impl<'a> Scene<'a> {
         let more = named.len() > MOST_SHOWN;
         named.truncate(MOST_SHOWN);
         let shown: Vec<_> = named.iter().map(|&at| self.place_of(at).to_string()).collect();
-        let end = if more { ", and so on" } else { "" };
+        let end = if more { ", ..." } else { "" };
         diagnostic.message.push_str(&format!(" (included at {}{end})", shown.join(", ")));
     }
 
@@ -247,17 +302,17 @@ impl<'a> Scene<'a> {
     fn include(&mut self, said: &Said, number: usize, event: &Event) -> Result<()> {
         let is_import = event.what == What::Directive(Directive::Import);
         if is_import && !self.state.in_world {
-            let message = "`Import` may stand only behind `WorldBegin`".to_owned();
+            let message = "`Import` is only allowed after `WorldBegin`".to_owned();
             return self.broken(event.spot, "wrong-block", message);
         }
         if self.frames.len() > MOST_DEEP {
-            let message = format!("files are included more than {MOST_DEEP} deep");
-            return self.limit(event.spot, message, "the file may include itself; this limit is fixed");
+            let message = format!("includes are nested more than {MOST_DEEP} deep");
+            return self.limit(event.spot, message, "check whether a file includes itself; this limit is fixed");
         }
         let limit = self.options.limits.files;
         if self.file_count >= limit {
-            let message = format!("the scene refers to more than {limit} files (files)");
-            return self.limit(event.spot, message, "raise Limits::files to read them");
+            let message = format!("the scene includes more than {limit} files (files)");
+            return self.limit(event.spot, message, "raise the limit with `--limit files=N`");
         }
         self.file_count += 1;
         let Some(frame) = self.frames.last() else { return Ok(()) };
@@ -294,8 +349,9 @@ impl<'a> Scene<'a> {
             Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
             _ => error.diagnostic().message.clone(),
         };
-        let message = format!("the file `{}` was not read: {why}", names::shown(&self.library.file_name(frame.file)));
-        let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message) };
+        let name = self.library.file_name(frame.file);
+        let message = format!("cannot read the file `{}`: {why}", names::shown(&name));
+        let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message).about(&*name) };
         self.add_chain(&mut diagnostic);
         self.warnings.broken(self.options, "missing-file", diagnostic)
     }
@@ -304,11 +360,12 @@ impl<'a> Scene<'a> {
     fn leave(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let (file, is_main, is_import) = (frame.file, frame.named.is_none(), frame.import.is_some());
+        self.count_file(file, frame.bytes)?;
         if is_main || is_import {
             self.check_scopes()?;
         }
         if is_main && !self.state.in_world {
-            self.broken(self.end_of_file(), "no-world", "the scene ends before `WorldBegin`".into())?;
+            self.broken(self.end_of_file(), "no-world", "the scene has no `WorldBegin`".into())?;
         }
         let import = self.frames.pop().and_then(|frame| frame.import);
         self.restore(import)?;
@@ -337,7 +394,7 @@ impl<'a> Scene<'a> {
 
 impl Frame {
     fn new(file: usize, named: Option<Where>, import: Option<Box<Outer>>) -> Frame {
-        let (piece, event, lines, column, segment) = (0, 0, 0, 0, 0);
-        Frame { file, piece, said: None, segment, event, lines, column, named, import }
+        let (piece, event, lines, column, segment, bytes) = (0, 0, 0, 0, 0, 0);
+        Frame { file, piece, said: None, segment, event, lines, column, bytes, named, import }
     }
 }

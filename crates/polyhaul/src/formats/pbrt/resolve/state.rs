@@ -159,15 +159,15 @@ impl Scene<'_> {
     /// A directive stands in the wrong one of a scene's two parts.
     #[cold]
     fn misplaced(&mut self, directive: Directive, spot: Spot) -> Result<()> {
-        let side = if self.state.in_world { "before" } else { "behind" };
-        let message = format!("`{}` may stand only {side} `WorldBegin`", directive.name());
+        let side = if self.state.in_world { "before" } else { "after" };
+        let message = format!("`{}` is only allowed {side} `WorldBegin`", directive.name());
         self.broken(spot, "wrong-block", message)
     }
 
     #[cold]
     fn warn_of_transform_begin(&mut self, spot: Spot) -> Result<()> {
         if !std::mem::replace(&mut self.warned_of_transform_begin, true) {
-            let message = "`TransformBegin` is pbrt-v3's; it is read as `AttributeBegin`, as pbrt-v4 does";
+            let message = "`TransformBegin` is from pbrt-v3 and older; like pbrt-v4, it is read as `AttributeBegin`";
             self.note(spot, "transform-begin", message.into())?;
         }
         Ok(())
@@ -189,7 +189,7 @@ impl Scene<'_> {
                 Some(&motion) => self.state.graphics.motion = motion,
                 None => {
                     let name = crate::formats::names::shown(said.text(event.a)).into_owned();
-                    let message = format!("there is no coordinate system `{name}`; the directive is left out");
+                    let message = format!("the coordinate system `{name}` is not defined; the directive is skipped");
                     self.note(event.spot, "missing-coordinate-system", message)?;
                 }
             },
@@ -209,7 +209,7 @@ impl Scene<'_> {
                 let text = said.text(event.a);
                 if !matches!(text, "srgb" | "dci-p3" | "rec2020" | "aces2065-1") {
                     let name = crate::formats::names::shown(text).into_owned();
-                    let message = format!("`{name}` is no colour space of pbrt");
+                    let message = format!("`{name}` is not a pbrt colour space");
                     return self.broken(event.spot, "unknown-color-space", message);
                 }
                 graphics.color_space = (text != "srgb").then(|| said.name(event.a));
@@ -250,7 +250,7 @@ impl Scene<'_> {
         if is_object != of_object {
             let (found, open) = if is_object { ("ObjectEnd", "Attribute") } else { ("AttributeEnd", "Object") };
             let open_at = self.place_of(at);
-            let message = format!("`{found}` stands where `{open}End` should: `{open}Begin` is at {open_at}");
+            let message = format!("found `{found}`, expected `{open}End` for the `{open}Begin` at {open_at}");
             return self.broken(spot, "mismatched-scopes", message);
         }
         self.state.scopes.pop();
@@ -265,10 +265,10 @@ impl Scene<'_> {
     #[cold]
     fn unmatched(&mut self, spot: Spot, is_object: bool) -> Result<()> {
         if is_object {
-            return self.broken(spot, "unmatched-end", "`ObjectEnd` ends nothing".into());
+            return self.broken(spot, "unmatched-end", "`ObjectEnd` without `ObjectBegin`".into());
         }
         // As in pbrt.
-        self.note(spot, "unmatched-end", "`AttributeEnd` ends nothing; it is left out".into())
+        self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; it is skipped".into())
     }
 
     /// Scopes must be closed where a scene or an imported file ends.
@@ -278,11 +278,11 @@ impl Scene<'_> {
         };
         let (name, place) = (if scope.is_object { "ObjectBegin" } else { "AttributeBegin" }, self.place_of(scope.at));
         let count = self.state.scopes.len() - self.state.open_from;
-        let others = if count > 1 { format!(", the last of {count} that are open") } else { String::new() };
+        let others = if count > 1 { format!(" (the last of {count} open scopes)") } else { String::new() };
         if scope.is_object {
             self.object_end();
         }
-        self.broken(self.end_of_file(), "unclosed-scope", format!("`{name}` at {place} has no end{others}"))
+        self.broken(self.end_of_file(), "unclosed-scope", format!("`{name}` at {place} is not closed{others}"))
     }
 
     /// Changes the transforms that are active.

@@ -7,14 +7,15 @@
 //! pbrt's cameras are left-handed.
 
 use super::materials::{self, OfShapes};
-use crate::error::{Error, Result, try_push};
-use crate::formats::parts::note_left_out;
+use crate::error::{Diagnostic, Error, Result, try_push};
+use crate::formats::names;
+use crate::formats::parts::{loose_vertices, note_left_out};
 use crate::model::render::{MaterialUse, Motion, ParameterType, Render, ShapeState, Step, Transform};
-use crate::model::{Axis, Bounds, Material, Mesh, NONE, Object, Scene};
+use crate::model::{Axis, Bounds, MapKind, Material, Mesh, NONE, Object, Scene};
 use crate::ops::{self, Builder, Given, GivenValues, UNMOVED, Welded};
 use crate::options::RunOptions;
 use crate::warnings::Warnings;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 /// A scene whose faces are triangles and whose attributes are indexed, and what pbrt has no place for.
@@ -25,11 +26,12 @@ pub(crate) fn from_meshes(
     run: &RunOptions,
 ) -> Result<(Render, Warnings)> {
     let mut warnings = Warnings::default();
-    note(scene, &mut warnings);
+    note(scene, &mut warnings)?;
     let (builder, looks, defined) = (Builder::default(), Vec::new(), HashSet::new());
-    let mut converter = Converter { builder, looks, defined, run };
+    let mut converter = Converter { builder, looks, defined, nameless: 0, normals: 0, run };
     converter.settings(scene, objects)?;
     converter.materials(materials)?;
+    converter.note_dropped(&mut warnings);
     let mut of_mesh: Vec<Vec<&Object>> = Vec::new();
     of_mesh.try_reserve_exact(scene.meshes.len())?;
     of_mesh.resize(scene.meshes.len(), Vec::new());
@@ -41,10 +43,31 @@ pub(crate) fn from_meshes(
     for (mesh, objects) in scene.meshes.iter().zip(of_mesh) {
         converter.mesh(mesh, &objects)?;
     }
+    let approximated = materials.iter().filter(|material| !material.missing && !is_kept(material)).count() as u64;
+    let message = format!("pbrt has other models of materials: {approximated} approximated");
+    warnings.push_many("changed-materials", approximated, Diagnostic::new(message));
+    let undefined = materials.iter().filter(|material| material.missing && !material.name.is_empty()).count() as u64;
+    let kinds = [
+        ("left-out-materials", "names of materials without a definition", undefined),
+        ("left-out-names", "names of objects", converter.nameless),
+        ("left-out-normals", "normals of shapes that do not have all", converter.normals),
+    ];
+    note_left_out("pbrt", kinds, "", &mut warnings);
     Ok((converter.builder.finish(), warnings))
 }
 
-fn note(scene: &Scene, warnings: &mut Warnings) {
+/// Whether pbrt says the same of a material: it has a colour or an image of it, and nothing else.
+fn is_kept(material: &Material) -> bool {
+    let Material { name, diffuse, maps, .. } = material.clone();
+    let has_images = maps.iter().all(|map| map.kind == MapKind::Diffuse);
+    has_images && *material == Material { name, diffuse, maps, ..Material::default() }
+}
+
+fn note(scene: &Scene, warnings: &mut Warnings) -> Result<()> {
+    let mut loose = 0;
+    for mesh in &scene.meshes {
+        loose += loose_vertices(mesh)?;
+    }
     let sum = |count: fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let kinds = [
         ("left-out-colors", "colours of vertices", sum(|mesh| mesh.colors.len())),
@@ -55,8 +78,17 @@ fn note(scene: &Scene, warnings: &mut Warnings) {
             sum(|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
         }),
         ("left-out-tables", "tables", scene.tables.len() as u64),
+        ("left-out-vertices", "vertices not used by a face", loose),
+        ("left-out-groups", "groups of faces", sum(|mesh| mesh.groups.len())),
+        ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
+        ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
+        ("left-out-vertex-groups", "vertex groups", sum(|mesh| mesh.vertex_groups.len())),
+        ("left-out-weights", "weights of positions", sum(|mesh| mesh.position_weights.len())),
+        ("left-out-uv-depths", "third coordinates of uvs", sum(|mesh| mesh.uv_depths.len())),
+        ("left-out-remarks", "comments", (scene.comments.len() + scene.infos.len()) as u64),
     ];
     note_left_out("pbrt", kinds, "", warnings);
+    Ok(())
 }
 
 /// The vertices of the group of faces that is made.
@@ -81,6 +113,10 @@ struct Converter<'a> {
     looks: Vec<(MaterialUse, OfShapes)>,
     /// Names of objects that are taken.
     defined: HashSet<String>,
+    /// Objects whose names nothing has.
+    nameless: u64,
+    /// Normals of shapes that are written without.
+    normals: u64,
     run: &'a RunOptions,
 }
 
@@ -129,6 +165,19 @@ impl Converter<'_> {
         Ok(())
     }
 
+    /// Notes the texture maps that no material of pbrt has.
+    fn note_dropped(&self, warnings: &mut Warnings) {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for keyword in self.looks.iter().flat_map(|look| &look.1.dropped) {
+            *counts.entry(keyword).or_default() += 1;
+        }
+        for (keyword, count) in counts {
+            let message =
+                format!("dropped texture maps that pbrt materials cannot use: {count} `{}`", names::shown(keyword));
+            warnings.push_many("left-out-textures", count, Diagnostic::new(message));
+        }
+    }
+
     /// The objects that show a mesh: as instances where they differ in their places alone.
     fn mesh(&mut self, mesh: &Mesh, objects: &[&Object]) -> Result<()> {
         let welded = ops::weld(mesh, self.run)?;
@@ -145,11 +194,14 @@ impl Converter<'_> {
             _ => None,
         };
         let Some(first) = shared else {
+            self.nameless += objects.iter().filter(|object| !object.name.is_empty()).count() as u64;
             return objects.iter().try_for_each(|object| {
                 let transform = self.place(object)?;
                 self.object(mesh, &welded, object, transform, &mut scratch)
             });
         };
+        let is_other = |object: &&&Object| !object.name.is_empty() && object.name != first.name;
+        self.nameless += objects.iter().filter(is_other).count() as u64;
         let begin = self.builder.render.shapes.len();
         self.object(mesh, &welded, first, Transform::IDENTITY, &mut scratch)?;
         let mut name = first.name.clone();
@@ -205,7 +257,7 @@ impl Converter<'_> {
 
     /// The parameters of faces that have one material.
     fn arrays(
-        &self,
+        &mut self,
         mesh: &Mesh,
         welded: &Welded,
         faces: &[Range<usize>],
@@ -231,6 +283,8 @@ impl Converter<'_> {
         let (normals, normal_count) = gather(&vertices, &welded.vertex_normals, &mesh.normals)?;
         if normal_count == vertices.len() && !normals.is_empty() {
             given.push((ParameterType::Normal, "N", GivenValues::Floats(normals)));
+        } else {
+            self.normals += normal_count as u64;
         }
         let (uvs, uv_count) = gather(&vertices, &welded.vertex_uvs, &mesh.uvs)?;
         if uv_count > 0 {

@@ -9,10 +9,11 @@
 //! - Everything else: `diffuse`.
 //!
 //! The roughness is `Pr`, of a coat `Pcr`; without those sqrt(2 / (`Ns` + 2)), the width of a microfacet distribution
-//! for that exponent; it is not remapped. `map_Kd` is an `imagemap` in place of the colour, with `-s`, `-o` and
-//! `-clamp`. `map_Bump` and `disp` become `displacement`, `norm` is `normalmap`. Colours are linear and are kept within
-//! 0 and 1; XYZ is turned into linear sRGB, a spectral curve is left out. `Ke` makes a shape a light, and `d` and
-//! `map_d` of what is not refractive are its `alpha`; those stand with the shapes. Nothing else of MTL is taken.
+//! for that exponent; it is not remapped. `map_Kd` is an `imagemap` in place of the colour, and `map_Pr` in place
+//! of the roughness, with `-s`, `-o`, `-clamp`, `-mm` where its base is 0 or 1, and `-colorspace`. `map_Bump` and
+//! `disp` become `displacement`, `norm` is `normalmap`. Colours are linear and are kept within 0 and 1; XYZ is turned
+//! into linear sRGB, a spectral curve is left out. `Ke` makes a shape a light, and `d` and `map_d` of what is not
+//! refractive are its `alpha`; those stand with the shapes. Other maps are dropped, which is noted.
 
 use crate::error::{Result, try_push};
 use crate::model::render::{self, ParameterType};
@@ -27,6 +28,8 @@ pub(super) struct OfShapes {
     /// Their alpha, where they are not opaque.
     alpha: Option<f32>,
     alpha_texture: Option<String>,
+    /// The keywords of texture maps that are dropped.
+    pub(super) dropped: Vec<String>,
 }
 
 impl OfShapes {
@@ -107,7 +110,12 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<OfShapes
     if class != "diffuse" {
         let coat = material.clearcoat_roughness.filter(|_| class == "coateddiffuse");
         let of_exponent = material.shininess.map(|exponent| (2.0 / (exponent.max(0.0) + 2.0)).sqrt());
-        if let Some(roughness) = coat.or(material.roughness).or(of_exponent).filter(|it| it.is_finite()) {
+        let map = map(MapKind::Roughness).filter(|_| coat.is_none());
+        if let Some(map) = map {
+            let name = texture(builder, material, map, false)?;
+            given.push((ParameterType::Texture, "roughness", strings(&name)));
+            given.push((ParameterType::Bool, "remaproughness", GivenValues::Bools(vec![false])));
+        } else if let Some(roughness) = coat.or(material.roughness).or(of_exponent).filter(|it| it.is_finite()) {
             given.push(float("roughness", roughness));
             given.push((ParameterType::Bool, "remaproughness", GivenValues::Bools(vec![false])));
         }
@@ -138,7 +146,37 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<OfShapes
             of_shapes.alpha_texture = Some(texture(builder, material, map, false)?);
         }
     }
+    of_shapes.dropped = dropped(material, class);
     Ok(of_shapes)
+}
+
+/// The keywords of maps that a material of this class does not have.
+fn dropped(material: &Material, class: &str) -> Vec<String> {
+    use MapKind::{Bump, Diffuse, Displacement, Normal, Opacity, Roughness};
+    let is_written = |at: usize, map: &TextureMap| {
+        let is_last = |kinds: &[MapKind]| {
+            let later = material.maps.get(at + 1..).unwrap_or_default();
+            later.iter().all(|other| other.file.is_empty() || !kinds.contains(&other.kind))
+        };
+        let has_bump = material.maps.iter().any(|map| map.kind == Bump && !map.file.is_empty());
+        match map.kind {
+            Diffuse | Opacity => class != "dielectric" && is_last(&[map.kind]),
+            Roughness => {
+                let has_coat = class == "coateddiffuse" && material.clearcoat_roughness.is_some();
+                class != "diffuse" && !has_coat && is_last(&[Roughness])
+            }
+            Displacement => !has_bump && is_last(&[Displacement]),
+            Bump | Normal => is_last(&[map.kind]),
+            _ => false,
+        }
+    };
+    let maps = material.maps.iter().enumerate().filter(|(_, map)| !map.file.is_empty());
+    maps.filter(|(at, map)| !is_written(*at, map)).map(|(_, map)| keyword(map)).collect()
+}
+
+/// How MTL calls a map.
+fn keyword(map: &TextureMap) -> String {
+    if map.keyword.is_empty() { format!("{:?}", map.kind).to_lowercase() } else { map.keyword.clone() }
 }
 
 /// Adds an image as a texture: its name.
@@ -155,6 +193,18 @@ fn texture(builder: &mut Builder, material: &Material, map: &TextureMap, is_spec
     }
     if let Some(scale) = map.bump_multiplier.filter(|scale| scale.is_finite()) {
         given.push(float("scale", scale));
+    } else if let Some([base, gain]) = map.base_gain.filter(|values| values.iter().all(|value| value.is_finite())) {
+        match base {
+            0.0 => given.push(float("scale", gain)),
+            1.0 => {
+                given.push(float("scale", -gain));
+                given.push((ParameterType::Bool, "invert", GivenValues::Bools(vec![true])));
+            }
+            _ => {}
+        }
+    }
+    if let Some(encoding @ ("linear" | "sRGB")) = map.color_space.as_deref() {
+        given.push((ParameterType::String, "encoding", strings(encoding)));
     }
     let (entity, class) = (builder.entity(&name, given)?, builder.name("imagemap")?);
     let texture = render::Texture { entity, class, is_spectrum };

@@ -520,7 +520,7 @@ fn is_kept(parameter: &Parameter<'_>) -> bool {
 
 #[cold]
 fn no_number() -> Error {
-    Error::new(ErrorKind::Usage, "the scene holds NaN, which pbrt has no word for")
+    Error::new(ErrorKind::Usage, "the scene contains NaN, which pbrt cannot represent")
 }
 
 impl Pages for ScriptPages<'_> {

@@ -11,7 +11,7 @@ use super::tables::{self, Need, count_type, longest};
 use super::text::Kind;
 use super::{Element, Property, Remarks};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
-use crate::formats::parts::{self, Part, homeless, homes, named, note_left_out};
+use crate::formats::parts::{self, Part, homeless, homes, is_between_bytes, named, note_left_out};
 use crate::model::{Column, Domain, Mesh, Scalar};
 use crate::options::PlyOptions;
 use crate::pipeline::write::Writing;
@@ -31,6 +31,7 @@ pub(crate) fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut
         ("left-out-uv-depths", "third coordinates of uvs", depths),
     ];
     note_left_out("PLY", kinds.into_iter().chain(others), job.output, warnings);
+    super::note_remarks([&scene.comments, &scene.infos], job.output, warnings);
     let splits = splits(job)?;
     let vertices = Vertices::new(job, &splits, warnings)?;
     let mut elements = Vec::new();
@@ -44,7 +45,7 @@ pub(crate) fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut
         let [faces, lines] = spans.map(|range| Span::of(parts, range));
         let (faces, lines) = (faces?, lines?);
         if !faces.is_empty() {
-            try_push(&mut elements, vertices.faces(&faces)?, "the plan")?;
+            try_push(&mut elements, vertices.faces(&faces, warnings)?, "the plan")?;
         }
         if !lines.is_empty() {
             try_push(&mut elements, vertices.edges(&lines)?, "the plan")?;
@@ -52,12 +53,13 @@ pub(crate) fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut
     }
     for table in tables {
         if let Some(taken) = elements.iter().find(|element| element.name == table.name) {
-            let message = format!("a table has the name `{}`, which is that of an element of the meshes", taken.name);
+            let message = format!("the table name `{}` is already used by an element of the meshes", taken.name);
             return Err(Error::new(ErrorKind::Usage, message));
         }
         try_push(&mut elements, table, "the plan")?;
     }
-    let remarks = Remarks { comments: &scene.comments, infos: &scene.infos };
+    warnings.refuse_losses(job.strict)?;
+    let remarks = Remarks { comments: job.comments, infos: &scene.infos };
     super::write(&elements, &remarks, options, run, writing)
 }
 
@@ -229,7 +231,7 @@ impl<'a> Vertices<'a> {
         &self.homes[self.home_of_part[part]]
     }
 
-    fn faces(&self, spans: &[Span]) -> Result<Element<'a>> {
+    fn faces(&self, spans: &[Span], warnings: &mut Warnings) -> Result<Element<'a>> {
         let has_normals = self.job.options.export_normals && self.homes.iter().any(|home| by_face(home.part.mesh));
         let sizes = |span: &Span| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
         let count = count_type(spans.iter().map(sizes).max().unwrap_or(0));
@@ -240,7 +242,7 @@ impl<'a> Vertices<'a> {
             try_push(&mut properties, Property::number(name, Scalar::F32), "the plan")?;
         }
         let meshes = self.homes.iter().map(|home| home.part.mesh.face_columns.as_slice());
-        let columns = Columns::of(meshes, &properties, "", &mut Warnings::default())?;
+        let columns = Columns::of(meshes, &properties, self.job.output, warnings)?;
         columns.add_properties(&mut properties)?;
         let mut pieces = Vec::new();
         for span in spans {
@@ -340,7 +342,12 @@ struct Channels {
     missing: u64,
     /// Colours that do not fit into 0 to 1.
     outside: u64,
+    /// Colours that are not bytes.
+    rounded: u64,
 }
+
+/// How colours are kept as they are.
+const FLOATS: Option<&str> = Some("use --float-colors to keep them");
 
 impl Channels {
     fn of<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> Channels {
@@ -353,20 +360,23 @@ impl Channels {
                 channels.has_alpha |= !is_missing && color[3] != 1.0;
                 let is_outside = |channel: &f32| !channel.is_nan() && !(0.0..=1.0).contains(channel);
                 channels.outside += u64::from(color.iter().any(is_outside));
+                channels.rounded += u64::from(color.iter().any(|&channel| is_between_bytes(channel)));
             }
         }
         channels
     }
 
     fn note(&self, job: &Job<'_>, warnings: &mut Warnings) {
-        let outside = if job.options.float_colors { 0 } else { self.outside };
+        let [outside, rounded] = if job.options.float_colors { [0; 2] } else { [self.outside, self.rounded] };
         let kinds = [
-            ("missing-color", "no colour was given for some vertices; they are written white", self.missing),
-            ("clamped-color", "some colours are not from 0 to 1; as bytes they are the nearest that are", outside),
+            ("missing-color", "vertices have no colour; they are written white", self.missing, None),
+            ("clamped-color", "colours are not from 0 to 1; the nearest byte is written", outside, FLOATS),
+            ("changed-colors", "colours lie between two bytes and were rounded", rounded, FLOATS),
         ];
-        for (code, message, count) in kinds {
+        for (code, what, count, hint) in kinds {
             let place = Place { file: job.output.into(), ..Place::default() };
-            warnings.push_many(code, count, Diagnostic { place, ..Diagnostic::new(message) });
+            let hint = hint.map(String::from);
+            warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(format!("{count} {what}")) });
         }
     }
 }
@@ -400,7 +410,7 @@ impl<'a> Columns<'a> {
                     None => try_push(&mut columns.all, (column.name.as_str(), need), "the plan")?,
                 }
             }
-            let message = "some columns have the names of other properties; they are left out";
+            let message = format!("{left_out} columns have the names of other properties and were dropped");
             let place = Place { file: output.into(), ..Place::default() };
             warnings.push_many("left-out-columns", left_out, Diagnostic { place, ..Diagnostic::new(message) });
         }
@@ -439,7 +449,6 @@ impl<'a> Columns<'a> {
 }
 
 fn of_two_types(name: &str) -> Error {
-    let message = format!("the column `{name}` has other types in other meshes, which one file cannot have");
-    Error::new(ErrorKind::Usage, message)
-        .with_hint("give the columns one type, or write the meshes to files of their own")
+    let message = format!("column `{name}` has different types in different meshes");
+    Error::new(ErrorKind::Usage, message).with_hint("use one type for the column, or write each mesh to its own file")
 }

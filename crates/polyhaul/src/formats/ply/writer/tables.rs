@@ -69,9 +69,10 @@ impl Need {
             Values::U64(values) => values.iter().all(|&value| value <= u32::MAX.into()).then_some(Scalar::U32),
             values => Some(values.scalar()),
         };
-        let message = || format!("the column `{}` has integers of more than 32 bits, which PLY has not", column.name);
-        let scalar = scalar
-            .ok_or_else(|| Error::new(ErrorKind::Usage, message()).with_hint("make it a column of 64-bit floats"))?;
+        let message =
+            || format!("column `{}` has integers that need more than 32 bits, which PLY cannot store", column.name);
+        let scalar =
+            scalar.ok_or_else(|| Error::new(ErrorKind::Usage, message()).with_hint("convert it to 64-bit floats"))?;
         Ok(Need { scalar, longest: column.offsets.as_ref().map(Array::as_slice).map(longest) })
     }
 

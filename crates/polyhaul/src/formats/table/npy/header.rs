@@ -40,7 +40,7 @@ const MOST_BYTES: u32 = 16 << 20;
 /// The size of the header and where it begins, from the first [`MOST_PREFIX`] bytes, or fewer at the end of a file.
 pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     let [b'\x93', b'N', b'U', b'M', b'P', b'Y', major, _minor, rest @ ..] = bytes else {
-        let error = Diagnostic::at(file, 0, "this is no npy file: it does not begin with \\x93NUMPY");
+        let error = Diagnostic::at(file, 0, "not an npy file: it does not start with \\x93NUMPY");
         return Err(error.into_error(ErrorKind::Malformed));
     };
     let (size, begin) = match (major, rest) {
@@ -50,12 +50,12 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
             return Err(fault(file, bytes.len() as u64, "the file ends in its header"));
         }
         (major, _) => {
-            let message = format!("this is version {major} of npy; versions 1 to 3 are read");
+            let message = format!("unsupported npy version {major}; expected 1 to 3");
             return Err(Diagnostic::at(file, 6, message).into_error(ErrorKind::Unsupported));
         }
     };
     if size > MOST_BYTES {
-        let message = format!("the header has {size} bytes, more than the limit of {MOST_BYTES}");
+        let message = format!("the header has {size} bytes; the limit is {MOST_BYTES}");
         return Err(Diagnostic::at(file, 8, message).into_error(ErrorKind::Limit));
     }
     Ok((size as usize, begin))
@@ -71,9 +71,9 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
     let malformed = |message: &str| Err(fault(file, begin as u64, message));
     let entries = match parse(&text)? {
         Ok(Literal::Dict(entries)) => entries,
-        Ok(_) => return malformed("the header is no dict"),
+        Ok(_) => return malformed("the header is not a dict"),
         Err((at, expected)) => {
-            let diagnostic = Diagnostic::at(file, (begin + at) as u64, "the header is not written as Python would");
+            let diagnostic = Diagnostic::at(file, (begin + at) as u64, "malformed header");
             let expected = Some(expected.into());
             return Err(Diagnostic { expected, ..diagnostic }.into_error(ErrorKind::Malformed));
         }
@@ -85,7 +85,7 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
     let (Some(descr), Some(Literal::Bool(by_columns)), Some(Literal::Items(shape))) =
         (entry("descr"), entry("fortran_order"), entry("shape"))
     else {
-        return malformed("the header does not say `descr`, `fortran_order` and `shape`");
+        return malformed("the header must contain `descr`, `fortran_order` and `shape`");
     };
     let refused = |message: String| Diagnostic::at(file, begin as u64, message).into_error(ErrorKind::Unsupported);
     let (row_count, width) = match &shape[..] {
@@ -150,7 +150,7 @@ fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec
                 }
                 _ => return Err(refused("a field of the records has no name".into())),
             },
-            _ => return Err(refused("a field of the records is no tuple".into())),
+            _ => return Err(refused("a field of the records is not a tuple".into())),
         };
         let overflow = || refused("the records are too large".into());
         if let Some(padding) = descr.strip_prefix("|V").filter(|_| name.is_empty()) {

@@ -13,4 +13,4 @@ mod reader;
 mod writer;
 
 pub(crate) use reader::read;
-pub(crate) use writer::write;
+pub(crate) use writer::{is_uniform, write};

@@ -118,14 +118,14 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ReadOptions) -> Res
 /// The file has fewer bytes than the header says.
 fn cut(file: &Arc<str>, len: u64, header: &Header) -> Error {
     let what = format!("{} rows of {} columns", header.row_count, header.fields.len());
-    let message = format!("the file ends too early: its header says {what}");
+    let message = format!("the file is truncated: its header declares {what}");
     fault(file, len, message)
 }
 
 /// The columns that are kept.
 fn targets(header: &mut Header, options: &ReadOptions) -> Result<Vec<Target>> {
     if options.table.types != Types::Auto {
-        return Err(Error::new(ErrorKind::Usage, "an npy file has types of its own; leave Types::Auto"));
+        return Err(Error::new(ErrorKind::Usage, "npy files store their own types; use Types::Auto"));
     }
     let mut targets = Vec::new();
     let mut add = |place: usize| {
@@ -257,7 +257,7 @@ impl NpyJob<'_> {
         };
         match follows {
             true => {
-                let what = Diagnostic::at(&self.file, end, "something follows the array; it is not read");
+                let what = Diagnostic::at(&self.file, end, "extra data after the array was ignored");
                 warnings.note(self.options, "trailing-data", what)
             }
             false => Ok(()),

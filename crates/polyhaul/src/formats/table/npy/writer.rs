@@ -1,6 +1,6 @@
 //! Rows to an npy file: an array of two dimensions where all columns have one type, of records otherwise.
 
-use super::super::writer::{Lane, Numbers, Rows};
+use super::super::writer::{Lane, Moved, Numbers, Rows};
 use super::header::MAGIC;
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::names;
@@ -30,6 +30,7 @@ struct Records<'a> {
 struct Slot {
     block: usize,
     rows: Range<usize>,
+    moved: Moved,
     bytes: Vec<u8>,
 }
 
@@ -54,6 +55,13 @@ pub(crate) fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_,
     writing.pages(&records, &mut (), pages, page_rows.saturating_mul(row_bytes) + (16 << 10))
 }
 
+/// Whether all columns have one type, so that the file is a plain array without names.
+pub(crate) fn is_uniform(rows: &Rows<'_>) -> bool {
+    let lanes = rows.blocks.first().map_or(&[][..], |block| &block.lanes);
+    let first = lanes.first().map(|lane| type_of(lane.numbers).0);
+    lanes.iter().all(|lane| Some(type_of(lane.numbers).0) == first)
+}
+
 /// The name of a type in an npy file, and its size in bytes.
 fn type_of(numbers: Numbers<'_>) -> (&'static str, usize) {
     match numbers {
@@ -73,7 +81,7 @@ fn type_of(numbers: Numbers<'_>) -> (&'static str, usize) {
 /// Everything before the data.
 fn head(rows: &Rows<'_>, lanes: &[Lane<'_>]) -> Result<Vec<u8>> {
     let first = lanes.first().map_or("<f8", |lane| type_of(lane.numbers).0);
-    let is_uniform = lanes.iter().all(|lane| type_of(lane.numbers).0 == first);
+    let is_uniform = is_uniform(rows);
     let mut text = Text::default();
     text.push("{'descr': ")?;
     match is_uniform {
@@ -134,7 +142,7 @@ fn fields(rows: &Rows<'_>, lanes: &[Lane<'_>], text: &mut Text) -> Result<()> {
         }
         ["', '", type_of(lane.numbers).0, "')"].iter().try_for_each(|part| text.push(part))?;
         if seen.contains(&name) {
-            let message = format!("two columns are called `{}`; numpy wants each name once", names::shown(&name));
+            let message = format!("two columns are named `{}`; numpy requires unique names", names::shown(&name));
             return Err(Error::new(ErrorKind::Usage, message));
         }
         seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
@@ -148,7 +156,7 @@ impl Pages for Records<'_> {
     type State = ();
 
     fn slot(&self) -> Result<Slot> {
-        Ok(Slot { block: 0, rows: 0..0, bytes: Vec::new() })
+        Ok(Slot { block: 0, rows: 0..0, moved: Moved::default(), bytes: Vec::new() })
     }
 
     fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
@@ -164,8 +172,9 @@ impl Pages for Records<'_> {
         slot.bytes.clear();
         slot.bytes.try_reserve_exact(size).map_err(|_| Error::memory("a page of rows"))?;
         slot.bytes.resize(size, 0);
-        for (lane, &offset) in self.rows.blocks[slot.block].lanes.iter().zip(&self.offsets) {
-            lane.store(slot.rows.clone(), &mut slot.bytes[offset..], self.row_bytes);
+        let lanes = self.rows.blocks[slot.block].lanes(slot.rows.clone(), &mut slot.moved)?;
+        for (lane, &offset) in lanes.iter().zip(&self.offsets) {
+            lane.store(0..slot.rows.len(), &mut slot.bytes[offset..], self.row_bytes);
         }
         Ok(())
     }

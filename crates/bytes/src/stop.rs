@@ -1,0 +1,120 @@
+//! Calls that wait for another process (a FIFO without a reader, a pipe without data), and the flag that ends them.
+//!
+//! A wait looks at the flag every 50 ms, so a cancelled job ends within 100 ms whatever the other side does. It never
+//! decides what is read or written: see `source` and `sink/file.rs`.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long a call waits before it looks at the flag again.
+const STEP: Duration = Duration::from_millis(50);
+
+/// The cause of an error where a call ended because its caller had asked for a stop:
+/// see [`Source::open_until`](crate::Source::open_until).
+///
+/// ```
+/// use polyhaul_bytes::Stopped;
+///
+/// assert!(Stopped::caused(&std::io::Error::other(Stopped)));
+/// assert!(!Stopped::caused(&std::io::Error::other("a disk fault")));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+impl Stopped {
+    /// Whether `error` comes from a call that was stopped.
+    pub fn caused(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
+    }
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("stopped while waiting for another process")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+/// The flag that ends calls that wait; without one they wait as long as it takes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop(pub(crate) Option<Arc<AtomicBool>>);
+
+impl Stop {
+    /// An error once a stop was asked for.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match &self.0 {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(io::Error::other(Stopped)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits a moment, for want of a call that waits for the event itself.
+    #[cfg_attr(windows, expect(dead_code, reason = "FIFOs have paths on unix only"))]
+    pub(crate) fn pause(&self) -> io::Result<()> {
+        self.check()?;
+        std::thread::sleep(STEP);
+        self.check()
+    }
+
+    /// Waits until `file` can be read without waiting, or ended.
+    #[cfg(unix)]
+    fn wait_readable(&self, file: &File) -> io::Result<()> {
+        self.wait(file, libc::POLLIN)
+    }
+
+    /// Windows has no call for that.
+    #[cfg(windows)]
+    fn wait_readable(&self, _: &File) -> io::Result<()> {
+        self.check()
+    }
+
+    /// Waits until `file` takes bytes without waiting, or its reader is gone.
+    #[cfg(unix)]
+    pub(crate) fn wait_writable(&self, file: &File) -> io::Result<()> {
+        self.wait(file, libc::POLLOUT)
+    }
+
+    /// Nothing is opened so that it would refuse to wait.
+    #[cfg(windows)]
+    pub(crate) fn wait_writable(&self, _: &File) -> io::Result<()> {
+        self.pause()
+    }
+
+    #[cfg(unix)]
+    fn wait(&self, file: &File, events: libc::c_short) -> io::Result<()> {
+        loop {
+            self.check()?;
+            if crate::descriptor::wait(file, events, STEP)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A pipe or a device that is read until its end or a stop.
+pub(crate) struct StoppableReader {
+    pub(crate) file: File,
+    pub(crate) stop: Stop,
+}
+
+impl Read for StoppableReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.stop.0.is_some() {
+                self.stop.wait_readable(&self.file)?;
+            }
+            match self.file.read(out) {
+                // Whoever shares the pipe was faster.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.stop.0.is_some() => {
+                    self.stop.check()?
+                }
+                done => return done,
+            }
+        }
+    }
+}

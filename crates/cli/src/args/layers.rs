@@ -1,0 +1,23 @@
+//! Which image is read of a file that holds many.
+
+use clap::Args;
+use polyhaul::options::ImageReadOptions;
+
+/// Which image is read of an EXR file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reading images (EXR)")]
+pub struct LayerArgs {
+    /// Read only the channels of this layer or view, such as `diffuse` [default: all channels of the part]
+    #[arg(long, value_name = "NAME")]
+    pub layer: Option<String>,
+    /// Read this part, by name, number (from 0) or view [default: the first part with colours]
+    #[arg(long, value_name = "PART")]
+    pub part: Option<String>,
+}
+
+impl LayerArgs {
+    /// As the library has it.
+    pub fn options(&self) -> ImageReadOptions {
+        ImageReadOptions { layer: self.layer.clone(), part: self.part.clone() }
+    }
+}

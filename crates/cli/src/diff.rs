@@ -1,0 +1,77 @@
+//! `polyhaul diff A B`: whether two files mean the same. What is compared is the library's, `polyhaul::diff`.
+
+use crate::args::diff::DiffArgs;
+use crate::session::{JsonTo, Session};
+use crate::{DONE, FAILED, USAGE, console, format, human, many};
+use polyhaul::diff::{Comparison, Difference};
+use polyhaul::{ErrorKind, Input};
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Details {
+    first: String,
+    second: String,
+    equal: bool,
+    kind: &'static str,
+    tolerance: f64,
+    differences: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    what: &'static str,
+    message: String,
+    count: u64,
+    /// `null` where it is not a number.
+    largest: Option<f64>,
+    place: Option<String>,
+}
+
+impl Entry {
+    fn new(difference: &Difference) -> Entry {
+        let Difference { what, message, count, largest, place } = difference.clone();
+        Entry { what, message, count, largest, place }
+    }
+}
+
+/// Compares two files.
+pub fn run(session: &Session, args: &DiffArgs) -> u8 {
+    match compare(session, args) {
+        Ok(found) => show(session, args, &found),
+        // As with other tools that compare, 1 says that two files were read and differ.
+        Err(error) => match error.kind() {
+            ErrorKind::Cancelled => session.fail("diff", &error, JsonTo::Stdout),
+            _ => session.fail("diff", &error, JsonTo::Stdout).max(USAGE),
+        },
+    }
+}
+
+fn compare(session: &Session, args: &DiffArgs) -> polyhaul::Result<Comparison> {
+    many::check_streams(&[args.first.clone(), args.second.clone()])?;
+    let input = |path: &Path| if format::is_stream(path) { Input::Stdin } else { Input::Path(path.into()) };
+    let options = session.read_options(&args.read)?;
+    polyhaul::diff(input(&args.first), input(&args.second), &options, args.tolerance)
+}
+
+fn show(session: &Session, args: &DiffArgs, found: &Comparison) -> u8 {
+    session.show_warnings(&found.report);
+    let code = if found.is_equal() { DONE } else { FAILED };
+    if !session.everywhere.json && !session.everywhere.quiet {
+        let lines = found.differences.iter().map(|difference| format!("{}\n", human::safe(&difference.message)));
+        let text = if found.is_equal() { "equal\n".to_owned() } else { lines.collect() };
+        if !console::result(&text) {
+            return USAGE;
+        }
+    }
+    session.show_work(&found.report);
+    let details = Details {
+        first: args.first.display().to_string(),
+        second: args.second.display().to_string(),
+        equal: found.is_equal(),
+        kind: found.kind,
+        tolerance: args.tolerance,
+        differences: found.differences.iter().map(Entry::new).collect(),
+    };
+    session.finish("diff", Some(details), &found.report, (code, None), JsonTo::Stdout)
+}

@@ -1,0 +1,56 @@
+//! Which of the three standard streams were open when the program started.
+//!
+//! Rust's runtime opens `/dev/null` in place of a closed one before `main` begins, so that no file gets its number.
+//! That is needed, but it hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So it is
+//! looked at earlier, when the program is loaded. Nothing here reads or writes.
+
+use polyhaul::{Error, ErrorKind, Input, Output, Result};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A bit for each descriptor that was closed.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// The system calls the functions of this section before Rust's runtime starts.
+#[cfg(unix)]
+#[used]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+static LOOK: extern "C" fn() = look;
+
+#[cfg(unix)]
+extern "C" fn look() {
+    for descriptor in 0..3 {
+        // SAFETY: the call takes numbers alone, and changes nothing.
+        let is_closed = unsafe { libc::fcntl(descriptor, libc::F_GETFD) } < 0;
+        CLOSED.fetch_or(u8::from(is_closed) << descriptor, Ordering::Relaxed);
+    }
+}
+
+fn is_closed(descriptor: u8) -> bool {
+    CLOSED.load(Ordering::Relaxed) & 1 << descriptor != 0
+}
+
+/// Standard input.
+///
+/// # Errors
+/// If it was closed.
+pub fn input() -> Result<Input> {
+    if is_closed(0) { Err(closed("opening standard input failed: it is closed")) } else { Ok(Input::Stdin) }
+}
+
+/// Standard output.
+///
+/// # Errors
+/// If it was closed.
+pub fn output() -> Result<Output> {
+    if is_output_closed() { Err(closed("opening standard output failed: it is closed")) } else { Ok(Output::Stdout) }
+}
+
+/// Whether nothing can be written to standard output.
+pub fn is_output_closed() -> bool {
+    is_closed(1)
+}
+
+fn closed(message: &str) -> Error {
+    Error::new(ErrorKind::Io, message)
+}

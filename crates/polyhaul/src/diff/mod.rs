@@ -1,0 +1,285 @@
+//! Whether two assets mean the same, whatever their formats: attribute by attribute, with the largest difference.
+//!
+//! Compared is what readers of an asset get, not how a file stores it:
+//!
+//! - Faces and their corners are compared in file order. A corner has the position, normal, uv and colour that its
+//!   indices, its vertex or its face give it, so vertices that were split or merged do not count as different. Vertices
+//!   of no face are compared in order, lines as the edges that they consist of.
+//! - Objects are compared where they stand, each instance as an object. A pbrt scene is compared as its meshes; of
+//!   lights, cameras, media, settings and shapes that are not meshes the numbers are compared.
+//! - Materials, groups and smoothing are compared face by face, materials by name.
+//! - Tables are compared column by column, by name; by place where one of the files has no names. A column's type does
+//!   not count, its values do: NaN equals NaN, and 0 equals -0.
+//! - Pixels are compared in linear light from 0 to 1, unless both images have the same type and colour space. Each
+//!   extra channel is compared by name.
+//! - Comments are not compared.
+//!
+//! The values are compared by `scene`, `table` and `image`. Nothing here writes or prints.
+
+mod image;
+mod scene;
+mod table;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::Format;
+use crate::load::{Content, Shape, Tables, load_as};
+use crate::open::Opened;
+use crate::options::{Limits, ReadOptions};
+use crate::pipeline::crew::within;
+use crate::report::Report;
+use crate::{Input, Loaded};
+
+/// What two assets have of which not all is the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// What differs: `faces`, `positions`, `normals`, `uvs`, `colors`, `materials`, `columns`, `pixels` and so on.
+    pub what: &'static str,
+    /// How it differs, in a sentence.
+    pub message: String,
+    /// How many values, elements or names differ.
+    pub count: u64,
+    /// The largest difference of two numbers; `None` where something else differs.
+    pub largest: Option<f64>,
+    /// Where the largest difference is, or the first one.
+    pub place: Option<String>,
+}
+
+/// What comparing two assets found.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// What both are: `scene`, `tables`, `image` or `texture`.
+    pub kind: &'static str,
+    /// What differs, by attribute; empty where both mean the same.
+    pub differences: Vec<Difference>,
+    /// What reading both did; the warnings are here.
+    pub report: Report,
+}
+
+impl Comparison {
+    /// Whether both mean the same.
+    pub fn is_equal(&self) -> bool {
+        self.differences.is_empty()
+    }
+}
+
+/// Compares what two assets mean. Numbers are equal if they differ by `tolerance` at most (absolute; 0 for exact).
+///
+/// ```
+/// use polyhaul::{Input, ReadOptions, diff};
+///
+/// let obj = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n".to_vec();
+/// let moved = b"v 0 0 0\nv 1 0 0\nv 0 1.5 0\nf 1 2 3\n".to_vec();
+/// let [a, b] = [obj, moved].map(|text| Input::Memory(text, "a.obj".into()));
+/// let found = diff(a, b, &ReadOptions::default(), 0.0)?;
+/// assert_eq!((found.differences[0].what, found.differences[0].largest), ("positions", Some(0.5)));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the two are of kinds that cannot be compared, such as an image and a scene, or where
+/// `tolerance` is negative or NaN; those of [`crate::load`].
+pub fn diff(a: Input, b: Input, options: &ReadOptions, tolerance: f64) -> Result<Comparison> {
+    within(&options.run, || compare([a, b], options, tolerance))
+}
+
+fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<Comparison> {
+    if tolerance.is_nan() || tolerance < 0.0 {
+        return Err(Error::new(ErrorKind::Usage, format!("the tolerance is {tolerance}; expected 0 or more")));
+    }
+    let mut report = Report::default();
+    let [a, b] = inputs;
+    let opened =
+        [Opened::new(a, options)?.kept(&options.run.cancel)?, Opened::new(b, options)?.kept(&options.run.cancel)?];
+    let [a, b] = &opened;
+    let (first, second) = (read(a, options, shape, &mut report)?, read(b, options, shape, &mut report)?);
+    let formats = [first.1, second.1];
+    // A table is compared with the vertices of a PLY file as a table, and with anything else as points.
+    let [a, b] = match (first.0, second.0) {
+        (a @ Content::Tables(_), b @ Content::Tables(_)) => [a, b],
+        (table @ Content::Tables(_), Content::Scene(_)) if formats[1] == Format::Ply => {
+            [table, read(b, options, |_| Shape::Tables, &mut report)?.0]
+        }
+        (Content::Scene(_), table @ Content::Tables(_)) if formats[0] == Format::Ply => {
+            [read(a, options, |_| Shape::Tables, &mut report)?.0, table]
+        }
+        (Content::Tables(_), scene @ Content::Scene(_)) => [read(a, options, |_| Shape::Scene, &mut report)?.0, scene],
+        (scene @ Content::Scene(_), Content::Tables(_)) => [scene, read(b, options, |_| Shape::Scene, &mut report)?.0],
+        (Content::Texture(_), image @ Content::Image(_)) => [read(a, options, |_| Shape::Image, &mut report)?.0, image],
+        (image @ Content::Image(_), Content::Texture(_)) => [image, read(b, options, |_| Shape::Image, &mut report)?.0],
+        (a, b) => [a, b],
+    };
+    let mut found = Differences { tolerance, all: Vec::new() };
+    let kind = match (a, b) {
+        (Content::Scene(a), Content::Scene(b)) => {
+            scene::compare([a, b], &options.limits, &mut found, &mut report)?;
+            "scene"
+        }
+        (Content::Tables(a), Content::Tables(b)) => {
+            compare_tables([a, b], formats, &mut found)?;
+            "tables"
+        }
+        (Content::Image(a), Content::Image(b)) => {
+            image::compare([&a, &b], &mut found, &options.run)?;
+            "image"
+        }
+        (Content::Texture(a), Content::Texture(b)) => {
+            image::compare_textures([&a, &b], &mut found);
+            "texture"
+        }
+        (a, b) => {
+            let [a, b] = [(a, formats[0]), (b, formats[1])].map(|(content, format)| words(&content, format));
+            return Err(Error::new(ErrorKind::Usage, format!("cannot compare {a} with {b}")));
+        }
+    };
+    Ok(Comparison { kind, differences: found.all, report })
+}
+
+/// Reads an input, and adds what reading did to the report.
+fn read(
+    input: &Opened,
+    options: &ReadOptions,
+    shape: impl Fn(Format) -> Shape,
+    report: &mut Report,
+) -> Result<(Content, Format)> {
+    let (read, own) = load_as(input, options, shape)?;
+    report.extend(own);
+    Ok((read.content, read.format))
+}
+
+fn shape(format: Format) -> Shape {
+    match format {
+        Format::Dds | Format::Ktx2 => Shape::Texture,
+        format if format.is_image() => Shape::Image,
+        format if format.is_table() => Shape::Tables,
+        _ => Shape::Scene,
+    }
+}
+
+/// What a file is, for messages.
+fn words(content: &Content, format: Format) -> String {
+    let kind = match content {
+        Content::Scene(_) => "a scene",
+        Content::Tables(_) => "a table",
+        Content::Image(_) => "an image",
+        Content::Texture(_) => "a texture",
+    };
+    format!("{kind} ({})", format.name())
+}
+
+/// Compares a table with a table; of a PLY file that is its vertices.
+fn compare_tables(both: [Tables; 2], formats: [Format; 2], found: &mut Differences) -> Result<()> {
+    let [a, b] = both;
+    let mut sides = [(a, formats[0]), (b, formats[1])];
+    for (side, format) in &mut sides {
+        let place = side.tables.iter().position(|table| table.name == "vertex");
+        if *format == Format::Ply
+            && let Some(place) = place
+        {
+            let table = side.tables.swap_remove(place);
+            let others = side.tables.iter().filter(|table| table.row_count > 0).count() as u64;
+            if others > 0 {
+                found.only("tables", others, "elements of the PLY file have no counterpart");
+            }
+            side.tables = vec![table];
+        }
+    }
+    let [(a, _), (b, _)] = &sides;
+    if a.tables.len() != b.tables.len() {
+        found.counts("tables", [a.tables.len() as u64, b.tables.len() as u64]);
+    }
+    a.tables.iter().zip(&b.tables).try_for_each(|(a, b)| table::compare([a, b], found))
+}
+
+/// A scene as meshes, where it is one for a renderer.
+fn flattened(scene: crate::model::Scene, limits: &Limits, report: &mut Report) -> Result<crate::model::Scene> {
+    let loaded = crate::flattened(Loaded { scene, report: Report::default() }, limits)?;
+    report.extend(loaded.report);
+    Ok(loaded.scene)
+}
+
+/// The differences that were found.
+pub(crate) struct Differences {
+    tolerance: f64,
+    all: Vec<Difference>,
+}
+
+/// Numbers of one attribute that differ.
+#[derive(Default)]
+struct Gap {
+    count: u64,
+    largest: f64,
+    /// Where the largest difference is.
+    place: Option<String>,
+}
+
+impl Gap {
+    /// Compares two numbers, which stand at `place`.
+    fn compare(&mut self, a: f64, b: f64, tolerance: f64, place: impl FnOnce() -> String) {
+        let difference = (a - b).abs();
+        if a == b || a.is_nan() && b.is_nan() || difference <= tolerance {
+            return;
+        }
+        // Of NaN, or of two infinities, nobody knows how far apart they are.
+        let difference = if difference.is_nan() { f64::INFINITY } else { difference };
+        self.count += 1;
+        if self.place.is_none() || difference > self.largest {
+            (self.largest, self.place) = (difference, Some(place()));
+        }
+    }
+}
+
+impl Differences {
+    /// Notes counts that differ; returns whether they are equal.
+    fn counts(&mut self, what: &'static str, [a, b]: [u64; 2]) -> bool {
+        if a != b {
+            let message = format!("{what}: {a} and {b}");
+            self.all.push(Difference { what, message, count: a.abs_diff(b), largest: None, place: None });
+        }
+        a == b
+    }
+
+    /// Notes that one side alone has something.
+    fn only(&mut self, what: &'static str, count: u64, how: &str) {
+        let message = format!("{what}: {count} {how}");
+        self.all.push(Difference { what, message, count, largest: None, place: None });
+    }
+
+    /// Notes the numbers of an attribute that differ.
+    fn gap(&mut self, what: &'static str, name: &str, gap: Gap) {
+        let Some(place) = gap.place else { return };
+        let of = if name.is_empty() { String::new() } else { format!(" `{}`", crate::formats::names::shown(name)) };
+        let message = format!("{what}{of}: {} values differ, by {:e} at most, at {place}", gap.count, gap.largest);
+        let (count, largest) = (gap.count, Some(gap.largest));
+        self.all.push(Difference { what, message, count, largest, place: Some(place) });
+    }
+
+    /// Notes names or other things that differ one by one.
+    fn each<T: PartialEq>(
+        &mut self,
+        what: &'static str,
+        a: impl Iterator<Item = T>,
+        mut b: impl Iterator<Item = T>,
+        show: impl Fn(&T) -> String,
+    ) {
+        let (mut count, mut first) = (0, None);
+        for (number, a) in a.enumerate() {
+            let Some(b) = b.next() else {
+                (count, first) = (count + 1, first.or(Some((number, show(&a), "nothing".to_owned()))));
+                continue;
+            };
+            if a != b {
+                count += 1;
+                first = first.or_else(|| Some((number, show(&a), show(&b))));
+            }
+        }
+        count += b.count() as u64;
+        if count > 0 {
+            let (place, shown) = match first {
+                Some((number, a, b)) => (Some(format!("number {number}")), format!(": number {number} is {a} and {b}")),
+                None => (None, String::new()),
+            };
+            let message = format!("{what}: {count} differ{shown}");
+            self.all.push(Difference { what, message, count, largest: None, place });
+        }
+    }
+}

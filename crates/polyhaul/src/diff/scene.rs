@@ -1,0 +1,390 @@
+//! Scenes corner by corner: what each face, line and vertex has, however indices and files hold it.
+
+use super::{Differences, Gap, flattened, table};
+use crate::error::Result;
+use crate::formats::{obj, parts};
+use crate::model::render::Render;
+use crate::model::{Column, Domain, Material, Mesh, NONE, Run, Scene};
+use crate::ops::dedup::BATCH;
+use crate::options::{Limits, Placement};
+use crate::report::Report;
+use parts::Part;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Compares two scenes.
+pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differences, report: &mut Report) -> Result<()> {
+    let [a, b] = scenes;
+    let before = found.all.len();
+    let renders = [&a, &b].map(|scene| scene.render.clone());
+    if let [Some(a), Some(b)] = &renders
+        && a == b
+    {
+        return Ok(());
+    }
+    let [a, b] = [flattened(a, limits, report)?, flattened(b, limits, report)?];
+    compare_renders(&renders, found);
+    let objects = [obj::objects(&a)?, obj::objects(&b)?];
+    let evaluated = [obj::evaluated_meshes(&a, &objects[0])?, obj::evaluated_meshes(&b, &objects[1])?];
+    let placement = Placement::default();
+    let parts_of = [
+        parts::parts(&a, &objects[0], &evaluated[0], &placement)?,
+        parts::parts(&b, &objects[1], &evaluated[1], &placement)?,
+    ];
+    let [first, second] = &parts_of;
+    let sides = [World { scene: &a, parts: first }, World { scene: &b, parts: second }];
+    compare_worlds(&sides, found)?;
+    if let [Some(_), Some(_)] = &renders
+        && found.all.len() == before
+    {
+        found.only("renderer", 1, "or more parameters differ (names of files count, as they are written)");
+    }
+    Ok(())
+}
+
+/// Compares what scenes for a renderer have beside meshes. A scene of meshes has none of it.
+fn compare_renders(renders: &[Option<Box<Render>>; 2], found: &mut Differences) {
+    let counts = |render: &Option<Box<Render>>| {
+        let Some(render) = render else { return [0; 6] };
+        let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
+        let is_mesh = |class: &str| matches!(class, "trianglemesh" | "bilinearmesh" | "plymesh" | "loopsubdiv");
+        let moving = render.shapes().filter(|shape| shape.motion().is_animated()).count()
+            + render.instances().filter(|instance| instance.motion.is_animated()).count();
+        [
+            render.lights.len() + render.area_lights.len(),
+            usize::from(render.camera.is_some()),
+            settings.into_iter().flatten().count() + render.options.len(),
+            render.media.len(),
+            moving,
+            render.shapes().filter(|shape| !is_mesh(shape.class())).count(),
+        ]
+    };
+    let names = ["lights", "cameras", "settings", "media", "motion", "shapes"];
+    let [a, b] = [counts(&renders[0]), counts(&renders[1])];
+    for (name, (a, b)) in names.into_iter().zip(a.into_iter().zip(b)) {
+        found.counts(name, [a as u64, b as u64]);
+    }
+}
+
+/// A scene, and its objects where they stand.
+struct World<'a> {
+    scene: &'a Scene,
+    parts: &'a [Part<'a>],
+}
+
+/// A face of a part.
+struct Face<'a> {
+    part: &'a Part<'a>,
+    number: usize,
+    corners: Range<usize>,
+}
+
+impl Face<'_> {
+    /// The place of its corners in the arrays of the mesh, turned around where the object is mirrored.
+    fn corner(&self, number: usize) -> usize {
+        let is_mirrored = self.part.frame.is_some_and(|frame| frame.is_mirrored);
+        match (is_mirrored, number) {
+            (false, _) | (true, 0) => self.corners.start + number,
+            (true, _) => self.corners.end - number,
+        }
+    }
+
+    /// The value of an attribute at a corner.
+    fn value<T: Copy>(&self, corner: usize, domain: Domain, indices: &[u32], values: &[T]) -> Option<T> {
+        let place = match domain {
+            Domain::Indexed => *indices.get(corner).filter(|&&index| index != NONE)? as usize,
+            Domain::Corner => corner,
+            Domain::Vertex => self.vertex(corner),
+            Domain::Face => self.number,
+        };
+        values.get(place).copied()
+    }
+
+    fn vertex(&self, corner: usize) -> usize {
+        self.part.mesh.faces.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize)
+    }
+
+    fn position(&self, corner: usize) -> [f32; 3] {
+        let position = self.part.mesh.positions.get(self.vertex(corner)).copied().unwrap_or_default();
+        self.part.frame.map_or(position, |frame| frame.position(position))
+    }
+
+    fn normal(&self, corner: usize) -> Option<[f32; 3]> {
+        let mesh = self.part.mesh;
+        let normal = self.value(corner, mesh.normal_domain, &mesh.faces.corner_normals, &mesh.normals)?;
+        let Some(frame) = self.part.frame else { return Some(normal) };
+        let (batch, mut lanes) = ([normal; BATCH], [[0.0; BATCH]; 3]);
+        frame.normals(&batch, &mut lanes);
+        Some([lanes[0][0], lanes[1][0], lanes[2][0]])
+    }
+
+    fn uv(&self, corner: usize) -> Option<[f32; 2]> {
+        let mesh = self.part.mesh;
+        self.value(corner, mesh.uv_domain, &mesh.faces.corner_uvs, &mesh.uvs)
+    }
+
+    fn color(&self, corner: usize) -> Option<[f32; 4]> {
+        let color = self.part.mesh.colors.get(self.vertex(corner)).copied()?;
+        color.iter().all(|channel| !channel.is_nan()).then_some(color)
+    }
+}
+
+/// The value of the last run before a face.
+fn run_at(runs: &[Run], face: usize) -> Option<u32> {
+    let after = runs.partition_point(|run| run.at.faces as usize <= face);
+    runs.get(after.checked_sub(1)?).map(|run| run.value)
+}
+
+impl<'a> World<'a> {
+    fn faces(&self) -> impl Iterator<Item = Face<'a>> {
+        let parts = self.parts;
+        parts.iter().flat_map(|part| {
+            part.faces.clone().map(move |number| Face { part, number, corners: part.mesh.faces.corners(number) })
+        })
+    }
+
+    fn material(&self, face: &Face<'_>) -> &'a str {
+        let mesh = face.part.mesh;
+        let place = match &face.part.object.materials {
+            Some(slots) => {
+                let slot = mesh.face_materials.get(face.number).copied().unwrap_or(0);
+                usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?)
+            }
+            None => run_at(&mesh.material_runs, face.number).map(|value| value as usize),
+        };
+        place.and_then(|place| self.scene.materials.get(place)).map_or("", |material| &material.name)
+    }
+
+    fn group(&self, face: &Face<'a>) -> &'a str {
+        let mesh = face.part.mesh;
+        run_at(&mesh.group_runs, face.number)
+            .and_then(|group| mesh.groups.get(group as usize))
+            .map_or("", String::as_str)
+    }
+
+    /// Vertices that no face has, with their colours and normals.
+    fn loose(&self) -> Vec<([f32; 3], Option<[f32; 4]>, Option<[f32; 3]>)> {
+        let mut all = Vec::new();
+        for part in parts::homes(self.parts) {
+            let mesh = part.mesh;
+            let mut used = vec![false; mesh.positions.len()];
+            for &corner in mesh.faces.corner_positions.iter() {
+                if let Some(used) = used.get_mut(corner as usize) {
+                    *used = true;
+                }
+            }
+            let has_normals = mesh.normal_domain == Domain::Vertex;
+            for (place, position) in mesh.positions.iter().enumerate().filter(|(place, _)| !used[*place]) {
+                let position = part.frame.map_or(*position, |frame| frame.position(*position));
+                let color = mesh.colors.get(place).copied().filter(|color| color.iter().all(|it| !it.is_nan()));
+                all.push((position, color, mesh.normals.get(place).copied().filter(|_| has_normals)));
+            }
+        }
+        all
+    }
+
+    /// The ends of all edges of lines.
+    fn edges(&self) -> Vec<[f32; 3]> {
+        let mut all = Vec::new();
+        for part in self.parts {
+            let position = |corner: usize| {
+                let index = part.mesh.lines.corner_positions.get(corner).map_or(usize::MAX, |&index| index as usize);
+                let position = part.mesh.positions.get(index).copied().unwrap_or_default();
+                part.frame.map_or(position, |frame| frame.position(position))
+            };
+            for line in part.lines.clone() {
+                let corners = part.mesh.lines.corners(line);
+                all.extend(corners.clone().zip(corners.skip(1)).flat_map(|(a, b)| [position(a), position(b)]));
+            }
+        }
+        all
+    }
+
+    fn sum(&self, count: fn(&Mesh) -> usize) -> u64 {
+        parts::homes(self.parts).map(|part| count(part.mesh) as u64).sum()
+    }
+}
+
+/// Gaps of the attributes that vertices have.
+#[derive(Default)]
+struct Gaps {
+    positions: Gap,
+    normals: Gap,
+    uvs: Gap,
+    colors: Gap,
+    alpha: Gap,
+    /// How many corners have normals, uvs, colours only in the first file, and only in the second.
+    lonely: [[u64; 2]; 3],
+}
+
+impl Gaps {
+    fn vectors<const N: usize>(gap: &mut Gap, a: [f32; N], b: [f32; N], tolerance: f64, place: &dyn Fn() -> String) {
+        for (a, b) in a.into_iter().zip(b) {
+            gap.compare(a.into(), b.into(), tolerance, place);
+        }
+    }
+
+    fn normals(&mut self, sides: [Option<[f32; 3]>; 2], tolerance: f64, place: &dyn Fn() -> String) {
+        match sides {
+            [Some(a), Some(b)] => Self::vectors(&mut self.normals, a, b, tolerance, place),
+            [None, None] => {}
+            [a, _] => self.lonely[0][usize::from(a.is_none())] += 1,
+        }
+    }
+
+    fn colors(&mut self, sides: [Option<[f32; 4]>; 2], tolerance: f64, place: &dyn Fn() -> String) {
+        match sides {
+            [Some([ar, ag, ab, aa]), Some([br, bg, bb, ba])] => {
+                Self::vectors(&mut self.colors, [ar, ag, ab], [br, bg, bb], tolerance, place);
+                self.alpha.compare(aa.into(), ba.into(), tolerance, place);
+            }
+            [None, None] => {}
+            [a, _] => self.lonely[2][usize::from(a.is_none())] += 1,
+        }
+    }
+
+    fn note(self, found: &mut Differences) {
+        let [normals, uvs, colors] = self.lonely;
+        for (what, counts) in [("normals", normals), ("uvs", uvs), ("colors", colors)] {
+            for (count, side) in counts.into_iter().zip(["first", "second"]).filter(|(count, _)| *count > 0) {
+                found.only(what, count, &format!("corners have them only in the {side} file"));
+            }
+        }
+        found.gap("positions", "", self.positions);
+        found.gap("normals", "", self.normals);
+        found.gap("uvs", "", self.uvs);
+        found.gap("colors", "", self.colors);
+        found.gap("alpha", "", self.alpha);
+    }
+}
+
+fn compare_worlds(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
+    let [a, b] = sides;
+    let tolerance = found.tolerance;
+    let mut gaps = Gaps::default();
+    let count = |world: &World<'_>| world.parts.iter().map(|part| part.faces.len() as u64).sum::<u64>();
+    let mut is_alike = found.counts("faces", [count(a), count(b)]);
+    if is_alike {
+        let sizes = |world: &World<'_>| -> Vec<usize> { world.faces().map(|face| face.corners.len()).collect() };
+        let before = found.all.len();
+        found.each("faces", sizes(a).into_iter(), sizes(b).into_iter(), |size| format!("one of {size} corners"));
+        is_alike = found.all.len() == before;
+    }
+    if is_alike {
+        for (number, (one, other)) in a.faces().zip(b.faces()).enumerate() {
+            for corner in 0..one.corners.len() {
+                let place = || format!("face {number}, corner {corner}");
+                let [x, y] = [one.corner(corner), other.corner(corner)];
+                Gaps::vectors(&mut gaps.positions, one.position(x), other.position(y), tolerance, &place);
+                gaps.normals([one.normal(x), other.normal(y)], tolerance, &place);
+                match [one.uv(x), other.uv(y)] {
+                    [Some(a), Some(b)] => Gaps::vectors(&mut gaps.uvs, a, b, tolerance, &place),
+                    [None, None] => {}
+                    [a, _] => gaps.lonely[1][usize::from(a.is_none())] += 1,
+                }
+                gaps.colors([one.color(x), other.color(y)], tolerance, &place);
+            }
+        }
+        compare_faces(sides, found);
+    }
+    let [loose_a, loose_b] = [a.loose(), b.loose()];
+    if found.counts("vertices", [loose_a.len() as u64, loose_b.len() as u64]) {
+        for (number, (a, b)) in loose_a.into_iter().zip(loose_b).enumerate() {
+            let place = || format!("vertex {number} of those that no face has");
+            Gaps::vectors(&mut gaps.positions, a.0, b.0, tolerance, &place);
+            gaps.colors([a.1, b.1], tolerance, &place);
+            gaps.normals([a.2, b.2], tolerance, &place);
+        }
+    }
+    gaps.note(found);
+    compare_rest(sides, found)
+}
+
+/// What faces have beside their corners.
+fn compare_faces([a, b]: &[World<'_>; 2], found: &mut Differences) {
+    let quoted = |name: &&str| format!("`{}`", crate::formats::names::shown(name));
+    found.each("materials", a.faces().map(|face| a.material(&face)), b.faces().map(|face| b.material(&face)), quoted);
+    found.each("groups", a.faces().map(|face| a.group(&face)), b.faces().map(|face| b.group(&face)), quoted);
+    let smooth = |face: Face<'_>| {
+        let mesh = face.part.mesh;
+        let flag = mesh.face_smooth.get(face.number).map(|&flag| u32::from(flag));
+        flag.or_else(|| run_at(&mesh.smoothing_runs, face.number)).unwrap_or(0)
+    };
+    found.each("smoothing", a.faces().map(smooth), b.faces().map(smooth), u32::to_string);
+}
+
+/// Lines, points, curves, names, definitions of materials, columns and tables.
+fn compare_rest(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
+    let [a, b] = sides;
+    let edges = [a.edges(), b.edges()];
+    if found.counts("lines", [edges[0].len() as u64 / 2, edges[1].len() as u64 / 2]) {
+        let mut gap = Gap::default();
+        for (number, (a, b)) in edges[0].iter().zip(&edges[1]).enumerate() {
+            Gaps::vectors(&mut gap, *a, *b, found.tolerance, &|| format!("end {} of edge {}", number % 2, number / 2));
+        }
+        found.gap("lines", "", gap);
+    }
+    let counts: [(&'static str, fn(&Mesh) -> usize); 4] = [
+        ("points", |mesh| mesh.points.len()),
+        ("curves", |mesh| mesh.curves.len()),
+        ("weights", |mesh| mesh.position_weights.len()),
+        ("uv depths", |mesh| mesh.uv_depths.iter().filter(|depth| **depth != 0.0).count()),
+    ];
+    for (what, count) in counts {
+        found.counts(what, [a.sum(count), b.sum(count)]);
+    }
+    fn names<'a>(world: &World<'a>) -> Vec<&'a str> {
+        world.parts.iter().map(|part| part.object.name.as_str()).filter(|name| !name.is_empty()).collect()
+    }
+    let quoted = |name: &&str| format!("`{}`", crate::formats::names::shown(name));
+    found.each("names", names(a).into_iter(), names(b).into_iter(), quoted);
+    definitions(sides, found);
+    columns(sides, found);
+    found.counts("tables", [a.scene.tables.len() as u64, b.scene.tables.len() as u64]);
+    let tables = a.scene.tables.iter().zip(&b.scene.tables);
+    tables.into_iter().try_for_each(|(a, b)| table::compare([a, b], found))
+}
+
+/// Columns of vertices and faces, by name; their values where both scenes have as many meshes, vertices and faces.
+fn columns([a, b]: &[World<'_>; 2], found: &mut Differences) {
+    let kinds: [fn(&Mesh) -> &Vec<Column>; 2] = [|mesh| &mesh.vertex_columns, |mesh| &mesh.face_columns];
+    for of in kinds {
+        fn named<'a>(world: &World<'a>, of: fn(&Mesh) -> &Vec<Column>) -> BTreeSet<&'a str> {
+            parts::homes(world.parts).flat_map(|part| of(part.mesh)).map(|column| column.name.as_str()).collect()
+        }
+        let [one, other] = [named(a, of), named(b, of)];
+        for (names, side) in [(one.difference(&other), "first"), (other.difference(&one), "second")] {
+            let names: Vec<_> = names.map(|name| crate::formats::names::shown(name)).collect();
+            if !names.is_empty() {
+                found.only("columns", names.len() as u64, &format!("only in the {side} file: {}", names.join(", ")));
+            }
+        }
+        for (a, b) in parts::homes(a.parts).zip(parts::homes(b.parts)) {
+            for column in of(a.mesh) {
+                if let Some(same) = of(b.mesh).iter().find(|it| it.name == column.name) {
+                    table::column([column, same], found);
+                }
+            }
+        }
+    }
+}
+
+/// The definitions of the materials that faces have, by name.
+fn definitions([a, b]: &[World<'_>; 2], found: &mut Differences) {
+    fn defined<'a>(world: &World<'a>) -> std::collections::BTreeMap<&'a str, &'a Material> {
+        let all = world.scene.materials.iter().filter(|material| !material.missing);
+        all.map(|material| (material.name.as_str(), material)).collect()
+    }
+    let [a, b] = [defined(a), defined(b)];
+    let missing =
+        a.keys().filter(|name| !b.contains_key(*name)).count() + b.keys().filter(|name| !a.contains_key(*name)).count();
+    if missing > 0 {
+        found.only("material definitions", missing as u64, "are in one of the files alone");
+    }
+    let other = a.iter().filter(|(name, material)| b.get(*name).is_some_and(|other| other != *material));
+    let names: Vec<_> = other.map(|(name, _)| crate::formats::names::shown(name)).collect();
+    if !names.is_empty() {
+        let list = names.iter().take(20).map(|name| &**name).collect::<Vec<_>>().join(", ");
+        found.only("material definitions", names.len() as u64, &format!("differ: {list}"));
+    }
+}

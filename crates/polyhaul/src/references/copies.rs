@@ -1,0 +1,216 @@
+//! Copies of referenced files beside an output: which names they get, and how they are written.
+//!
+//! A copy always lies directly in the output's folder, whatever its source is called. It never replaces a file: where
+//! the name is taken by different content, it gets a number. Which files may be copied is decided in `references`.
+
+use crate::archives::Member;
+use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::open::regular;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::outputs::Written;
+use crate::pipeline::read::{ask, buffer, fill};
+use crate::report::Moved;
+use polyhaul_bytes::{FileOptions, Sink, Source};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// Bytes that are read and written at once.
+const BLOCK_BYTES: usize = 1 << 18;
+/// The longest name of a copy: file systems allow 255 bytes, and a number may be added.
+const NAME_BYTES: usize = 200;
+/// How many names are tried.
+const MAX_ATTEMPTS: u32 = 100_000;
+
+/// Where a copy comes from.
+#[derive(Clone)]
+pub(super) enum CopySource {
+    /// The path without links.
+    File(PathBuf),
+    Member(Member),
+}
+
+impl CopySource {
+    /// What tells it from all others.
+    fn identity(&self) -> PathBuf {
+        match self {
+            CopySource::File(real) => real.clone(),
+            CopySource::Member(member) => PathBuf::from(&**member.shown()),
+        }
+    }
+
+    fn open(&self, options: &ReadOptions) -> Result<Source<'static>> {
+        match self {
+            CopySource::File(real) => {
+                regular(real, options).map_err(|error| Error::io("copying", &real.display().to_string(), error))
+            }
+            CopySource::Member(member) => Ok(options.run.paced_source(member.source(options)?)),
+        }
+    }
+}
+
+struct PlannedCopy {
+    source: CopySource,
+    name: String,
+}
+
+/// The copies of one output.
+#[derive(Default)]
+pub(super) struct Copies {
+    planned: Vec<PlannedCopy>,
+    /// The names of files that are copied or there already, by the source's identity.
+    names: HashMap<PathBuf, String>,
+    /// Names in lower case that nothing else may take.
+    pub(super) taken: HashSet<String>,
+    /// The beginning, in lower case, of names that are left to other files of the output.
+    pub(super) reserved_prefix: Option<String>,
+}
+
+impl Copies {
+    /// The name that a copy gets in `folder`.
+    pub(super) fn plan(&mut self, source: CopySource, folder: &Path, options: &WriteOptions) -> Result<String> {
+        let identity = source.identity();
+        if let Some(known) = self.names.get(&identity) {
+            return Ok(known.clone());
+        }
+        let mut wanted = safe_name(&identity);
+        if self.reserved_prefix.as_ref().is_some_and(|prefix| wanted.to_lowercase().starts_with(prefix)) {
+            wanted.insert_str(0, "asset-");
+        }
+        for attempt in 1..MAX_ATTEMPTS {
+            let name = numbered(&wanted, attempt);
+            if !self.taken.insert(name.to_lowercase()) {
+                continue;
+            }
+            let place = folder.join(&name);
+            let is_new = match place.symlink_metadata() {
+                Err(_) => true,
+                Ok(found) if found.is_file() && is_same(&source, &place, options)? => false,
+                Ok(_) => continue,
+            };
+            self.names.try_reserve(1).map_err(|_| Error::memory("names"))?;
+            self.names.insert(identity, name.clone());
+            if is_new {
+                try_push(&mut self.planned, PlannedCopy { source, name: name.clone() }, "copies")?;
+            }
+            return Ok(name);
+        }
+        let message = format!("no free name was found for a copy of `{wanted}`");
+        Err(Error::new(ErrorKind::Io, message).with_hint("write to another folder"))
+    }
+
+    /// Writes all copies as temporary files in `folder`.
+    pub(super) fn write(&mut self, folder: &Path, options: &WriteOptions, written: &mut Vec<Written>) -> Result<()> {
+        for PlannedCopy { source, name } in std::mem::take(&mut self.planned) {
+            let place = folder.join(name);
+            let copy = copy(&source, &place, options)?;
+            try_push(written, copy, "copies")?;
+        }
+        Ok(())
+    }
+}
+
+fn reading(options: &WriteOptions) -> ReadOptions {
+    ReadOptions { run: options.run.clone(), ..ReadOptions::default() }
+}
+
+fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Written> {
+    let name = place.display().to_string();
+    let failed = |error| Error::io("writing", &name, error);
+    let source = from.open(&reading(options))?;
+    let file = FileOptions::default().with_durable(options.durable).with_part(true);
+    let mut sink = options.run.paced_sink(Sink::file_until(place, file, options.run.cancel.flag()).map_err(failed)?);
+    let mut block = buffer(BLOCK_BYTES)?;
+    loop {
+        if options.run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let count = fill(&source, None, &mut block)?;
+        sink.write_all(block.get(..count).unwrap_or_default()).map_err(failed)?;
+        if count < block.len() {
+            break;
+        }
+    }
+    ask(&source, || source.check_unchanged())?;
+    let moved = Moved { durable: options.durable, ..Moved::default() };
+    let complete = sink.complete().map_err(failed)?;
+    Ok(Written { is_new_at: Some(place.to_path_buf()), is_copy: true, ..Written::new(name, complete, moved) })
+}
+
+/// Whether the file at `place` has the same content; a file that cannot be read has not.
+fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bool> {
+    let reading = reading(options);
+    let (one, Ok(other)) = (from.open(&reading)?, regular(place, &reading)) else { return Ok(false) };
+    if one.len().is_some_and(|bytes| other.len().is_some_and(|others| bytes != others)) {
+        return Ok(false);
+    }
+    let (mut block, mut other_block) = (buffer(BLOCK_BYTES)?, buffer(BLOCK_BYTES)?);
+    loop {
+        if options.run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let count = fill(&one, None, &mut block)?;
+        let Ok(other_count) = fill(&other, None, &mut other_block) else { return Ok(false) };
+        if block.get(..count) != other_block.get(..other_count) {
+            return Ok(false);
+        }
+        if count < block.len() {
+            return Ok(true);
+        }
+    }
+}
+
+/// The last part of a path as a name that is a plain file's everywhere and fits on a line of any format.
+fn safe_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|\u{fffd}".contains(c);
+    let mut safe: String = name.trim().replace(is_bad, "_");
+    if safe.starts_with(['.', '-', '#', '~']) {
+        safe.replace_range(..1, "_");
+    }
+    while safe.ends_with(['.', ' ']) {
+        safe.pop();
+    }
+    let too_long = safe.len().saturating_sub(NAME_BYTES);
+    if too_long > 0 {
+        // The extension stays.
+        let end = safe.rfind('.').filter(|&dot| safe.len() - dot < 32).unwrap_or(safe.len());
+        let start = (0..=end.saturating_sub(too_long)).rfind(|&at| safe.is_char_boundary(at)).unwrap_or(0);
+        safe.replace_range(start..end, "");
+    }
+    if safe.is_empty() { "file".into() } else { safe }
+}
+
+/// `wood.ply.gz`, `wood-2.ply.gz` and so on.
+fn numbered(name: &str, attempt: u32) -> String {
+    let dot = name.find('.').filter(|&dot| dot > 0).unwrap_or(name.len());
+    match attempt {
+        1 => name.to_owned(),
+        _ => format!("{}-{attempt}{}", &name[..dot], &name[dot..]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_copies_are_plain() {
+        let names = [
+            ("a/b.png", "b.png"),
+            (".bashrc", "_bashrc"),
+            ("-o x.png", "_o x.png"),
+            ("a\nb\u{1b}.png", "a_b_.png"),
+            ("c:\\d.png", "c__d.png"),
+            (" x. ", "x"),
+            ("..", "file"),
+            ("#", "_"),
+        ];
+        for (path, name) in names {
+            assert_eq!(safe_name(Path::new(path)), name);
+        }
+        let long = safe_name(Path::new(&format!("{}.png", "\u{e9}".repeat(300))));
+        assert!(long.len() <= NAME_BYTES && long.ends_with("\u{e9}.png"), "{long}");
+        assert_eq!([1, 2].map(|attempt| numbered("a.ply.gz", attempt)), ["a.ply.gz", "a-2.ply.gz"]);
+        assert_eq!(numbered("file", 3), "file-3");
+    }
+}

@@ -1,0 +1,196 @@
+//! Where the file that a name means is: on disk, in an archive, or nowhere.
+//!
+//! Nothing is opened but archives, and nothing is decided about what may be done with a file. See `references`.
+
+use crate::archives::{self, Member, Shelf};
+use crate::error::{ErrorKind, Result};
+use crate::model::FolderPlace;
+use crate::options::ReadOptions;
+use crate::resolve::{LONGEST_NAME_BYTES, slashed};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// The most names of a folder that are looked through for one in other letters.
+const LISTED_NAMES: usize = 20_000;
+/// The most folders.
+const LISTED_FOLDERS: usize = 256;
+
+/// What a name means.
+pub(super) enum Located {
+    File(LocatedFile),
+    Member(Member),
+    /// A folder, a FIFO, a device.
+    Irregular,
+    Missing,
+}
+
+/// A regular file.
+pub(super) struct LocatedFile {
+    /// Where names are relative to.
+    pub(super) base: PathBuf,
+    /// From there.
+    pub(super) path: PathBuf,
+    /// Without links.
+    pub(super) real: PathBuf,
+    /// Whether the name on disk has other upper and lower case letters.
+    pub(super) is_other_case: bool,
+}
+
+/// Looks files up, and remembers folders and archives that it has seen.
+#[derive(Default)]
+pub(super) struct Locator {
+    /// The names in a folder by their lower case; `None` for two that differ in case alone.
+    folders: HashMap<PathBuf, HashMap<String, Option<OsString>>>,
+    archives: HashMap<PathBuf, Option<Arc<Shelf>>>,
+}
+
+impl Locator {
+    /// Looks in the folders of `place`; `included` is the folder of a file that the scene consists of, relative to the
+    /// scene's: empty, or ending in a slash.
+    pub(super) fn locate(
+        &mut self,
+        place: &FolderPlace,
+        included: &str,
+        name: &str,
+        options: &ReadOptions,
+    ) -> Result<Located> {
+        if name.is_empty() || name.len() > LONGEST_NAME_BYTES {
+            return Ok(Located::Missing);
+        }
+        let path = slashed(name);
+        if place.in_archive {
+            return self.locate_member(place, included, &path, options);
+        }
+        let mut is_irregular = false;
+        for base in bases(place, included) {
+            match base.join(&path).metadata() {
+                Ok(found) if found.is_file() => {
+                    if let Some(found) = located(&base, path.clone(), false) {
+                        return Ok(found);
+                    }
+                }
+                Ok(_) => is_irregular = true,
+                Err(_) => {}
+            }
+        }
+        if is_irregular {
+            return Ok(Located::Irregular);
+        }
+        for base in bases(place, included) {
+            if let Some(found) = latin1(name).and_then(|path| located(&base, path, false)) {
+                return Ok(found);
+            }
+            if let Some(found) = self.in_other_case(&base, &path).and_then(|path| located(&base, path, true)) {
+                return Ok(found);
+            }
+        }
+        Ok(Located::Missing)
+    }
+
+    fn locate_member(
+        &mut self,
+        place: &FolderPlace,
+        included: &str,
+        path: &Path,
+        options: &ReadOptions,
+    ) -> Result<Located> {
+        for base in bases(place, included) {
+            let Some(whole) = cleaned(&base.join(path)) else { continue };
+            if !place.allow_outside && !whole.starts_with(&place.scene) {
+                continue;
+            }
+            let Some((archive, inner)) = archives::split(&whole) else { continue };
+            let shelf = match self.archives.get(&archive) {
+                Some(shelf) => shelf.clone(),
+                None => {
+                    let shelf = archives::open_at(&archive, options)?;
+                    self.archives.insert(archive, shelf.clone());
+                    shelf
+                }
+            };
+            match shelf.map(|shelf| shelf.member(&inner, options)) {
+                Some(Ok(member)) => return Ok(Located::Member(member)),
+                Some(Err(error)) if error.kind() != ErrorKind::Io => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(Located::Missing)
+    }
+
+    /// The path of the one file whose name differs in upper and lower case letters.
+    fn in_other_case(&mut self, base: &Path, path: &Path) -> Option<PathBuf> {
+        let mut found = PathBuf::new();
+        for part in path.components() {
+            match part {
+                Component::Normal(name) if !base.join(&found).join(name).exists() => {
+                    let names = self.names_in(&base.join(&found))?;
+                    found.push(names.get(&name.to_str()?.to_lowercase())?.as_ref()?);
+                }
+                part => found.push(part),
+            }
+        }
+        Some(found)
+    }
+
+    fn names_in(&mut self, folder: &Path) -> Option<&HashMap<String, Option<OsString>>> {
+        if !self.folders.contains_key(folder) {
+            if self.folders.len() >= LISTED_FOLDERS {
+                return None;
+            }
+            let mut names = HashMap::new();
+            for entry in folder.read_dir().ok()?.take(LISTED_NAMES).flatten() {
+                let name = entry.file_name();
+                let Some(lower) = name.to_str().map(str::to_lowercase) else { continue };
+                names.try_reserve(1).ok()?;
+                names.entry(lower).and_modify(|same| *same = None).or_insert(Some(name));
+            }
+            self.folders.insert(folder.to_path_buf(), names);
+        }
+        self.folders.get(folder)
+    }
+}
+
+/// Where names are looked for, in this order.
+pub(super) fn bases(place: &FolderPlace, included: &str) -> Vec<PathBuf> {
+    let mut bases: Vec<PathBuf> = place.library.iter().chain([&place.scene]).cloned().collect();
+    if !included.is_empty() {
+        bases.push(place.scene.join(slashed(included)));
+    }
+    bases
+}
+
+fn located(base: &Path, path: PathBuf, is_other_case: bool) -> Option<Located> {
+    let real = base.join(&path).canonicalize().ok().filter(|real| real.is_file())?;
+    Some(Located::File(LocatedFile { base: base.to_path_buf(), path, real, is_other_case }))
+}
+
+/// A path without `.` and `..`; `None` where it leads above its beginning.
+pub(super) fn cleaned(path: &Path) -> Option<PathBuf> {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => clean.pop().then_some(())?,
+            part => clean.push(part),
+        }
+    }
+    Some(clean)
+}
+
+/// The path of a name that was not UTF-8 and was read as Latin-1.
+#[cfg(unix)]
+fn latin1(name: &str) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    if name.is_ascii() {
+        return None;
+    }
+    let bytes: Option<Vec<u8>> = name.replace('\\', "/").chars().map(|letter| u8::try_from(letter).ok()).collect();
+    Some(OsString::from_vec(bytes?).into())
+}
+
+#[cfg(not(unix))]
+fn latin1(_: &str) -> Option<PathBuf> {
+    None
+}

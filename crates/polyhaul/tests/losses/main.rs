@@ -1,0 +1,5 @@
+//! Nothing is lost in silence: every loss of a conversion is a warning, and an error where the caller asks for that.
+
+mod meaning;
+mod oracle;
+mod strict;

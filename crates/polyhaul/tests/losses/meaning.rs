@@ -1,0 +1,151 @@
+//! Values whose meaning a format could change on the way.
+
+use polyhaul::options::Digits;
+use polyhaul::{ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
+use polyhaul_testkit::output::Shared;
+
+fn try_converted(bytes: &[u8], from: &str, to: Format, digits: Digits) -> polyhaul::Result<(Vec<u8>, Report)> {
+    let out = Shared::default();
+    let mut write = WriteOptions { format: Some(to), ..WriteOptions::default() }.with_digits(digits);
+    write.ply.encoding = polyhaul::options::PlyEncoding::Ascii;
+    let input = Input::Memory(bytes.to_vec(), format!("x.{from}"));
+    let output = Output::Writer(Box::new(out.clone()), "out".into());
+    let report = polyhaul::convert(input, output, &ReadOptions::default(), &write)?;
+    Ok((out.take(), report))
+}
+
+#[track_caller]
+fn converted(bytes: &[u8], from: &str, to: Format) -> Vec<u8> {
+    try_converted(bytes, from, to, Digits::Shortest).unwrap().0
+}
+
+fn properties(ply: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(ply);
+    let lines = text.lines().filter_map(|line| line.strip_prefix("property "));
+    lines.map(|line| line.rsplit(' ').next().unwrap_or_default().to_owned()).collect()
+}
+
+const NORMALS: &str = "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
+    property float nx\nproperty float ny\nproperty float nz\nend_header\n1 2 3 0 0 1\n4 5 6 0 -1 0\n";
+
+#[test]
+fn normals_stay_normals() {
+    for digits in [Digits::Shortest, Digits::Fixed(0), Digits::Fixed(3)] {
+        for format in [Format::Xyz, Format::Txt] {
+            let (there, _) = try_converted(NORMALS.as_bytes(), "ply", format, digits).unwrap();
+            let back = converted(&there, format.name(), Format::Ply);
+            assert_eq!(
+                properties(&back),
+                ["x", "y", "z", "nx", "ny", "nz"],
+                "{digits:?} {}",
+                String::from_utf8_lossy(&there)
+            );
+        }
+    }
+    // Positive ones, which could be colours, and integers of another file.
+    let positive = NORMALS.replace("0 -1 0", "0 1 0");
+    let back = converted(&converted(positive.as_bytes(), "ply", Format::Xyz), "xyz", Format::Ply);
+    assert_eq!(properties(&back)[3..], ["nx", "ny", "nz"]);
+    let back = converted(&converted(b"x,y,z,nx,ny,nz\n1,2,3,0,0,1\n", "csv", Format::Xyz), "xyz", Format::Ply);
+    assert_eq!(properties(&back)[3..], ["nx", "ny", "nz"]);
+}
+
+#[test]
+fn normals_beside_colors_stay_normals() {
+    let text =
+        NORMALS.replace("end_header\n", "property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n");
+    let text = text.replace("0 0 1\n", "0 0 1 7 8 9\n").replace("0 -1 0\n", "0 1 0 1 0 1\n");
+    let there = converted(text.as_bytes(), "ply", Format::Xyz);
+    assert_eq!(String::from_utf8_lossy(&there), "1 2 3 7 8 9 0.0 0.0 1.0\n4 5 6 1 0 1 0.0 1.0 0.0\n");
+    let back = properties(&converted(&there, "xyz", Format::Ply));
+    assert_eq!(back[3..], ["red", "green", "blue", "nx", "ny", "nz"]);
+}
+
+#[test]
+fn integers_of_other_writers_are_told_apart() {
+    let names = |text: &str| properties(&converted(text.as_bytes(), "xyz", Format::Ply));
+    assert_eq!(names("1 2 3 0 0 -1\n")[3..], ["nx", "ny", "nz"]);
+    assert_eq!(names("1 2 3 255 0 1\n")[3..], ["red", "green", "blue"]);
+    assert_eq!(names("1 2 3 255 0 1 0 0 1\n")[3..], ["red", "green", "blue", "nx", "ny", "nz"]);
+    assert_eq!(names("1 2 3 0 0 1 255 0 1\n")[3..6], ["red", "green", "blue"]);
+    assert_eq!(names("1 2 3 0 0 -1 255 0 1\n")[3..], ["nx", "ny", "nz", "red", "green", "blue"]);
+}
+
+#[test]
+fn negative_integers_are_not_written_as_colors() {
+    let (there, report) =
+        try_converted(b"x,y,z,red,green,blue\n1,2,3,-1,0,1\n", "csv", Format::Xyz, Digits::Shortest).unwrap();
+    assert_eq!(there, b"1 2 3\n");
+    assert_eq!(report.warnings.counts()["left-out-columns"], 3);
+}
+
+#[test]
+fn comments_are_made_safe() {
+    let csv = b"# a\0b\x1b[31m\nx,y,z\n1,2,3\n";
+    for (format, end) in
+        [(Format::Ply, "comment a_b_[31m\n"), (Format::Csv, "# a_b_[31m\n"), (Format::Xyz, "# a_b_[31m\n")]
+    {
+        let (there, report) = try_converted(csv, "csv", format, Digits::Shortest).unwrap();
+        assert!(String::from_utf8_lossy(&there).contains(end), "{format:?}");
+        assert_eq!(report.warnings.counts()["changed-remarks"], 1, "{format:?}");
+        converted(&there, format.name(), Format::Csv);
+    }
+}
+
+#[test]
+fn points_need_three_columns() {
+    for (text, format) in
+        [("1\n", Format::Xyz), ("1,2\n", Format::Xyz), ("1\n", Format::Pts), ("a,b\n1,2\n", Format::Txt)]
+    {
+        let done = try_converted(text.as_bytes(), "csv", format, Digits::Shortest);
+        match format {
+            Format::Txt => assert!(done.is_ok()),
+            _ => {
+                let error = done.unwrap_err();
+                assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("3 columns"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_that_a_table_cannot_keep_are_warned_of() {
+    let cases: [(&str, Format, &str); 5] = [
+        ("a,b\n1,2\n", Format::Txt, "left-out-names"),
+        ("a,b\n1,2\n", Format::Npy, "left-out-names"),
+        ("a b,c\n1,2\n", Format::Ply, "changed-names"),
+        ("a,a\n1,2\n", Format::Ply, "changed-names"),
+        ("x,y,z,time\n1,2,3,4\n", Format::Xyz, "left-out-columns"),
+    ];
+    for (text, format, code) in cases {
+        let (_, report) = try_converted(text.as_bytes(), "csv", format, Digits::Shortest).unwrap();
+        assert!(report.warnings.counts().contains_key(code), "{text:?} {format:?} {:?}", report.warnings.counts());
+    }
+    // A column without a name does not take the names of the others.
+    assert_eq!(converted(b"a,\"\",c\n1,2,3\n", "csv", Format::Tsv), b"a\t\"\"\tc\n1\t2\t3\n");
+}
+
+#[test]
+fn formulas_are_escaped_on_request() {
+    let mut write = WriteOptions { format: Some(Format::Csv), ..WriteOptions::default() };
+    write.table.csv_safe = true;
+    let out = Shared::default();
+    let input = Input::Memory(b"\"=cmd|x\",@a,-b,c\n1,2,3,4\n".to_vec(), "x.csv".into());
+    polyhaul::convert(input, Output::Writer(Box::new(out.clone()), "out".into()), &ReadOptions::default(), &write)
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&out.take()), "'=cmd|x,'@a,'-b,c\n1,2,3,4\n");
+}
+
+#[test]
+fn rows_that_are_too_wide_name_the_header() {
+    let ply = "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
+        element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0 0.5\n1 0 0.5\n3 0 1 0\n";
+    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+    let error =
+        polyhaul::load(Input::Memory(ply.replace("3 0 1 0", "3 0 1 0 7").into(), "x.ply".into()), &strict).unwrap_err();
+    let hint = error.diagnostic().hint.clone().unwrap_or_default();
+    assert!(
+        hint.contains("line 10 has 4 values") && hint.contains("declares 3") && hint.contains("(line 3)"),
+        "{error} {hint}"
+    );
+}

@@ -1,0 +1,153 @@
+//! Every good file to every format and back: what differs must be expected of the pair and warned of.
+
+use polyhaul::diff::Difference;
+use polyhaul::options::{Digits, Limits, RunOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, Report, WriteOptions};
+use polyhaul_testkit::corpus::{Folder, Sample, samples};
+use polyhaul_testkit::losses::faults;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The formats of scenes and tables. A format that is added must be written down in the test kit, in `losses`.
+const FORMATS: [&str; 10] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy"];
+/// Larger files take longer and show no more.
+const MOST_BYTES: u64 = 20_000;
+
+/// How the conversions of a pair ended.
+#[derive(Default)]
+struct Tally {
+    exact: u32,
+    warned: u32,
+    silent: u32,
+    refused: u32,
+}
+
+fn run_options() -> RunOptions {
+    RunOptions { threads: Some(1), ..RunOptions::default() }
+}
+
+fn reading() -> ReadOptions {
+    let limits = Limits { elements: 1 << 20, ..Limits::default() };
+    ReadOptions { run: run_options(), allow_outside: true, limits, ..ReadOptions::default() }
+}
+
+fn writing(to: Format) -> WriteOptions {
+    WriteOptions { format: Some(to), run: run_options(), ..WriteOptions::default() }.with_digits(Digits::Shortest)
+}
+
+/// Converts a file and compares; `None` where it cannot be read, or not be converted.
+fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Folder) -> Option<(Vec<Difference>, Report)> {
+    for name in folder.names() {
+        let _ = std::fs::remove_file(folder.join(&name));
+    }
+    let target = folder.join(&format!("out.{}", to.name()));
+    let report = polyhaul::convert(source(), Output::Path(target.clone()), &reading(), &writing(to)).ok()?;
+    match polyhaul::diff(source(), Input::Path(target), &reading(), 0.0) {
+        Ok(found) => Some((found.differences, report)),
+        // What cannot be read as a scene may be a table still.
+        Err(_) if polyhaul::diff(source(), source(), &reading(), 0.0).is_err() => None,
+        Err(_) if polyhaul::load(source(), &reading()).is_err() => None,
+        Err(error) => {
+            let message = format!("what was written cannot be read or compared: {error}");
+            Some((vec![Difference { what: "file", message, count: 1, largest: None, place: None }], report))
+        }
+    }
+}
+
+fn all_samples(from: &str) -> Vec<Sample> {
+    let folder = if ["csv", "tsv", "txt", "xyz", "pts", "npy"].contains(&from) { "table" } else { from };
+    let all = samples(&format!("{folder}/good"), from);
+    all.into_iter().filter(|sample| sample.size <= MOST_BYTES).collect()
+}
+
+/// Numbers that a generator gives, from a seed.
+fn next(seed: &mut u64) -> usize {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*seed >> 33) as usize
+}
+
+/// The bytes with a few of them changed, mostly to what numbers and names have.
+fn mutated(bytes: &[u8], seed: u64) -> Vec<u8> {
+    let (mut bytes, mut seed) = (bytes.to_vec(), seed);
+    if bytes.is_empty() {
+        return bytes;
+    }
+    for _ in 0..1 + next(&mut seed) % 3 {
+        let at = next(&mut seed) % bytes.len();
+        let new = b"0123456789-.e# \n,\t\"=\0abxyzrgb"[next(&mut seed) % 29];
+        match next(&mut seed) % 3 {
+            0 => bytes.insert(at, new),
+            1 if bytes.len() > 1 => drop(bytes.remove(at)),
+            _ => bytes[at] = new,
+        }
+    }
+    bytes
+}
+
+fn table(tallies: &BTreeMap<(usize, usize), Tally>) -> String {
+    let mut text = String::from("from to: exact warned silent refused\n");
+    let mut sum = Tally::default();
+    for ((from, to), tally) in tallies {
+        let Tally { exact, warned, silent, refused } = tally;
+        let _ = writeln!(text, "{} {}: {exact} {warned} {silent} {refused}", FORMATS[*from], FORMATS[*to]);
+        (sum.exact, sum.warned) = (sum.exact + exact, sum.warned + warned);
+        (sum.silent, sum.refused) = (sum.silent + silent, sum.refused + refused);
+    }
+    let Tally { exact, warned, silent, refused } = sum;
+    let _ = writeln!(text, "all: {exact} carry everything, {warned} warn, {silent} lose in silence, {refused} refused");
+    text
+}
+
+#[test]
+fn no_conversion_loses_in_silence() {
+    let mutants: u64 = std::env::var("POLYHAUL_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let folder = Folder::new("losses").unwrap();
+    let (mut tallies, mut wrong) = (BTreeMap::<(usize, usize), Tally>::new(), Vec::new());
+    for (from_number, from) in FORMATS.into_iter().enumerate() {
+        for sample in all_samples(from) {
+            let bytes = sample.bytes();
+            let mut sources: Vec<(String, Box<dyn Fn() -> Input>)> = Vec::new();
+            let path = sample.path.clone();
+            sources.push((sample.name.clone(), Box::new(move || Input::Path(path.clone()))));
+            for seed in 0..mutants {
+                let (changed, name) = (mutated(&bytes, seed + sample.size), format!("x.{from}"));
+                let source = move || Input::Memory(changed.clone(), name.clone());
+                sources.push((format!("{} mutated by {}", sample.name, seed + sample.size), Box::new(source)));
+            }
+            for (number, (name, source)) in sources.iter().enumerate() {
+                for (to_number, to) in FORMATS.into_iter().enumerate() {
+                    let done = convert_and_compare(source, Format::named(to).unwrap(), &folder);
+                    let mut tally = Tally::default();
+                    match done {
+                        None => tally.refused = 1,
+                        Some((differences, report)) => {
+                            let faults = faults(from, to, &differences, &report);
+                            let is_exact = differences.is_empty() && report.warnings.is_empty();
+                            *if !faults.is_empty() {
+                                &mut tally.silent
+                            } else if is_exact {
+                                &mut tally.exact
+                            } else {
+                                &mut tally.warned
+                            } = 1;
+                            wrong.extend(faults.into_iter().map(|fault| format!("{name} to {to}: {fault}")));
+                        }
+                    }
+                    if number == 0 {
+                        let all = tallies.entry((from_number, to_number)).or_default();
+                        (all.exact, all.warned) = (all.exact + tally.exact, all.warned + tally.warned);
+                        (all.silent, all.refused) = (all.silent + tally.silent, all.refused + tally.refused);
+                    }
+                }
+            }
+        }
+    }
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("losses.txt"), table(&tallies)).unwrap();
+    assert!(
+        wrong.is_empty(),
+        "{} losses in silence:\n{}",
+        wrong.len(),
+        wrong.iter().take(400).cloned().collect::<Vec<_>>().join("\n")
+    );
+}

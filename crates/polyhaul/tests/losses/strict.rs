@@ -1,0 +1,146 @@
+//! With `strict` every warning that writing gives is an error, before the first byte and before an old file is gone.
+
+use polyhaul::model::{Channels, Column, Image, Samples, Table, Values};
+use polyhaul::options::{PbrtMeshes, RunOptions};
+use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
+use polyhaul_testkit::output::Shared;
+use std::path::{Path, PathBuf};
+
+/// Faces with materials, groups, smoothing, uvs; lines; two named objects.
+const OBJ: &str = "mtllib a.mtl\no one\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\ng wall\ns 1\nusemtl brick\nf 1/1 2/1 3/1\n\
+    o two\nl 1 2\n";
+const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n\
+    property float weight\nelement camera 1\nproperty double view_px\nend_header\n1 2 3 4\n5\n";
+const PBRT: &str = "WorldBegin LightSource \"point\" Shape \"sphere\"\n";
+
+fn options(format: Format, strict: bool, threads: usize) -> (ReadOptions, WriteOptions) {
+    let run = RunOptions { threads: Some(threads), chunk_bytes: Some(7), ..RunOptions::default() };
+    let resolve = |name: &str| Ok(Some(Input::Memory(b"newmtl brick\nKd 1 0 0\n".to_vec(), name.into())));
+    let resolver = Some(polyhaul::options::Resolve(std::sync::Arc::new(resolve)));
+    let read = ReadOptions { run: run.clone(), resolver, ..ReadOptions::default() };
+    (read, WriteOptions { format: Some(format), run, strict, ..WriteOptions::default() })
+}
+
+/// The error of a strict conversion, and what a lenient one warns of.
+fn both(text: &str, name: &str, format: Format) -> (Error, Report) {
+    let input = || Input::Memory(text.as_bytes().to_vec(), name.into());
+    let mut errors = Vec::new();
+    for threads in [1, 2, 3, 7, 64] {
+        let out = Shared::default();
+        let (read, write) = options(format, true, threads);
+        let error =
+            polyhaul::convert(input(), Output::Writer(Box::new(out.clone()), "out".into()), &read, &write).unwrap_err();
+        assert!(out.take().is_empty(), "{name} to {format:?}: bytes before the error");
+        errors.push(error);
+    }
+    let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
+    assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
+    let (read, write) = options(format, false, 2);
+    let report =
+        polyhaul::convert(input(), Output::Writer(Box::new(Shared::default()), "out".into()), &read, &write).unwrap();
+    (errors.remove(0), report)
+}
+
+#[test]
+fn a_loss_is_an_error_that_names_it_and_its_count() {
+    let cases = [
+        (OBJ, "a.obj", Format::Stl, "materials: 1 "),
+        (OBJ, "a.obj", Format::Ply, "materials: 1 "),
+        (PLY, "a.ply", Format::Obj, "columns of vertices and faces: 1 "),
+        (PLY, "a.ply", Format::Csv, "more than one element: 1 "),
+        (PLY, "a.ply", Format::Xyz, "more than one element: 1 "),
+        (PBRT, "a.pbrt", Format::Obj, "lights: 1 "),
+        (PBRT, "a.pbrt", Format::Ply, "lights: 1 "),
+    ];
+    for (text, name, format, said) in cases {
+        let (error, report) = both(text, name, format);
+        let what = format!("{name} to {format:?}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{what}");
+        assert!(error.to_string().contains(said), "{what}");
+        assert_eq!(error.diagnostic().hint.as_deref(), Some("without --strict this is a warning"), "{what}");
+        // Every kind is named with its count, the first in its own words.
+        for (code, count) in
+            report.warnings.counts().iter().filter(|(code, _)| **code != report.warnings.kept()[0].code)
+        {
+            assert!(error.to_string().contains(&format!("{code}: {count}")), "{what}");
+        }
+    }
+}
+
+#[test]
+fn what_loses_nothing_is_written() {
+    let plain = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+    for format in [Format::Obj, Format::Stl, Format::Ply, Format::Pbrt] {
+        let (read, write) = options(format, true, 2);
+        let input = Input::Memory(plain.as_bytes().to_vec(), "a.obj".into());
+        let out = Output::Writer(Box::new(Shared::default()), "out".into());
+        polyhaul::convert(input, out, &read, &write).unwrap();
+    }
+}
+
+/// Writes over an old file, which must stay.
+fn refused_over_an_old_file(name: &str, write: impl FnOnce(Output) -> Result<Report, Error>) {
+    let folder = folder(&format!("strict-{name}"));
+    let path = folder.join(name);
+    std::fs::write(&path, "old").unwrap();
+    let error = write(Output::Path(path.clone())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+#[test]
+fn an_old_file_stays_whatever_is_written() {
+    let scene =
+        polyhaul::load(Input::Memory(OBJ.into(), "a.obj".into()), &options(Format::Stl, true, 2).0).unwrap().scene;
+    for format in [Format::Stl, Format::Ply] {
+        let write = options(format, true, 2).1;
+        refused_over_an_old_file(&format!("a.{}", format.name()), |out| polyhaul::save(&scene, out, &write));
+    }
+    let samples = Samples::U8([1, 2, 3, 4].into());
+    let image = Image { width: 1, height: 1, channels: Channels::Rgba, samples, ..Image::default() };
+    let write = options(Format::Hdr, true, 2).1;
+    refused_over_an_old_file("a.hdr", |out| polyhaul::save_image(&image, out, &write));
+    let (_, write) = options(Format::Csv, true, 2);
+    let read = ReadOptions::default();
+    refused_over_an_old_file("a.csv", |out| {
+        polyhaul::convert(Input::Memory(PLY.into(), "a.ply".into()), out, &read, &write)
+    });
+}
+
+#[test]
+fn tables_that_fit_are_written() {
+    let column = Column { name: "a".into(), values: Values::F64(vec![0.5].into()), offsets: None };
+    let tables = [Table { name: "t".into(), row_count: 1, columns: vec![column] }];
+    for format in [Format::Csv, Format::Tsv, Format::Ply] {
+        let (_, write) = options(format, true, 2);
+        let out = Output::Writer(Box::new(Shared::default()), "out".into());
+        polyhaul::save_tables(&tables, &[], &[], out, &write).unwrap();
+    }
+}
+
+#[test]
+fn a_scene_of_many_files_is_refused_as_one() {
+    let folder = folder("strict-pbrt");
+    let path = folder.join("a.pbrt");
+    std::fs::write(&path, "old").unwrap();
+    let read = ReadOptions::default();
+    let (_, mut write) = options(Format::Pbrt, true, 2);
+    write.pbrt.meshes = PbrtMeshes::Ply { vertices: 1 };
+    // A line is no shape of pbrt.
+    let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nl 1 2\n";
+    let error =
+        polyhaul::convert(Input::Memory(text.into(), "a.obj".into()), Output::Path(path.clone()), &read, &write);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

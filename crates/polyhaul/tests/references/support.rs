@@ -1,0 +1,77 @@
+//! Assets that refer to files in all ways, and conversions of them.
+
+use polyhaul::warnings::Warnings;
+use polyhaul::{Input, Output, ReadOptions, Report, Result, WriteOptions};
+pub use polyhaul_testkit::corpus::Folder;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub const FACE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n";
+pub const MESH: &str = "ply\nformat ascii 1.0\ncomment TextureFile tex/a b.png\ncomment by hand\nelement vertex 3\n\
+    property float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_indices\n\
+    end_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+
+pub const ALLOWED: fn() -> ReadOptions = || ReadOptions { allow_outside: true, ..ReadOptions::default() };
+pub const COPYING: fn() -> WriteOptions = || WriteOptions { copy_assets: true, ..WriteOptions::default() };
+
+/// An empty folder for one test.
+pub fn new_folder() -> Folder {
+    Folder::new("references").unwrap()
+}
+
+/// Converts with these options, and makes the output's folder.
+pub fn try_convert(from: &Path, to: &Path, read: &ReadOptions, write: &WriteOptions) -> Result<Report> {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    polyhaul::convert(Input::Path(from.into()), Output::Path(to.into()), read, write)
+}
+
+#[track_caller]
+pub fn convert(from: &Path, to: &Path) -> Report {
+    try_convert(from, to, &ReadOptions::default(), &WriteOptions::default()).unwrap()
+}
+
+/// How many warnings there are of each kind that is about references.
+pub fn counts(warnings: &Warnings) -> BTreeMap<&'static str, u64> {
+    let is_about = |code: &str| code.ends_with("-reference");
+    warnings.counts().iter().filter(|(code, _)| is_about(code)).map(|(code, count)| (*code, *count)).collect()
+}
+
+/// Messages and hints of a kind.
+pub fn messages(warnings: &Warnings, code: &str) -> Vec<String> {
+    let found = warnings.kept().iter().filter(|warning| warning.code == code);
+    found.map(|it| format!("{} ({})", it.diagnostic.message, it.diagnostic.hint.as_deref().unwrap_or(""))).collect()
+}
+
+/// What stands behind words of a file: `map_Kd`, or `"string filename"`.
+pub fn said(path: &Path, word: &str) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let found = text.lines().filter_map(|line| line.split_once(word).map(|(_, rest)| rest.trim()));
+    found.map(|rest| rest.split('"').nth(1).unwrap_or(rest).to_owned()).collect()
+}
+
+/// All files below a folder, by their path from there, with their text.
+pub fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let (mut found, mut left) = (BTreeMap::new(), vec![PathBuf::new()]);
+    while let Some(inner) = left.pop() {
+        for entry in fs::read_dir(folder.join(&inner)).unwrap().flatten() {
+            let path = inner.join(entry.file_name());
+            match entry.metadata().unwrap() {
+                data if data.is_dir() => left.push(path),
+                data if data.is_file() => {
+                    _ = found.insert(path.display().to_string(), fs::read(folder.join(&path)).unwrap())
+                }
+                _ => _ = found.insert(path.display().to_string(), b"special".to_vec()),
+            }
+        }
+    }
+    found
+}
+
+/// Complaints of `validate` about files that are missing or outside.
+pub fn unfound(path: &Path, read: &ReadOptions) -> BTreeMap<&'static str, u64> {
+    let found = polyhaul::inspect::validate(Input::Path(path.into()), read).unwrap();
+    let is_about = |code: &str| ["missing-", "outside-", "irregular-"].iter().any(|start| code.starts_with(start));
+    let counts = found.report.warnings.counts().iter();
+    counts.filter(|(code, _)| is_about(code)).map(|(code, count)| (*code, *count)).collect()
+}

@@ -1,0 +1,131 @@
+//! What must hold for any bytes taken as OBJ or MTL.
+
+use super::no_fault;
+use super::trial::{Effort, RETURN_SHARE, Trial};
+use crate::naive;
+use crate::output::try_named;
+use crate::scene::broken_rule;
+use crate::summary::{self, outcome};
+use polyhaul::model::Scene;
+use polyhaul::options::{Digits, Limits, ObjOptions, OnError, Resolve};
+use polyhaul::{ErrorKind, Input, WriteOptions, load};
+use std::sync::Arc;
+
+const NAME: &str = "fuzz.obj";
+
+/// One input in so many is counted by a slow reader, too.
+const COUNT_SHARE: usize = 4;
+
+/// Reads OBJ text, which must come to the same in every way; what was read must be valid, and come back when it is
+/// written.
+pub fn obj(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, NAME, effort);
+    let options = trial.options();
+    match trial.read(&options, |input, options| load(input(), options), outcome) {
+        Ok(loaded) => {
+            assert_eq!(broken_rule(&loaded.scene), None);
+            if options.on_error == OnError::Raise && trial.draws(COUNT_SHARE) {
+                complete(data, &loaded.scene);
+            }
+            if trial.draws(RETURN_SHARE) {
+                comes_back(&trial, &loaded.scene);
+            }
+        }
+        Err(error) => no_fault(&error),
+    }
+}
+
+/// A reading that did not fail has all elements that the text declares.
+pub fn complete(text: &[u8], scene: &Scene) {
+    let totals = scene.totals();
+    let found: naive::Totals = std::array::from_fn(|kind| totals[kind] as usize);
+    assert_eq!(naive::declared(text), found, "declared and found");
+}
+
+/// What is written and read again has the same values, and is written the same.
+fn comes_back(trial: &Trial<'_>, scene: &Scene) {
+    let Some(text) = written(trial, scene) else { return };
+    let input = Input::Memory(text.clone(), NAME.into());
+    let again = match load(input, &trial.plain_options()) {
+        Ok(loaded) => loaded.scene,
+        Err(error) => panic!("what was written is not read: {error:?}"),
+    };
+    assert_eq!(values(scene), values(&again), "values that come back");
+    let twice = written(trial, &again).unwrap_or_default();
+    let show = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+    assert_eq!(show(&text), show(&twice), "the same text when written again");
+}
+
+/// The scene as OBJ text that keeps every bit; `None` where it cannot be written.
+fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
+    let obj = ObjOptions {
+        position_digits: Digits::Shortest,
+        uv_digits: Digits::Shortest,
+        normal_digits: Digits::Shortest,
+        color_digits: Digits::Shortest,
+        export_smooth_groups: true,
+        ..ObjOptions::default()
+    };
+    match try_named(scene, NAME, &WriteOptions { obj, ..trial.write_options() }) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            None
+        }
+    }
+}
+
+/// The arrays of a scene; a value that is not a number is like any other that is not.
+fn values(scene: &Scene) -> String {
+    let mut scene = scene.clone();
+    for mesh in &mut scene.meshes {
+        let rows = mesh.positions.to_mut().unwrap().iter_mut().chain(mesh.normals.to_mut().unwrap()).flatten();
+        for value in rows.chain(mesh.uvs.to_mut().unwrap().iter_mut().flatten()) {
+            *value = if value.is_nan() { f32::NAN } else { *value };
+        }
+        // OBJ has no place for alpha, which is a counted loss.
+        mesh.colors.to_mut().unwrap().iter_mut().for_each(|color| color[3] = 1.0);
+        mesh.material_runs.clear();
+        mesh.group_runs.clear();
+        mesh.smoothing_runs.clear();
+        mesh.groups.clear();
+        mesh.curves.clear();
+        // A weight of 1 and a depth of 0 are the defaults.
+        if mesh.position_weights.iter().all(|&weight| weight == 1.0) {
+            mesh.position_weights.to_mut().unwrap().clear();
+        }
+        if mesh.uv_depths.iter().all(|&depth| depth == 0.0) {
+            mesh.uv_depths.to_mut().unwrap().clear();
+        }
+    }
+    scene.objects.clear();
+    scene.materials.clear();
+    scene.material_libraries.clear();
+    summary::scene(&scene)
+}
+
+/// Reads a material library: only limits and `strict` may make it fail, and names are distinct.
+pub fn mtl(data: &[u8], effort: Effort) {
+    let mut trial = Trial::new(data, "fuzz.mtl", effort);
+    let mut options = trial.options();
+    let library = data.to_vec();
+    let resolve = move |name: &str| Ok(Some(Input::Memory(library.clone(), name.into())));
+    options.resolver = Some(Resolve(Arc::new(resolve)));
+    let read = || load(Input::Memory(b"mtllib fuzz.mtl\n".to_vec(), NAME.into()), &options);
+    let result = read();
+    if trial.draws(8) {
+        assert_eq!(outcome(&result), outcome(&read()));
+    }
+    match result {
+        Ok(loaded) => {
+            let mut names: Vec<_> = loaded.scene.materials.iter().map(|m| &m.name).collect();
+            names.sort();
+            assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        }
+        Err(error) => match error.kind() {
+            ErrorKind::Limit => assert_ne!(options.limits, Limits::default(), "{error}"),
+            ErrorKind::Malformed => assert!(options.strict, "{error}"),
+            kind => panic!("{kind:?}: {error}"),
+        },
+    }
+}

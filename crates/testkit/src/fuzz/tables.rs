@@ -1,0 +1,63 @@
+//! What must hold for any bytes taken as a table.
+
+use super::no_fault;
+use super::trial::{Effort, RETURN_SHARE, Trial};
+use crate::output::Shared;
+use polyhaul::model::{Scalar, Table};
+use polyhaul::options::{Header, Missing, TableOptions, TableStyle, Types};
+use polyhaul::{Format, Input, LoadedTables, Output, ReadOptions, WriteOptions, load_tables, save_tables};
+
+/// Reads bytes as a table, as an array of numpy where they begin so, in many ways that must all come to the same; what
+/// was read comes back when it is written.
+pub fn table(data: &[u8], effort: Effort) {
+    const NAMES: [&str; 5] = ["x.csv", "x.tsv", "x.txt", "x.xyz", "x.pts"];
+    let is_array = data.starts_with(b"\x93NUM");
+    let mut trial = Trial::new(data, "x.npy", effort);
+    if !is_array {
+        trial.rename(NAMES);
+    }
+    let mut options = trial.options();
+    let random = &mut trial.random;
+    options.limits.columns = 1 + random.below(200) as u64;
+    options.table.missing = *random.pick(&[Missing::Error, Missing::Nan, Missing::Value(-1.5)]);
+    options.table.header = *random.pick(&[Header::Auto, Header::Absent, Header::Present]);
+    options.table.skip_lines = random.below(3) as u64;
+    options.table.max_rows = random.once_in(4).then(|| random.below(9) as u64);
+    if random.once_in(3) && !is_array {
+        options.table.types = Types::All(*random.pick(&[Scalar::F32, Scalar::F64, Scalar::U8, Scalar::I64]));
+    }
+    match trial.read(&options, |input, options| load_tables(input(), options), table_outcome) {
+        Ok(loaded) if trial.draws(RETURN_SHARE) => table_comes_back(&trial, &loaded.tables[0]),
+        Ok(_) => {}
+        Err(error) => no_fault(&error),
+    }
+}
+
+/// All that reading tables tells, as text: NaN is not equal to itself.
+fn table_outcome(result: &polyhaul::Result<LoadedTables>) -> String {
+    match result {
+        Ok(loaded) => format!("{:?} {:?} {:?}", loaded.tables, loaded.comments, loaded.report.warnings),
+        Err(error) => format!("{error:?} {:?}", error.diagnostic()),
+    }
+}
+
+/// A table with columns and rows is the same when it was written and read, its names apart.
+fn table_comes_back(trial: &Trial<'_>, table: &Table) {
+    let types = table.columns.iter().map(|column| Some(column.values.scalar())).collect();
+    let bare = TableOptions { header: Header::Absent, types: Types::Each(types), ..TableOptions::default() };
+    if table.columns.is_empty() || table.row_count == 0 {
+        return;
+    }
+    for (format, name) in [(Format::Csv, "x.csv"), (Format::Txt, "x.txt")] {
+        let shared = Shared::default();
+        let style = TableStyle { header: Some(false), ..TableStyle::default() };
+        let options = WriteOptions { format: Some(format), table: style, ..trial.write_options() };
+        let output = Output::Writer(Box::new(shared.clone()), name.into());
+        save_tables(std::slice::from_ref(table), &[], &[], output, &options).expect("a table that was read is written");
+        let options = ReadOptions { table: bare.clone(), ..trial.plain_options() };
+        let back = load_tables(Input::Memory(shared.take(), name.into()), &options).expect("what is written is read");
+        for (column, original) in back.tables[0].columns.iter().zip(&table.columns) {
+            assert_eq!(format!("{:?}", column.values), format!("{:?}", original.values));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! How much is checked with one input: everything, or what a fuzzer can afford thousands of times a second.
+//!
+//! A fuzzer finds more with many cheap executions than with few thorough ones. So most inputs are read once, on this
+//! thread; the rest (other chunk sizes, streams, more threads, writing and reading back) is done for a share of them.
+//! Which ones is decided by a hash of the bytes alone, so an input that fails once fails every time. What has to hold
+//! for a format is in the modules beside this one.
+
+use crate::hostile::{Fault, Hostile, Sizes};
+use crate::random::Random;
+use polyhaul::options::{Limits, OnError};
+use polyhaul::{Input, ReadOptions, WriteOptions};
+use std::fmt::Debug;
+
+/// How thoroughly an input is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// A cheap check of every input and the expensive ones for a share of them: for fuzzers.
+    Spread,
+    /// Every check for every input: for tests.
+    Full,
+}
+
+/// One input in so many is read with several threads and tiny chunks, from memory and from streams.
+const MATRIX_SHARE: usize = 256;
+
+/// One input in so many is read a second time on the same thread, in other chunks or as a stream.
+const SECOND_SHARE: usize = 6;
+
+/// One input in so many is written and read back, if it can be.
+pub(super) const RETURN_SHARE: usize = 2;
+
+/// The pixels that an image may have: larger ones only slow the search down.
+pub(super) const MAX_PIXELS: u64 = 1 << 14;
+
+/// One input and what is done with it.
+pub(super) struct Trial<'d> {
+    pub(super) data: &'d [u8],
+    pub(super) random: Random,
+    name: &'static str,
+    effort: Effort,
+    /// Whether a stream of these bytes means the same as memory.
+    has_streams: bool,
+}
+
+/// Another way to read the same bytes.
+#[derive(Debug)]
+struct Way {
+    chunk_bytes: usize,
+    threads: usize,
+    is_stream: bool,
+}
+
+impl<'d> Trial<'d> {
+    /// An input that is read under this name.
+    pub(super) fn new(data: &'d [u8], name: &'static str, effort: Effort) -> Trial<'d> {
+        Trial { data, random: Random::new(hash(data)), name, effort, has_streams: true }
+    }
+
+    /// The same input, which is not read as a stream.
+    pub(super) fn without_streams(mut self) -> Trial<'d> {
+        self.has_streams = false;
+        self
+    }
+
+    /// The same input under one of these names.
+    pub(super) fn rename<const N: usize>(&mut self, names: [&'static str; N]) {
+        self.name = *self.random.pick(&names);
+    }
+
+    /// Whether to do what is done for one input in `share`.
+    pub(super) fn draws(&mut self, share: usize) -> bool {
+        self.random.once_in(share) || self.effort == Effort::Full
+    }
+
+    /// One of a few ways to read, half of them with small limits.
+    pub(super) fn options(&mut self) -> ReadOptions {
+        let random = &mut self.random;
+        let mut options = ReadOptions::default();
+        options.run.threads = Some(1);
+        options.strict = random.once_in(8);
+        options.on_error = if random.once_in(4) { OnError::Warn } else { OnError::Raise };
+        options.limits = Limits { pixels: MAX_PIXELS, decompressed_bytes: 1 << 20, ..Limits::default() };
+        if random.once_in(2) {
+            options.limits.line_bytes = 200 + random.below(4000) as u64;
+            options.limits.name_bytes = random.below(40) as u64;
+            options.limits.elements = random.below(200) as u64;
+            options.limits.files = random.below(4) as u64;
+        }
+        options
+    }
+
+    /// The default options, without threads where many inputs are read.
+    pub(super) fn plain_options(&self) -> ReadOptions {
+        let mut options = ReadOptions::default();
+        options.run.threads = self.threads();
+        options
+    }
+
+    /// How to write, likewise.
+    pub(super) fn write_options(&self) -> WriteOptions {
+        let mut options = WriteOptions::default();
+        options.run.threads = self.threads();
+        options
+    }
+
+    fn threads(&self) -> Option<usize> {
+        (self.effort == Effort::Spread).then_some(1)
+    }
+
+    /// The bytes in memory.
+    pub(super) fn memory(&self) -> Input {
+        Input::Memory(self.data.to_vec(), self.name.into())
+    }
+
+    /// The bytes from a stream that gives few at a time.
+    fn stream(&self) -> Input {
+        let reader = Hostile::new(self.data, Sizes::Random(self.random.clone())).with(Fault::Interrupted);
+        Input::Reader(Box::new(reader), self.name.into())
+    }
+
+    /// Reads the bytes from memory and, where that is due, in other ways that must come to the same; `text` is all that
+    /// reading came to.
+    pub(super) fn read<R, T: PartialEq + Debug>(
+        &mut self,
+        options: &ReadOptions,
+        read: impl Fn(&dyn Fn() -> Input, &ReadOptions) -> R,
+        text: impl Fn(&R) -> T,
+    ) -> R {
+        let first = read(&|| self.memory(), options);
+        let ways = self.ways();
+        if ways.is_empty() {
+            return first;
+        }
+        let expected = text(&first);
+        for way in ways {
+            let mut other = options.clone();
+            (other.run.chunk_bytes, other.run.threads) = (Some(way.chunk_bytes), Some(way.threads));
+            let input = || if way.is_stream { self.stream() } else { self.memory() };
+            assert_eq!(expected, text(&read(&input, &other)), "{way:?}");
+        }
+        first
+    }
+
+    /// The other ways in which this input is read.
+    fn ways(&mut self) -> Vec<Way> {
+        let has_streams = self.has_streams;
+        if self.draws(MATRIX_SHARE) {
+            let all = (0..4).map(|number| {
+                let (chunk_bytes, threads) = (1 + self.random.below(80), 1 + self.random.below(2));
+                Way { chunk_bytes, threads, is_stream: number % 2 == 1 }
+            });
+            return all.filter(|way| has_streams || !way.is_stream).collect();
+        }
+        if !self.random.once_in(SECOND_SHARE) {
+            return Vec::new();
+        }
+        let chunk_bytes = 16 + self.random.below(self.data.len().max(64));
+        vec![Way { chunk_bytes, threads: 1, is_stream: has_streams && self.random.once_in(2) }]
+    }
+}
+
+/// A hash of bytes, eight at a time.
+fn hash(data: &[u8]) -> u64 {
+    let (words, rest) = data.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().chain([&last]).map(|word| u64::from_le_bytes(*word));
+    crate::summary::hash(words.chain([data.len() as u64]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(number: u64, effort: Effort) -> (usize, usize) {
+        let data = number.to_le_bytes();
+        let ways = Trial::new(&data, "x", effort).ways();
+        (ways.len(), ways.iter().filter(|way| way.threads > 1).count())
+    }
+
+    #[test]
+    fn a_fuzzer_reads_most_inputs_once_and_starts_threads_for_few() {
+        let all: Vec<_> = (0..10_000).map(|number| trial(number, Effort::Spread)).collect();
+        let once = all.iter().filter(|(ways, _)| *ways == 0).count();
+        let with_threads = all.iter().filter(|(_, threads)| *threads > 0).count();
+        assert!((7_800..8_700).contains(&once) && (10..80).contains(&with_threads), "{once} {with_threads}");
+        assert_eq!(all, (0..10_000).map(|number| trial(number, Effort::Spread)).collect::<Vec<_>>());
+        assert!((0..100).all(|number| trial(number, Effort::Full).0 == 4));
+    }
+
+    #[test]
+    fn the_hash_sees_every_byte_and_the_length() {
+        let all = [&b""[..], b"\0", b"\0\0", b"abcdefgh", b"abcdefgh\0", b"abcdefgi", b"abcdefghi"].map(hash);
+        assert_eq!(std::collections::HashSet::from(all).len(), all.len());
+    }
+}

@@ -1,0 +1,141 @@
+//! What each format cannot store of what another one has, written down by hand, and whether a conversion kept to it.
+//!
+//! This is the other side of the warnings: nothing here asks the library. An attribute that differs after a conversion
+//! must stand here, and one of its warnings must have been given.
+
+use polyhaul::Report;
+use polyhaul::diff::Difference;
+
+/// The attributes that a file of the second format cannot store of one of the first; `None` for pairs that cannot be
+/// converted at all.
+pub fn lost(from: &str, to: &str) -> Option<&'static str> {
+    let tables = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
+    Some(match (from, to) {
+        ("obj", "obj") => "",
+        ("obj", "ply") => {
+            "materials, material definitions, groups, smoothing, names, points, curves, weights, uv depths"
+        }
+        ("obj", "stl") => {
+            "faces, vertices, normals, uvs, colors, materials, material definitions, groups, smoothing, names, lines, \
+             points, curves, weights, uv depths"
+        }
+        ("obj", "pbrt") => {
+            "faces, vertices, normals, colors, materials, material definitions, groups, smoothing, names, lines, points, \
+             curves, weights, uv depths"
+        }
+        ("obj", _) => {
+            "faces, vertices, normals, uvs, colors, materials, material definitions, groups, smoothing, names, lines, \
+             points, curves, weights, uv depths"
+        }
+        ("ply", "obj") => "alpha, columns, tables, normals, positions",
+        ("ply", "ply") => "",
+        ("ply", "stl") => "faces, vertices, normals, uvs, colors, alpha, lines, columns, tables",
+        ("ply", "pbrt") => "faces, vertices, normals, colors, alpha, lines, columns, tables",
+        ("ply", "csv" | "tsv") => "faces, lines, tables",
+        ("ply", "txt") => "faces, lines, tables, column names, columns",
+        ("ply", "npy") => "faces, lines, tables, column names, columns",
+        ("ply", "xyz" | "pts") => "faces, lines, tables, columns, column names, colors, alpha, normals",
+        ("stl", "obj") => "columns, names, positions, normals",
+        ("stl", "ply") => "names",
+        ("stl", "stl") => "columns, names",
+        ("stl", "pbrt") => "columns, names, vertices",
+        ("stl", _) => "faces, vertices, normals, names, columns",
+        ("pbrt", "pbrt") => "",
+        ("pbrt", "obj") => {
+            "lights, cameras, media, settings, motion, shapes, columns, names, materials, material definitions"
+        }
+        ("pbrt", "ply") => {
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, columns"
+        }
+        ("pbrt", "stl") => {
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, faces, vertices, \
+             normals, uvs, columns"
+        }
+        ("pbrt", _) => {
+            "lights, cameras, media, settings, motion, shapes, materials, material definitions, names, faces, vertices, \
+             normals, uvs, columns"
+        }
+        (from, "obj") if tables.contains(&from) => "columns, alpha, normals, positions",
+        (from, "stl") if tables.contains(&from) => "vertices, normals, colors, alpha, columns",
+        (from, "pbrt") if tables.contains(&from) => "vertices, normals, colors, alpha, columns",
+        (from, "ply") if tables.contains(&from) => "columns",
+        (from, "csv" | "tsv") if tables.contains(&from) => "columns, column names",
+        (from, "txt" | "npy") if tables.contains(&from) => "column names, columns",
+        (from, "xyz" | "pts") if tables.contains(&from) => "columns, column names, colors, alpha, normals",
+        _ => return None,
+    })
+}
+
+/// What a target adds, because its scenes cannot be without: STL has a normal for each face, PLY zeros where a part of
+/// the corners has no normal or uv, pbrt a camera, a light, film and a name for each shape; columns of
+/// points get names.
+pub fn added(from: &str, to: &str) -> &'static [&'static str] {
+    match (from, to) {
+        // References are written as they resolve from the new place.
+        ("pbrt", "pbrt") => &["renderer"],
+        (_, "pbrt") => &["lights", "cameras", "settings", "names"],
+        (_, "stl") => &["normals"],
+        (_, "ply") => &["normals", "uvs", "column names"],
+        (_, "xyz" | "pts") => &["column names"],
+        _ => &[],
+    }
+}
+
+/// The warnings of which one must be given where an attribute differs.
+pub fn warnings(what: &str) -> &'static [&'static str] {
+    match what {
+        "faces" => &["left-out-faces", "changed-faces"],
+        "vertices" => &["left-out-vertices", "left-out-faces", "left-out-lines"],
+        "positions" => &["changed-numbers"],
+        "normals" => {
+            &["left-out-normals", "changed-numbers", "left-out-columns", "left-out-vertices", "left-out-faces"]
+        }
+        "uvs" => &["left-out-uvs"],
+        "colors" => &["left-out-colors", "changed-colors", "clamped-color", "missing-color", "left-out-vertices"],
+        "alpha" => &["left-out-alpha", "left-out-colors"],
+        "materials" => &["left-out-materials", "changed-names"],
+        "material definitions" => &["left-out-materials", "changed-materials", "changed-names"],
+        "groups" => &["left-out-groups"],
+        "smoothing" => &["left-out-smoothing"],
+        "names" => &["left-out-names", "changed-names"],
+        "lines" => &["left-out-lines"],
+        "points" => &["left-out-points"],
+        "curves" => &["left-out-curves"],
+        "weights" => &["left-out-weights"],
+        "uv depths" => &["left-out-uv-depths"],
+        "columns" => &["left-out-columns", "left-out-names", "changed-names", "changed-colors", "clamped-color"],
+        "column names" => &["left-out-names", "changed-names"],
+        "tables" => &["left-out-tables", "left-out-faces", "left-out-lines"],
+        "lights" => &["left-out-lights"],
+        "cameras" => &["left-out-cameras"],
+        "media" => &["left-out-media"],
+        "settings" => &["left-out-settings"],
+        "motion" => &["left-out-motion"],
+        "shapes" => &["left-out-shapes"],
+        _ => &[],
+    }
+}
+
+/// What is wrong with a conversion that went through: attributes that nobody expects to differ, or that no warning
+/// names.
+pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report) -> Vec<String> {
+    let lost = lost(from, to).unwrap_or_default();
+    let counts = report.warnings.counts();
+    let mut faults = Vec::new();
+    for difference in differences {
+        let what = difference.what;
+        // Colours as bytes: as far as that changes nothing that was a byte before.
+        let is_rounding = matches!(what, "colors" | "alpha") && difference.largest.is_some_and(|it| it < 2.5e-4);
+        let is_one_sided = !difference.message.contains("only in the first") && difference.largest.is_none();
+        let is_added = added(from, to).contains(&what) && is_one_sided;
+        if is_rounding || is_added {
+            continue;
+        }
+        if !lost.split(", ").any(|it| it == what) {
+            faults.push(format!("{} is not expected to differ: {}", what, difference.message));
+        } else if !warnings(what).iter().any(|code| counts.contains_key(code)) {
+            faults.push(format!("{} differs without a warning: {} ({counts:?})", what, difference.message));
+        }
+    }
+    faults
+}

@@ -1,0 +1,158 @@
+//! `cargo xtask deny`: the licences, origins and advisories of all dependencies, against `deny.toml`.
+//!
+//! cargo-deny does it where it is installed; its database of advisories has to be fetched, and where that fails the
+//! advisories are skipped. Without cargo-deny the licences are checked here, from what `cargo tree` prints, against the
+//! same list. No dependency is ever changed.
+
+use crate::test::Outcome;
+use crate::{root, term};
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// Checks what can be checked here.
+pub(crate) fn step() -> Outcome {
+    if !root::succeeds(root::cargo().args(["deny", "--version"])) {
+        return without_cargo_deny();
+    }
+    if !root::runs(root::cargo().args(["deny", "check", "licenses", "bans", "sources"])) {
+        return Outcome::Failed;
+    }
+    if !root::succeeds(root::cargo().args(["deny", "fetch", "db"])) {
+        return Outcome::Skipped(
+            "advisories: the database cannot be fetched; licences, bans and sources are ok".into(),
+        );
+    }
+    Outcome::of(root::runs(root::cargo().args(["deny", "check", "advisories"])))
+}
+
+/// Checks the licences of the crates that builds on this machine need; tests are not passed on.
+fn without_cargo_deny() -> Outcome {
+    let policy = match std::fs::read_to_string(root::root().join("deny.toml")) {
+        Ok(policy) => policy,
+        Err(error) => {
+            term::err(format!("deny.toml: {error}\n"));
+            return Outcome::Failed;
+        }
+    };
+    let mut tree = root::cargo();
+    tree.args(["tree", "--workspace", "--all-features", "--edges", "normal,build", "--prefix", "none"]);
+    let Some(listed) = text(tree.args(["--format", "{p}\t{l}"])) else {
+        return Outcome::Skipped("cargo-deny is not installed, and cargo tree does not list the dependencies".into());
+    };
+    let refused = refused(&listed, &allowed(&policy));
+    for (package, licence) in &refused {
+        term::out(format!("{package}: the licence `{licence}` is not allowed by deny.toml\n"));
+    }
+    if refused.is_empty() {
+        return Outcome::Skipped("cargo-deny is not installed; all licences are ok".into());
+    }
+    Outcome::Failed
+}
+
+fn text(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
+}
+
+/// The licences in the lists named `allow` of the policy, those of exceptions included.
+fn allowed(policy: &str) -> Vec<&str> {
+    let lists = policy.split("allow = [").skip(1).filter_map(|rest| rest.split(']').next());
+    lists.flat_map(|list| list.split('"').skip(1).step_by(2)).collect()
+}
+
+/// The packages in lines of `cargo tree` whose licence is not allowed.
+fn refused<'a>(listed: &'a str, allowed: &[&str]) -> BTreeMap<&'a str, &'a str> {
+    let lines = listed.lines().filter_map(|line| line.trim_end_matches(" (*)").split_once('\t'));
+    lines.filter(|(_, licence)| !is_allowed(licence, allowed)).collect()
+}
+
+/// Whether an SPDX expression can be met with these licences. `/` is the old way to write OR.
+fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let mut rest = words.as_slice();
+    either(&mut rest, allowed) && rest.is_empty()
+}
+
+/// Terms with OR between them.
+fn either(words: &mut &[&str], allowed: &[&str]) -> bool {
+    let mut is_met = both(words, allowed);
+    while let ["OR", rest @ ..] = *words {
+        *words = rest;
+        is_met |= both(words, allowed);
+    }
+    is_met
+}
+
+/// Factors with AND between them.
+fn both(words: &mut &[&str], allowed: &[&str]) -> bool {
+    let mut is_met = factor(words, allowed);
+    while let ["AND", rest @ ..] = *words {
+        *words = rest;
+        is_met &= factor(words, allowed);
+    }
+    is_met
+}
+
+/// An expression in parentheses, or a licence, perhaps with an exception. What is neither is not allowed.
+fn factor(words: &mut &[&str], allowed: &[&str]) -> bool {
+    match *words {
+        ["(", rest @ ..] => {
+            *words = rest;
+            let is_met = either(words, allowed);
+            let [")", rest @ ..] = *words else { return false };
+            *words = rest;
+            is_met
+        }
+        [licence, "WITH", exception, rest @ ..] => {
+            *words = rest;
+            allowed.contains(&format!("{licence} WITH {exception}").as_str())
+        }
+        [licence, rest @ ..] => {
+            *words = rest;
+            allowed.contains(licence)
+        }
+        [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: &str = "[licenses]\nallow = [\n    \"MIT\",\n    \"Apache-2.0 WITH LLVM-exception\",\n]\nexceptions = [{ crate = \"a\", allow = [\"OFL-1.1\"] }]\n";
+
+    #[test]
+    fn the_lists_of_the_policy_are_found() {
+        assert_eq!(allowed(POLICY), ["MIT", "Apache-2.0 WITH LLVM-exception", "OFL-1.1"]);
+        let policy = std::fs::read_to_string(root::root().join("deny.toml")).unwrap();
+        assert!(allowed(&policy).contains(&"Unicode-3.0"));
+    }
+
+    #[test]
+    fn expressions_are_met_or_not() {
+        for (expression, is_met) in [
+            ("MIT", true),
+            ("GPL-3.0-only", false),
+            ("GPL-3.0-only OR MIT", true),
+            ("GPL-3.0-only/MIT", true),
+            ("GPL-3.0-only AND MIT", false),
+            ("(MIT OR GPL-3.0-only) AND OFL-1.1", true),
+            ("MIT OR GPL-3.0-only AND GPL-2.0-only", true),
+            ("Apache-2.0 WITH LLVM-exception", true),
+            ("Apache-2.0 WITH Other-exception", false),
+            ("(MIT", false),
+            ("MIT MIT", false),
+            ("", false),
+        ] {
+            assert_eq!(is_allowed(expression, &allowed(POLICY)), is_met, "{expression}");
+        }
+    }
+
+    #[test]
+    fn packages_with_other_licences_are_found() {
+        let listed = "a v1.0.0\tMIT\nb v2.0.0\tSSPL-1.0\nb v2.0.0\tSSPL-1.0 (*)\nc v1.0.0 (/x)\t\n";
+        let refused = refused(listed, &allowed(POLICY));
+        assert_eq!(refused.into_iter().collect::<Vec<_>>(), [("b v2.0.0", "SSPL-1.0"), ("c v1.0.0 (/x)", "")]);
+    }
+}
