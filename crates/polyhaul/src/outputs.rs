@@ -48,15 +48,16 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
         let name = notes.get(number).map_or("the scene", |(name, ..)| name);
         Error::io("writing", name, error)
     })?;
-    let mut done: Vec<_> = notes.into_iter().zip(finished).collect();
+    let is_beside = |moved: &Moved, is_copy: bool| is_copy || moved.format == Some("mtl");
     // The asset itself comes first in the report.
-    done.sort_by_key(|((_, moved, is_copy), _)| *is_copy || moved.format == Some("mtl"));
-    for ((_, moved, is_copy), file) in done {
-        if is_copy {
-            report.copied_files += 1;
-            report.copied_bytes += file.counters.bytes;
+    for beside in [false, true] {
+        for ((_, moved, is_copy), file) in notes.iter().zip(&finished) {
+            if is_beside(moved, *is_copy) == beside {
+                report.copied_files += u64::from(*is_copy);
+                report.copied_bytes += if *is_copy { file.counters.bytes } else { 0 };
+                report.note_written(moved.clone(), file.counters.bytes);
+            }
         }
-        report.note_written(moved, file.counters.bytes);
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ fn an_empty_scene_is_a_member_too() {
         let out = Shared::default();
         let write = WriteOptions { compression: codec.into(), ..WriteOptions::default() };
         save(&Scene::default(), Output::Writer(Box::new(out.clone()), "x".into()), &write).unwrap();
-        let loaded = load(Input::Memory(out.take(), "x".into()), &ReadOptions::default()).unwrap();
+        let loaded = load(Input::Memory(out.take(), "x.obj".into()), &ReadOptions::default()).unwrap();
         assert_eq!((loaded.report.codec, loaded.scene.totals()), (Some(codec), [0; 7]));
     }
 }

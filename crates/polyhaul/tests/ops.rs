@@ -468,7 +468,7 @@ fn faces_that_make_no_sense_are_errors_and_change_nothing() {
         (spoiled(&|f| *f.offsets.to_mut().unwrap().last_mut().unwrap() += 1), "face offsets go from 0 to"),
         (spoiled(&|f| f.offsets.to_mut().unwrap()[0] = 1), "face offsets go from 1 to"),
         (spoiled(&|f| f.offsets.to_mut().unwrap().clear()), "face offsets go from 0 to 0"),
-        (spoiled(&|f| f.corner_normals.to_mut().unwrap().truncate(3)), "corner_normals holds 3 indices"),
+        (spoiled(&|f| f.corner_normals.to_mut().unwrap().truncate(3)), "corner_normals has 3 indices for"),
     ] {
         let before = mesh.clone();
         let error = triangulate(&mut mesh, &options(3)).unwrap_err();

@@ -11,7 +11,7 @@ use polyhaul::diff::Difference;
 pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     let tables = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
     Some(match (from, to) {
-        ("obj", "obj") => "",
+        ("obj", "obj") => "alpha",
         ("obj", "ply") => {
             "materials, material definitions, groups, smoothing, names, points, curves, weights, uv depths"
         }

@@ -12,6 +12,12 @@ use parts::Part;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+/// Position, colour and normal of a vertex that no face has.
+type LooseVertex = ([f32; 3], Option<[f32; 4]>, Option<[f32; 3]>);
+
+/// How many elements of a kind a mesh has.
+type CountOf = fn(&Mesh) -> usize;
+
 /// Compares two scenes.
 pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differences, report: &mut Report) -> Result<()> {
     let [a, b] = scenes;
@@ -163,7 +169,7 @@ impl<'a> World<'a> {
     }
 
     /// Vertices that no face has, with their colours and normals.
-    fn loose(&self) -> Vec<([f32; 3], Option<[f32; 4]>, Option<[f32; 3]>)> {
+    fn loose(&self) -> Vec<LooseVertex> {
         let mut all = Vec::new();
         for part in parts::homes(self.parts) {
             let mesh = part.mesh;
@@ -324,7 +330,7 @@ fn compare_rest(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
         }
         found.gap("lines", "", gap);
     }
-    let counts: [(&'static str, fn(&Mesh) -> usize); 4] = [
+    let counts: [(&'static str, CountOf); 4] = [
         ("points", |mesh| mesh.points.len()),
         ("curves", |mesh| mesh.curves.len()),
         ("weights", |mesh| mesh.position_weights.len()),

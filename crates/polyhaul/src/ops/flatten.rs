@@ -88,10 +88,9 @@ pub(crate) fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
             *uses += 1;
         }
     }
-    let counts: [(&str, fn(&Mesh) -> usize); 2] =
-        [("vertices", |mesh| mesh.positions.len()), ("faces", |mesh| mesh.faces.offsets.len().saturating_sub(1))];
-    for (what, count) in counts {
-        let sum = |all: u64, (mesh, &uses): (&Mesh, &u64)| all.saturating_add(uses.saturating_mul(count(mesh) as u64));
+    for (place, what) in ["vertices", "faces"].into_iter().enumerate() {
+        let count = |mesh: &Mesh| [mesh.positions.len(), mesh.faces.offsets.len().saturating_sub(1)][place] as u64;
+        let sum = |all: u64, (mesh, &uses): (&Mesh, &u64)| all.saturating_add(uses.saturating_mul(count(mesh)));
         let shown = scene.meshes.iter().zip(&uses).filter(|(_, uses)| **uses > 1).fold(0, sum);
         if shown > limits.instanced_elements {
             return Err(too_many(what, shown, ("instanced_elements", limits.instanced_elements)));

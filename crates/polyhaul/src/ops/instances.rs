@@ -18,8 +18,8 @@ use std::collections::HashMap;
 /// that of instances too.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] where instances are more shapes than [`Limits::instanced_objects`], or
-/// there would be 2^32 shapes or transforms.
+/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] where instances are more shapes than
+/// [`Limits::instanced_objects`], or there would be 2^32 shapes or transforms.
 pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Result<()> {
     match instances {
         Instances::AsFormat => return Ok(()),

@@ -3,9 +3,10 @@
 //! [`run`] moves numbered chunks through workers and commits them in order; [`chunk`] cuts text
 //! that is read into chunks at line borders; [`blocks`] cuts bytes where nobody has to look; [`column`]
 //! is what many workers fill at once; [`feed`] and [`window`] give bytes in order, [`bytes`] by their place; [`read`]
-//! reads on and says who is at fault where that fails; [`relay`] is what parts that are read side by side hand on; [`reader`] is a source for decoders that are not our own;
-//! [`write`] puts pages into a sink, compressed or not; [`packed`] is compressed blocks inside of formats; [`parallel`]
-//! is a plain loop for work without order; [`crew`] is who works: threads of our own, or the caller's pool.
+//! reads on and says who is at fault where that fails; [`relay`] passes bytes between parts that are read side by side;
+//! [`reader`] is a source for decoders that are not our own; [`write`] puts pages into a sink, compressed or not;
+//! [`packed`] is compressed blocks inside of formats; [`parallel`] is a plain loop for work without order; [`crew`] is
+//! who works: threads of our own, or the caller's pool.
 
 pub(crate) mod blocks;
 pub(crate) mod bytes;

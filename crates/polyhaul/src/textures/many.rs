@@ -26,7 +26,6 @@ pub struct Source {
 }
 
 /// What became of an image.
-#[expect(clippy::large_enum_variant, reason = "there is one for each image, beside which it is small")]
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// The texture was made.

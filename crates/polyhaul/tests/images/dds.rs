@@ -205,7 +205,8 @@ fn palettes_stand_before_the_pixels() {
         let bytes: Vec<u8> = palette.chain([9, 250]).collect();
         older([2, 1], flags, 0, 8, [0; 4], &bytes)
     };
-    let alphas: [(u32, fn(usize) -> u8, [u8; 2]); 3] =
+    type Alpha = fn(usize) -> u8;
+    let alphas: [(u32, Alpha, [u8; 2]); 3] =
         [(MAPPED, |_| 0, [255, 255]), (MAPPED | 1, |_| 0, [0, 0]), (MAPPED, |number| number as u8, [9, 250])];
     for (flags, alpha, [first, second]) in alphas {
         let (image, counts) = warned("x.dds", &file(flags, alpha));

@@ -7,7 +7,7 @@ use polyhaul::trace::{Detail, Trace};
 use polyhaul::{Input, load};
 use polyhaul_testkit::corpus::Folder;
 use polyhaul_testkit::packed::pack;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Threads, and bytes of a chunk.
 const RUNS: [(usize, Option<usize>); 3] = [(1, None), (7, None), (3, Some(70_000))];
@@ -19,8 +19,8 @@ enum Encoding {
     Big,
 }
 
-/// A mesh with `count` vertices and as many faces, where every face from `odd_from` on has a corner more, and an element
-/// behind them.
+/// A mesh with `count` vertices and as many faces, where every face from `odd_from` on has a corner more, and an
+/// element after them.
 fn ply(encoding: Encoding, count: u32, odd_from: u32) -> Vec<u8> {
     let name = match encoding {
         Encoding::Ascii => "ascii",
@@ -77,12 +77,12 @@ fn small_shapes(count: usize) -> String {
 }
 
 /// Reads the scene in every way: all bytes of its files, and of each `looks` more at most.
-fn check(what: &str, scene: &PathBuf, bytes: u64, looks: u64) {
+fn check(what: &str, scene: &Path, bytes: u64, looks: u64) {
     for (threads, chunk_bytes) in RUNS {
         let mut options = options(threads, chunk_bytes);
         let trace = Trace::new(Detail::Totals);
         options.run.trace = Some(trace.clone());
-        let loaded = load(Input::Path(scene.clone()), &options).unwrap();
+        let loaded = load(Input::Path(scene.to_path_buf()), &options).unwrap();
         let files = trace.recording().files;
         let read: u64 = files.iter().filter(|file| file.is_file).map(|file| file.calls.bytes).sum();
         assert_eq!(loaded.report.bytes_in, bytes, "{what}");
@@ -163,7 +163,7 @@ fn a_mesh_that_many_shapes_name_is_read_once() {
     let scene = folder.file("a.pbrt", &text).unwrap();
     let mut options = options(2, None);
     options.allow_outside = true;
-    let loaded = load(Input::Path(scene.clone()), &options).unwrap();
+    let loaded = load(Input::Path(scene.to_path_buf()), &options).unwrap();
     assert_eq!(loaded.report.bytes_in, (text.len() + more.len() + 2 * mesh.len()) as u64);
     assert_eq!(loaded.scene.meshes.len(), 2);
     let render = loaded.scene.render.unwrap();

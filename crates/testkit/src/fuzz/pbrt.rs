@@ -10,15 +10,9 @@ pub fn pbrt(data: &[u8], effort: Effort) {
     let options = trial.options();
     let result = trial.read(
         &options,
-        |input, options| match load(input(), options) {
-            Ok(loaded) => Ok((loaded.scene, loaded.report.warnings)),
-            Err(error) => Err(error),
-        },
+        |input, options| load(input(), options).map(|it| (it.scene, it.report.warnings)).map_err(Box::new),
         // Scenes are equal by content, whatever pieces they were read in.
-        |result| match result {
-            Ok(read) => Ok(read.clone()),
-            Err(error) => Err(Box::new((error.kind(), error.diagnostic().clone()))),
-        },
+        |result| result.clone().map_err(|error| Box::new((error.kind(), error.diagnostic().clone()))),
     );
-    result.as_ref().err().into_iter().for_each(no_fault);
+    result.as_ref().err().into_iter().for_each(|error| no_fault(error));
 }
