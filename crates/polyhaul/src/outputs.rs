@@ -5,11 +5,12 @@
 //! main file keeps its old content. What the files contain is decided elsewhere: see `save`, `save_pbrt` and
 //! `references`.
 
+use crate::Output;
 use crate::error::{Error, Result};
 use crate::report::{Moved, Report};
 use polyhaul_bytes::Complete;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A file that is complete and not in its place yet.
 pub(crate) struct Written {
@@ -28,6 +29,15 @@ impl Written {
     /// A file that may replace an older one.
     pub(crate) fn new(name: String, file: Complete, moved: Moved) -> Written {
         Written { name, file, moved, is_new_at: None, is_copy: false }
+    }
+}
+
+/// The file that an output is or becomes, beside which other files can be written: a stream, a device or a pipe has no
+/// such place.
+pub(crate) fn file_of(output: &Output) -> Option<&Path> {
+    match output {
+        Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => Some(path),
+        _ => None,
     }
 }
 

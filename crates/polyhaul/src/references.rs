@@ -18,7 +18,7 @@ use crate::model::render::{Parameter, ParameterType, ParameterValues, Parameters
 use crate::model::{Color, FolderPlace, Material, SourceFolder};
 use crate::open::Near;
 use crate::options::{ReadOptions, WriteOptions};
-use crate::outputs::Written;
+use crate::outputs::{Written, file_of};
 use crate::resolve::{folder_of, slashed};
 use crate::save::name_of;
 use crate::warnings::Warnings;
@@ -87,17 +87,17 @@ pub(crate) struct Relinker<'o> {
 impl<'o> Relinker<'o> {
     /// For an asset that is written to `output`.
     pub(crate) fn new(output: &Output, options: &'o WriteOptions) -> Result<Relinker<'o>> {
-        let target = match output {
-            Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => {
+        let target = match file_of(output) {
+            Some(path) => {
                 let folder = folder_of(path);
                 // Where there is no such folder writing fails in a moment.
                 folder.canonicalize().ok().map(|real| Target { folder, real })
             }
-            _ if options.copy_assets => {
+            None if options.copy_assets => {
                 let message = "referenced files cannot be copied: the output is not a file in a folder";
                 return Err(Error::new(ErrorKind::Usage, message).with_hint("write to a file, or omit --copy-assets"));
             }
-            _ => None,
+            None => None,
         };
         let mut links = Relinker {
             options,

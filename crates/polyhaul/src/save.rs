@@ -4,10 +4,10 @@ use crate::Output;
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
 use crate::model::render::Render;
-use crate::model::{Domain, Material, Mesh, Object, Scene, SourceFolder, Table};
+use crate::model::{Material, Mesh, Object, Scene, SourceFolder, Table};
 use crate::ops;
-use crate::options::{self, Codec, Instances, Limits, ObjOptions, Placement, RunOptions, WriteOptions};
-use crate::outputs::{Written, put_in_place};
+use crate::options::{self, Codec, Instances, Limits, Placement, RunOptions, WriteOptions};
+use crate::outputs::{Written, file_of, put_in_place};
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Writing};
 use crate::references::{self, Need, Relinker};
@@ -112,18 +112,28 @@ pub(crate) fn flat(
     };
     note_left_out_of_render(&render, warnings);
     let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
-    let ops::Flat { mut scene, left_out, left_out_textures } =
-        ops::flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
-    for (class, count) in left_out {
+    let mut flat = ops::flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
+    flat.scene.folder = folder;
+    note_left_out_of_flat(&flat, warnings);
+    Ok(flat.scene)
+}
+
+/// Shapes, arrays and textures that became something else or nothing when a scene for a renderer became one of meshes.
+fn note_left_out_of_flat(flat: &ops::Flat, warnings: &mut Warnings) {
+    for (class, count) in &flat.left_out {
         let message = format!("shapes of class `{class}` are not meshes: {count} dropped");
-        warnings.push_many("left-out-shapes", count, Diagnostic::new(message));
+        warnings.push_many("left-out-shapes", *count, Diagnostic::new(message));
     }
-    for (what, count) in left_out_textures {
+    let message = format!("subdivision surfaces became their control meshes: {}", flat.subdivided);
+    warnings.push_many("changed-shapes", flat.subdivided, Diagnostic::new(message));
+    for (name, count) in &flat.left_out_arrays {
+        let message = format!("a mesh cannot store the `{name}` arrays of some shapes: {count} dropped");
+        warnings.push_many("left-out-columns", *count, Diagnostic::new(message));
+    }
+    for (what, count) in &flat.left_out_textures {
         let message = format!("dropped textures that MTL cannot express: {count} {what}");
-        warnings.push_many("left-out-textures", count, Diagnostic::new(message));
+        warnings.push_many("left-out-textures", *count, Diagnostic::new(message));
     }
-    scene.folder = folder;
-    Ok(scene)
 }
 
 /// What scenes of meshes do not store of one for a renderer, shapes, materials and textures apart.
@@ -397,42 +407,6 @@ fn write_parts<O>(
     })
 }
 
-/// Warns of what OBJ cannot store.
-fn note_left_out_of_obj(
-    (scene, materials): (&Scene, &[Material]),
-    obj: &ObjOptions,
-    output: &str,
-    report: &mut Report,
-) {
-    let columns = |mesh: &Mesh| (mesh.vertex_columns.len() + mesh.face_columns.len()) as u64;
-    let is_translucent = |color: &&[f32; 4]| color[3] != 1.0 && !color.iter().all(|channel| channel.is_nan());
-    let alphas = |mesh: &Mesh| mesh.colors.iter().filter(is_translucent).count() as u64;
-    let alphas = if obj.export_colors { scene.meshes.iter().map(alphas).sum() } else { 0 };
-    let is_lost = |mesh: &&Mesh| mesh.normal_domain == Domain::Vertex && mesh.faces.is_empty();
-    let not_finite = |values: &[f32]| values.iter().filter(|value| !value.is_finite()).count() as u64;
-    let strange = |mesh: &Mesh| {
-        let arrays = [mesh.positions.as_flattened(), mesh.uvs.as_flattened(), mesh.normals.as_flattened()];
-        arrays.into_iter().map(not_finite).sum::<u64>()
-    };
-    let is_renamed = |name: &str| names::joined(name) != name;
-    let is_evaluated = scene.objects.iter().any(|object| scene.is_evaluated(object));
-    let renamed = scene.objects.iter().filter(|object| is_renamed(&object.name)).count()
-        + materials.iter().filter(|material| is_renamed(&material.name)).count();
-    let kinds = [
-        ("changed-names", "blanks in names of objects and materials", if is_evaluated { renamed as u64 } else { 0 }),
-        ("changed-numbers", "NaN and infinity", scene.meshes.iter().map(strange).sum()),
-        (
-            "left-out-normals",
-            "normals of points",
-            scene.meshes.iter().filter(is_lost).map(|it| it.normals.len() as u64).sum(),
-        ),
-        ("left-out-alpha", "the alpha of vertex colours", alphas),
-        ("left-out-columns", "columns of vertices and faces", scene.meshes.iter().map(columns).sum()),
-        ("left-out-tables", "tables", scene.tables.len() as u64),
-    ];
-    parts::note_left_out("OBJ", kinds, output, &mut report.warnings);
-}
-
 fn write_obj(
     scene: &Scene,
     looks: &Looks<'_>,
@@ -444,7 +418,11 @@ fn write_obj(
     let mut files = links.finish(&mut report.warnings)?;
     let compression = compression_of(&output, options)?;
     let file_options = FileOptions::default().with_durable(options.durable);
-    note_left_out_of_obj((scene, &looks.materials), &options.obj, &name_of(&output), report);
+    if options.obj.export_materials && file_of(&output).is_none() {
+        note_lost_library(looks, &output, &mut report.warnings);
+    }
+    let (own, output_name) = ((&options.obj, &options.run), name_of(&output));
+    obj::note_left_out((scene, &looks.materials), own, &output_name, &mut report.warnings)?;
     report.warnings.refuse_losses(options.strict)?;
     let (sink, name) = open(output, file_options, &options.run)?;
     let line = library.as_ref().map(|library| library.name.as_str());
@@ -459,6 +437,15 @@ fn write_obj(
     }
     try_push(&mut files, Written::new(name, scene, moved), "the plan")?;
     put_in_place(files, report)
+}
+
+/// Warns that definitions of materials are dropped: the library would be a second file.
+fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) {
+    let count = looks.materials.iter().filter(|material| !material.missing).count() as u64;
+    let message = format!("a stream cannot store the material library: {count} materials dropped");
+    let hint = Some("write to a file, and the library appears beside it".to_owned());
+    let place = Place { file: name_of(output).into(), ..Place::default() };
+    warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });
 }
 
 /// Writes a library that takes its place with the scene.
@@ -497,10 +484,8 @@ impl Library {
         if !options.obj.export_materials || names.is_empty() && defined.is_empty() && !has_slots {
             return Ok(None);
         }
-        let path = match output {
-            // Beside a device or a pipe there is no place for another file.
-            Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => path,
-            _ => return Ok((!names.is_empty()).then(|| Library { name: names.join(" "), file: None })),
+        let Some(path) = file_of(output) else {
+            return Ok((!names.is_empty()).then(|| Library { name: names.join(" "), file: None }));
         };
         let own = library_beside(path);
         let kept = match names {

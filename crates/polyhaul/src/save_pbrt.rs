@@ -18,7 +18,7 @@ use crate::model::render::Render;
 use crate::model::{Domain, Mesh, Scene};
 use crate::ops::dedup::number_rows;
 use crate::options::{Codec, Instances, PbrtMeshes, PlyOptions, RunOptions, WriteOptions};
-use crate::outputs::{Written, put_in_place};
+use crate::outputs::{Written, file_of, put_in_place};
 use crate::pipeline::parallel::try_for_each_item;
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::Writing;
@@ -169,19 +169,17 @@ impl Files {
         if !matches!(options.pbrt.meshes, PbrtMeshes::Ply { .. }) && options.pbrt.parts < 2 {
             return Ok(Files(None));
         }
-        let path = match output {
-            Output::Path(path) if path.metadata().map_or(true, |found| found.is_file()) => path,
-            _ => {
-                let message = "a scene of several files cannot be written to a stream";
-                return Err(Error::new(ErrorKind::Usage, message)
-                    .with_hint("write to a file, whose folder the other files share"));
-            }
+        let Some(path) = file_of(output) else {
+            let message = "a scene of several files cannot be written to a stream";
+            return Err(
+                Error::new(ErrorKind::Usage, message).with_hint("write to a file, whose folder the other files share")
+            );
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
         let suffix = name[plain.len()..].to_owned();
         let stem = Path::new(plain).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Files(Some(Names { path: path.clone(), stem, suffix })))
+        Ok(Files(Some(Names { path: path.to_path_buf(), stem, suffix })))
     }
 
     fn as_ref(&self) -> Option<&Names> {

@@ -3,7 +3,7 @@
 use super::looks::{Looks, NameFile};
 use super::place::{Matrix64, Places64, multiply64, places64};
 use crate::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
-use crate::model::render::{ParameterValues, Render, Shape};
+use crate::model::render::{Parameter, ParameterValues, Render, Shape};
 use crate::model::{Array, Domain, Elements, Mesh, Object, ObjectKind, Scene};
 use crate::options::{Instances, Limits};
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +19,11 @@ pub struct Flat {
     /// How many uses of textures by materials and shapes MTL cannot express, by what they are: `checkerboard as
     /// reflectance`. A material that several shapes have counts once.
     pub left_out_textures: BTreeMap<String, u64>,
+    /// How many arrays of shapes meshes cannot store, by their names: `S`, `faceIndices`, and normals or uvs of another
+    /// number than the points.
+    pub left_out_arrays: BTreeMap<String, u64>,
+    /// How many subdivision surfaces became their control meshes.
+    pub subdivided: u64,
 }
 
 /// Makes meshes, objects and materials of a scene for a renderer; `meshes` are those that it loaded.
@@ -133,10 +138,14 @@ impl<'a> Flattener<'a> {
                 None => own_mesh(&shape)?,
             };
             let Some(mut mesh) = made else {
-                self.leave_out(shape.class())?;
+                count(&mut self.flat.left_out, shape.class())?;
                 self.mesh_of_shape.push(None);
                 continue;
             };
+            self.flat.subdivided += u64::from(shape.class() == "loopsubdiv");
+            for parameter in shape.parameters().iter().filter(|it| is_lost(it, mesh.positions.len())) {
+                count(&mut self.flat.left_out_arrays, parameter.name)?;
+            }
             if reverse {
                 turn_around(&mut mesh)?;
             }
@@ -147,14 +156,6 @@ impl<'a> Flattener<'a> {
                 known.insert(key, number);
             }
             self.mesh_of_shape.push(Some(number));
-        }
-        Ok(())
-    }
-
-    fn leave_out(&mut self, class: &str) -> Result<()> {
-        match self.flat.left_out.get_mut(class) {
-            Some(count) => *count += 1,
-            None => _ = self.flat.left_out.insert(try_string(class)?, 1),
         }
         Ok(())
     }
@@ -212,6 +213,25 @@ impl<'a> Flattener<'a> {
             ..Object::default()
         };
         try_push(&mut self.flat.scene.objects, object, "objects")
+    }
+}
+
+/// Counts one more thing of this name.
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) -> Result<()> {
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => _ = counts.insert(try_string(name)?, 1),
+    }
+    Ok(())
+}
+
+/// Whether a mesh with so many points cannot store an array of its shape.
+fn is_lost(parameter: &Parameter<'_>, points: usize) -> bool {
+    match parameter.name {
+        "uv" => parameter.values.rows::<2>().is_none_or(|uvs| uvs.len() != points),
+        "N" => parameter.values.rows::<3>().is_none_or(|normals| normals.len() != points),
+        "S" | "faceIndices" => true,
+        _ => false,
     }
 }
 

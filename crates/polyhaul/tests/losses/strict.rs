@@ -1,9 +1,10 @@
 //! With `strict` every warning that writing gives is an error, before the first byte and before an old file is gone.
 
-use polyhaul::model::{Channels, Column, Image, Samples, Table, Values};
-use polyhaul::options::{PbrtMeshes, RunOptions};
+use polyhaul::model::{Array, Channels, Column, Image, Samples, Scene, Table, Values, VertexGroup};
+use polyhaul::options::{Digits, PbrtMeshes, RunOptions, Smoothing};
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
 use polyhaul_testkit::output::Shared;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Faces with materials, groups, smoothing, uvs; lines; two named objects.
@@ -95,6 +96,68 @@ fn folder(name: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).unwrap();
     path
+}
+
+/// The counts of the warnings that writing a scene to a stream gives.
+fn written(scene: &Scene, write: &WriteOptions) -> BTreeMap<&'static str, u64> {
+    let out = Output::Writer(Box::new(Shared::default()), "out".into());
+    polyhaul::save(scene, out, write).unwrap().warnings.counts().clone()
+}
+
+fn read(text: &str, name: &str) -> Scene {
+    let input = Input::Memory(text.as_bytes().to_vec(), name.into());
+    polyhaul::load(input, &options(Format::Obj, false, 2).0).unwrap().scene
+}
+
+#[test]
+fn obj_cannot_store_all_of_a_mesh() {
+    let mut write = options(Format::Obj, false, 2).1;
+    let mut scene = read("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "a.obj");
+    assert!(written(&scene, &write).is_empty());
+    let weights = Array::from(vec![1.0, 0.5, f32::NAN]);
+    scene.meshes[0].vertex_groups = vec![VertexGroup { name: "arm".into(), weights }];
+    scene.meshes[0].sharp_edges = vec![[0, 1], [1, 2]].into();
+    assert_eq!(written(&scene, &write), [("left-out-sharp-edges", 2), ("left-out-vertex-groups", 1)].into());
+    // Smoothing groups end at sharp edges.
+    write.obj.smoothing = Smoothing::Groups;
+    assert_eq!(written(&scene, &write), [("left-out-vertex-groups", 1)].into());
+}
+
+#[test]
+fn a_stream_has_no_material_library() {
+    let write = options(Format::Obj, false, 2).1;
+    let mut scene = read(OBJ, "a.obj");
+    assert_eq!(written(&scene, &write), [("left-out-materials", 1)].into());
+    scene.materials[0].missing = true;
+    assert!(written(&scene, &write).is_empty());
+}
+
+/// Six decimals are few for a scene of a tenth of a millimetre, in metres.
+#[test]
+fn tiny_scenes_say_that_they_lose_digits() {
+    for (size, count) in [("0.0001", 3), ("0.00499", 3), ("0.00501", 0), ("1", 0), ("1e-30", 3), ("0", 0)] {
+        let scene = read(&format!("v 0 0 0\nv {size} 0 0\nv 0 -{size} 0\nf 1 2 3\n"), "a.obj");
+        for (digits, count) in [(Digits::Fixed(6), count), (Digits::Shortest, 0)] {
+            let write = options(Format::Obj, false, 2).1.with_digits(digits);
+            assert_eq!(
+                written(&scene, &write).get("changed-numbers").copied().unwrap_or(0),
+                count,
+                "{size} {digits:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn shapes_that_a_mesh_only_approximates_are_counted() {
+    let mesh = |class: &str, more: &str| {
+        let points = "\"point3 P\" [ 0 0 0 1 0 0 0 1 0 ] \"integer indices\" [ 0 1 2 ]";
+        format!("Shape \"{class}\" {points} {more}\n")
+    };
+    let odd = mesh("trianglemesh", "\"normal N\" [ 0 0 1 ] \"vector3 S\" [ 1 0 0 1 0 0 1 0 0 ]");
+    let text = format!("WorldBegin\n{}{}{odd}", mesh("loopsubdiv", ""), mesh("trianglemesh", ""));
+    let report = both(&text, "a.pbrt", Format::Obj).1;
+    assert_eq!(*report.warnings.counts(), [("changed-shapes", 1), ("left-out-columns", 2)].into());
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod assemble;
 mod curves;
 mod elements;
 mod evaluated;
+mod losses;
 mod parse;
 mod parsed;
 mod plan;
@@ -36,6 +37,7 @@ mod tokens;
 mod writer;
 
 pub(crate) use evaluated::evaluated_meshes;
+pub(crate) use losses::note_left_out;
 pub(crate) use plan::objects;
 pub(crate) use reader::{Reference, read};
 pub(crate) use writer::write;

@@ -95,6 +95,8 @@ pub(super) struct Planned {
     pub(super) bases: Bases,
     /// What holds before its first element; its header, written by then, included.
     pub(super) entering: Held,
+    /// Whether no object follows.
+    pub(super) is_last: bool,
 }
 
 /// An object with what is known of it.
@@ -161,10 +163,11 @@ impl Section<'_> {
         held
     }
 
-    /// The runs that no element follows, where the object ends with its mesh.
+    /// The runs that no element follows, where the object is the last one and ends with its mesh. Before another object
+    /// they would be read back as that object's.
     pub(super) fn trailing(&self) -> Option<[Range<u32>; 3]> {
         let end = self.object.end;
-        if end != self.mesh.counts() {
+        if !self.planned.is_last || end != self.mesh.counts() {
             return None;
         }
         let now = self.after_points();
@@ -334,7 +337,7 @@ impl<'a> Plan<'a> {
             }
             let bases = bases(object, options, &mut written)?;
             let entering = written.held.after_header(object, &scene.meshes[object.mesh]);
-            plan.planned.push(Planned { bases, entering });
+            plan.planned.push(Planned { bases, entering, is_last: number + 1 == count });
             let section = plan.section(number as u32);
             section.check_curves()?;
             written.held = section.after();
