@@ -52,8 +52,8 @@ fn once<T>(inputs: &[T; 2], work: &impl Fn(&T)) -> Option<String> {
 
 /// What is wrong with the growth from the first input to the second, which is four times as much.
 ///
-/// Needs [`Counting`](crate::alloc::Counting) as the allocator. A machine that is busy with something else gets three
-/// chances.
+/// Memory is compared only where [`Counting`](crate::alloc::Counting) is the allocator. A machine that is busy with
+/// something else gets three chances.
 pub fn too_fast<T>(inputs: &[T; 2], work: impl Fn(&T)) -> Option<String> {
     let complaints: Vec<String> = (0..3).map_while(|_| once(inputs, &work)).collect();
     complaints.into_iter().nth(2)

@@ -3,10 +3,10 @@
 use crate::support::{data, lenient, options, render, same, shown};
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Result, load};
 use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::growth;
 use polyhaul_testkit::pbrt::hostile::{Trap, Way, chain, fan, ring, wide};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 fn read(text: &Arc<Vec<u8>>, options: &ReadOptions) -> Result<Loaded> {
     load(Input::Shared(text.clone(), "x.pbrt".into()), options)
@@ -284,40 +284,24 @@ fn a_long_line_is_found_wherever_pieces_end() {
     }
 }
 
-/// The least of some times, since others have the machine too.
-fn time(text: Arc<Vec<u8>>, way: &ReadOptions) -> f64 {
-    let once = || {
-        let start = Instant::now();
-        let _ = read(&text, way);
-        start.elapsed().as_secs_f64()
-    };
-    (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
-}
-
 #[test]
 fn work_is_linear() {
     for trap in Trap::ALL {
         for way in [options(1, None), lenient(options(1, None)), lenient(options(1, Some(200)))] {
-            let times = [1000, 16_000].map(|count| time(Arc::new(trap.text(count)), &way));
-            assert!(times[1] < 16.0 * 8.0 * times[0].max(0.001), "{trap:?}, 16 times as much: {times:?} s");
+            let texts = [4000, 16_000].map(|count| Arc::new(trap.text(count)));
+            let complaint = growth::too_fast(&texts, |text| drop(read(text, &way)));
+            assert_eq!(complaint, None, "{trap:?}");
         }
     }
 }
 
 #[test]
 fn work_is_linear_in_the_number_of_files() {
-    let folder = Folder::new("pbrt-wide").unwrap();
     for way in [Way::Include, Way::Import] {
-        let times = [600, 9600].map(|count| {
-            let path = wide(folder.path(), way, count).unwrap();
-            let once = || {
-                let start = Instant::now();
-                file(path.clone(), &options(1, None)).unwrap();
-                start.elapsed().as_secs_f64()
-            };
-            once().min(once())
-        });
-        assert!(times[1] < 16.0 * 8.0 * times[0].max(0.001), "16 times as many: {times:?} s");
+        let folders = [Folder::new("pbrt-wide").unwrap(), Folder::new("pbrt-wider").unwrap()];
+        let paths = [0, 1].map(|number| wide(folders[number].path(), way, [2400, 9600][number]).unwrap());
+        let complaint = growth::too_fast(&paths, |path| drop(file(path.clone(), &options(1, None)).unwrap()));
+        assert_eq!(complaint, None);
     }
 }
 

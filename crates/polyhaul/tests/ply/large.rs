@@ -3,6 +3,7 @@
 use crate::support::{header, memory, options, stream};
 use polyhaul::model::Values;
 use polyhaul::{load, load_tables};
+use polyhaul_testkit::growth;
 
 const ROWS: u32 = 60_000;
 
@@ -107,17 +108,8 @@ fn work_is_linear() {
         }),
     ];
     for (name, shape) in shapes {
-        // The least of some: others have the machine too.
-        let time = |count: usize| {
-            let file = shape(count);
-            let once = || {
-                let start = std::time::Instant::now();
-                load_tables(memory(&file), &options(1, None)).unwrap();
-                start.elapsed().as_secs_f64()
-            };
-            (0..4).map(|_| once()).fold(f64::INFINITY, f64::min)
-        };
-        let (small, large) = (time(16_384).max(0.001), time(16 * 16_384));
-        assert!(large < 16.0 * 8.0 * small, "{name}: {small} s, and 16 times as much in {large} s");
+        let files = [16_384, 4 * 16_384].map(shape);
+        let complaint = growth::too_fast(&files, |file| drop(load_tables(memory(file), &options(1, None)).unwrap()));
+        assert_eq!(complaint, None, "{name}");
     }
 }
