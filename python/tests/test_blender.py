@@ -267,7 +267,8 @@ def test_squares_become_the_bytes_of_blender() -> None:
 def test_alpha_is_dropped_with_a_warning() -> None:
     positions, faces = [[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]
     scene = polyhaul.Scene(forward_axis="NEGATIVE_Z", up_axis="Y")
-    scene.add(polyhaul.Mesh(positions, faces, colors=[[1, 0.5, 0, 0.25], [1, 1, 1, 1], [0, 0, 0, 0]]))
+    colors = np.array([[1, 0.5, 0, 0.25], [1, 1, 1, 1], [0, 0, 0, 0]], np.float32)
+    scene.add(polyhaul.Mesh(positions, faces, colors=colors))
     target = io.BytesIO()
     report = polyhaul.write(scene, target)
     lines = [line for line in target.getvalue().split(b"\n") if line.startswith(b"v ")]

@@ -40,7 +40,8 @@ def test_a_shallow_copy_has_lists_of_its_own() -> None:
     assert [it.name for it in other.objects] == ["one", "two"]
     assert [it.name for it in other.materials] == ["red", "blue"]
     # A name means the material of the scene that it is said to.
-    assert first.add(triangle(), materials=["blue"]).materials[0] is not other.materials["blue"]
+    slots = first.add(triangle(), materials=["blue"]).materials
+    assert slots is not None and slots[0] is not other.materials["blue"]
 
 
 def test_a_shallow_copy_shares_meshes_and_arrays() -> None:

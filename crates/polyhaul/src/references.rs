@@ -5,10 +5,11 @@
 //! written such that it leads to the same file from the output's folder; or, with [`WriteOptions::copy_assets`], to a
 //! copy there. A name that will not be found is a warning. A scene whose folder is unknown keeps its names.
 //!
-//! Finding files is in `locate`, copying them in `copies`.
+//! Finding files is in `locate`, copying them in `copies`, comparing them in `same`.
 
 mod copies;
 mod locate;
+mod same;
 
 use crate::Output;
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -22,6 +23,8 @@ use crate::outputs::{Written, file_of};
 use crate::resolve::{folder_of, slashed};
 use crate::save::name_of;
 use crate::warnings::Warnings;
+pub(crate) use same::SameFiles;
+
 use copies::{Copies, CopySource};
 use locate::{Located, LocatedFile, Locator};
 use std::borrow::Cow;
@@ -278,26 +281,7 @@ impl<'o> Relinker<'o> {
     /// A material whose files are found from the output; `scene` is the folder of the scene that has it.
     pub(crate) fn material<'m>(&mut self, material: &'m Material, scene: &SourceFolder) -> Result<Cow<'m, Material>> {
         let folder = material.folder.or(scene);
-        let mut linked = Cow::Borrowed(material);
-        for (number, map) in material.maps.iter().enumerate() {
-            if let Some(new) = self.relink(folder, "", &map.file, Need::File)? {
-                linked.to_mut().maps[number].file = new;
-            }
-        }
-        for (number, color) in colors(material).into_iter().enumerate() {
-            let Some(Color::Spectral { file, factor }) = color else { continue };
-            if let Some(file) = self.relink(folder, "", file, Need::File)? {
-                let factor = *factor;
-                *colors_mut(linked.to_mut())[number] = Some(Color::Spectral { file, factor });
-            }
-        }
-        for (number, statement) in material.other.iter().enumerate() {
-            let Some(at) = file_in_statement(statement) else { continue };
-            if let Some(new) = self.relink(folder, "", &statement[at..], Need::File)? {
-                linked.to_mut().other[number] = format!("{}{new}", &statement[..at]);
-            }
-        }
-        Ok(linked)
+        with_names(material, &mut |name| self.relink(folder, "", name, Need::File))
     }
 
     /// The same of all materials of a scene.
@@ -356,6 +340,33 @@ impl<'o> Relinker<'o> {
         renamed.names.retain(|_, new| new.is_some());
         Ok(renamed)
     }
+}
+
+/// A material in which files have the names that `name_of` gives, where it gives one.
+pub(crate) fn with_names<'m>(
+    material: &'m Material,
+    name_of: &mut dyn FnMut(&str) -> Result<Option<String>>,
+) -> Result<Cow<'m, Material>> {
+    let mut linked = Cow::Borrowed(material);
+    for (number, map) in material.maps.iter().enumerate() {
+        if let Some(new) = name_of(&map.file)? {
+            linked.to_mut().maps[number].file = new;
+        }
+    }
+    for (number, color) in colors(material).into_iter().enumerate() {
+        let Some(Color::Spectral { file, factor }) = color else { continue };
+        if let Some(file) = name_of(file)? {
+            let factor = *factor;
+            *colors_mut(linked.to_mut())[number] = Some(Color::Spectral { file, factor });
+        }
+    }
+    for (number, statement) in material.other.iter().enumerate() {
+        let Some(at) = file_in_statement(statement) else { continue };
+        if let Some(new) = name_of(&statement[at..])? {
+            linked.to_mut().other[number] = format!("{}{new}", &statement[..at]);
+        }
+    }
+    Ok(linked)
 }
 
 /// The name of a file that a pbrt scene has, relative to the scene's folder.

@@ -71,8 +71,6 @@ pub fn lost(from: &str, to: &str) -> Option<&'static str> {
 /// points get names.
 pub fn added(from: &str, to: &str) -> &'static [&'static str] {
     match (from, to) {
-        // References are written as they resolve from the new place.
-        ("pbrt", "pbrt") => &["renderer"],
         (_, "pbrt") => &["lights", "cameras", "settings", "names"],
         (_, "stl") => &["normals"],
         (_, "ply") => &["normals", "uvs", "column names"],

@@ -7,7 +7,8 @@
 //!   of no face are compared in order, lines as the edges that they consist of.
 //! - Objects are compared where they stand, each instance as an object. A pbrt scene is compared as its meshes; of
 //!   lights, cameras, media, settings and shapes that are not meshes the numbers are compared.
-//! - Materials, groups and smoothing are compared face by face, materials by name.
+//! - Materials, groups and smoothing are compared face by face, materials by name. Two names of files are equal if they
+//!   lead to one file, or to files with the same bytes.
 //! - Tables are compared column by column, by name; by place where one of the files has no names. A column's type does
 //!   not count, its values do: NaN equals NaN, and 0 equals -0.
 //! - Pixels are compared in linear light from 0 to 1, unless both images have the same type and colour space. Each

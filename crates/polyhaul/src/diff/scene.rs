@@ -4,12 +4,14 @@ use super::{Differences, Gap, flattened, table};
 use crate::error::Result;
 use crate::formats::{obj, parts};
 use crate::model::render::Render;
-use crate::model::{Column, Domain, Material, Mesh, NONE, Run, Scene};
+use crate::model::{Column, Domain, Material, Mesh, NONE, Run, Scene, SourceFolder};
 use crate::ops::dedup::BATCH;
 use crate::options::{Limits, Placement};
+use crate::references::{SameFiles, with_names};
 use crate::report::Report;
 use parts::Part;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Position, colour and normal of a vertex that no face has.
@@ -23,8 +25,13 @@ pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differenc
     let [a, b] = scenes;
     let before = found.all.len();
     let renders = [&a, &b].map(|scene| scene.render.clone());
+    let folders = [a.folder.clone(), b.folder.clone()];
+    let files = RefCell::new(SameFiles::default());
+    let same_file = |[a, b]: [(&str, &str); 2]| {
+        files.borrow_mut().are_same((&folders[0], a.0, a.1), (&folders[1], b.0, b.1)).unwrap_or(false)
+    };
     if let [Some(a), Some(b)] = &renders
-        && a == b
+        && a.is_same(b, &same_file)
     {
         return Ok(());
     }
@@ -40,10 +47,11 @@ pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differenc
     let [first, second] = &parts_of;
     let sides = [World { scene: &a, parts: first }, World { scene: &b, parts: second }];
     compare_worlds(&sides, found)?;
+    definitions(&sides, &mut files.borrow_mut(), found)?;
     if let [Some(_), Some(_)] = &renders
         && found.all.len() == before
     {
-        found.only("renderer", 1, "or more parameters differ (names of files count, as they are written)");
+        found.only("renderer", 1, "or more parameters differ");
     }
     Ok(())
 }
@@ -344,7 +352,6 @@ fn compare_rest(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
     }
     let quoted = |name: &&str| format!("`{}`", crate::formats::names::shown(name));
     found.each("names", names(a).into_iter(), names(b).into_iter(), quoted);
-    definitions(sides, found);
     columns(sides, found);
     found.counts("tables", [a.scene.tables.len() as u64, b.scene.tables.len() as u64]);
     let tables = a.scene.tables.iter().zip(&b.scene.tables);
@@ -376,21 +383,47 @@ fn columns([a, b]: &[World<'_>; 2], found: &mut Differences) {
 }
 
 /// The definitions of the materials that faces have, by name.
-fn definitions([a, b]: &[World<'_>; 2], found: &mut Differences) {
-    fn defined<'a>(world: &World<'a>) -> std::collections::BTreeMap<&'a str, &'a Material> {
+fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, found: &mut Differences) -> Result<()> {
+    fn defined<'a>(world: &World<'a>) -> BTreeMap<&'a str, &'a Material> {
         let all = world.scene.materials.iter().filter(|material| !material.missing);
         all.map(|material| (material.name.as_str(), material)).collect()
     }
+    let folders = [&a.scene.folder, &b.scene.folder];
     let [a, b] = [defined(a), defined(b)];
     let missing =
         a.keys().filter(|name| !b.contains_key(*name)).count() + b.keys().filter(|name| !a.contains_key(*name)).count();
     if missing > 0 {
         found.only("material definitions", missing as u64, "are in one of the files alone");
     }
-    let other = a.iter().filter(|(name, material)| b.get(*name).is_some_and(|other| other != *material));
-    let names: Vec<_> = other.map(|(name, _)| crate::formats::names::shown(name)).collect();
+    let mut names = Vec::new();
+    for (name, material) in &a {
+        let Some(other) = b.get(name) else { continue };
+        if !is_same_material([material, other], folders, files)? {
+            names.push(crate::formats::names::shown(name));
+        }
+    }
     if !names.is_empty() {
         let list = names.iter().take(20).map(|name| &**name).collect::<Vec<_>>().join(", ");
         found.only("material definitions", names.len() as u64, &format!("differ: {list}"));
     }
+    Ok(())
+}
+
+/// Whether two definitions say the same, where names that differ may mean the same file.
+fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &mut SameFiles) -> Result<bool> {
+    if a == b {
+        return Ok(true);
+    }
+    // The names of both in the order in which a definition has them.
+    let mut names = Vec::new();
+    with_names(a, &mut |name| Ok(names.push(name.to_owned())).map(|()| None))?;
+    let (folders, mut number) = ([a.folder.or(scenes[0]), b.folder.or(scenes[1])], 0);
+    let renamed = with_names(b, &mut |name| {
+        let first = names.get(number);
+        number += 1;
+        let Some(first) = first.filter(|first| *first != name) else { return Ok(None) };
+        let is_same = files.are_same((folders[0], "", first), (folders[1], "", name))?;
+        Ok(is_same.then(|| first.clone()))
+    })?;
+    Ok(*renamed == *a)
 }

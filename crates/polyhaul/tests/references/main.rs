@@ -1,5 +1,6 @@
 //! Files that an asset refers to are found from the place that it is converted to: relinked, copied, or warned about.
 
+mod compared;
 mod copies;
 mod linked;
 mod support;

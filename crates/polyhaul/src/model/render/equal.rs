@@ -2,15 +2,20 @@
 //! its transforms and attributes may be told in another order. Two places are the same where the same steps lead there.
 
 use super::{
-    Entity, Instance, Material, MaterialUse, Motion, Name, Render, Setting, Shape, ShapeState, Step, Texture, Transform,
+    Entity, Instance, Material, MaterialUse, Motion, Name, Parameter, ParameterValues, Parameters, Render, Setting,
+    Shape, ShapeState, Step, Texture, Transform,
 };
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+
+/// Whether two names of files mean the same file; each is the folder of the file that has the name, and the name.
+pub(crate) type SameFile<'a> = &'a dyn Fn([(&str, &str); 2]) -> bool;
 
 /// A scene, and another one.
 struct Both<'a> {
     a: &'a Render,
     b: &'a Render,
+    same_file: SameFile<'a>,
     places: Places,
     /// Pairs of attributes that are known to say the same.
     attributes: RefCell<HashSet<(u32, u32)>>,
@@ -70,8 +75,15 @@ fn key(parent: u32, step: &Step) -> (u32, u8, Vec<u64>) {
 
 impl PartialEq for Render {
     fn eq(&self, other: &Render) -> bool {
-        let both =
-            Both { a: self, b: other, places: Places::new(self, other), attributes: RefCell::new(HashSet::new()) };
+        self.is_same(other, &|_| false)
+    }
+}
+
+impl Render {
+    /// Whether both say the same, where names of files that differ may mean the same file.
+    pub(crate) fn is_same(&self, other: &Render, same_file: SameFile<'_>) -> bool {
+        let (places, attributes) = (Places::new(self, other), RefCell::new(HashSet::new()));
+        let both = Both { a: self, b: other, same_file, places, attributes };
         both.settings()
             && all(&self.options, &other.options, |a, b| both.setting(a, b))
             && all(&self.media, &other.media, |a, b| both.entity(a, b))
@@ -163,27 +175,36 @@ impl Both<'_> {
     }
 
     fn entity(&self, a: &Entity, b: &Entity) -> bool {
-        let (mut of_a, mut of_b) = (self.a.parameters(a).iter(), self.b.parameters(b).iter());
         self.name(a.name, b.name)
             && self.names(a.color_space, b.color_space)
             && self.names(a.medium, b.medium)
             && self.chain(a.attributes, b.attributes)
             && self.motion(a.motion, b.motion)
-            && self.parameters(&mut of_a, &mut of_b)
+            && self.parameters(self.a.parameters(a), self.b.parameters(b))
     }
 
-    fn parameters<'a>(
-        &self,
-        a: &mut dyn Iterator<Item = super::Parameter<'a>>,
-        b: &mut dyn Iterator<Item = super::Parameter<'a>>,
-    ) -> bool {
+    fn parameters(&self, all_a: Parameters<'_>, all_b: Parameters<'_>) -> bool {
+        let (mut a, mut b) = (all_a.iter(), all_b.iter());
+        let folders = [all_a.folder(), all_b.folder()];
         loop {
             match (a.next(), b.next()) {
                 (None, None) => return true,
-                (Some(a), Some(b)) if a.kind == b.kind && a.name == b.name && a.values.same(&b.values) => {}
+                (Some(a), Some(b)) if a.kind == b.kind && a.name == b.name && self.values(&a, &b, folders) => {}
                 _ => return false,
             }
         }
+    }
+
+    fn values(&self, a: &Parameter<'_>, b: &Parameter<'_>, folders: [&str; 2]) -> bool {
+        let file = |parameter: &Parameter<'_>| match parameter.values {
+            ParameterValues::Strings(strings) if parameter.names_file() => strings.get(0).map(str::to_owned),
+            _ => None,
+        };
+        let is_same_file = || match (file(a), file(b)) {
+            (Some(a), Some(b)) => (self.same_file)([(folders[0], &a), (folders[1], &b)]),
+            _ => false,
+        };
+        a.values.same(&b.values) || is_same_file()
     }
 
     fn texture(&self, a: &Texture, b: &Texture) -> bool {
@@ -216,7 +237,7 @@ impl Both<'_> {
         a.class() == b.class()
             && same_state
             && self.motion(a.motion(), b.motion())
-            && self.parameters(&mut a.parameters().iter(), &mut b.parameters().iter())
+            && self.parameters(a.parameters(), b.parameters())
     }
 
     /// Definitions in the order of their shapes; what is only used is known by name.

@@ -1,0 +1,82 @@
+//! Whether two names, each in its scene, mean the same file: one file, or two with the same bytes.
+//!
+//! Files outside the scene's folder are only compared by their path unless they may be read. Nothing is kept in memory
+//! but paths.
+
+use super::locate::{Located, LocatedFile, Locator};
+use crate::error::Result;
+use crate::model::{FolderPlace, SourceFolder};
+use crate::options::ReadOptions;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// Bytes that are compared at once.
+const BLOCK: usize = 256 << 10;
+
+/// A name, the folder of the included file that has it (relative to the scene's), and the scene's folder.
+pub(crate) type NamedFile<'a> = (&'a SourceFolder, &'a str, &'a str);
+
+/// Compares files by name, and remembers the answers.
+#[derive(Default)]
+pub(crate) struct SameFiles {
+    locator: Locator,
+    options: ReadOptions,
+    known: HashMap<[PathBuf; 2], bool>,
+}
+
+impl SameFiles {
+    /// Whether both names mean the same file; names that mean none are the same where they are equal.
+    pub(crate) fn are_same(&mut self, a: NamedFile<'_>, b: NamedFile<'_>) -> Result<bool> {
+        let (Some(first), Some(second)) = (self.find(a)?, self.find(b)?) else { return Ok(a.2 == b.2) };
+        if first.real == second.real {
+            return Ok(true);
+        }
+        if ![(&first, a), (&second, b)].into_iter().all(|(file, (folder, ..))| may_read(file, folder.place())) {
+            return Ok(false);
+        }
+        let key = [first.real, second.real];
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        // A file that cannot be read is another one.
+        let is_same = has_same_bytes(&key).unwrap_or(false);
+        self.known.insert(key, is_same);
+        Ok(is_same)
+    }
+
+    fn find(&mut self, (folder, included, name): NamedFile<'_>) -> Result<Option<LocatedFile>> {
+        let Some(place) = folder.place() else { return Ok(None) };
+        match self.locator.locate(place, included, name, &self.options)? {
+            Located::File(file) => Ok(Some(file)),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Whether a file lies in the scene's folder, or others may be read too.
+fn may_read(file: &LocatedFile, place: Option<&FolderPlace>) -> bool {
+    place.is_some_and(|place| {
+        place.allow_outside || place.scene.canonicalize().is_ok_and(|folder| file.real.starts_with(folder))
+    })
+}
+
+fn has_same_bytes(paths: &[PathBuf; 2]) -> std::io::Result<bool> {
+    let [mut a, mut b] = [File::open(&paths[0])?, File::open(&paths[1])?];
+    let sizes = [a.metadata()?.len(), b.metadata()?.len()];
+    let (mut left, mut blocks) = (sizes[0], [vec![0; BLOCK], vec![0; BLOCK]]);
+    if sizes[0] != sizes[1] {
+        return Ok(false);
+    }
+    while left > 0 {
+        let count = left.min(BLOCK as u64) as usize;
+        a.read_exact(&mut blocks[0][..count])?;
+        b.read_exact(&mut blocks[1][..count])?;
+        if blocks[0][..count] != blocks[1][..count] {
+            return Ok(false);
+        }
+        left -= count as u64;
+    }
+    Ok(true)
+}
