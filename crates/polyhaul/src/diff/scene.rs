@@ -43,7 +43,7 @@ pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differenc
     if let [Some(_), Some(_)] = &renders
         && found.all.len() == before
     {
-        found.only("renderer", 1, "or more parameters differ (names of files count, as they are written)");
+        found.only("renderer", 1, "or more parameters differ (file names are compared as written)");
     }
     Ok(())
 }
@@ -296,7 +296,7 @@ fn compare_worlds(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()>
     let [loose_a, loose_b] = [a.loose(), b.loose()];
     if found.counts("vertices", [loose_a.len() as u64, loose_b.len() as u64]) {
         for (number, (a, b)) in loose_a.into_iter().zip(loose_b).enumerate() {
-            let place = || format!("vertex {number} of those that no face has");
+            let place = || format!("vertex {number} of those not used by a face");
             Gaps::vectors(&mut gaps.positions, a.0, b.0, tolerance, &place);
             gaps.colors([a.1, b.1], tolerance, &place);
             gaps.normals([a.2, b.2], tolerance, &place);
@@ -385,7 +385,7 @@ fn definitions([a, b]: &[World<'_>; 2], found: &mut Differences) {
     let missing =
         a.keys().filter(|name| !b.contains_key(*name)).count() + b.keys().filter(|name| !a.contains_key(*name)).count();
     if missing > 0 {
-        found.only("material definitions", missing as u64, "are in one of the files alone");
+        found.only("material definitions", missing as u64, "are only in one of the files");
     }
     let other = a.iter().filter(|(name, material)| b.get(*name).is_some_and(|other| other != *material));
     let names: Vec<_> = other.map(|(name, _)| crate::formats::names::shown(name)).collect();
