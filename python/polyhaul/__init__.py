@@ -5,12 +5,13 @@
     >>> scene.meshes[0].positions.shape
     (3, 3)
 
-:func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` look into them.
+:func:`read`, :func:`write` and :func:`convert` move files; :func:`info` and :func:`validate` inspect them.
 :func:`read_table` and :func:`write_table` move tables of numbers, :func:`read_image` and :func:`write_image` images;
-:func:`import_texture` makes textures for graphics cards of them.
-:func:`savetxt` and :func:`format_rows` make text of arrays and records, :func:`loadtxt` arrays of text.
-:class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` are what they hold;
-:class:`Render` is what a scene for a renderer has. :func:`profile` says what jobs waited for. Errors derive from :class:`Error` and say where they are.
+:func:`import_texture` converts images to GPU textures.
+:func:`savetxt` and :func:`format_rows` format arrays and records as text, :func:`loadtxt` parses text into an array.
+:class:`Scene`, :class:`Object`, :class:`Mesh`, :class:`Material`, :class:`Table` and :class:`Image` hold the data;
+:class:`Render` holds a renderer scene. :func:`profile` reports what jobs waited for. Errors derive from :class:`Error` and
+have the place of the problem.
 """
 
 from polyhaul._arrays import NONE

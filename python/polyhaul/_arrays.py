@@ -35,7 +35,7 @@ def floats(name: str, value: npt.ArrayLike, columns: int) -> Floats:
     """Rows of ``columns`` float32; flat arrays, as Blender's ``foreach_get`` fills them, count as rows."""
     array = _asarray(name, value)
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that become float32")
+        raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that can be converted to float32")
     return _sealed(_rows(name, _plain(array, np.float32), columns))
 
 
@@ -43,7 +43,7 @@ def values(name: str, value: npt.ArrayLike, count: int, what: str) -> Floats:
     """One float32 for each of ``count`` things."""
     array = _asarray(name, value)
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that become float32")
+        raise TypeError(f"{name} has dtype {array.dtype}; expected numbers that can be converted to float32")
     return _sealed(_counted(name, _plain(array, np.float32), count, what))
 
 
@@ -97,7 +97,7 @@ def offsets(name: str, value: npt.ArrayLike, corners: int, least: int, what: str
         raise ValueError(f"{name} has shape {array.shape}; expected (number of {what}s + 1,)")
     if array[0] != 0 or array[-1] != corners:
         expected = f"expected from 0 to {corners}, the number of corners"
-        raise ValueError(f"{name} goes from {array[0]} to {array[-1]}; {expected}")
+        raise ValueError(f"{name} ranges from {array[0]} to {array[-1]}; {expected}")
     steps = np.diff(array)  # wraps where the offsets go down, and is too large then
     wrong = steps.size and (int(steps.min()) < least or int(steps.max()) > corners)
     if wrong:
@@ -165,6 +165,6 @@ def _check_range(name: str, array: npt.NDArray[Any], end: int, none: bool) -> No
     if wrong.any():
         at = np.unravel_index(int(np.argmax(wrong)), array.shape)
         where = ", ".join(str(int(part)) for part in at)
-        expected = f"expected an index from 0 to {end - 1}" if end else "there is nothing to point at"
-        hint = " (-1 is for none)" if none else ""
+        expected = f"expected an index from 0 to {end - 1}" if end else "there are no elements to refer to"
+        hint = " (-1 means none)" if none else ""
         raise ValueError(f"{name}[{where}] is {array[at]}; {expected}{hint}")

@@ -18,10 +18,10 @@ from polyhaul._arrays import NONE, Floats, Indices
 class Curve:
     """A B-spline curve over positions of a mesh (NURBS where ``rational``).
 
-    The arguments are the attributes; any integers and numbers are taken.
+    The arguments are the attributes; any integers and numbers are accepted.
 
     Raises:
-        ValueError, TypeError: a value makes no sense.
+        ValueError, TypeError: a value is invalid.
 
     Example:
         >>> import polyhaul

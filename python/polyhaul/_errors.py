@@ -14,20 +14,20 @@ Excerpt = tuple[str, int, int]
 
 
 class Error(Exception):
-    """Something that polyhaul could not do. All other classes derive from this one.
+    """The base class of all exceptions of polyhaul.
 
     Attributes:
         kind: who is at fault, as a short fixed name: ``"malformed"``, ``"limit"``, ``"unsupported"``,
             ``"io"``, ``"usage"``, ``"host"``, ``"memory"``, ``"cancelled"`` or ``"internal"``.
         message: what is wrong, without the place.
-        path: the file as the caller named it; ``None`` where no file is at fault.
+        path: the file as the caller named it; ``None`` if the error is not about a file.
         line: the line, from 1.
         column: the column in bytes, from 1.
         offset: the offset in bytes, from 0.
-        expected: what would have been right.
-        hint: what would help.
+        expected: what was expected instead.
+        hint: how to solve the problem.
 
-    Each of the last six is ``None`` where it is not known. ``str(error)`` is one line with place, message
+    Each of the last six is ``None`` if it is unknown. ``str(error)`` is one line with place, message
     and what was expected; tracebacks show the line of the file and the hint below it.
     """
 
@@ -54,25 +54,25 @@ class Error(Exception):
 
 
 class MalformedError(Error, ValueError):
-    """The data is not what its format asks for."""
+    """The data is not valid in its format."""
 
     kind = "malformed"
 
 
 class LimitError(Error, ValueError):
-    """The data asks for more than :class:`polyhaul.Limits` allow; the message names the limit."""
+    """The data exceeds :class:`polyhaul.Limits`; the message names the limit."""
 
     kind = "limit"
 
 
 class UnsupportedError(Error, ValueError):
-    """The data uses a part of its format that polyhaul does not read."""
+    """The data uses a feature of its format that polyhaul does not support."""
 
     kind = "unsupported"
 
 
 class IoError(Error, OSError):
-    """The operating system refused: a full disk, a closed pipe, a missing file.
+    """The operating system reported an error: a full disk, a closed pipe, a missing file.
 
     It is an :class:`OSError` with its ``errno``, ``strerror`` and ``filename``, and where Python has a class
     of its own for the error number it is one of these too: ``except FileNotFoundError`` works.
@@ -90,19 +90,19 @@ class PermissionDeniedError(IoError, PermissionError):
 
 
 class IsAFolderError(IoError, IsADirectoryError):
-    """The path is that of a folder."""
+    """The path is a folder, not a file."""
 
 
 class NotAFolderError(IoError, NotADirectoryError):
-    """A part of the path is no folder."""
+    """A part of the path is not a folder."""
 
 
 class ClosedPipeError(IoError, BrokenPipeError):
-    """Nobody reads what is written."""
+    """The reading end of the pipe is closed."""
 
 
 class UsageError(Error, ValueError):
-    """The caller asked for something that makes no sense."""
+    """The call is invalid, such as options that contradict each other."""
 
     kind = "usage"
 
@@ -114,19 +114,19 @@ class HostError(Error):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The machine has no more memory."""
+    """The machine is out of memory."""
 
     kind = "memory"
 
 
 class CancelledError(Error):
-    """The work was stopped. An exception that stops it (Ctrl-C) comes out itself instead."""
+    """The work was stopped. An exception that stops it (Ctrl-C) is raised itself instead."""
 
     kind = "cancelled"
 
 
 class InternalError(Error, RuntimeError):
-    """polyhaul itself is at fault: please report it."""
+    """A bug in polyhaul; please report it."""
 
     kind = "internal"
 

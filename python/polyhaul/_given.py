@@ -28,17 +28,17 @@ def elements(
     name = "corner_positions" if what == "face" else "line_positions"
     if positions is None:
         if offsets is not None:
-            raise ValueError(f"{what}_offsets say nothing without {name}")
+            raise ValueError(f"{what}_offsets needs {name}")
         return None, None, None, None
     corners = _arrays.indices(name, positions, count)
     if offsets is None:
         if corners.size and (corners.ndim != 2 or corners.shape[1] < least):
             expected = f"({what}s, corners of each), at least {least} of them"
-            raise ValueError(f"{name} has shape {corners.shape}; expected {expected}, or {what}_offsets with it")
+            raise ValueError(f"{name} has shape {corners.shape}; expected {expected}, or {what}_offsets in addition")
         starts = _arrays.even_offsets(*corners.shape) if corners.size else corners
     else:
         if corners.ndim != 1:
-            raise ValueError(f"{name} has shape {corners.shape}; expected (corners,), as there are {what}_offsets")
+            raise ValueError(f"{name} has shape {corners.shape}; expected (corners,), because {what}_offsets is given")
         _arrays.check_count(name, corners.size)
         starts = _arrays.offsets(f"{what}_offsets", offsets, corners.size, least, what)
     return (starts, corners.reshape(-1), None, None) if corners.size else (None, None, None, None)
@@ -68,5 +68,5 @@ def chosen_domain(domain_name: str, domain: str | None, stream_name: str, stream
     if chosen not in ("corner", "vertex", "face", "indexed"):
         raise ValueError(f'{domain_name} is {domain!r}; expected "corner", "vertex", "face" or "indexed"')
     if (chosen == "indexed") != (stream is not None):
-        raise ValueError(f"{domain_name} is {chosen!r}; {stream_name} go with \"indexed\", and with nothing else")
+        raise ValueError(f"{domain_name} is {chosen!r}; {stream_name} requires \"indexed\"")
     return chosen

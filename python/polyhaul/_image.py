@@ -36,7 +36,7 @@ class Image:
     >>> image.width, image.height, image.has_alpha
     (3, 2, True)
 
-    numpy takes it for its pixels: ``np.asarray(image)``.
+    ``np.asarray(image)`` gives its pixels.
     """
 
     #: The samples as ``(height, width, channels)`` of uint8, uint16 or float32, from the top left. One channel is a
@@ -98,25 +98,25 @@ def read_image(
         >>> polyhaul.read_image(dot, format="tga").pixels
         array([[[1, 2, 3]]], dtype=uint8)
 
-    The pixels are memory of their own, which may be changed. Other Python threads run meanwhile, and Ctrl-C works.
+    The pixels are an array of their own and may be changed. Other Python threads run meanwhile, and Ctrl-C works.
 
     Args:
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
-        format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` takes it from the name, or from the first bytes.
+        format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` infers it from the name or the content.
         threads, memory_limit, read_rate, read_latency, on_error, limits, progress: as for :func:`polyhaul.read`;
-            ``Limits.pixels`` is for images.
+            ``Limits.pixels`` applies to images.
         layer: read only the channels of this layer or view of an EXR file: ``"diffuse"`` for ``diffuse.R`` and so on.
-        part: read this part of an EXR file, by name, number (from 0) or view. By default the first part with colours is
-            read; parts that are not are a warning in the image's ``report``.
+        part: read this part of an EXR file, by name, number (from 0) or view. By default the first part with colors is
+            read; a warning in the image's ``report`` lists the other parts.
 
     Returns:
-        The image: 8 or 16 bits where the file has integers, float32 where it has light.
+        The image: 8 or 16 bits if the file stores integers, float32 if it stores floats.
 
     Raises:
-        polyhaul.MalformedError: the data is no such image; the exception says where.
+        polyhaul.MalformedError: the data is invalid; the exception has the place.
         polyhaul.LimitError: it has more pixels than ``limits`` allow.
-        polyhaul.UsageError: the format holds no image.
-        polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
+        polyhaul.UsageError: the format does not store images.
+        polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
     """
     options = _options.read_options(
         format=format,
@@ -175,21 +175,21 @@ def write_image(
     Args:
         image: an image, or an array of rows, columns and channels, or of rows and columns, of uint8, uint16 or floats.
         target: as for :func:`polyhaul.write`: a path, a URL, a file object in binary mode.
-        color_space: what the samples of colours mean: ``"srgb"`` or ``"linear"``. ``None`` takes what the image says; an
+        color_space: the encoding of color samples: ``"srgb"`` or ``"linear"``. ``None`` uses that of the image; an
             array of floats is linear, one of integers sRGB.
-        premultiplied: whether the colours are multiplied with alpha already; ``None`` takes what the image says.
-        format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` takes it from the name.
+        premultiplied: whether the colors are already multiplied by alpha; ``None`` uses the value of the image.
+        format: ``"tga"``, ``"png"``, ``"hdr"`` and so on; ``None`` infers it from the name.
         threads, memory_limit, write_rate, write_latency, strict, durable, compression, level, progress: as for
             :func:`polyhaul.write`.
-        **written: how the format is written: see :class:`polyhaul.ImageOptions`.
+        **written: options of the format: see :class:`polyhaul.ImageOptions`.
 
     Returns:
-        What writing did.
+        The report: measurements and warnings.
 
     Raises:
-        polyhaul.UsageError: the format does not hold such images.
-        polyhaul.IoError: the system refused; also an ``OSError``, such as ``PermissionError``.
-        TypeError, ValueError: an argument makes no sense.
+        polyhaul.UsageError: the format cannot store this image.
+        polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``PermissionError``.
+        TypeError, ValueError: an argument is invalid.
     """
     given = image if isinstance(image, Image) else _image_of(image)
     space = color_space or given.color_space
@@ -226,10 +226,10 @@ def _plane(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> tuple[str
     """The type of a channel, and its samples in a row; those of float16 as their bits."""
     array = np.asarray(value)
     if array.shape != shape[:2]:
-        raise ValueError(f"the channel {name!r} has the shape {array.shape}; expected {shape[:2]}")
+        raise ValueError(f"the channel {name!r} has shape {array.shape}; expected {shape[:2]}")
     kind = array.dtype.newbyteorder("=").name
     if kind not in CHANNEL_TYPES:
-        raise TypeError(f"the channel {name!r} is of {array.dtype}; expected one of {', '.join(CHANNEL_TYPES)}")
+        raise TypeError(f"the channel {name!r} has dtype {array.dtype}; expected one of {', '.join(CHANNEL_TYPES)}")
     plane = np.ascontiguousarray(array, kind).reshape(-1)
     return kind, plane.view(np.uint16) if kind == "float16" else plane
 
@@ -240,8 +240,8 @@ def _pixels(value: npt.ArrayLike) -> npt.NDArray[Any]:
     if array.ndim == 2:
         array = array[:, :, np.newaxis]
     if array.ndim != 3 or array.shape[2] not in CHANNELS:
-        raise ValueError(f"the image has the shape {array.shape}; expected (height, width, channels) with 1 to 4 channels")
+        raise ValueError(f"the image has shape {array.shape}; expected (height, width, channels) with 1 to 4 channels")
     kind = "float32" if array.dtype.kind == "f" else array.dtype.newbyteorder("=").name
     if kind not in TYPES:
-        raise TypeError(f"the image is of {array.dtype}; expected uint8, uint16 or floats")
+        raise TypeError(f"the image has dtype {array.dtype}; expected uint8, uint16 or floats")
     return np.ascontiguousarray(array, kind)

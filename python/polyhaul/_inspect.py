@@ -20,7 +20,7 @@ from polyhaul._sources import Resolver, Source
 
 @dataclass(frozen=True, slots=True)
 class DeclaredProperty:
-    """A number of a row, or a list of numbers."""
+    """A property of a row: a number, or a list of numbers."""
 
     #: The name.
     name: str
@@ -32,7 +32,7 @@ class DeclaredProperty:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredElement:
-    """A kind of rows."""
+    """A kind of row, such as the vertices of a PLY file."""
 
     #: The name, such as ``"vertex"``.
     name: str
@@ -44,7 +44,7 @@ class DeclaredElement:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a file says of itself before its rows: the header of a PLY file."""
+    """What a file declares before its rows: the header of a PLY file."""
 
     #: ``"PLY ascii"``, ``"PLY binary little endian"`` or ``"PLY binary big endian"``.
     format: str
@@ -58,7 +58,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
-    """Files of a kind that a scene consists of."""
+    """Files of one kind that a scene consists of."""
 
     #: How many there are. A file that is included twice is read twice, and counts twice.
     count: int
@@ -72,7 +72,7 @@ class FileSummary:
 
 @dataclass(frozen=True, slots=True)
 class RenderInfo:
-    """What a scene for a renderer holds (pbrt)."""
+    """The contents of a renderer scene (pbrt)."""
 
     #: Shapes, those of object definitions once.
     shapes: int
@@ -114,7 +114,7 @@ class RenderInfo:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What a file holds: counts of all its meshes together, bounds and names."""
+    """The contents of a file: counts over all its meshes, bounds and names."""
 
     #: Objects: named sections of meshes.
     objects: int
@@ -170,7 +170,7 @@ class Info:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What is wrong with a file. True where it can be read."""
+    """The problems of a file. True if it can be read."""
 
     #: Whether a read succeeds; with ``strict``, whether there are no complaints either.
     valid: bool
@@ -181,7 +181,7 @@ class Validation:
 
     @property
     def complaints(self) -> Warnings:
-        """Everything that is wrong, with its place: the first 1,000 and the counts of all."""
+        """All problems, with their places: the first 1,000 and the counts of all."""
         return self.report.warnings
 
     def __bool__(self) -> bool:
@@ -201,10 +201,10 @@ def info(
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
 ) -> Info:
-    """Tells what a file holds, without making arrays of it for Python.
+    """Returns the contents of a file, without creating arrays for Python.
 
-    Textures of a pbrt scene, and its PLY files with ``load_meshes=False``, are looked for and not opened: those that are
-    missing are warnings in ``report``.
+    Textures of a pbrt scene, and its PLY files with ``load_meshes=False``, are looked up but not opened: missing ones
+    are warnings in ``report``.
 
     The arguments and the exceptions are those of :func:`polyhaul.read`.
     """
@@ -264,21 +264,21 @@ def validate(
     resolver: Resolver | None = None,
     progress: Progress | bool | None = None,
 ) -> Validation:
-    """Reads a file to its end and lists everything that is wrong with it.
+    """Reads a file to its end and lists all of its problems.
 
-    Besides what reading complains about these are ``degenerate-face`` (a face uses a position twice), and for files
-    and with a ``resolver`` ``missing-texture`` and ``outside-texture``. A source with complaints is read twice.
+    Besides the problems found while reading, these are ``degenerate-face`` (a face uses a position twice), and, for
+    files and with a ``resolver``, ``missing-texture`` and ``outside-texture``. A source with problems is read twice.
 
     Args:
-        strict: take a file with complaints as not valid, even where it can be read.
+        strict: treat a file with problems as invalid, even if it can be read.
 
     The other arguments are those of :func:`polyhaul.read`.
 
     Returns:
-        What is wrong; true where the file can be read: ``if polyhaul.validate(path): ...``.
+        The problems; true if the file can be read: ``if polyhaul.validate(path): ...``.
 
     Raises:
-        polyhaul.IoError: the source cannot be opened or read. What is wrong with its data is no exception here.
+        polyhaul.IoError: the source cannot be opened or read. Problems of its data do not raise exceptions here.
     """
     options = _options.read_options(
         format=format,

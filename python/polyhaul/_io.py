@@ -85,8 +85,8 @@ def read(
         weld: merge positions with the same coordinates (STL).
         allow_outside: whether files that the scene refers to may be outside its folder.
         resolver: called as ``resolver(name)``, on this thread, for each file that the scene refers to; the result
-            (bytes, a path, or a file object in binary mode) is read in place of a file beside the scene. ``None``
-            means that the resolver does not have it: then the file is searched beside the scene. ``dict.get`` is a
+            (bytes, a path, or a file object in binary mode) is read in place of a file next to the scene. ``None``
+            means that the resolver does not have it: then the file is looked up next to the scene. ``dict.get`` is a
             valid resolver. Names come from the file and may be hostile.
         progress: called as ``progress(done, total)`` with bytes, ``total`` being ``None`` if unknown, on this
             thread, at most 20 times a second and once at the end; ``True`` shows a bar (with tqdm).
@@ -97,7 +97,7 @@ def read(
     Raises:
         polyhaul.MalformedError: the data is invalid; the exception has the place.
         polyhaul.LimitError: the data demands more than ``limits`` allow.
-        polyhaul.IoError: the operating system refused; also an ``OSError``, such as ``FileNotFoundError``.
+        polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
         TypeError, ValueError: an invalid argument.
     """
     options = _options.read_options(
@@ -137,18 +137,18 @@ def write(
 
     Args:
         scene: the scene or mesh to write. Only arrays that the options change are copied.
-        target: a path, a URL (with fsspec), or a file object in binary mode. The material library (``.mtl``) goes
-            beside a path; elsewhere it is only named.
+        target: a path, a URL (with fsspec), or a file object in binary mode. The material library (``.mtl``) is written
+            next to a path; otherwise it is only referred to by name.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name.
         threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
         memory_limit: memory for work in progress, in bytes or as text such as ``"256MB"`` (64 MiB).
-        write_rate, write_latency: as to a slower device: see ``read_rate`` of :func:`read`.
-        strict: raise for each warning that writing gives, such as that for materials that the format cannot store;
+        write_rate, write_latency: simulate a slower device: see ``read_rate`` of :func:`read`.
+        strict: raise for each warning while writing, such as that for materials that the format cannot store;
             an existing file stays unchanged.
         durable: whether the file is on the disk, safe from power failures, when this returns.
-        compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` takes it from the name (``.gz``,
+        compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` infers it from the name (``.gz``,
             ``.zst``, ``.lz4``).
-        level: the level on the codec's own scale (gzip 1 to 12, zstd 1 to 22); a fast one where none is given.
+        level: the level on the codec's own scale (gzip 1 to 12, zstd 1 to 22); a fast one by default.
         progress: as for :func:`read`.
         **written: options of the format: see :class:`polyhaul.ObjOptions` and, for PLY, STL and pbrt,
             :class:`polyhaul.WriteOptions`.
@@ -159,7 +159,7 @@ def write(
     Raises:
         polyhaul.UsageError: the scene is invalid, for example an index is out of range.
         polyhaul.UnsupportedError: with ``strict``, the format cannot store all of the scene.
-        polyhaul.IoError: the operating system refused; also an ``OSError``, such as ``PermissionError``.
+        polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``PermissionError``.
         TypeError, ValueError: an invalid argument.
 
     Exceptions of callbacks and file objects are raised unchanged.
@@ -212,7 +212,7 @@ def convert(
     the end twice.
 
     Returns:
-        What both did, with the warnings of both.
+        The report of both, with the warnings of both.
     """
     options = _options.read_options(
         format=from_format,

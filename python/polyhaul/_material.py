@@ -9,7 +9,7 @@ Vector: TypeAlias = tuple[float, float, float]
 
 
 class Xyz(NamedTuple):
-    """A colour in CIE XYZ (``Kd xyz x y z``)."""
+    """A color in CIE XYZ (``Kd xyz x y z``)."""
 
     x: float
     y: float
@@ -17,7 +17,7 @@ class Xyz(NamedTuple):
 
 
 class Spectral(NamedTuple):
-    """A colour as a spectral curve file (``Kd spectral FILE FACTOR``)."""
+    """A color as a spectral curve file (``Kd spectral FILE FACTOR``)."""
 
     file: str
     factor: float = 1.0

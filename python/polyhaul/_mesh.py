@@ -47,7 +47,7 @@ class Mesh:
         uv_domain: as ``normal_domain``.
         corner_uvs: (c,) integers, per corner the index of its uv, -1 for none. Implies ``"indexed"``.
         colors: (n, 3) or (n, 4) numbers, converted to float32: red, green, blue and alpha of each position. They are
-            written unchanged. OBJ files usually contain sRGB, so convert linear colours first; OBJ drops alpha, with a
+            written unchanged. OBJ files usually contain sRGB, so convert linear colors first; OBJ drops alpha, with a
             warning.
         material_slots: (f,) integers, converted to int32: the material slot of each face in its object. Without them
             all faces have slot 0. A slot that the object does not have means no material.
@@ -160,7 +160,7 @@ class Mesh:
 
     @property
     def normals(self) -> Floats | None:
-        """(m, 3) float32, not necessarily of unit length; ``None`` where there are none.
+        """(m, 3) float32, not necessarily of unit length; ``None`` if there are none.
 
         Settable with the same number of rows; ``None`` removes them. See :meth:`set_normals`.
         """
@@ -172,12 +172,12 @@ class Mesh:
 
     @property
     def normal_domain(self) -> Literal["corner", "vertex", "face", "indexed"] | None:
-        """What a row of ``normals`` belongs to; ``None`` where there are none."""
+        """What a row of ``normals`` belongs to; ``None`` if there are none."""
         return self._domain("normals", "normal_domain")
 
     @property
     def corner_normals(self) -> Indices | None:
-        """(c,) uint32: per corner the index of its normal, :data:`polyhaul.NONE` for none. ``None`` where the domain
+        """(c,) uint32: per corner the index of its normal, :data:`polyhaul.NONE` for none. ``None`` if the domain
         is not ``"indexed"``."""
         return self._faces[3]
 
@@ -192,7 +192,7 @@ class Mesh:
 
     @property
     def uvs(self) -> Floats | None:
-        """(m, 2) float32; ``None`` where there are none.
+        """(m, 2) float32; ``None`` if there are none.
 
         Settable with the same number of rows; ``None`` removes them. See :meth:`set_uvs`.
         """
@@ -204,12 +204,12 @@ class Mesh:
 
     @property
     def uv_domain(self) -> Literal["corner", "vertex", "face", "indexed"] | None:
-        """What a row of ``uvs`` belongs to; ``None`` where there are none."""
+        """What a row of ``uvs`` belongs to; ``None`` if there are none."""
         return self._domain("uvs", "uv_domain")
 
     @property
     def corner_uvs(self) -> Indices | None:
-        """(c,) uint32: per corner the index of its uv, :data:`polyhaul.NONE` for none. ``None`` where the domain is
+        """(c,) uint32: per corner the index of its uv, :data:`polyhaul.NONE` for none. ``None`` if the domain is
         not ``"indexed"``."""
         return self._faces[2]
 
@@ -224,12 +224,12 @@ class Mesh:
 
     @property
     def uv_depths(self) -> Floats | None:
-        """(m,) float32: the third texture coordinate of each uv, where a file has them."""
+        """(m,) float32: the third texture coordinate of each uv, if the file has them."""
         return self._data.get("uv_depths")
 
     @property
     def colors(self) -> Floats | None:
-        """(n, 4) float32: red, green, blue, alpha of each position; NaN where a file gave none. Settable."""
+        """(n, 4) float32: red, green, blue, alpha of each position; NaN where a file has none. Settable."""
         return self._data.get("colors")
 
     @colors.setter
@@ -246,7 +246,7 @@ class Mesh:
 
     @property
     def position_weights(self) -> Floats | None:
-        """(n,) float32: the weights of positions in rational curves, where there are any."""
+        """(n,) float32: the weights of positions in rational curves, if there are any."""
         return self._data.get("position_weights")
 
     @property
@@ -334,7 +334,7 @@ class Mesh:
 
     @property
     def line_uvs(self) -> Indices | None:
-        """(c,) uint32: per corner of a polyline the index of its uv, where a file has them."""
+        """(c,) uint32: per corner of a polyline the index of its uv, if the file has them."""
         uvs: Indices | None = self._data["lines"][2]
         return uvs
 
@@ -350,17 +350,17 @@ class Mesh:
 
     @property
     def position_count(self) -> int:
-        """How many positions there are."""
+        """The number of positions."""
         return len(self._data["positions"])
 
     @property
     def face_count(self) -> int:
-        """How many faces there are."""
+        """The number of faces."""
         return _element_count(self._faces)
 
     @property
     def corner_count(self) -> int:
-        """How many corners the faces have together."""
+        """The number of corners of all faces."""
         return _size(self._faces[1])
 
     def __repr__(self) -> str:

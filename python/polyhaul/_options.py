@@ -49,19 +49,19 @@ class ObjOptions(TypedDict, total=False):
     up_axis: AxisName
     """The axis that points up in the file (``"Y"``)."""
     global_scale: float
-    """Scales positions, by way of the object's matrix (1)."""
+    """Scales positions, through the object's matrix (1)."""
     export_uv: bool
     """Write uvs (True)."""
     export_normals: bool
     """Write normals (True)."""
     export_colors: bool
-    """Write vertex colours, if there are any, as six numbers per ``v``; alpha is dropped with a warning (True)."""
+    """Write vertex colors, if there are any, as six numbers per ``v``; alpha is dropped with a warning (True)."""
     export_materials: bool
     """Write ``usemtl`` and the material library (True)."""
     export_pbr_extensions: bool
     """Write the PBR extensions of materials (True)."""
     export_triangulated_mesh: bool
-    """Triangulate faces, along the diagonals and in the order of Blender as far as they are known (False)."""
+    """Triangulate faces, along the diagonals and in the order of Blender as far as these are known (False)."""
     export_object_groups: bool
     """Write ``g OBJECT`` in place of ``o OBJECT`` (False)."""
     export_material_groups: bool
@@ -75,34 +75,34 @@ class ObjOptions(TypedDict, total=False):
     export_smooth_groups: bool
     """Write numbers of smoothing groups: smooth faces connected over edges that are not sharp (False)."""
     smooth_group_bitflags: bool
-    """With ``export_smooth_groups``, write bits in place of numbers (False)."""
+    """With ``export_smooth_groups``, write bits instead of numbers (False)."""
     export_curves: bool
     """Write free-form curves (True)."""
     digits: Digits | Mapping[Literal["positions", "uvs", "normals", "colors"], Digits]
-    """Digits after the point: one number for all, or a dict by attribute (6 for positions and uvs, 4 for
-    normals and colours)."""
+    """Decimal places: one number for all, or a dict by attribute (6 for positions and uvs, 4 for
+    normals and colors)."""
 
 
 class WriteOptions(ObjOptions, total=False):
     """How scenes are written: keywords of :func:`polyhaul.write` and :func:`polyhaul.convert`.
 
-    Of :class:`polyhaul.ObjOptions`, PLY and STL use the axes, the scale, uvs, normals, colours, triangles and one number
-    of digits; coordinates are unchanged unless an axis is given, and digits default to the shortest.
+    Of :class:`polyhaul.ObjOptions`, PLY and STL use the axes, the scale, uvs, normals, colors, triangles and one number
+    of decimal places; coordinates are unchanged unless an axis is given, and digits default to the shortest.
     """
 
     ascii: bool
     """Write PLY and STL as text (False)."""
     big_endian: bool
-    """Write the highest byte of numbers first, PLY (False)."""
+    """Write big-endian numbers, PLY (False)."""
     float_colors: bool
-    """Write colours as floats and not as bytes, PLY (False)."""
+    """Write colors as floats instead of bytes, PLY (False)."""
     copy_assets: bool
     """Copy the files that the scene refers to (textures, meshes, spectra) into the target's folder, and refer to the copies
     (False). Files outside the scene's folder are copied only if it was read with ``allow_outside=True``."""
     compact: bool
     """Write one item per line without indentation, pbrt (False)."""
     meshes: Literal["inline", "ply"]
-    """Where the arrays of meshes are written, pbrt: into the text, or into PLY files beside it (unchanged)."""
+    """Where the arrays of meshes are written, pbrt: in the text, or in PLY files next to it (unchanged)."""
     mesh_vertices: int
     """The minimum number of vertices of a mesh that goes into a PLY file, with ``meshes="ply"`` (0)."""
     parts: int
@@ -117,9 +117,9 @@ class ImageOptions(TypedDict, total=False):
     png_level: Literal["fast", "balanced", "best"]
     """Compression effort of PNG; the pixels are the same (``"balanced"``)."""
     quality: int
-    """The quality of a JPEG, 1 (small) to 100 (nearly exact) (90)."""
+    """The quality of a JPEG, 1 (small) to 100 (nearly lossless) (90)."""
     exr_float: bool
-    """Write floats of 32 bits and not of 16, OpenEXR (False)."""
+    """Write 32-bit instead of 16-bit floats, OpenEXR (False)."""
 
 
 class TextOptions(TypedDict, total=False):
@@ -129,11 +129,11 @@ class TextOptions(TypedDict, total=False):
     """
 
     delimiter: str | None
-    """The separator of fields, one character; ``" "`` is any run of white space. ``None`` detects it."""
+    """The delimiter of fields, one character; ``" "`` is any run of whitespace. ``None`` detects it."""
     header: bool | None
-    """Whether the first row has the names; ``None`` detects it."""
+    """Whether the first row holds the column names; ``None`` detects it."""
     columns: Sequence[str | int] | str | int | None
-    """The columns to keep, in this order, by name or by place from 0; ``None`` for all."""
+    """The columns to keep, in this order, by name or by index from 0; ``None`` for all."""
     types: Types | None
     """One numpy type for all columns, a sequence with one for each (``None`` to detect it), or a dict by
     name together with ``columns``. Without it columns are int64 where all values are integers, float64 otherwise."""
@@ -149,7 +149,7 @@ class TextOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Caps on what a file may demand; exceeding one is a :class:`polyhaul.LimitError` that names the limit."""
+    """Limits on what a file may demand; exceeding one raises a :class:`polyhaul.LimitError` that names it."""
 
     #: The longest line, in bytes (256 MiB, at most 1 GiB). It counts on top of ``memory_limit``.
     line_bytes: int = 256 << 20
@@ -466,7 +466,7 @@ def _whole(name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r} of type {type(value).__name__}; expected a whole number") from None
+        raise TypeError(f"{name} is {value!r} of type {type(value).__name__}; expected an integer") from None
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -184,10 +184,10 @@ def profile(
         >>> "parse" in p.phases
         True
 
-    Recorded are all jobs that read or write and start in the context of the block: in its thread, in its ``asyncio``
+    All jobs are recorded that read or write and start in the context of the block: in its thread, in its ``asyncio``
     tasks and ``asyncio.to_thread`` calls, and in copies of the context (``contextvars.copy_context().run``). Other
     threads have their own context. Of nested profiles, only the innermost records a job. A block that raises an
-    exception leaves a profile of everything until then. A job that is still running when the block ends is recorded
+    exception leaves a profile of everything up to then. A job that is still running when the block ends is recorded
     only in part.
 
     Args:

@@ -56,7 +56,7 @@ class Parameter:
 
     @property
     def value(self) -> Any:
-        """The value of a parameter with exactly one: a number, a bool, a string, or a row such as an RGB colour.
+        """The value of a parameter with exactly one: a number, a bool, a string, or a row such as an RGB color.
 
         Raises:
             ValueError: the parameter does not have exactly one value.
@@ -112,7 +112,7 @@ class Entity(_Placed):
     name: str
     #: The value type of a texture; empty for everything else.
     value_type: Literal["float", "spectrum", ""]
-    #: The colour space of the colours.
+    #: The color space of the colors.
     color_space: str
     #: The surrounding medium of a camera or light; ``None`` if there is none.
     medium: str | None
@@ -217,7 +217,7 @@ class Shape(_Placed):
 
     @property
     def color_space(self) -> str:
-        """The colour space of the colours."""
+        """The color space of the colors."""
         return self._state[5] or "srgb"
 
     def __repr__(self) -> str:

@@ -90,7 +90,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """What a job did."""
+    """The measurements and warnings of a job."""
 
     #: Bytes read, including referenced files, before decompression.
     bytes_in: int

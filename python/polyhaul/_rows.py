@@ -69,32 +69,32 @@ def savetxt(
 
     Args:
         fname: a path, a URL (with fsspec), or a file object, in binary or in text mode.
-        X: an array of one or two dimensions, or a structured one of one dimension: bools, integers, floats, text.
+        X: an array of one or two dimensions, or a structured array of one dimension: bools, integers, floats, text.
         fmt: one conversion for all columns, a sequence with one for each, or a template with all of them. They are
             ``%d %i %u %f %F %e %E %g %G %s`` with flags (``- + space 0 #``), width and precision, and ``%%``. Floats
-            lose their fraction with ``%d``; everything counts as float with ``%f``, ``%e`` and ``%g``.
-        delimiter: what stands between columns, where ``fmt`` is not the whole template.
-        newline: what stands at the end of a row.
+            lose their fraction with ``%d``; all values are converted to floats with ``%f``, ``%e`` and ``%g``.
+        delimiter: the text between columns, if ``fmt`` is not the whole template.
+        newline: the text at the end of each row.
         header, footer: text before and after the rows, each line of it after ``comments``.
         comments: see ``header``.
-        encoding: that of the file: for a path what the locale says, for a binary file object latin1. Only UTF-8 may
-            have other characters than ASCII in ``fmt``, ``delimiter``, ``newline`` and in the values.
+        encoding: the encoding of the file: by default that of the locale for a path, latin1 for a binary file object. Only UTF-8
+            allows characters other than ASCII in ``fmt``, ``delimiter``, ``newline`` and in the values.
         threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
-        memory_limit: memory for work in flight, in bytes or as text such as ``"256MB"`` (64 MiB).
+        memory_limit: memory for work in progress, in bytes or as text such as ``"256MB"`` (64 MiB).
         durable: whether the file is on the disk, safe from power failures, when this returns.
-        compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` takes it from the name of a path
+        compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or ``"none"``; ``None`` infers it from the name of a path
             (``.gz``, ``.zst``, ``.lz4``).
         level: the level on the codec's own scale.
         write_rate, write_latency, progress: as for :func:`polyhaul.write`.
 
     Returns:
-        What writing did.
+        The report: measurements and warnings.
 
     Raises:
-        polyhaul.UsageError: ``fmt`` has a conversion that is not supported or does not suit its column; NaN is to be
+        polyhaul.UsageError: ``fmt`` has a conversion that is not supported or does not fit its column, or NaN would be
             written as an integer. It is also a ``ValueError``.
-        polyhaul.IoError: the system refused; also an ``OSError``, such as ``PermissionError``.
-        TypeError, ValueError: an argument makes no sense. Complex numbers, objects and dates are not written.
+        polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``PermissionError``.
+        TypeError, ValueError: an argument is invalid. Complex numbers, objects and dates are not written.
     """
     encoding = _encoding(fname, encoding)
     rows, empty_rows = _rows(np.asarray(X), fmt, delimiter, newline, encoding)
@@ -114,7 +114,7 @@ def format_rows(
     threads: int | None = None,
     progress: Progress | bool | None = None,
 ) -> memoryview:
-    r"""Makes text of records through a template with named fields.
+    r"""Formats records as text, using a template with named fields.
 
         >>> import numpy as np, polyhaul
         >>> records = np.array([(True, 1.5), (False, -20.25)], [("flag", "?"), ("value", "f4")])
@@ -125,22 +125,22 @@ def format_rows(
     machine's byte order are not copied.
 
     Args:
-        template: ``{name}`` is a value as it is, with the shortest digits that read back as the same number;
+        template: ``{name}`` is the value, with the fewest digits that read back as the same number;
             ``{name:.2f}`` has the conversions of :func:`polyhaul.savetxt` after the colon, without ``%``;
-            ``{name:yes/no}`` are texts for true and false; ``{{`` and ``}}`` are braces. Fields of fields are
+            ``{name:yes/no}`` gives the strings for true and false; ``{{`` and ``}}`` are braces. Nested fields are
             ``{name.inner}``, elements of arrays in a field ``{name[0]}``, ``{name[1,2]}``.
         records: a structured array of any shape, in C order, or columns of equal length by name. Text is written as
             UTF-8.
-        out: memory that the text is written to, where it is to go somewhere: anything with a buffer that is one piece.
+        out: memory to write the text to: any object with a contiguous, writable buffer.
         threads: worker threads; ``None`` for all cores that the process may use. The bytes do not depend on it.
         progress: as for :func:`polyhaul.read`.
 
     Returns:
-        The text: bytes of ``out``, or of memory that was made for it.
+        The text: a part of ``out``, or new memory.
 
     Raises:
-        polyhaul.UsageError: the template has a mistake, or ``out`` is too short; the message says what is needed.
-        TypeError, ValueError: an argument makes no sense.
+        polyhaul.UsageError: the template is invalid, or ``out`` is too small; the message says what is needed.
+        TypeError, ValueError: an argument is invalid.
     """
     if not isinstance(template, str):
         raise TypeError(f"template is of type {type(template).__name__}; expected str")
@@ -196,7 +196,7 @@ def _template(fmt: Any, delimiter: str, count: int) -> str:
             raise ValueError(f"fmt has {len(fmt)} conversions for {count} columns")
         return delimiter.join(fmt)
     if not isinstance(fmt, str):
-        raise ValueError(f"fmt is {fmt!r}; expected text, or a list of texts")
+        raise ValueError(f"fmt is {fmt!r}; expected a string, or a list of strings")
     conversions = fmt.count("%")
     if conversions == 1:
         return delimiter.join([fmt] * count)
@@ -213,14 +213,14 @@ def _typed(what: str, values: npt.NDArray[Any], encoding: str) -> Column:
     """A column as native code takes it: without a copy where its memory fits."""
     kind, size = values.dtype.kind, values.dtype.itemsize
     if values.ndim != 1 or kind not in "biufSU":
-        hint = "; view it as floats, or write its parts" if kind == "c" else ""
-        raise TypeError(f"{what} is of {values.dtype}; expected bools, integers, floats or text{hint}")
+        hint = "; view it as floats, or write the real and imaginary parts" if kind == "c" else ""
+        raise TypeError(f"{what} has dtype {values.dtype}; expected bools, integers, floats or text{hint}")
     if kind == "U":
         encoded = np.char.encode(values, "utf-8")
         # An empty array stays one of str.
         encoded = encoded if encoded.dtype.kind == "S" and encoded.itemsize else encoded.astype("S1")
         if encoding != "utf-8" and not encoded.tobytes().isascii():
-            raise ValueError(f"{what} has characters beyond ASCII; expected encoding='utf-8'")
+            raise ValueError(f"{what} has characters other than ASCII; expected encoding='utf-8'")
         return Column(encoded, "text")
     if kind == "f" and size not in (4, 8):
         return Column(values.astype(np.float64), "f8")
@@ -240,10 +240,10 @@ def _check_conversions(template: str, columns: list[npt.NDArray[Any]]) -> None:
     for index, (letter, column) in enumerate(zip(letters, columns, strict=False)):
         kind, size = column.dtype.kind, column.dtype.itemsize
         if kind in "SU" and letter != "s":
-            raise TypeError(f"column {index} of X is text, and its conversion is %{letter}; expected %s")
+            raise TypeError(f"column {index} of X is text, but its conversion is %{letter}; expected %s")
         if kind == "f" and (size == 2 and letter == "s" or size > 8 and letter in "sdiu"):
             expected = "%f, %e or %g" if size > 8 else "a number"
-            raise TypeError(f"column {index} of X is of {column.dtype}, its conversion is %{letter}; expected {expected}")
+            raise TypeError(f"column {index} of X has dtype {column.dtype}, but its conversion is %{letter}; expected {expected}")
 
 
 def _fields(records: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -277,7 +277,7 @@ def _encoding(fname: Any, encoding: str | None) -> str:
         encoding = "latin1" if hasattr(fname, "write") else locale.getpreferredencoding(False)
     name = codecs.lookup(encoding).name
     if "0\n".encode(name) != b"0\n":
-        raise ValueError(f"encoding is {encoding!r}; expected one that has ASCII as it is")
+        raise ValueError(f"encoding is {encoding!r}; expected an ASCII-compatible one")
     return name
 
 

@@ -135,8 +135,8 @@ class Scene:
     the scene's own axes: ``write(scene, "x.obj", forward_axis="Y", up_axis="Z")``, or make a
     ``Scene(forward_axis="NEGATIVE_Z", up_axis="Y")``. A scene that was read has the axes of OBJ files.
 
-    ``copy.copy(scene)`` has lists of its own, which hold the same objects, meshes and materials: adding to the copy does
-    not change the original, changing an object changes it in both. ``copy.deepcopy(scene)`` shares nothing, and
+    ``copy.copy(scene)`` has its own lists of the same objects, meshes and materials: adding to the copy does not change
+    the original; changing an object changes it in both. ``copy.deepcopy(scene)`` shares nothing, and
     copies the arrays.
 
     Args:

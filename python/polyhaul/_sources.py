@@ -68,7 +68,7 @@ def opened_resolver(resolver: Resolver | None, source: Source) -> Iterator[_Answ
             opened.close()
             given = None if resolver is None else resolver(name)
             if given is not None:
-                plain = opened.enter_context(opened_source(given, f"what resolver({name!r}) returned"))
+                plain = opened.enter_context(opened_source(given, f"the result of resolver({name!r})"))
             elif url is not None and (sibling := _sibling(url, name)) is not None:
                 try:
                     plain = opened.enter_context(opened_source(sibling))
@@ -112,7 +112,7 @@ def _path(place: Any) -> str | bytes | None:
 def opened_target(target: Target, compression: str | None = None) -> Iterator[dict[str, Any]]:
     """The target as native code takes it, while it is open."""
     if compression == "none" and _is_compressed_by_name(target):
-        raise ValueError(f'compression is "none", and the name {target} says otherwise; give it another name')
+        raise ValueError(f'compression is "none", but the name {target} implies compression; use a different name')
     if (path := _path(target)) is not None:
         yield _plain_target(path=path, name=_shown(path))
     elif isinstance(target, str):
@@ -169,6 +169,6 @@ def _open_url(url: str, mode: str) -> Any:
     try:
         import fsspec
     except ImportError:
-        message = f"{url}: URLs need the package fsspec (pip install fsspec); a path has no \"://\""
+        message = f"{url}: URLs need the package fsspec (pip install fsspec); a path does not contain \"://\""
         raise ImportError(message) from None
     return fsspec.open(url, mode)

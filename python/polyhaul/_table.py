@@ -42,17 +42,17 @@ class Table:
     """Columns of equal length.
 
     ``table["x"]`` is a column: an array that may be changed, or :class:`polyhaul.Lists`. ``table["x"] = values`` sets
-    one. ``table[rows]`` is a table of some rows: of a slice (whose columns are views), of a mask, or of indices.
-    ``table[["x", "y"]]`` is one of some columns. ``len(table)`` is the number of rows, and a loop is one over names.
+    one. ``table[rows]`` is a table of some rows: a slice (its columns are views), a mask, or indices.
+    ``table[["x", "y"]]`` is a table of some columns. ``len(table)`` is the number of rows; iterating gives the names.
 
     Args:
-        data: columns by name, a structured array, or rows as an array of two dimensions. Columns in one piece of memory and
+        data: columns by name, a structured array, or rows as an array of two dimensions. Contiguous columns
             in this machine's byte order are not copied.
-        names: the names of the columns of an array of two dimensions; without them they have none.
-        name: what the rows are, as PLY files say it: ``"vertex"``.
+        names: the column names of an array of two dimensions; by default its columns have none.
+        name: the element name of the rows in PLY files, such as ``"vertex"``.
 
     Raises:
-        ValueError, TypeError: the columns have different lengths, or are not numbers.
+        ValueError, TypeError: the columns have different lengths or are not numbers.
 
     Example:
         >>> import numpy as np, polyhaul
@@ -80,7 +80,7 @@ class Table:
         self._row_count = 0
         if isinstance(data, Mapping):
             if names is not None:
-                raise TypeError("names are those of an array's columns; a dict has its own")
+                raise TypeError("names is only for arrays; a dict has its own names")
             for key, values in data.items():
                 self[key] = values
         elif data is not None:
@@ -88,7 +88,7 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns, in order; empty for those that have none."""
+        """The names of the columns, in order; empty for columns without a name."""
         return tuple(name for name, _, _ in self._columns)
 
     @property
@@ -97,12 +97,12 @@ class Table:
         return tuple(_column(values, offsets) for _, values, offsets in self._columns)
 
     def take(self, rows: npt.ArrayLike, *, threads: int | None = None) -> Table:
-        """Some of the rows: those where a mask is true, or those of these indices, in their order.
+        """Some of the rows: those where a mask is true, or those at the given indices, in their order.
 
-        It is what ``table[rows]`` gives, on so many threads.
+        The same as ``table[rows]``, with a number of threads.
 
         Raises:
-            IndexError: a row is not there, or the mask has another length.
+            IndexError: a row does not exist, or the mask has a different length.
         """
         picked = self._like()
         at = _row_numbers(rows, self._row_count)
@@ -117,7 +117,7 @@ class Table:
         return picked
 
     def to_dict(self) -> dict[str, Any]:
-        """The columns by name, not copied; ``"f0"``, ``"f1"`` and so on where they have none."""
+        """The columns by name, not copied; ``"f0"``, ``"f1"`` and so on for columns without a name."""
         return dict(zip(self._different_names(), self.columns, strict=True))
 
     def to_structured(self) -> npt.NDArray[np.void]:
@@ -130,10 +130,10 @@ class Table:
         return rows
 
     def to_array(self, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
-        """An array of (rows, columns), of a type that holds all of them unless one is said."""
+        """An array of (rows, columns); by default of a type that can hold all columns."""
         for name, _, offsets in self._columns:
             if offsets is not None:
-                raise TypeError(f"column {name!r} is one of lists; select others: table[[...]].to_array()")
+                raise TypeError(f"column {name!r} contains lists; select other columns: table[[...]].to_array()")
         columns = [values for _, values, _ in self._columns]
         common = np.dtype(dtype) if dtype is not None else np.result_type(*columns) if columns else np.dtype(float)
         rows = np.empty((self._row_count, len(columns)), common)
@@ -153,12 +153,12 @@ class Table:
         if isinstance(key, slice):
             return self._sliced(key)
         if isinstance(key, int | np.integer | tuple) or key is None or key is ...:
-            raise TypeError(f"{key!r} is no name and no set of rows; expected a name, a slice, a mask or indices")
+            raise TypeError(f"{key!r} is not a name or a set of rows; expected a name, a slice, a mask or indices")
         return self.take(key)
 
     def __setitem__(self, name: str, values: ColumnLike) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"{name!r} is no name of a column")
+            raise TypeError(f"{name!r} is not a column name")
         count = self._row_count if self._columns else None
         new = plain_column(f"column {name!r}", values, count, "row")
         self._columns = replaced(self._columns, name, new)
@@ -186,7 +186,7 @@ class Table:
         for place, (known, _, _) in enumerate(self._columns):
             if known == name:
                 return place
-        raise KeyError(f"there is no column {name!r}; there are {', '.join(map(repr, self.names)) or 'none'}")
+        raise KeyError(f"no column named {name!r}; the names are {', '.join(map(repr, self.names)) or 'none'}")
 
     def _like(self, columns: Sequence[Plain] = ()) -> Table:
         """A table of other columns with the same number of rows."""
@@ -214,7 +214,7 @@ class Table:
         names = [name or f"f{place}" for place, name in enumerate(self.names)]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"two columns have the name {name!r}")
+                raise ValueError(f"two columns are named {name!r}")
         return names
 
     def _to_plain(self) -> tuple[str, int, list[Plain]]:
@@ -241,7 +241,7 @@ class Columns(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, values: ColumnLike) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"{name!r} is no name of a column")
+            raise TypeError(f"{name!r} is not a column name")
         new = plain_column(f"{self._what} column {name!r}", values, self._count, self._what)
         self._store(replaced(self._plain, name, new))
 
@@ -341,7 +341,7 @@ def _numbers(name: str, values: Any) -> npt.NDArray[Any]:
     if kind == "f" and size == 2:
         return array.astype(np.float32)
     if kind not in "iuf" or size > 8:
-        raise TypeError(f"{name} is of {array.dtype}; expected integers or floats of at most 64 bits")
+        raise TypeError(f"{name} has dtype {array.dtype}; expected integers or floats of at most 64 bits")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -351,13 +351,13 @@ def _columns_of(array: npt.NDArray[Any], names: Sequence[str] | None) -> tuple[l
     if fields is not None:
         if array.ndim != 1 or names is not None:
             wrong = "names are given" if names is not None else f"it has {array.ndim} dimensions"
-            raise ValueError(f"the table is a structured array, and {wrong}; expected one dimension, and its own names")
+            raise ValueError(f"the table is a structured array, but {wrong}; expected one dimension and no names")
         columns = [array[name] for name in fields]
     elif array.ndim == 2:
         fields = tuple(names) if names is not None else ("",) * array.shape[1]
         columns = list(array.T)
         if len(fields) != len(columns):
-            raise ValueError(f"there are {len(fields)} names for {len(columns)} columns")
+            raise ValueError(f"found {len(fields)} names for {len(columns)} columns")
     else:
         raise ValueError(f"the table is an array of {array.ndim} dimensions; expected two, or a structured array")
     numbers = [_numbers(f"column {name!r}", column) for name, column in zip(fields, columns, strict=True)]
@@ -384,7 +384,7 @@ def _even(name: str, column: Column) -> npt.NDArray[Any]:
         return column
     lengths = np.diff(column.offsets)
     if lengths.size and lengths.min() != lengths.max():
-        raise ValueError(f"column {name!r} has lists of {lengths.min()} to {lengths.max()} numbers; expected one length")
+        raise ValueError(f"column {name!r} has lists of {lengths.min()} to {lengths.max()} numbers; expected lists of one length")
     return column.values.reshape(len(lengths), int(lengths[0]) if lengths.size else 0)
 
 
@@ -402,10 +402,10 @@ def _row_numbers(rows: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
             raise IndexError(f"the mask has {len(array)} values for {count} rows")
         return np.flatnonzero(array).astype(np.int64, copy=False)
     if array.dtype.kind not in "iu" and array.size:
-        raise IndexError(f"the rows are of {array.dtype}; expected a mask (bool), or indices (integers)")
+        raise IndexError(f"the rows have dtype {array.dtype}; expected a mask (bool), or indices (integers)")
     at = np.ascontiguousarray(array, dtype=np.int64)
     if at.size and not -count <= at.min() <= at.max() < count:
-        raise IndexError(f"the rows are from {at.min()} to {at.max()}; there are {count}")
+        raise IndexError(f"the rows range from {at.min()} to {at.max()}, but there are {count}")
     return np.where(at < 0, at + count, at) if at.size and at.min() < 0 else at
 
 

@@ -55,12 +55,12 @@ def read_tables(
     progress: Progress | bool | None = None,
     **text: Unpack[TextOptions],
 ) -> Tables:
-    """Reads all tables of a file: the elements of a PLY file, each with all of its columns.
+    """Reads all tables of a file: the elements of a PLY file, each with all its columns.
 
-    Files of the other formats have one; :func:`read_table` reads that. The arguments are the same.
+    Files in other formats have one; :func:`read_table` reads it. The arguments are the same.
 
     Returns:
-        The tables, also by name, with the comments and what reading did.
+        The tables, also by name, with the comments and the report.
     """
     options = _options.read_options(
         format=format,
@@ -101,22 +101,22 @@ def read_table(
         >>> table.names, table["level"]
         (('x', 'y', 'level'), array([7, 8]))
 
-    The columns are memory of their own, which may be changed. Other Python threads run meanwhile, and Ctrl-C works.
+    The columns are arrays of their own and may be changed. Other Python threads run meanwhile, and Ctrl-C works.
 
     Args:
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, a file object in binary mode; compressed or not.
         element: which element of a PLY file that has several, such as ``"vertex"``.
-        format: ``"csv"``, ``"tsv"``, ``"txt"``, ``"xyz"``, ``"pts"``, ``"npy"``, ``"ply"``; ``None`` takes it from the name.
+        format: ``"csv"``, ``"tsv"``, ``"txt"``, ``"xyz"``, ``"pts"``, ``"npy"``, ``"ply"``; ``None`` infers it from the name.
         threads, memory_limit, read_rate, read_latency, on_error, strict, limits, progress: as for :func:`polyhaul.read`.
-        **text: how text is read: separators, header, columns, types and more; see :class:`polyhaul.TextOptions`.
+        **text: how text is read: delimiter, header, columns, types and more; see :class:`polyhaul.TextOptions`.
 
     Returns:
-        The table, with its comments and with what reading did as ``table.report``.
+        The table, with its comments and with the report as ``table.report``.
 
     Raises:
-        polyhaul.MalformedError: the data is no such table; the exception says where.
-        polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
-        TypeError, ValueError: an argument makes no sense, or there are several tables and no ``element``.
+        polyhaul.MalformedError: the data is invalid; the exception has the place.
+        polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
+        TypeError, ValueError: an argument is invalid, or there are several tables and no ``element``.
     """
     tables = read_tables(
         source,
@@ -159,7 +159,7 @@ def write_table(
     level: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Report:
-    """Writes a table of numbers: csv, tsv, txt, xyz, pts, npy, or as the one element of a PLY file.
+    """Writes a table of numbers: csv, tsv, txt, xyz, pts, npy, or as the only element of a PLY file.
 
         >>> import io, numpy as np, polyhaul
         >>> out = io.BytesIO()
@@ -174,24 +174,24 @@ def write_table(
         target: as for :func:`polyhaul.write`: a path, a URL, a file object in binary mode.
         names: the names of the columns of an array of two dimensions.
         format: as for :func:`polyhaul.read_table`.
-        delimiter: what stands between values, one character; ``None`` as the format has it.
-        header: whether the names come first; ``None`` as the format has it.
-        digits: digits after the point (0 to 12) of floats in text, or ``"shortest"``; for all columns, each, or by name.
-        nan: what NaN becomes in text.
-        comment: what begins each line of the table's comments in text; empty leaves them out.
-        csv_safe: put a ``'`` before names of columns that are formulas to a spreadsheet (``=``, ``+``, ``-``, ``@``).
+        delimiter: the delimiter of values, one character; ``None`` for that of the format.
+        header: whether the first row holds the column names; ``None`` for the default of the format.
+        digits: decimal places (0 to 12) of floats in text, or ``"shortest"``; for all columns, each, or by name.
+        nan: the text for NaN.
+        comment: the prefix of each line of the table's comments in text; empty to drop them.
+        csv_safe: put a ``'`` before column names that a spreadsheet would run as a formula (``=``, ``+``, ``-``, ``@``).
         ascii: write PLY as text.
-        big_endian: write the highest byte of numbers first (PLY).
+        big_endian: write big-endian numbers (PLY).
         threads, memory_limit, write_rate, write_latency, strict, durable, compression, level, progress: as for
             :func:`polyhaul.write`.
 
     Returns:
-        What writing did.
+        The report: measurements and warnings.
 
     Raises:
-        polyhaul.UsageError: the format does not hold such columns, such as lists in csv, or integers above 32 bits in PLY.
-        polyhaul.IoError: the system refused; also an ``OSError``, such as ``PermissionError``.
-        TypeError, ValueError: an argument makes no sense.
+        polyhaul.UsageError: the format cannot store the columns, such as lists in csv, or integers above 32 bits in PLY.
+        polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``PermissionError``.
+        TypeError, ValueError: an argument is invalid.
     """
     table = _table_of(table, names)
     options = _options.write_options(
@@ -227,18 +227,18 @@ def write_tables(
     level: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Report:
-    """Writes tables as the elements of a PLY file, which alone holds several.
+    """Writes tables as the elements of a PLY file, the only format that stores several.
 
     Args:
-        tables: what :func:`polyhaul.read_tables` gave, tables with names, or a dict of them.
+        tables: the result of :func:`polyhaul.read_tables`, tables with names, or a dict of them.
         target: a path, a URL (with fsspec), or a file object in binary mode.
-        comments: the comments of the file; where none are given those that ``tables`` were read with.
+        comments: the comments of the file; by default those that ``tables`` were read with.
         infos: the same for remarks about the object (``obj_info``).
 
     The other arguments are those of :func:`polyhaul.write_table`.
 
     Returns:
-        What writing did.
+        The report: measurements and warnings.
     """
     if isinstance(tables, Mapping):
         named = {str(name): it if isinstance(it, Table) else Table(it) for name, it in tables.items()}
@@ -294,16 +294,16 @@ def loadtxt(
 
     Args:
         fname: a path, a URL (with fsspec), bytes, a file object in binary or text mode, or lines; compressed or not.
-        dtype: integers or floats of 8 to 64 bits, or a structured type of such.
-        comments: what begins a comment, one text; ``None`` where nothing does.
-        delimiter: what parts the values, one character; ``None`` for any white space.
-        skiprows: lines to leave out at the beginning, comments included.
+        dtype: integers or floats of 8 to 64 bits, or a structured type of these.
+        comments: the prefix of comments, one string; ``None`` for no comments.
+        delimiter: the delimiter of values, one character; ``None`` for any whitespace.
+        skiprows: lines to skip at the start, including comments.
         usecols: the columns to read, from 0.
-        unpack: give the columns and not the rows.
-        ndmin: the least dimensions, 0 to 2.
-        encoding: anything that has ASCII as it is; numbers need no more.
-        max_rows: the most rows to read.
-        quotechar: ``None`` or ``'"'``; values may stand in double quotes either way.
+        unpack: return the columns instead of the rows.
+        ndmin: the minimum number of dimensions, 0 to 2.
+        encoding: any ASCII-compatible encoding; numbers need no more.
+        max_rows: the maximum number of rows to read.
+        quotechar: ``None`` or ``'"'``; values may be in double quotes either way.
         converters, like: ``None``.
         threads, memory_limit, read_rate, read_latency, limits, progress: as for :func:`polyhaul.read`.
 
@@ -311,9 +311,9 @@ def loadtxt(
         The array, which may be changed; a list of arrays for ``unpack`` with a structured type.
 
     Raises:
-        polyhaul.MalformedError: something is no number of that type, or a row has another number of values; it says
-            where, and is a ``ValueError`` too.
-        TypeError, ValueError: an argument makes no sense, or asks for what is not supported.
+        polyhaul.MalformedError: a value is not a number of that type, or a row has a different number of values; the
+            exception has the place, and is also a ``ValueError``.
+        TypeError, ValueError: an argument is invalid or not supported.
     """
     _refuse_others(converters=converters, like=like, encoding=encoding, quotechar=quotechar, ndmin=ndmin)
     kind = np.dtype(dtype)
@@ -357,10 +357,10 @@ def _chosen(tables: Tables, element: str | None) -> Table:
     names = ", ".join(repr(table.name) for table in tables)
     if element is not None:
         if all(table.name != element for table in tables):
-            raise ValueError(f"there is no element {element!r}; there are {names or 'none'}")
+            raise ValueError(f"no element named {element!r}; the elements are {names or 'none'}")
         return tables[element]
     if len(tables) != 1:
-        raise ValueError(f"there are {len(tables)} tables ({names}); say which with element, or use read_tables")
+        raise ValueError(f"found {len(tables)} tables ({names}); choose one with element, or use read_tables")
     return tables[0]
 
 
@@ -368,13 +368,13 @@ def _table_of(given: Table | TableLike, names: Sequence[str] | None) -> Table:
     if not isinstance(given, Table):
         return Table(given, names)
     if names is not None:
-        raise TypeError("names are those of an array's columns; a table has its own")
+        raise TypeError("names is only for arrays; a table has its own names")
     return given
 
 
 def _checked(table: Any) -> Table:
     if not isinstance(table, Table):
-        raise TypeError(f"tables has something of type {type(table).__name__}; expected polyhaul.Table")
+        raise TypeError(f"tables contains an item of type {type(table).__name__}; expected polyhaul.Table")
     return table
 
 
@@ -384,7 +384,7 @@ def _refuse_others(*, converters: Any, like: Any, encoding: str | None, quotecha
         if value is not None:
             raise ValueError(f"{name} is not supported; expected None")
     if encoding is not None and encoding != "bytes" and "0\n".encode(codecs.lookup(encoding).name) != b"0\n":
-        raise ValueError(f"encoding is {encoding!r}; expected one that has ASCII as it is")
+        raise ValueError(f"encoding is {encoding!r}; expected an ASCII-compatible one")
     if quotechar not in (None, '"'):
         raise ValueError(f"quotechar is {quotechar!r}; expected None, or '\"'")
     if ndmin not in (0, 1, 2):
@@ -399,7 +399,7 @@ def _comment(comments: Any) -> str | None:
         return comments or None
     texts = [it.decode("latin1") if isinstance(it, bytes) else str(it) for it in comments]
     if len(texts) > 1:
-        raise ValueError(f"comments has {len(texts)} texts; expected one")
+        raise ValueError(f"comments has {len(texts)} strings; expected one")
     return texts[0] if texts else None
 
 

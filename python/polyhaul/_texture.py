@@ -22,7 +22,7 @@ ContainerName: TypeAlias = Literal["dds", "ktx2"]
 
 @dataclass(frozen=True, slots=True)
 class ImportedTexture:
-    """What :func:`polyhaul.import_texture` made."""
+    """The result of :func:`polyhaul.import_texture`."""
 
     #: Pixels in a row of the largest level.
     width: int
@@ -58,7 +58,7 @@ def import_texture(
     durable: bool = False,
     progress: Progress | bool | None = None,
 ) -> ImportedTexture:
-    """Reads an image, makes its mip levels, compresses them, and writes a texture: DDS or KTX 2.
+    """Reads an image, generates its mip levels, compresses them, and writes a DDS or KTX 2 texture.
 
         >>> import io, numpy as np, polyhaul
         >>> image, texture = io.BytesIO(), io.BytesIO()
@@ -69,27 +69,27 @@ def import_texture(
 
     Args:
         source: as for :func:`polyhaul.read_image`.
-        target: as for :func:`polyhaul.write`; the name says whether it is ``.dds`` or ``.ktx2``.
-        encoding: ``"bc1"``, ``"bc3"``, ``"bc4"``, ``"bc5"``, ``"bc6h"``, ``"bc7"``, ``"rgba8"``. ``None``: BC5 for maps of
-            normals, BC4 for brightness alone, BC6H for floats (plain halves where they have alpha), BC7 for all others.
-        quality: how much time blocks may take: ``"fast"``, ``"normal"``, ``"best"``.
-        mips: how mip levels are made: ``"box"``, ``"kaiser"``, ``"none"``.
-        alpha_cutoff: keep the share of pixels with this alpha (0 to 1) or more in all mip levels.
-        normal_map: whether it is a map of normals; ``None``: where its name ends in ``_n``, ``_nrm``, ``_normal`` and such.
-        color_space: what the samples of colours mean; ``None``: what the file says.
+        target: as for :func:`polyhaul.write`; a name ending in ``.dds`` or ``.ktx2`` determines the format.
+        encoding: ``"bc1"``, ``"bc3"``, ``"bc4"``, ``"bc5"``, ``"bc6h"``, ``"bc7"``, ``"rgba8"``. ``None``: BC5 for normal
+            maps, BC4 for grayscale, BC6H for floats (uncompressed halves if they have alpha), BC7 for all others.
+        quality: the quality of block compression: ``"fast"``, ``"normal"``, ``"best"``.
+        mips: the filter for mip levels: ``"box"``, ``"kaiser"``, ``"none"``.
+        alpha_cutoff: preserve the share of pixels with at least this alpha (0 to 1) in all mip levels.
+        normal_map: whether the image is a normal map; ``None``: if its name ends in ``_n``, ``_nrm``, ``_normal`` or similar.
+        color_space: the encoding of color samples; ``None``: as declared in the file.
         zstd_level: the level of zstd in KTX 2, 1 to 22; ``None`` leaves it uncompressed.
-        from_format: the format of the image; ``None`` takes it from the name, or from the first bytes.
-        format: ``"dds"`` or ``"ktx2"``; ``None`` takes it from the name.
+        from_format: the format of the image; ``None`` infers it from the name or the content.
+        format: ``"dds"`` or ``"ktx2"``; ``None`` infers it from the name.
         threads, memory_limit, read_rate, read_latency, write_rate, write_latency, on_error, limits, durable, progress: as
             for :func:`polyhaul.read` and :func:`polyhaul.write`.
 
     Returns:
-        What was made.
+        The format, size and levels of the texture, with the report.
 
     Raises:
-        polyhaul.MalformedError: the data is no such image; the exception says where.
-        polyhaul.IoError: the system refused; also an ``OSError``, such as ``FileNotFoundError``.
-        TypeError, ValueError: an argument makes no sense.
+        polyhaul.MalformedError: the data is invalid; the exception has the place.
+        polyhaul.IoError: the operating system reported an error; also an ``OSError``, such as ``FileNotFoundError``.
+        TypeError, ValueError: an argument is invalid.
     """
     how = _how(encoding, quality, mips, alpha_cutoff, normal_map, color_space)
     _known("format", format, (*get_args(ContainerName), None))

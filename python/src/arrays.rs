@@ -84,7 +84,7 @@ impl Array {
     /// `view` points to a buffer structure that the interpreter wants to have filled.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         if view.is_null() {
-            return Err(PyBufferError::new_err("there is no buffer to fill in"));
+            return Err(PyBufferError::new_err("the buffer argument is null"));
         }
         let array = slf.get();
         let (start, length) = (array.start.as_ptr().cast::<c_void>(), array.length as ffi::Py_ssize_t);
@@ -221,7 +221,7 @@ impl<'a, 'py, T: Row> FromPyObject<'a, 'py> for Held<T> {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         Held::get(&object)
-            .ok_or_else(|| PyValueError::new_err("the buffer is missing, or its type or layout does not fit"))
+            .ok_or_else(|| PyValueError::new_err("the buffer is missing, or its type or layout does not match"))
     }
 }
 

@@ -16,13 +16,13 @@ const BLOCK_ROWS: usize = 1 << 13;
 #[pyfunction]
 pub(crate) fn gather(py: Python<'_>, columns: Vec<Lane>, rows: Held<i64>, threads: Option<usize>) -> PyResult<()> {
     if columns.iter().any(|column| column.0.room_count() != rows.as_ref().len()) {
-        return Err(PyValueError::new_err("a column has not as much room as there are rows"));
+        return Err(PyValueError::new_err("a column has fewer elements than rows"));
     }
     let threads = RunOptions { threads, ..RunOptions::default() }.worker_threads();
     job::run(py, None, move |job| match gather_all(&columns, rows.as_ref(), threads, job) {
         true => Ok(()),
         false if job.is_cancelled() => Err(Error::cancelled()),
-        false => Err(Error::new(ErrorKind::Usage, "a row is not there")),
+        false => Err(Error::new(ErrorKind::Usage, "a row does not exist")),
     })
 }
 
@@ -71,11 +71,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Lane {
             .or_else(|| lane::<u64>(column, room))
             .or_else(|| lane::<u8>(column, room))
             .or_else(|| lane::<u16>(column, room))
-            .ok_or_else(|| PyValueError::new_err("a column's type or layout does not fit"))
+            .ok_or_else(|| PyValueError::new_err("the type or layout of a column does not match"))
     }
 }
 
-/// Fills all rooms, block by block on so many threads; `false` where a row is not there, or the job was cancelled.
+/// Fills all rooms, block by block on so many threads; `false` where a row does not exist, or the job was cancelled.
 fn gather_all(columns: &[Lane], rows: &[i64], threads: usize, job: &Job) -> bool {
     let (next, is_fine) = (AtomicUsize::new(0), AtomicBool::new(true));
     let work = || {

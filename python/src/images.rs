@@ -109,7 +109,7 @@ impl ImageIn {
         let BesideIn(extra, stored, attributes) = beside;
         let all = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
         let channels = all.into_iter().find(|channels| channels.count() == count);
-        let channels = channels.ok_or_else(|| PyValueError::new_err(format!("there are no pixels of {count}")))?;
+        let channels = channels.ok_or_else(|| PyValueError::new_err(format!("invalid number of channels: {count}")))?;
         let channel = |(name, kind, PlaneIn(samples)): (String, String, PlaneIn)| {
             let samples = match samples {
                 ChannelSamples::U16(bits) if kind == ChannelType::F16.name() => ChannelSamples::F16(bits),
@@ -119,7 +119,7 @@ impl ImageIn {
         };
         let color = |(name, kind): (String, String)| {
             let known = TYPES.into_iter().find(|known| known.name() == kind);
-            let unknown = || PyValueError::new_err(format!("there is no type of channels {kind:?}"));
+            let unknown = || PyValueError::new_err(format!("unknown channel type {kind:?}"));
             Ok(ColorChannel { name, kind: known.ok_or_else(unknown)? })
         };
         let attribute = |(name, kind, value)| ImageAttribute { name, kind, value };
@@ -148,7 +148,7 @@ fn space_name(space: ColorSpace) -> &'static str {
 
 pub(crate) fn space_named(name: &str) -> PyResult<ColorSpace> {
     let known = SPACES.iter().find(|(_, known)| *known == name).map(|(space, _)| *space);
-    known.ok_or_else(|| PyValueError::new_err(format!("there is no colour space {name:?}")))
+    known.ok_or_else(|| PyValueError::new_err(format!("unknown color space {name:?}")))
 }
 
 /// The samples, for Python alone, and what numpy calls their type.
@@ -180,7 +180,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for PlaneIn {
             .or_else(|| Held::get(&object).map(|held: Held<u32>| ChannelSamples::U32(held.into())))
             .or_else(|| Held::get(&object).map(|held: Held<f32>| ChannelSamples::F32(held.into())))
             .map(PlaneIn)
-            .ok_or_else(|| PyValueError::new_err("the type or layout of a channel's samples does not fit"))
+            .ok_or_else(|| PyValueError::new_err("the type or layout of a channel's samples does not match"))
     }
 }
 
@@ -193,6 +193,6 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SamplesIn {
         held.or_else(|| Held::get(&object).map(|held: Held<u16>| Samples::U16(held.into())))
             .or_else(|| Held::get(&object).map(|held: Held<f32>| Samples::F32(held.into())))
             .map(SamplesIn)
-            .ok_or_else(|| PyValueError::new_err("the samples' type or layout does not fit"))
+            .ok_or_else(|| PyValueError::new_err("the type or layout of the samples does not match"))
     }
 }

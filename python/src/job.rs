@@ -178,7 +178,7 @@ impl Waiting<'_> {
         match result {
             Ok(Ok(value)) => self.reported.finish().map(|()| value),
             Ok(Err(error)) => Err(errors::exception(py, &error)),
-            Err(_) => Err(errors::internal(py, "the work panicked; what it said is on standard error")),
+            Err(_) => Err(errors::internal(py, "the job panicked; standard error has the message")),
         }
     }
 }

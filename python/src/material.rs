@@ -114,7 +114,7 @@ fn map_to_python<'py>(py: Python<'py>, map: &TextureMap) -> PyResult<Bound<'py, 
 fn map_from_python(fields: &Bound<'_, PyDict>) -> PyResult<TextureMap> {
     let kind: String = get(fields, "kind")?.extract()?;
     let known = KINDS.iter().find(|(_, name)| *name == kind).map(|(kind, _)| *kind);
-    let unknown = || PyValueError::new_err(format!("there is no kind of texture map {kind:?}"));
+    let unknown = || PyValueError::new_err(format!("unknown kind of texture map {kind:?}"));
     let mut map = TextureMap { kind: known.ok_or_else(unknown)?, ..TextureMap::default() };
     macro_rules! as_is { ($($name:ident)*) => { $(map.$name = get(fields, stringify!($name))?.extract()?;)* } }
     map_fields!(as_is, as_is, as_is);

@@ -267,7 +267,7 @@ pub(crate) fn domain_of(name: &str) -> Option<Domain> {
 }
 
 fn domain(name: &str) -> PyResult<Domain> {
-    domain_of(name).ok_or_else(|| PyValueError::new_err(format!("there is no domain {name:?}")))
+    domain_of(name).ok_or_else(|| PyValueError::new_err(format!("unknown domain {name:?}")))
 }
 
 impl From<ElementsIn> for Elements {

@@ -179,7 +179,7 @@ impl Run {
     fn format(&self) -> PyResult<Option<Format>> {
         let Some(name) = self.format.as_deref() else { return Ok(None) };
         let format = Format::named(name);
-        format.map(Some).ok_or_else(|| PyValueError::new_err(format!("there is no format {name:?}")))
+        format.map(Some).ok_or_else(|| PyValueError::new_err(format!("unknown format {name:?}")))
     }
 }
 
@@ -312,7 +312,7 @@ impl Pbrt {
             None => PbrtMeshes::default(),
             Some("inline") => PbrtMeshes::Inline,
             Some("ply") => PbrtMeshes::Ply { vertices: self.mesh_vertices },
-            Some(name) => return Err(PyValueError::new_err(format!("there is no place for meshes {name:?}"))),
+            Some(name) => return Err(PyValueError::new_err(format!("unknown value {name:?} of meshes"))),
         };
         Ok(PbrtStyle { compact: self.compact, meshes, parts: self.parts })
     }
@@ -407,7 +407,7 @@ impl Pixels {
             "fast" => PngLevel::Fast,
             "balanced" => PngLevel::Balanced,
             "best" => PngLevel::Best,
-            name => return Err(PyValueError::new_err(format!("there is no level {name:?} of PNG"))),
+            name => return Err(PyValueError::new_err(format!("unknown PNG level {name:?}"))),
         };
         let Pixels { rle: tga_rle, quality: jpeg_quality, exr_float, ktx2_zstd_level, .. } = *self;
         Ok(ImageStyle { tga_rle, png_level, jpeg_quality, exr_float, ktx2_zstd_level })
@@ -431,7 +431,7 @@ const SCALARS: [(Scalar, &str); 10] = [
 /// The type that numpy calls by this name.
 fn scalar(name: &str) -> PyResult<Scalar> {
     let known = SCALARS.iter().find(|(_, known)| *known == name).map(|(scalar, _)| *scalar);
-    known.ok_or_else(|| PyValueError::new_err(format!("there is no type {name:?}")))
+    known.ok_or_else(|| PyValueError::new_err(format!("unknown type {name:?}")))
 }
 
 /// What numpy calls the type.
@@ -445,7 +445,7 @@ fn codec(name: &str) -> PyResult<Codec> {
         "gzip" => Ok(Codec::Gzip),
         "zstd" => Ok(Codec::Zstd),
         "lz4" => Ok(Codec::Lz4),
-        _ => Err(PyValueError::new_err(format!("there is no compression {name:?}"))),
+        _ => Err(PyValueError::new_err(format!("unknown compression {name:?}"))),
     }
 }
 
@@ -462,7 +462,7 @@ const AXES: [(Axis, &str); 6] = [
 /// The axis that Blender calls by this name.
 pub(crate) fn axis(name: &str) -> PyResult<Axis> {
     let known = AXES.iter().find(|(_, known)| *known == name).map(|(axis, _)| *axis);
-    known.ok_or_else(|| PyValueError::new_err(format!("there is no axis {name:?}")))
+    known.ok_or_else(|| PyValueError::new_err(format!("unknown axis {name:?}")))
 }
 
 /// What Blender calls the axis.

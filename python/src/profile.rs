@@ -133,7 +133,7 @@ impl NativeProfile {
             "trace" => Document::Trace,
             "report" => Document::Page,
             "chart" => Document::Picture,
-            _ => return Err(PyValueError::new_err(format!("there is no {kind:?} of a profile"))),
+            _ => return Err(PyValueError::new_err(format!("unknown kind of profile output {kind:?}"))),
         };
         let Ended { recording, verdict, ceilings } = ended;
         let written = py.detach(|| document.write(&path, recording, &heading, Some(verdict), ceilings.as_ref()));
@@ -148,7 +148,7 @@ impl NativeProfile {
     }
 
     fn ended(&self) -> PyResult<&Ended> {
-        self.ended.get().ok_or_else(|| PyRuntimeError::new_err("the profile has not ended"))
+        self.ended.get().ok_or_else(|| PyRuntimeError::new_err("the profile is still recording"))
     }
 
     fn heading(&self, command: String) -> Heading {

@@ -212,14 +212,14 @@ impl NativeRender {
             // Who comes second computed in vain.
             let _ = self.places64.set(places64(self.render())?);
         }
-        self.places64.get().ok_or_else(|| Error::new(polyhaul::ErrorKind::Internal, "transforms are gone"))
+        self.places64.get().ok_or_else(|| Error::new(polyhaul::ErrorKind::Internal, "the transforms no longer exist"))
     }
 
     fn places32(&self) -> Result<&Places32> {
         if self.places32.get().is_none() {
             let _ = self.places32.set(places32(self.render())?);
         }
-        self.places32.get().ok_or_else(|| Error::new(polyhaul::ErrorKind::Internal, "transforms are gone"))
+        self.places32.get().ok_or_else(|| Error::new(polyhaul::ErrorKind::Internal, "the transforms no longer exist"))
     }
 
     /// The values of a parameter, where they are.
@@ -308,9 +308,9 @@ fn state_out(render: &Render, state: &ShapeState) -> StateOut {
 }
 
 fn missing() -> PyErr {
-    PyIndexError::new_err("there is no such thing in the scene")
+    PyIndexError::new_err("index out of range")
 }
 
 fn no_kind(kind: &str) -> PyErr {
-    PyValueError::new_err(format!("there are no things of the kind {kind:?}"))
+    PyValueError::new_err(format!("unknown kind {kind:?}"))
 }

@@ -150,7 +150,7 @@ impl Values {
 }
 
 fn unfit() -> polyhaul::Error {
-    polyhaul::Error::new(polyhaul::ErrorKind::Internal, "a column's type or layout does not fit")
+    polyhaul::Error::new(polyhaul::ErrorKind::Internal, "the type or layout of a column does not match")
 }
 
 /// Memory of Python that text is written to.
@@ -174,7 +174,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Out {
         let buffer = PyUntypedBuffer::get(&object)?;
         match !buffer.readonly() && buffer.is_c_contiguous() {
             true => Ok(Out(buffer)),
-            false => Err(PyValueError::new_err("out cannot be written to, or is not one piece of memory")),
+            false => Err(PyValueError::new_err("out is not writable or not contiguous")),
         }
     }
 }

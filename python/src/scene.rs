@@ -124,7 +124,7 @@ impl ObjectIn {
     fn object(self, meshes: &[Mesh]) -> PyResult<Object> {
         let ObjectIn(name, mesh_name, kind, mesh, start, end, transform, materials) = self;
         let known = KINDS.iter().find(|(_, known)| *known == kind).map(|(kind, _)| *kind);
-        let kind = known.ok_or_else(|| PyValueError::new_err(format!("there is no kind of object {kind:?}")))?;
+        let kind = known.ok_or_else(|| PyValueError::new_err(format!("unknown kind of object {kind:?}")))?;
         let start = start.map_or_else(Counts::default, Counts::from_array);
         let whole = || meshes.get(mesh).map(Mesh::counts).unwrap_or_default();
         let end = end.map_or_else(whole, Counts::from_array);

@@ -60,7 +60,7 @@ fn read_once(read: &Bound<'_, PyAny>, asked: usize) -> PyResult<PyBackedBytes> {
     }
     let wrong = |_| {
         let name = got.get_type().name().map_or_else(|_| "something".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!("read() returned {name} where bytes are expected"))
+        PyTypeError::new_err(format!("read() returned {name}; expected bytes"))
     };
     let bytes: PyBackedBytes = match got.cast::<PyBytes>() {
         Ok(bytes) => bytes.clone().into(),
@@ -69,7 +69,7 @@ fn read_once(read: &Bound<'_, PyAny>, asked: usize) -> PyResult<PyBackedBytes> {
     match bytes.len() <= asked {
         true => Ok(bytes),
         false => {
-            let message = format!("read() returned {} bytes where {asked} were asked for", bytes.len());
+            let message = format!("read() returned {} bytes, more than the {asked} requested", bytes.len());
             Err(errors::host(py, &message))
         }
     }
@@ -117,7 +117,7 @@ fn write_once(write: &Bound<'_, PyAny>, bytes: &[u8]) -> PyResult<usize> {
     match got.extract::<usize>() {
         Ok(count) if count <= bytes.len() => Ok(count),
         _ => {
-            let message = format!("write() returned {got} where a count from 0 to {} is expected", bytes.len());
+            let message = format!("write() returned {got}; expected a count from 0 to {}", bytes.len());
             Err(errors::host(py, &message))
         }
     }

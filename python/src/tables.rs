@@ -190,6 +190,6 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ValuesIn {
             .or_else(|| Held::get(&object).map(|held: Held<i64>| Values::I64(held.into())))
             .or_else(|| Held::get(&object).map(|held: Held<u64>| Values::U64(held.into())))
             .map(ValuesIn)
-            .ok_or_else(|| PyValueError::new_err("a column's type or layout does not fit"))
+            .ok_or_else(|| PyValueError::new_err("the type or layout of a column does not match"))
     }
 }

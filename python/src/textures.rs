@@ -92,7 +92,7 @@ const ENCODINGS: [(Encoding, &str); 7] = [
 /// What has this name.
 fn named<T: Copy>(what: &str, name: &str, all: &[(T, &str)]) -> PyResult<T> {
     let known = all.iter().find(|(_, known)| *known == name).map(|(value, _)| *value);
-    known.ok_or_else(|| PyValueError::new_err(format!("{what} is {name:?}, which there is not")))
+    known.ok_or_else(|| PyValueError::new_err(format!("unknown {what} {name:?}")))
 }
 
 fn encoding(name: &str) -> PyResult<Encoding> {

@@ -89,7 +89,7 @@ def test_columns_are_set_and_taken_away() -> None:
     ("values", "message"),
     [
         ([1, 2, 3], "vertex column 'a' has 3 rows; expected 4, one per vertex"),
-        (["x"] * 4, "vertex column 'a' is of <U1; expected integers or floats"),
+        (["x"] * 4, "vertex column 'a' has dtype <U1; expected integers or floats"),
     ],
 )
 def test_columns_that_do_not_fit(values: Any, message: str) -> None:

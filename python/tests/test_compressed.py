@@ -100,7 +100,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     wrong: Any = "rar"
     with pytest.raises(ValueError, match="compression is 'rar'; expected one of 'gzip'"):
         polyhaul.write(polyhaul.Scene(), tmp_path / "x.obj", compression=wrong)
-    with pytest.raises(ValueError, match='compression is "none", and the name'):
+    with pytest.raises(ValueError, match='compression is "none", but the name'):
         polyhaul.write(polyhaul.Scene(), tmp_path / "x.obj.gz", compression="none")
     polyhaul.write(polyhaul.read(CUBE), tmp_path / "x.obj", compression="none")
     assert (tmp_path / "x.obj").read_bytes().startswith(b"#")

@@ -94,7 +94,7 @@ def test_errors_survive_pickling_and_copying(tmp_path: Path) -> None:
     [
         ({"format": "docx"}, ValueError, "format is 'docx'; expected one of 'obj'"),
         ({"threads": 0}, ValueError, "threads is 0; expected 1 to 1024"),
-        ({"threads": 2.5}, TypeError, "threads is 2.5 of type float; expected a whole number"),
+        ({"threads": 2.5}, TypeError, "threads is 2.5 of type float; expected an integer"),
         ({"memory_limit": 2.5}, TypeError, "memory_limit is 2.5 of type float"),
         ({"memory_limit": "64 XB"}, ValueError, "memory_limit is '64 XB'"),
         ({"memory_limit": 0}, ValueError, "memory_limit is 0"),

@@ -109,7 +109,7 @@ def test_what_its_file_objects_raise_comes_out_as_itself() -> None:
 
 @pytest.mark.parametrize("given", [7, ["x"], io.StringIO("x"), object()])
 def test_what_makes_no_sense_is_a_type_error(given: Any) -> None:
-    with pytest.raises(TypeError, match=r"what resolver\('cube.mtl'\) returned"):
+    with pytest.raises(TypeError, match=r"the result of resolver\('cube.mtl'\)"):
         polyhaul.read(CUBE, resolver=lambda name: given)
     with pytest.raises(TypeError, match="resolver is of type"):
         polyhaul.read(CUBE, resolver=given if not isinstance(given, io.StringIO) else {})  # type: ignore[arg-type]

@@ -114,11 +114,11 @@ def test_characters_beyond_ascii() -> None:
     same(array, fmt="%4s", delimiter="·", encoding="utf-8", header="ü")
     same(array, fmt="%.2s", encoding="utf-8")
     same(np.eye(2), header="grün", encoding="latin1")
-    with pytest.raises(ValueError, match=r"column 0 of X has characters beyond ASCII; expected encoding='utf-8'"):
+    with pytest.raises(ValueError, match=r"column 0 of X has characters other than ASCII; expected encoding='utf-8'"):
         polyhaul.savetxt(io.BytesIO(), array, fmt="%s")
     with pytest.raises(ValueError, match="expected ASCII"):
         polyhaul.savetxt(io.BytesIO(), np.eye(2), delimiter="·")
-    with pytest.raises(ValueError, match="expected one that has ASCII as it is"):
+    with pytest.raises(ValueError, match="expected an ASCII-compatible one"):
         polyhaul.savetxt(io.BytesIO(), np.eye(2), encoding="utf-16")
 
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         (ValueError, "fmt has 1 conversions for 2 columns", np.eye(2), ["%d"]),
         (ValueError, "with 3 conversions", np.eye(2), "%d %d %d"),
         (ValueError, "with 0 conversions", np.eye(2), "text"),
-        (TypeError, "column 0 of X is text, and its conversion is %d", ["a"], "%d"),
+        (TypeError, "column 0 of X is text, but its conversion is %d", ["a"], "%d"),
         (TypeError, "complex128; .* view it as floats", [1j], "%f"),
         (TypeError, "object", np.array([None]), "%s"),
         (TypeError, "datetime64", np.array(["2026-01-01"], "M8[D]"), "%s"),

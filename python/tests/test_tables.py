@@ -83,7 +83,7 @@ def test_columns_that_do_not_fit(values: Any, message: str) -> None:
 
 
 def test_an_unknown_name_says_what_there_is() -> None:
-    with pytest.raises(KeyError, match="there is no column 'z'; there are 'x', 'y'"):
+    with pytest.raises(KeyError, match="no column named 'z'; the names are 'x', 'y'"):
         Table({"x": [1], "y": [2]})["z"]
 
 
@@ -115,7 +115,7 @@ def test_slices_are_those_of_numpy(rows: slice) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [([4], "from 4 to 4; there are 4"), ([-5], "there are 4"), ([True], "1 values for 4 rows"), ([0.5], "float64"), ([[0]], "shape")],
+    [([4], "from 4 to 4, but there are 4"), ([-5], "there are 4"), ([True], "1 values for 4 rows"), ([0.5], "float64"), ([[0]], "shape")],
 )
 def test_rows_that_are_not_there(rows: Any, message: str) -> None:
     with pytest.raises(IndexError, match=message):
@@ -157,7 +157,7 @@ def test_rows_of_two_dimensions_there_and_back() -> None:
 def test_lists_of_different_lengths_are_no_structured_array() -> None:
     with pytest.raises(ValueError, match="'list' has lists of 0 to 5 numbers"):
         with_lists().to_structured()
-    with pytest.raises(TypeError, match="is one of lists"):
+    with pytest.raises(TypeError, match="contains lists"):
         with_lists().to_array()
 
 
@@ -201,9 +201,9 @@ def test_the_elements_of_a_ply_file() -> None:
     assert again.getvalue() == out.getvalue()
     face = polyhaul.read_table(out.getvalue(), format="ply", element="face")
     assert face.name == "face" and face.comments == ["mine"]
-    with pytest.raises(ValueError, match="there are 2 tables \\('vertex', 'face'\\); say which"):
+    with pytest.raises(ValueError, match="found 2 tables \\('vertex', 'face'\\); choose one"):
         polyhaul.read_table(out.getvalue(), format="ply")
-    with pytest.raises(ValueError, match="there is no element 'edge'"):
+    with pytest.raises(ValueError, match="no element named 'edge'"):
         polyhaul.read_table(out.getvalue(), format="ply", element="edge")
 
 

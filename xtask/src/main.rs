@@ -21,26 +21,27 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  tidy                       the rules of the code base, each finding as path:line: rule: message
-  test [--quick]             everything that must hold: tidy, format, lints, tests, docs, cross checks
-                             --quick: tidy, format and tests alone
-  python                     the step of test that builds, installs and tests the Python package
-  header                     writes crates/capi/include/polyhaul.h, which is made of the sources
+  tidy                       check the rules of the code base; findings are printed as path:line: rule: message
+  test [--quick]             run all checks: tidy, format, lints, tests, docs, cross checks
+                             --quick: only tidy, format and tests
+  python                     build, install and test the Python package (a step of test)
+  header                     generate crates/capi/include/polyhaul.h from the sources
   install-c [--prefix DIR] [--destdir DIR] [--debug]
-                             builds the C library and installs it: headers, static and shared library, pkg-config
-                             (/usr/local unless told; --destdir: below DIR, for packages; --debug: not optimised)
+                             build the C library and install it: headers, static and shared library, pkg-config
+                             (default prefix: /usr/local; --destdir: install below DIR, for packages;
+                             --debug: without optimizations)
   fuzz [TARGET] [--seconds N]
                              fuzz one target, or each target once (60 seconds each by default)
-  fuzz --all --hours N       fuzz all targets in turn, those with the fewest executions first; adds the totals to
+  fuzz --all --hours N       fuzz all targets in turn, those with the fewest executions first, and add the totals to
                              fuzz/RECORD.md
-  deny                       the step of test that checks licences, origins and advisories of dependencies (deny.toml)
-  faults                     plants faults one at a time, and holds that the tests find each
+  deny                       check licenses, origins and advisories of dependencies (deny.toml; a step of test)
+  faults                     plant faults one at a time, and check that the tests find each
   bench [PART...] [--without PART] [--size MB] [--rounds N] [--data DIR] [--record DIR] [--install-peers]
-                             all parts beside other programs, or some: obj python blender gzip ply stl pbrt tables
+                             run all benchmarks against other programs, or some: obj python blender gzip ply stl pbrt tables
                              images numbers records trace watch verdicts sweeps; the record goes to bench/record, that of a
                              smaller trial to DIR/record
-                             --install-peers: install what peers in C++ and Python need by apt-get
-  bench --readme             the README's tables, from the latest records
+                             --install-peers: install the requirements of C++ and Python peers with apt-get
+  bench --readme             print the README's tables, from the latest records
 ";
 
 fn main() -> ExitCode {

@@ -336,7 +336,7 @@ fn give(host: &mut dyn HostWrite, mut bytes: &[u8], counters: &Counters) -> io::
     while !bytes.is_empty() {
         let given = bytes.len();
         let checked = || match guarded(|| host.write(bytes))? {
-            0 => Err(HostFault::broken("the host accepts no more bytes")),
+            0 => Err(HostFault::broken("the host does not accept more bytes")),
             count if count > given => {
                 let message = format!("the host accepted {count} bytes, more than the {given} given");
                 Err(HostFault::broken(message))

@@ -214,7 +214,7 @@ impl<'a> Sink<'a> {
             let kind = &mut self.kind;
             match retry(|| self.counters.transfer(|| kind.write(bytes)))? {
                 0 => {
-                    return Err(io::Error::new(io::ErrorKind::WriteZero, "the output accepts no more bytes"));
+                    return Err(io::Error::new(io::ErrorKind::WriteZero, "the output does not accept more bytes"));
                 }
                 count => bytes = bytes.get(count..).ok_or_else(|| overrun(count, bytes.len()))?,
             }

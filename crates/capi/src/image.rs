@@ -159,7 +159,7 @@ unsafe fn image(given: &ph_pixels) -> Result<Image> {
     let color_space = match given.color_space {
         PH_COLOR_SPACE_SRGB => ColorSpace::Srgb,
         PH_COLOR_SPACE_LINEAR => ColorSpace::Linear,
-        other => return Err(usage(format!("{other} is not a colour space (PH_COLOR_SPACE_)"))),
+        other => return Err(usage(format!("{other} is not a color space (PH_COLOR_SPACE_)"))),
     };
     let premultiplied = given.premultiplied != 0;
     let (width, height) = (given.width, given.height);

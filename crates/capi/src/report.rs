@@ -95,7 +95,7 @@ pub unsafe extern "C" fn ph_report_warning(
         let kept = report.warnings.kept();
         let found = kept
             .get(index)
-            .ok_or_else(|| usage(format!("warning {index} is out of range: {} are kept", kept.len())))?;
+            .ok_or_else(|| usage(format!("warning {index} is out of range: {} were kept", kept.len())))?;
         let (says, place) = (&found.diagnostic, &found.diagnostic.place);
         let told = ph_warning {
             struct_size: size_of::<ph_warning>(),

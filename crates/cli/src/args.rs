@@ -95,7 +95,7 @@ pub enum ColorWhen {
 /// Which warnings are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WarningsShown {
-    /// The first three of each kind, then a count
+    /// The first three of each kind, then counts
     Summary,
     /// Every warning, up to 1,000
     All,
@@ -118,7 +118,7 @@ pub struct Everywhere {
     #[arg(short = 'j', long, global = true, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Memory for buffers, in addition to the data itself (64MB, 1.5GB, 512KiB)
+    /// Memory for buffers, in addition to the data itself, such as 64MB, 1.5GB or 512KiB
     #[arg(long, global = true, value_name = "SIZE", default_value = "64MiB", value_parser = values::size)]
     pub memory_limit: u64,
     /// Treat warnings as errors, when reading and when writing
@@ -198,7 +198,7 @@ pub struct ReadArgs {
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum CodecName {
-    /// gzip, read by everything
+    /// gzip, the most widely supported
     #[value(alias = "gz")]
     Gzip,
     /// zstd, smaller and faster than gzip
@@ -213,7 +213,7 @@ pub enum CodecName {
 pub enum PngLevelName {
     /// Fast, slightly larger files
     Fast,
-    /// A compromise
+    /// Balance of speed and size
     Balanced,
     /// Slow, small files
     Best,
@@ -251,7 +251,7 @@ impl DemoKind {
 /// How what is converted is compressed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Packing {
-    /// gzip, read by everything
+    /// gzip, the most widely supported
     #[value(alias = "gz")]
     Gzip,
     /// zstd, smaller and faster than gzip
@@ -412,7 +412,7 @@ pub struct ByteArgs {
     /// Compression level (PNG)
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "balanced")]
     pub png_level: PngLevelName,
-    /// JPEG quality, 1 (small) to 100 (nearly exact)
+    /// JPEG quality, 1 (small) to 100 (nearly lossless)
     #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub quality: u8,
     /// Write 32-bit floats instead of 16-bit floats (EXR)

@@ -382,7 +382,7 @@ fn render_rows(render: &RenderInventory) -> String {
             "shapes" => by_count(&render.classes),
             "textures" => names(&render.texture_files),
             _ if is_known(&render.contents, name) => String::new(),
-            _ => format!("without {} that were not read", human::plural(render.contents.unread_meshes, "PLY shape")),
+            _ => format!("excluding {} that were not read", human::plural(render.contents.unread_meshes, "PLY shape")),
         };
         if count > 0 || name == "shapes" || !is_known(&render.contents, name) {
             row(&name.replace('_', " "), count, note);
@@ -475,7 +475,7 @@ fn scene_rows(inventory: &Inventory) -> String {
     }
     row("materials", c.materials, named(&inventory.material_names));
     if c.missing_materials > 0 {
-        row("", c.missing_materials, "of them undefined".into());
+        row("", c.missing_materials, "of these undefined".into());
     }
     if c.textures > 0 {
         row("textures", c.textures, named(&inventory.texture_files));
@@ -608,11 +608,11 @@ mod tests {
         // What is not known is said to be so.
         let lines = table(&inventory(4));
         assert!(
-            lines.contains("unique triangles                 7  without 4 PLY shapes that were not read\n"),
+            lines.contains("unique triangles                 7  excluding 4 PLY shapes that were not read\n"),
             "{lines}"
         );
         assert!(
-            lines.contains("instanced triangles              0  without 4 PLY shapes that were not read\n"),
+            lines.contains("instanced triangles              0  excluding 4 PLY shapes that were not read\n"),
             "{lines}"
         );
         let value = serde_json::to_value(Listed::new(&inventory(4))).unwrap();

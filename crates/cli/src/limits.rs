@@ -65,7 +65,7 @@ fn look_or_measure(session: &Session, args: &LimitsArgs, report: &mut Report) ->
         Some(why) => Some(why),
         None => match measure::keep(&ceilings) {
             Ok(Some(_)) => None,
-            Ok(None) => Some("the environment names no cache folder".to_owned()),
+            Ok(None) => Some("no cache folder is set in the environment".to_owned()),
             Err(error) => Some(error.to_string()),
         },
     };
@@ -85,7 +85,7 @@ fn settled(force: bool, mut measure: impl FnMut() -> Result<Ceilings>) -> Result
         }
     }
     if !best.is_quiet() {
-        best.notes.push(format!("other programs used {} meanwhile", load(&best)));
+        best.notes.push(format!("other programs used {} during the measurement", load(&best)));
     }
     Ok(best)
 }
@@ -107,7 +107,7 @@ fn forget(session: &Session, args: &LimitsArgs) -> u8 {
         Ok(forgotten) => forgotten,
         Err(error) => return session.fail("limits", &error, JsonTo::Stdout),
     };
-    let words = if forgotten { "deleted\n" } else { "there are no saved figures for this machine and disk\n" };
+    let words = if forgotten { "deleted\n" } else { "no saved figures for this machine and disk\n" };
     if !session.everywhere.json && !console::result(words) {
         return FAILED;
     }
@@ -298,7 +298,7 @@ mod tests {
         let (busy, count) = attempts(&[0.9, 1.2], false);
         assert_eq!(
             (count, busy.other_load, &*busy.notes),
-            (2, 0.9, &["other programs used 0.9 of 2 cores meanwhile".to_owned()][..])
+            (2, 0.9, &["other programs used 0.9 of 2 cores during the measurement".to_owned()][..])
         );
         assert!(refusal(&busy, false).unwrap().contains("--force"));
         // Who wants them has them at once, with the note.

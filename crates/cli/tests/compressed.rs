@@ -53,7 +53,7 @@ fn pipes_are_recognised_too() {
         let ran = run_with(&["validate", "-"], &packed).expect(0);
         assert_eq!((ran.stdout.as_str(), ran.stderr_without_verdict()), ("-: valid\n", ""), "{codec}");
         let said = run_with(&["info", "-"], &packed[..packed.len() - 1]).expect(1).stderr;
-        assert!(said.contains(&format!("the {codec} data ends too early")), "{said}");
+        assert!(said.contains(&format!("unexpected end of the {codec} data")), "{said}");
     }
 }
 

@@ -69,7 +69,7 @@ fn references_are_found_from_the_new_place() {
     let out = folder.path("out/b.pbrt");
     for lazy in [&["--lazy"][..], &[]] {
         let ran = run(&[&["convert", &scene, &out], lazy].concat()).expect(0);
-        says(&ran, &["outside-reference", "`../s/tex.png` lies outside the output's folder"]);
+        says(&ran, &["outside-reference", "`../s/tex.png` is outside the output's folder"]);
         says(&ran, &["use --copy-assets", "--allow-outside"]);
     }
     let text = fs::read_to_string(&out).unwrap();
@@ -77,7 +77,7 @@ fn references_are_found_from_the_new_place() {
     assert!(text.contains("\"spectrum eta\" \"metal-Cu-eta\""), "{text}");
     says(
         &run(&["info", &out]).expect(0),
-        &["missing-mesh", "lies outside the scene's folder", "use --allow-outside to read it"],
+        &["missing-mesh", "is outside the scene's folder", "use --allow-outside to read it"],
     );
     assert_eq!(run(&["info", "--json", "--allow-outside", &out]).expect(0).json()["render"]["unread_meshes"], 0);
 }
@@ -264,7 +264,7 @@ fn assets_are_copied_on_request() {
     let ran = run(&["convert", &outside, &folder.path("out/c.pbrt"), "--copy-assets"]).expect(0);
     says(&ran, &["uncopied-reference", "`../tex.png` was not copied", "use --allow-outside"]);
     let ran = run(&["convert", &outside, &folder.path("out/d.pbrt"), "--strict"]).expect(1);
-    says(&ran, &["lies outside the output's folder", "--copy-assets", "without --strict"]);
+    says(&ran, &["is outside the output's folder", "--copy-assets", "without --strict"]);
     assert!(!fs::exists(folder.path("out/d.pbrt")).unwrap());
     run(&["convert", &outside, &folder.path("out/d.pbrt"), "--copy-assets", "--allow-outside", "--strict"]).expect(0);
 }

@@ -54,7 +54,7 @@ fn stl_and_ply_are_formats_too() {
     // What is left out is said.
     let scene = folder.file("a.obj", SOUND);
     let ran = run(&["convert", &scene, &folder.path("a.ply"), "--big-endian"]).expect(0);
-    assert!(ran.stderr.contains("PLY cannot store names of objects: 1 dropped"), "{ran:?}");
+    assert!(ran.stderr.contains("PLY cannot store object names: 1 dropped"), "{ran:?}");
     assert!(fs::read(folder.path("a.ply")).unwrap().starts_with(b"ply\nformat binary_big_endian 1.0\n"));
 }
 

@@ -133,7 +133,7 @@ impl Shelf {
         match (known.next(), known.next()) {
             (Some(name), None) => match self.find(name)? {
                 Some(member) => Ok(member),
-                None => Err(Error::new(ErrorKind::Internal, "a member is not there")),
+                None => Err(Error::new(ErrorKind::Internal, "a member of the archive is missing")),
             },
             (None, _) => Err(self.unclear("no member in a known format", |_| true)),
             _ => Err(self.unclear("several members in known formats", is_known)),
@@ -166,13 +166,14 @@ fn is_known(name: &str) -> bool {
 /// All bytes of a stream, as far as the memory limit allows.
 fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'static>> {
     let (name, most_bytes) = (source.name(), options.run.memory_limit);
-    let bytes = read_all(source, None, most_bytes, &options.run.cancel, "an archive that is a stream")?;
+    let bytes = read_all(source, None, most_bytes, &options.run.cancel, "a streamed archive")?;
     let Some(bytes) = bytes else {
         let message = format!(
             "{name}: an archive on a stream is read into memory, because its directory is at its end, and this one \
-             exceeds the limit of {most_bytes} bytes (memory_limit)"
+             is larger than the limit of {most_bytes} bytes (memory_limit)"
         );
-        let hint = "read it from a file, or raise the limit with --memory-limit SIZE (RunOptions::memory_limit)";
+        let hint = "read it from a file, or raise the limit with `--memory-limit SIZE`, or \
+                    `RunOptions::memory_limit` in the API";
         return Err(Error::new(ErrorKind::Limit, message).with_hint(hint));
     };
     Ok(Source::named_memory(bytes, name))

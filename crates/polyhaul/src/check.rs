@@ -94,7 +94,7 @@ pub(crate) fn texture(texture: &Texture) -> Result<()> {
     let is_cube = faces == 6 && width == height;
     if !is_size || faces != 1 && !is_cube || depth > 1 && faces * layers > 1 {
         return refuse(format!(
-            "there is no texture of {width} x {height} x {depth} pixels, {layers} layers and {faces} faces"
+            "invalid texture: {width} x {height} x {depth} pixels, {layers} layers and {faces} faces"
         ));
     }
     let (count, most) = (texture.levels.len(), texture.most_levels());
@@ -124,12 +124,12 @@ fn domains(mesh: &Mesh) -> Option<String> {
         [("uv", mesh.uv_domain, mesh.uvs.len()), ("normal", mesh.normal_domain, mesh.normals.len())]
     {
         if count > 0 && !fits(domain, count) {
-            return Some(format!("{count} {what}s: expected one per {}", domain_name(domain)));
+            return Some(format!("found {count} {what}s, expected one per {}", domain_name(domain)));
         }
     }
     for (what, count) in [("material slot", mesh.face_materials.len()), ("smooth flag", mesh.face_smooth.len())] {
         if count > 0 && count != faces {
-            return Some(format!("{count} {what}s: expected one for each of {faces} faces"));
+            return Some(format!("found {count} {what}s, expected one for each of {faces} faces"));
         }
     }
     if mesh.vertex_groups.iter().any(|group| group.weights.len() != positions) {
@@ -168,12 +168,12 @@ fn domain_name(domain: Domain) -> &'static str {
 fn sizes(mesh: &Mesh) -> Option<String> {
     let counts = [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len(), mesh.points.len()];
     if counts.iter().any(|&count| count >= NONE as usize) {
-        return Some("an array has 2^32 - 1 elements or more".into());
+        return Some("an array has more than 2^32 - 2 elements".into());
     }
     let fits = |part: usize, whole: usize| part == 0 || part == whole;
     let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
     if !fits(mesh.position_weights.len(), positions) || !fits(mesh.colors.len(), positions) {
-        return Some("expected one weight and one colour per position".into());
+        return Some("expected one weight and one color per position".into());
     }
     (!fits(mesh.uv_depths.len(), uvs)).then(|| "expected one depth per uv".into())
 }
@@ -238,7 +238,7 @@ fn runs(mesh: &Mesh, scene: &Scene) -> Option<String> {
     let all = [("material", &mesh.material_runs), ("group", &mesh.group_runs), ("smoothing", &mesh.smoothing_runs)];
     for (kind, runs) in all {
         if !ordered(runs) || !inside(runs) {
-            return Some(format!("the {kind} runs are out of order or past the end"));
+            return Some(format!("the {kind} runs are out of order or extend past the end"));
         }
     }
     let named = |runs: &[Run], count: usize| runs.iter().all(|run| run.value == NONE || (run.value as usize) < count);

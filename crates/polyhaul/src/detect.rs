@@ -113,14 +113,14 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
         None if may_be_obj && head.len() == looks::HEAD_BYTES => return Ok(Format::Obj),
         None if head.is_empty() => "the input is empty".to_owned(),
         None if head.len() < looks::HEAD_BYTES => "the input has only blank lines and comments".to_owned(),
-        _ => format!("the content does not begin like any of {}", looks::names(may_be_obj)),
+        _ => format!("the content does not match any of {}", looks::names(may_be_obj)),
     };
     let message = match extension {
         Some(extension) => format!("cannot infer the format of `{name}`: unknown extension `{extension}`, and {why}"),
         None => format!("cannot infer the format of `{name}`: {why}"),
     };
     let known = Format::ALL.map(Format::name).join(", ");
-    Err(Error::new(ErrorKind::Usage, message).with_hint(format!("name the format with `--from FORMAT`: {known}")))
+    Err(Error::new(ErrorKind::Usage, message).with_hint(format!("specify the format with `--from FORMAT`: {known}")))
 }
 
 /// The extension of a path, that of a codec behind it removed.

@@ -156,7 +156,7 @@ impl Error {
 
     /// The machine could not give memory for `what`.
     pub fn memory(what: &str) -> Error {
-        Error::new(ErrorKind::Memory, format!("out of memory while making room for {what}"))
+        Error::new(ErrorKind::Memory, format!("out of memory while allocating {what}"))
     }
 
     /// The caller cancelled.

@@ -129,7 +129,7 @@ pub(crate) fn no_image(format: Format) -> Error {
 /// The error where an image is to be written in a format of images that it is not written in.
 fn not_written(format: Format) -> Error {
     let message = match format {
-        Format::Dds | Format::Ktx2 => format!("{} is written of textures, and not of images", format.name()),
+        Format::Dds | Format::Ktx2 => format!("{} can be written only from textures, not from images", format.name()),
         _ => format!("{} is read-only", format.name()),
     };
     Error::new(ErrorKind::Usage, message).with_hint("images can be written as tga, hdr, png, jpg and exr")

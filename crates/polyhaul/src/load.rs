@@ -113,7 +113,7 @@ fn read_scene(
         let message = format!("an element or columns were requested, but {} is read as a scene", format.name());
         return Err(Error::new(ErrorKind::Usage, message).with_hint(match format {
             Format::Ply => {
-                "elements and columns belong to tables: convert to a table format, or use them with `polyhaul info`"
+                "only tables have elements and columns: convert to a table format, or use them with `polyhaul info`"
             }
             _ => "only PLY and tables of numbers have elements and columns",
         }));
@@ -286,7 +286,7 @@ impl<'a> Libraries<'a> {
         if count < limit {
             return Ok(());
         }
-        let message = format!("scene refers to more than {limit} files (files)");
+        let message = format!("scene refers to more than the limit of {limit} files (files)");
         let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
         Err(error.with_hint(limit_hint("files")))
     }
@@ -298,7 +298,7 @@ impl<'a> Libraries<'a> {
         }
         let limit = self.options.limits.name_bytes;
         if name.len() as u64 > limit {
-            let message = format!("name is longer than {limit} bytes (name_bytes)");
+            let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
             let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("name_bytes")));
         }

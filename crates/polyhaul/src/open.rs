@@ -144,7 +144,7 @@ impl Opened {
         if self.source.is_positioned() || matches!(self.near, Near::Archive(_)) {
             return Ok(self);
         }
-        let bytes = read_all(&self.source, None, u64::MAX, cancel, "a stream that is read twice")?;
+        let bytes = read_all(&self.source, None, u64::MAX, cancel, "a stream to be read twice")?;
         Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), near: self.near })
     }
 
@@ -220,7 +220,7 @@ impl Plain {
             Some(codec) => format!("read as {codec}"),
             None => "read unchanged".to_owned(),
         };
-        let message = format!("named as {promised}, but the content is not {promised}: {found}");
+        let message = format!("the name says {promised}, but the content is not {promised}: {found}");
         let place = Place { file: self.source.name().into(), ..Place::default() };
         warnings.note(options, "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
     }

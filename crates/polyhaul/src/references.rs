@@ -36,7 +36,7 @@ const PLY_TEXTURE: &str = "texturefile";
 /// Options of texture maps whose value is a word.
 const WORD_OPTIONS: [&str; 3] = ["-imfchan", "-type", "-colorspace"];
 
-const COPY_HINT: &str = "use --copy-assets to copy it beside the output";
+const COPY_HINT: &str = "use --copy-assets to copy it next to the output";
 
 /// Where an input lies, for the names in it.
 pub(crate) fn source_folder(near: &Near, options: &ReadOptions) -> SourceFolder {
@@ -196,7 +196,7 @@ impl<'o> Relinker<'o> {
                     Ok((new != name).then_some(new))
                 }
                 _ => {
-                    let message = format!("{} lies in an archive and is not found from the output", quoted(name));
+                    let message = format!("{} is in an archive and cannot be found from the output", quoted(name));
                     self.warn("unresolved-reference", message, Some(COPY_HINT));
                     Ok(None)
                 }
@@ -229,7 +229,7 @@ impl<'o> Relinker<'o> {
                 let new = self.copies.plan(CopySource::File(file.real), &target.folder, self.options)?;
                 return Ok((new != name).then_some(new));
             }
-            let message = format!("{} was not copied: it lies outside the scene's folder", quoted(name));
+            let message = format!("{} was not copied: it is outside the scene's folder", quoted(name));
             self.warn("uncopied-reference", message, Some("use --allow-outside to copy it too"));
         }
         self.link(place, name, &file, is_active, !self.options.copy_assets)
@@ -250,7 +250,7 @@ impl<'o> Relinker<'o> {
             return Ok(None);
         };
         let Some(new) = name_from(&target, file).and_then(safe_on_a_line) else {
-            let message = format!("the path from the output to {} is not valid in a name", quoted(name));
+            let message = format!("the path from the output to {} is not valid as a file name", quoted(name));
             self.warn("unresolved-reference", message, Some(COPY_HINT));
             return Ok(None);
         };
@@ -261,7 +261,7 @@ impl<'o> Relinker<'o> {
         let stays = text(&slashed(name)).as_ref() == Some(&new);
         if is_noted && (leads_out(&new) || !file.real.starts_with(&target)) {
             let hint = format!("{COPY_HINT}, or read the output with --allow-outside");
-            self.warn("outside-reference", format!("{} lies outside the output's folder", quoted(&new)), Some(&hint));
+            self.warn("outside-reference", format!("{} is outside the output's folder", quoted(&new)), Some(&hint));
         }
         if file.is_other_case {
             let message = format!("{} is written as {}, its name on disk", quoted(name), quoted(&new));

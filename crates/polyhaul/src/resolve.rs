@@ -7,7 +7,7 @@
 
 use crate::Input;
 use crate::archives::Member;
-use crate::error::{Error, ErrorKind, Result, try_string};
+use crate::error::{Error, ErrorKind, Result, limit_hint, try_string};
 use crate::formats::names;
 use crate::model::SourceFolder;
 use crate::open::{Near, Opened};
@@ -147,14 +147,14 @@ impl<'o> Resolver<'o> {
         let name = match below(name) {
             Some(path) => path,
             None if allow_outside => slashed(name),
-            None => return Err(outside("it lies outside the scene's folder")),
+            None => return Err(outside("it is outside the scene's folder")),
         };
         let scene = match self.near {
             Near::Archive(scene) => {
                 let Some(member) = scene.beside(&name, allow_outside) else {
                     return match allow_outside {
-                        true => refuse("it lies outside the scene's archive"),
-                        false => Err(outside("it lies outside the scene's folder in the archive")),
+                        true => refuse("it is outside the scene's archive"),
+                        false => Err(outside("it is outside the scene's folder in the archive")),
                     };
                 };
                 let member = member?;
@@ -210,9 +210,9 @@ impl<'o> Resolver<'o> {
         let limit = options.limits.referenced_file_bytes;
         let plain = opened.plain(options)?;
         let Some(bytes) = plain.read_all(limit, &options.run.cancel, "a referenced file")? else {
-            let message = format!("{name} exceeds the limit of {limit} bytes (referenced_file_bytes)");
+            let message = format!("{name} is larger than the limit of {limit} bytes (referenced_file_bytes)");
             let error = Error::new(ErrorKind::Limit, message);
-            return Err(error.with_hint("raise the limit `referenced_file_bytes` to read it"));
+            return Err(error.with_hint(limit_hint("referenced_file_bytes")));
         };
         plain.note_name(options, warnings)?;
         plain.note_garbage(warnings);

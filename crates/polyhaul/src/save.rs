@@ -145,11 +145,11 @@ fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let kinds = [
         ("left-out-lights", "lights", (render.lights.len() + render.area_lights.len()) as u64),
         ("left-out-cameras", "cameras", u64::from(render.camera.is_some())),
-        ("left-out-settings", "settings of the renderer", settings as u64),
+        ("left-out-settings", "renderer settings", settings as u64),
         ("left-out-media", "media", render.media.len() as u64),
-        ("left-out-motion", "motion (things stand where they are first)", moving as u64),
+        ("left-out-motion", "motion (objects keep their first position)", moving as u64),
     ];
-    parts::note_left_out("a scene of meshes", kinds, "", warnings);
+    parts::note_left_out("a mesh scene", kinds, "", warnings);
 }
 
 /// Warns of polygons that become triangles because the format has nothing else.
@@ -160,7 +160,7 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     let polygons =
         |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
     let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
-    let message = format!("{} stores only triangles: {count} polygons were cut", format.name());
+    let message = format!("{} stores only triangles: {count} polygons were triangulated", format.name());
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
@@ -212,7 +212,7 @@ pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Forma
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
             let message = format!("cannot infer the output format from `{}`", path.display());
             Error::new(ErrorKind::Usage, message).with_hint(format!(
-                "end the name in .{}, or name the format, as in --to obj",
+                "use a name that ends in .{}, or specify the format, as in --to obj",
                 Format::ALL.map(Format::name).join(", .")
             ))
         }),
@@ -293,9 +293,9 @@ pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<
         (options::Compression::ByName(None), None) => return Ok(None),
         (options::Compression::ByName(Some(_)), None) => {
             let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
-            return Err(
-                error.with_hint("choose a codec (--compress gzip, zstd or lz4), or end the name in .gz, .zst or .lz4")
-            );
+            return Err(error.with_hint(
+                "choose a codec (--compress gzip, zstd or lz4), or use a name that ends in .gz, .zst or .lz4",
+            ));
         }
     };
     match level {

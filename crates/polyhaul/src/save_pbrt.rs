@@ -50,7 +50,7 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
             let polygons =
                 |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
             let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
-            let message = format!("polygons are written to pbrt as triangles: {count} were cut");
+            let message = format!("pbrt stores only triangles: {count} polygons were triangulated");
             report.warnings.push_many("changed-faces", count, Diagnostic::new(message));
             let made = report.phase("prepare", || {
                 let prepared = prepared(&scene, &options.run)?;
@@ -172,7 +172,7 @@ impl Files {
         let Some(path) = file_of(output) else {
             let message = "a scene of several files cannot be written to a stream";
             return Err(
-                Error::new(ErrorKind::Usage, message).with_hint("write to a file, whose folder the other files share")
+                Error::new(ErrorKind::Usage, message).with_hint("write to a file: the other files go into its folder")
             );
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();

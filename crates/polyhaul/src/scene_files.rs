@@ -5,7 +5,7 @@
 
 use crate::Loaded;
 use crate::error::Diagnostic;
-use crate::error::{Error, ErrorKind, Result, try_push, try_string};
+use crate::error::{Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use crate::formats::pbrt::{self, Files, MeshUse, OpenFile};
 use crate::formats::{Format, names};
 use crate::load;
@@ -231,9 +231,9 @@ impl Meshes<'_> {
         if (count as u64) < limit {
             return Ok(());
         }
-        let message = format!("the scene refers to more than {limit} meshes (files)");
+        let message = format!("the scene refers to more than the limit of {limit} meshes (files)");
         let error = Diagnostic { place: named.place.clone(), ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-        Err(error.with_hint("raise the limit with `--limit files=N`"))
+        Err(error.with_hint(limit_hint("files")))
     }
 
     /// Finds out what the names mean: several may mean one file, which is read once. What a host would give for them is

@@ -184,11 +184,12 @@ pub(crate) fn save_checked(
     }
     if !format.is_table() {
         let error = Error::new(ErrorKind::Usage, "this format has no tables");
-        return Err(error.with_hint("end the name in .ply, .csv, .tsv, .txt, .xyz, .pts or .npy, or say the format"));
+        return Err(error
+            .with_hint("use a name that ends in .ply, .csv, .tsv, .txt, .xyz, .pts or .npy, or specify the format"));
     }
     let [table] = tables else {
         let message = format!("this format stores one table, found {}", tables.len());
-        return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY holds several tables"));
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY stores several tables"));
     };
     let rows = Rows::of_table(table)?;
     if matches!(format, Format::Xyz | Format::Pts) && (1..3).contains(&rows.names.len()) {
@@ -240,13 +241,13 @@ fn note_losses(table: &Table, rows: &Rows<'_>, format: Format, options: &WriteOp
     let is_data = has_header && rows.names.iter().all(|name| name.is_empty() || number::f64(name.as_bytes()).is_some());
     let changed = table.columns.iter().filter(|column| has_header && names::written(&column.name) != column.name);
     let kinds = [
-        ("left-out-names", "names of columns", lost),
+        ("left-out-names", "column names", lost),
         (
             "left-out-names",
-            "names that are all numbers (they are read as data)",
+            "column names that are all numbers (they would be read as data)",
             if is_data { numeric as u64 } else { 0 },
         ),
-        ("changed-names", "newlines and NUL bytes in names of columns", changed.count() as u64),
+        ("changed-names", "newlines and NUL bytes in column names", changed.count() as u64),
     ];
     note_left_out(format.name(), kinds, output, &mut warnings);
     warnings

@@ -208,7 +208,7 @@ const KINDS: [(&str, [&str; 2]); 48] = [
     ("outside-mesh", ["mesh outside the scene's folder", "meshes outside the scene's folder"]),
     ("outside-reference", ["reference outside the scene's folder", "references outside the scene's folder"]),
     ("outside-texture", ["texture outside the scene's folder", "textures outside the scene's folder"]),
-    ("ragged-row", ["row of another length", "rows of another length"]),
+    ("ragged-row", ["row of a different length", "rows of a different length"]),
     ("repeated-parameter", ["repeated parameter", "repeated parameters"]),
     ("repeated-statement", ["repeated statement", "repeated statements"]),
     ("short-face", ["face with fewer than 3 corners", "faces with fewer than 3 corners"]),

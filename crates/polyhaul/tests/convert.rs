@@ -192,7 +192,10 @@ fn elements_and_columns_are_chosen() {
     assert!(of(&read, Format::Csv).unwrap_err().diagnostic().hint.as_ref().unwrap().contains("vertex, face, camera"));
     read.table.element = Some("face".into());
     assert!(
-        of(&read, Format::Csv).unwrap_err().to_string().contains("has lists, which a table of numbers cannot store")
+        of(&read, Format::Csv)
+            .unwrap_err()
+            .to_string()
+            .contains("contains lists, which a table of numbers cannot store")
     );
     assert_eq!(refusal("1,2\n", "x.csv", &read, Format::Tsv).kind(), ErrorKind::Usage);
     // Nothing that is asked for is left out silently.

@@ -465,9 +465,9 @@ fn faces_that_make_no_sense_are_errors_and_change_nothing() {
         (spoiled(&|f| f.offsets.to_mut().map(|o| o[4] = o[3] + 2).unwrap()), "face 3 has fewer than three corners"),
         (spoiled(&|f| f.offsets.to_mut().unwrap()[4] = u32::MAX), "face 4 has fewer than three corners"),
         (spoiled(&|f| f.offsets.to_mut().unwrap()[4] = 0), "face 3 has fewer than three corners"),
-        (spoiled(&|f| *f.offsets.to_mut().unwrap().last_mut().unwrap() += 1), "face offsets go from 0 to"),
-        (spoiled(&|f| f.offsets.to_mut().unwrap()[0] = 1), "face offsets go from 1 to"),
-        (spoiled(&|f| f.offsets.to_mut().unwrap().clear()), "face offsets go from 0 to 0"),
+        (spoiled(&|f| *f.offsets.to_mut().unwrap().last_mut().unwrap() += 1), "face offsets range from 0 to"),
+        (spoiled(&|f| f.offsets.to_mut().unwrap()[0] = 1), "face offsets range from 1 to"),
+        (spoiled(&|f| f.offsets.to_mut().unwrap().clear()), "face offsets range from 0 to 0"),
         (spoiled(&|f| f.corner_normals.to_mut().unwrap().truncate(3)), "corner_normals has 3 indices for"),
     ] {
         let before = mesh.clone();

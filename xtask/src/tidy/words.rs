@@ -49,6 +49,23 @@ const PHRASES: &[(&str, &str)] = &[
     ("begins nothing", "has no matching end"),
     ("what stands there", "the value"),
     ("with leave", "with permission"),
+    ("does not belong here", "unexpected"),
+    ("is no type", "is not a type"),
+    ("making room for", "allocating"),
+    ("say nothing without", "needs"),
+    ("beyond ascii", "other than ASCII"),
+    ("ascii as it is", "ASCII-compatible"),
+    ("end the name in", "use a name that ends in"),
+    ("may be raised up to", "raise the limit with"),
+    ("of another length", "of a different length"),
+    ("of other lengths", "of different lengths"),
+    ("read by everything", "the most widely supported"),
+    ("where bytes are expected", "expected bytes"),
+    ("written of textures", "written only from textures"),
+    ("in one piece of memory", "contiguous"),
+    ("the nearest byte is written", "clamped or rounded"),
+    ("treated as absent", "read as absent"),
+    ("names no cache folder", "no cache folder is set"),
 ];
 
 /// Files that quote old words: the table itself, and history.

@@ -148,7 +148,7 @@ fn find_end64(source: &Source<'_>, locator: &[u8], limit: u64) -> Result<End, Fa
 
 fn checked(end: End) -> Result<End, Fault> {
     if end.begin.checked_add(end.bytes).is_none_or(|it| it > end.limit) {
-        return Err(corrupt("the directory lies after its end record"));
+        return Err(corrupt("the directory starts after its end record"));
     }
     if end.count > end.bytes / RECORD_BYTES as u64 {
         return Err(corrupt("the directory has fewer members than it declares"));
@@ -208,7 +208,7 @@ fn read_record(input: &mut Buffer<'_>, end: &End) -> Result<(Record, Vec<u8>), F
     };
     let bytes = RECORD_BYTES + name_bytes + extra_bytes + comment_bytes;
     let Some(rest) = input.ensure(bytes)?.get(RECORD_BYTES..bytes) else {
-        return Err(corrupt("the directory ends inside a record"));
+        return Err(corrupt("unexpected end of the directory inside a record"));
     };
     let (raw, rest) = rest.split_at(name_bytes);
     record.widen(&rest[..extra_bytes])?;
@@ -239,7 +239,7 @@ impl Record {
                 let mut at = 0;
                 for value in wide {
                     if field.len() < at + 8 {
-                        return Err(corrupt("a directory record lacks its 64-bit size"));
+                        return Err(corrupt("a directory record has no 64-bit size"));
                     }
                     *value = number(field, at, 8);
                     at += 8;
@@ -314,7 +314,7 @@ pub(super) fn entry(source: &Source<'_>, record: &Record) -> Result<Entry, Fault
     };
     let mut head = [0; LOCAL_BYTES];
     if source.read_at(record.header, &mut head)? < LOCAL_BYTES || !head.starts_with(LOCAL) {
-        return Err(corrupt("there is no member at the offset in the directory"));
+        return Err(corrupt("no member at the offset in the directory"));
     }
     let begin = record.header + LOCAL_BYTES as u64 + number(&head, 26, 2) + number(&head, 28, 2);
     let packed = begin..begin.saturating_add(record.packed_bytes);

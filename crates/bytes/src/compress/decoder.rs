@@ -186,7 +186,7 @@ fn padding(input: &mut Buffer<'_>) -> Result<Next, Stop> {
         // What is wrong is at the first other byte, however many zeros came with it.
         input.consume(zeros);
         if !is_all {
-            let message = "other data follows the compressed data".to_owned();
+            let message = "extra data follows the compressed data".to_owned();
             return Err(Stop::Data(DecompressErrorKind::TrailingGarbage, message));
         }
     }

@@ -199,7 +199,7 @@ impl DecompressLimits {
         if plain < HARMLESS_BYTES || plain / self.ratio.max(1) <= packed {
             return Ok(());
         }
-        let message = format!("it decompresses to more than {} times its size, the ratio limit", self.ratio);
+        let message = format!("it decompresses to more than the limit of {} times its size", self.ratio);
         Err(error::limit(DecompressLimit::Ratio, message))
     }
 }

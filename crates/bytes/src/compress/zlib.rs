@@ -35,7 +35,7 @@ fn read(input: &mut Buffer<'_>, most_bytes: usize) -> Result<Vec<u8>, Stop> {
         return Err(corrupt("it has no valid zlib header"));
     }
     if flags & 0x20 != 0 {
-        return Err(corrupt("it needs a dictionary"));
+        return Err(corrupt("it needs a dictionary, which is not supported"));
     }
     input.consume(2);
     let mut inflate = Inflate::new()?;

@@ -227,7 +227,7 @@ fn resolve(layer: &dyn Layer, path: &Path) -> io::Result<Target> {
             return Ok(Target::Special { is_fifo: is_fifo(&metadata), path });
         }
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks in a row")))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("more than {MAX_LINK_COUNT} symlinks in a chain")))
 }
 
 /// Opens a device or a FIFO, when the FIFO has a reader.

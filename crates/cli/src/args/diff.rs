@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// `polyhaul diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Compared is what the files mean: faces corner by corner, lines, objects where they stand, materials,
-tables column by column, pixels. How a file stores it does not matter, and comments are not compared.
+The contents are compared: faces corner by corner, lines, objects after placement, materials, tables
+column by column, pixels. How a file stores them does not matter, and comments are ignored.
 
 Exit codes: 0 if both are equal, 1 if they differ, 2 if they cannot be read or compared.
 
@@ -23,7 +23,7 @@ pub struct DiffArgs {
     /// The second file
     #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
     pub second: PathBuf,
-    /// Largest difference of two numbers that still counts as equal (absolute; colors and pixels are 0 to 1)
+    /// Largest difference between two numbers that still counts as equal (absolute; colors and pixels are 0 to 1)
     #[arg(long, value_name = "NUMBER", default_value_t = 0.0, value_parser = tolerance)]
     pub tolerance: f64,
     /// How to read.
@@ -34,6 +34,6 @@ pub struct DiffArgs {
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number >= 0.0 => Ok(number),
-        _ => Err("expected a number that is not negative, such as 1e-6".into()),
+        _ => Err("expected a number of at least 0, such as 1e-6".into()),
     }
 }

@@ -10,7 +10,7 @@ pub struct LayerArgs {
     /// Read only the channels of this layer or view, such as `diffuse` [default: all channels of the part]
     #[arg(long, value_name = "NAME")]
     pub layer: Option<String>,
-    /// Read this part, by name, number (from 0) or view [default: the first part with colours]
+    /// Read this part, by name, number (from 0) or view [default: the first part with colors]
     #[arg(long, value_name = "PART")]
     pub part: Option<String>,
 }

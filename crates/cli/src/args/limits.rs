@@ -13,8 +13,8 @@ Examples:
   polyhaul limits /mnt/assets     measure the disk of another folder
   polyhaul limits --again         measure again, for example on an idle machine
 
-Measure while nothing else is running: all cores are used. A busy machine is noted, and its figures are
-not saved unless --force is given.")]
+Measure while nothing else is running: all cores are used. If the machine is busy, this is noted, and the
+figures are not saved unless --force is given.")]
 pub struct LimitsArgs {
     /// Folder whose disk to measure; temporary files are removed
     #[arg(value_name = "FOLDER", default_value = ".", value_hint = ValueHint::DirPath)]
@@ -22,7 +22,7 @@ pub struct LimitsArgs {
     /// Measure again and replace the saved figures
     #[arg(long)]
     pub again: bool,
-    /// Delete the saved figures of this machine and disk, and measure nothing
+    /// Delete the saved figures of this machine and disk, without measuring
     #[arg(long, conflicts_with = "again")]
     pub forget: bool,
     /// Save the figures even if other programs were using the cores

@@ -15,7 +15,7 @@ pub struct PaceArgs {
     /// Limit the write rate of all files together, after compression
     #[arg(long, global = true, value_name = "RATE", value_parser = values::rate)]
     pub write_rate: Option<u64>,
-    /// Add a delay to each read call (100us, 5ms, 0.1s); calls of several threads wait in parallel
+    /// Add a delay to each read call (100us, 5ms, 0.1s); calls from several threads wait in parallel
     #[arg(long, global = true, value_name = "TIME", value_parser = values::latency)]
     pub read_latency: Option<Duration>,
     /// Add a delay to each write call

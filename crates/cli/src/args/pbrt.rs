@@ -9,11 +9,11 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Writing pbrt")]
 pub struct PbrtArgs {
-    /// Where to store meshes: inline (in the text), ply (in PLY files next to the scene), or ply:N (in PLY files from N
-    /// vertices on) [default: unchanged]
+    /// Where to store meshes: inline (in the text), ply (in PLY files next to the scene), or ply:N (in PLY files if
+    /// they have at least N vertices) [default: unchanged]
     #[arg(long, value_name = "WHERE", value_parser = crate::values::Choices::<MeshPlace>::of(&["inline", "ply"]), hide_possible_values = true)]
     pub meshes: Option<MeshPlace>,
-    /// Split the scene into about N files of equal size, which it imports
+    /// Split the scene into about N files of equal size, imported by the main file
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=5000))]
     pub parts: Option<u16>,

@@ -40,16 +40,16 @@ pub struct SweepArgs {
     /// Comma-separated thread counts [default: 1 and all]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub sweep_threads: Vec<u16>,
-    /// Number of loads per table cell, of which the median is shown; 1 if the rate alone decides
+    /// Loads per table cell, of which the median is shown; only 1 if the rate alone determines the time
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub rounds: u16,
-    /// Start no load after this time, and skip loads that would exceed it (90s)
+    /// Start no loads after this time, and skip loads that would exceed it (90s)
     #[arg(long, value_name = "TIME", default_value = "300s", value_parser = values::latency)]
     pub time_limit: Duration,
-    /// Do not load from the disk, which drops the files from the page cache
+    /// Skip loads from the disk; these drop the files from the page cache
     #[arg(long)]
     pub warm: bool,
-    /// Predict from the figures of `polyhaul limits` and a sample of the files, without loading
+    /// Predict the times from the figures of `polyhaul limits` and a sample of the files, without loading
     #[arg(long)]
     pub model: bool,
     /// Write the table to a CSV file, one line per cell

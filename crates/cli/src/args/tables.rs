@@ -32,7 +32,7 @@ pub struct TableArgs {
     /// Element of a PLY file to read as a table [default: vertex]
     #[arg(long, value_name = "NAME")]
     pub element: Option<String>,
-    /// Value of empty fields: a number, nan, or error to refuse them
+    /// Value of empty fields: a number, nan, or error to reject them
     #[arg(long, value_name = "VALUE", default_value = "error", allow_hyphen_values = true, hide_possible_values = true,
           value_parser = values::Choices::<MissingValue>::of(&["error", "nan"]))]
     pub missing: MissingValue,

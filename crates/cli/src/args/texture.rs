@@ -85,7 +85,7 @@ pub enum Container {
 /// What textures are made of.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Blocks {
-    /// Chosen by the image
+    /// Chosen for each image
     Auto,
     /// RGB, 4 bits per pixel
     Bc1,
@@ -108,7 +108,7 @@ pub enum Blocks {
 pub enum Level {
     /// For previews
     Fast,
-    /// A compromise
+    /// Balance of speed and quality
     Normal,
     /// Slowest
     Best,

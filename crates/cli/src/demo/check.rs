@@ -96,7 +96,7 @@ fn each<T: std::fmt::Debug>(
             (None, None) => break,
             (Some(a), Some(b)) if same(&a, &b) => {}
             (Some(a), Some(b)) => {
-                return Err(format!("{what} {index} was {a:?} but reads back as {b:?}"));
+                return Err(format!("{what} {index} was written as {a:?} but read back as {b:?}"));
             }
             (Some(_), None) => return Err(format!("{what} {index} is missing")),
             (None, Some(_)) => return Err(format!("{what} {index} is unexpected")),

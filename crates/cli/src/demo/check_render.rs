@@ -9,7 +9,7 @@ use polyhaul::ops::places64;
 /// An error where the scenes differ in a bit of what they show.
 pub fn compare(made: &Scene, read: &Scene) -> Result<Difference> {
     let (Some(one), Some(other)) = (&made.render, &read.render) else {
-        return Ok(Err("not a scene for a renderer".into()));
+        return Ok(Err("not a renderer scene".into()));
     };
     let [of_one, of_other] = [places64(one)?, places64(other)?];
     let a = one.instances().map(|it| (name(one, &it), of_one.of_instance(one, &it)));

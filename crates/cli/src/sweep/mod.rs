@@ -67,7 +67,7 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
 fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut Report) -> Result<Found> {
     let main = args.input.as_deref().unwrap_or(Path::new(""));
     if main == Path::new("-") {
-        let error = Error::new(ErrorKind::Usage, "cannot sweep standard input, because it can be read only once");
+        let error = Error::new(ErrorKind::Usage, "cannot sweep standard input: it can be read only once");
         return Err(error.with_hint("use a file"));
     }
     let outputs: Vec<&Path> = args.csv.as_deref().into_iter().chain(chart).collect();
@@ -225,7 +225,7 @@ fn refuse_archive(codec: Option<Codec>, main: &Path) -> Result<()> {
     if codec != Some(Codec::Zip) {
         return Ok(());
     }
-    let message = format!("cannot sweep {}, because it is in an archive", main.display());
+    let message = format!("cannot sweep {}: it is in an archive", main.display());
     Err(Error::new(ErrorKind::Usage, message).with_hint("extract the archive first"))
 }
 
@@ -258,7 +258,7 @@ fn forget(session: &Session, args: &SweepArgs) -> u8 {
         Err(error) => return session.fail("sweep", &error, JsonTo::Stdout),
     };
     let words = match bytes {
-        0 => "there are no copies\n".to_owned(),
+        0 => "no copies found\n".to_owned(),
         bytes => format!("deleted {}\n", human::bytes(bytes)),
     };
     if !session.everywhere.json && !console::result(&words) {

@@ -138,7 +138,7 @@ impl Run<'_> {
             None if cell.note.is_some() => return false,
             None if is_stopped => "skipped: interrupted".into(),
             None if !has_time => {
-                let long = if expected >= 1.0 { format!(" (it would take {expected:.0} s)") } else { String::new() };
+                let long = if expected >= 1.0 { format!(" (estimated: {expected:.0} s)") } else { String::new() };
                 format!("skipped: not enough time left of --time-limit{long}")
             }
             Some(first) if !has_time || *first <= least * DECIDED => return false,
@@ -203,13 +203,14 @@ impl Run<'_> {
             |path: &PathBuf| path.canonicalize().is_ok_and(|path| stored.contains(&*path)) || is_shown(path);
         let other = files::opened(&load.seen).find(|path| !is_stored(path));
         let wrong = match other {
-            Some(other) => format!("{} is read, which is not one of them", other.display()),
-            None if load.counts != self.plan.wanted => "they load to something else".into(),
+            Some(other) => format!("{} was read, which is not one of its files", other.display()),
+            None if load.counts != self.plan.wanted => "its files load as something else".into(),
             None => return Ok((load, seconds)),
         };
         let message = format!("the copy stored as {} does not match the asset: {wrong}", variant.stored.name);
         let error = Error::new(ErrorKind::Usage, message);
-        Err(error.with_hint("if the asset did not change meanwhile, use --codecs as-is to sweep it without copies"))
+        Err(error
+            .with_hint("if the asset has not changed during the sweep, use --codecs as-is to sweep it without copies"))
     }
 }
 
@@ -314,7 +315,7 @@ mod tests {
         let mut run = Run { plan: &plan, cells: plan.predict(), done: 0, is_interrupted: false };
         // 5,500 bytes at 100 bytes per second.
         assert!(!run.is_wanted(0, &[]) && !run.is_interrupted);
-        let note = "skipped: not enough time left of --time-limit (it would take 55 s)";
+        let note = "skipped: not enough time left of --time-limit (estimated: 55 s)";
         assert_eq!(run.cells[0].note.as_deref(), Some(note));
     }
 
@@ -339,6 +340,6 @@ mod tests {
         let name = scratch.0.display().to_string();
         assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(&name), "{error}");
         let error = Scratch::plan(&[scratch.variant()], &read, &[]).run(|_, _| {}).unwrap_err();
-        assert!(error.to_string().contains("they load to something else"), "{error}");
+        assert!(error.to_string().contains("its files load as something else"), "{error}");
     }
 }

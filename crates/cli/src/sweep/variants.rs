@@ -54,7 +54,7 @@ impl Cache {
     /// In the folder that was asked for, or in that of the user.
     pub fn new(asked: Option<&Path>) -> Result<Cache> {
         let folder = asked.map(Path::to_path_buf).or_else(measure::caches).ok_or_else(|| {
-            let error = Error::new(ErrorKind::Usage, "the environment names no cache folder");
+            let error = Error::new(ErrorKind::Usage, "no cache folder is set in the environment");
             error.with_hint("use --cache FOLDER")
         })?;
         Ok(Cache(folder.join(FOLDER)))
@@ -99,7 +99,7 @@ impl Cache {
         let lock = if ours.is_empty() { None } else { self.lock() };
         if lock.as_ref().is_some_and(|lock| !has_lock(lock)) {
             let error = Error::new(ErrorKind::Usage, "another sweep is using the copies");
-            return Err(error.with_hint("run again when it is done"));
+            return Err(error.with_hint("try again when it has finished"));
         }
         let mut bytes = 0;
         for folder in ours {

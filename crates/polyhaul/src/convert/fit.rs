@@ -85,8 +85,10 @@ fn pick_element(
 
 fn check_lists(table: &Table) -> Result<()> {
     let Some(column) = table.columns.iter().find(|column| column.offsets.is_some()) else { return Ok(()) };
-    let message =
-        format!("the column `{}` of `{}` has lists, which a table of numbers cannot store", column.name, table.name);
+    let message = format!(
+        "the column `{}` of `{}` contains lists, which a table of numbers cannot store",
+        column.name, table.name
+    );
     Err(Error::new(ErrorKind::Usage, message)
         .with_hint("choose other columns with `--columns`, or another element with `--element`"))
 }
@@ -125,7 +127,7 @@ fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warning
     let left_out = table.columns.len().saturating_sub(columns.len());
     note_left_out(
         to.name(),
-        [("left-out-columns", "columns other than position, intensity, color and normal", left_out as u64)],
+        [("left-out-columns", "columns other than positions, intensities, colors and normals", left_out as u64)],
         name,
         warnings,
     );
@@ -165,7 +167,7 @@ struct ColorBytes {
 fn color_bytes(values: Values) -> Result<ColorBytes> {
     fn bytes<T: Copy>(values: &[T], byte: impl Fn(T) -> f64) -> Result<ColorBytes> {
         let mut bytes = Vec::new();
-        bytes.try_reserve_exact(values.len()).map_err(|_| Error::memory("colours"))?;
+        bytes.try_reserve_exact(values.len()).map_err(|_| Error::memory("colors"))?;
         let (mut changed, mut outside) = (0, 0);
         bytes.extend(values.iter().map(|&value| {
             let value = byte(value);
@@ -212,7 +214,7 @@ fn narrow(values: Values) -> Result<Values> {
         return Ok(values);
     }
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(wide.len()).map_err(|_| Error::memory("colours"))?;
+    bytes.try_reserve_exact(wide.len()).map_err(|_| Error::memory("colors"))?;
     bytes.extend(wide.iter().map(|&value| value as u8));
     Ok(Values::U8(Array::from(bytes)))
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// Compares two images: colours, alpha, and each extra channel.
 pub(super) fn compare([a, b]: [&Image; 2], found: &mut Differences, run: &RunOptions) -> Result<()> {
     if (a.width, a.height) != (b.width, b.height) {
-        let message = format!("sizes are {}x{} and {}x{}", a.width, a.height, b.width, b.height);
+        let message = format!("size differs: {}x{} and {}x{}", a.width, a.height, b.width, b.height);
         found.only("size", 1, &message);
         return Ok(());
     }
@@ -21,7 +21,7 @@ pub(super) fn compare([a, b]: [&Image; 2], found: &mut Differences, run: &RunOpt
             found.only("alpha", 1, "of the files has alpha");
         }
     } else if a.channels.has_alpha() && a.premultiplied != b.premultiplied {
-        found.only("alpha", 1, "of the files has colours that are multiplied with alpha");
+        found.only("alpha", 1, "of the files has premultiplied colors");
     }
     let is_alike = (SampleType::of(&a.samples), a.color_space) == (SampleType::of(&b.samples), b.color_space);
     let channels = if a.channels == b.channels { a.channels } else { Channels::Rgb };
@@ -119,12 +119,12 @@ pub(super) fn compare_textures([a, b]: [&Texture; 2], found: &mut Differences) {
     }
     let encoding = |it: &Texture| format!("{:?}", Texture { levels: Vec::new(), ..it.clone() });
     if sizes(a) == sizes(b) && encoding(a) != encoding(b) {
-        found.only("encoding", 1, "of pixels or colour spaces differ");
+        found.only("encoding", 1, "difference in pixel encoding or color space");
     }
     if found.counts("mip levels", [a.levels.len() as u64, b.levels.len() as u64]) {
         let differ = a.levels.iter().zip(&b.levels).filter(|(a, b)| a != b).count() as u64;
         if differ > 0 {
-            found.only("pixels", differ, "mip levels have other bytes");
+            found.only("pixels", differ, "mip levels have different bytes");
         }
     }
 }

@@ -304,7 +304,7 @@ fn compare_worlds(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()>
     let [loose_a, loose_b] = [a.loose(), b.loose()];
     if found.counts("vertices", [loose_a.len() as u64, loose_b.len() as u64]) {
         for (number, (a, b)) in loose_a.into_iter().zip(loose_b).enumerate() {
-            let place = || format!("vertex {number} of those that no face has");
+            let place = || format!("vertex {number} of those not used by a face");
             Gaps::vectors(&mut gaps.positions, a.0, b.0, tolerance, &place);
             gaps.colors([a.1, b.1], tolerance, &place);
             gaps.normals([a.2, b.2], tolerance, &place);
@@ -393,7 +393,7 @@ fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, found: &mut Diffe
     let missing =
         a.keys().filter(|name| !b.contains_key(*name)).count() + b.keys().filter(|name| !a.contains_key(*name)).count();
     if missing > 0 {
-        found.only("material definitions", missing as u64, "are in one of the files alone");
+        found.only("material definitions", missing as u64, "are only in one of the files");
     }
     let mut names = Vec::new();
     for (name, material) in &a {

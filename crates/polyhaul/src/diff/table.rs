@@ -47,7 +47,7 @@ pub(super) fn column([a, b]: [&Column; 2], found: &mut Differences) {
     if lists[0] != lists[1] || a.values.len() != b.values.len() {
         let of = names::shown(&a.name).into_owned();
         if lists[0] != lists[1] {
-            found.only("columns", 1, &format!("has lists of other lengths: `{of}`"));
+            found.only("columns", 1, &format!("has lists of different lengths: `{of}`"));
         }
         return;
     }

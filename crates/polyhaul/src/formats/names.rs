@@ -18,7 +18,7 @@ pub(crate) fn decode<'a>(
     match std::str::from_utf8(name) {
         Ok(text) => Ok(text.into()),
         Err(_) => {
-            let message = "name is not UTF-8: read as Latin-1";
+            let message = "name is not valid UTF-8; read as Latin-1";
             let what = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
             warnings.note(options, "non-utf8-name", what)?;
             latin1(name).map(Cow::Owned)

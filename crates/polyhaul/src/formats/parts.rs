@@ -129,13 +129,13 @@ pub(crate) fn homeless(parts: &[Part<'_>], materials: usize) -> [(&'static str, 
     let sum = |count: fn(&Mesh) -> usize| -> u64 { homes(parts).map(|part| count(part.mesh) as u64).sum() };
     [
         ("left-out-materials", "materials", materials as u64),
-        ("left-out-groups", "groups of faces", sum(|mesh| mesh.groups.len())),
+        ("left-out-groups", "face groups", sum(|mesh| mesh.groups.len())),
         ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
         ("left-out-vertex-groups", "vertex groups", sum(|mesh| mesh.vertex_groups.len())),
         ("left-out-points", "point elements (their vertices stay)", sum(|mesh| mesh.points.len())),
         ("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
-        ("left-out-weights", "weights of positions", sum(|mesh| mesh.position_weights.len())),
+        ("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
     ]
 }
 

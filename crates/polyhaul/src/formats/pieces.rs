@@ -67,7 +67,7 @@ impl<'a> Pieces<'a> {
     pub(crate) fn head<const SIZE: usize>(&mut self, what: &str) -> Result<[u8; SIZE]> {
         let mut head = [0; SIZE];
         if self.read(&mut head)? < SIZE {
-            return Err(fault(&self.file, self.at, format!("the file ends inside its {what}")));
+            return Err(fault(&self.file, self.at, format!("unexpected end of file in the {what}")));
         }
         Ok(head)
     }
@@ -148,7 +148,7 @@ impl<'a> Pieces<'a> {
     }
 
     fn cut(&self, offset: u64, what: &str) -> Error {
-        fault(&self.file, offset, format!("the file ends before the end of its {what}"))
+        fault(&self.file, offset, format!("unexpected end of file in the {what}"))
     }
 
     fn report(&mut self) {

@@ -35,9 +35,9 @@ pub(crate) fn check_pixels(
         return Ok(());
     }
     let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
-    let message = format!("{width} x {height}{times} pixels exceed the limit of {} (pixels)", limits.pixels);
+    let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint(format!("to read it, use `--limit pixels={count}`, or set Limits::pixels")))
+    Err(error.with_hint(format!("raise the limit with `--limit pixels={count}`, or `Limits::pixels` in the API")))
 }
 
 /// How many bytes a compressed file must have for an image of `image_bytes` in memory.
@@ -58,11 +58,12 @@ pub(crate) fn check_ratio(
     }
     let ratio = image_bytes.div_ceil(file_bytes.max(1));
     let message = format!(
-        "{image_bytes} bytes of pixels out of {file_bytes} bytes exceed the limit of {} to 1 (image_ratio)",
+        "{image_bytes} bytes of pixels in a file of {file_bytes} bytes are more than the limit of {} to 1 (image_ratio)",
         limits.image_ratio
     );
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint(format!("to read it, use `--limit image_ratio={ratio}`, or set Limits::image_ratio")))
+    Err(error
+        .with_hint(format!("raise the limit with `--limit image_ratio={ratio}`, or `Limits::image_ratio` in the API")))
 }
 
 /// Whether an image of so many bytes may be taken for granted, out of a file of `backed` bytes.

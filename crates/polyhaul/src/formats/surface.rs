@@ -56,7 +56,7 @@ impl Surface {
         }
         if levels == 0 || levels > most {
             let message =
-                format!("invalid count of {levels} mip levels; {width} x {height} pixels have at most {most}");
+                format!("invalid number of mip levels: {levels}; {width} x {height} pixels have at most {most}");
             return Err(fault(file, offset, message));
         }
         if faces == 6 && width != height {
@@ -132,7 +132,7 @@ pub(crate) fn note_other_pictures(
     ];
     for (code, count, what) in kinds {
         let dropped = count.saturating_sub(1);
-        let message = format!("an image is one picture: read the first of {count} {what}, dropped {dropped}");
+        let message = format!("an image is a single picture: read the first of {count} {what}, dropped {dropped}");
         warnings.note_dropped(options, code, dropped as u64, Diagnostic::at(file, 0, message))?;
     }
     Ok(())

@@ -54,7 +54,7 @@ pub(super) fn fit<'a>(
     let mut image = Cow::Borrowed(image);
     if held.channels != image.channels {
         if image.channels.has_alpha() && !held.channels.has_alpha() {
-            let message = format!("{} cannot store alpha: it was dropped", format.name());
+            let message = format!("{} cannot store alpha; it was dropped", format.name());
             warnings.push("left-out-alpha", about(output, message));
         }
         image = Cow::Owned(with_channels(&image, held.channels, run)?);

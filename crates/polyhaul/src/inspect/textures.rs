@@ -4,7 +4,7 @@
 //! None is opened, and files outside the scene's folder are not looked up unless the options allow it.
 
 use super::validate::complaint;
-use crate::error::{Diagnostic, Error, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, Result, limit_hint, try_push, try_string};
 use crate::formats::names;
 use crate::model::Scene;
 use crate::open::Near;
@@ -45,7 +45,7 @@ enum Found {
     /// It is there, with so many bytes; the host does not say how many.
     There(u64),
     Missing,
-    /// It lies outside the scene's folder.
+    /// It is outside the scene's folder.
     Outside,
     /// It is a folder, a FIFO or a device.
     Irregular,
@@ -134,17 +134,17 @@ impl<'o> Search<'o> {
         let found = self.find(name)?;
         let (code, message) = match found {
             Found::There(_) => return Ok(found),
-            Found::Outside => (outside, format!("{what} `{shown}`{} lies outside the scene's folder", of())),
+            Found::Outside => (outside, format!("{what} `{shown}`{} is outside the scene's folder", of())),
             Found::Missing => (missing, format!("{what} `{shown}`{} does not exist", of())),
             Found::Irregular => (irregular, format!("{what} `{shown}`{} is not a regular file", of())),
             Found::Unknown => {
                 let limit = self.options.limits.files;
-                (unchecked, format!("{what} `{shown}` was not looked up: limit of {limit} files reached"))
+                (unchecked, format!("{what} `{shown}` was not checked: more than the limit of {limit} files (files)"))
             }
         };
         let hint = match found {
             Found::Outside => Some(OUTSIDE_HINT.to_owned()),
-            Found::Unknown => Some("raise the limit `files` to look all files up".to_owned()),
+            Found::Unknown => Some(limit_hint("files")),
             _ => None,
         };
         warnings.push(code, Diagnostic { hint, ..complaint(message, self.file).about(name) });

@@ -109,7 +109,7 @@ pub(super) fn gather<const N: usize>(
 ) -> Result<Vec<[f32; N]>> {
     if let Some(bad) = indices.iter().find(|&&index| index != NONE && index as usize >= values.len()) {
         let message =
-            format!("index {bad} is out of range for {} values: the map belongs to another mesh", values.len());
+            format!("index {bad} is out of range for {} values: the map belongs to a different mesh", values.len());
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let mut gathered = zeroed(indices.len(), "gathered values")?;

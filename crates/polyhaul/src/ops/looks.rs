@@ -269,7 +269,7 @@ impl<'a> Looks<'a> {
                 "imagemap" if parameters.string("mapping").is_none_or(|mapping| mapping == "uv") => {
                     return Value::Image(Image { parameters, factor });
                 }
-                "imagemap" => return Value::Other("imagemap that is not mapped by uv"),
+                "imagemap" => return Value::Other("imagemap without uv mapping"),
                 "constant" => {
                     return constant(parameters, "value", [1.0; 3])
                         .map_or(Value::Other(class), |value| Value::Constant(value.map(|part| part * factor)));

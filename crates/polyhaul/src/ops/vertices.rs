@@ -53,7 +53,7 @@ impl Vertices {
         run: &RunOptions,
     ) -> Result<Vertices> {
         if corners.len() >= NONE as usize {
-            return Err(Error::new(ErrorKind::Limit, "a mesh may hold at most 2^32 - 2 corners"));
+            return Err(Error::new(ErrorKind::Limit, "a mesh can have at most 2^32 - 2 corners"));
         }
         let job = Job { corners, positions, streams, threads: run.worker_threads(), cancel: &run.cancel };
         let mut first = job.firsts()?;
@@ -62,7 +62,7 @@ impl Vertices {
         let found = job.tell_apart(&odd)?;
         let vertices = positions + found.first.len();
         if vertices >= NONE as usize {
-            return Err(Error::new(ErrorKind::Limit, "more than 2^32 - 2 vertices would be needed"));
+            return Err(Error::new(ErrorKind::Limit, "the mesh would need more than 2^32 - 2 vertices"));
         }
         job.number(&mut of_corner, &odd_counts, &found.of_item)?;
         let mut more = Vec::new();

@@ -151,7 +151,7 @@ struct Corners<'a> {
 impl<'a> Corners<'a> {
     fn new([positions, uvs, normals]: [&'a [u32]; 3], counts: [usize; 3]) -> Result<Self> {
         if positions.len() >= NONE as usize {
-            return Err(Error::new(ErrorKind::Limit, "a mesh may hold at most 2^32 - 2 corners"));
+            return Err(Error::new(ErrorKind::Limit, "a mesh can have at most 2^32 - 2 corners"));
         }
         Ok(Corners { counts, positions, uvs, normals })
     }

@@ -68,7 +68,7 @@ impl<T: Copy + Send> Column<T> {
             return Ok(());
         }
         if range.end > items.capacity() {
-            return Err(Error::new(ErrorKind::Internal, format!("there is no room for these {}", self.name)));
+            return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
         }
         // SAFETY: the range lies in the allocation, the read lock keeps it in place, cells may be
         // written through a shared pointer, and the caller promises that nobody else uses it.

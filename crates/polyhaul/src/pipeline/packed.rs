@@ -42,7 +42,7 @@ pub(crate) fn unpack(
     let plain = match packing {
         Packing::Zlib => inflated(packed, plain_bytes),
         Packing::Zstd if Codec::of_content(packed) != Some(Codec::Zstd) => {
-            return Err(fault(file, offset, "this does not begin as zstd does"));
+            return Err(fault(file, offset, "not zstd data: invalid signature"));
         }
         Packing::Zstd => {
             decompressed(Source::memory(packed), &limits).and_then(|source| read_all(&source, plain_bytes))
@@ -59,7 +59,7 @@ pub(crate) fn unpack(
             Err(fault(
                 file,
                 offset,
-                format!("the file says that this unpacks to {plain_bytes} bytes, and it has {count}"),
+                format!("the file declares that this decompresses to {plain_bytes} bytes, but found {count}"),
             ))
         }
     }

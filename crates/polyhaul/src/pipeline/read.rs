@@ -124,10 +124,8 @@ fn damage(error: &io::Error) -> Option<&DecompressError> {
 fn damaged(file: &str, damage: &DecompressError) -> Error {
     let DecompressError { codec, offset, plain_offset, kind, message, .. } = damage;
     let (error_kind, what) = match kind {
-        DecompressErrorKind::Truncated => (ErrorKind::Malformed, format!("the {codec} data ends too early")),
-        DecompressErrorKind::TrailingGarbage => {
-            (ErrorKind::Malformed, format!("after the {codec} data comes something else"))
-        }
+        DecompressErrorKind::Truncated => (ErrorKind::Malformed, format!("unexpected end of the {codec} data")),
+        DecompressErrorKind::TrailingGarbage => (ErrorKind::Malformed, format!("extra data follows the {codec} data")),
         DecompressErrorKind::Unsupported => {
             (ErrorKind::Unsupported, format!("this {codec} data cannot be read: {message}"))
         }
@@ -142,7 +140,7 @@ fn damaged(file: &str, damage: &DecompressError) -> Error {
         _ => (String::new(), None),
     };
     let place = Place { file: file.into(), offset: Some(*offset), ..Place::default() };
-    let message = format!("{what}{limit}; {plain_offset} plain bytes came before");
+    let message = format!("{what}{limit}; after {plain_offset} decompressed bytes");
     Diagnostic { place, hint, ..Diagnostic::new(message) }.into_error(error_kind)
 }
 
@@ -150,11 +148,18 @@ fn damaged(file: &str, damage: &DecompressError) -> Error {
 fn limit_of(limit: DecompressLimit) -> (&'static str, &'static str) {
     match limit {
         DecompressLimit::Bytes => {
-            ("decompressed_bytes", "raise Limits::decompressed_bytes (--limit decompressed_bytes=N) to read it")
+            let hint =
+                "raise the limit with `--limit decompressed_bytes=N`, or `Limits::decompressed_bytes` in the API";
+            ("decompressed_bytes", hint)
         }
         DecompressLimit::Ratio => {
-            ("decompressed_ratio", "raise Limits::decompressed_ratio (--limit decompressed_ratio=N) to read it")
+            let hint =
+                "raise the limit with `--limit decompressed_ratio=N`, or `Limits::decompressed_ratio` in the API";
+            ("decompressed_ratio", hint)
         }
-        DecompressLimit::Memory => ("memory_limit", "raise RunOptions::memory_limit (--memory-limit SIZE) to read it"),
+        DecompressLimit::Memory => {
+            let hint = "raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API";
+            ("memory_limit", hint)
+        }
     }
 }

@@ -251,7 +251,7 @@ impl BufRead for BlockReader<'_> {
 impl Seek for BlockReader<'_> {
     #[inline]
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let far = || io::Error::other("this decoder goes back too far");
+        let far = || io::Error::other("the decoder seeks back too far");
         let by = match to {
             SeekFrom::Current(by) => by,
             SeekFrom::Start(to) => i64::try_from(i128::from(to) - i128::from(self.offset())).map_err(|_| far())?,

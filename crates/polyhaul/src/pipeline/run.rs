@@ -185,7 +185,7 @@ impl<J: Job> Shared<'_, J> {
         DEPTH.set(depth);
         if result.is_err() {
             let mut line = self.lock();
-            line.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a fault of polyhaul"));
+            line.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a bug in polyhaul"));
             line.busy = line.busy.saturating_sub(1);
             (line.taking, line.committing) = (false, false);
             drop(line);

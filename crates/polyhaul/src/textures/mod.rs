@@ -173,7 +173,7 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
         _ => Cut::default(),
     };
     let cut = cut.above + cut.below + cut.not_numbers;
-    let mut diagnostic = Diagnostic::new(format!("{cut} samples outside of the range of 8 bits were clipped"));
+    let mut diagnostic = Diagnostic::new(format!("{cut} samples outside the 8-bit range were clamped"));
     diagnostic.place.file = name.into();
     warnings.push_many("cut-samples", cut, diagnostic);
     let levels = match options.mips {

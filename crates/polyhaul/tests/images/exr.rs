@@ -97,7 +97,7 @@ fn blocks_that_are_missing_or_there_twice_are_errors() {
     let mut twice = bytes.clone();
     let (first, last) = (bytes.len() - 2 * size, bytes.len() - size);
     twice.copy_within(first..last, last);
-    assert!(error("x.exr", &twice).to_string().ends_with("a block of the image occurs twice"));
+    assert!(error("x.exr", &twice).to_string().ends_with("a block of the image is stored twice"));
     let mut outside = bytes;
     outside[last..last + 4].copy_from_slice(&4000_i32.to_le_bytes());
     assert_eq!(error("x.exr", &outside).kind(), ErrorKind::Malformed);

@@ -97,7 +97,7 @@ fn bad_files_are_errors_with_places() {
         assert!(error.place().offset.is_some(), "{name}: {error}");
     }
     let columns = error("x.hdr", &with("+X 2 -Y 2", &[0; 16]));
-    assert!(columns.to_string().contains("stored by columns"), "{columns}");
+    assert!(columns.to_string().contains("stored in columns"), "{columns}");
 }
 
 #[test]

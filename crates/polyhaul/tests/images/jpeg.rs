@@ -69,7 +69,7 @@ fn files_that_claim_much_are_cut() {
         bytes[frame + 5..frame + 9].copy_from_slice(&[0x40, 0, 0x40, 0]);
         let error = error("x.jpg", &bytes);
         assert!(
-            error.to_string().ends_with("the file ends too early: the header declares 16384 x 16384 pixels"),
+            error.to_string().ends_with("unexpected end of file: the header declares 16384 x 16384 pixels"),
             "{error}"
         );
     }

@@ -47,7 +47,7 @@ fn a_loss_is_an_error_that_names_it_and_its_count() {
     let cases = [
         (OBJ, "a.obj", Format::Stl, "materials: 1 "),
         (OBJ, "a.obj", Format::Ply, "materials: 1 "),
-        (PLY, "a.ply", Format::Obj, "columns of vertices and faces: 1 "),
+        (PLY, "a.ply", Format::Obj, "vertex and face columns: 1 "),
         (PLY, "a.ply", Format::Csv, "more than one element: 1 "),
         (PLY, "a.ply", Format::Xyz, "more than one element: 1 "),
         (PBRT, "a.pbrt", Format::Obj, "lights: 1 "),

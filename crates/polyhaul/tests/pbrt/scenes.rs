@@ -321,11 +321,7 @@ fn scenes_are_what_their_text_says() {
 const BROKEN: [(&str, &str, &[&str]); 34] = [
     ("WorldBegin Shape", "1:12: `Shape` is incomplete", &[]),
     ("WorldBegin Shape sphere", "1:18: unexpected `sphere` in `Shape`", &[]),
-    (
-        "WorldBegin Shape \"a\" \"float\" 1 Shape \"b\"",
-        "1:22: this declaration has no type or no name",
-        &["shape \"b\""],
-    ),
+    ("WorldBegin Shape \"a\" \"float\" 1 Shape \"b\"", "1:22: this declaration has no type or name", &["shape \"b\""]),
     ("WorldBegin Shape \"a\" \"double r\" 1 Shape \"b\"", "1:22: `double` is not a parameter type", &["shape \"b\""]),
     ("WorldBegin Shape \"a\" \"float r\" Shape \"b\"", "1:22: this parameter has no values", &["shape \"b\""]),
     ("WorldBegin Shape \"a\" \"float r\" [ ] Shape \"b\"", "1:22: this parameter has no values", &["shape \"b\""]),
@@ -351,11 +347,11 @@ const BROKEN: [(&str, &str, &[&str]); 34] = [
     ("WorldBegin Transform 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1", "1:22: unexpected `1` in `Transform`", &[]),
     ("WorldBegin ActiveTransform middle", "1:28: unexpected `middle` in `ActiveTransform`", &[]),
     ("WorldBegin Attribute \"camera\" \"float a\" 1", "1:12: `Attribute` cannot be used for `camera`", &[]),
-    ("ColorSpace \"adobe\" WorldBegin", "1:1: `adobe` is not a pbrt colour space", &[]),
+    ("ColorSpace \"adobe\" WorldBegin", "1:1: `adobe` is not a pbrt color space", &[]),
     ("Option \"nothing\" 1 WorldBegin", "1:1: `nothing` is not a pbrt option", &[]),
-    ("Shape \"a\" WorldBegin", "1:1: `Shape` is only allowed after `WorldBegin`", &[]),
-    ("WorldBegin Camera \"c\"", "1:12: `Camera` is only allowed before `WorldBegin`", &[]),
-    ("WorldBegin WorldBegin", "1:12: `WorldBegin` is only allowed before `WorldBegin`", &[]),
+    ("Shape \"a\" WorldBegin", "1:1: `Shape` is allowed only after `WorldBegin`", &[]),
+    ("WorldBegin Camera \"c\"", "1:12: `Camera` is allowed only before `WorldBegin`", &[]),
+    ("WorldBegin WorldBegin", "1:12: `WorldBegin` is allowed only before `WorldBegin`", &[]),
     (
         "WorldBegin Shape \"a\" WorldEnd",
         "1:22: `WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4",

@@ -16,9 +16,9 @@ fn read(text: &Arc<Vec<u8>>, options: &ReadOptions) -> Result<Loaded> {
 /// those that are read what is in the scene: shapes, instances, objects, and notes by their codes.
 const OUTCOMES: [(Trap, &str); 33] = [
     (Trap::Plain, "3000 shapes"),
-    (Trap::OpenString, "4:10 this string is not closed on its line | 1"),
-    (Trap::OpenStringOfLines, "4:10 this string is not closed on its line | 1"),
-    (Trap::OpenEscape, "4:10 this string is not closed on its line | 1"),
+    (Trap::OpenString, "4:10 this string is not terminated on its line | 1"),
+    (Trap::OpenStringOfLines, "4:10 this string is not terminated on its line | 1"),
+    (Trap::OpenEscape, "4:10 this string is not terminated on its line | 1"),
     (Trap::OpenBracket, "4:33 this list is not closed with `]` | 1"),
     (Trap::NestedBrackets, "4:35 expected numbers, found a bracket | 1"),
     (Trap::ClosingBrackets, "4:1 expected a directive, found a bracket | 1"),
@@ -99,10 +99,13 @@ fn each_comes_to_what_it_should() {
 #[test]
 fn what_is_not_closed_is_told_where_it_begins() {
     for (text, wanted) in [
-        ("WorldBegin\n  Shape \"sphere", "2:9: this string is not closed on its line"),
+        ("WorldBegin\n  Shape \"sphere", "2:9: this string is not terminated on its line"),
         ("WorldBegin\nShape \"a\" \"float x\" [ 1 2\n\n# end\n", "2:21: this list is not closed with `]`"),
         ("WorldBegin\nShape \"a\" \"float x\" [ 1\n2\nShape \"b\"\n", "2:21: this list is not closed with `]`"),
-        ("WorldBegin\nShape \"a\" \"string x\" [ \"1\" \"2\n] Shape", "2:28: this string is not closed on its line"),
+        (
+            "WorldBegin\nShape \"a\" \"string x\" [ \"1\" \"2\n] Shape",
+            "2:28: this string is not terminated on its line",
+        ),
         ("WorldBegin\nTransform [ 1 2 3\n4 5", "2:11: this list is not closed with `]`"),
         ("WorldBegin\nShape \"a\" \"float x\"", "2:11: this parameter has no values"),
         ("WorldBegin\nShape \"a\" \"bool x\" [ true", "2:20: this list is not closed with `]`"),
@@ -213,8 +216,14 @@ fn a_million_includes_are_limited_and_twenty_thousand_may_be_allowed() {
         for threads in [1, 2] {
             let error = file(path.clone(), &options(threads, None)).unwrap_err();
             assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(10_004)), "{error}");
-            assert!(error.to_string().contains("the scene includes more than 10000 files (files)"), "{error}");
-            assert_eq!(error.diagnostic().hint.as_deref(), Some("raise the limit with `--limit files=N`"));
+            assert!(
+                error.to_string().contains("the scene includes more than the limit of 10000 files (files)"),
+                "{error}"
+            );
+            assert_eq!(
+                error.diagnostic().hint.as_deref(),
+                Some("raise the limit with `--limit files=N`, or `Limits::files` in the API")
+            );
         }
         let path = wide(folder.path(), way, 20_000).unwrap();
         let mut way = options(2, None);

@@ -61,7 +61,7 @@ fn properties_and_headers() {
     assert_eq!(error.place().line, Some(33));
     assert_eq!(
         error.diagnostic().hint.as_deref(),
-        Some("raise Limits::properties (--limit properties=N) to read them")
+        Some("raise the limit with `--limit properties=N`, or `Limits::properties` in the API")
     );
     let many: String = (0..10_000).map(|n| format!("property uchar p{n}\n")).collect();
     let file = header("binary_little_endian", &format!("element a 1\n{many}"));

@@ -167,7 +167,7 @@ fn names_that_would_be_one_are_refused() {
     let error = |tables: &[Table]| write_tables(tables, &encoded(ENCODINGS[1])).unwrap_err();
     let properties = error(&[table("t", ["a b", "a_b"])]);
     assert_eq!(properties.kind(), ErrorKind::Usage);
-    assert_eq!(properties.diagnostic().message, "two properties would have the name `a_b` in the file");
+    assert_eq!(properties.diagnostic().message, "two properties would be named `a_b` in the file");
     let elements = error(&[table("a b", ["x", "y"]), table("a\tb", ["x", "y"])]);
-    assert_eq!(elements.diagnostic().message, "two elements would have the name `a_b` in the file");
+    assert_eq!(elements.diagnostic().message, "two elements would be named `a_b` in the file");
 }

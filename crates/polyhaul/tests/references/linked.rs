@@ -64,7 +64,7 @@ fn a_warning_names_the_file_and_both_remedies() {
     let folder = scene();
     let report = convert(&folder.join("s/a.obj"), &folder.join("t/b.obj"));
     let found = messages(&report.warnings, "outside-reference");
-    assert!(found[0].contains("`../s/lib/a.png` lies outside the output's folder"), "{found:?}");
+    assert!(found[0].contains("`../s/lib/a.png` is outside the output's folder"), "{found:?}");
     assert!(found[0].contains("--copy-assets") && found[0].contains("--allow-outside"), "{found:?}");
 }
 
@@ -147,7 +147,7 @@ fn libraries_that_were_not_read_are_linked() {
     let report = convert(&folder.join("s/a.obj"), &folder.join("s/out/b.obj"));
     assert_eq!(said(&folder.join("s/out/b.obj"), "mtllib "), ["../../up.mtl"]);
     let found = messages(&report.warnings, "missing-library");
-    assert!(found[0].contains("lies outside the scene's folder (use --allow-outside to read it)"), "{found:?}");
+    assert!(found[0].contains("is outside the scene's folder (use --allow-outside to read it)"), "{found:?}");
     let read = ReadOptions { load_materials: false, ..ReadOptions::default() };
     folder.file("s/a.obj", format!("mtllib in.mtl\nusemtl n\n{FACE}")).unwrap();
     try_convert(&folder.join("s/a.obj"), &folder.join("s/out/c.obj"), &read, &WriteOptions::default()).unwrap();

@@ -81,7 +81,7 @@ fn images_of_pbrt_become_maps_of_mtl() {
     let dropped: Vec<_> = messages(&report.warnings, "left-out-textures");
     for what in [
         "1 `checkerboard` as `reflectance`",
-        "1 `imagemap that is not mapped by uv` as `reflectance`",
+        "1 `imagemap without uv mapping` as `reflectance`",
         "1 `checkerboard` as `alpha`",
     ] {
         assert!(dropped.iter().any(|it| it.contains(what)), "{what} {dropped:?}");

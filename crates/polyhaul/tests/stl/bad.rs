@@ -32,12 +32,12 @@ fn says(name: &str, words: &str) {
 
 #[test]
 fn errors_have_places_and_triangles() {
-    says("bad/truncated_binary.stl", ": byte 447: the file ends in triangle 8 of 12; expected 684 bytes");
-    says("bad/count_lies.stl", ": byte 684: the file ends in triangle 13 of 13; expected 734 bytes");
-    let four = ":7:7: `vertex` does not belong here, at triangle 1; expected `endloop`: a triangle has three vertices";
+    says("bad/truncated_binary.stl", ": byte 447: unexpected end of file in triangle 8 of 12; expected 684 bytes");
+    says("bad/count_lies.stl", ": byte 684: unexpected end of file in triangle 13 of 13; expected 734 bytes");
+    let four = ":7:7: unexpected `vertex` in triangle 1; expected `endloop`: a triangle has three vertices";
     says("bad/four_vertices.stl", four);
-    says("bad/nested.stl", ":8:3: `facet` does not belong here, at triangle 1; expected `endfacet`");
-    let number = ":6:16: `one` does not belong here, at triangle 1; expected three numbers";
+    says("bad/nested.stl", ":8:3: unexpected `facet` in triangle 1; expected `endfacet`");
+    let number = ":6:16: unexpected `one` in triangle 1; expected three numbers";
     says("bad/no_number.stl", number);
     let short = ": byte 28: not an STL file: a binary file has at least 84 bytes, and a text file starts with `solid`";
     says("bad/short.stl", short);
@@ -57,7 +57,7 @@ fn counts_are_not_believed() {
     bytes[80..84].copy_from_slice(&1_400_000_000u32.to_le_bytes());
     assert_eq!(
         error(&bytes).to_string(),
-        "x.stl: byte 684: the file ends in triangle 13 of 1400000000; expected 70000000084 bytes"
+        "x.stl: byte 684: unexpected end of file in triangle 13 of 1400000000; expected 70000000084 bytes"
     );
     let limits = Limits { elements: 35, ..Limits::default() };
     for name in ["good/cube_binary.stl", "good/cube_ascii.stl"] {

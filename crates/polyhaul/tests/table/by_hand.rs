@@ -149,8 +149,8 @@ fn types_are_what_was_asked_for() {
 
 #[test]
 fn missing_values_are_errors_or_what_the_caller_says() {
-    assert_eq!(complaint("1,2\n3,\n", options()), "x.csv:2:3: a value is missing; expected a number");
-    assert_eq!(complaint("a,b,c\n,2,3\n", options()), "x.csv:2:1: a value is missing; expected a number");
+    assert_eq!(complaint("1,2\n3,\n", options()), "x.csv:2:3: missing value; expected a number");
+    assert_eq!(complaint("a,b,c\n,2,3\n", options()), "x.csv:2:1: missing value; expected a number");
     let value = TableOptions { missing: Missing::Value(-1.0), ..options() };
     assert_eq!(with("1,\n,\"\"\n", value.clone()).columns[1].values, ints([-1, -1]));
     assert_eq!(with("1,\n\n,3\n", value.clone()).columns[0].values, ints([1, -1]));
@@ -184,7 +184,7 @@ fn rows_agree_on_their_columns() {
         "x.csv:1:1: `1,5` is not a number; expected a number"
     );
     let hint = error("1;2\n1,5;2\n", "x.csv", options());
-    assert_eq!(hint.diagnostic().hint.as_deref(), Some("numbers have a decimal point here, not a comma"));
+    assert_eq!(hint.diagnostic().hint.as_deref(), Some("write numbers with a decimal point, not a comma"));
     for bad in ["0x10", "1_000", "1e", "--1", "1.2.3", "\u{661}", "1d5", "1\""] {
         let text = format!("1\n{bad}\n");
         assert!(complaint(&text, options()).starts_with("x.csv:2:1: `"), "{bad}");

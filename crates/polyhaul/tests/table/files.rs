@@ -16,7 +16,7 @@ fn good_files_come_to_what_they_say() {
             intensity=I64([-200, 10, 2047]); red=I64([255, 0, 1]); green=I64([128, 0, 2]); blue=I64([0, 0, 3])",
         ),
         ("columns.npy", "2 rows; =I16([1, 2]); =I16([3, 4]); =I16([5, -6])"),
-        ("missing.tsv", "x.tsv:2:3: a value is missing; expected a number"),
+        ("missing.tsv", "x.tsv:2:3: missing value; expected a number"),
         (
             "names.csv",
             "3 rows; id=I64([1, 2, 12345678901234567]); x, east=F64([0.5, 7.0, 9.0]); \

@@ -85,7 +85,7 @@ fn whatever_the_threads_and_chunks() {
         assert!(found.starts_with("300 rows; x=F64"), "{found}");
     }
     assert!(check(&rows(9, 300, true), &missing(Missing::Value(3.0))).starts_with("Malformed"));
-    assert!(check(&rows(8, 300, false), &missing(Missing::Error)).contains("a value is missing"));
+    assert!(check(&rows(8, 300, false), &missing(Missing::Error)).contains("missing value"));
     // Integers to the last row but one, which is a float.
     let mut text = "123,4\n".repeat(500);
     assert!(check(text.as_bytes(), &ReadOptions::default()).starts_with("500 rows; =I64"));

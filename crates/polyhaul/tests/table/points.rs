@@ -37,7 +37,7 @@ fn counts_of_points_are_held() {
     for (text, message) in [
         ("3\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 3 points, found 2"),
         ("1\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 1 points, found 2"),
-        ("1 2\n", "x.pts:1:1: found only 2 numbers in this row; expected at least 3: x, y and z"),
+        ("1 2\n", "x.pts:1:1: this row has only 2 numbers; expected at least 3: x, y and z"),
     ] {
         let found = load(Input::Memory(text.into(), "x.pts".into()), &ReadOptions::default()).unwrap_err();
         assert_eq!((found.kind(), found.to_string().as_str()), (ErrorKind::Malformed, message));

@@ -123,7 +123,7 @@ impl Grid {
 
     fn check(&self, padded: &[u8], first: usize, count: usize) {
         let is_there = first.checked_add(count).is_some_and(|end| end <= self.count);
-        assert!(is_there && padded.len() >= self.limit + PADDING, "the numbers are not those of this text");
+        assert!(is_there && padded.len() >= self.limit + PADDING, "the numbers are not from this text");
     }
 }
 

@@ -94,7 +94,7 @@ impl Inflate {
                     return Ok(false);
                 }
                 State::Stored { left } => self.read_stored(left, input, out)?,
-                State::Invalid => return Err(corrupt("the data has an invalid symbol")),
+                State::Invalid => return Err(corrupt("the data contains an invalid symbol")),
                 State::Match { length, distance } => self.copy_match(length, distance, out)?,
                 State::Symbols => {
                     let pending = input.ensure(SYMBOL_BYTES)?;
@@ -128,7 +128,7 @@ impl Inflate {
                 self.build_dynamic(&mut reader)?;
                 State::Symbols
             }
-            _ => return Err(corrupt("the data has an invalid block type")),
+            _ => return Err(corrupt("the data contains an invalid block type")),
         };
         let (bits, used) = reader.finish();
         self.bits = bits;
@@ -173,7 +173,7 @@ impl Inflate {
             let entry = self.numbers.first(reader.peek());
             reader.take(entry.bits())?;
             let (length, count) = match entry.base() {
-                16 if at == 0 => return Err(corrupt("a Huffman code repeats a length that does not exist")),
+                16 if at == 0 => return Err(corrupt("a Huffman code repeats a missing length")),
                 16 => (lengths[at - 1], 3 + reader.take(2)? as usize),
                 17 => (0, 3 + reader.take(3)? as usize),
                 18 => (0, 11 + reader.take(7)? as usize),

@@ -255,7 +255,7 @@ impl<const BITS: u32, const LEN: usize> Table<BITS, LEN> {
                     let second_bits = second_table_bits(&left, bits, BITS);
                     end += 1 << second_bits;
                     if end > LEN {
-                        return Err(corrupt("a Huffman code needs too large a table"));
+                        return Err(corrupt("a Huffman code needs a table that is too large"));
                     }
                     self.entries[begin..end].fill(Entry::INVALID);
                     self.entries[prefix] = Entry::second(begin, BITS, second_bits);

@@ -134,8 +134,8 @@ fn explain(failure: Failure, args: &WatchArgs) -> Failed {
         }
         Failure::Forbidden(error) => {
             let error = Error::new(ErrorKind::Unsupported, format!("this system does not allow tracing: {error}"));
-            let hint = "in a container, start it with --cap-add SYS_PTRACE; elsewhere look at \
-                        /proc/sys/kernel/yama/ptrace_scope, which must be 0 or 1";
+            let hint = "in a container, start it with --cap-add SYS_PTRACE; elsewhere, check that \
+                        /proc/sys/kernel/yama/ptrace_scope is 0 or 1";
             (error.with_hint(hint), FAILED)
         }
         Failure::System(error) => (Error::new(ErrorKind::Io, format!("watching {program} failed: {error}")), FAILED),

@@ -161,9 +161,9 @@ impl Raw<'_, '_> {
             told => told,
         };
         if u64::from(count) > room {
-            return Err(self.fault(COLORS, format!("the palette of {count} colours overlaps the pixels")));
+            return Err(self.fault(COLORS, format!("the palette of {count} colors overlaps the pixels")));
         }
-        let bytes = self.pieces.take(count.min(most) as usize * entry as usize, "colours")?;
+        let bytes = self.pieces.take(count.min(most) as usize * entry as usize, "colors")?;
         let colors = bytes.chunks_exact(entry as usize).map(|color| [color[2], color[1], color[0]]);
         Ok(Pixels::Mapped(Palette { bits, colors: colors.collect() }))
     }

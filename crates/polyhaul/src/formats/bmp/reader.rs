@@ -42,7 +42,7 @@ fn read_rows<'a>(
     let file = pieces.file.clone();
     let Header { width, height, body, pixels, .. } = header;
     let cut = |offset: u64| {
-        fault(&file, offset, format!("the file ends too early: the header declares {width} x {height} pixels"))
+        fault(&file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
     };
     if pieces.at() < *body {
         return Err(cut(pieces.at()));
@@ -96,6 +96,6 @@ impl Palette {
     /// A pixel whose number the palette does not have.
     pub(super) fn unmapped(&self, file: &std::sync::Arc<str>, offset: u64) -> Error {
         let count = self.colors.len();
-        fault(file, offset, format!("this pixel refers to a colour outside of the palette, which has {count}"))
+        fault(file, offset, format!("this pixel refers to a color outside the palette, which has {count}"))
     }
 }

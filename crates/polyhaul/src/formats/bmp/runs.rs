@@ -63,7 +63,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     ) -> Result<Pieces<'a>> {
         self.read_rows(raster)?;
         if let Some((at, count)) = self.cut_runs {
-            let message = format!("runs pass the end of their row: cut there ({count} in this file)");
+            let message = format!("runs that extend past the end of their row were cut there ({count} in this file)");
             warnings.note_many(options, "cut-run", count, Diagnostic::at(&self.pieces.file, at, message))?;
         }
         self.pieces.moved_to(self.window.offset() + self.window.rest().len() as u64);
@@ -105,7 +105,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         fault(
             &self.pieces.file,
             offset,
-            format!("the file ends too early: the header declares {width} x {height} pixels"),
+            format!("unexpected end of file: the header declares {width} x {height} pixels"),
         )
     }
 
@@ -160,7 +160,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     fn move_on(&mut self, at: u64, [right, later]: [usize; 2], raster: &Raster<u8>) -> Result<()> {
         let column = self.column() + right;
         if column > self.header.width || later >= self.header.height - self.done {
-            return Err(fault(&self.pieces.file, at, "the runs move outside of the image"));
+            return Err(fault(&self.pieces.file, at, "the runs move outside the image"));
         }
         for _ in 0..later {
             self.end_row(raster)?;
@@ -172,7 +172,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     fn pass(&mut self, count: usize) -> Result<()> {
         self.passed += 3 * count as u64;
         if self.passed > PASSED_BYTES.saturating_add(self.window.offset().saturating_mul(PASSED_RATIO)) {
-            let message = "the runs skip more pixels than is plausible for a file of this size";
+            let message = "the runs skip more pixels than plausible for a file of this size";
             return Err(fault(&self.pieces.file, self.window.offset(), message));
         }
         let bytes = count * self.size();

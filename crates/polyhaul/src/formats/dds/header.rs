@@ -85,7 +85,7 @@ pub(super) fn read(pieces: &mut Pieces<'_>, options: &ReadOptions, warnings: &mu
         (older(&header, pieces)?, older_shape(word(CAPS2), pieces)?)
     };
     if shape.layers == 0 {
-        let message = "the array size is 0: read as 1";
+        let message = "the array size is 0; read as 1";
         warnings.note(options, "array-size", Diagnostic::at(&pieces.file, ARRAY_SIZE as u64, message))?;
         shape.layers = 1;
     }
@@ -195,7 +195,7 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
     }
     if flags & (IS_RGB | IS_SIGNED) != 0 {
         if red | green | blue == 0 {
-            return Err(fault(&pieces.file, MASKS as u64, "the channel masks of the colours are 0"));
+            return Err(fault(&pieces.file, MASKS as u64, "the channel masks of the colors are 0"));
         }
         let alpha = if flags & IS_SIGNED != 0 { word(header, MASKS + 12) } else { alpha };
         return Ok((bits, [red, green, blue, alpha]));

@@ -38,7 +38,7 @@ fn with_red_in_place(mut texture: Texture, options: &RunOptions) -> Result<Textu
         pixels.try_reserve_exact(bytes).map_err(|_| Error::memory("pixels"))?;
         for image in 0..images * texture.level_size(number)[2] {
             let Samples::U8(samples) = decode(&texture, number, image, options)?.samples else {
-                return Err(Error::new(ErrorKind::Internal, "blocks of bytes were decoded to something else"));
+                return Err(Error::new(ErrorKind::Internal, "blocks of bytes were decoded as something else"));
             };
             for [_, green, blue, red] in samples.as_chunks::<4>().0 {
                 pixels.extend_from_slice(&[*red, *green, *blue, u8::MAX]);

@@ -3,7 +3,7 @@
 //! Attributes are kept as the bytes of the file, those apart that say how pixels are stored. Nothing here reads pixels;
 //! which channels make the picture is decided in `layer`. The layout is that of "OpenEXR File Layout".
 
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, limit_hint, try_push};
 use crate::formats::names::{decode, shown};
 use crate::model::{ChannelType, ImageAttribute};
 use crate::options::ReadOptions;
@@ -224,13 +224,13 @@ impl HeaderReader<'_, '_> {
         if self.reader.offset() + count as u64 > limit {
             let message = format!("the header is longer than the limit of {limit} bytes (header_bytes)");
             let error = Diagnostic::at(self.file, self.reader.offset(), message).into_error(ErrorKind::Limit);
-            return Err(error.with_hint("raise Limits::header_bytes (--limit header_bytes=N) to read it"));
+            return Err(error.with_hint(limit_hint("header_bytes")));
         }
         let there = self.reader.ensure(count)?;
         let Some(bytes) = there.get(..count) else {
             let at = there.len();
             self.reader.pass(at);
-            return Err(self.fault("the file ends too early"));
+            return Err(self.fault("unexpected end of file"));
         };
         let mut taken = Vec::new();
         taken.try_reserve_exact(count).map_err(|_| Error::memory("an attribute"))?;
@@ -247,9 +247,9 @@ impl HeaderReader<'_, '_> {
         let Some(end) = end else {
             if count <= MAX_NAME_BYTES {
                 self.reader.pass(count);
-                return Err(self.fault("the file ends too early"));
+                return Err(self.fault("unexpected end of file"));
             }
-            return Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes")));
+            return Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes, the maximum in EXR")));
         };
         let name = self.take(end + 1)?;
         let name = self.text(&name[..end])?;
@@ -259,7 +259,7 @@ impl HeaderReader<'_, '_> {
     /// A name that is not too long. One that is not UTF-8 has more bytes than in the file.
     fn checked(&self, name: String) -> Result<String> {
         match name.len() > MAX_NAME_BYTES {
-            true => Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes"))),
+            true => Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes, the maximum in EXR"))),
             false => Ok(name),
         }
     }
@@ -284,7 +284,7 @@ impl HeaderReader<'_, '_> {
             let size = self.take(4)?;
             let size = i32::from_le_bytes([size[0], size[1], size[2], size[3]]);
             let Ok(size) = usize::try_from(size) else {
-                return Err(self.fault(format!("the attribute `{}` has a size of {size} bytes", shown(&name))));
+                return Err(self.fault(format!("the attribute `{}` has an invalid size of {size} bytes", shown(&name))));
             };
             let value = self.take(size)?;
             try_push(&mut attributes, ImageAttribute { name, kind, value }, "attributes")?;
@@ -345,10 +345,10 @@ impl HeaderReader<'_, '_> {
                 0 => ChannelType::U32,
                 1 => ChannelType::F16,
                 2 => ChannelType::F32,
-                _ => return Err(self.fault(format!("the channel `{}` has the unknown type {kind}", shown(&name)))),
+                _ => return Err(self.fault(format!("the channel `{}` has an unknown type, {kind}", shown(&name)))),
             };
             if across < 1 || down < 1 {
-                let message = format!("the channel `{}` has a sampling of {across} x {down}", shown(&name));
+                let message = format!("the channel `{}` has an invalid sampling of {across} x {down}", shown(&name));
                 return Err(self.fault(message));
             }
             if channels.last().is_some_and(|last| last.name >= name) {

@@ -105,9 +105,9 @@ fn check_part(part: &Part, picture: &Picture, options: &ReadOptions, file: &Arc<
     if block_bytes(part).is_some_and(|bytes| bytes as u64 <= limit) {
         return Ok(());
     }
-    let message = format!("a block takes more memory than the limit of {limit} bytes (memory_limit)");
+    let message = format!("a block needs more memory than the limit of {limit} bytes (memory_limit)");
     let error = Diagnostic::at(file, at, message).into_error(ErrorKind::Limit);
-    Err(error.with_hint("raise RunOptions::memory_limit (--memory-limit SIZE) to read it"))
+    Err(error.with_hint("raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API"))
 }
 
 /// Whether a channel has a plane of its own: all that are read, but for colours whose floats are exact.
@@ -179,7 +179,7 @@ fn note_losses(
     };
     let enlarged = || part.channels.iter().enumerate().filter(is_enlarged);
     let names = listed(enlarged().map(|(_, channel)| format!("`{}`", shown(&channel.name))));
-    let message = format!("channels with fewer samples than pixels were enlarged by repeating samples: {names}");
+    let message = format!("channels with fewer samples than pixels were upsampled by repeating samples: {names}");
     note("changed-channels", enlarged().count() as u64, message)
 }
 
@@ -213,7 +213,7 @@ fn skip(reader: &mut BlockReader<'_>, count: u64, file: &Arc<str>, decoding: &De
     let found = reader.seek(SeekFrom::Current(i64::try_from(count).unwrap_or(i64::MAX)));
     match found {
         Ok(at) if at == end => Ok(()),
-        _ => Err(decoding.failed().unwrap_or_else(|| fault(file, reader.offset(), "the file ends too early"))),
+        _ => Err(decoding.failed().unwrap_or_else(|| fault(file, reader.offset(), "unexpected end of file"))),
     }
 }
 
@@ -223,7 +223,7 @@ fn exact<const N: usize>(reader: &mut BlockReader<'_>, file: &Arc<str>) -> Resul
     let Some(bytes) = there.first_chunk().copied() else {
         let count = there.len();
         reader.pass(count);
-        return Err(fault(file, reader.offset(), "the file ends too early"));
+        return Err(fault(file, reader.offset(), "unexpected end of file"));
     };
     reader.pass(N);
     Ok(bytes)
@@ -487,11 +487,11 @@ impl BlocksJob<'_> {
             skip(reader, size as u64, file, self.decoding)?;
             return Ok(None);
         }
-        let outside = || fault(file, reader.offset(), "a block lies outside of the image");
+        let outside = || fault(file, reader.offset(), "a block lies outside the image");
         let (number, rows) = self.placed(&place).ok_or_else(outside)?;
         match taking.seen.get_mut(number) {
             Some(seen @ false) => *seen = true,
-            _ => return Err(fault(file, reader.offset(), "a block of the image occurs twice")),
+            _ => return Err(fault(file, reader.offset(), "a block of the image is stored twice")),
         }
         taking.missing -= 1;
         let bytes = packed(reader, size, file)?;
@@ -526,7 +526,7 @@ fn packed(reader: &mut BlockReader<'_>, size: usize, file: &Arc<str>) -> Result<
         bytes.extend_from_slice(there);
         reader.pass(count);
         if count < step {
-            return Err(fault(file, reader.offset(), "the file ends too early"));
+            return Err(fault(file, reader.offset(), "unexpected end of file"));
         }
     }
     Ok(bytes)

@@ -31,12 +31,13 @@ pub(crate) fn write(
 ) -> Result<()> {
     let (Samples::F32(samples), ColorSpace::Linear) = (&image.samples, image.color_space) else {
         let error = Error::new(ErrorKind::Usage, "EXR stores linear floats");
-        return Err(error.with_hint("convert the samples to linear floats first, as the command convert does"));
+        return Err(error.with_hint("convert the samples to linear floats first, as `polyhaul convert` does"));
     };
     let sides = 1..=MAX_COORDINATE as usize;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let (width, height) = (image.width, image.height);
-        let message = format!("EXR stores 1 to {MAX_COORDINATE} rows and columns, not {width} x {height} pixels");
+        let message =
+            format!("EXR stores images of 1 to {MAX_COORDINATE} rows and columns, not {width} x {height} pixels");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let channels = channels(image, style)?;

@@ -89,7 +89,7 @@ impl Lines<'_> {
             match end {
                 Some(end) => break end,
                 None if self.window.refill(self.bytes)? => {}
-                None => return Err(fault(self.file, begin + known as u64, "the file ends in its header")),
+                None => return Err(fault(self.file, begin + known as u64, "unexpected end of file in the header")),
             }
         };
         self.used = end + 1;
@@ -122,11 +122,11 @@ fn size(line: &[u8]) -> std::result::Result<Header, String> {
     match words[..] {
         [y @ ("-Y" | "+Y"), height, x @ ("-X" | "+X"), width] => match (number(width), number(height)) {
             (Some(width), Some(height)) => Ok(Header { width, height, is_upward: y == "+Y", is_mirrored: x == "-X" }),
-            _ => Err(format!("invalid size `{shown}`: expected two numbers from 1 to {MOST_SIDE}")),
+            _ => Err(format!("invalid size `{shown}`; expected two numbers from 1 to {MOST_SIDE}")),
         },
         ["-X" | "+X", _, "-Y" | "+Y", _] => {
-            Err("images stored by columns are not supported; expected rows, as in `-Y 480 +X 640`".into())
+            Err("images stored in columns are not supported; expected rows, as in `-Y 480 +X 640`".into())
         }
-        _ => Err(format!("invalid size `{shown}`: expected one such as `-Y 480 +X 640`")),
+        _ => Err(format!("invalid size `{shown}`; expected one such as `-Y 480 +X 640`")),
     }
 }

@@ -158,7 +158,11 @@ impl Rows<'_> {
     }
 
     fn cut(&self) -> Error {
-        fault(&self.file, self.window.offset() + self.window.rest().len() as u64, "the file ends before its last row")
+        fault(
+            &self.file,
+            self.window.offset() + self.window.rest().len() as u64,
+            "unexpected end of file before the last row",
+        )
     }
 
     fn by_channel(&mut self, planes: &mut [u8]) -> Result<()> {

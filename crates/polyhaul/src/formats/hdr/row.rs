@@ -63,7 +63,7 @@ impl Code for Heads {
 pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, Fault> {
     let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(Fault::Cut) };
     if usize::from(u16::from_be_bytes([high, low])) != width {
-        return Err(Fault::At(0, "the width of this row differs from the header's"));
+        return Err(Fault::At(0, "the width of this row differs from the width in the header"));
     }
     let mut used = 4;
     for plane in 0..4 {

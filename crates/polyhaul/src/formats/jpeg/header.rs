@@ -47,7 +47,7 @@ pub(super) fn read(
                 kept += bytes;
             }
             (0xD8, None) => {
-                return Err(fault(file, at, "a second image starts before the first one declares its size"));
+                return Err(fault(file, at, "a second image starts before the first declares its size"));
             }
             (0xD9, None) => return Err(fault(file, at, "the image ends before it declares its size")),
             (0xDA, None) => return Err(fault(file, at, "the pixels start before the image declares its size")),
@@ -77,7 +77,7 @@ impl Marks<'_, '_> {
     fn bytes(&mut self, count: usize) -> Result<&[u8]> {
         let found = self.reader.ensure(count)?.len();
         if found < count {
-            return Err(fault(self.file, self.reader.offset() + found as u64, "the file ends in its header"));
+            return Err(fault(self.file, self.reader.offset() + found as u64, "unexpected end of file in the header"));
         }
         Ok(&self.reader.ensure(count)?[..count])
     }
@@ -129,7 +129,7 @@ impl Marks<'_, '_> {
         let at = self.reader.offset();
         match self.bytes(2)? {
             &[high, low] if high > 0 || low >= 2 => Ok(usize::from(u16::from_be_bytes([high, low]))),
-            _ => Err(fault(self.file, at, "invalid segment length: below 2")),
+            _ => Err(fault(self.file, at, "invalid segment length; expected at least 2")),
         }
     }
 
@@ -157,7 +157,7 @@ impl Marks<'_, '_> {
             return Err(fault(self.file, at, "the frame header is too short"));
         }
         let &[_, _, bits, high, low, left, right, components] = self.bytes(FRAME_BYTES)? else {
-            return Err(Error::new(ErrorKind::Internal, "so many bytes were asked for"));
+            return Err(Error::new(ErrorKind::Internal, "fewer bytes than requested"));
         };
         let height = usize::from(u16::from_be_bytes([high, low]));
         let width = usize::from(u16::from_be_bytes([left, right]));

@@ -73,7 +73,7 @@ fn check_backed(bytes: &Bytes<'_>, reader: &mut BlockReader<'_>, frame: &Frame, 
         None => reader.ensure(least)?.len() as u64,
     };
     if size < (width * height / MOST_PIXELS_PER_BYTE) as u64 {
-        let message = format!("the file ends too early: the header declares {width} x {height} pixels");
+        let message = format!("unexpected end of file: the header declares {width} x {height} pixels");
         return Err(fault(file, size, message));
     }
     check_ratio(samples, size, &options.limits, file, SIZE_AT)
@@ -104,7 +104,7 @@ fn decode(reader: BlockReader<'_>, frame: &Frame, samples: &mut [u8]) -> std::re
     let mut decoder = JpegDecoder::new_with_options(reader, options);
     decoder.decode_headers()?;
     if decoder.output_buffer_size() != Some(samples.len()) {
-        return Err(DecodeErrors::FormatStatic("the file has a second size"));
+        return Err(DecodeErrors::FormatStatic("the file declares a second size"));
     }
     decoder.decode_into(samples)
 }
@@ -116,7 +116,7 @@ fn of_decoder(error: DecodeErrors, file: &Arc<str>, at: u64) -> Error {
                 .into_error(ErrorKind::Unsupported)
         }
         DecodeErrors::ExhaustedData | DecodeErrors::IoErrors(ZByteIoError::NotEnoughBytes(..)) => {
-            fault(file, at, "the file ends too early")
+            fault(file, at, "unexpected end of file")
         }
         error => {
             let message = error.to_string();

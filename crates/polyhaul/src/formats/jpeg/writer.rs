@@ -45,7 +45,9 @@ pub(crate) fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_,
     let sides = 1..=MOST_SIDE;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let (width, height) = (image.width, image.height);
-        return Err(usage(format!("JPEG stores 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels")));
+        return Err(usage(format!(
+            "JPEG stores images of 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels"
+        )));
     }
     let quality = style.jpeg_quality;
     if !QUALITIES.contains(&quality) {

@@ -82,7 +82,7 @@ pub(super) fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
         return Err(fault(
             &pieces.file,
             FACES as u64,
-            format!("invalid count of {} faces; expected 1 or 6", surface.faces),
+            format!("invalid number of faces: {}; expected 1 or 6", surface.faces),
         ));
     }
     surface.check(limits, &pieces.file, WIDTH as u64)?;

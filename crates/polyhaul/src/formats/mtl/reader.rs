@@ -43,7 +43,8 @@ pub fn read(text: &[u8], file: &Arc<str>, options: &ReadOptions, warnings: &mut 
 }
 
 fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
-    let message = format!("line of {} bytes exceeds the limit of {allowed} (line_bytes)", line.bytes.len());
+    let message =
+        format!("line of {} bytes is longer than the limit of {allowed} bytes (line_bytes)", line.bytes.len());
     Fault { code: "line-length", message, expected: None, marked: 0..0, weight: Weight::Limit("line_bytes") }
 }
 
@@ -127,7 +128,7 @@ impl Library {
             return Err(statement.fault("duplicate-material", statement.last_range(), message));
         }
         if self.names.len() as u64 > self.limit {
-            let message = format!("more than {} materials (materials)", self.limit);
+            let message = format!("more than the limit of {} materials (materials)", self.limit);
             let fault = statement.fault("material-count", statement.last_range(), message);
             return Err(Fault { weight: Weight::Limit("materials"), ..fault });
         }

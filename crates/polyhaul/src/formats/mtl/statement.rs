@@ -291,7 +291,8 @@ impl<'a> Statement<'a> {
     fn text(&mut self, range: Range<usize>) -> Parsed<String> {
         let bytes = range.len() as u64;
         if bytes > self.name_bytes {
-            let message = format!("name of {bytes} bytes exceeds the limit of {} (name_bytes)", self.name_bytes);
+            let message =
+                format!("name of {bytes} bytes is longer than the limit of {} bytes (name_bytes)", self.name_bytes);
             let fault = self.fault("name-length", range, message);
             return Err(Fault { weight: Weight::Limit("name_bytes"), ..fault });
         }

@@ -100,8 +100,9 @@ impl<'a> Statement<'a, '_> {
             return Ok(());
         }
         let what = if limit_name == "objects" { "objects or groups" } else { limit_name };
-        let error =
-            self.diagnostic(format!("more than {limit} {what} ({limit_name})"), None).into_error(ErrorKind::Limit);
+        let error = self
+            .diagnostic(format!("more than the limit of {limit} {what} ({limit_name})"), None)
+            .into_error(ErrorKind::Limit);
         Err(error.with_hint(limit_hint(limit_name)))
     }
 
@@ -238,21 +239,21 @@ impl Assembler {
         for digits in statement.name.chunks(8) {
             let value = std::str::from_utf8(digits).ok().filter(|d| d.len() == 8);
             let Some(value) = value.and_then(|d| u32::from_str_radix(d, 16).ok()) else {
-                return statement.broken("invalid `#MRGB` colours", Some("8 hexadecimal digits per position"));
+                return statement.broken("invalid `#MRGB` colors", Some("8 hexadecimal digits per position"));
             };
             let [_, red, green, blue] = value.to_be_bytes();
-            try_push(&mut found, [red, green, blue], "colours")?;
+            try_push(&mut found, [red, green, blue], "colors")?;
         }
         let end = statement.at.positions;
         match self.paint.last_mut() {
             Some(paint) if paint.end == end => {
-                paint.colors.try_reserve(found.len()).map_err(|_| Error::memory("colours"))?;
+                paint.colors.try_reserve(found.len()).map_err(|_| Error::memory("colors"))?;
                 paint.colors.append(&mut found);
             }
-            _ => try_push(&mut self.paint, Paint { end, colors: found }, "colours")?,
+            _ => try_push(&mut self.paint, Paint { end, colors: found }, "colors")?,
         }
         if self.paint.last().is_some_and(|paint| paint.colors.len() > paint.end as usize) {
-            statement.note("extra-colors", "more colours than positions before them: the first colours are ignored")?;
+            statement.note("extra-colors", "more colors than positions before them: the first colors are ignored")?;
         }
         Ok(())
     }
@@ -296,7 +297,7 @@ fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
     }
     let missing = mesh.positions.len() - mesh.colors.len();
     let all = mesh.colors.to_mut()?;
-    all.try_reserve_exact(missing).map_err(|_| Error::memory("colours"))?;
+    all.try_reserve_exact(missing).map_err(|_| Error::memory("colors"))?;
     all.resize(mesh.positions.len(), [f32::NAN; 4]);
     for Paint { end, colors } in paint {
         let end = *end as usize;

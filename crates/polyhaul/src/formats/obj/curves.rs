@@ -109,7 +109,7 @@ impl CurveBuilder {
             let index = match number::i64(word) {
                 Ok(index @ 1..) if index <= count => index - 1,
                 Ok(index) if index < 0 && -index <= count => count + index,
-                _ => return Ok(Err("indices of positions that were defined before")),
+                _ => return Ok(Err("indices of positions defined before it")),
             };
             try_push(&mut curve.control_points, index as u32, "a curve")?;
         }
@@ -138,7 +138,7 @@ impl CurveBuilder {
             _ if was_skipped => Ok(()),
             Some(_) if u64::from(self.len()) >= statement.limits().elements => {
                 let limit = statement.limits().elements;
-                let what = statement.diagnostic(format!("more than {limit} curves (elements)"), None);
+                let what = statement.diagnostic(format!("more than the limit of {limit} curves (elements)"), None);
                 Err(what.into_error(ErrorKind::Limit).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
             }
             Some(curve) => {

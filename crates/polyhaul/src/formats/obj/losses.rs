@@ -35,13 +35,13 @@ pub(crate) fn note_left_out(
     // Numbers of smoothing groups say where sharp edges are, flags do not.
     let has_groups = options.export_smooth_groups && options.smoothing != Smoothing::Flags && is_evaluated(scene);
     let kinds = [
-        ("changed-names", "blanks in names of objects and materials", renamed(scene, materials)),
+        ("changed-names", "spaces in object and material names", renamed(scene, materials)),
         ("changed-numbers", "NaN and infinity", not_finite),
-        ("left-out-normals", "normals of points", sum(&point_normals)),
-        ("left-out-alpha", "the alpha of vertex colours", if options.export_colors { sum(&translucent) } else { 0 }),
-        ("left-out-vertex-groups", "weights of vertex groups", sum(&|mesh| mesh.vertex_groups.len())),
+        ("left-out-normals", "point normals", sum(&point_normals)),
+        ("left-out-alpha", "the alpha of vertex colors", if options.export_colors { sum(&translucent) } else { 0 }),
+        ("left-out-vertex-groups", "vertex group weights", sum(&|mesh| mesh.vertex_groups.len())),
         ("left-out-sharp-edges", "sharp edges", if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) }),
-        ("left-out-columns", "columns of vertices and faces", {
+        ("left-out-columns", "vertex and face columns", {
             sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
         }),
         ("left-out-tables", "tables", scene.tables.len() as u64),

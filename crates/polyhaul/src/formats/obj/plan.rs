@@ -118,8 +118,7 @@ impl Section<'_> {
         for curve in self.object.start.curves as usize..self.object.end.curves as usize {
             let written = self.curve_positions(curve).end;
             if self.mesh.curves[curve].control_points.iter().any(|&point| point >= written) {
-                let message =
-                    format!("curve {curve} of object `{}` uses positions that come after it", self.object.name);
+                let message = format!("curve {curve} of object `{}` uses positions defined after it", self.object.name);
                 return Err(Error::new(ErrorKind::Usage, message));
             }
         }
@@ -540,5 +539,5 @@ fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
     }
     let message = format!("object `{}` uses elements of its mesh that belong to another object", object.name);
     Err(Error::new(ErrorKind::Usage, message)
-        .with_hint("let the objects of a mesh follow one another from its begin to its end"))
+        .with_hint("put the objects of a mesh in order, so that together they cover it from start to end"))
 }

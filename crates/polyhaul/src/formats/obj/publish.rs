@@ -142,7 +142,7 @@ impl Columns {
         Columns {
             positions: Column::new("positions"),
             weights: Sparse::new("position weights", 1.0),
-            colors: Sparse::new("colours", [f32::NAN; 4]),
+            colors: Sparse::new("colors", [f32::NAN; 4]),
             uvs: Column::new("uvs"),
             uv_depths: Sparse::new("uv depths", 0.0),
             normals: Column::new("normals"),
@@ -152,7 +152,7 @@ impl Columns {
 
     /// Hands out places for a chunk. Called in order, and after the limits were checked.
     pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &Parsed) -> Result<Places> {
-        let overflow = || Error::new(ErrorKind::Limit, "there are more than 2^32 - 2 elements of one kind");
+        let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
         let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
         let mut corners_end = corners;
         for (corner, elements) in corners_end.iter_mut().zip(&parsed.elements) {

@@ -213,14 +213,14 @@ impl ObjJob<'_, '_> {
             let broken = complaints.map(|complaint| complaint.token.0);
             return Some(Excess {
                 offset: suspects::find_excess(text, broken, state.counts, limit),
-                message: format!("more than {limit} elements of one kind (elements)"),
+                message: format!("more than the limit of {limit} elements of one kind (elements)"),
                 hint: limit_hint("elements") + " (at most 2^32 - 2)",
             });
         }
         let line_bytes = self.chunks.line_bytes();
         slot.text.too_long.then(|| Excess {
             offset: text.len() as u32,
-            message: format!("line is longer than {line_bytes} bytes (line_bytes)"),
+            message: format!("line is longer than the limit of {line_bytes} bytes (line_bytes)"),
             hint: limit_hint("line_bytes") + " (at most 1 GiB)",
         })
     }
@@ -241,7 +241,7 @@ fn before_start(stream: Stream, token: (u32, u32), text: &[u8]) -> Complaint {
     Complaint {
         weight: Weight::Broken,
         code: "index-out-of-range",
-        message: format!("index points before the first {}", stream.noun()),
+        message: format!("index is before the first {}", stream.noun()),
         expected: None,
         hint: Some("a negative index counts back from the last element before it"),
         token,

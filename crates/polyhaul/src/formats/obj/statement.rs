@@ -160,7 +160,7 @@ impl Statement<'_, '_> {
                 return Ok(Err(Broken { token, message, expected }));
             };
             if !value.is_finite() {
-                self.note("non-finite", token, "number is not finite or exceeds 32 bits")?;
+                self.note("non-finite", token, "number is not finite or does not fit into a 32-bit float")?;
             }
             values[count] = value;
             count += 1;
@@ -198,7 +198,8 @@ impl Statement<'_, '_> {
         let name = unescaped(&self.text.padded[rest.clone()])?;
         let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
         if is_name && name.len() as u64 > self.options.limits.name_bytes {
-            let message = format!("name is longer than {} bytes (name_bytes)", self.options.limits.name_bytes);
+            let message =
+                format!("name is longer than the limit of {} bytes (name_bytes)", self.options.limits.name_bytes);
             let what = Broken { token: rest.start..rest.start + 1, message, expected: "" };
             return self.complain(Weight::Limit, "limit", what).map(Ok);
         }
@@ -302,7 +303,7 @@ impl Statement<'_, '_> {
             (kind, has)
         {
             let (message, expected) = match kind {
-                ElementKind::Line => ("corner of a line has a normal", expected),
+                ElementKind::Line => ("the corner of a line has a normal", expected),
                 _ => ("point has more than a position index", expected),
             };
             return Ok(Err(broken(tokens.end(), message, expected)));
@@ -315,10 +316,10 @@ impl Statement<'_, '_> {
             return Ok(Err(Broken { token: tokens.end(), message, expected }));
         }
         if let Some(token) = empty {
-            self.note("empty-index", token, "no index after `/`: treated as absent")?;
+            self.note("empty-index", token, "no index after `/`; read as absent")?;
         }
         if let Some(token) = mixed {
-            self.note("mixed-corners", token, "corners of this element have different kinds of indices")?;
+            self.note("mixed-corners", token, "the corners of this element have different kinds of indices")?;
         }
         self.close_element(kind, count, stride as u32, has.unwrap_or_default())?;
         Ok(Ok(()))

@@ -52,7 +52,7 @@ impl Written {
             *sum += count as u64;
         }
         if self.counts.iter().any(|&count| count >= u64::from(NONE)) {
-            let message = "OBJ files of more than 2^32 - 2 positions, uvs or normals are not written";
+            let message = "cannot write OBJ files with more than 2^32 - 2 positions, uvs or normals";
             return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::directive::{COUNT, Directive};
 use super::intern::Names;
 use super::shelf::{Shelf, room_of};
-use crate::error::{Diagnostic, Excerpt, Place, Result, try_copy, try_string};
+use crate::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_copy, try_string};
 use crate::formats::names;
 use crate::model::render::{Declaration, Name, Segment, StoredParameter};
 use crate::warnings::{KEPT, Weight};
@@ -145,7 +145,7 @@ impl Parsed {
     pub(super) fn too_long(&mut self, limit: u64) -> Result<()> {
         let message = format!("the directive that starts here is longer than the limit of {limit} bytes (line_bytes)");
         let mut complaint = Complaint::at(self.end, Weight::Limit, "limit", message);
-        complaint.hint = Some("raise the limit with `--limit line_bytes=N`, at most 1 GiB".into());
+        complaint.hint = Some(limit_hint("line_bytes") + " (at most 1 GiB)");
         self.complain(complaint)
     }
 

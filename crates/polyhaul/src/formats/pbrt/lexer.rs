@@ -222,7 +222,7 @@ impl<'a> Lexer<'a> {
                     return Err(self.fault(
                         mark,
                         "unterminated-string",
-                        "this string is not closed on its line".into(),
+                        "this string is not terminated on its line".into(),
                     ));
                 }
                 Some(&byte) => {
@@ -240,7 +240,7 @@ impl<'a> Lexer<'a> {
         let end_of_line = matches!(byte, None | Some(b'\n' | b'\r'));
         let mut mark = self.mark(if end_of_line { at + 1 } else { 2 });
         if end_of_line {
-            return self.fault(mark, "unterminated-string", "this string is not closed on its line".into());
+            return self.fault(mark, "unterminated-string", "this string is not terminated on its line".into());
         }
         mark.at += at + 1;
         mark.spot.column += at as u32 + 1;

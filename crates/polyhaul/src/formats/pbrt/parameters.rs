@@ -101,7 +101,7 @@ impl<'t> Piece<'t, '_> {
         let text = self.parsed.declaration_texts.get(number);
         let mut words = text.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
         let (Some(kind), Some(name)) = (words.next(), words.next()) else {
-            let message = "this declaration has no type or no name".to_owned();
+            let message = "this declaration has no type or name".to_owned();
             return Err(self.complaint(mark, "bad-declaration", message, "a type and a name, as in \"float radius\""));
         };
         let today = match kind {
@@ -249,7 +249,7 @@ impl<'t> Piece<'t, '_> {
                         _ => {
                             let mark = self.lexer.token_mark();
                             let message =
-                                format!("`{}` is not a boolean, expected `true` or `false`", self.shown(mark));
+                                format!("`{}` is not a boolean; expected `true` or `false`", self.shown(mark));
                             return Err(self.lexer.fault(mark, "bad-value", message));
                         }
                     };
@@ -286,7 +286,7 @@ impl<'t> Piece<'t, '_> {
                 return Err(self.lexer.fault(
                     mark,
                     "bad-value",
-                    "this string is not a boolean, expected `true` or `false`".into(),
+                    "this string is not a boolean; expected `true` or `false`".into(),
                 ));
             }
         };

@@ -7,7 +7,7 @@ use super::directive::{Directive, Form};
 use super::event::{Complaint, Event, Parsed, Spot, What};
 use super::lexer::{Fault, Lexer, Mark, Parse, Token};
 use super::versions::{self, Version};
-use crate::error::{Error, Result, try_push};
+use crate::error::{Error, Result, limit_hint, try_push};
 use crate::options::ReadOptions;
 use crate::printable::printable;
 use crate::warnings::Weight;
@@ -310,18 +310,18 @@ impl Piece<'_, '_> {
             try_push(&mut self.parsed.odd_names, number, "names")?;
         }
         if !self.parsed.odd_names.is_empty() && self.parsed.odd_names.binary_search(&number).is_ok() {
-            self.note(mark, "non-utf8-name", "this name is not UTF-8; it was read as Latin-1".into())?;
+            self.note(mark, "non-utf8-name", "this name is not valid UTF-8; read as Latin-1".into())?;
         }
         Ok(number)
     }
 
     #[cold]
     pub(super) fn too_long(&self, mark: Mark, limit: u64) -> Fault {
-        let message = format!("this name is longer than the limit of {limit} bytes (name_bytes)");
+        let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
         let mut fault = self.lexer.fault(mark, "limit", message);
         if let Fault::Broken(complaint) = &mut fault {
             complaint.weight = Weight::Limit;
-            complaint.hint = Some("raise the limit with `--limit name_bytes=N`".into());
+            complaint.hint = Some(limit_hint("name_bytes"));
         }
         fault
     }

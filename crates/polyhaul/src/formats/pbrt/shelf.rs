@@ -107,7 +107,7 @@ impl Room {
         }
         let block = self.block.as_ref().filter(|_| bytes <= self.end - self.at);
         let Some(block) = block else {
-            return Err(Error::new(ErrorKind::Internal, "there is no room for these values"));
+            return Err(Error::new(ErrorKind::Internal, "out of space for parameter values"));
         };
         // SAFETY: the room is a part of the block, and nobody else has it; it begins at a multiple of the alignment,
         // as blocks and all that was put there do.

@@ -370,7 +370,7 @@ impl Even<'_, '_> {
 
 #[cold]
 fn shorter() -> Error {
-    Error::new(ErrorKind::Internal, "a source is shorter than it says")
+    Error::new(ErrorKind::Internal, "a source is shorter than declared")
 }
 
 impl Job for Even<'_, '_> {
@@ -541,7 +541,7 @@ impl Walk<'_, '_> {
             Stop::Row(RowEnd::Negative(list, at)) => {
                 let (name, row) = (names::shown(target.list_name(list)), line.row);
                 let element = names::shown(&target.element.name);
-                let message = format!("row {row} of `{element}`: the count of the list `{name}` is negative");
+                let message = format!("row {row} of `{element}`: the list `{name}` has a negative count");
                 let diagnostic = Diagnostic { place: place(offset + at as u64), ..Diagnostic::new(message) };
                 return Err(diagnostic.into_error(ErrorKind::Malformed));
             }

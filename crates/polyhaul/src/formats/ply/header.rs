@@ -2,7 +2,7 @@
 //!
 //! Everything is checked here that can be told without the rows. Nothing is reserved for a declared count.
 
-use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use crate::formats::names;
 use crate::model::Scalar;
 use crate::options::ReadOptions;
@@ -166,7 +166,7 @@ impl<'a> Line<'a> {
         let end = self.bytes.len();
         match word {
             Some(word) => {
-                let message = format!("`{}` does not belong here", names::shown(&self.text(word.clone())));
+                let message = format!("unexpected `{}`", names::shown(&self.text(word.clone())));
                 self.error(word, message, expected)
             }
             None => self.error(end..end, "unexpected end of line", expected),
@@ -233,7 +233,7 @@ impl<'a> Parser<'a> {
             None if ended && !rest.is_empty() => Ok(Some((bytes.len(), bytes.len()))),
             None if ended => {
                 let place = self.end_place(self.at);
-                let diagnostic = Diagnostic { place, ..Diagnostic::new("the file ends inside its header") };
+                let diagnostic = Diagnostic { place, ..Diagnostic::new("unexpected end of file in the header") };
                 let expected = Some("`end_header`".to_owned());
                 Err(Diagnostic { expected, ..diagnostic }.into_error(ErrorKind::Malformed))
             }
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
         let line = Line { bytes: &bytes[..bytes.len().min(80)], start: 0, number: 1, file: &self.file };
         let end = line.bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.bytes.len());
         let line = Line { bytes: &line.bytes[..end], ..line };
-        let message = if bytes.is_empty() { "this file is empty" } else { "not a PLY file" };
+        let message = if bytes.is_empty() { "the file is empty" } else { "not a PLY file" };
         line.error(0..end, message, "a first line `ply`")
     }
 
@@ -258,12 +258,12 @@ impl<'a> Parser<'a> {
         let limits = &self.options.limits;
         let limit = limits.name_bytes.min(limits.line_bytes);
         let (message, hint) = if size as u64 > limit {
-            let message = format!("this line of the header is longer than the limit of {limit} bytes (name_bytes)");
-            (message, "raise Limits::name_bytes to read it")
+            let message = format!("line of the header is longer than the limit of {limit} bytes (name_bytes)");
+            (message, limit_hint("name_bytes"))
         } else if (self.at + size) as u64 > limits.header_bytes {
             let message =
                 format!("the header is longer than the limit of {} bytes (header_bytes)", limits.header_bytes);
-            (message, "raise Limits::header_bytes (--limit header_bytes=N) to read it")
+            (message, limit_hint("header_bytes"))
         } else {
             return Ok(());
         };
@@ -276,7 +276,7 @@ impl<'a> Parser<'a> {
     /// Takes a line; `true` where it ends the header.
     fn line(&mut self, line: &Line<'_>, warnings: &mut Warnings) -> Result<bool> {
         if let Some(nul) = memchr::memchr(0, line.bytes) {
-            return Err(line.error(nul..nul + 1, "there is a NUL byte in the header", "text"));
+            return Err(line.error(nul..nul + 1, "the header contains a NUL byte", "text"));
         }
         let mut words = line.words();
         let Some(keyword) = words.next() else { return Ok(false) };
@@ -341,7 +341,7 @@ impl<'a> Parser<'a> {
         let mut words = line.words().skip(1);
         let word = words.next().ok_or_else(|| line.wrong(None, "the name of an element"))?;
         let name = self.name(line, word.clone(), warnings)?;
-        let count = words.next().ok_or_else(|| line.wrong(None, "how many rows there are"))?;
+        let count = words.next().ok_or_else(|| line.wrong(None, "the number of rows"))?;
         let digits = &line.bytes[count.clone()];
         let rows = match polyhaul_text::parse::number::u64(digits) {
             Ok(rows) => rows,
@@ -355,9 +355,9 @@ impl<'a> Parser<'a> {
         }
         let limit = self.options.limits.elements.min(u64::from(u32::MAX) - 1);
         if rows > limit {
-            let message = format!("there are more rows than the limit of {limit} (elements)");
+            let message = format!("more rows than the limit of {limit} (elements)");
             let error = line.diagnostic(count, message, None).into_error(ErrorKind::Limit);
-            return Err(error.with_hint("Limits::elements may be raised up to 2^32 - 2"));
+            return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
         }
         self.check_last(line)?;
         unique(&mut self.element_names, line, word.clone(), &name, "element")?;
@@ -380,7 +380,7 @@ impl<'a> Parser<'a> {
         if is_list {
             count = Some(type_of(line, words.next(), types)?);
             if let Some((_, at)) = count.clone().filter(|(scalar, _)| matches!(scalar, Scalar::F32 | Scalar::F64)) {
-                return Err(line.error(at, "the count of a list cannot be a float", "a type of integers"));
+                return Err(line.error(at, "the count of a list cannot be a float", "an integer type"));
             }
             word = words.next();
         }
@@ -410,9 +410,9 @@ impl<'a> Parser<'a> {
         if self.properties as u64 <= limit {
             return Ok(());
         }
-        let message = format!("there are more than {limit} elements and properties (properties)");
+        let message = format!("more than the limit of {limit} elements and properties (properties)");
         let error = line.diagnostic(0..line.bytes.len(), message, None).into_error(ErrorKind::Limit);
-        Err(error.with_hint("raise Limits::properties (--limit properties=N) to read them"))
+        Err(error.with_hint(limit_hint("properties")))
     }
 
     /// An element that has rows must have properties: otherwise any number of rows takes no bytes.
@@ -428,7 +428,7 @@ impl<'a> Parser<'a> {
 
     fn finish(&mut self, line: &Line<'_>) -> Result<Header> {
         self.check_last(line)?;
-        let missing = || line.error(0..line.bytes.len(), "the header has no format", "`format` before it");
+        let missing = || line.error(0..line.bytes.len(), "the header does not declare a format", "`format` before it");
         let encoding = self.encoding.ok_or_else(missing)?;
         Ok(Header {
             encoding,
@@ -445,7 +445,7 @@ fn type_of(line: &Line<'_>, word: Option<Range<usize>>, expected: &str) -> Resul
     match scalar(&line.bytes[word.clone()]) {
         Some(scalar) => Ok((scalar, word)),
         None => {
-            let message = format!("`{}` is no type", names::shown(&line.text(word.clone())));
+            let message = format!("`{}` is not a type", names::shown(&line.text(word.clone())));
             Err(line.error(word, message, expected))
         }
     }

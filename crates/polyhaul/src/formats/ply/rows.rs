@@ -4,7 +4,7 @@
 
 use super::header::Element;
 use super::sink::{Check, Checked, Flaw, FlawKind, Found, Sink};
-use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result};
+use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
 use crate::formats::names;
 use crate::model::Scalar;
 use crate::options::ReadOptions;
@@ -73,7 +73,7 @@ impl Target<'_> {
         let (name, row) = (names::shown(&self.element.name), flaw.row);
         match flaw.kind {
             FlawKind::Short(count) => {
-                let message = format!("row {row} of `{name}` has {count} corners and was skipped");
+                let message = format!("row {row} of `{name}` has {count} corners; skipped");
                 Diagnostic { expected: Some("at least 3".into()), ..Diagnostic::new(message) }
             }
             FlawKind::Index(value) => {
@@ -93,7 +93,7 @@ impl Target<'_> {
     /// The error that the rows end too early: `rows` of them are whole.
     pub(super) fn truncated(&self, rows: u64, place: Place) -> Error {
         let Element { name, count, .. } = self.element;
-        let message = format!("the file ends inside `{}`: found {rows} of {count} rows", names::shown(name));
+        let message = format!("unexpected end of file in `{}`: found {rows} of {count} rows", names::shown(name));
         Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
     }
 
@@ -101,9 +101,9 @@ impl Target<'_> {
     pub(super) fn too_many_values(&self, row: u64, limit: u64, place: Place) -> Error {
         let name = names::shown(&self.element.name);
         let message =
-            format!("up to row {row} the lists of `{name}` have more values than the limit of {limit} (elements)");
+            format!("up to row {row}, the lists of `{name}` have more values than the limit of {limit} (elements)");
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-        error.with_hint("Limits::elements may be raised up to 2^32 - 2")
+        error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
     }
 
     /// The error that a row is longer than the limit.
@@ -111,7 +111,7 @@ impl Target<'_> {
         let name = names::shown(&self.element.name);
         let message = format!("row {row} of `{name}` is longer than the limit of {limit} bytes (line_bytes)");
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-        error.with_hint("Limits::line_bytes may be raised up to 1 GiB")
+        error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
     }
 
     /// The property of list `list`.

@@ -174,7 +174,7 @@ fn plan_vertices(mut builder: Builder<'_>) -> Result<Planned> {
         stores[2] = Some(store);
     }
     if let Some((found, alpha)) = colors(element) {
-        let store = builder.store(Store::Quads(column::Column::new("colours")))?;
+        let store = builder.store(Store::Quads(column::Column::new("colors")))?;
         let channels = found.into_iter().chain(alpha).enumerate();
         channels.for_each(|(at, property)| places[property] = Some((store, 4 * at, Target::Unit)));
         if alpha.is_none() {

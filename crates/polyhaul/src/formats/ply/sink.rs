@@ -193,7 +193,7 @@ fn range(start: u64, count: u64) -> Result<Range<usize>> {
 
 /// A mistake of ours: what was announced and what is there differ.
 fn internal() -> Error {
-    Error::new(ErrorKind::Internal, "a block of rows is not what it was announced as")
+    Error::new(ErrorKind::Internal, "a block of rows differs from its announcement")
 }
 
 impl<'a, 's> Turns<'a, 's> {

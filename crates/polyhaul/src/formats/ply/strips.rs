@@ -39,7 +39,7 @@ pub(super) fn rows_of(corners: Vec<u32>, size: usize) -> Result<Elements> {
     let mut offsets = Vec::new();
     if !corners.is_empty() {
         if u32::try_from(corners.len()).is_err() {
-            return Err(Error::new(crate::error::ErrorKind::Limit, "there are more than 2^32 - 1 corners"));
+            return Err(Error::new(crate::error::ErrorKind::Limit, "more than 2^32 - 1 corners"));
         }
         offsets.try_reserve_exact(corners.len() / size + 1).map_err(|_| Error::memory("offsets"))?;
         offsets.extend((0..=corners.len() as u32).step_by(size));

@@ -13,7 +13,7 @@ use super::lines::{Lines, Numbers, Order, Parsed, Segment};
 use super::rows::{Outcome, Progress, Target};
 use super::sink::{Block, Flaw, Found, Scratch};
 use super::words::{self, Fed, words};
-use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, planted, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, planted, try_push};
 use crate::formats::names;
 use crate::formats::place::Placer;
 use crate::model::NONE;
@@ -297,10 +297,10 @@ impl TextJob<'_, '_> {
         self.hand_out(state, slot)?;
         if slot.text.too_long && slot.error.is_none() && state.done < self.order.total() {
             let limit = self.chunks.line_bytes();
-            let message = format!("this line is longer than the limit of {limit} bytes (line_bytes)");
+            let message = format!("line is longer than the limit of {limit} bytes (line_bytes)");
             let (place, _) = self.placed(slot, slot.text.end..slot.text.end);
             let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-            slot.error = Some(error.with_hint("Limits::line_bytes may be raised up to 1 GiB"));
+            slot.error = Some(error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)"));
         }
         state.over = slot.error.is_some();
         Ok(())

@@ -142,7 +142,7 @@ fn fault(element: &Element, property: &Property, scalar: Scalar, is_count: bool,
     let (element, property) = (names::shown(&element.name), names::shown(&property.name));
     let of = if is_count { format!("the count of `{property}`") } else { format!("`{property}`") };
     let message = match why {
-        Why::Malformed => format!("`{word}` is not a number for {of} of `{element}`"),
+        Why::Malformed => format!("`{word}` is not a valid value for {of} of `{element}`"),
         Why::Range => format!("`{word}` does not fit into {of} of `{element}`"),
     };
     Fault { message, expected: range_of(scalar, is_count) }

@@ -80,7 +80,7 @@ pub(crate) fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut
     let lines = remarks.into_iter().flatten().flat_map(|remark| remark.split(['\n', '\r']));
     let count = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
     let place = Place { file: output.into(), ..Place::default() };
-    let message = format!("control characters in {count} comments became `_`");
+    let message = format!("control characters in {count} comments were replaced by `_`");
     warnings.push_many("changed-remarks", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
@@ -120,7 +120,7 @@ fn unique<'a>(what: &str, all: impl ExactSizeIterator<Item = &'a str>) -> Result
     for name in all {
         let written = word(name);
         if seen.contains(&written) {
-            let message = format!("two {what} would have the name `{}` in the file", names::shown(&written));
+            let message = format!("two {what} would be named `{}` in the file", names::shown(&written));
             return Err(
                 Error::new(ErrorKind::Usage, message).with_hint("give them names that differ after spaces become `_`")
             );

@@ -44,7 +44,7 @@ impl From<Error> for Stop {
 
 impl From<Unmapped> for Stop {
     fn from(_: Unmapped) -> Stop {
-        Stop::Malformed("a pixel refers to a colour that the palette does not have")
+        Stop::Malformed("a pixel refers to a color outside the palette")
     }
 }
 
@@ -128,11 +128,11 @@ impl Input<'_> {
         match stop {
             Stop::Own(error) => error,
             Stop::Malformed(message) => fault(self.file, at, message),
-            Stop::Decoder(DecodingError::IoError(_)) => fault(self.file, at, "the file ends too early"),
+            Stop::Decoder(DecodingError::IoError(_)) => fault(self.file, at, "unexpected end of file"),
             Stop::Decoder(DecodingError::LimitsExceeded) => {
                 let message = "a row or chunk needs more memory than the limit (memory_limit)";
                 let error = Diagnostic::at(self.file, at, message).into_error(ErrorKind::Limit);
-                error.with_hint("to read it, use `--memory-limit SIZE`, or set RunOptions::memory_limit")
+                error.with_hint("raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API")
             }
             Stop::Decoder(error) => {
                 let message = error.to_string();

@@ -58,7 +58,7 @@ impl Animation {
     /// Looks at a chunk at `at`, which declares `length` bytes and whose data begins with `data`.
     fn add(&mut self, at: u64, kind: [u8; 4], length: usize, data: &[u8; FCTL_BYTES]) {
         if own_bytes(kind).is_some_and(|own| own != length) || length < 4 {
-            self.complain(at, format!("the {} chunk has {length} bytes", kind.escape_ascii()));
+            self.complain(at, format!("the {} chunk has an invalid length of {length} bytes", kind.escape_ascii()));
         }
         let word = |at: usize| u32::from_be_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]]);
         if kind == *b"acTL" {
@@ -75,7 +75,7 @@ impl Animation {
         if kind == *b"fcTL" {
             self.add_frame(at, [word(4), word(8)], [word(12), word(16)]);
         } else if !self.has_pixels || self.frames == u64::from(self.has_still) {
-            self.complain(at, "the fdAT chunk belongs to no frame");
+            self.complain(at, "an fdAT chunk does not belong to a frame");
         }
     }
 
@@ -85,7 +85,7 @@ impl Animation {
             (0..2).all(|side| frame[side] > 0 && u64::from(frame[side]) + u64::from(place[side]) <= size[side].into())
         };
         if !self.size.is_none_or(is_inside) {
-            self.complain(at, format!("frame {} lies outside of the image", self.frames));
+            self.complain(at, format!("frame {} lies outside the image", self.frames));
         }
         if self.has_pixels || self.has_still {
             self.first_dropped.get_or_insert(at);
@@ -104,7 +104,7 @@ impl Animation {
         }
         let miscounted = match self.declared {
             Some(declared) if u64::from(declared) == self.frames => None,
-            Some(declared) => Some(format!("{declared} frames declared, found {}", self.frames)),
+            Some(declared) => Some(format!("expected {declared} frames, found {}", self.frames)),
             None if self.frames > 0 || self.is_behind_pixels => Some("the acTL chunk is missing".into()),
             None => None,
         };
@@ -148,16 +148,16 @@ impl<'a> Still<'a> {
             let head = self.reader.peek(HEAD_BYTES)?;
             let found = head.len() as u64;
             let Some(&[a, b, c, d, kind @ ..]) = head.first_chunk::<HEAD_BYTES>() else {
-                self.stop(at, "the file ends", found.max(1));
+                self.stop(at, "unexpected end of file", found.max(1));
                 return Ok(());
             };
             let length = u32::from_be_bytes([a, b, c, d]);
             if matches!(&kind, b"acTL" | b"fcTL" | b"fdAT") {
                 self.skip(at, length as usize, kind)?;
             } else if length > i32::MAX as u32 || !kind.iter().all(u8::is_ascii_alphabetic) {
-                self.stop(at, "a chunk has no valid type and length", u64::MAX);
+                self.stop(at, "a chunk has an invalid type or length", u64::MAX);
             } else if kind == *b"IEND" && self.reader.peek(HEAD_BYTES + SUM_BYTES)?.len() < HEAD_BYTES + SUM_BYTES {
-                self.stop(at, "the file ends", u64::MAX);
+                self.stop(at, "unexpected end of file", u64::MAX);
             } else {
                 self.hand_on(length, kind)?;
             }
@@ -203,7 +203,7 @@ impl<'a> Still<'a> {
         while done < length {
             let bytes = self.reader.peek(STEP_BYTES.min(length - done))?;
             if bytes.is_empty() {
-                self.stop(at, "the file ends in a frame", 1);
+                self.stop(at, "unexpected end of file in a frame", 1);
                 return Ok(());
             }
             first.iter_mut().skip(done).zip(bytes).for_each(|(to, byte)| *to = *byte);
@@ -214,13 +214,14 @@ impl<'a> Still<'a> {
         }
         let stored = self.reader.peek(SUM_BYTES)?.first_chunk().map(|sum| u32::from_be_bytes(*sum));
         let Some(stored) = stored else {
-            self.stop(at, "the file ends in a frame", 1);
+            self.stop(at, "unexpected end of file in a frame", 1);
             return Ok(());
         };
         self.reader.pass(SUM_BYTES);
         let mut animation = self.animation.borrow_mut();
         if stored != sum.sum() {
-            animation.complain(at, format!("the checksum of the {} chunk is wrong", kind.escape_ascii()));
+            animation
+                .complain(at, format!("the checksum of the {} chunk does not match its data", kind.escape_ascii()));
         }
         animation.add(at, kind, declared, &first);
         Ok(())

@@ -40,7 +40,7 @@ pub(crate) fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_,
     let sides = 1..=MOST_SIDE;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let (width, height) = (image.width, image.height);
-        let message = format!("PNG stores 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels");
+        let message = format!("PNG stores images of 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let pixel_bytes = image.channels.count() * sample_bytes;

@@ -132,12 +132,12 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<Colors> {
         (0, 1) | (1 | 8, 8 | 16 | 32) => Colors::Gray,
         (3, 8 | 16 | 32) => Colors::Rgb,
         (4, 8 | 16) => Colors::Cmyk,
-        (2, 8) if size >= 3 * COLORS as u64 => Colors::Mapped(pieces.take(3 * COLORS, "colours")?),
-        (2, 8) => return Err(fault(&pieces.file, HEADER_BYTES as u64, "the palette has fewer than 256 colours")),
+        (2, 8) if size >= 3 * COLORS as u64 => Colors::Mapped(pieces.take(3 * COLORS, "colors")?),
+        (2, 8) => return Err(fault(&pieces.file, HEADER_BYTES as u64, "the palette has fewer than 256 colors")),
         (7, _) => return Err(unsupported(pieces, "multichannel documents are not supported")),
-        (9, _) => return Err(unsupported(pieces, "documents in Lab colours are not supported")),
+        (9, _) => return Err(unsupported(pieces, "documents in Lab color are not supported")),
         _ => {
-            let message = format!("color mode {mode} with {bits} bits is not valid");
+            let message = format!("color mode {mode} is not valid with {bits} bits");
             return Err(fault(&pieces.file, BITS as u64, message));
         }
     };

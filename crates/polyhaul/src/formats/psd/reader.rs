@@ -20,7 +20,11 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warni
     let layers = if header.layers > 1 { header.layers } else { 0 };
     let skipped = [
         ("left-out-layers", layers, "layers were skipped: only the merged image is read"),
-        ("left-out-channels", header.stored.saturating_sub(wanted), "channels besides colours and alpha were skipped"),
+        (
+            "left-out-channels",
+            header.stored.saturating_sub(wanted),
+            "channels other than colors and alpha were skipped",
+        ),
     ];
     for (code, count, what) in skipped.into_iter().filter(|(_, count, _)| *count > 0) {
         warnings.note(options, code, Diagnostic::at(&pieces.file, 0, format!("{count} {what}")))?;
@@ -117,7 +121,7 @@ fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Resul
             }
         };
     }
-    if plane.len() < end { Err((row.len(), "a row ends too early")) } else { Ok(()) }
+    if plane.len() < end { Err((row.len(), "unexpected end of a row")) } else { Ok(()) }
 }
 
 /// The samples of the image.

@@ -9,7 +9,7 @@ use super::facets::{Facet, Facets, Places, Solid, check_count};
 use super::machine::{Machine, Step};
 use super::reader::Found;
 use super::statement::{Statement, Statements, Word};
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use crate::formats::names;
 use crate::formats::place::{Placer, excerpt};
 use crate::options::ReadOptions;
@@ -300,9 +300,9 @@ impl State {
         let bytes = text.bytes().get(start as usize..name.end as usize).unwrap_or_default();
         let limit = options.limits.name_bytes;
         if bytes.len() as u64 > limit {
-            let message = format!("this name is longer than the limit of {limit} bytes (name_bytes)");
+            let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
             let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
-            return Err(diagnostic.into_error(ErrorKind::Limit).with_hint("raise Limits::name_bytes to read it"));
+            return Err(diagnostic.into_error(ErrorKind::Limit).with_hint(limit_hint("name_bytes")));
         }
         let name = names::decode(bytes, &placer.place(start), options, &mut self.warnings)?.into_owned();
         match self.solids.last_mut().filter(|last| last.first == first) {
@@ -336,8 +336,8 @@ impl State {
         let found = String::from_utf8_lossy(text.bytes().get(start..end).unwrap_or_default()).into_owned();
         let facet = self.count + facets + 1;
         let message = match found.as_str() {
-            "" => format!("the line ends too early, at triangle {facet}"),
-            found => format!("`{}` does not belong here, at triangle {facet}", names::shown(found)),
+            "" => format!("unexpected end of line in triangle {facet}"),
+            found => format!("unexpected `{}` in triangle {facet}", names::shown(found)),
         };
         let diagnostic = Diagnostic {
             expected: Some(expected.to_owned()),
@@ -353,7 +353,7 @@ impl State {
         let file: &Arc<str> = job.chunks.name();
         let place = Place { file: file.clone(), line: Some(self.lines + 1), offset: Some(self.end), column: None };
         if self.machine.is_inside() {
-            let message = format!("the file ends in triangle {}", self.count + 1);
+            let message = format!("unexpected end of file in triangle {}", self.count + 1);
             let diagnostic = Diagnostic { place, ..Diagnostic::new(message) };
             return self.warnings.broken(job.options, "broken-facet", diagnostic);
         }
@@ -419,7 +419,7 @@ impl Job for AsciiJob<'_, '_> {
         }
         if slot.text.too_long {
             let line_bytes = self.chunks.line_bytes();
-            let message = format!("this line is longer than the limit of {line_bytes} bytes (line_bytes)");
+            let message = format!("line is longer than the limit of {line_bytes} bytes (line_bytes)");
             let place = Place { file: self.chunks.name().clone(), line: Some(state.lines + 1), ..Place::default() };
             let diagnostic =
                 Diagnostic { place: Place { offset: Some(state.end), ..place }, ..Diagnostic::new(message) };

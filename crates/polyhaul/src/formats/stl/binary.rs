@@ -86,7 +86,7 @@ fn settle(
     let found = state.bytes / facet_bytes;
     let start = HEADER_BYTES as u64;
     if found < count && !planted("stl-truncated") {
-        let message = format!("the file ends in triangle {} of {count}", found + 1);
+        let message = format!("unexpected end of file in triangle {} of {count}", found + 1);
         let diagnostic = Diagnostic {
             expected: Some(format!("{} bytes", start + count * facet_bytes)),
             ..Diagnostic::at(name, start + state.bytes, message)

@@ -1,6 +1,6 @@
 //! The arrays that triangles are read into.
 
-use crate::error::{Error, ErrorKind, Result, try_push};
+use crate::error::{Error, ErrorKind, Result, limit_hint, try_push};
 use crate::model::{Axes, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values};
 use crate::ops::dedup::number_rows;
 use crate::ops::multiples;
@@ -134,7 +134,7 @@ fn flat(positions: Vec<[[f32; 3]; 3]>) -> Result<Vec<[f32; 3]>> {
 }
 
 pub(super) fn too_many() -> Error {
-    Error::new(ErrorKind::Limit, "there are more than 2^32 - 2 corners")
+    Error::new(ErrorKind::Limit, "more than 2^32 - 2 corners")
 }
 
 /// The elements from `at` on.
@@ -187,6 +187,6 @@ pub(super) fn check_count(count: u64, options: &ReadOptions) -> Result<()> {
     if count.saturating_mul(3) <= limit {
         return Ok(());
     }
-    let message = format!("there are more positions than the limit of {limit} (elements)");
-    Err(Error::new(ErrorKind::Limit, message).with_hint("Limits::elements may be raised up to 2^32 - 2"))
+    let message = format!("more positions than the limit of {limit} (elements)");
+    Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
 }

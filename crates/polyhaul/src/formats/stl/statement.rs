@@ -158,7 +158,7 @@ impl Iterator for Statements<'_> {
             self.rest_of_line();
             Statement { word: Word::EndSolid, token }
         } else {
-            self.broken(token, "a statement of STL")
+            self.broken(token, "an STL statement")
         })
     }
 }
@@ -188,10 +188,10 @@ mod tests {
         assert_eq!(at("vertex 1 x 3"), (Word::Broken("three numbers"), (9, 1)));
         assert_eq!(at("vertex 1 2\n3"), (Word::Broken("three numbers"), (10, 0)));
         assert_eq!(at("facet 0 0 1"), (Word::Broken("`normal`"), (6, 1)));
-        assert_eq!(at(" bogus 1 2"), (Word::Broken("a statement of STL"), (1, 5)));
+        assert_eq!(at(" bogus 1 2"), (Word::Broken("an STL statement"), (1, 5)));
         assert_eq!(
             words("bogus 1 2 3\nendloop\nouter"),
-            [Word::Broken("a statement of STL"), Word::EndLoop, Word::Broken("`loop`")]
+            [Word::Broken("an STL statement"), Word::EndLoop, Word::Broken("`loop`")]
         );
         assert!(words("").is_empty() && words(" \r\n").is_empty());
     }

@@ -48,13 +48,13 @@ fn note_all_left_out(job: &Job<'_>, warnings: &mut Warnings) -> Result<()> {
     }
     let others = [
         ("left-out-vertices", "vertices not used by a face", loose),
-        ("left-out-names", "names of objects", if job.options.ascii { 0 } else { named(job.parts) }),
+        ("left-out-names", "object names", if job.options.ascii { 0 } else { named(job.parts) }),
         ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
-        ("left-out-uv-depths", "third coordinates of uvs", sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-normals", "normals of vertices", sum(&by_corner)),
-        ("left-out-colors", "colours of vertices", sum(&|mesh| mesh.colors.len())),
+        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-normals", "vertex normals", sum(&by_corner)),
+        ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
         ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
-        ("left-out-columns", "columns of vertices and faces", {
+        ("left-out-columns", "vertex and face columns", {
             sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len() - is_kept(mesh))
         }),
         ("left-out-tables", "tables", job.scene.tables.len() as u64),
@@ -75,7 +75,7 @@ fn attributes(mesh: &Mesh) -> Option<&[u16]> {
 /// The header of a binary file: the first comment, as far as it fits, and how many triangles follow.
 fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let count = u32::try_from(count)
-        .map_err(|_| Error::new(ErrorKind::Limit, "STL files of 2^32 triangles or more are not written"))?;
+        .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
     let own = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
     let comment = scene.comments.first().map_or(own, String::as_str);
     // That word would make it text for many readers.

@@ -220,7 +220,7 @@ impl Columns {
 
 /// A grid has points, so the parser takes none for columns of integers.
 fn no_floats() -> Error {
-    Error::new(ErrorKind::Internal, "a column of integers has no place for floats")
+    Error::new(ErrorKind::Internal, "an integer column cannot store floats")
 }
 
 impl Target {

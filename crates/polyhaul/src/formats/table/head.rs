@@ -6,7 +6,7 @@ use super::columns::Layout;
 use super::line::{Field, Grammar, OPEN, Quotes, is_blank};
 use super::scene;
 use super::value::check_number;
-use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, try_push, try_string};
+use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use crate::formats::{Format, names};
 use crate::model::Scalar;
 use crate::options::{ColumnName, Delimiter, Header, Missing, ReadOptions, TableOptions, Types};
@@ -101,7 +101,7 @@ impl Line<'_> {
 /// Checks what the caller asks for.
 pub(super) fn check(options: &TableOptions) -> Result<()> {
     let bad = |what: &str, byte: u8| {
-        let message = format!("{what} cannot begin with `{}`, which may be a part of a number", byte.escape_ascii());
+        let message = format!("{what} cannot start with `{}`, which may be part of a number", byte.escape_ascii());
         Err(Error::new(ErrorKind::Usage, message))
     };
     let numeric = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&byte);
@@ -295,9 +295,9 @@ impl<'o> Finder<'o> {
                 return Err(Diagnostic { place, excerpt, ..Diagnostic::new(OPEN) }.into_error(ErrorKind::Malformed));
             }
             if range.len() as u64 > limit {
-                let message = format!("this name is longer than the limit of {limit} bytes (name_bytes)");
+                let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
                 let error = Diagnostic { message, ..diagnostic.clone() }.into_error(ErrorKind::Limit);
-                return Err(error.with_hint("raise Limits::name_bytes to read it"));
+                return Err(error.with_hint(limit_hint("name_bytes")));
             }
             if found.len() as u64 >= self.options.limits.columns {
                 return self.check_count(usize::MAX, Some(diagnostic.clone())).map(|()| found);
@@ -329,12 +329,12 @@ impl<'o> Finder<'o> {
         let limit = self.options.limits.columns;
         let line = line.unwrap_or_default();
         if count as u64 > limit {
-            let message = format!("there are more columns than the limit of {limit} (columns)");
+            let message = format!("more columns than the limit of {limit} (columns)");
             let error = Diagnostic { message, ..line }.into_error(ErrorKind::Limit);
-            return Err(error.with_hint("raise Limits::columns to read them"));
+            return Err(error.with_hint(limit_hint("columns")));
         }
         if self.is_points() && (1..3).contains(&count) {
-            let message = format!("found only {count} numbers in this row");
+            let message = format!("this row has only {count} numbers");
             let expected = Some("at least 3: x, y and z".into());
             return Err(Diagnostic { message, expected, ..line }.into_error(ErrorKind::Malformed));
         }
@@ -357,7 +357,7 @@ impl<'o> Finder<'o> {
                 ColumnName::Name(name) => (names.iter().position(|found| found == name), format!("`{name}`")),
             };
             let Some(place) = place else {
-                let message = format!("there is no column {name}: this table has {field_count}");
+                let message = format!("no column {name}: the number of columns is {field_count}");
                 return Err(Error::new(ErrorKind::Usage, message));
             };
             try_push(&mut kept, place, "columns")?;
@@ -384,14 +384,14 @@ impl<'o> Finder<'o> {
             Types::All(scalar) => kinds.resize(count, Kind::of(Some(*scalar))),
             Types::Each(scalars) if scalars.len() == count => kinds.extend(scalars.iter().map(|&it| Kind::of(it))),
             Types::Each(scalars) => {
-                let message = format!("there are {count} columns and {} types", scalars.len());
+                let message = format!("found {count} columns, but {} types", scalars.len());
                 return Err(Error::new(ErrorKind::Usage, message));
             }
         }
         if let Missing::Value(value) = self.options.table.missing
             && let Some(kind) = kinds.iter().find(|&&kind| kind != Kind::F32 && !check_number(value, kind))
         {
-            let message = format!("missing values become {value}, which does not fit a column of type {kind:?}");
+            let message = format!("the value {value} for empty fields does not fit a column of type {kind:?}");
             return Err(Error::new(ErrorKind::Usage, message));
         }
         Ok(kinds)

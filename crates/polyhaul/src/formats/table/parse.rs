@@ -440,7 +440,7 @@ impl Parser<'_> {
                 (Missing::Nan, Kind::Integer(_)) => {
                     Err(missing("missing value; an integer column cannot store NaN", "an integer"))
                 }
-                (Missing::Error, _) => Err(missing("a value is missing", "a number")),
+                (Missing::Error, _) => Err(missing("missing value", "a number")),
             };
         }
         Value::of(token, kind).ok_or_else(|| {
@@ -480,7 +480,7 @@ fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {
 
 fn hint_of(token: &[u8]) -> Option<String> {
     let is_decimal = token.contains(&b',') && token.iter().all(|byte| byte.is_ascii_digit() || b"+-,".contains(byte));
-    is_decimal.then(|| "numbers have a decimal point here, not a comma".into())
+    is_decimal.then(|| "write numbers with a decimal point, not a comma".into())
 }
 
 fn integers_of(scalar: crate::model::Scalar) -> String {

@@ -71,15 +71,15 @@ impl<'a> Points<'a> {
         let columns = sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len());
         let (has_colors, has_normals) = (self.has_colors, self.has_normals);
         let others = [
-            ("left-out-names", "names of objects", named(parts)),
+            ("left-out-names", "object names", named(parts)),
             ("left-out-faces", "faces", sum(&|mesh| mesh.faces.len())),
             ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
             ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
-            ("left-out-uv-depths", "third coordinates of uvs", sum(&|mesh| mesh.uv_depths.len())),
+            ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
             ("left-out-normals", "these normals", sum(&|mesh| if has_normals { 0 } else { mesh.normals.len() })),
-            ("left-out-colors", "colours of some objects", sum(&|mesh| if has_colors { 0 } else { mesh.colors.len() })),
-            ("left-out-columns", "columns of vertices and faces", columns.saturating_sub(self.columns as u64)),
-            ("left-out-tables", "more tables", scene.tables.len() as u64),
+            ("left-out-colors", "colors of some objects", sum(&|mesh| if has_colors { 0 } else { mesh.colors.len() })),
+            ("left-out-columns", "vertex and face columns", columns.saturating_sub(self.columns as u64)),
+            ("left-out-tables", "further tables", scene.tables.len() as u64),
         ];
         let name = self.format.name();
         note_left_out(name, homeless(parts, materials).into_iter().chain(others), output, warnings);
@@ -118,14 +118,14 @@ impl ByteColors {
             Diagnostic { place, ..Diagnostic::new(message) }
         };
         let kinds = [
-            ("missing-color", self.missing, "vertices have no colour; they are written black"),
-            ("clamped-color", self.outside, "colours are not from 0 to 1; the nearest byte is written"),
-            ("changed-colors", self.rounded, "colours lie between two bytes and were rounded"),
+            ("missing-color", self.missing, "vertices without a color were written as black"),
+            ("clamped-color", self.outside, "color values outside 0 to 1 were clamped"),
+            ("changed-colors", self.rounded, "color values were rounded to bytes"),
         ];
         for (code, count, what) in kinds {
             warnings.push_many(code, count, about(format!("{count} {what}")));
         }
-        note_left_out(format, [("left-out-alpha", "alpha of colours", self.alpha)], output, warnings);
+        note_left_out(format, [("left-out-alpha", "the alpha of colors", self.alpha)], output, warnings);
     }
 }
 

@@ -7,7 +7,7 @@ use super::columns::{Columns, FloatsFrom, Layout};
 use super::head::{Finder, Head};
 use super::parse::{ChunkText, Parsed, Parser};
 use super::scene;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
 use crate::formats::Format;
 use crate::formats::place::Placer;
 use crate::model::{Column, Table, Values};
@@ -98,7 +98,7 @@ pub(crate) fn read(text: TextChunks<'_>, format: Format, layout: Layout, options
     if layout == Layout::Rows
         && matches!(&options.table.types, Types::Each(types) if types.windows(2).any(|it| it[0] != it[1]))
     {
-        return Err(Error::new(ErrorKind::Usage, "an array has one type, but there are several for its columns"));
+        return Err(Error::new(ErrorKind::Usage, "an array has one type, but several were given for its columns"));
     }
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
@@ -280,17 +280,17 @@ impl TableJob<'_, '_> {
         self.parse(head, room + 1, slot)?;
         let mut placer = self.placer(state, slot);
         let place = placer.place((slot.parsed.last_row - slot.text.start) as u32);
-        let message = format!("there are more rows than the limit of {limit} (elements)");
+        let message = format!("more rows than the limit of {limit} (elements)");
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-        Ok(Some(error.with_hint("raise Limits::elements to read them")))
+        Ok(Some(error.with_hint(limit_hint("elements"))))
     }
 
     fn too_long(&self, state: &State<'_>, slot: &Slot) -> Error {
         let limit = self.chunks.line_bytes();
         let place = self.placer(state, slot).place(slot.text.len() as u32);
-        let message = format!("this line is longer than the limit of {limit} bytes (line_bytes)");
+        let message = format!("line is longer than the limit of {limit} bytes (line_bytes)");
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-        error.with_hint("Limits::line_bytes may be raised up to 1 GiB")
+        error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
     }
 
     fn placer<'a>(&'a self, state: &State<'_>, slot: &'a Slot) -> Placer<'a> {

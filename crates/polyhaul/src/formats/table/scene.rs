@@ -183,7 +183,7 @@ impl Points<'_> {
             let [red, green, blue, _] = names;
             if let Some(colors) = self.take([red, green, blue], unit)? {
                 let mut whole: Vec<[f32; 4]> = Vec::new();
-                whole.try_reserve_exact(colors.len()).map_err(|_| Error::memory("colours"))?;
+                whole.try_reserve_exact(colors.len()).map_err(|_| Error::memory("colors"))?;
                 whole.extend(colors.iter().map(|&[red, green, blue]| [red, green, blue, 1.0]));
                 return Ok(Some(whole.into()));
             }

@@ -122,9 +122,9 @@ pub(super) fn check(table: &Table) -> Result<()> {
     for column in &table.columns {
         let name = names::shown(&column.name);
         let what = match column.offsets {
-            Some(_) => format!("column `{name}` has lists; this format stores one number per row and column"),
+            Some(_) => format!("column `{name}` contains lists; this format stores one number per row and column"),
             None if column.row_count() != table.row_count => {
-                format!("the column `{name}` has {} rows, and the table {}", column.row_count(), table.row_count)
+                format!("column `{name}` has {} rows, but the table has {}", column.row_count(), table.row_count)
             }
             None => continue,
         };

@@ -187,7 +187,7 @@ impl Raw<'_> {
             (false, 24) => Stored::Bgr8,
             (false, 32) => Stored::Bgra8,
             (is_gray, bits) => {
-                let (what, known) = if is_gray { ("gray", "8 or 16") } else { ("colour", "15, 16, 24 or 32") };
+                let (what, known) = if is_gray { ("gray", "8 or 16") } else { ("color", "15, 16, 24 or 32") };
                 return Err(self.fault(at, format!("invalid {what} depth of {bits} bits; expected {known}")));
             }
         })
@@ -225,7 +225,7 @@ pub(super) fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Resul
     let mut raw = Raw { bytes: [0; HEADER_BYTES], file };
     let count = bytes.read(0, &mut raw.bytes)?;
     if count < HEADER_BYTES {
-        return Err(fault(file, count as u64, "the file ends in its header of 18 bytes"));
+        return Err(fault(file, count as u64, "unexpected end of file in the header of 18 bytes"));
     }
     let [is_mapped, is_gray, has_packets] = raw.kind()?;
     let (width, height) = (raw.short(12), raw.short(14));
@@ -235,7 +235,7 @@ pub(super) fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Resul
     check_size([width, height], limits, file, 12)?;
     let (map_type, id_size) = (raw.bytes[1], usize::from(raw.bytes[0]));
     if map_type > 1 || is_mapped && map_type == 0 {
-        return Err(raw.fault(1, format!("invalid colour map type {map_type} for image type {}", raw.bytes[2])));
+        return Err(raw.fault(1, format!("invalid color map type {map_type} for image type {}", raw.bytes[2])));
     }
     let (first, map_count) = (raw.short(3), raw.short(5));
     let map_begin = HEADER_BYTES + id_size;
@@ -269,12 +269,12 @@ impl Before<'_> {
     fn read(&self, map_begin: usize, map_bytes: usize) -> Result<Vec<u8>> {
         let size = map_begin - HEADER_BYTES + map_bytes;
         let mut before = Vec::new();
-        before.try_reserve_exact(size).map_err(|_| Error::memory("a colour map"))?;
+        before.try_reserve_exact(size).map_err(|_| Error::memory("a color map"))?;
         before.resize(size, 0);
         let found = HEADER_BYTES + self.bytes.read(HEADER_BYTES as u64, &mut before)?;
         if found < HEADER_BYTES + size {
-            let what = if found < map_begin { "identification field" } else { "colour map" };
-            return Err(fault(self.file, found as u64, format!("the file ends in its {what}")));
+            let what = if found < map_begin { "identification field" } else { "color map" };
+            return Err(fault(self.file, found as u64, format!("unexpected end of file in the {what}")));
         }
         Ok(before)
     }
@@ -285,13 +285,13 @@ fn map(raw: &Raw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
     let index_bytes = match raw.bytes[16] {
         8 => 1,
         15 | 16 => 2,
-        bits => return Err(raw.fault(16, format!("invalid colour index depth of {bits} bits; expected 8 or 16"))),
+        bits => return Err(raw.fault(16, format!("invalid color index depth of {bits} bits; expected 8 or 16"))),
     };
     let stored = raw.stored(7, false)?;
     let channels = stored.channels();
     let size = bytes.len() / stored.bytes() * channels.count();
     let mut colors: Vec<u8> = Vec::new();
-    colors.try_reserve_exact(size).map_err(|_| Error::memory("a colour map"))?;
+    colors.try_reserve_exact(size).map_err(|_| Error::memory("a color map"))?;
     stored.expand(Level::best(), bytes, &mut colors.spare_capacity_mut()[..size]);
     // SAFETY: so many colours were written.
     unsafe { colors.set_len(size) };

@@ -92,12 +92,12 @@ impl Input<'_> {
     /// The file ends before its pixels do, at `offset`.
     fn cut(&self, offset: u64) -> Error {
         let Header { width, height, .. } = self.header;
-        fault(&self.file, offset, format!("the file ends too early: the header declares {width} x {height} pixels"))
+        fault(&self.file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
     }
 
     /// A pixel whose number the colour map does not have.
     fn unmapped(&self, offset: u64) -> Error {
-        fault(&self.file, offset, "this pixel refers to a colour that the colour map does not have")
+        fault(&self.file, offset, "this pixel refers to a color outside the color map")
     }
 
     /// Reads all rows. Returns how many threads worked, and the type of alpha that the extension declares.
@@ -179,11 +179,11 @@ impl Input<'_> {
         // Programs that write 16 bits often declare the bit and leave it 0.
         let is_useful = is_declared && !(has_attribute_bit && kind.is_none());
         if any == 0 && !is_useful {
-            note("unused-alpha", "alpha is 0 at every pixel and not declared as useful: read as opaque")?;
+            note("unused-alpha", "alpha is 0 in every pixel and not declared as useful; read as opaque")?;
             return Ok(Alpha::Unused);
         }
         if !is_declared && all != u8::MAX && kind != Some(RETAINED) {
-            note("undeclared-alpha", "the alpha channel varies, but the file declares that it has none: kept")?;
+            note("undeclared-alpha", "the alpha channel varies, but the file declares that it has none; kept")?;
         }
         Ok(Alpha::Kept)
     }

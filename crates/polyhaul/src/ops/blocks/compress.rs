@@ -100,7 +100,7 @@ fn check_level(texture: &Texture, number: usize, image: &Image) -> Result<()> {
     check_image(image)?;
     let [width, height, _] = texture.level_size(number);
     if image.width == 0 || image.height == 0 {
-        return Err(Error::new(ErrorKind::Usage, "cannot make a texture of an empty image"));
+        return Err(Error::new(ErrorKind::Usage, "cannot make a texture from an empty image"));
     }
     if [image.width, image.height] == [width, height] {
         return Ok(());

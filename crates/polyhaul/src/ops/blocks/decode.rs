@@ -93,7 +93,7 @@ fn blocks(bytes: &[u8], encoding: Encoding, size: [usize; 2], options: &RunOptio
             let decode = |block: &[u8], to: &mut [f32], pitch: usize| bc::bc5_float(block, to, pitch, true);
             (Channels::Rgb, Samples::F32(blocks.decode(2, 3, decode)?.into()))
         }
-        Encoding::Plain { .. } => return Err(Error::new(ErrorKind::Internal, "plain pixels are no blocks")),
+        Encoding::Plain { .. } => return Err(Error::new(ErrorKind::Internal, "plain pixels are not blocks")),
     })
 }
 

@@ -85,7 +85,7 @@ mod kernels {
                 Encoding::Bc7 => {
                     kernel::CompressBlocksBC7_ispc(from, to, &mut bc7_settings(quality, strip.is_opaque));
                 }
-                _ => return Err(Error::new(ErrorKind::Internal, "no kernel makes these blocks")),
+                _ => return Err(Error::new(ErrorKind::Internal, "no kernel for this block format")),
             }
         }
         Ok(())

@@ -111,7 +111,7 @@ fn check(image: &Image, options: &MipmapOptions) -> Result<()> {
         return refuse("a normal map needs red, green and blue");
     }
     if options.alpha_cutoff.is_some() && image.premultiplied {
-        return refuse("alpha coverage cannot be kept for premultiplied colours");
+        return refuse("alpha coverage cannot be preserved for premultiplied colors");
     }
     Ok(())
 }

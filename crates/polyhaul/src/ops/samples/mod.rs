@@ -139,7 +139,7 @@ pub(crate) fn check_image(image: &Image) -> Result<()> {
     }
     if !image.stored.is_empty() && image.stored.len() != channels.count() {
         return fault(format!(
-            "the image names {} colour channels; its pixels have {}",
+            "the image names {} color channels, but its pixels have {}",
             image.stored.len(),
             channels.count()
         ));

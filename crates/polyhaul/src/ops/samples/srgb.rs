@@ -100,7 +100,7 @@ pub(crate) fn words() -> Result<&'static Words> {
 
 fn table<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     let mut table = Vec::new();
-    table.try_reserve_exact(values.len()).map_err(|_| Error::memory("the tables of sRGB"))?;
+    table.try_reserve_exact(values.len()).map_err(|_| Error::memory("the sRGB tables"))?;
     table.extend(values);
     Ok(table)
 }

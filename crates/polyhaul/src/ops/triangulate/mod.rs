@@ -348,7 +348,7 @@ fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
     let corners = faces.corner_positions.len();
     let ends = (faces.offsets.first().copied().unwrap_or(0), faces.offsets.last().copied().unwrap_or(0));
     if ends != (0, corners as u32) || u32::try_from(corners).is_err() {
-        let message = format!("face offsets go from {} to {}, but there are {corners} corners", ends.0, ends.1);
+        let message = format!("face offsets range from {} to {}, but there are {corners} corners", ends.0, ends.1);
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let count = mesh.positions.len();
@@ -388,7 +388,7 @@ fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
 fn triangle_count(faces: &Elements) -> Result<usize> {
     let triangles = faces.corner_positions.len() - 2 * faces.len();
     if triangles >= u32::MAX as usize / 3 {
-        let message = format!("{triangles} triangles: more corners than 32-bit offsets can count");
+        let message = format!("{triangles} triangles have more corners than 32-bit offsets can count");
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(triangles)

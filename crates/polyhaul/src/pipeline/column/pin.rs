@@ -19,7 +19,7 @@ impl<T: Copy + Send> Column<T> {
     pub(crate) fn pin(&self, range: Range<usize>) -> Result<Pin<'_, T>> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         if range.start > range.end || range.end > items.capacity() {
-            return Err(Error::new(ErrorKind::Internal, format!("there is no room for these {}", self.name)));
+            return Err(Error::new(ErrorKind::Internal, format!("no space was reserved for these {}", self.name)));
         }
         Ok(Pin { items, range })
     }

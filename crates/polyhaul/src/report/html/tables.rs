@@ -182,7 +182,7 @@ pub(super) fn files(job: &Job<'_>) -> String {
     let mut files: Vec<_> = job.recording.files.iter().filter(|it| it.calls.calls > 0).collect();
     files.sort_by_key(|it| std::cmp::Reverse((it.calls.waiting_ns, it.calls.calls)));
     if files.is_empty() {
-        return "<p class=soft>No calls on files were recorded.</p>".into();
+        return "<p class=soft>No file calls were recorded.</p>".into();
     }
     let left_out = files.len().saturating_sub(MOST_FILES) as u64 + job.recording.dropped_files;
     files.truncate(MOST_FILES);
@@ -317,8 +317,8 @@ pub(super) fn notes(job: &Job<'_>) -> String {
     }
     if recording.dropped_spans > 0 {
         notes.push(format!(
-            "{} spans were not recorded because there were too many. They are missing in the charts, but not in the table \
-             of phases.",
+            "{} spans were not recorded because there were too many. They are missing from the charts, but not from the \
+             table of phases.",
             count(recording.dropped_spans)
         ));
     }

@@ -43,8 +43,10 @@ fn pixels_out_of_nearly_nothing_are_refused() {
     let image_bytes = 3 * 13_000 * 14_000_usize;
     for found in [load, |bytes| load_stream("x.png", bytes, &ReadOptions::default())].map(|load| load(bytes.clone())) {
         let error = found.unwrap_err();
-        let words =
-            format!("x.png: byte 16: {image_bytes} bytes of pixels out of {} bytes exceed the limit", bytes.len());
+        let words = format!(
+            "x.png: byte 16: {image_bytes} bytes of pixels in a file of {} bytes are more than the limit",
+            bytes.len()
+        );
         assert!(error.kind() == ErrorKind::Limit && error.to_string().starts_with(&words), "{error}");
         let hint = error.diagnostic().hint.clone().unwrap();
         assert!(hint.contains(&format!("`--limit image_ratio={}`", image_bytes.div_ceil(bytes.len()))), "{hint}");
@@ -80,7 +82,7 @@ fn the_default_limit_is_that_of_a_large_texture() {
         assert_eq!(error.kind(), kind, "{width} x {height}: {error}");
     }
     let error = of(16_385, 16_384);
-    assert_eq!(error.to_string(), "x.png: byte 16: 16385 x 16384 pixels exceed the limit of 268435456 (pixels)");
+    assert_eq!(error.to_string(), "x.png: byte 16: 16385 x 16384 pixels are more than the limit of 268435456 (pixels)");
     assert!(error.diagnostic().hint.as_ref().unwrap().contains("`--limit pixels=268451840`"));
 }
 
@@ -92,9 +94,9 @@ fn says(name: &str, words: &str) {
 
 #[test]
 fn errors_say_what_and_where() {
-    says("empty", "0: the file ends too early");
-    says("no_iend", "57: the file ends too early");
-    says("palette_idx_oob", "70: a pixel refers to a colour that the palette does not have");
+    says("empty", "0: unexpected end of file");
+    says("no_iend", "57: unexpected end of file");
+    says("palette_idx_oob", "70: a pixel refers to a color outside the palette");
     says("bad_crc_idat", "53: not a valid PNG: CRC error: expected 0xf6173854 have 0xf6173855");
     says("dim_0", "16: not a valid PNG: Invalid image dimensions");
 }

@@ -18,21 +18,21 @@ fn says(name: &str, words: &str) {
 
 #[test]
 fn errors_say_what_and_where() {
-    says("empty", "0: the file ends in its header of 18 bytes");
-    says("trunc_header", "10: the file ends in its header of 18 bytes");
+    says("empty", "0: unexpected end of file in the header of 18 bytes");
+    says("trunc_header", "10: unexpected end of file in the header of 18 bytes");
     says("zero_by_zero", "12: the image is empty (0 x 0 pixels)");
     says("type_99", "2: invalid image type 99; expected 1, 2, 3, 9, 10 or 11");
-    says("bpp0", "16: invalid colour depth of 0 bits; expected 15, 16, 24 or 32");
-    says("bpp255", "16: invalid colour depth of 255 bits; expected 15, 16, 24 or 32");
-    says("cmap_bits_7", "7: invalid colour depth of 7 bits; expected 15, 16, 24 or 32");
-    says("cmap_missing", "1: invalid colour map type 0 for image type 1");
+    says("bpp0", "16: invalid color depth of 0 bits; expected 15, 16, 24 or 32");
+    says("bpp255", "16: invalid color depth of 255 bits; expected 15, 16, 24 or 32");
+    says("cmap_bits_7", "7: invalid color depth of 7 bits; expected 15, 16, 24 or 32");
+    says("cmap_missing", "1: invalid color map type 0 for image type 1");
 }
 
 /// A file may end early behind a pixel that is wrong.
 #[test]
 fn the_first_error_is_found_however_a_file_is_read() {
     let error = error(&file("regression/short_and_unmapped.tga"));
-    assert_eq!(error.to_string(), "x.tga: byte 29: this pixel refers to a colour that the colour map does not have");
+    assert_eq!(error.to_string(), "x.tga: byte 29: this pixel refers to a color outside the color map");
 }
 
 #[test]
@@ -90,8 +90,7 @@ fn colors_that_the_map_does_not_have_are_found() {
         let mut numbers = [5; 6];
         numbers[place] = index;
         file.extend(numbers);
-        let message =
-            format!("x.tga: byte {}: this pixel refers to a colour that the colour map does not have", 24 + place);
+        let message = format!("x.tga: byte {}: this pixel refers to a color outside the color map", 24 + place);
         assert_eq!(error(&file).to_string(), message);
     }
 }
@@ -111,7 +110,7 @@ fn colors_that_the_map_does_not_have_are_found_in_packets() {
         // What follows is no earlier error.
         for size in [begin + place + 1, file.len()] {
             let at = begin + place;
-            let message = format!("x.tga: byte {at}: this pixel refers to a colour that the colour map does not have");
+            let message = format!("x.tga: byte {at}: this pixel refers to a color outside the color map");
             assert_eq!(error(&file[..size]).to_string(), message);
         }
     }

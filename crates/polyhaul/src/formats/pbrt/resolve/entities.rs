@@ -5,7 +5,7 @@ use super::super::event::{Complaint, Event, Said, Spot};
 use super::super::versions::{self, Kind, Version};
 use super::state::NONE;
 use super::{Scene, Where};
-use crate::error::{Error, Result, planted, try_push};
+use crate::error::{Error, Result, limit_hint, planted, try_push};
 use crate::formats::names::shown;
 use crate::formats::pbrt::MeshUse;
 use crate::model::render::{
@@ -75,7 +75,7 @@ impl Scene<'_> {
     fn too_many(&mut self, spot: Spot, what: &str) -> Result<()> {
         let limit = self.options.limits.elements;
         let message = format!("the scene has more {what} than the limit of {limit} (elements)");
-        self.limit(spot, message, "raise the limit with `--limit elements=N`, at most 2^32 - 2")
+        self.limit(spot, message, &(limit_hint("elements") + " (at most 2^32 - 2)"))
     }
 
     /// A shape that is a mesh in a file.
@@ -305,7 +305,7 @@ impl Scene<'_> {
     fn note_version(&mut self, spot: Spot, what: &str, version: Version) -> Result<()> {
         self.warned_of_version = true;
         let message = format!(
-            "the {what} is from {} and unknown to pbrt-v4; further outdated names are not reported",
+            "the {what} is from {} and unknown to pbrt-v4; no more outdated names will be reported",
             version.name()
         );
         let note = Complaint::at(spot, Weight::Note, "old-version", message);
@@ -372,7 +372,7 @@ impl Scene<'_> {
                 true
             }
             other => {
-                let message = format!("`{}` is not a texture type, expected `float` or `spectrum`", shown(other));
+                let message = format!("`{}` is not a texture type; expected `float` or `spectrum`", shown(other));
                 return self.broken(event.spot, "bad-value", message);
             }
         };
@@ -395,7 +395,7 @@ impl Scene<'_> {
         let text = said.text(event.a);
         let Some(target) = targets.iter().position(|target| *target == text) else {
             let message =
-                format!("`Attribute` cannot be used for `{}`, expected one of {}", shown(text), targets.join(", "));
+                format!("`Attribute` cannot be used for `{}`; expected one of {}", shown(text), targets.join(", "));
             return self.broken(event.spot, "bad-value", message);
         };
         let number = self.render.attributes.len() as u32;

@@ -11,7 +11,7 @@ use super::directive::{COUNT, Directive};
 use super::event::{Complaint, Event, Said, Spot, What, exactly, place};
 use super::files::{Library, MOST_DEEP, Next, Piece};
 use super::reader::MeshUse;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use crate::formats::names;
 use crate::model::render::{Name, Render};
 use crate::options::ReadOptions;
@@ -302,7 +302,7 @@ impl<'a> Scene<'a> {
     fn include(&mut self, said: &Said, number: usize, event: &Event) -> Result<()> {
         let is_import = event.what == What::Directive(Directive::Import);
         if is_import && !self.state.in_world {
-            let message = "`Import` is only allowed after `WorldBegin`".to_owned();
+            let message = "`Import` is allowed only after `WorldBegin`".to_owned();
             return self.broken(event.spot, "wrong-block", message);
         }
         if self.frames.len() > MOST_DEEP {
@@ -311,8 +311,8 @@ impl<'a> Scene<'a> {
         }
         let limit = self.options.limits.files;
         if self.file_count >= limit {
-            let message = format!("the scene includes more than {limit} files (files)");
-            return self.limit(event.spot, message, "raise the limit with `--limit files=N`");
+            let message = format!("the scene includes more than the limit of {limit} files (files)");
+            return self.limit(event.spot, message, &limit_hint("files"));
         }
         self.file_count += 1;
         let Some(frame) = self.frames.last() else { return Ok(()) };

@@ -160,14 +160,14 @@ impl Scene<'_> {
     #[cold]
     fn misplaced(&mut self, directive: Directive, spot: Spot) -> Result<()> {
         let side = if self.state.in_world { "before" } else { "after" };
-        let message = format!("`{}` is only allowed {side} `WorldBegin`", directive.name());
+        let message = format!("`{}` is allowed only {side} `WorldBegin`", directive.name());
         self.broken(spot, "wrong-block", message)
     }
 
     #[cold]
     fn warn_of_transform_begin(&mut self, spot: Spot) -> Result<()> {
         if !std::mem::replace(&mut self.warned_of_transform_begin, true) {
-            let message = "`TransformBegin` is from pbrt-v3 and older; like pbrt-v4, it is read as `AttributeBegin`";
+            let message = "`TransformBegin` is from pbrt-v3 and older; it is read as `AttributeBegin`, as in pbrt-v4";
             self.note(spot, "transform-begin", message.into())?;
         }
         Ok(())
@@ -189,7 +189,7 @@ impl Scene<'_> {
                 Some(&motion) => self.state.graphics.motion = motion,
                 None => {
                     let name = crate::formats::names::shown(said.text(event.a)).into_owned();
-                    let message = format!("the coordinate system `{name}` is not defined; the directive is skipped");
+                    let message = format!("the coordinate system `{name}` is not defined; directive skipped");
                     self.note(event.spot, "missing-coordinate-system", message)?;
                 }
             },
@@ -209,7 +209,7 @@ impl Scene<'_> {
                 let text = said.text(event.a);
                 if !matches!(text, "srgb" | "dci-p3" | "rec2020" | "aces2065-1") {
                     let name = crate::formats::names::shown(text).into_owned();
-                    let message = format!("`{name}` is not a pbrt colour space");
+                    let message = format!("`{name}` is not a pbrt color space");
                     return self.broken(event.spot, "unknown-color-space", message);
                 }
                 graphics.color_space = (text != "srgb").then(|| said.name(event.a));
@@ -268,7 +268,7 @@ impl Scene<'_> {
             return self.broken(spot, "unmatched-end", "`ObjectEnd` without `ObjectBegin`".into());
         }
         // As in pbrt.
-        self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; it is skipped".into())
+        self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; skipped".into())
     }
 
     /// Scopes must be closed where a scene or an imported file ends.

@@ -44,13 +44,13 @@ pub(crate) fn from_meshes(
         converter.mesh(mesh, &objects)?;
     }
     let approximated = materials.iter().filter(|material| !material.missing && !is_kept(material)).count() as u64;
-    let message = format!("pbrt has other models of materials: {approximated} approximated");
+    let message = format!("pbrt has different material models: {approximated} approximated");
     warnings.push_many("changed-materials", approximated, Diagnostic::new(message));
     let undefined = materials.iter().filter(|material| material.missing && !material.name.is_empty()).count() as u64;
     let kinds = [
-        ("left-out-materials", "names of materials without a definition", undefined),
-        ("left-out-names", "names of objects", converter.nameless),
-        ("left-out-normals", "normals of shapes that do not have all", converter.normals),
+        ("left-out-materials", "names of undefined materials", undefined),
+        ("left-out-names", "object names", converter.nameless),
+        ("left-out-normals", "normals of shapes with missing normals", converter.normals),
     ];
     note_left_out("pbrt", kinds, "", &mut warnings);
     Ok((converter.builder.finish(), warnings))
@@ -70,21 +70,21 @@ fn note(scene: &Scene, warnings: &mut Warnings) -> Result<()> {
     }
     let sum = |count: fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
     let kinds = [
-        ("left-out-colors", "colours of vertices", sum(|mesh| mesh.colors.len())),
+        ("left-out-colors", "vertex colors", sum(|mesh| mesh.colors.len())),
         ("left-out-lines", "lines", sum(|mesh| mesh.lines.len())),
         ("left-out-points", "points", sum(|mesh| mesh.points.len())),
         ("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
-        ("left-out-columns", "columns of vertices and faces", {
+        ("left-out-columns", "vertex and face columns", {
             sum(|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
         }),
         ("left-out-tables", "tables", scene.tables.len() as u64),
         ("left-out-vertices", "vertices not used by a face", loose),
-        ("left-out-groups", "groups of faces", sum(|mesh| mesh.groups.len())),
+        ("left-out-groups", "face groups", sum(|mesh| mesh.groups.len())),
         ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
         ("left-out-vertex-groups", "vertex groups", sum(|mesh| mesh.vertex_groups.len())),
-        ("left-out-weights", "weights of positions", sum(|mesh| mesh.position_weights.len())),
-        ("left-out-uv-depths", "third coordinates of uvs", sum(|mesh| mesh.uv_depths.len())),
+        ("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
+        ("left-out-uv-depths", "third uv coordinates", sum(|mesh| mesh.uv_depths.len())),
         ("left-out-remarks", "comments", (scene.comments.len() + scene.infos.len()) as u64),
     ];
     note_left_out("pbrt", kinds, "", warnings);

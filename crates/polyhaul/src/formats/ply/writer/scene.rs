@@ -26,10 +26,8 @@ pub(crate) fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut
     let Job { scene, parts, options, run, .. } = *job;
     let kinds = homeless(parts, job.materials);
     let depths = homes(parts).map(|part| part.mesh.uv_depths.len() as u64).sum();
-    let others = [
-        ("left-out-names", "names of objects", named(parts)),
-        ("left-out-uv-depths", "third coordinates of uvs", depths),
-    ];
+    let others =
+        [("left-out-names", "object names", named(parts)), ("left-out-uv-depths", "third uv coordinates", depths)];
     note_left_out("PLY", kinds.into_iter().chain(others), job.output, warnings);
     super::note_remarks([&scene.comments, &scene.infos], job.output, warnings);
     let splits = splits(job)?;
@@ -155,7 +153,7 @@ impl<'a> Vertices<'a> {
             try_push(&mut home_of_part, own, "the plan")?;
         }
         if base > u64::from(u32::MAX) {
-            return Err(Error::new(ErrorKind::Limit, "PLY files of more than 2^32 - 1 vertices are not written"));
+            return Err(Error::new(ErrorKind::Limit, "cannot write PLY files with more than 2^32 - 1 vertices"));
         }
         let options = job.options;
         let colors = Channels::of(homes(job.parts).map(|part| part.mesh).filter(|_| options.export_colors));
@@ -369,9 +367,9 @@ impl Channels {
     fn note(&self, job: &Job<'_>, warnings: &mut Warnings) {
         let [outside, rounded] = if job.options.float_colors { [0; 2] } else { [self.outside, self.rounded] };
         let kinds = [
-            ("missing-color", "vertices have no colour; they are written white", self.missing, None),
-            ("clamped-color", "colours are not from 0 to 1; the nearest byte is written", outside, FLOATS),
-            ("changed-colors", "colours lie between two bytes and were rounded", rounded, FLOATS),
+            ("missing-color", "vertices without a color were written as white", self.missing, None),
+            ("clamped-color", "color values outside 0 to 1 were clamped", outside, FLOATS),
+            ("changed-colors", "color values were rounded to bytes", rounded, FLOATS),
         ];
         for (code, what, count, hint) in kinds {
             let place = Place { file: job.output.into(), ..Place::default() };
@@ -410,7 +408,7 @@ impl<'a> Columns<'a> {
                     None => try_push(&mut columns.all, (column.name.as_str(), need), "the plan")?,
                 }
             }
-            let message = format!("{left_out} columns have the names of other properties and were dropped");
+            let message = format!("{left_out} columns with the names of other properties were dropped");
             let place = Place { file: output.into(), ..Place::default() };
             warnings.push_many("left-out-columns", left_out, Diagnostic { place, ..Diagnostic::new(message) });
         }

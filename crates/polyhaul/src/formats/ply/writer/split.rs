@@ -126,7 +126,7 @@ impl Split {
         }
         match end < u64::from(NONE) {
             true => Ok(result),
-            false => Err(Error::new(ErrorKind::Limit, "the lists of split vertices have 2^32 - 1 numbers or more")),
+            false => Err(Error::new(ErrorKind::Limit, "the lists of split vertices have more than 2^32 - 2 numbers")),
         }
     }
 

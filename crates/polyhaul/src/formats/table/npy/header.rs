@@ -1,7 +1,7 @@
 //! The header of an npy file: types, shape, order.
 
 use super::literal::{Literal, parse};
-use crate::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
+use crate::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint, try_push};
 use crate::formats::names;
 use crate::model::Scalar;
 use crate::options::Limits;
@@ -47,7 +47,7 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
         (1, [a, b, ..]) => (u32::from(u16::from_le_bytes([*a, *b])), 10),
         (2 | 3, [a, b, c, d, ..]) => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
         (1..=3, _) => {
-            return Err(fault(file, bytes.len() as u64, "the file ends in its header"));
+            return Err(fault(file, bytes.len() as u64, "unexpected end of file in the header"));
         }
         (major, _) => {
             let message = format!("unsupported npy version {major}; expected 1 to 3");
@@ -55,7 +55,7 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
         }
     };
     if size > MOST_BYTES {
-        let message = format!("the header has {size} bytes; the limit is {MOST_BYTES}");
+        let message = format!("the header of {size} bytes is longer than the limit of {MOST_BYTES} bytes");
         return Err(Diagnostic::at(file, 8, message).into_error(ErrorKind::Limit));
     }
     Ok((size as usize, begin))
@@ -96,10 +96,8 @@ pub(super) fn header(bytes: &[u8], begin: usize, file: &Arc<str>, limits: &Limit
         }
     };
     let too_many = |what: &str, limit: u64| {
-        let message = format!("there are more {what} than the limit of {limit} ({what})");
-        Diagnostic::at(file, begin as u64, message)
-            .into_error(ErrorKind::Limit)
-            .with_hint(format!("raise Limits::{what} to read them"))
+        let message = format!("more {what} than the limit of {limit} ({what})");
+        Diagnostic::at(file, begin as u64, message).into_error(ErrorKind::Limit).with_hint(limit_hint(what))
     };
     if row_count > limits.elements || usize::try_from(row_count).is_err() {
         return Err(too_many("elements", limits.elements));
@@ -142,15 +140,15 @@ fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec
                 // A title, and the name.
                 [Literal::Items(names), Literal::Text(descr)] => match &names[..] {
                     [_, Literal::Text(name)] => (name, descr),
-                    _ => return Err(refused("a field of the records has no name".into())),
+                    _ => return Err(refused("a record field has no name".into())),
                 },
                 [Literal::Text(name), ..] => {
-                    let message = "is nested or has several numbers; a table has one number per field";
+                    let message = "is nested or contains several numbers; a table has one number per field";
                     return Err(refused(format!("the field `{}` {message}", names::shown(name))));
                 }
-                _ => return Err(refused("a field of the records has no name".into())),
+                _ => return Err(refused("a record field has no name".into())),
             },
-            _ => return Err(refused("a field of the records is not a tuple".into())),
+            _ => return Err(refused("a record field is not a tuple".into())),
         };
         let overflow = || refused("the records are too large".into());
         if let Some(padding) = descr.strip_prefix("|V").filter(|_| name.is_empty()) {
@@ -194,9 +192,9 @@ fn refusal(descr: &str) -> String {
         Some("f") => "floats of that size are",
         Some("c") => "complex numbers are",
         Some("O") => "Python objects are",
-        Some("S" | "U" | "a") => "texts are",
-        Some("m" | "M") => "times are",
+        Some("S" | "U" | "a") => "strings are",
+        Some("m" | "M") => "dates and times are",
         _ => "that type is",
     };
-    format!("the array has the type `{}`; {what} not read", names::shown(descr))
+    format!("the array has the type `{}`; {what} not supported", names::shown(descr))
 }

@@ -71,7 +71,7 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<std::result::Result<Literal, Fault>> {
         if depth == 0 {
-            return Ok(Err((self.at, "fewer brackets")));
+            return Ok(Err((self.at, "fewer nested brackets")));
         }
         self.skip();
         Ok(match self.text.as_bytes().get(self.at) {
@@ -89,7 +89,7 @@ impl Parser<'_> {
 
     fn integer(&mut self) -> std::result::Result<Literal, Fault> {
         let size = self.rest().bytes().take_while(u8::is_ascii_digit).count();
-        let value = self.rest()[..size].parse().map_err(|_| (self.at, "an integer of 64 bits"))?;
+        let value = self.rest()[..size].parse().map_err(|_| (self.at, "a 64-bit integer"))?;
         self.at += size;
         // Python 2 wrote so.
         self.word("L");
@@ -116,7 +116,7 @@ impl Parser<'_> {
             text.try_reserve(plain.len_utf8()).map_err(|_| Error::memory("names"))?;
             text.push(plain);
         }
-        Ok(Err((start, "the end of this text")))
+        Ok(Err((start, "the end of this string")))
     }
 
     fn items(&mut self, close: char, depth: usize) -> Result<std::result::Result<Literal, Fault>> {

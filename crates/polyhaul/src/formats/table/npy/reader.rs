@@ -109,7 +109,7 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ReadOptions) -> Res
         text.try_reserve_exact(part).map_err(|_| Error::memory("a header"))?;
         text.resize(at + part, 0);
         if bytes.read((begin + at) as u64, &mut text[at..])? < part {
-            return Err(fault(file, (begin + at) as u64, "the file ends in its header"));
+            return Err(fault(file, (begin + at) as u64, "unexpected end of file in the header"));
         }
     }
     header(&text, begin, file, &options.limits)
@@ -118,7 +118,7 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ReadOptions) -> Res
 /// The file has fewer bytes than the header says.
 fn cut(file: &Arc<str>, len: u64, header: &Header) -> Error {
     let what = format!("{} rows of {} columns", header.row_count, header.fields.len());
-    let message = format!("the file is truncated: its header declares {what}");
+    let message = format!("unexpected end of file: the header declares {what}");
     fault(file, len, message)
 }
 
@@ -130,7 +130,7 @@ fn targets(header: &mut Header, options: &ReadOptions) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     let mut add = |place: usize| {
         let Some(field) = header.fields.get(place) else {
-            let message = format!("there is no column {place}: this table has {}", header.fields.len());
+            let message = format!("no column {place}: the number of columns is {}", header.fields.len());
             return Err(Error::new(ErrorKind::Usage, message));
         };
         let target = Target { place, field: field.clone(), numbers: TypedColumn::new(field.scalar) };
@@ -144,7 +144,7 @@ fn targets(header: &mut Header, options: &ReadOptions) -> Result<Vec<Target>> {
                     ColumnName::Index(place) => *place,
                     ColumnName::Name(name) => match header.fields.iter().position(|field| field.name == *name) {
                         Some(place) => place,
-                        None => return Err(Error::new(ErrorKind::Usage, format!("there is no column `{name}`"))),
+                        None => return Err(Error::new(ErrorKind::Usage, format!("no column named `{name}`"))),
                     },
                 })?;
             }
