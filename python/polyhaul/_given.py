@@ -67,6 +67,8 @@ def chosen_domain(domain_name: str, domain: str | None, stream_name: str, stream
     chosen = {"point": "vertex", None: "corner" if stream is None else "indexed"}.get(domain, domain)
     if chosen not in ("corner", "vertex", "face", "indexed"):
         raise ValueError(f'{domain_name} is {domain!r}; expected "corner", "vertex", "face" or "indexed"')
-    if (chosen == "indexed") != (stream is not None):
-        raise ValueError(f"{domain_name} is {chosen!r}; {stream_name} requires \"indexed\"")
+    if chosen == "indexed" and stream is None:
+        raise ValueError(f'{domain_name}="indexed" needs {stream_name}')
+    if chosen != "indexed" and stream is not None:
+        raise ValueError(f'{stream_name} needs {domain_name}="indexed", not {chosen!r}')
     return chosen

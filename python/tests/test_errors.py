@@ -23,8 +23,8 @@ def test_a_broken_statement_says_where() -> None:
     error = caught.value
     assert isinstance(error, polyhaul.Error) and isinstance(error, ValueError)
     assert (error.kind, error.path, error.line, error.column, error.offset) == ("malformed", "memory", 2, 7, 14)
-    assert error.message == "`x` is not an index" and error.expected is not None
-    assert str(error).startswith("memory:2:7: `x` is not an index; expected an index")
+    assert error.message == "invalid index `x`" and error.expected is not None
+    assert str(error).startswith("memory:2:7: invalid index `x`; expected an index")
     shown = "".join(traceback.format_exception(error))
     assert " 2 | f 1 2 x\n   |       ^\n" in shown
 
@@ -113,12 +113,12 @@ def test_options_of_reading_that_make_no_sense(options: Any, error: type[Excepti
     ("options", "error", "message"),
     [
         ({"forward_axis": "W"}, ValueError, 'forward_axis is \'W\'; expected "X"'),
-        ({"forward_axis": "Y", "up_axis": "-Y"}, ValueError, "same line"),
+        ({"forward_axis": "Y", "up_axis": "-Y"}, ValueError, "same axis"),
         ({"global_scale": 0}, ValueError, "global_scale is 0"),
         ({"global_scale": float("nan")}, ValueError, "global_scale is nan"),
         ({"digits": 13}, ValueError, "digits is 13"),
         ({"digits": {"uv": 3}}, ValueError, "expected 'positions'"),
-        ({"export_normal": False}, TypeError, "no option 'export_normal'; did you mean 'export_normals'"),
+        ({"export_normal": False}, TypeError, "unknown option 'export_normal'; did you mean 'export_normals'"),
     ],
 )
 def test_options_of_writing_that_make_no_sense(

@@ -295,7 +295,7 @@ def test_an_index_that_turned_wrong_is_found_when_it_is_written() -> None:
     corners = CORNERS.copy()
     mesh = polyhaul.Mesh(**FITTING | {"corner_positions": corners})
     corners[3] = 5
-    with pytest.raises(polyhaul.UsageError, match="index past the 5 positions"):
+    with pytest.raises(polyhaul.UsageError, match="a face has an index out of range: there are 5 positions"):
         polyhaul.write(mesh, io.BytesIO())
 
 

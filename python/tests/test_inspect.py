@@ -23,7 +23,7 @@ def test_info_counts_what_is_inside(cube: Path) -> None:
 
 
 def test_info_of_nothing() -> None:
-    info = polyhaul.info(b"")
+    info = polyhaul.info(b"", format="obj")
     assert info.bounds is None and info.positions == 0
     types = {type(getattr(info, it.name)) for it in dataclasses.fields(info)}
     assert types == {int, tuple, type(None), polyhaul.Report}

@@ -147,7 +147,7 @@ def test_an_error_has_its_place() -> None:
         ({"dtype": str}, "is not supported"),
         ({"dtype": "f2"}, "float16 is not supported"),
         ({"dtype": bool}, "bool is not supported"),
-        ({"comments": ["#", "%"]}, "comments has 2 texts"),
+        ({"comments": ["#", "%"]}, "comments has 2 strings"),
         ({"delimiter": ", "}, "expected one ASCII character"),
         ({"usecols": [-1]}, "usecols is -1"),
         ({"usecols": []}, "usecols is empty"),

@@ -184,7 +184,7 @@ def test_vertex_groups_as_a_dict_or_as_columns() -> None:
         ({"normals": np.zeros((5, 3))}, ValueError, "normals has shape (5, 3); expected 7 rows, one per corner"),
         ({"normals": np.zeros((5, 3)), "normal_domain": "face"}, ValueError, "expected 2 rows, one per face"),
         ({"normals": np.zeros((5, 3)), "normal_domain": "edge"}, ValueError, "normal_domain is 'edge'"),
-        ({"normals": np.zeros((5, 3)), "normal_domain": "indexed"}, ValueError, 'corner_normals go with "indexed"'),
+        ({"normals": np.zeros((5, 3)), "normal_domain": "indexed"}, ValueError, "needs corner_normals"),
         ({"uvs": np.zeros((5, 2)), "corner_uvs": [0] * 6}, ValueError, "corner_uvs has 6 values; expected 7"),
         ({"uvs": np.zeros((5, 2)), "corner_uvs": [5] * 7}, ValueError, "corner_uvs[0] is 5; expected an index"),
         ({"uvs": np.zeros((5, 2)), "corner_uvs": [-2] * 7}, ValueError, "corner_uvs[0] is -2"),

@@ -186,7 +186,7 @@ def test_warnings_are_kept_with_their_places() -> None:
     assert report.warnings.counts == {"missing-library": 1} and report.warnings.total == 1
     (warning,) = report.warnings
     assert (warning.code, warning.path, warning.line, warning.column) == ("missing-library", "memory", 2, 8)
-    assert str(warning).startswith("memory:2:8: the material library `cube.mtl` was not read")
+    assert str(warning).startswith("memory:2:8: cannot read the material library `cube.mtl`")
     assert str(report.warnings) == "1 warnings (missing-library: 1)"
 
 

@@ -107,7 +107,7 @@ def test_parameters_have_their_types(path: Path) -> None:
     light = render.lights[0].parameters
     assert {name: it.type for name, it in light.items()} == {"from": "point3", "L": "rgb"}
     assert light["L"].value.tolist() == [1, 0.5, 0.25] and light["from"].values.shape == (2, 3)
-    with pytest.raises(ValueError, match="has 2 values"):
+    with pytest.raises(ValueError, match="found 2"):
         light["from"].value
     texture = render.textures[0]
     assert (texture.name, texture.kind, texture.value_type) == ("grid", "imagemap", "spectrum")
@@ -252,7 +252,7 @@ def test_options_that_make_no_sense(path: Path) -> None:
         polyhaul.write(scene, path, mesh_vertices=3)
     with pytest.raises(ValueError, match="parts is -1"):
         polyhaul.write(scene, path, parts=-1)
-    with pytest.raises(ValueError, match="cannot be changed"):
+    with pytest.raises(ValueError, match="scene for a renderer"):
         scene.add(polyhaul.Mesh([[0, 0, 0]]))
 
 

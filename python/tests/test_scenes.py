@@ -46,7 +46,7 @@ def test_a_scene_with_the_axes_of_the_file_is_not_turned(axes: Any) -> None:
 
 
 def test_axes_that_make_no_sense() -> None:
-    with pytest.raises(ValueError, match="same line"):
+    with pytest.raises(ValueError, match="same axis"):
         polyhaul.Scene("Y", "-Y")
     with pytest.raises(ValueError, match="up_axis is 'up'"):
         polyhaul.Scene("Y", "up")  # type: ignore[arg-type]

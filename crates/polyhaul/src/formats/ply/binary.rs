@@ -3,8 +3,8 @@
 //! Rows of one size are found without looking at those before: every worker reads its own share of a positioned
 //! source and parses it. Members of compressed data are read whole, and a row that two share is handed on. What was
 //! read beyond the last row of that size is kept, so that no byte is read twice. Rows with lists are assumed to be like
-//! the first one and verified while they are parsed ([`Even`]); from the first that differs on, and in streams, they are
-//! walked in order ([`Walk`]), and only parsing them is parallel.
+//! the first one and verified while they are parsed ([`Even`]); from the first that differs on, and in streams, they
+//! are walked in order ([`Walk`]), and only parsing them is parallel.
 
 use super::layout::{RowEnd, Shape, Walked};
 use super::rows::{Outcome, Progress, Target};
