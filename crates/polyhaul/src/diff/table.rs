@@ -4,41 +4,66 @@ use super::{Differences, Gap};
 use crate::error::Result;
 use crate::formats::names;
 use crate::model::{Column, Table, Values};
+use std::collections::HashMap;
 
-/// Compares the columns of two tables, by name; by place where either has no names.
+/// Compares the columns of two tables, by name; by place where a column has no name.
 pub(super) fn compare([a, b]: [&Table; 2], found: &mut Differences) -> Result<()> {
     found.counts("rows", [a.row_count as u64, b.row_count as u64]);
-    let is_named = |table: &Table| table.columns.iter().any(|column| !column.name.is_empty());
-    if !(is_named(a) && is_named(b)) {
-        if is_named(a) != is_named(b) {
-            let (named, side) = if is_named(a) { (a, "first") } else { (b, "second") };
-            let count = named.columns.len() as u64;
-            found.only("column names", count, &format!("columns have names only in the {side} file"));
-        }
-        found.counts("columns", [a.columns.len() as u64, b.columns.len() as u64]);
-        for (a, b) in a.columns.iter().zip(&b.columns) {
-            column([a, b], found);
-        }
-        return Ok(());
+    let pairs = pairs([&a.columns, &b.columns]);
+    let named = |[one, other]: [&Column; 2]| !one.name.is_empty() && other.name.is_empty();
+    let (mut names, mut matched) = ([0, 0], [vec![false; a.columns.len()], vec![false; b.columns.len()]]);
+    for &[first, second] in &pairs {
+        (matched[0][first], matched[1][second]) = (true, true);
+        let [first, second] = [&a.columns[first], &b.columns[second]];
+        names[0] += u64::from(named([first, second]));
+        names[1] += u64::from(named([second, first]));
     }
-    let has = |table: &Table, name: &str| table.columns.iter().any(|column| column.name == name);
-    for (one, other) in [(a, b), (b, a)] {
-        let missing = one.columns.iter().filter(|column| !has(other, &column.name));
-        let missing: Vec<_> = missing.map(|column| names::shown(&column.name).into_owned()).collect();
+    for ((table, matched), (count, side)) in
+        [a, b].into_iter().zip(matched).zip(names.into_iter().zip(["first", "second"]))
+    {
+        if count > 0 {
+            found.only("column names", count, &format!("named only in the {side} file"));
+        }
+        let missing: Vec<_> = (0..)
+            .zip(&table.columns)
+            .filter(|(place, _)| !matched[*place])
+            .map(|(place, it)| title(place, it))
+            .collect();
         if !missing.is_empty() {
-            let first = if std::ptr::eq(one, a) { "first" } else { "second" };
             let list = missing.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
-            found.only("columns", missing.len() as u64, &format!("only in the {first} file: {list}"));
+            found.only("columns", missing.len() as u64, &format!("only in the {side} file: {list}"));
         }
     }
-    // Columns of one name are compared in order.
-    for (place, own) in a.columns.iter().enumerate() {
-        let number = a.columns[..place].iter().filter(|it| it.name == own.name).count();
-        if let Some(other) = b.columns.iter().filter(|it| it.name == own.name).nth(number) {
-            column([own, other], found);
-        }
-    }
+    pairs.into_iter().for_each(|[first, second]| column([&a.columns[first], &b.columns[second]], found));
     Ok(())
+}
+
+/// The columns that belong together: those of one name in order, then those without a name with whatever stands at
+/// their place.
+fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
+    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, column) in b.iter().enumerate().rev().filter(|(_, column)| !column.name.is_empty()) {
+        by_name.entry(&column.name).or_default().push(place);
+    }
+    let mut partners: Vec<Option<usize>> =
+        a.iter().map(|column| by_name.get_mut(&*column.name).and_then(Vec::pop)).collect();
+    let mut is_taken = vec![false; b.len()];
+    partners.iter().flatten().for_each(|&place| is_taken[place] = true);
+    for (place, partner) in partners.iter_mut().enumerate().take(b.len()) {
+        let is_nameless = a[place].name.is_empty() || b[place].name.is_empty();
+        if partner.is_none() && !is_taken[place] && is_nameless {
+            *partner = Some(place);
+        }
+    }
+    partners.into_iter().enumerate().filter_map(|(first, second)| Some([first, second?])).collect()
+}
+
+/// What messages call a column.
+fn title(place: usize, column: &Column) -> String {
+    match &*column.name {
+        "" => format!("column {}", place + 1),
+        name => names::shown(name).into_owned(),
+    }
 }
 
 /// Compares the values of two columns of as many rows.
@@ -66,7 +91,7 @@ pub(super) fn column([a, b]: [&Column; 2], found: &mut Differences) {
             }),
         }
     }
-    found.gap("columns", &a.name, gap);
+    found.gap("columns", &names::shown(&a.name), gap);
 }
 
 /// A value as an integer, where the column has integers.

@@ -149,3 +149,24 @@ fn rows_that_are_too_wide_name_the_header() {
         "{error} {hint}"
     );
 }
+
+/// Found by fuzzing: a column without a name gets one on the way, and stays the same column.
+#[test]
+fn columns_without_names_are_compared_by_place() {
+    let differences = |a: &[u8], b: &[u8], from: &str| {
+        let input = |bytes: &[u8], name: String| Input::Memory(bytes.to_vec(), name);
+        let [a, b] = [input(a, "a.csv".into()), input(b, format!("b.{from}"))];
+        let found = polyhaul::diff(a, b, &ReadOptions::default(), 0.0).unwrap();
+        found.differences.into_iter().map(|it| it.message).collect::<Vec<_>>()
+    };
+    let text = "1,2,3\n4,5,6\n";
+    let nameless = format!(",z\u{f0},y\n{text}").into_bytes();
+    let ply = converted(&nameless, "csv", Format::Ply);
+    assert_eq!(differences(&nameless, &ply, "ply"), ["column names: 1 named only in the second file"]);
+    let named = |names: &str| format!("{names}\n{text}").into_bytes();
+    assert!(differences(&named("a,b,c"), &named("a,b,c"), "csv").is_empty());
+    // By name wherever they stand, and what is left by place.
+    let found = differences(&named("a,b,c"), &named("b,,c"), "csv");
+    assert_eq!(found[0], "columns: 1 only in the first file: a");
+    assert_eq!(found[1], "columns: 1 only in the second file: column 2");
+}
