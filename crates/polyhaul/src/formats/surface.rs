@@ -117,7 +117,7 @@ impl Surface {
     }
 }
 
-/// Notes what a texture has beside the one picture that is read of it. Mip levels are derived from it, and no loss.
+/// Notes what a texture has beside the one picture that is read of it.
 pub(crate) fn note_other_pictures(
     texture: &Texture,
     file: &Arc<str>,
@@ -135,5 +135,7 @@ pub(crate) fn note_other_pictures(
         let message = format!("an image is a single picture: read the first of {count} {what}, dropped {dropped}");
         warnings.note_dropped(options, code, dropped as u64, Diagnostic::at(file, 0, message))?;
     }
-    Ok(())
+    let smaller = texture.levels.len().saturating_sub(1);
+    let message = format!("only the largest level was read; {smaller} smaller ones were skipped");
+    warnings.note_dropped(options, "left-out-levels", smaller as u64, Diagnostic::at(file, 0, message))
 }

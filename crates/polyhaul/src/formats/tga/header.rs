@@ -49,6 +49,14 @@ impl AlphaSeen {
         self.any |= any;
         self.all &= all;
     }
+
+    /// Adds the highest bits of colours with 16 bits.
+    fn add_highest_bits(&mut self, colors: &[u8]) {
+        for [_, high] in colors.as_chunks::<2>().0 {
+            let alpha = (high >> 7).wrapping_neg();
+            self.add(alpha, alpha);
+        }
+    }
 }
 
 /// That of no pixels.
@@ -68,6 +76,8 @@ pub(super) struct Map {
     pub(super) channels: Channels,
     /// Bytes of a number.
     pub(super) index_bytes: usize,
+    /// The highest bits of colours with 16 bits.
+    pub(super) attributes: AlphaSeen,
 }
 
 impl Pixels {
@@ -118,12 +128,7 @@ impl Pixels {
             Pixels::Plain(Stored::GrayAlpha8) => {
                 from.as_chunks::<2>().0.iter().for_each(|[_, alpha]| seen.add(*alpha, *alpha))
             }
-            Pixels::Plain(Stored::Bgr5 | Stored::Bgr5A1) => {
-                for [_, high] in from.as_chunks::<2>().0 {
-                    let alpha = (high >> 7).wrapping_neg();
-                    seen.add(alpha, alpha);
-                }
-            }
+            Pixels::Plain(Stored::Bgr5 | Stored::Bgr5A1) => seen.add_highest_bits(from),
             Pixels::Plain(Stored::Gray8 | Stored::Bgr8) => {}
             Pixels::Mapped(map) if map.channels.has_alpha() => {
                 let alphas = from.chunks_exact(map.index_bytes).filter_map(|index| map.color(index)?.last());
@@ -295,5 +300,7 @@ fn map(raw: &Raw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
     stored.expand(Level::best(), bytes, &mut colors.spare_capacity_mut()[..size]);
     // SAFETY: so many colours were written.
     unsafe { colors.set_len(size) };
-    Ok(Map { first, colors, channels, index_bytes })
+    let mut attributes = AlphaSeen::default();
+    attributes.add_highest_bits(bytes);
+    Ok(Map { first, colors, channels, index_bytes, attributes })
 }

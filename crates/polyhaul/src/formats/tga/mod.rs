@@ -8,7 +8,8 @@
 //!   types 0 to 2 declare that it means nothing. Alpha that is not declared and 0 at every pixel would make the image
 //!   invisible: the image is read as opaque (`unused-alpha`), and so is one of 16 bits whose attribute bit is 0 at
 //!   every pixel. Any other alpha that is not declared is kept (`undeclared-alpha`), unless all of it is 255.
-//! - A 16th bit that varies although the header declares no attribute bits is dropped (`left-out-alpha`).
+//! - A 16th bit of pixels or of a colour map that varies although the header declares no attribute bits is dropped
+//!   (`left-out-alpha`).
 //! - Five bits become eight by rounding, so that 31 becomes 255.
 //! - A packet of a run may go on in the next row, but not behind the last one.
 //! - An index that the colour map does not have is an error.

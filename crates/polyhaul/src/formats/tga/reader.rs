@@ -158,7 +158,8 @@ impl Input<'_> {
 
     /// What becomes of the alpha of all pixels, of which the extension declares this type.
     fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<Alpha> {
-        let AlphaSeen { any, all } = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
+        let AlphaSeen { any, all } = seen;
         let Header { attribute_bits, has_attribute_bit, ref pixels, .. } = self.header;
         let mut note =
             |code, message: &str| warnings.note(self.options, code, Diagnostic::at(&self.file, ATTRIBUTES_AT, message));
@@ -168,11 +169,13 @@ impl Input<'_> {
             _ => attribute_bits > 0,
         };
         if !pixels.channels().has_alpha() {
-            if has_attribute_bit && matches!(pixels, Pixels::Plain(_)) && any != all {
-                note(
-                    "left-out-alpha",
-                    "dropped the 16th bit of the pixels, which varies: the header declares no attribute bits",
-                )?;
+            let (AlphaSeen { any, all }, of) = match pixels {
+                Pixels::Plain(_) => (seen, "pixels"),
+                Pixels::Mapped(map) => (map.attributes, "colour map"),
+            };
+            if has_attribute_bit && any != all {
+                let why = "which varies: the header declares no attribute bits";
+                note("left-out-alpha", &format!("dropped the 16th bit of the {of}, {why}"))?;
             }
             return Ok(Alpha::Kept);
         }

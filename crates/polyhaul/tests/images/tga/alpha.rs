@@ -92,6 +92,22 @@ fn sixteen_bits_without_an_attribute_are_opaque() {
 }
 
 #[test]
+fn the_sixteenth_bit_of_a_colour_map_follows_the_rule_of_pixels() {
+    let mapped = |attribute_bits: u8, depth: u8, bits: [u8; 2]| {
+        let mut file = header(1, [1, 0, 0, 2, 0, depth], [2, 1], 8, 0x20 | attribute_bits);
+        file.extend([7, bits[0] << 7, 9, bits[1] << 7, 0, 1]);
+        warned("x.tga", &file)
+    };
+    let (image, counts) = mapped(0, 16, [0, 1]);
+    assert_eq!((image.channels, counts), (Channels::Rgb, vec![("left-out-alpha", 1)]));
+    assert_eq!(mapped(0, 16, [1, 1]).1, []);
+    assert_eq!(mapped(0, 16, [0, 0]).1, []);
+    // Of 15 bits there is no other one; and an attribute bit is alpha.
+    assert_eq!(mapped(0, 15, [0, 1]).1, []);
+    assert_eq!((mapped(1, 16, [0, 1]).0.channels, mapped(1, 16, [0, 1]).1), (Channels::Rgba, vec![]));
+}
+
+#[test]
 fn gray_maps_and_packets_follow_the_same_rule() {
     let mut gray = header(3, NO_MAP, [2, 1], 16, 0x20);
     gray.extend([9, 0, 8, 0]);
