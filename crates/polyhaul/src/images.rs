@@ -19,6 +19,8 @@ use crate::warnings::Warnings;
 use crate::{Input, LoadedImage, LoadedTexture, Output, check, ops};
 use std::path::Path;
 
+pub(crate) use fit::note_unnamed;
+
 /// Reads the image of an input.
 pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
     load_opened(&Opened::new(input, options)?, options)

@@ -174,11 +174,12 @@ impl Warnings {
 }
 
 /// What warnings of each kind are about, one and many.
-const KINDS: [(&str, [&str; 2]); 48] = [
+const KINDS: [(&str, [&str; 2]); 49] = [
     ("bad-number", ["invalid number", "invalid numbers"]),
     ("bad-value", ["invalid value", "invalid values"]),
     ("broken-facet", ["invalid facet", "invalid facets"]),
     ("broken-mesh", ["invalid mesh file", "invalid mesh files"]),
+    ("changed-samples", ["approximate sample", "approximate samples"]),
     ("conflicting-opacity", ["conflicting opacity", "conflicting opacities"]),
     ("continued-comment", ["continued comment", "continued comments"]),
     ("cut-samples", ["clamped sample", "clamped samples"]),

@@ -1,17 +1,15 @@
 //! Images as the format that they are written in holds them: samples, colour space, channels.
 //!
-//! What a format cannot store is dropped or clamped, with a warning. All else is unchanged.
+//! What a format cannot store is dropped, clamped or rounded, with a warning that counts it. All else is unchanged.
+//! Everything is counted before the first byte is written, so that `strict` leaves an old file alone.
 
 use crate::WriteOptions;
 use crate::error::{Diagnostic, Result};
-use crate::formats::{Format, exr, names};
-use crate::model::{Channels, ColorSpace, Image, ImageChannel, Samples};
-use crate::ops::{Cut, SampleType, convert_samples, with_channels};
+use crate::formats::{Format, exr, hdr, names, png};
+use crate::model::{Channels, ColorSpace, Image};
+use crate::ops::{Cut, SampleType, convert_samples, is_opaque, with_channels};
 use crate::warnings::Warnings;
 use std::borrow::Cow;
-
-/// From here on the nearest half is infinite.
-const LEAST_INFINITE: f32 = 65520.0;
 
 /// What a format holds.
 struct Held {
@@ -51,70 +49,126 @@ pub(super) fn fit<'a>(
     warnings: &mut Warnings,
 ) -> Result<Cow<'a, Image>> {
     let (held, run) = (Held::of(image, format), &options.run);
-    let mut image = Cow::Borrowed(image);
+    let mut log = Log { holder: format.name(), output, warnings };
+    let (from, mut image) = (SampleType::of(&image.samples), Cow::Borrowed(image));
     if held.channels != image.channels {
-        if image.channels.has_alpha() && !held.channels.has_alpha() {
-            let message = format!("{} cannot store alpha; it was dropped", format.name());
-            warnings.push("left-out-alpha", about(output, message));
+        if !held.channels.has_alpha() && !is_opaque(&image) {
+            log.note("left-out-alpha", 1, format!("{} cannot store alpha; it was dropped", format.name()));
         }
         image = Cow::Owned(with_channels(&image, held.channels, run)?);
     }
     if held.kind != SampleType::of(&image.samples) || held.space != image.color_space {
         let adjusted = convert_samples(&image, held.kind, held.space, run)?;
-        note_cut(adjusted.cut, format, output, warnings);
+        log.cut(adjusted.cut, "1");
+        // All pixels of a JPEG file are approximate.
+        if format != Format::Jpeg {
+            log.rounded(adjusted.cut.rounded, held.kind);
+        }
         image = Cow::Owned(adjusted.image);
     }
-    if format == Format::Exr {
-        note_infinite(&image, &exr::halves(&image, &options.image), output, warnings);
-    } else {
-        note_unnamed(&image, format, output, warnings);
+    match format {
+        Format::Exr => log.exr(exr::losses(&image, from, &options.image, run)?),
+        Format::Hdr => log.hdr(hdr::losses(&image, run)?),
+        Format::Png => log.png(png::losses(&image)),
+        Format::Jpeg => log.jpeg(&image),
+        _ => {}
+    }
+    if format != Format::Exr {
+        log.unnamed(&image);
     }
     Ok(image)
 }
 
-/// Channels and attributes, which EXR alone stores.
-fn note_unnamed(image: &Image, format: Format, output: &str, warnings: &mut Warnings) {
-    // Of a channel with the name of a colour the picture shows the values.
-    let is_shown = |channel: &&ImageChannel| image.stored.iter().any(|stored| stored.name == channel.name);
-    let channels: Vec<&str> =
-        image.extra.iter().filter(|channel| !is_shown(channel)).map(|channel| channel.name.as_str()).collect();
-    let attributes: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
-    for (code, what, names) in
-        [("left-out-channels", "channels", channels), ("left-out-attributes", "attributes", attributes)]
-    {
-        let message = format!("{} cannot store these {what}: {}", format.name(), names::listed(&names));
-        warnings.push_many(code, names.len() as u64, about(output, message));
+/// Channels and attributes, which EXR alone stores: notes in `warnings` that `holder` does not, about the file `name`.
+pub(crate) fn note_unnamed(image: &Image, holder: &str, name: &str, warnings: &mut Warnings) {
+    Log { holder, output: name, warnings }.unnamed(image);
+}
+
+/// What is noted about a file.
+struct Log<'a> {
+    /// What cannot store it all.
+    holder: &'a str,
+    output: &'a str,
+    warnings: &'a mut Warnings,
+}
+
+impl Log<'_> {
+    fn note(&mut self, code: &'static str, count: u64, message: String) {
+        let mut diagnostic = Diagnostic::new(message);
+        diagnostic.place.file = self.output.into();
+        self.warnings.push_many(code, count, diagnostic);
+    }
+
+    fn unnamed(&mut self, image: &Image) {
+        let channels: Vec<&str> = image.extra.iter().map(|channel| channel.name.as_str()).collect();
+        let attributes: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+        for (code, what, names) in
+            [("left-out-channels", "channels", channels), ("left-out-attributes", "attributes", attributes)]
+        {
+            let message = format!("{} cannot store these {what}: {}", self.holder, names::listed(&names));
+            self.note(code, names.len() as u64, message);
+        }
+    }
+
+    /// Samples out of the range of a format, which ends at `most`.
+    fn cut(&mut self, cut: Cut, most: &str) {
+        let Cut { above, below, not_numbers, .. } = cut;
+        let kinds = [
+            (above, format!("above {most} clamped to {most}")),
+            (below, "below 0 clamped to 0".into()),
+            (not_numbers, "with NaN replaced by 0".into()),
+        ];
+        for (count, what) in kinds {
+            self.note("cut-samples", count, format!("{} {what} in {}", counted(count, "sample"), self.holder));
+        }
+    }
+
+    /// Samples that became integers.
+    fn rounded(&mut self, count: u64, kind: SampleType) {
+        let bits = if kind == SampleType::U8 { 8 } else { 16 };
+        let message = format!("{} rounded to {bits} bits in {}", counted(count, "sample"), self.holder);
+        self.note("changed-samples", count, message);
+    }
+
+    fn hidden(&mut self, count: u64, how: &str) {
+        let pixels = counted(count, "fully transparent pixel");
+        self.note("left-out-colors", count, format!("colors of {pixels} became black: {} {how}", self.holder));
+    }
+
+    fn exr(&mut self, losses: exr::Losses) {
+        let exr::Losses { infinite, rounded, hidden } = losses;
+        let samples = counted(infinite, "sample");
+        let message = format!("{samples} above 65504 became infinite; use `--exr-float` to keep them");
+        self.note("cut-samples", infinite, message);
+        let samples = counted(rounded, "sample");
+        let message = format!("{samples} rounded to 16-bit floats in exr; use `--exr-float` to store 32-bit floats");
+        self.note("changed-samples", rounded, message);
+        self.hidden(hidden, "stores premultiplied colors");
+    }
+
+    fn hdr(&mut self, cut: Cut) {
+        self.cut(cut, "1.695e38");
+        let pixels = counted(cut.rounded, "pixel");
+        let message = format!("{pixels} rounded in hdr, which stores 8 bits per color and a shared exponent");
+        self.note("changed-samples", cut.rounded, message);
+    }
+
+    fn png(&mut self, losses: png::Losses) {
+        let png::Losses { hidden, above, rounded } = losses;
+        self.note("cut-samples", above, format!("{} above alpha clamped to it in png", counted(above, "sample")));
+        let message = format!("{} rounded when divided by alpha in png", counted(rounded, "sample"));
+        self.note("changed-samples", rounded, message);
+        self.hidden(hidden, "stores straight colors");
+    }
+
+    fn jpeg(&mut self, image: &Image) {
+        let count = image.width.saturating_mul(image.height) as u64;
+        let verb = if count == 1 { "is" } else { "are" };
+        self.note("changed-samples", count, format!("JPEG is lossy: {} {verb} approximate", counted(count, "pixel")));
     }
 }
 
-/// What halves do not hold: `halves` are the samples of a pixel that become such.
-fn note_infinite(image: &Image, halves: &[usize], output: &str, warnings: &mut Warnings) {
-    let Samples::F32(samples) = &image.samples else { return };
-    let is_infinite = |sample: &f32| sample.is_finite() && sample.abs() >= LEAST_INFINITE;
-    let size = image.channels.count();
-    let count = |place: &usize| samples.iter().skip(*place).step_by(size).filter(|it| is_infinite(it)).count() as u64;
-    let count = halves.iter().map(count).sum::<u64>();
-    let message = format!("{} above 65504 became infinite; use `--exr-float` to keep them", counted(count));
-    warnings.push_many("cut-samples", count, about(output, message));
-}
-
-/// What integers do not hold.
-fn note_cut(cut: Cut, format: Format, output: &str, warnings: &mut Warnings) {
-    let Cut { above, below, not_numbers } = cut;
-    let kinds =
-        [(above, "above 1 clamped to 1"), (below, "below 0 clamped to 0"), (not_numbers, "with NaN replaced by 0")];
-    for (count, what) in kinds {
-        let message = format!("{} {what} in {}", counted(count), format.name());
-        warnings.push_many("cut-samples", count, about(output, message));
-    }
-}
-
-fn counted(count: u64) -> String {
-    format!("{count} sample{}", if count == 1 { "" } else { "s" })
-}
-
-fn about(output: &str, message: String) -> Diagnostic {
-    let mut diagnostic = Diagnostic::new(message);
-    diagnostic.place.file = output.into();
-    diagnostic
+/// So many of something.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

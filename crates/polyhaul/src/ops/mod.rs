@@ -46,7 +46,7 @@ pub use instances::expand;
 pub use mipmaps::{Edges, Filter, MipmapContent, MipmapOptions, mipmaps};
 pub use place::{Matrix32, Matrix64, Places32, Places64, places32, places64};
 pub use samples::{Adjusted, Cut, SampleType, convert_samples, with_channels};
-pub(crate) use samples::{check_image, half};
+pub(crate) use samples::{check_image, half, is_opaque};
 pub use transform::transform_axes;
 pub(crate) use transform::{UNMOVED, axes_matrix, check_scale};
 pub(crate) use triangulate::triangulate_scene_as_blender;

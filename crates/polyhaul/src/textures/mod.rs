@@ -53,7 +53,7 @@ pub struct TextureOptions {
     pub limits: Limits,
     /// What reading does with broken data.
     pub on_error: OnError,
-    /// Treat warnings of reading as errors.
+    /// Treat warnings as errors.
     pub strict: bool,
     /// Threads, memory, cancellation. Progress of many counts files.
     pub run: RunOptions,
@@ -133,6 +133,7 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
     let mut report = loaded.report;
     let made = report.phase("compress", || make_noting(loaded.image, &name, options));
     let (texture, warnings) = made?;
+    warnings.refuse_losses(options.strict)?;
     report.warnings.extend(warnings);
     let TextureOptions { format, image, durable, .. } = *options;
     let mut write = WriteOptions { format, image, durable, ..WriteOptions::default() };
@@ -160,6 +161,7 @@ pub fn make_texture(image: Image, name: &str, options: &TextureOptions) -> Resul
 /// The texture, and what it does not hold of the image.
 fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result<(Texture, Warnings)> {
     let mut warnings = Warnings::default();
+    images::note_unnamed(&image, "a texture", name, &mut warnings);
     let chosen = choose::choose(&image, name, options);
     image.color_space = chosen.color_space;
     let cut = match (&image.samples, chosen.samples) {

@@ -2,6 +2,7 @@
 
 use super::load;
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
+use polyhaul::options::{ImageStyle, RunOptions};
 use polyhaul::{Format, Output, ReadOptions, Report, WriteOptions, save_image};
 use polyhaul_testkit::output::Shared;
 
@@ -14,20 +15,45 @@ fn there_and_back(image: &Image, format: Format) -> (Image, Report) {
     (load(&format!("x.{}", format.name()), bytes, &ReadOptions::default()).unwrap(), report)
 }
 
+fn messages(report: &Report) -> Vec<&str> {
+    report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect()
+}
+
+/// What writing an image warns of, which is the same for any number of threads, and an error with `strict`.
+#[track_caller]
+fn noted(image: &Image, format: Format, style: ImageStyle) -> Vec<String> {
+    let write = |threads, strict| {
+        let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let options = WriteOptions { format: Some(format), image: style, strict, run, ..WriteOptions::default() };
+        save_image(image, Output::Writer(Box::new(Shared::default()), "out".into()), &options)
+    };
+    let first = write(1, false).unwrap();
+    for threads in [2, 7] {
+        assert_eq!(write(threads, false).unwrap().warnings, first.warnings);
+    }
+    assert_eq!(write(2, true).is_ok(), first.warnings.is_empty());
+    messages(&first).into_iter().map(str::to_owned).collect()
+}
+
+fn image(channels: Channels, samples: Samples, color_space: ColorSpace) -> Image {
+    let width = samples.len() / channels.count();
+    Image { width, height: 1, channels, samples, color_space, ..Image::default() }
+}
+
 #[test]
 fn light_becomes_bytes_of_srgb() {
     let samples = Samples::F32([0.0, 0.5, 2.0, -1.0, f32::NAN, 1.0].into());
     let light = Image { width: 2, height: 1, samples, color_space: ColorSpace::Linear, ..Image::default() };
     let (shown, report) = there_and_back(&light, Format::Tga);
     assert_eq!((shown.samples, shown.color_space), (Samples::U8([0, 188, 255, 0, 0, 255].into()), ColorSpace::Srgb));
-    assert_eq!(report.warnings.counts()["cut-samples"], 3);
-    let messages: Vec<_> = report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
+    assert_eq!((report.warnings.counts()["cut-samples"], report.warnings.counts()["changed-samples"]), (3, 1));
     assert_eq!(
-        messages,
+        messages(&report),
         [
             "1 sample above 1 clamped to 1 in tga",
             "1 sample below 0 clamped to 0 in tga",
-            "1 sample with NaN replaced by 0 in tga"
+            "1 sample with NaN replaced by 0 in tga",
+            "1 sample rounded to 8 bits in tga"
         ]
     );
 }
@@ -50,7 +76,82 @@ fn what_fits_is_not_changed() {
     assert_eq!(back, image);
     assert!(report.warnings.is_empty());
     let wide = Image { samples: Samples::U16([257, 514, 771].into()), ..image.clone() };
-    assert_eq!(there_and_back(&wide, Format::Tga).0, image);
+    let (back, report) = there_and_back(&wide, Format::Tga);
+    assert_eq!(back, image);
+    assert!(report.warnings.is_empty());
+}
+
+/// Each code of 8 bits comes back from every format that has more of them.
+#[test]
+fn bytes_survive_more_bits() {
+    let bytes = image(Channels::Gray, Samples::U8((0..=255).collect()), ColorSpace::Srgb);
+    let (light, report) = there_and_back(&bytes, Format::Exr);
+    assert!(report.warnings.is_empty() && matches!(light.samples, Samples::F32(_)));
+    assert_eq!(there_and_back(&light, Format::Tga).0.samples, bytes.samples);
+    for alpha in [1, 2, 7, 100, 254, 255] {
+        let straight = (0..=255).flat_map(|code: u8| [code, alpha]);
+        let straight = image(Channels::GrayAlpha, Samples::U8(straight.collect()), ColorSpace::Srgb);
+        let (multiplied, report) = there_and_back(&straight, Format::Exr);
+        assert!(multiplied.premultiplied && report.warnings.is_empty());
+        let Samples::F32(samples) = &multiplied.samples else { unreachable!() };
+        let divided = samples.as_chunks().0.iter().flat_map(|&[color, alpha]| [color / alpha, alpha]);
+        let divided = image(Channels::GrayAlpha, Samples::F32(divided.collect()), ColorSpace::Linear);
+        assert_eq!(there_and_back(&divided, Format::Tga).0.samples, straight.samples, "{alpha}");
+    }
+}
+
+#[test]
+fn rounding_is_counted() {
+    let style = ImageStyle::default();
+    let wide = image(Channels::Rgb, Samples::U16([257, 258, 0].into()), ColorSpace::Srgb);
+    assert_eq!(noted(&wide, Format::Tga, style), ["1 sample rounded to 8 bits in tga"]);
+    assert!(noted(&wide, Format::Png, style).is_empty());
+    let half = "1 sample rounded to 16-bit floats in exr; use `--exr-float` to store 32-bit floats";
+    let light = |samples: [f32; 3]| image(Channels::Rgb, Samples::F32(samples.into()), ColorSpace::Linear);
+    assert_eq!(noted(&light([0.5, 0.1, 1.0]), Format::Exr, style), [half]);
+    assert!(noted(&light([0.5, 0.1, 1.0]), Format::Exr, ImageStyle { exr_float: true, ..style }).is_empty());
+    assert_eq!(noted(&light([0.5, 0.0, 1.0]), Format::Png, style), ["1 sample rounded to 16 bits in png"]);
+    let hdr = "1 pixel rounded in hdr, which stores 8 bits per color and a shared exponent";
+    assert_eq!(noted(&light([0.5, 0.001, 1.0]), Format::Hdr, style), [hdr]);
+    assert!(noted(&light([0.5, 0.25, 7.0]), Format::Hdr, style).is_empty());
+    let wild = noted(&light([-0.5, f32::NAN, f32::INFINITY]), Format::Hdr, style);
+    assert_eq!(wild.len(), 3, "{wild:?}");
+    // A linear byte is no byte of sRGB.
+    let linear = image(Channels::Gray, Samples::U8([0, 1, 255].into()), ColorSpace::Linear);
+    assert_eq!(noted(&linear, Format::Tga, style), ["1 sample rounded to 8 bits in tga"]);
+    assert_eq!(noted(&linear, Format::Jpeg, style), ["JPEG is lossy: 3 pixels are approximate"]);
+    // Many pieces, on many threads.
+    let samples = (0..3 * 40_000).map(|at| (at % 7919) as f32 / 7919.0).collect();
+    let many = image(Channels::Rgb, Samples::F32(samples), ColorSpace::Linear);
+    for format in [Format::Tga, Format::Png, Format::Hdr, Format::Exr] {
+        assert_eq!(noted(&many, format, style).len(), 1, "{format:?}");
+    }
+}
+
+#[test]
+fn alpha_that_hides_nothing_is_no_loss() {
+    for samples in [Samples::U8([9, 255].into()), Samples::U16([9, 65535].into()), Samples::F32([0.0, 1.0].into())] {
+        let opaque = image(Channels::GrayAlpha, samples, ColorSpace::Linear);
+        let noted = noted(&opaque, Format::Hdr, ImageStyle::default());
+        assert!(!noted.iter().any(|message| message.contains("alpha")), "{noted:?}");
+    }
+}
+
+#[test]
+fn colours_that_alpha_hides_are_counted() {
+    let style = ImageStyle::default();
+    let straight = image(Channels::Rgba, Samples::U8([1, 2, 3, 0, 0, 0, 0, 0, 9, 9, 9, 9].into()), ColorSpace::Srgb);
+    let wanted = "colors of 1 fully transparent pixel became black: exr stores premultiplied colors";
+    assert_eq!(noted(&straight, Format::Exr, style), [wanted]);
+    assert!(noted(&straight, Format::Tga, style).is_empty());
+    let multiplied = Image { premultiplied: true, ..straight.clone() };
+    let wanted = "colors of 1 fully transparent pixel became black: png stores straight colors";
+    assert_eq!(noted(&multiplied, Format::Png, style), [wanted]);
+    assert!(noted(&multiplied, Format::Exr, style).is_empty());
+    let samples = Samples::U8([200, 50, 25, 100].into());
+    let multiplied = Image { premultiplied: true, ..image(Channels::Rgba, samples, ColorSpace::Srgb) };
+    let wanted = ["1 sample above alpha clamped to it in png", "2 samples rounded when divided by alpha in png"];
+    assert_eq!(noted(&multiplied, Format::Png, style), wanted);
 }
 
 #[test]

@@ -155,6 +155,34 @@ fn large_and_small_files_make_the_same() {
 }
 
 #[test]
+fn channels_and_attributes_of_an_image_are_noted() {
+    use polyhaul::model::{ChannelSamples, Image, ImageAttribute, ImageChannel, Samples};
+    let folder = Folder::new("textures-channels").unwrap();
+    let path = folder.path().join("light.exr");
+    let samples = Samples::F32([0.0, 0.5, 1.0].into());
+    let extra = vec![ImageChannel { name: "Z".into(), samples: ChannelSamples::F32([7.0].into()) }];
+    let attributes = vec![ImageAttribute { name: "owner".into(), kind: "string".into(), value: b"me".to_vec() }];
+    let color_space = polyhaul::model::ColorSpace::Linear;
+    let image = Image { width: 1, height: 1, samples, color_space, extra, attributes, ..Image::default() };
+    polyhaul::save_image(&image, polyhaul::Output::Path(path.clone()), &Default::default()).unwrap();
+    let texel = polyhaul::model::Texel::F16;
+    let plain = TextureOptions { encoding: Some(Encoding::Plain { channels: 4, texel }), ..TextureOptions::default() };
+    let import = |options: &TextureOptions| {
+        let output = polyhaul::Output::Path(folder.path().join("light.dds"));
+        polyhaul::textures::import_texture(polyhaul::Input::Path(path.clone()), output, options)
+    };
+    let error = import(&TextureOptions { strict: true, ..plain.clone() }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(!folder.path().join("light.dds").exists());
+    let report = import(&plain).unwrap().report;
+    let messages: Vec<&str> = report.warnings.kept().iter().map(|it| &*it.diagnostic.message).collect();
+    assert_eq!(
+        messages,
+        ["a texture cannot store these channels: `Z`", "a texture cannot store these attributes: `owner`"]
+    );
+}
+
+#[test]
 fn data_that_bytes_do_not_hold_is_noted() {
     // A Radiance file of one pixel, whose brightness is 4: blocks of one channel have bytes.
     let folder = Folder::new("textures-data").unwrap();

@@ -60,9 +60,14 @@ fn colors(image: &Image) -> Vec<(&str, usize)> {
 }
 
 /// The samples of a pixel that become halves.
-pub(crate) fn halves(image: &Image, style: &ImageStyle) -> Vec<usize> {
+pub(super) fn halves(image: &Image, style: &ImageStyle) -> Vec<usize> {
     let is_half = |place: &usize| color_kind(image, *place, style) == ChannelType::F16;
     colors(image).into_iter().map(|(_, place)| place).filter(is_half).collect()
+}
+
+/// Whether colours get multiplied with alpha when they are written.
+pub(super) fn multiplies(image: &Image) -> bool {
+    image.channels.has_alpha() && !image.premultiplied
 }
 
 /// The channels of an image in the order of their names.

@@ -22,19 +22,21 @@
 //!
 //! `header`: parts, channels, attributes. `layer`: which channels make the picture. `reader`: blocks to rows, side by
 //! side; `unpack` and `b44`: what is in a block; `plane`: one channel; `chroma`: luminance and chroma to colours.
-//! `writer`: the other way; `channels`: what is written. Format: OpenEXR File Layout, of the OpenEXR documentation.
+//! `writer`: the other way; `channels`: what is written; `losses`: what of it does not come back.
+//! Format: OpenEXR File Layout, of the OpenEXR documentation.
 
 mod b44;
 mod channels;
 mod chroma;
 mod header;
 mod layer;
+mod losses;
 mod plane;
 mod reader;
 mod unpack;
 mod writer;
 
-pub(crate) use channels::halves;
+pub(crate) use losses::{Losses, losses};
 pub(crate) use reader::read;
 pub(crate) use writer::write;
 

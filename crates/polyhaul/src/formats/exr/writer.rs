@@ -1,6 +1,6 @@
 //! Images to EXR: blocks of rows, packed side by side, behind a table of where they are.
 
-use super::channels::{ChannelSource, OutChannel, channels, header, window};
+use super::channels::{ChannelSource, OutChannel, channels, header, multiplies, window};
 use super::header::MAX_COORDINATE;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::raster::page_of;
@@ -156,7 +156,7 @@ impl Packer<'_> {
     /// Adds one sample of each of these pixels; colours multiplied with alpha.
     fn colors(&self, place: usize, kind: ChannelType, pixels: Range<usize>, data: &mut Vec<u8>) {
         let size = self.image.channels.count();
-        let multiplies = self.image.channels.has_alpha() && !self.image.premultiplied && place + 1 < size;
+        let multiplies = multiplies(self.image) && place + 1 < size;
         let sample = |pixel: &[f32]| if multiplies { pixel[place] * pixel[size - 1] } else { pixel[place] };
         let samples = self.samples[pixels.start * size..pixels.end * size].chunks_exact(size).map(sample);
         if kind == ChannelType::F32 {

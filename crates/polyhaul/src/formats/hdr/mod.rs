@@ -8,9 +8,11 @@
 //! - Rows are in runs by channel, in runs by pixel (as they were before 1991) or plain: each row says which.
 //!
 //! `header`: the lines before the pixels. `row`: bytes to pixels of a row, and back. `reader`, `writer`: files.
+//! `losses`: pixels that cannot be stored as they are.
 //! Format: Greg Ward, "Real Pixels", Graphics Gems II; the Radiance file formats document.
 
 mod header;
+mod losses;
 mod reader;
 mod row;
 #[cfg(target_arch = "x86_64")]
@@ -18,5 +20,6 @@ mod row_x86;
 mod writer;
 
 pub(crate) use header::looks_like_hdr;
+pub(crate) use losses::losses;
 pub(crate) use reader::read;
 pub(crate) use writer::write;

@@ -21,6 +21,9 @@ static SCALES: [f32; 256] = {
     scales
 };
 
+/// The largest number of a pixel: 255 * 2^119.
+pub(super) const LARGEST: f32 = f32::from_bits(0x7EFF_0000);
+
 /// The widths that rows in runs by channel may have.
 pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
 
@@ -151,6 +154,23 @@ pub(super) fn stored(pixel: [f32; 3]) -> Stored {
     }
 }
 
+/// Whether a pixel of numbers from 0 to [`LARGEST`] comes back as it is.
+#[inline]
+pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
+    let [red, green, blue] = numbers;
+    let exponent = red.max(green).max(blue).to_bits() >> 23;
+    // Powers that are no plain floats, and black.
+    if !(30..250).contains(&exponent) {
+        return pixel(stored(numbers)) == numbers;
+    }
+    // The mantissa of the largest becomes 128 to 255 and a fraction.
+    let scale = f32::from_bits((261 - exponent) << 23);
+    numbers.into_iter().all(|number| {
+        let mantissa = number * scale;
+        mantissa == (mantissa as u32) as f32 && (mantissa != 0.0 || number == 0.0)
+    })
+}
+
 /// Appends a plane in runs: of three bytes or more that are equal, and of others. `out` has room for it.
 pub(super) fn pack(mut plane: &[u8], out: &mut Vec<u8>) {
     const RUN: usize = 127;
@@ -184,6 +204,23 @@ mod tests {
         }
         assert_eq!(pixel([255, 255, 255, 0]), [0.0; 3]);
         assert_eq!(pixel([128, 64, 0, 129]), [1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn pixels_that_come_back_are_told_from_others() {
+        assert_eq!(pixel([255, 0, 0, 255]), [LARGEST, 0.0, 0.0]);
+        let mut seed = 7_u32;
+        let mut byte = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8
+        };
+        for _ in 0..100_000 {
+            let kept = pixel([byte(), byte(), byte(), byte()]);
+            let other = kept.map(|number| if byte() < 128 { number } else { number.next_up().min(LARGEST) });
+            for numbers in [kept, other, [kept[0], other[1], 1e-30]] {
+                assert_eq!(is_exact(numbers), pixel(stored(numbers)) == numbers, "{numbers:?}");
+            }
+        }
     }
 
     #[test]

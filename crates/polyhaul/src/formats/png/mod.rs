@@ -27,7 +27,7 @@ mod sums;
 mod writer;
 
 pub(crate) use reader::read;
-pub(crate) use writer::write;
+pub(crate) use writer::{Losses, losses, write};
 
 /// What a file begins with.
 const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";

@@ -56,6 +56,11 @@ pub(crate) fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_,
     writing.end(chunk(*b"IEND", &[])?)
 }
 
+/// Whether colours are to be divided by alpha.
+fn divides(image: &Image) -> bool {
+    image.premultiplied && image.channels.has_alpha()
+}
+
 /// The level of the compressor.
 fn level(level: PngLevel) -> Compression {
     Compression::new(match level {
@@ -140,11 +145,11 @@ impl Parts<'_> {
         let samples = number * samples..(number + 1) * samples;
         row.clear();
         match &self.image.samples {
-            Samples::U8(all) if self.divides() => {
+            Samples::U8(all) if divides(self.image) => {
                 let pixels = all[samples].chunks_exact(self.image.channels.count());
                 pixels.for_each(|pixel| row.extend(divided(pixel).map(|sample| sample as u8)));
             }
-            Samples::U16(all) if self.divides() => {
+            Samples::U16(all) if divides(self.image) => {
                 let pixels = all[samples].chunks_exact(self.image.channels.count());
                 pixels.for_each(|pixel| row.extend(divided(pixel).flat_map(|sample| (sample as u16).to_be_bytes())));
             }
@@ -152,11 +157,6 @@ impl Parts<'_> {
             Samples::U16(all) => row.extend(all[samples].iter().flat_map(|sample| sample.to_be_bytes())),
             Samples::F32(_) => {}
         }
-    }
-
-    /// Whether colours are to be divided by alpha.
-    fn divides(&self) -> bool {
-        self.image.premultiplied && self.image.channels.has_alpha()
     }
 
     fn filter(&self, slot: &mut Slot) -> Result<()> {
@@ -270,6 +270,50 @@ fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u
             ((u64::from(sample) * u64::from(most) + u64::from(alpha) / 2) / u64::from(alpha)).min(most.into()) as u32
         }
     })
+}
+
+/// What dividing colours by alpha loses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Losses {
+    /// Pixels with alpha 0 whose colours become 0.
+    pub(crate) hidden: u64,
+    /// Samples above alpha, which become the highest.
+    pub(crate) above: u64,
+    /// Others that lie between two samples.
+    pub(crate) rounded: u64,
+}
+
+/// What writing an image loses; nothing where no colours are divided by alpha.
+pub(crate) fn losses(image: &Image) -> Losses {
+    let size = image.channels.count();
+    match &image.samples {
+        _ if !divides(image) => Losses::default(),
+        Samples::U8(samples) => lost(samples.chunks_exact(size)),
+        Samples::U16(samples) => lost(samples.chunks_exact(size)),
+        Samples::F32(_) => Losses::default(),
+    }
+}
+
+fn lost<'a, T: Copy + Into<u32> + Bounded + 'a>(pixels: impl Iterator<Item = &'a [T]>) -> Losses {
+    let mut losses = Losses::default();
+    for pixel in pixels {
+        let Some((alpha, colors)) = pixel.split_last() else { continue };
+        let alpha: u32 = (*alpha).into();
+        let mut colors = colors.iter().map(|color| (*color).into());
+        if alpha == T::MOST {
+            continue;
+        }
+        if alpha == 0 {
+            losses.hidden += u64::from(colors.any(|color| color != 0));
+            continue;
+        }
+        for color in colors {
+            losses.above += u64::from(color > alpha);
+            let rest = u64::from(color) * u64::from(T::MOST) % u64::from(alpha);
+            losses.rounded += u64::from(color <= alpha && rest != 0);
+        }
+    }
+    losses
 }
 
 /// Samples with a largest one.

@@ -59,6 +59,8 @@ pub struct Cut {
     pub below: u64,
     /// No numbers: they became 0.
     pub not_numbers: u64,
+    /// Others that are not the sample that they became: they were rounded. The noise of floats does not count.
+    pub rounded: u64,
 }
 
 impl Cut {
@@ -69,13 +71,16 @@ impl Cut {
             above: count(|sample| *sample > 1.0),
             below: count(|sample| *sample < 0.0),
             not_numbers: count(|sample| sample.is_nan()),
+            rounded: 0,
         }
     }
 
-    fn add(&mut self, other: Cut) {
+    /// Adds what other samples lose.
+    pub(crate) fn add(&mut self, other: Cut) {
         self.above += other.above;
         self.below += other.below;
         self.not_numbers += other.not_numbers;
+        self.rounded += other.rounded;
     }
 }
 
@@ -83,7 +88,8 @@ impl Cut {
 ///
 /// sRGB follows IEC 61966-2-1, and what comes out is the sample that is the nearest. Alpha is never bent. Where colours
 /// are multiplied with alpha they are divided by it first and multiplied afterwards, so that they stay so; where alpha
-/// is 0 they are taken as they are. Integers cannot hold what is below 0, above 1 or no number: [`Cut`] counts that.
+/// is 0 they are taken as they are. Integers cannot hold what is below 0, above 1, no number, or between two of them:
+/// [`Cut`] counts that.
 /// Floats below 0 are bent as their opposites are.
 ///
 /// ```
@@ -242,13 +248,40 @@ impl Scratch {
         if premultiplied && encodes {
             encode_premultiplied(values, to.channels.count());
         }
-        let cut = if SampleType::of(&image.samples) == SampleType::F32 && to.kind != SampleType::F32 {
+        let mut cut = if SampleType::of(&image.samples) == SampleType::F32 && to.kind != SampleType::F32 {
             Cut::of(values)
         } else {
             Cut::default()
         };
-        T::store(values, to.channels, encodes && !premultiplied, out)?;
+        let encodes = encodes && !premultiplied;
+        T::store(values, to.channels, encodes, out)?;
+        if bends || !fits(&image.samples, to.kind) {
+            cut.rounded = T::count_rounded(values, to.channels, encodes, out)?;
+        }
         Ok(cut)
+    }
+}
+
+/// Whether samples of the type `to` hold all of these.
+fn fits(samples: &Samples, to: SampleType) -> bool {
+    match (samples, to) {
+        (Samples::U8(_), _) | (_, SampleType::F32) => true,
+        (Samples::U16(_), to) => to == SampleType::U16,
+        (Samples::F32(_), _) => false,
+    }
+}
+
+/// Whether alpha is the highest at every pixel, or there is none.
+pub(crate) fn is_opaque(image: &Image) -> bool {
+    fn all<T: PartialEq>(samples: &[T], size: usize, highest: T) -> bool {
+        samples.chunks_exact(size).all(|pixel| pixel.last() == Some(&highest))
+    }
+    let size = image.channels.count();
+    match &image.samples {
+        _ if !image.channels.has_alpha() => true,
+        Samples::U8(samples) => all(samples, size, u8::MAX),
+        Samples::U16(samples) => all(samples, size, u16::MAX),
+        Samples::F32(samples) => all(samples, size, 1.0),
     }
 }
 
@@ -358,6 +391,35 @@ pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32
 pub(super) trait Store: Copy {
     /// Turns floats into samples, whole pixels, with `encodes` colours from light to sRGB.
     fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [Self]) -> Result<()>;
+
+    /// How many floats from 0 to 1 are not what [`Store::store`] made of them.
+    fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[Self]) -> Result<u64>;
+}
+
+/// What floats may differ by, in relation to their size, and be the same sample: some of their last places, which
+/// passing light and alpha takes. Two samples of 16 bits are 16 times as far from each other.
+const NOISE: f32 = 1.0 / (1 << 20) as f32;
+
+/// How many floats from 0 to 1 are not what was stored of them, which `color` and `alpha` turn back.
+#[inline(always)]
+fn count_rounded<T: Copy>(
+    values: &[f32],
+    stored: &[T],
+    channels: Channels,
+    color: impl Fn(T) -> f32,
+    alpha: impl Fn(T) -> f32,
+) -> u64 {
+    let is_rounded = |value: f32, back: f32| (0.0..=1.0).contains(&value) && (value - back).abs() > back * NOISE;
+    let (size, colors) = (channels.count(), channels.colors());
+    let pixels = values.chunks_exact(size).zip(stored.chunks_exact(size));
+    let count = |(values, stored): (&[f32], &[T])| {
+        let samples = values.iter().zip(stored).enumerate();
+        let is_rounded = |(place, (value, stored)): &(usize, (&f32, &T))| {
+            is_rounded(**value, if *place < colors { color(**stored) } else { alpha(**stored) })
+        };
+        samples.filter(is_rounded).count() as u64
+    };
+    pixels.map(count).sum()
 }
 
 impl Store for u8 {
@@ -370,6 +432,15 @@ impl Store for u8 {
             false => values.iter().zip(out).for_each(|(&v, out)| *out = plain(v)),
         }
         Ok(())
+    }
+
+    fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[u8]) -> Result<u64> {
+        let light = &BYTES.light;
+        let plain = |code: u8| f32::from(code) / 255.0;
+        Ok(match encodes {
+            true => count_rounded(values, stored, channels, |code| light[usize::from(code)], plain),
+            false => count_rounded(values, stored, channels, plain, plain),
+        })
     }
 }
 
@@ -385,6 +456,17 @@ impl Store for u16 {
         }
         Ok(())
     }
+
+    fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[u16]) -> Result<u64> {
+        let plain = |code: u16| f32::from(code) / 65535.0;
+        Ok(match encodes {
+            true => {
+                let light = &srgb::words()?.light;
+                count_rounded(values, stored, channels, |code| light[usize::from(code)], plain)
+            }
+            false => count_rounded(values, stored, channels, plain, plain),
+        })
+    }
 }
 
 impl Store for f32 {
@@ -394,6 +476,10 @@ impl Store for f32 {
             false => out.copy_from_slice(values),
         }
         Ok(())
+    }
+
+    fn count_rounded(_: &[f32], _: Channels, _: bool, _: &[f32]) -> Result<u64> {
+        Ok(0)
     }
 }
 
@@ -467,7 +553,7 @@ mod tests {
         let pixels = image(Channels::Gray, Samples::F32(wild.into()), ColorSpace::Linear);
         for (kind, space) in [(SampleType::U8, ColorSpace::Linear), (SampleType::U16, ColorSpace::Srgb)] {
             let found = convert_samples(&pixels, kind, space, &RunOptions::default()).unwrap();
-            assert_eq!(found.cut, Cut { above: 2, below: 2, not_numbers: 1 });
+            assert_eq!(found.cut, Cut { above: 2, below: 2, not_numbers: 1, rounded: 0 });
             let high = if kind == SampleType::U8 {
                 Samples::U8([0, 255, 0, 0, 255, 255, 0].into())
             } else {
