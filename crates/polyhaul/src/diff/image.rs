@@ -1,60 +1,91 @@
 //! Images sample by sample, and textures byte by byte.
 
 use super::{Differences, Gap};
-use crate::error::Result;
-use crate::model::{ChannelSamples, Channels, ColorSpace, Image, ImageChannel, Samples, Texture};
-use crate::ops::{SampleType, convert_samples, with_channels};
+use crate::error::{Error, Result};
+use crate::formats::names;
+use crate::model::{ChannelSamples, Channels, ColorSpace, Image, ImageAttribute, ImageChannel, Samples, Texture};
+use crate::ops::{SampleType, convert_samples, is_opaque, with_channels};
 use crate::options::RunOptions;
 use std::borrow::Cow;
 
-/// Compares two images: colours, alpha, and each extra channel.
+/// Compares two images: sizes, alpha, colours, each extra channel and each attribute.
 pub(super) fn compare([a, b]: [&Image; 2], found: &mut Differences, run: &RunOptions) -> Result<()> {
+    attributes([a, b], found);
     if (a.width, a.height) != (b.width, b.height) {
         let message = format!("size differs: {}x{} and {}x{}", a.width, a.height, b.width, b.height);
         found.only("size", 1, &message);
         return Ok(());
     }
-    if a.channels.has_alpha() != b.channels.has_alpha() {
-        let clear =
-            [a, b].into_iter().find(|image| image.channels.has_alpha()).map_or(Ok(false), |it| is_clear(it, run))?;
-        if clear {
-            found.only("alpha", 1, "of the files has alpha");
-        }
-    } else if a.channels.has_alpha() && a.premultiplied != b.premultiplied {
-        found.only("alpha", 1, "of the files has premultiplied colors");
+    let have_alpha = [a, b].map(|image| image.channels.has_alpha());
+    if have_alpha[0] != have_alpha[1] && ![a, b].into_iter().all(is_opaque) {
+        found.only("alpha", 1, "of the files has alpha");
     }
-    let is_alike = (SampleType::of(&a.samples), a.color_space) == (SampleType::of(&b.samples), b.color_space);
-    let channels = if a.channels == b.channels { a.channels } else { Channels::Rgb };
-    let [a_samples, b_samples] = [fitted(a, channels, is_alike, run)?, fitted(b, channels, is_alike, run)?];
-    let mut gap = Gap::default();
-    let count = channels.count().max(1);
-    for at in 0..a_samples.samples.len().min(b_samples.samples.len()) {
-        let (x, y) = (at / count % a.width.max(1), at / count / a.width.max(1));
-        let place = || format!("pixel {x},{y}, channel {}", at % count);
-        gap.compare(sample(&a_samples.samples, at), sample(&b_samples.samples, at), found.tolerance, place);
+    let multiplied = [a, b].map(|image| image.premultiplied && !is_opaque(image));
+    let divides = have_alpha == [true; 2] && multiplied[0] != multiplied[1];
+    if divides {
+        found.only("premultiplied", 1, "of the files has colours that are multiplied with alpha");
     }
-    found.gap("pixels", "", gap);
+    pixels([a, b], have_alpha == [true; 2], divides, found, run)?;
     extras([a, b], found);
     Ok(())
 }
 
-/// An image in samples and channels that can be compared with the other's.
-fn fitted<'a>(image: &'a Image, channels: Channels, is_alike: bool, run: &RunOptions) -> Result<Cow<'a, Image>> {
-    let mut fitted = Cow::Borrowed(image);
+/// Compares colours, and alpha where both have it; with `divides` as they are without alpha.
+fn pixels(
+    [a, b]: [&Image; 2],
+    has_alpha: bool,
+    divides: bool,
+    found: &mut Differences,
+    run: &RunOptions,
+) -> Result<()> {
+    let is_alike = !divides
+        && (SampleType::of(&a.samples), a.color_space) == (SampleType::of(&b.samples), b.color_space)
+        && a.channels == b.channels;
+    let channels = match has_alpha {
+        _ if a.channels == b.channels => a.channels,
+        true => Channels::Rgba,
+        false => Channels::Rgb,
+    };
+    let fitted = |image| if is_alike { Ok(Cow::Borrowed(image)) } else { fitted(image, channels, divides, run) };
+    let [a_image, b_image] = [fitted(a)?, fitted(b)?];
+    let mut gap = Gap::default();
+    let count = channels.count().max(1);
+    for at in 0..a_image.samples.len().min(b_image.samples.len()) {
+        let (x, y) = (at / count % a.width.max(1), at / count / a.width.max(1));
+        let place = || format!("pixel {x},{y}, channel {}", at % count);
+        gap.compare(sample(&a_image.samples, at), sample(&b_image.samples, at), found.tolerance, place);
+    }
+    found.gap("pixels", "", gap);
+    Ok(())
+}
+
+/// An image in linear floats and channels that can be compared with the other's.
+fn fitted<'a>(image: &'a Image, channels: Channels, divides: bool, run: &RunOptions) -> Result<Cow<'a, Image>> {
+    let (mut fitted, divides) = (Cow::Borrowed(image), divides && image.premultiplied);
+    if divides || (SampleType::of(&image.samples), image.color_space) != (SampleType::F32, ColorSpace::Linear) {
+        fitted = Cow::Owned(convert_samples(&fitted, SampleType::F32, ColorSpace::Linear, run)?.image);
+    }
     if image.channels != channels {
         fitted = Cow::Owned(with_channels(&fitted, channels, run)?);
     }
-    if !is_alike {
-        fitted = Cow::Owned(convert_samples(&fitted, SampleType::F32, ColorSpace::Linear, run)?.image);
+    if divides {
+        divide(fitted.to_mut())?;
     }
     Ok(fitted)
 }
 
-/// Whether alpha is not the highest everywhere.
-fn is_clear(image: &Image, run: &RunOptions) -> Result<bool> {
-    let floats = convert_samples(image, SampleType::F32, ColorSpace::Linear, run)?.image;
-    let count = image.channels.count().max(1);
-    Ok((count - 1..floats.samples.len()).step_by(count).any(|at| sample(&floats.samples, at) != 1.0))
+/// Divides colours by alpha; where alpha is 0 they stay.
+fn divide(image: &mut Image) -> Result<()> {
+    let size = image.channels.count();
+    let Samples::F32(samples) = &mut image.samples else { return Ok(()) };
+    for pixel in samples.to_mut().map_err(|_| Error::memory("an image"))?.chunks_exact_mut(size) {
+        if let Some((alpha, colors)) = pixel.split_last_mut()
+            && *alpha != 0.0
+        {
+            colors.iter_mut().for_each(|color| *color /= *alpha);
+        }
+    }
+    Ok(())
 }
 
 /// A sample from 0 to 1.
@@ -66,16 +97,33 @@ fn sample(samples: &Samples, at: usize) -> f64 {
     }
 }
 
-/// Compares the channels beside the colours, by name.
-fn extras([a, b]: [&Image; 2], found: &mut Differences) {
-    let has = |image: &Image, name: &str| image.extra.iter().any(|channel| channel.name == name);
-    let lost = a.extra.iter().filter(|channel| !has(b, &channel.name)).count();
-    let new = b.extra.iter().filter(|channel| !has(a, &channel.name)).count();
-    for (count, side) in [(lost, "only in the first file"), (new, "only in the second file")] {
-        if count > 0 {
-            found.only("channels", count as u64, side);
+/// Compares what the files declare beside their pixels, by name.
+fn attributes([a, b]: [&Image; 2], found: &mut Differences) {
+    let names_of = |image: &'_ Image| image.attributes.iter().map(|it| it.name.clone()).collect::<Vec<String>>();
+    one_sided("attributes", [names_of(a), names_of(b)], found);
+    let differs = |attribute: &&ImageAttribute| {
+        b.attributes.iter().any(|other| other.name == attribute.name && other != *attribute)
+    };
+    let differing: Vec<&str> = a.attributes.iter().filter(differs).map(|it| it.name.as_str()).collect();
+    if !differing.is_empty() {
+        found.only("attributes", differing.len() as u64, &format!("have other values: {}", names::listed(&differing)));
+    }
+}
+
+/// Notes names that one side alone has.
+fn one_sided(what: &'static str, [a, b]: [Vec<String>; 2], found: &mut Differences) {
+    for (these, others, side) in [(&a, &b, "first"), (&b, &a, "second")] {
+        let names: Vec<&String> = these.iter().filter(|name| !others.contains(name)).collect();
+        if !names.is_empty() {
+            found.only(what, names.len() as u64, &format!("only in the {side} file: {}", names::listed(&names)));
         }
     }
+}
+
+/// Compares the channels beside the colours, by name.
+fn extras([a, b]: [&Image; 2], found: &mut Differences) {
+    let names_of = |image: &'_ Image| image.extra.iter().map(|it| it.name.clone()).collect::<Vec<String>>();
+    one_sided("channels", [names_of(a), names_of(b)], found);
     for channel in &a.extra {
         let Some(other) = b.extra.iter().find(|it| it.name == channel.name) else { continue };
         let mut gap = Gap::default();

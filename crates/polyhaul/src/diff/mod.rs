@@ -11,8 +11,11 @@
 //!   lead to one file, or to files with the same bytes.
 //! - Tables are compared column by column, by name; by place where one of the files has no names. A column's type does
 //!   not count, its values do: NaN equals NaN, and 0 equals -0.
-//! - Pixels are compared in linear light from 0 to 1, unless both images have the same type and colour space. Each
-//!   extra channel is compared by name.
+//! - Pixels are compared in linear light from 0 to 1, unless both images have the same type, channels and colour space.
+//!   Where only one of them has colours that are multiplied with alpha, that is a difference, and its colours are
+//!   divided by alpha first. Alpha that is the highest everywhere equals none.
+//! - Extra channels and attributes of images are compared by name. A channel's type does not count, its values do; of
+//!   an attribute the type and the bytes count.
 //! - Comments are not compared.
 //!
 //! The values are compared by `scene`, `table` and `image`. Nothing here writes or prints.
@@ -33,7 +36,8 @@ use crate::{Input, Loaded};
 /// What two assets have of which not all is the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// What differs: `faces`, `positions`, `normals`, `uvs`, `colors`, `materials`, `columns`, `pixels` and so on.
+    /// What differs: `faces`, `positions`, `normals`, `uvs`, `colors`, `materials`, `columns`, `pixels`,
+    /// `attributes` and so on.
     pub what: &'static str,
     /// How it differs, in a sentence.
     pub message: String,

@@ -2,6 +2,7 @@
 
 mod bmp;
 mod dds;
+mod diff;
 mod exr;
 mod exr_channels;
 mod fit;
