@@ -5,6 +5,7 @@
 
 use polyhaul::Report;
 use polyhaul::diff::Difference;
+use polyhaul::model::{Image, Samples};
 
 /// The attributes that a file of the second format cannot store of one of the first; `None` for pairs that cannot be
 /// converted at all.
@@ -133,6 +134,73 @@ pub fn faults(from: &str, to: &str, differences: &[Difference], report: &Report)
             faults.push(format!("{} is not expected to differ: {}", what, difference.message));
         } else if !warnings(what).iter().any(|code| counts.contains_key(code)) {
             faults.push(format!("{} differs without a warning: {} ({counts:?})", what, difference.message));
+        }
+    }
+    faults
+}
+
+/// The attributes of an image that a file of the second format cannot store of one of the first. All store sizes.
+pub fn lost_of_image(from: &str, to: &str) -> &'static str {
+    match (from, to) {
+        // 8 bits without alpha, or what has as many bits.
+        ("tga" | "jpg" | "bmp", "tga") | ("png" | "jpg" | "bmp", "png") | ("jpg", "exr") => "",
+        ("hdr", "hdr") | ("exr", "exr") => "",
+        // No one stores what EXR does.
+        ("exr", "tga" | "png") => "pixels, channels, attributes",
+        ("exr", _) => "pixels, alpha, channels, attributes",
+        // Colours of transparent pixels, and what more than 16 bits of a float hold.
+        (_, "exr") => "pixels",
+        ("hdr" | "jpg", _) => "pixels",
+        (_, "tga" | "png") => "pixels",
+        _ => "pixels, alpha",
+    }
+}
+
+/// The warnings of which one must be given where an attribute of an image differs.
+pub fn image_warnings(what: &str) -> &'static [&'static str] {
+    match what {
+        "pixels" => &["changed-samples", "cut-samples", "left-out-colors"],
+        "alpha" => &["left-out-alpha"],
+        "channels" => &["left-out-channels"],
+        "attributes" => &["left-out-attributes"],
+        _ => &[],
+    }
+}
+
+/// What pixels of an image may differ by in another format and say the same: the last places of floats. Halves tell all
+/// samples of 8 bits apart, also when colour and alpha are rounded, each by 2^-11 of its size at most.
+pub fn image_noise(image: &Image, to: &str) -> f64 {
+    match &image.samples {
+        Samples::U8(samples) if to == "exr" => {
+            let pixels = samples.chunks_exact(image.channels.count());
+            1e-3 * pixels.map(|pixel| brightest(pixel, image.premultiplied)).fold(1.0, f64::max)
+        }
+        _ => 1e-6,
+    }
+}
+
+/// The most light of a pixel, which is above 1 where a colour that is multiplied with alpha is above alpha.
+fn brightest(pixel: &[u8], premultiplied: bool) -> f64 {
+    let (alpha, color) = (pixel.last().copied().unwrap_or(0), pixel.iter().copied().max().unwrap_or(0));
+    let [alpha, color] = [alpha, color].map(|sample| f64::from(sample) / 255.0);
+    if premultiplied && alpha > 0.0 { ((color / alpha + 0.055) / 1.055).powf(2.4) * alpha } else { 1.0 }
+}
+
+/// As [`faults`], of an image, whose pixels may differ by `noise`.
+pub fn image_faults((from, to): (&str, &str), noise: f64, differences: &[Difference], report: &Report) -> Vec<String> {
+    let counts = report.warnings.counts();
+    let mut faults = Vec::new();
+    for Difference { what, message, largest, .. } in differences {
+        let is_noise = *what == "pixels" && largest.is_some_and(|it| it < noise);
+        // EXR stores colours multiplied with alpha and PNG as they are, whatever they were before.
+        let is_stored_so = *what == "premultiplied" && ["exr", "png"].contains(&to);
+        if is_noise || is_stored_so {
+            continue;
+        }
+        if !lost_of_image(from, to).split(", ").any(|it| it == *what) {
+            faults.push(format!("{what} is not expected to differ: {message}"));
+        } else if !image_warnings(what).iter().any(|code| counts.contains_key(code)) {
+            faults.push(format!("{what} differs without a warning: {message} ({counts:?})"));
         }
     }
     faults

@@ -15,20 +15,40 @@ const FORMATS: [&str; 10] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "
 const MOST_BYTES: u64 = 20_000;
 
 /// How the conversions of a pair ended.
-#[derive(Default)]
-struct Tally {
+#[derive(Clone, Copy, Default)]
+pub struct Tally {
     exact: u32,
     warned: u32,
     silent: u32,
     refused: u32,
 }
 
+/// What a conversion lost and warned of; `None` where it was refused.
+pub type Done = Option<(Vec<Difference>, Report)>;
+
+impl Tally {
+    /// Counts a conversion, in which so much was wrong.
+    pub fn count(&mut self, done: &Done, faults: usize) {
+        *match done {
+            None => &mut self.refused,
+            _ if faults > 0 => &mut self.silent,
+            Some((differences, report)) if differences.is_empty() && report.warnings.is_empty() => &mut self.exact,
+            Some(_) => &mut self.warned,
+        } += 1;
+    }
+}
+
+/// How many changed files are made of each one.
+pub fn mutants() -> u64 {
+    std::env::var("POLYHAUL_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
 fn run_options() -> RunOptions {
     RunOptions { threads: Some(1), ..RunOptions::default() }
 }
 
-fn reading() -> ReadOptions {
-    let limits = Limits { elements: 1 << 20, ..Limits::default() };
+pub fn reading() -> ReadOptions {
+    let limits = Limits { elements: 1 << 20, pixels: 1 << 20, ..Limits::default() };
     ReadOptions { run: run_options(), allow_outside: true, limits, ..ReadOptions::default() }
 }
 
@@ -37,7 +57,7 @@ fn writing(to: Format) -> WriteOptions {
 }
 
 /// Converts a file and compares; `None` where it cannot be read, or not be converted.
-fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Folder) -> Option<(Vec<Difference>, Report)> {
+pub fn convert_and_compare(source: &dyn Fn() -> Input, to: Format, folder: &Folder) -> Done {
     for name in folder.names() {
         let _ = std::fs::remove_file(folder.join(&name));
     }
@@ -62,7 +82,7 @@ fn all_samples(from: &str) -> Vec<Sample> {
 }
 
 /// Numbers that a generator gives, from a seed.
-fn next(seed: &mut u64) -> usize {
+pub fn next(seed: &mut u64) -> usize {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) as usize
 }
@@ -85,23 +105,30 @@ fn mutated(bytes: &[u8], seed: u64) -> Vec<u8> {
     bytes
 }
 
-fn table(tallies: &BTreeMap<(usize, usize), Tally>) -> String {
+/// Writes a line for each pair of formats, by their numbers, and the sum.
+pub fn write_tallies(file: &str, [from_names, to_names]: [&[&str]; 2], tallies: &BTreeMap<(usize, usize), Tally>) {
     let mut text = String::from("from to: exact warned silent refused\n");
     let mut sum = Tally::default();
     for ((from, to), tally) in tallies {
         let Tally { exact, warned, silent, refused } = tally;
-        let _ = writeln!(text, "{} {}: {exact} {warned} {silent} {refused}", FORMATS[*from], FORMATS[*to]);
+        let _ = writeln!(text, "{} {}: {exact} {warned} {silent} {refused}", from_names[*from], to_names[*to]);
         (sum.exact, sum.warned) = (sum.exact + exact, sum.warned + warned);
         (sum.silent, sum.refused) = (sum.silent + silent, sum.refused + refused);
     }
     let Tally { exact, warned, silent, refused } = sum;
     let _ = writeln!(text, "all: {exact} carry everything, {warned} warn, {silent} lose in silence, {refused} refused");
-    text
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(file), text).unwrap();
+}
+
+/// Holds that nothing was wrong.
+#[track_caller]
+pub fn none_wrong(wrong: &[String]) {
+    let first = wrong.iter().take(400).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "{} losses in silence:\n{first}", wrong.len());
 }
 
 #[test]
 fn no_conversion_loses_in_silence() {
-    let mutants: u64 = std::env::var("POLYHAUL_MUTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let folder = Folder::new("losses").unwrap();
     let (mut tallies, mut wrong) = (BTreeMap::<(usize, usize), Tally>::new(), Vec::new());
     for (from_number, from) in FORMATS.into_iter().enumerate() {
@@ -110,7 +137,7 @@ fn no_conversion_loses_in_silence() {
             let mut sources: Vec<(String, Box<dyn Fn() -> Input>)> = Vec::new();
             let path = sample.path.clone();
             sources.push((sample.name.clone(), Box::new(move || Input::Path(path.clone()))));
-            for seed in 0..mutants {
+            for seed in 0..mutants() {
                 let (changed, name) = (mutated(&bytes, seed + sample.size), format!("x.{from}"));
                 let source = move || Input::Memory(changed.clone(), name.clone());
                 sources.push((format!("{} mutated by {}", sample.name, seed + sample.size), Box::new(source)));
@@ -118,36 +145,18 @@ fn no_conversion_loses_in_silence() {
             for (number, (name, source)) in sources.iter().enumerate() {
                 for (to_number, to) in FORMATS.into_iter().enumerate() {
                     let done = convert_and_compare(source, Format::named(to).unwrap(), &folder);
-                    let mut tally = Tally::default();
-                    match done {
-                        None => tally.refused = 1,
-                        Some((differences, report)) => {
-                            let faults = faults(from, to, &differences, &report);
-                            let is_exact = differences.is_empty() && report.warnings.is_empty();
-                            *if !faults.is_empty() {
-                                &mut tally.silent
-                            } else if is_exact {
-                                &mut tally.exact
-                            } else {
-                                &mut tally.warned
-                            } = 1;
-                            wrong.extend(faults.into_iter().map(|fault| format!("{name} to {to}: {fault}")));
-                        }
-                    }
+                    let found = done
+                        .as_ref()
+                        .map(|(differences, report)| faults(from, to, differences, report))
+                        .unwrap_or_default();
                     if number == 0 {
-                        let all = tallies.entry((from_number, to_number)).or_default();
-                        (all.exact, all.warned) = (all.exact + tally.exact, all.warned + tally.warned);
-                        (all.silent, all.refused) = (all.silent + tally.silent, all.refused + tally.refused);
+                        tallies.entry((from_number, to_number)).or_default().count(&done, found.len());
                     }
+                    wrong.extend(found.into_iter().map(|fault| format!("{name} to {to}: {fault}")));
                 }
             }
         }
     }
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("losses.txt"), table(&tallies)).unwrap();
-    assert!(
-        wrong.is_empty(),
-        "{} losses in silence:\n{}",
-        wrong.len(),
-        wrong.iter().take(400).cloned().collect::<Vec<_>>().join("\n")
-    );
+    write_tallies("losses.txt", [&FORMATS, &FORMATS], &tallies);
+    none_wrong(&wrong);
 }

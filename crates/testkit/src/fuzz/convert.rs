@@ -1,41 +1,75 @@
 //! Conversions of any bytes: nothing is lost without a warning.
 
 use super::Effort;
-use crate::losses::faults;
+use crate::losses::{faults, image_faults, image_noise};
 use crate::output::Shared;
+use polyhaul::diff::Difference;
 use polyhaul::options::{Digits, Limits, RunOptions};
-use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, Report, WriteOptions};
 
 /// The formats that are converted into one another; two bytes choose.
 const FORMATS: [&str; 10] = ["obj", "ply", "stl", "pbrt", "csv", "tsv", "txt", "xyz", "pts", "npy"];
+/// Those of images, where the first byte is from 128 on; the first five are written too.
+const IMAGES: [&str; 9] = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"];
+
+/// From what to what.
+struct Pair {
+    from: &'static str,
+    to: &'static str,
+    is_image: bool,
+}
+
+impl Pair {
+    fn choose(from: u8, to: u8) -> Pair {
+        let is_image = from >= 128;
+        let [sources, targets] = if is_image { [&IMAGES[..], &IMAGES[..5]] } else { [&FORMATS[..]; 2] };
+        let [from, to] = [(sources, from), (targets, to)].map(|(names, byte)| names[usize::from(byte) % names.len()]);
+        Pair { from, to, is_image }
+    }
+
+    /// What is wrong with a conversion.
+    fn faults(&self, source: Input, read: &ReadOptions, differences: &[Difference], report: &Report) -> Vec<String> {
+        let Pair { from, to, is_image } = *self;
+        if is_image {
+            let image = polyhaul::load_image(source, read).expect("an image that was converted").image;
+            return image_faults((from, to), image_noise(&image, to), differences, report);
+        }
+        let mut wrong = faults(from, to, differences, report);
+        // A stream has no material library beside it.
+        wrong.retain(|fault| to != "obj" || !fault.starts_with("material"));
+        wrong
+    }
+
+    /// Whether the source cannot be compared, although it was converted: a table need not be a scene.
+    fn is_incomparable(&self, source: &dyn Fn() -> Input, read: &ReadOptions) -> bool {
+        polyhaul::diff(source(), source(), read, 0.0).is_err()
+            || !self.is_image && polyhaul::load(source(), read).is_err()
+    }
+}
 
 /// Converts the bytes behind the first two, which say from what to what, and compares what was written.
 /// Each input is converted once, whatever the effort.
 pub fn convert(data: &[u8], _: Effort) {
     let [from, to, bytes @ ..] = data else { return };
-    let [from, to] = [from, to].map(|byte| FORMATS[usize::from(*byte) % FORMATS.len()]);
+    let pair = Pair::choose(*from, *to);
     let run = RunOptions { threads: Some(1), ..RunOptions::default() };
-    let limits = Limits { elements: 1 << 16, decompressed_bytes: 1 << 22, ..Limits::default() };
+    let limits = Limits { elements: 1 << 16, pixels: 1 << 16, decompressed_bytes: 1 << 22, ..Limits::default() };
     let read = ReadOptions { run: run.clone(), limits, ..ReadOptions::default() };
-    let write = WriteOptions { format: Format::named(to), run, ..WriteOptions::default() };
+    let write = WriteOptions { format: Format::named(pair.to), run, ..WriteOptions::default() };
     let write = write.with_digits(Digits::Shortest);
-    let source = || Input::Memory(bytes.to_vec(), format!("x.{from}"));
+    let source = || Input::Memory(bytes.to_vec(), format!("x.{}", pair.from));
     let out = Shared::default();
     let output = Output::Writer(Box::new(out.clone()), "out".into());
     let Ok(report) = polyhaul::convert(source(), output, &read, &write) else { return };
-    let written = out.take();
-    let target = || Input::Memory(written.clone(), format!("out.{to}"));
-    match polyhaul::diff(source(), target(), &read, 0.0) {
+    let target = Input::Memory(out.take(), format!("out.{}", pair.to));
+    let Pair { from, to, .. } = pair;
+    match polyhaul::diff(source(), target, &read, 0.0) {
         Ok(found) => {
-            let mut wrong = faults(from, to, &found.differences, &report);
-            // A stream has no material library beside it.
-            wrong.retain(|fault| to != "obj" || !fault.starts_with("material"));
+            let wrong = pair.faults(source(), &read, &found.differences, &report);
             assert!(wrong.is_empty(), "{from} to {to}: {wrong:?}");
         }
-        // What cannot be read as a scene may be a table still.
         Err(error) => {
-            let is_source =
-                polyhaul::diff(source(), source(), &read, 0.0).is_err() || polyhaul::load(source(), &read).is_err();
+            let is_source = pair.is_incomparable(&source, &read);
             assert!(is_source, "{from} to {to}: what was written cannot be read: {error}");
         }
     }

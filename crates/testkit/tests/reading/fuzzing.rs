@@ -192,6 +192,7 @@ fn convert() {
     let kinds = ["csv", "xyz", "pts", "npy"].into_iter();
     let mut seeds: Vec<_> = kinds.flat_map(|extension| samples("table", extension)).map(|file| file.bytes()).collect();
     seeds.extend(["obj", "ply", "stl"].into_iter().flat_map(seeds_of_pairs));
+    seeds.extend(seeds_of_images());
     run(fuzz::convert, shaken(seeds, 500));
 }
 
@@ -200,6 +201,16 @@ fn seeds_of_pairs(extension: &str) -> Vec<Vec<u8>> {
     let from = ["obj", "ply", "stl"].iter().position(|it| *it == extension).unwrap_or(0) as u8;
     let numbered = seeds(extension).into_iter().zip(0u8..);
     numbered.map(|(bytes, number)| [&[from, number % 10][..], &bytes].concat()).collect()
+}
+
+/// Images behind two such bytes: from 128 on the first one says that they are.
+fn seeds_of_images() -> Vec<Vec<u8>> {
+    let formats = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"].into_iter().zip(135u8..);
+    let of_format = |(extension, from): (&str, u8)| {
+        let numbered = seeds(extension).into_iter().zip(0u8..).step_by(5);
+        numbered.map(|(bytes, number)| [&[from, number][..], &bytes].concat()).collect::<Vec<_>>()
+    };
+    formats.flat_map(of_format).collect()
 }
 
 #[test]

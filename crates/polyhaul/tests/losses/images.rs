@@ -1,0 +1,58 @@
+//! Every good image to every format of images: what differs must be expected of the pair and warned of.
+
+use super::oracle::{Tally, convert_and_compare, mutants, next, none_wrong, reading, write_tallies};
+use polyhaul::{Format, Input, load_image};
+use polyhaul_testkit::corpus::{Folder, samples};
+use polyhaul_testkit::losses::{image_faults, image_noise};
+use std::collections::BTreeMap;
+
+/// The formats that images are read and written in. A new one must be written down in the test kit, in `losses`.
+const SOURCES: [&str; 9] = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"];
+const TARGETS: [&str; 5] = ["tga", "hdr", "png", "jpg", "exr"];
+/// Larger files take longer and show no more.
+const MAX_BYTES: u64 = 42_000;
+
+/// The bytes with a few of them changed.
+fn mutated(bytes: &[u8], mut seed: u64) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..1 + next(&mut seed) % 3 {
+        let at = next(&mut seed) % bytes.len().max(1);
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte = next(&mut seed) as u8;
+        }
+    }
+    bytes
+}
+
+#[test]
+fn no_image_loses_in_silence() {
+    let folder = Folder::new("losses-images").unwrap();
+    let (mut tallies, mut wrong) = (BTreeMap::<(usize, usize), Tally>::new(), Vec::new());
+    for (from_number, from) in SOURCES.into_iter().enumerate() {
+        let all = samples(&format!("{from}/good"), from);
+        assert!(!all.is_empty(), "no sample of {from}");
+        for sample in all.into_iter().filter(|sample| sample.size <= MAX_BYTES) {
+            let bytes = sample.bytes();
+            for seed in 0..=mutants() {
+                let data = if seed == 0 { bytes.clone() } else { mutated(&bytes, seed + sample.size) };
+                let source = || Input::Memory(data.clone(), format!("x.{from}"));
+                let image = load_image(source(), &reading()).map(|loaded| loaded.image).unwrap_or_default();
+                for (to_number, to) in TARGETS.into_iter().enumerate() {
+                    let done = convert_and_compare(&source, Format::named(to).unwrap(), &folder);
+                    let faults = match &done {
+                        Some((differences, report)) => {
+                            image_faults((from, to), image_noise(&image, to), differences, report)
+                        }
+                        None => Vec::new(),
+                    };
+                    if seed == 0 {
+                        tallies.entry((from_number, to_number)).or_default().count(&done, faults.len());
+                    }
+                    wrong.extend(faults.into_iter().map(|it| format!("{} ({seed}) to {to}: {it}", sample.name)));
+                }
+            }
+        }
+    }
+    write_tallies("losses_images.txt", [&SOURCES, &TARGETS], &tallies);
+    none_wrong(&wrong);
+}
