@@ -33,12 +33,12 @@ fn what_is_no_mesh_is_a_table_all_the_same() {
 const HEADERS: [(&str, u64, u64, &str); 26] = [
     ("plx\n", 1, 1, "not a PLY file"),
     ("ply x\n", 1, 1, "not a PLY file"),
-    ("ply", 2, 1, "ends inside"),
+    ("ply", 2, 1, "unexpected end of file in the header"),
     ("ply\nformat\n", 2, 7, "unexpected end of line"),
-    ("ply\nformat asci 1.0\n", 2, 8, "`asci` does not belong"),
+    ("ply\nformat asci 1.0\n", 2, 8, "unexpected `asci`"),
     ("ply\nformat ascii\n", 2, 13, "unexpected end of line"),
     ("ply\nformat ascii 2.0\n", 2, 14, "unsupported PLY version 2.0"),
-    ("ply\nformat ascii 1.0 x\n", 2, 18, "`x` does not belong"),
+    ("ply\nformat ascii 1.0 x\n", 2, 18, "unexpected `x`"),
     ("ply\nformat ascii 1.0\nformat ascii 1.0\n", 3, 1, "twice"),
     ("ply\nend_header\n", 2, 1, "does not declare a format"),
     ("ply\nformat ascii 1.0\nelement\n", 3, 8, "unexpected end of line"),
@@ -46,7 +46,7 @@ const HEADERS: [(&str, u64, u64, &str); 26] = [
     ("ply\nformat ascii 1.0\nelement a -1\n", 3, 11, "`-1` is not a count"),
     ("ply\nformat ascii 1.0\nelement a 18446744073709551616\n", 3, 11, "is not a count"),
     ("ply\nformat ascii 1.0\nelement a 18446744073709551615\n", 3, 11, "limit"),
-    ("ply\nformat ascii 1.0\nelement a 1 2\n", 3, 13, "`2` does not belong"),
+    ("ply\nformat ascii 1.0\nelement a 1 2\n", 3, 13, "unexpected `2`"),
     ("ply\nformat ascii 1.0\nelement a 1\nelement b 1\n", 4, 1, "have no properties"),
     ("ply\nformat ascii 1.0\nelement a 0\nelement a 0\n", 4, 9, "duplicate element `a`"),
     ("ply\nformat ascii 1.0\nproperty float x\n", 3, 1, "property without an element"),
@@ -55,7 +55,7 @@ const HEADERS: [(&str, u64, u64, &str); 26] = [
     ("ply\nformat ascii 1.0\nelement a 1\nproperty list float int x\n", 4, 15, "cannot be a float"),
     ("ply\nformat ascii 1.0\nelement a 1\nproperty list uchar x\n", 4, 21, "`x` is not a type"),
     ("ply\nformat ascii 1.0\nelement a 1\nproperty int x\nproperty float x\n", 5, 16, "duplicate property `x`"),
-    ("ply\nformat ascii 1.0\nwhat\n", 3, 1, "`what` does not belong"),
+    ("ply\nformat ascii 1.0\nwhat\n", 3, 1, "unexpected `what`"),
     ("ply\nformat ascii 1.0\nelement a\0b 1\n", 3, 10, "NUL"),
 ];
 
@@ -74,7 +74,7 @@ const MESH: &str = "element vertex 3\nproperty float x\nproperty float y\nproper
 
 /// Rows of text with the place and a part of the message.
 const ROWS: [(&str, u64, u64, &str); 8] = [
-    ("0 0 0\n1 0\n", 13, 0, "ends inside `vertex`: found 1 of 3 rows"),
+    ("0 0 0\n1 0\n", 13, 0, "unexpected end of file in `vertex`: found 1 of 3 rows"),
     ("0 0 zero\n1 0 0\n", 11, 5, "`zero` is not a valid value for `z` of `vertex` (row 0)"),
     ("0 0 0\n1 0 0\n0 1 0\n7 3 0 1 2\n9 3 0 1 3\n", 15, 9, "row 1 of `face`: vertex 3 does not exist"),
     ("0 0 0\n1 0 0\n0 1 0\n7 3 0 1 2\n9 3 -2 1 3\n", 15, 5, "vertex -2 does not exist"),
@@ -111,7 +111,7 @@ fn binary_rows_say_where_they_are_wrong() {
     for (faces, at, message) in [
         (&[(7, &[0, 1, 2][..]), (9, &[0, 1, 3])][..], body + 14 + 10, "row 1 of `face`: vertex 3 does not exist"),
         (&[(7, &[0, -2, 2]), (9, &[0, 1, 3])], body + 6, "row 0 of `face`: vertex -2 does not exist"),
-        (&[(7, &[0, 1, 2])], body + 14, "ends inside `face`: found 1 of 2 rows"),
+        (&[(7, &[0, 1, 2])], body + 14, "unexpected end of file in `face`: found 1 of 2 rows"),
         (&[(7, &[0, 1, 2]), (1, &[0, 1, 2, 5])], body + 14 + 14, "row 1 of `face`: vertex 5"),
     ] {
         let error = error(binary(faces));
