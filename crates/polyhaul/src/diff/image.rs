@@ -23,7 +23,7 @@ pub(super) fn compare([a, b]: [&Image; 2], found: &mut Differences, run: &RunOpt
     let multiplied = [a, b].map(|image| image.premultiplied && !is_opaque(image));
     let divides = have_alpha == [true; 2] && multiplied[0] != multiplied[1];
     if divides {
-        found.only("premultiplied", 1, "of the files has colours that are multiplied with alpha");
+        found.only("premultiplied", 1, "of the files has premultiplied colors");
     }
     pixels([a, b], have_alpha == [true; 2], divides, found, run)?;
     extras([a, b], found);

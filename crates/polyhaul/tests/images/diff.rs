@@ -71,7 +71,7 @@ fn sizes_are_compared() {
     let tall = Image { width: 1, height: 2, ..gray(&[0.0, 1.0]) };
     assert_eq!(
         differences([("a.exr", &gray(&[0.0, 1.0])), ("b.exr", &tall)]),
-        [("size", "size: 1 sizes are 2x1 and 1x2".into())]
+        [("size", "size: 1 size differs: 2x1 and 1x2".into())]
     );
 }
 

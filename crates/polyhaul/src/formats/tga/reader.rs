@@ -171,7 +171,7 @@ impl Input<'_> {
         if !pixels.channels().has_alpha() {
             let (AlphaSeen { any, all }, of) = match pixels {
                 Pixels::Plain(_) => (seen, "pixels"),
-                Pixels::Mapped(map) => (map.attributes, "colour map"),
+                Pixels::Mapped(map) => (map.attributes, "color map"),
             };
             if has_attribute_bit && any != all {
                 let why = "which varies: the header declares no attribute bits";
