@@ -416,7 +416,10 @@ fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &
     }
     // The names of both in the order in which a definition has them.
     let mut names = Vec::new();
-    with_names(a, &mut |name| Ok(names.push(name.to_owned())).map(|()| None))?;
+    with_names(a, &mut |name| {
+        names.push(name.to_owned());
+        Ok(None)
+    })?;
     let (folders, mut number) = ([a.folder.or(scenes[0]), b.folder.or(scenes[1])], 0);
     let renamed = with_names(b, &mut |name| {
         let first = names.get(number);

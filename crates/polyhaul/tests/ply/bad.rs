@@ -81,7 +81,7 @@ const ROWS: [(&str, u64, u64, &str); 8] = [
     ("0 0 0\n1 0 0\n0 1 0\n7 300 0 1 2\n", 14, 3, "`300` does not fit into the count"),
     ("0 0 0\n1 0 0\n0 1 0\n7 -1 0 1 2\n", 14, 3, "`-1` does not fit into the count"),
     ("0 0 0\n1 0 0\n0 1 0\n256 3 0 1 2\n", 14, 1, "`256` does not fit into `flag`"),
-    ("0 0/0 0\n", 11, 3, "`0/0` is not a number"),
+    ("0 0/0 0\n", 11, 3, "`0/0` is not a valid value for `y`"),
 ];
 
 #[test]

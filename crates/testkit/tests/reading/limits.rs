@@ -208,7 +208,10 @@ fn decompressed_ratio() {
         let Err(error) = result else { continue };
         let message = error.to_string();
         assert!(error.kind() == ErrorKind::Limit && message.contains("decompressed_ratio"), "{message}");
-        assert!(message.contains(&limit.to_string()) && message.contains("after 67108864 decompressed bytes"), "{message}");
+        assert!(
+            message.contains(&limit.to_string()) && message.contains("after 67108864 decompressed bytes"),
+            "{message}"
+        );
         assert!(error.diagnostic().hint.as_ref().is_some_and(|hint| hint.contains("raise")));
     }
     let short = member.repeat(60);
