@@ -105,9 +105,12 @@ impl<T: Copy + Send, F: Turn<T>> Job for RowsJob<'_, T, F> {
         slot.rows = first..height.min(first + self.chunk_rows);
         let Rows { bytes, stride, used, .. } = *self.rows;
         bytes.read_as_claimed(self.rows.place(first), slot.rows.len() * stride, &mut slot.bytes)?;
-        // Rows that the file does not have need no room.
+        // Rows that the file does not have need no room, nor do those before them: their chunks ask for it themselves.
         let whole = (slot.bytes.len() + stride - used) / stride.max(1);
-        self.raster.reserve(slot.rows.end.min(first + whole)).map(|()| true)
+        if whole > 0 {
+            self.raster.reserve(slot.rows.end.min(first + whole))?;
+        }
+        Ok(true)
     }
 
     fn phase(&self, _: usize) -> Phase {
