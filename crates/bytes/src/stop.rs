@@ -54,7 +54,6 @@ impl Stop {
     }
 
     /// Waits a moment, for want of a call that waits for the event itself.
-    #[cfg_attr(windows, expect(dead_code, reason = "FIFOs have paths on unix only"))]
     pub(crate) fn pause(&self) -> io::Result<()> {
         self.check()?;
         std::thread::sleep(STEP);
