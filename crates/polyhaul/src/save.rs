@@ -485,7 +485,7 @@ impl Library {
             return Ok(None);
         }
         let Some(path) = file_of(output) else {
-            return Ok((!names.is_empty()).then(|| Library { name: names.join(" "), file: None }));
+            return Ok((!names.is_empty()).then(|| Library { name: listed(names), file: None }));
         };
         let own = library_beside(path);
         let kept = match names {
@@ -504,7 +504,7 @@ impl Library {
                 let new = links.relink(&scene.folder, "", name, Need::Library)?;
                 try_push(&mut linked, new.unwrap_or_else(|| name.clone()), "names")?;
             }
-            let name = if names.is_empty() { file_name(&own).unwrap_or_default() } else { linked.join(" ") };
+            let name = if names.is_empty() { file_name(&own).unwrap_or_default() } else { listed(&linked) };
             return Ok(Some(Library { name, file: None }));
         }
         let mut linked = Vec::new();
@@ -516,6 +516,11 @@ impl Library {
         let name = file_name(&place).unwrap_or_default();
         Ok(Some(Library { name, file: Some((place, bytes)) }))
     }
+}
+
+/// Names as an `mtllib` line lists them. Empty ones would leave spaces that no reader keeps (found by fuzzing).
+fn listed(names: &[String]) -> String {
+    names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The materials of the library, in the order of their names, as Blender has them: those that slots

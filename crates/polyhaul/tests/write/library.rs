@@ -258,3 +258,10 @@ fn a_name_with_spaces_leads_to_the_materials() {
     polyhaul::write(&scene(&[], &["red"]), folder.join("my own scene.obj")).unwrap();
     assert!(!polyhaul::read(folder.join("my own scene.obj")).unwrap().materials[0].missing);
 }
+
+/// Found by fuzzing: a name of nothing left a space at the end of the line, which reading dropped.
+#[test]
+fn empty_names_of_libraries_leave_no_spaces() {
+    let found = text(&scene(&["", "a.mtl", "", "b.mtl", ""], &["?x"]), &plain());
+    assert!(found.starts_with("mtllib a.mtl b.mtl\n"), "{found}");
+}
