@@ -139,7 +139,7 @@ fn windows_and_attributes_come_back() {
     ];
     assert_eq!(names, wanted);
     assert!(again(&image) == image);
-    // What every file has is no attribute of the image.
+    // Entries that every file has are not attributes of the image.
     assert!(plain(&exr(&[ExrPart::new(4, 4, channels())])).image.attributes.is_empty());
     let wrong = Image { width: 13, height: 68, ..image };
     assert_eq!(

@@ -116,7 +116,7 @@ fn rounding_is_counted() {
     assert!(noted(&light([0.5, 0.25, 7.0]), Format::Hdr, style).is_empty());
     let wild = noted(&light([-0.5, f32::NAN, f32::INFINITY]), Format::Hdr, style);
     assert_eq!(wild.len(), 3, "{wild:?}");
-    // A linear byte is no byte of sRGB.
+    // A linear byte is not an sRGB byte.
     let linear = image(Channels::Gray, Samples::U8([0, 1, 255].into()), ColorSpace::Linear);
     assert_eq!(noted(&linear, Format::Tga, style), ["1 sample rounded to 8 bits in tga"]);
     assert_eq!(noted(&linear, Format::Jpeg, style), ["JPEG is lossy: 3 pixels are approximate"]);

@@ -83,7 +83,7 @@ fn values(scene: &Scene) -> String {
         for value in rows.chain(mesh.uvs.to_mut().unwrap().iter_mut().flatten()) {
             *value = if value.is_nan() { f32::NAN } else { *value };
         }
-        // OBJ has no place for alpha, which is a counted loss.
+        // OBJ cannot store alpha, which is a counted loss.
         mesh.colors.to_mut().unwrap().iter_mut().for_each(|color| color[3] = 1.0);
         mesh.material_runs.clear();
         mesh.group_runs.clear();

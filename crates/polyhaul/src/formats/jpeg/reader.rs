@@ -16,7 +16,7 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 
-/// Where errors about the size are placed: the decoder's own reader has no place for it.
+/// Where errors about the size are placed: the decoder's own reader does not know it.
 const SIZE_AT: u64 = 0;
 
 /// The mark that ends an image.
