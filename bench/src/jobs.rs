@@ -9,7 +9,7 @@ mod program;
 
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul::options::{Resolve, RunOptions};
-use polyhaul::report::{Facts, Verdict};
+use polyhaul::report::Verdict;
 use polyhaul::trace::{Detail, Trace};
 use polyhaul::{HostRead, Input, Output, ReadOptions, WriteOptions, load, save_image};
 use program::Failure;
@@ -155,7 +155,7 @@ fn judge(input: Input, resolver: Option<Resolve>, threads: usize, lock: usize) -
     let trace = Trace::new(Detail::Totals);
     let run = RunOptions { threads: Some(threads), trace: Some(trace.clone()), ..RunOptions::default() };
     let loaded = load(input, &ReadOptions { run, resolver, ..ReadOptions::default() })?;
-    let verdict = Verdict::of(&trace.recording(), &Facts::of(&loaded.report), None);
+    let verdict = Verdict::of(&trace.recording(), &loaded.report.facts(), None);
     let Verdict { bound, share, seconds, .. } = &verdict;
     let bound = bound.name();
     println!(

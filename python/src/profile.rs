@@ -5,7 +5,7 @@
 //! for on the caller's thread ([`trace`], [`note`]). The classes that users see are Python's. Nothing here runs jobs.
 
 use crate::errors;
-use polyhaul::report::{self, Ceilings, Document, Facts, Heading, Sampler, Verdict};
+use polyhaul::report::{self, Ceilings, Document, Heading, Sampler, Verdict};
 use polyhaul::trace::{Detail, FileUse, Phase, Recording, Trace};
 use polyhaul::warnings::Warnings;
 use polyhaul::{Error, Report, measure};
@@ -179,7 +179,7 @@ fn current(py: Python<'_>) -> PyResult<Option<Bound<'_, NativeProfile>>> {
 impl Ended {
     fn of(recording: Recording, done: &Report) -> Ended {
         let ceilings = measure::kept_for(&recording);
-        let verdict = Verdict::of(&recording, &Facts::of(done), ceilings.as_ref());
+        let verdict = Verdict::of(&recording, &done.facts(), ceilings.as_ref());
         Ended { recording, verdict, ceilings }
     }
 }

@@ -6,13 +6,13 @@ use crate::args::pace::Throttles;
 use crate::human;
 use polyhaul::Report;
 use polyhaul::measure;
-use polyhaul::report::{Facts, Verdict};
+use polyhaul::report::Verdict;
 use polyhaul::trace::Recording;
 use serde::Serialize;
 
 /// The verdict on what was recorded of jobs that did what `report` lists, as fast as they were allowed to.
 pub fn judge(seen: &Recording, report: &Report, throttles: &Throttles) -> Verdict {
-    let facts = Facts::of(report).throttled(throttles.read.as_ref(), throttles.write.as_ref());
+    let facts = report.facts().throttled(throttles.read.as_ref(), throttles.write.as_ref());
     Verdict::of(seen, &facts, measure::kept_for(seen).as_ref())
 }
 

@@ -3,7 +3,7 @@
 //! Scenes from our own readers are valid by construction and are not checked. Nothing is repaired.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Column, Domain, Elements, Encoding, Mesh, NONE, Run, Scene, Table, Texture};
+use crate::model::{Domain, Elements, Mesh, NONE, Run, Scene, Table};
 use crate::options::{Cancel, RunOptions};
 use crate::pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ pub(crate) fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
             None => Ok(()),
         },
     )?;
-    tables(&scene.tables)?;
+    scene.tables.iter().try_for_each(Table::check)?;
     let slots = scene.objects.iter().filter_map(|object| Some((object, object.materials.as_ref()?)));
     for (object, slots) in slots {
         if slots.iter().flatten().any(|&material| material >= scene.materials.len()) {
@@ -69,48 +69,6 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
     Ok((!points).then(|| "a point has an index out of range".into()))
 }
 
-/// Checks that each column of a table has its rows.
-pub(crate) fn tables(tables: &[Table]) -> Result<()> {
-    for table in tables {
-        if let Some(column) = table.columns.iter().find(|column| !is_whole(column, table.row_count)) {
-            let message =
-                format!("column `{}` of table `{}` does not have {} rows", column.name, table.name, table.row_count);
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
-    }
-    Ok(())
-}
-
-/// The levels of a texture have the bytes that its sizes say, and its counts are those of a texture that there can be.
-pub(crate) fn texture(texture: &Texture) -> Result<()> {
-    let Texture { width, height, depth, layers, faces, encoding, .. } = *texture;
-    let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));
-    if let Encoding::Plain { channels, .. } = encoding
-        && !matches!(channels, 1 | 2 | 4)
-    {
-        return refuse(format!("invalid texture: expected 1, 2 or 4 channels, found {channels}"));
-    }
-    let is_size = [width, height, depth, layers].iter().all(|count| *count > 0 && u32::try_from(*count).is_ok());
-    let is_cube = faces == 6 && width == height;
-    if !is_size || faces != 1 && !is_cube || depth > 1 && faces * layers > 1 {
-        return refuse(format!(
-            "invalid texture: {width} x {height} x {depth} pixels, {layers} layers and {faces} faces"
-        ));
-    }
-    let (count, most) = (texture.levels.len(), texture.most_levels());
-    if count == 0 || count > most {
-        return refuse(format!("invalid texture: {width} x {height} pixels allow 1 to {most} levels, found {count}"));
-    }
-    for (number, level) in texture.levels.iter().enumerate() {
-        if texture.level_bytes(number) != Some(level.len()) {
-            let message =
-                format!("invalid texture: level {number} has {} bytes, which does not match its size", level.len());
-            return refuse(message);
-        }
-    }
-    Ok(())
-}
-
 /// The arrays that go by domain, face or edge fit the mesh.
 fn domains(mesh: &Mesh) -> Option<String> {
     let (positions, faces) = (mesh.positions.len(), mesh.faces.len());
@@ -137,22 +95,12 @@ fn domains(mesh: &Mesh) -> Option<String> {
     }
     let columns = [("vertex", &mesh.vertex_columns, positions), ("face", &mesh.face_columns, faces)];
     for (what, columns, count) in columns {
-        if let Some(column) = columns.iter().find(|column| !is_whole(column, count)) {
+        if let Some(column) = columns.iter().find(|column| !column.is_whole(count)) {
             return Some(format!("{what} column `{}` does not have one row per {what}", column.name));
         }
     }
     let is_right = |edge: &[u32; 2]| edge.iter().all(|&position| (position as usize) < positions);
     (!mesh.sharp_edges.iter().all(is_right)).then(|| "a sharp edge has an index out of range".into())
-}
-
-/// Whether a column has `count` rows, and its lists are all of its values, in order.
-fn is_whole(column: &Column, count: usize) -> bool {
-    let lists = column.offsets.as_ref().is_none_or(|offsets| {
-        let ends =
-            offsets.first() == Some(&0) && offsets.last().is_some_and(|&end| end as usize == column.values.len());
-        ends && offsets.is_sorted()
-    });
-    lists && column.row_count() == count
 }
 
 fn domain_name(domain: Domain) -> &'static str {

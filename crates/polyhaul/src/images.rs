@@ -12,11 +12,11 @@ use crate::open::{Near, Opened, Plain};
 use crate::options::{ImageReadOptions, ReadOptions, WriteOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::run::{Phase, span};
-use crate::report::{Clock, Report};
+use crate::job_report::{Clock, Report};
 use crate::resolve::Resolver;
 use crate::save::{format_of, name_of, write_to};
 use crate::warnings::Warnings;
-use crate::{Input, LoadedImage, LoadedTexture, Output, check, ops};
+use crate::{Input, LoadedImage, LoadedTexture, Output, ops};
 use std::path::Path;
 
 pub(crate) use fit::note_unnamed;
@@ -66,7 +66,7 @@ pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report:
         Format::Png => (png::read(bytes, &own, &mut warnings)?, 1),
         Format::Jpeg => (jpeg::read(bytes, &own, &mut warnings)?, 1),
         Format::Exr => {
-            let found = exr::read(bytes, &own, &mut warnings)?;
+            let found = exr::read(bytes, &own.with(options.image.clone()), &mut warnings)?;
             parts = found.parts;
             (found.image, found.threads)
         }
@@ -165,7 +165,7 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
 
 /// Writes a texture that a caller made.
 pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
-    check::texture(texture)?;
+    texture.check()?;
     let format = format_of(&output, options)?;
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);

@@ -38,6 +38,7 @@ pub mod error;
 mod formats;
 mod images;
 pub mod inspect;
+mod job_report;
 mod load;
 pub mod measure;
 pub mod model;
@@ -66,7 +67,7 @@ pub use formats::Format;
 pub use options::{ReadOptions, WriteOptions};
 pub use polyhaul_bytes::trace;
 pub use polyhaul_bytes::{FileOptions, HostRead, HostWrite, Sink};
-pub use report::Report;
+pub use job_report::Report;
 
 use model::{Image, Scene, Table, Texture};
 use open::Opened;

@@ -15,7 +15,7 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::read::is_damage;
 use crate::pipeline::run::Phase;
 use crate::references::source_folder;
-use crate::report::{Clock, Report};
+use crate::job_report::{Clock, Report};
 use crate::resolve::{Found, Resolver};
 use crate::scene_files::{self, SceneFiles};
 use crate::warnings::Warnings;
@@ -128,7 +128,7 @@ fn read_scene(
             read.content
         }
         Format::Stl => {
-            let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options))?;
+            let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options).with(options.stl))?;
             note_reading(plain, format, report, found.threads, found.warnings);
             found.scene
         }
@@ -329,7 +329,7 @@ impl<'a> Libraries<'a> {
             Ok(read) => {
                 self.report.note_read(read.moved);
                 let file = read.name.as_str().into();
-                let mut found = mtl::read(&read.bytes, &file, self.options, &mut self.report.warnings)?;
+                let mut found = mtl::read(&read.bytes, &file, &self.options.parse_options(), &mut self.report.warnings)?;
                 found.iter_mut().for_each(|material| material.folder = folder.clone());
                 self.materials.merge(found)?;
                 Ok(true)
@@ -350,7 +350,7 @@ impl<'a> Libraries<'a> {
         let message = format!("cannot read the material library `{}`: {why}", names::shown(name));
         let diagnostic =
             Diagnostic { hint: error.diagnostic().hint.clone(), ..reference.diagnostic(message).about(name) };
-        self.report.warnings.note(self.options, "missing-library", diagnostic)?;
+        self.report.warnings.note(self.options.faults(), "missing-library", diagnostic)?;
         Ok(true)
     }
 }
@@ -419,7 +419,7 @@ fn note_missing(
     for (material, first_use) in materials.iter().zip(uses) {
         if material.missing && !material.name.is_empty() {
             let message = format!("undefined material `{}`", names::shown(&material.name));
-            warnings.note(options, "missing-material", first_use.diagnostic(message).about(material.name.as_str()))?;
+            warnings.note(options.faults(), "missing-material", first_use.diagnostic(message).about(material.name.as_str()))?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::Input;
 use crate::archives::{self, Member, Shelf};
 use crate::error::{Diagnostic, Error, Place, Result};
 use crate::model::Array;
-use crate::options::{Cancel, Codec, Progress, ReadOptions};
+use crate::options::{Cancel, Codec, ParseOptions, Progress, ReadOptions};
 use crate::pipeline::read::{Garbage, ask, read_part};
 use crate::report::Moved;
 use crate::warnings::Warnings;
@@ -222,7 +222,7 @@ impl Plain {
         };
         let message = format!("the name says {promised}, but the content is not {promised}: {found}");
         let place = Place { file: self.source.name().into(), ..Place::default() };
-        warnings.note(options, "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
+        warnings.note(options.faults(), "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
     }
 
     /// Notes what follows the compressed data. Called when all was read.
@@ -234,18 +234,19 @@ impl Plain {
 
     /// The options for reading these bytes: chunks are the pieces that the source has, and progress counts what is read
     /// outside.
-    pub(crate) fn options(&self, options: &ReadOptions) -> ReadOptions {
-        let mut options = options.clone();
+    pub(crate) fn options(&self, options: &ReadOptions) -> ParseOptions {
+        let mut options = options.parse_options();
+        let run = &mut options.run;
         let Some(compressed) = self.source.compressed() else {
             if let (None, claimed @ Some(_)) = (self.source.len(), self.source.claimed_len())
-                && let Some(progress) = options.run.progress.take()
+                && let Some(progress) = run.progress.take()
             {
-                options.run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(done, claimed))));
+                run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(done, claimed))));
             }
             return options;
         };
-        options.run.chunk_bytes = self.source.piece_bytes().or(options.run.chunk_bytes).or(Some(CHUNK_BYTES));
-        if let Some(progress) = options.run.progress.take() {
+        run.chunk_bytes = self.source.piece_bytes().or(run.chunk_bytes).or(Some(CHUNK_BYTES));
+        if let Some(progress) = run.progress.take() {
             let (counters, size, plain_size) =
                 (compressed.counters().clone(), compressed.claimed_len(), self.source.len());
             let outside = move |done: u64| match (size, plain_size) {
@@ -255,7 +256,7 @@ impl Plain {
                 }
                 _ => counters.snapshot().bytes.min(size.unwrap_or(u64::MAX)),
             };
-            options.run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(outside(done), size))));
+            run.progress = Some(Progress(Arc::new(move |done, _| (progress.0)(outside(done), size))));
         }
         options
     }

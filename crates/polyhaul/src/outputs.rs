@@ -7,7 +7,8 @@
 
 use crate::Output;
 use crate::error::{Error, Result};
-use crate::report::{Moved, Report};
+use crate::job_report::Report;
+use crate::report::Moved;
 use polyhaul_bytes::Complete;
 use std::io;
 use std::path::{Path, PathBuf};

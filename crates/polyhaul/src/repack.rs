@@ -9,7 +9,8 @@ use crate::options::{Codec, ReadOptions};
 use crate::pipeline::read::{Extent, ask, buffer, check_end, fill};
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Pages, encoder, pack};
-use crate::report::{Clock, Moved, Report};
+use crate::job_report::{Clock, Report};
+use crate::report::Moved;
 use crate::{Input, Output, WriteOptions, save};
 use polyhaul_bytes::{MEMBER_BYTES, SeekTable, Source};
 

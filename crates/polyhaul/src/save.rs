@@ -11,7 +11,8 @@ use crate::outputs::{Written, file_of, put_in_place};
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::{Compression, Writing};
 use crate::references::{self, Need, Relinker};
-use crate::report::{Clock, Moved, Report};
+use crate::job_report::{Clock, Report};
+use crate::report::Moved;
 use crate::warnings::Warnings;
 use crate::{check, copy, save_pbrt, tables};
 use polyhaul_bytes::{FileOptions, Sink};
@@ -43,8 +44,8 @@ pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions
         true => report.phase("prepare", || prepare(scene, format, &placement, options))?,
         false => scene,
     };
-    if format.is_table() {
-        report.extend(tables::save_scene((&scene, looks.materials.len()), format, output, options)?);
+    if let Some(kind) = format.table() {
+        report.extend(tables::save_scene((&scene, looks.materials.len()), (format, kind), output, options)?);
         return Ok(report);
     }
     let clock = Clock::start("write");
@@ -225,7 +226,7 @@ pub(crate) fn format_of(output: &Output, options: &WriteOptions) -> Result<Forma
 /// while they are written.
 fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
     let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.global_scale != 1.0;
-    let as_read = || Ok::<_, Error>(obj::evaluated_meshes(scene, &scene.objects)?.contains(&false));
+    let as_read = || Ok::<_, Error>(scene.evaluated_meshes(&scene.objects)?.contains(&false));
     Ok(placement.export_triangulated_mesh || turns && as_read()?)
 }
 
@@ -241,10 +242,10 @@ fn prepare<'a>(
         Cow::Borrowed(scene) => copy::scene(scene)?,
     };
     // Each mesh of a scene without objects is one.
-    if let Cow::Owned(objects) = obj::objects(&scene)? {
+    if let Cow::Owned(objects) = scene.listed_objects()? {
         scene.objects = objects;
     }
-    let flags = obj::evaluated_meshes(&scene, &scene.objects)?;
+    let flags = scene.evaluated_meshes(&scene.objects)?;
     for object in &mut scene.objects {
         if flags[object.mesh] {
             // Triangles have no domains any more; this keeps the object what it is.
@@ -392,8 +393,8 @@ fn write_parts<O>(
     report: &mut Report,
     write: impl FnOnce(&parts::Job<'_, O>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
 ) -> Result<()> {
-    let objects = obj::objects(scene)?;
-    let evaluated = obj::evaluated_meshes(scene, &objects)?;
+    let objects = scene.listed_objects()?;
+    let evaluated = scene.evaluated_meshes(&objects)?;
     let parts = parts::parts(scene, &objects, &evaluated, placement)?;
     let comments = match format {
         Format::Ply => links.comments(&scene.comments, &scene.folder)?,
@@ -527,7 +528,7 @@ fn listed(names: &[String]) -> String {
 /// in use name, under the names that evaluated objects give them, and all others where objects are as
 /// they were read.
 fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
-    let flags = obj::evaluated_meshes(scene, &scene.objects)?;
+    let flags = scene.evaluated_meshes(&scene.objects)?;
     let as_read = scene.objects.is_empty() || !scene.objects.iter().all(|object| flags[object.mesh]);
     let mut in_slots = Vec::new();
     in_slots.try_reserve_exact(materials.len())?;

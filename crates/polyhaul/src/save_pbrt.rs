@@ -13,7 +13,7 @@ use crate::Output;
 use crate::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use crate::formats::pbrt::writer::from_meshes;
 use crate::formats::pbrt::writer::{Plan, Renamed, Split, meshes};
-use crate::formats::{Format, obj, parts, ply};
+use crate::formats::{Format, parts, ply};
 use crate::model::render::Render;
 use crate::model::{Domain, Mesh, Scene};
 use crate::ops::dedup::number_rows;
@@ -23,7 +23,8 @@ use crate::pipeline::parallel::try_for_each_item;
 use crate::pipeline::run::{Phase, span};
 use crate::pipeline::write::Writing;
 use crate::references::Relinker;
-use crate::report::{Clock, Moved, Report};
+use crate::job_report::{Clock, Report};
+use crate::report::Moved;
 use crate::warnings::Warnings;
 use crate::{copy, ops, references, save};
 use polyhaul_bytes::{FileOptions, Sink};
@@ -55,7 +56,7 @@ pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOp
             let made = report.phase("prepare", || {
                 let prepared = prepared(&scene, &options.run)?;
                 let materials = links.materials(&scene.materials, &scene.folder)?;
-                from_meshes(&prepared, &obj::objects(&prepared)?, &materials, &options.run)
+                from_meshes(&prepared, &prepared.listed_objects()?, &materials, &options.run)
             })?;
             report.warnings.extend(made.1);
             Cow::Owned(made.0)
@@ -139,7 +140,7 @@ fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
         }
     }
     if scene.objects.is_empty() {
-        scene.objects = obj::objects(&scene)?.into_owned();
+        scene.objects = scene.listed_objects()?.into_owned();
     }
     ops::triangulate_scene(&mut scene, run)?;
     Ok(Cow::Owned(scene))
@@ -266,8 +267,8 @@ fn write_mesh(
     let mut warnings = Warnings::default();
     let mesh = render.shape(shape).map(|shape| meshes::mesh(&shape)).transpose()?.unwrap_or_default();
     let scene = Scene { meshes: vec![mesh], ..Scene::default() };
-    let objects = obj::objects(&scene)?;
-    let evaluated = obj::evaluated_meshes(&scene, &objects)?;
+    let objects = scene.listed_objects()?;
+    let evaluated = scene.evaluated_meshes(&objects)?;
     // Not as options say for meshes that are a scene of their own: those must be what the text said.
     let own = PlyOptions { encoding: options.ply.encoding, ..PlyOptions::default() };
     let parts = parts::parts(&scene, &objects, &evaluated, &own.placement)?;

@@ -14,7 +14,7 @@ use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::parallel::try_for_each_item;
-use crate::report::Report;
+use crate::job_report::Report;
 use crate::resolve::{Found, Resolver, folder_of};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ pub(crate) fn read_pbrt(
         Near::File(path) => path.canonicalize().ok(),
         Near::Archive(member) => Some(PathBuf::from(&**member.shown())),
     };
-    let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, options)?;
+    let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, &options.parse_options())?;
     // Files of text that are left out have one warning each.
     let missing = found.warnings.counts().get("missing-file").copied().unwrap_or(0);
     load::note_reading(plain, Format::Pbrt, report, found.threads, found.warnings);
@@ -339,7 +339,7 @@ impl Meshes<'_> {
                     let hint = error.diagnostic().hint.clone();
                     let diagnostic =
                         Diagnostic { hint, place: named.place.clone(), ..Diagnostic::new(message).about(&*named.name) };
-                    self.report.warnings.note(self.options, "missing-mesh", diagnostic)?;
+                    self.report.warnings.note(self.options.faults(), "missing-mesh", diagnostic)?;
                     None
                 }
             };

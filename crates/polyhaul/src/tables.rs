@@ -2,8 +2,8 @@
 
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
 use crate::formats::parts::{self, note_left_out};
-use crate::formats::table::{self, Layout, Rows};
-use crate::formats::{Format, names, obj};
+use crate::formats::table::{self, Layout, Rows, TableFormat};
+use crate::formats::{Format, names};
 use crate::load::{Content, Shape, Tables, load_as, note_reading, timed};
 use crate::model::{Scene, SourceFolder, Table};
 use crate::open::{Opened, Plain};
@@ -12,10 +12,10 @@ use crate::pipeline::bytes::Bytes;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::run::{Phase, span};
 use crate::references::Relinker;
-use crate::report::{Clock, Report};
+use crate::job_report::{Clock, Report};
 use crate::save::{format_of, name_of, save_ply_tables, write_with};
 use crate::warnings::Warnings;
-use crate::{Input, LoadedArray, LoadedTables, Output, check};
+use crate::{Input, LoadedArray, LoadedTables, Output};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
 
@@ -35,11 +35,11 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables
 /// Reads the text of a table into one array.
 pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
     let (read, report) = timed(&Opened::new(input, options)?, options, |plain, format, report| {
-        if !format.is_table() || format == Format::Npy {
+        let Some(kind) = format.table().filter(|&kind| kind != TableFormat::Npy) else {
             return Err(Error::new(ErrorKind::Usage, "only text tables can be read into one array"));
-        }
+        };
         let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
-        let mut read = table::read(text, format, Layout::Rows, &plain.options(options))?;
+        let mut read = table::read(text, kind, Layout::Rows, &plain.options(options).with(options.table.clone()))?;
         note_reading(plain, format, report, read.threads, std::mem::take(&mut read.warnings));
         Ok(read)
     })?;
@@ -139,20 +139,20 @@ fn read_table(
     options: &ReadOptions,
     report: &mut Report,
 ) -> Result<(Table, Vec<String>)> {
-    let own = plain.options(options);
-    match format {
-        Format::Csv | Format::Tsv | Format::Txt | Format::Xyz | Format::Pts => {
-            let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
-            let mut read = table::read(text, format, layout, &own)?;
-            note_reading(plain, format, report, read.threads, std::mem::take(&mut read.warnings));
-            read.into_table(format)
-        }
-        Format::Npy => {
+    let own = plain.options(options).with(options.table.clone());
+    match format.table() {
+        Some(TableFormat::Npy) => {
             let read = table::npy::read(Bytes::new(plain.source(), plain.garbage()), &own)?;
             note_reading(plain, format, report, read.threads, read.warnings);
             Ok((read.table, Vec::new()))
         }
-        _ => {
+        Some(kind) => {
+            let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
+            let mut read = table::read(text, kind, layout, &own)?;
+            note_reading(plain, format, report, read.threads, std::mem::take(&mut read.warnings));
+            read.into_table(kind)
+        }
+        None => {
             let error = Error::new(ErrorKind::Usage, "this format has no tables");
             Err(error.with_hint("ply, csv, tsv, txt, xyz, pts and npy are read as tables"))
         }
@@ -166,7 +166,7 @@ pub(crate) fn save(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    check::tables(tables)?;
+    tables.iter().try_for_each(Table::check)?;
     let format = format_of(&output, options)?;
     save_checked((tables, &SourceFolder::default()), remarks, format, output, options)
 }
@@ -182,36 +182,36 @@ pub(crate) fn save_checked(
     if format == Format::Ply {
         return save_ply_tables((tables, folder), [comments, infos], output, options);
     }
-    if !format.is_table() {
+    let Some(kind) = format.table() else {
         let error = Error::new(ErrorKind::Usage, "this format has no tables");
         return Err(error
             .with_hint("use a name that ends in .ply, .csv, .tsv, .txt, .xyz, .pts or .npy, or specify the format"));
-    }
+    };
     let [table] = tables else {
         let message = format!("this format stores one table, found {}", tables.len());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY stores several tables"));
     };
     let rows = Rows::of_table(table)?;
-    if matches!(format, Format::Xyz | Format::Pts) && (1..3).contains(&rows.names.len()) {
+    if matches!(kind, TableFormat::Xyz | TableFormat::Pts) && (1..3).contains(&rows.names.len()) {
         let count = rows.names.len();
         let message = format!("{} needs at least 3 columns (x, y and z), found {count}", format.name());
         return Err(Error::new(ErrorKind::Usage, message).with_hint("write csv, tsv, txt or npy instead"));
     }
-    let warnings = note_losses(table, &rows, format, options, &name_of(&output));
-    write_rows(&rows, (comments, folder), (format, output), options, warnings)
+    let warnings = note_losses(table, &rows, kind, options, &name_of(&output));
+    write_rows(&rows, (comments, folder), (format, kind, output), options, warnings)
 }
 
 /// Writes the positions of a scene, and what is known of them. There are so many materials, which are dropped.
 pub(crate) fn save_scene(
     (scene, materials): (&Scene, usize),
-    format: Format,
+    (format, kind): (Format, TableFormat),
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    let objects = obj::objects(scene)?;
-    let evaluated = obj::evaluated_meshes(scene, &objects)?;
+    let objects = scene.listed_objects()?;
+    let evaluated = scene.evaluated_meshes(&objects)?;
     let parts = parts::parts(scene, &objects, &evaluated, &options.table.placement)?;
-    let points = table::Points::of_parts(&parts, format)?;
+    let points = table::Points::of_parts(&parts, kind)?;
     let mut warnings = Warnings::default();
     points.note_losses(scene, materials, &name_of(&output), &mut warnings);
     // Remarks are comments where there is but one kind.
@@ -219,20 +219,20 @@ pub(crate) fn save_scene(
     for info in &scene.infos {
         try_push(comments.to_mut(), try_string(info)?, "comments")?;
     }
-    write_rows(&points.rows, (&comments, &scene.folder), (format, output), options, warnings)
+    write_rows(&points.rows, (&comments, &scene.folder), (format, kind, output), options, warnings)
 }
 
 /// What a table of numbers does not store of a table, its columns and its names.
-fn note_losses(table: &Table, rows: &Rows<'_>, format: Format, options: &WriteOptions, output: &str) -> Warnings {
+fn note_losses(table: &Table, rows: &Rows<'_>, format: TableFormat, options: &WriteOptions, output: &str) -> Warnings {
     let mut warnings = Warnings::default();
     let named = table.columns.iter().filter(|column| !column.name.is_empty()).count() as u64;
     let has_header = table::has_header(&rows.names, format, &options.table);
     let lost = match format {
         _ if has_header => 0,
         // Without a row there are no columns.
-        Format::Xyz | Format::Pts if rows.row_count() == 0 => named,
-        Format::Xyz | Format::Pts => table::unrestored_names(&table.columns),
-        Format::Npy if !table::npy::is_uniform(rows) => 0,
+        TableFormat::Xyz | TableFormat::Pts if rows.row_count() == 0 => named,
+        TableFormat::Xyz | TableFormat::Pts => table::unrestored_names(&table.columns),
+        TableFormat::Npy if !table::npy::is_uniform(rows) => 0,
         // It was asked for.
         _ if options.table.header == Some(false) => 0,
         _ => named,
@@ -256,13 +256,13 @@ fn note_losses(table: &Table, rows: &Rows<'_>, format: Format, options: &WriteOp
 fn write_rows(
     rows: &Rows<'_>,
     (comments, folder): (&[String], &SourceFolder),
-    (format, output): (Format, Output),
+    (format, kind, output): (Format, TableFormat, Output),
     options: &WriteOptions,
     warnings: Warnings,
 ) -> Result<Report> {
     let (mut report, clock) = (Report { warnings, ..Report::default() }, Clock::start("write"));
     let _span = span(Phase::Format);
-    let has_comments = !matches!(format, Format::Pts | Format::Npy);
+    let has_comments = !matches!(kind, TableFormat::Pts | TableFormat::Npy);
     let is_written = has_comments && !options.table.comment.is_empty();
     let kinds = [
         ("left-out-remarks", "comments", if has_comments { 0 } else { comments.len() as u64 }),
@@ -276,9 +276,9 @@ fn write_rows(
     let mut links = Relinker::new(&output, options)?;
     let comments = if !has_comments { Cow::default() } else { links.comments(comments, folder)? };
     let copies = links.finish(&mut report.warnings)?;
-    write_with(copies, output, Some(format), options, &mut report, |writing, _, _| match format {
-        Format::Npy => table::npy::write(rows, &options.run, writing),
-        _ => table::write(rows, &comments, format, &options.table, &options.run, writing),
+    write_with(copies, output, Some(format), options, &mut report, |writing, _, _| match kind {
+        TableFormat::Npy => table::npy::write(rows, &options.run, writing),
+        _ => table::write(rows, &comments, kind, &options.table, &options.run, writing),
     })?;
     clock.stop(&mut report);
     Ok(report)

@@ -3,7 +3,7 @@
 //! The cap keeps a hostile file from filling the memory with its own complaints.
 
 use crate::error::{Diagnostic, ErrorKind, Result, Warning, try_push};
-use crate::options::{OnError, ReadOptions};
+use crate::options::{FaultPolicy, OnError};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -69,8 +69,8 @@ impl Warnings {
     }
 
     /// A thing that is repaired and noted; with `strict` it is the error.
-    pub fn note(&mut self, options: &ReadOptions, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
-        if options.strict {
+    pub fn note(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
+        if faults.strict {
             return Err(diagnostic.into_error(ErrorKind::Malformed));
         }
         self.try_add(code, diagnostic)
@@ -79,7 +79,7 @@ impl Warnings {
     /// As [`Warnings::note`] for `count` things of one kind, of which only the first has a place.
     pub(crate) fn note_many(
         &mut self,
-        options: &ReadOptions,
+        faults: FaultPolicy,
         code: &'static str,
         count: u64,
         first: Diagnostic,
@@ -87,7 +87,7 @@ impl Warnings {
         if count == 0 {
             return Ok(());
         }
-        self.note(options, code, first)?;
+        self.note(faults, code, first)?;
         self.count(code, count - 1);
         Ok(())
     }
@@ -96,21 +96,21 @@ impl Warnings {
     /// malformed.
     pub(crate) fn note_dropped(
         &mut self,
-        options: &ReadOptions,
+        faults: FaultPolicy,
         code: &'static str,
         count: u64,
         first: Diagnostic,
     ) -> Result<()> {
-        if options.strict && count > 0 {
+        if faults.strict && count > 0 {
             return Err(first.into_error(ErrorKind::Unsupported));
         }
-        self.note_many(options, code, count, first)
+        self.note_many(faults, code, count, first)
     }
 
     /// A broken statement: the error, or with [`OnError::Warn`] a warning, and it is left out.
-    pub fn broken(&mut self, options: &ReadOptions, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
-        match options.on_error {
-            OnError::Warn if !options.strict => self.try_add(code, diagnostic),
+    pub fn broken(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
+        match faults.on_error {
+            OnError::Warn if !faults.strict => self.try_add(code, diagnostic),
             _ => Err(diagnostic.into_error(ErrorKind::Malformed)),
         }
     }

@@ -14,7 +14,7 @@ use crate::model::{Image, Scene, Table};
 use crate::open::Opened;
 use crate::options::{Placement, PlyOptions, ReadOptions, WriteOptions};
 use crate::references::source_folder;
-use crate::report::Report;
+use crate::job_report::Report;
 use crate::save::{self, format_of};
 use crate::warnings::Warnings;
 use crate::{Input, Output, images, tables};

@@ -30,7 +30,7 @@ use crate::load::{Content, Shape, Tables, load_as};
 use crate::open::Opened;
 use crate::options::{Limits, ReadOptions};
 use crate::pipeline::crew::within;
-use crate::report::Report;
+use crate::job_report::Report;
 use crate::{Input, Loaded};
 
 /// What two assets have of which not all is the same.

@@ -2,13 +2,13 @@
 
 use super::{Differences, Gap, flattened, table};
 use crate::error::Result;
-use crate::formats::{obj, parts};
+use crate::formats::parts;
 use crate::model::render::Render;
 use crate::model::{Column, Domain, Material, Mesh, NONE, Run, Scene, SourceFolder};
 use crate::ops::dedup::BATCH;
 use crate::options::{Limits, Placement};
 use crate::references::{SameFiles, with_names};
-use crate::report::Report;
+use crate::job_report::Report;
 use parts::Part;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +37,8 @@ pub(super) fn compare(scenes: [Scene; 2], limits: &Limits, found: &mut Differenc
     }
     let [a, b] = [flattened(a, limits, report)?, flattened(b, limits, report)?];
     compare_renders(&renders, found);
-    let objects = [obj::objects(&a)?, obj::objects(&b)?];
-    let evaluated = [obj::evaluated_meshes(&a, &objects[0])?, obj::evaluated_meshes(&b, &objects[1])?];
+    let objects = [a.listed_objects()?, b.listed_objects()?];
+    let evaluated = [a.evaluated_meshes(&objects[0])?, b.evaluated_meshes(&objects[1])?];
     let placement = Placement::default();
     let parts_of = [
         parts::parts(&a, &objects[0], &evaluated[0], &placement)?,

@@ -35,6 +35,7 @@ pub(crate) mod texels;
 pub(crate) mod tga;
 
 use crate::options::Codec;
+use table::TableFormat;
 use std::path::Path;
 
 /// A file format.
@@ -169,8 +170,20 @@ impl Format {
 
     /// Whether it holds a table and nothing else.
     pub(crate) fn is_table(self) -> bool {
-        use Format::{Csv, Npy, Pts, Tsv, Txt, Xyz};
-        matches!(self, Csv | Npy | Pts | Tsv | Txt | Xyz)
+        self.table().is_some()
+    }
+
+    /// Which tables of numbers it holds, if it holds such alone.
+    pub(crate) fn table(self) -> Option<TableFormat> {
+        Some(match self {
+            Format::Csv => TableFormat::Csv,
+            Format::Tsv => TableFormat::Tsv,
+            Format::Txt => TableFormat::Txt,
+            Format::Xyz => TableFormat::Xyz,
+            Format::Pts => TableFormat::Pts,
+            Format::Npy => TableFormat::Npy,
+            _ => return None,
+        })
     }
 }
 

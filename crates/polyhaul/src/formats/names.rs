@@ -1,7 +1,7 @@
 //! Names in text formats: what they become where they are not UTF-8, and how they stay on their line.
 
 use crate::error::{Diagnostic, Error, Place, Result};
-use crate::options::ReadOptions;
+use crate::options::FaultPolicy;
 use crate::printable::printable;
 use crate::warnings::Warnings;
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 pub(crate) fn decode<'a>(
     name: &'a [u8],
     place: &Place,
-    options: &ReadOptions,
+    faults: FaultPolicy,
     warnings: &mut Warnings,
 ) -> Result<Cow<'a, str>> {
     match std::str::from_utf8(name) {
@@ -20,7 +20,7 @@ pub(crate) fn decode<'a>(
         Err(_) => {
             let message = "name is not valid UTF-8; read as Latin-1";
             let what = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
-            warnings.note(options, "non-utf8-name", what)?;
+            warnings.note(faults, "non-utf8-name", what)?;
             latin1(name).map(Cow::Owned)
         }
     }

@@ -4,7 +4,7 @@
 //! somewhere as if they were one. Nothing here knows what is in them.
 
 use crate::error::{Error, Result, fault};
-use crate::options::{ReadOptions, RunOptions};
+use crate::options::{ParseOptions, RunOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::read::Extent;
 use crate::pipeline::write::{Pages, Writing};
@@ -22,13 +22,13 @@ pub(crate) struct Pieces<'a> {
     pub(crate) file: Arc<str>,
     /// How far it was read.
     at: u64,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
     reported: u64,
 }
 
 impl<'a> Pieces<'a> {
     /// The bytes of a source of which nothing was read.
-    pub(crate) fn new(bytes: Bytes<'a>, options: &'a ReadOptions) -> Pieces<'a> {
+    pub(crate) fn new(bytes: Bytes<'a>, options: &'a ParseOptions) -> Pieces<'a> {
         let file = bytes.name().into();
         Pieces { bytes, file, at: 0, options, reported: 0 }
     }

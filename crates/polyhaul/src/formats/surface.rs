@@ -7,7 +7,7 @@ use super::raster::check_pixels;
 use super::texels::Texels;
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::model::{Array, ColorSpace, Texture};
-use crate::options::{Limits, ReadOptions};
+use crate::options::{Limits, ParseOptions};
 use crate::warnings::Warnings;
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl Surface {
 pub(crate) fn note_other_pictures(
     texture: &Texture,
     file: &Arc<str>,
-    options: &ReadOptions,
+    options: &ParseOptions,
     warnings: &mut Warnings,
 ) -> Result<()> {
     let Texture { depth, layers, faces, .. } = *texture;
@@ -133,9 +133,9 @@ pub(crate) fn note_other_pictures(
     for (code, count, what) in kinds {
         let dropped = count.saturating_sub(1);
         let message = format!("an image is a single picture: read the first of {count} {what}, dropped {dropped}");
-        warnings.note_dropped(options, code, dropped as u64, Diagnostic::at(file, 0, message))?;
+        warnings.note_dropped(options.faults, code, dropped as u64, Diagnostic::at(file, 0, message))?;
     }
     let smaller = texture.levels.len().saturating_sub(1);
     let message = format!("only the largest level was read; {smaller} smaller ones were skipped");
-    warnings.note_dropped(options, "left-out-levels", smaller as u64, Diagnostic::at(file, 0, message))
+    warnings.note_dropped(options.faults, "left-out-levels", smaller as u64, Diagnostic::at(file, 0, message))
 }

@@ -11,6 +11,7 @@ mod image;
 pub(crate) mod kept;
 mod material;
 mod mesh;
+mod objects;
 pub mod render;
 mod scene;
 mod table;

@@ -4,6 +4,7 @@
 //! own for is not here: see [`super::Mesh`]. Nothing here reads, formats or converts.
 
 use super::Array;
+use crate::error::{Error, ErrorKind, Result};
 use std::collections::TryReserveError;
 
 /// Rows of numbers.
@@ -171,7 +172,7 @@ impl Values {
     ///
     /// # Errors
     /// If there is no memory for it.
-    pub fn try_clone(&self) -> Result<Values, TryReserveError> {
+    pub fn try_clone(&self) -> std::result::Result<Values, TryReserveError> {
         Ok(map_values!(self, array => array.try_clone()?))
     }
 }
@@ -200,5 +201,32 @@ impl Table {
     /// The bytes that the arrays take.
     pub fn heap_bytes(&self) -> u64 {
         self.columns.iter().map(Column::heap_bytes).sum()
+    }
+}
+
+impl Column {
+    /// Whether it has `count` rows, and its lists are all of its values, in order.
+    pub fn is_whole(&self, count: usize) -> bool {
+        let lists = self.offsets.as_ref().is_none_or(|offsets| {
+            let ends =
+                offsets.first() == Some(&0) && offsets.last().is_some_and(|&end| end as usize == self.values.len());
+            ends && offsets.is_sorted()
+        });
+        lists && self.row_count() == count
+}
+}
+
+impl Table {
+    /// Fails where a column does not have a row for each of the table's.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`].
+    pub fn check(&self) -> Result<()> {
+        if let Some(column) = self.columns.iter().find(|column| !column.is_whole(self.row_count)) {
+            let message =
+                format!("column `{}` of table `{}` does not have {} rows", column.name, self.name, self.row_count);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        Ok(())
     }
 }

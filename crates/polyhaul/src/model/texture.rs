@@ -5,6 +5,7 @@
 
 use super::array::Array;
 use super::image::ColorSpace;
+use crate::error::{Error, ErrorKind, Result};
 
 /// Pixels as a graphics card reads them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -141,5 +142,40 @@ impl Texture {
     pub fn most_levels(&self) -> usize {
         let longest = self.width.max(self.height).max(self.depth).max(1);
         longest.ilog2() as usize + 1
+    }
+}
+
+impl Texture {
+    /// Fails where the levels do not have the bytes that the size says, or there is no such texture.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`].
+    pub fn check(&self) -> Result<()> {
+        let Texture { width, height, depth, layers, faces, encoding, .. } = *self;
+        let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        if let Encoding::Plain { channels, .. } = encoding
+            && !matches!(channels, 1 | 2 | 4)
+        {
+            return refuse(format!("invalid texture: expected 1, 2 or 4 channels, found {channels}"));
+        }
+        let is_size = [width, height, depth, layers].iter().all(|count| *count > 0 && u32::try_from(*count).is_ok());
+        let is_cube = faces == 6 && width == height;
+        if !is_size || faces != 1 && !is_cube || depth > 1 && faces * layers > 1 {
+            return refuse(format!(
+                "invalid texture: {width} x {height} x {depth} pixels, {layers} layers and {faces} faces"
+            ));
+        }
+        let (count, most) = (self.levels.len(), self.most_levels());
+        if count == 0 || count > most {
+            return refuse(format!("invalid texture: {width} x {height} pixels allow 1 to {most} levels, found {count}"));
+        }
+        for (number, level) in self.levels.iter().enumerate() {
+            if self.level_bytes(number) != Some(level.len()) {
+                let message =
+                    format!("invalid texture: level {number} has {} bytes, which does not match its size", level.len());
+                return refuse(message);
+            }
+        }
+        Ok(())
     }
 }

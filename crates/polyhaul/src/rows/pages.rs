@@ -7,7 +7,7 @@ use crate::formats::out::Out;
 use crate::options::WriteOptions;
 use crate::pipeline::crew::within;
 use crate::pipeline::write::Pages;
-use crate::report::{Clock, Report};
+use crate::job_report::{Clock, Report};
 use crate::save::write_to;
 use polyhaul_text::format::{Column, RowFormat, Rows};
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use crate::model::{ColorSpace, Encoding, Image, Samples, Texture};
 use crate::ops::{Cut, Edges, Filter, MipmapContent, MipmapOptions, Quality, compress, convert_samples, mipmaps};
 use crate::options::{ImageStyle, Limits, OnError, RunOptions};
 use crate::pipeline::crew::within;
-use crate::report::Report;
+use crate::job_report::Report;
 use crate::warnings::Warnings;
 use crate::{Input, Output, ReadOptions, WriteOptions};
 

@@ -7,7 +7,7 @@
 
 use polyhaul::model::{Channels, Image, Samples, Scene};
 use polyhaul::options::{Codec, Compression, Resolve, RunOptions, ThreadPool, Throttle};
-use polyhaul::report::{Bound, Facts, Verdict};
+use polyhaul::report::{Bound, Verdict};
 use polyhaul::trace::{self, Detail, Lane, Phase, Recording, Totals, Trace};
 use polyhaul::{
     Format, HostRead, HostWrite, Input, Output, ReadOptions, Report, Result, WriteOptions, load, load_image, save,
@@ -77,7 +77,7 @@ impl Job {
         for section in &mut seen.sections {
             (section.begin_ns, section.end_ns) = (0, seen.elapsed_ns);
         }
-        let verdict = Verdict::of(&seen, &Facts::of(&self.report), None);
+        let verdict = Verdict::of(&seen, &self.report.facts(), None);
         let sum: f64 = verdict.causes.iter().map(|(_, share)| share).sum();
         assert!((sum - 1.0).abs() < 1e-9 && verdict.seconds > 0.0, "{verdict:?}");
         verdict

@@ -7,14 +7,14 @@ use crate::formats::pieces::Pieces;
 use crate::formats::raster::Raster;
 use crate::formats::rows::Rows;
 use crate::model::{Image, Samples};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::warnings::Warnings;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
 /// Reads a BMP file; says too how many threads worked.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
     let Header { width, height, .. } = header;
@@ -37,7 +37,7 @@ fn read_rows<'a>(
     mut pieces: Pieces<'a>,
     header: &Header,
     raster: &Raster<u8>,
-    options: &ReadOptions,
+    options: &ParseOptions,
 ) -> Result<(usize, Pieces<'a>)> {
     let file = pieces.file.clone();
     let Header { width, height, body, pixels, .. } = header;

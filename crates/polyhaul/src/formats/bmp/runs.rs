@@ -4,7 +4,7 @@ use super::header::{Header, Palette, Pixels};
 use crate::error::{Diagnostic, Error, Result, fault};
 use crate::formats::pieces::Pieces;
 use crate::formats::raster::Raster;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::window::Window;
 use crate::warnings::Warnings;
 use std::mem::MaybeUninit;
@@ -58,13 +58,13 @@ impl<'h, 'a> Runs<'h, 'a> {
     pub(super) fn read(
         mut self,
         raster: &Raster<u8>,
-        options: &ReadOptions,
+        options: &ParseOptions,
         warnings: &mut Warnings,
     ) -> Result<Pieces<'a>> {
         self.read_rows(raster)?;
         if let Some((at, count)) = self.cut_runs {
             let message = format!("runs that extend past the end of their row were cut there ({count} in this file)");
-            warnings.note_many(options, "cut-run", count, Diagnostic::at(&self.pieces.file, at, message))?;
+            warnings.note_many(options.faults, "cut-run", count, Diagnostic::at(&self.pieces.file, at, message))?;
         }
         self.pieces.moved_to(self.window.offset() + self.window.rest().len() as u64);
         Ok(self.pieces)

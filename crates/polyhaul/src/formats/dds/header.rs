@@ -7,7 +7,7 @@ use crate::formats::pieces::Pieces;
 use crate::formats::surface::Surface;
 use crate::formats::texels::Texels;
 use crate::model::{ColorSpace, Encoding, Texel};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::Warnings;
 use ColorSpace::{Linear, Srgb};
 
@@ -71,7 +71,7 @@ impl PixelFormat {
 }
 
 /// Reads what stands before the pixels.
-pub(super) fn read(pieces: &mut Pieces<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Header> {
+pub(super) fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Header> {
     let header: [u8; HEADER_BYTES] = pieces.head("header")?;
     let word = |at: usize| word(&header, at);
     if !super::looks_like_dds(&header) || word(4) != 124 || word(76) != 32 {
@@ -86,7 +86,7 @@ pub(super) fn read(pieces: &mut Pieces<'_>, options: &ReadOptions, warnings: &mu
     };
     if shape.layers == 0 {
         let message = "the array size is 0; read as 1";
-        warnings.note(options, "array-size", Diagnostic::at(&pieces.file, ARRAY_SIZE as u64, message))?;
+        warnings.note(options.faults, "array-size", Diagnostic::at(&pieces.file, ARRAY_SIZE as u64, message))?;
         shape.layers = 1;
     }
     let Shape { layers, faces, is_volume } = shape;

@@ -6,13 +6,13 @@ use crate::formats::pieces::Pieces;
 use crate::formats::surface::note_other_pictures;
 use crate::model::{Encoding, Image, Samples, Texture};
 use crate::ops::blocks::decode;
-use crate::options::{ReadOptions, RunOptions};
+use crate::options::{ParseOptions, RunOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::warnings::Warnings;
 use std::sync::Arc;
 
 /// Reads the largest picture, of the first layer, face and slice.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let texture = texture(bytes, options, warnings)?;
     note_other_pictures(&texture, &file, options, warnings)?;
@@ -20,7 +20,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warni
 }
 
 /// Reads all levels of all pictures.
-pub(crate) fn texture(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Texture> {
+pub(crate) fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Texture> {
     let mut pieces = Pieces::new(bytes, options);
     let Header { surface, has_red_as_alpha } = header::read(&mut pieces, options, warnings)?;
     let texture = surface.read_by_image(&mut pieces)?;

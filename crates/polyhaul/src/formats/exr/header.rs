@@ -6,7 +6,7 @@
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, limit_hint, try_push};
 use crate::formats::names::{decode, shown};
 use crate::model::{ChannelType, ImageAttribute};
-use crate::options::ReadOptions;
+use crate::options::{ImageReadOptions, ParseOptions};
 use crate::pipeline::reader::BlockReader;
 use crate::warnings::Warnings;
 use exr::compression::Compression;
@@ -172,7 +172,7 @@ pub(super) struct FileHeader {
 pub(super) fn read(
     reader: &mut BlockReader<'_>,
     file: &Arc<str>,
-    options: &ReadOptions,
+    options: &ParseOptions<ImageReadOptions>,
     warnings: &mut Warnings,
 ) -> Result<FileHeader> {
     let mut header = HeaderReader { reader, file, options, warnings };
@@ -205,7 +205,7 @@ pub(super) fn read(
 struct HeaderReader<'a, 'b> {
     reader: &'a mut BlockReader<'b>,
     file: &'a Arc<str>,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions<ImageReadOptions>,
     warnings: &'a mut Warnings,
 }
 
@@ -266,7 +266,7 @@ impl HeaderReader<'_, '_> {
 
     fn text(&mut self, bytes: &[u8]) -> Result<String> {
         let place = Place { file: self.file.clone(), offset: Some(self.reader.offset()), ..Place::default() };
-        Ok(decode(bytes, &place, self.options, self.warnings)?.into_owned())
+        Ok(decode(bytes, &place, self.options.faults, self.warnings)?.into_owned())
     }
 
     /// The attributes of a part. The last one of a name counts.

@@ -12,7 +12,7 @@ use crate::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use crate::formats::names::shown;
 use crate::formats::raster::{Raster, check_pixels, check_ratio, is_believed, least_file_bytes};
 use crate::model::{ChannelType, ColorSpace, Image, ImageChannel, ImagePart, PartChannel, Samples};
-use crate::options::ReadOptions;
+use crate::options::{ImageReadOptions, ParseOptions};
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::reader::{BlockReader, Decoding};
 use crate::pipeline::run::Phase;
@@ -36,7 +36,7 @@ pub(crate) struct Found {
 }
 
 /// Reads a file. What the image does not hold of it is noted in `warnings`.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Found> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings: &mut Warnings) -> Result<Found> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
     let result = decode(&decoding, &bytes, &file, options, warnings);
@@ -52,12 +52,12 @@ fn decode(
     decoding: &Decoding<'_>,
     bytes: &Bytes<'_>,
     file: &Arc<str>,
-    options: &ReadOptions,
+    options: &ParseOptions<ImageReadOptions>,
     warnings: &mut Warnings,
 ) -> Result<Found> {
     let mut reader = decoding.reader();
     let FileHeader { parts, is_multipart } = header::read(&mut reader, file, options, warnings)?;
-    let picture = Picture::choose(&parts, &options.image, file)?;
+    let picture = Picture::choose(&parts, &options.own, file)?;
     let part = &parts[picture.part];
     check_part(part, &picture, options, file, reader.offset())?;
     check_file(&mut reader, image_bytes(part, &picture), options, file)?;
@@ -83,7 +83,7 @@ fn decode(
 }
 
 /// An error where the picture is larger than the limits.
-fn check_part(part: &Part, picture: &Picture, options: &ReadOptions, file: &Arc<str>, at: u64) -> Result<()> {
+fn check_part(part: &Part, picture: &Picture, options: &ParseOptions<ImageReadOptions>, file: &Arc<str>, at: u64) -> Result<()> {
     let [width, height] = part.data.size();
     let is_extra = |(number, channel): &(usize, &Channel)| {
         let is_color = picture.colors.samples.contains(&Some(*number)) && channel.kind != ChannelType::U32;
@@ -131,7 +131,7 @@ fn image_bytes(part: &Part, picture: &Picture) -> u64 {
 }
 
 /// An error where a large image comes out of a file that is too small for it.
-fn check_file(reader: &mut BlockReader<'_>, image_bytes: u64, options: &ReadOptions, file: &Arc<str>) -> Result<()> {
+fn check_file(reader: &mut BlockReader<'_>, image_bytes: u64, options: &ParseOptions<ImageReadOptions>, file: &Arc<str>) -> Result<()> {
     let at = reader.offset();
     let least = least_file_bytes(image_bytes, &options.limits).saturating_sub(at);
     let least = usize::try_from(least).unwrap_or(usize::MAX);
@@ -153,19 +153,19 @@ fn block_bytes(part: &Part) -> Option<usize> {
 fn note_losses(
     parts: &[Part],
     picture: &Picture,
-    options: &ReadOptions,
+    options: &ParseOptions<ImageReadOptions>,
     file: &Arc<str>,
     warnings: &mut Warnings,
 ) -> Result<()> {
     let mut note = |code, count: u64, message: String| {
         if count > 0 {
-            warnings.note(options, code, about(file, message))?;
+            warnings.note(options.faults, code, about(file, message))?;
             warnings.count(code, count - 1);
         }
         Ok(())
     };
     let part = &parts[picture.part];
-    if options.image.part.is_none() && options.image.layer.is_none() {
+    if options.own.part.is_none() && options.own.layer.is_none() {
         let others = || (0..parts.len()).filter(|number| *number != picture.part);
         let names = listed(others().map(|number| parts[number].label(number)));
         let message = format!("only {} was read; use `--part` for the others: {names}", part.label(picture.part));
@@ -351,7 +351,7 @@ impl Canvas {
     ///
     /// # Safety
     /// All pixels were put.
-    unsafe fn finish(self, part: &Part, picture: &Picture, options: &ReadOptions, file: &Arc<str>) -> Result<Image> {
+    unsafe fn finish(self, part: &Part, picture: &Picture, options: &ParseOptions<ImageReadOptions>, file: &Arc<str>) -> Result<Image> {
         let ([width, height], size) = (part.data.size(), self.size);
         // SAFETY: the caller's promise.
         let mut samples = unsafe { self.colors.finish(None) };

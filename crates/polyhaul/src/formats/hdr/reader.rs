@@ -9,7 +9,7 @@ use crate::error::{Error, Result, fault};
 use crate::formats::raster::Raster;
 use crate::formats::runs::SLACK;
 use crate::model::{Channels, ColorSpace, Image, Samples};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::read::Extent;
 use crate::pipeline::run::Phase;
@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads an HDR file; says too how many threads worked.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<(Image, usize)> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let mut window = Window::new(0, CHUNK_BYTES)?;
     let Header { width, height, is_upward, is_mirrored } = header::read(&mut window, &bytes, &file, &options.limits)?;
@@ -58,7 +58,7 @@ struct RowsJob<'a> {
     raster: Raster<f32>,
     width: usize,
     chunk_rows: usize,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
 }
 
 #[derive(Default)]

@@ -3,7 +3,7 @@
 
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::formats::raster::check_size;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::reader::BlockReader;
 use crate::warnings::Warnings;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct Frame {
 pub(super) fn read(
     reader: &mut BlockReader<'_>,
     file: &Arc<str>,
-    options: &ReadOptions,
+    options: &ParseOptions,
     warnings: &mut Warnings,
 ) -> Result<Frame> {
     let mut marks = Marks { reader, file, stray: None };
@@ -118,11 +118,11 @@ impl Marks<'_, '_> {
     }
 
     /// Notes the stray bytes.
-    fn note(&self, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+    fn note(&self, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
         let Some((at, count)) = self.stray else { return Ok(()) };
         let bytes = if count == 1 { "byte" } else { "bytes" };
         let message = format!("skipped {count} stray {bytes} between segments");
-        warnings.note_many(options, "stray-bytes", count, Diagnostic::at(self.file, at, message))
+        warnings.note_many(options.faults, "stray-bytes", count, Diagnostic::at(self.file, at, message))
     }
 
     fn length(&mut self) -> Result<usize> {
@@ -142,7 +142,7 @@ impl Marks<'_, '_> {
     }
 
     /// Reads a frame and passes it; says how many bytes it has behind its mark.
-    fn frame(&mut self, kind: u8, at: u64, options: &ReadOptions) -> Result<(Frame, usize)> {
+    fn frame(&mut self, kind: u8, at: u64, options: &ParseOptions) -> Result<(Frame, usize)> {
         let unsupported = |what: String| Diagnostic::at(self.file, at, what).into_error(ErrorKind::Unsupported);
         let how = match kind {
             0xC0..=0xC2 => None,

@@ -4,7 +4,7 @@ use super::header::{self, Frame};
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::formats::raster::{check_ratio, least_file_bytes};
 use crate::model::{Channels, Image, Samples};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::column::advise_huge_pages;
 use crate::pipeline::reader::{BlockReader, Decoding};
@@ -29,7 +29,7 @@ const MOST_PIXELS_PER_BYTE: usize = 8 * 64;
 const MOST_SCANS: usize = 100;
 
 /// Reads a file.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
     let mut reader = decoding.reader();
@@ -63,7 +63,7 @@ impl Frame {
 }
 
 /// An error where the file is too small for the pixels that it claims.
-fn check_backed(bytes: &Bytes<'_>, reader: &mut BlockReader<'_>, frame: &Frame, options: &ReadOptions) -> Result<()> {
+fn check_backed(bytes: &Bytes<'_>, reader: &mut BlockReader<'_>, frame: &Frame, options: &ParseOptions) -> Result<()> {
     let (Frame { width, height, .. }, file) = (*frame, &bytes.name().into());
     let samples = frame.sample_count() as u64;
     let least_by_ratio = usize::try_from(least_file_bytes(samples, &options.limits)).unwrap_or(usize::MAX);

@@ -6,14 +6,14 @@ use crate::formats::pieces::Pieces;
 use crate::formats::surface::note_other_pictures;
 use crate::model::{Image, Texture};
 use crate::ops::blocks::decode;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::packed::unpack;
 use crate::warnings::Warnings;
 use std::sync::Arc;
 
 /// Reads the largest picture, of the first layer, face and slice.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let texture = texture(bytes, options)?;
     note_other_pictures(&texture, &file, options, warnings)?;
@@ -21,7 +21,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warni
 }
 
 /// Reads all levels of all pictures.
-pub(crate) fn texture(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Texture> {
+pub(crate) fn texture(bytes: Bytes<'_>, options: &ParseOptions) -> Result<Texture> {
     let mut pieces = Pieces::new(bytes, options);
     let Header { surface, packing, entries } = header::read(&mut pieces, &options.limits)?;
     let mut stored = vec![Vec::new(); entries.len()];

@@ -8,7 +8,7 @@ use super::lines::{Line, Lines};
 use super::statement::{Fault, Parsed, Statement, Weight, out_of_memory, quoted};
 use crate::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
 use crate::model::{Illumination, Material, TextureMap};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::Warnings;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ const OPACITY_TOLERANCE: f32 = 2e-3;
 /// # Errors
 ///
 /// [`ErrorKind::Limit`] where a line or a name is longer than `options.limits` allows;
-/// [`ErrorKind::Memory`]; with `options.strict`, [`ErrorKind::Malformed`] in place of the first warning.
-pub fn read(text: &[u8], file: &Arc<str>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Vec<Material>> {
+/// [`ErrorKind::Memory`]; with `options.faults.strict`, [`ErrorKind::Malformed`] in place of the first warning.
+pub fn read(text: &[u8], file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Vec<Material>> {
     let mut library = Library { limit: options.limits.materials, ..Library::default() };
     for line in Lines::new(text) {
         let line = line?;
@@ -54,7 +54,7 @@ fn report(
     line: &Line<'_>,
     text: &[u8],
     file: &Arc<str>,
-    options: &ReadOptions,
+    options: &ParseOptions,
     warnings: &mut Warnings,
 ) -> Result<()> {
     let hint = match fault.weight {
@@ -71,7 +71,7 @@ fn report(
         ..Diagnostic::default()
     };
     match fault.weight {
-        Weight::Note => warnings.note(options, fault.code, diagnostic),
+        Weight::Note => warnings.note(options.faults, fault.code, diagnostic),
         _ => Err(diagnostic.into_error(ErrorKind::Limit)),
     }
 }

@@ -3,7 +3,7 @@
 use super::{read, write};
 use crate::error::{ErrorKind, Result, Warning};
 use crate::model::{Color, MapKind, Material, TextureMap};
-use crate::options::{ObjOptions, ReadOptions};
+use crate::options::{ObjOptions, ParseOptions};
 use crate::warnings::Warnings;
 use std::path::PathBuf;
 
@@ -21,14 +21,14 @@ fn testdata(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn read_with(text: &[u8], options: &ReadOptions) -> Result<(Vec<Material>, Warnings)> {
+fn read_with(text: &[u8], options: &ParseOptions) -> Result<(Vec<Material>, Warnings)> {
     let mut warnings = Warnings::default();
     let materials = read(text, &"lib.mtl".into(), options, &mut warnings)?;
     Ok((materials, warnings))
 }
 
 fn read_text(text: impl AsRef<[u8]>) -> (Vec<Material>, Warnings) {
-    read_with(text.as_ref(), &ReadOptions::default()).unwrap()
+    read_with(text.as_ref(), &ParseOptions::default()).unwrap()
 }
 
 /// The only material of a text that gives no warning.
@@ -338,7 +338,7 @@ fn a_diagnostic_says_what_where_and_what_was_expected() {
 
 #[test]
 fn strict_makes_an_error_of_the_first_warning() {
-    let options = ReadOptions { strict: true, ..ReadOptions::default() };
+    let options = ParseOptions { strict: true, ..ParseOptions::default() };
     let error = read_with(b"newmtl m\nNs x\nKd y", &options).unwrap_err();
     assert_eq!((error.kind(), error.place().to_string()), (ErrorKind::Malformed, "lib.mtl:2:4".into()));
 }
@@ -348,7 +348,7 @@ fn limits_are_errors_that_name_the_limit() {
     let texts = ["newmtl 12345678", "newmtl m\nmap_Kd 12345678", "newmtl m\nKd spectral 12345678 1"];
     for text in texts {
         for (name_bytes, fits) in [(7, false), (8, true), (9, true)] {
-            let mut options = ReadOptions::default();
+            let mut options = ParseOptions::default();
             options.limits.name_bytes = name_bytes;
             let result = read_with(text.as_bytes(), &options);
             assert_eq!(result.is_ok(), fits, "{text} {name_bytes}");
@@ -359,7 +359,7 @@ fn limits_are_errors_that_name_the_limit() {
         }
     }
     for (line_bytes, fits) in [(9, false), (10, true), (11, true)] {
-        let mut options = ReadOptions::default();
+        let mut options = ParseOptions::default();
         options.limits.line_bytes = line_bytes;
         let result = read_with(b"newmtl m\r\nKd 1 \\\n 2 \r\n", &options);
         assert_eq!(result.is_ok(), fits, "{line_bytes}");
@@ -470,7 +470,7 @@ fn work_is_linear() {
         let mut bytes = text.into_bytes();
         // Some of the texts are not UTF-8 after this.
         bytes.iter_mut().filter(|byte| **byte == 0xc2).for_each(|byte| *byte = 0xff);
-        let mut options = ReadOptions::default();
+        let mut options = ParseOptions::default();
         options.limits.name_bytes = u64::MAX;
         assert!(read_with(&bytes, &options).is_ok());
     }

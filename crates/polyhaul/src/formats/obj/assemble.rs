@@ -10,7 +10,7 @@ use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_
 use crate::formats::names;
 use crate::formats::place::Placer;
 use crate::model::{Counts, Material, Mesh, NONE, Object, ObjectKind, Run};
-use crate::options::{Limits, ReadOptions};
+use crate::options::{Limits, ParseOptions};
 use crate::warnings::Warnings;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -62,7 +62,7 @@ pub(super) struct Statement<'a, 'p> {
     pub(super) at: Counts,
     pub(super) place: Place,
     placer: &'a Placer<'p>,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
     pub(super) warnings: &'a mut Warnings,
 }
 
@@ -72,7 +72,7 @@ const EXCERPTS: usize = 100;
 impl<'a> Statement<'a, '_> {
     /// The statement's text.
     fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
-        names::decode(self.name, &self.place, self.options, self.warnings)
+        names::decode(self.name, &self.place, self.options.faults, self.warnings)
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -109,13 +109,13 @@ impl<'a> Statement<'a, '_> {
     /// The statement is skipped.
     pub(super) fn broken(&mut self, message: &str, expected: Option<&str>) -> Result<()> {
         let what = self.diagnostic(message, expected);
-        self.warnings.broken(self.options, "malformed", what)
+        self.warnings.broken(self.options.faults, "malformed", what)
     }
 
     /// The statement is not supported, or was repaired.
     pub(super) fn note(&mut self, code: &'static str, message: &str) -> Result<()> {
         let what = self.diagnostic(message, None);
-        self.warnings.note(self.options, code, what)
+        self.warnings.note(self.options.faults, code, what)
     }
 }
 
@@ -145,7 +145,7 @@ impl Assembler {
         name: &[u8],
         at: Counts,
         placer: &mut Placer<'_>,
-        options: &ReadOptions,
+        options: &ParseOptions,
         warnings: &mut Warnings,
     ) -> Result<()> {
         let at = Counts { curves: self.curves.len(), ..at };
@@ -263,7 +263,7 @@ impl Assembler {
         mut self,
         mesh: &mut Mesh,
         counts: Counts,
-        options: &ReadOptions,
+        options: &ParseOptions,
         warnings: &mut Warnings,
     ) -> Result<Sections> {
         let curves = self.curves.finish(options, warnings)?;

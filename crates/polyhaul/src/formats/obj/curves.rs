@@ -6,7 +6,7 @@ use super::assemble::Statement;
 use super::parsed::EventKind;
 use crate::error::{Diagnostic, ErrorKind, Result, limit_hint, try_push};
 use crate::model::{Counts, Curve};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::Warnings;
 use polyhaul_text::parse::number;
 
@@ -42,9 +42,9 @@ impl CurveBuilder {
         self.curves.len() as u32
     }
 
-    pub(super) fn finish(self, options: &ReadOptions, warnings: &mut Warnings) -> Result<Vec<Curve>> {
+    pub(super) fn finish(self, options: &ParseOptions, warnings: &mut Warnings) -> Result<Vec<Curve>> {
         if let Some(what) = self.never_ended {
-            warnings.broken(options, "malformed", what)?;
+            warnings.broken(options.faults, "malformed", what)?;
         }
         Ok(self.curves)
     }

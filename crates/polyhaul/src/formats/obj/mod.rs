@@ -36,8 +36,6 @@ mod suspects;
 mod tokens;
 mod writer;
 
-pub(crate) use evaluated::evaluated_meshes;
 pub(crate) use losses::note_left_out;
-pub(crate) use plan::objects;
 pub(crate) use reader::{Reference, read};
 pub(crate) use writer::write;

@@ -5,14 +5,14 @@ use super::parsed::{Corners, Parsed, Segment};
 use super::statement::Statement;
 use super::tokens::Line;
 use crate::error::{Result, try_push};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::rows::{CornerForm, VALUE_SLACK, Window, face_rows, float_rows};
 use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES};
 
 /// What every chunk is parsed with.
 pub(super) struct Parser<'a> {
-    pub(super) options: &'a ReadOptions,
+    pub(super) options: &'a ParseOptions,
     pub(super) level: Level,
 }
 

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Excerpt, Result, try_push};
 use crate::model::Counts;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::{KEPT, Weight};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -274,9 +274,9 @@ impl Parsed {
     }
 
     /// Keeps a complaint, or where there are many already counts it.
-    pub(super) fn complain(&mut self, complaint: Complaint, options: &ReadOptions) -> Result<()> {
+    pub(super) fn complain(&mut self, complaint: Complaint, options: &ParseOptions) -> Result<()> {
         self.over |= match complaint.weight {
-            Weight::Note => options.strict,
+            Weight::Note => options.faults.strict,
             Weight::Broken => options.raises(),
             Weight::Limit => true,
         };

@@ -7,7 +7,6 @@ use super::writer::Written;
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 use crate::options::ObjOptions;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Elements of one kind that stand together, of one object.
@@ -459,19 +458,6 @@ impl<'a> Plan<'a> {
 /// What a corner takes, at about 8 bytes an index.
 fn bytes_per_corner(elements: &Elements) -> u32 {
     8 * (1 + u32::from(!elements.corner_uvs.is_empty()) + u32::from(!elements.corner_normals.is_empty()))
-}
-
-/// The objects of a scene; where it has none, each mesh is one.
-pub(crate) fn objects(scene: &Scene) -> Result<Cow<'_, [Object]>> {
-    if !scene.objects.is_empty() {
-        return Ok(Cow::Borrowed(&scene.objects));
-    }
-    let mut objects = Vec::new();
-    for (mesh, arrays) in scene.meshes.iter().enumerate() {
-        let whole = Object { kind: ObjectKind::Unnamed, mesh, end: arrays.counts(), ..Object::default() };
-        try_push(&mut objects, whole, "the plan")?;
-    }
-    Ok(Cow::Owned(objects))
 }
 
 /// What turns an object's indices into the file's; counts what is written.

@@ -12,7 +12,7 @@ use super::suspects::{self, Suspects};
 use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use crate::formats::place::{Placer, excerpt};
 use crate::model::{Axes, Counts, Mesh, NONE, Scene};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
@@ -63,7 +63,7 @@ pub(super) struct Slot {
 struct ObjJob<'s, 'o> {
     chunks: TextChunks<'s>,
     parser: Parser<'o>,
-    options: &'o ReadOptions,
+    options: &'o ParseOptions,
     columns: Columns,
     suspects: Mutex<Suspects>,
     slot_bytes: usize,
@@ -87,7 +87,7 @@ struct Excess {
 }
 
 /// Reads OBJ text.
-pub(crate) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Obj> {
+pub(crate) fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
     let chunk_count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
@@ -281,7 +281,7 @@ impl State {
         }
     }
 
-    fn complain(&mut self, complaint: &Complaint, placer: &mut Placer<'_>, options: &ReadOptions) -> Result<()> {
+    fn complain(&mut self, complaint: &Complaint, placer: &mut Placer<'_>, options: &ParseOptions) -> Result<()> {
         let diagnostic = Diagnostic {
             message: complaint.message.clone(),
             expected: complaint.expected.map(str::to_owned),
@@ -291,8 +291,8 @@ impl State {
             ..Diagnostic::default()
         };
         match complaint.weight {
-            Weight::Note => self.warnings.note(options, complaint.code, diagnostic),
-            Weight::Broken => self.warnings.broken(options, complaint.code, diagnostic),
+            Weight::Note => self.warnings.note(options.faults, complaint.code, diagnostic),
+            Weight::Broken => self.warnings.broken(options.faults, complaint.code, diagnostic),
             Weight::Limit => {
                 let error = diagnostic.into_error(ErrorKind::Limit);
                 Err(error.with_hint(limit_hint("name_bytes")))

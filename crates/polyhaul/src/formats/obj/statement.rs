@@ -6,7 +6,7 @@ use super::tokens::{Line, Token, Tokens, unescaped};
 use crate::error::{Result, try_push};
 use crate::formats::place::excerpt;
 use crate::model::Counts;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::Weight;
 use polyhaul_text::parse::number::{self, IntegerError};
 
@@ -14,7 +14,7 @@ use polyhaul_text::parse::number::{self, IntegerError};
 pub(super) struct Statement<'a, 'o> {
     pub(super) text: ChunkText<'a>,
     pub(super) line: Line,
-    pub(super) options: &'a ReadOptions,
+    pub(super) options: &'a ParseOptions,
     pub(super) out: &'o mut Parsed,
 }
 

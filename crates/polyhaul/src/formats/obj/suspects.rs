@@ -9,7 +9,7 @@ use super::tokens::{Line, Tokens};
 use crate::error::{Diagnostic, Error, Place, Result, try_push};
 use crate::formats::place::{Placer, excerpt};
 use crate::model::Counts;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::Warnings;
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Suspects {
         mut self,
         counts: Counts,
         file: &Arc<str>,
-        options: &ReadOptions,
+        options: &ParseOptions,
         warnings: &mut Warnings,
     ) -> Result<bool> {
         let totals = [counts.positions, counts.uvs, counts.normals];
@@ -76,7 +76,7 @@ impl Suspects {
                 let total = totals[suspect.stream as usize];
                 if suspect.index > total {
                     let diagnostic = suspect.diagnostic(total, file, &chunk.text);
-                    warnings.broken(options, "index-out-of-range", diagnostic)?;
+                    warnings.broken(options.faults, "index-out-of-range", diagnostic)?;
                 }
             }
         }

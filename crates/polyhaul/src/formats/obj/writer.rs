@@ -3,7 +3,7 @@
 //! The order of things is in [`super::plan`], state lines and corners are in [`super::elements`];
 //! here are numbers, headers and curves.
 
-use super::plan::{self, Held, Piece, PieceKind, Plan, Section};
+use super::plan::{Held, Piece, PieceKind, Plan, Section};
 use super::{elements, evaluated};
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::names;
@@ -70,12 +70,12 @@ pub(crate) fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     writing.begin(file_header(scene, library)?);
-    let objects = plan::objects(scene)?;
+    let objects = scene.listed_objects()?;
     writing.announce(objects.iter().map(|object| about_bytes(scene, object)).sum());
     let text = Text { materials, options };
     let mut written = Written::default();
     // Blender's way and as it was read: neighbours of a kind go together.
-    let flags = evaluated::evaluated_meshes(scene, &objects)?;
+    let flags = scene.evaluated_meshes(&objects)?;
     let evaluated = |object: &Object| flags[object.mesh];
     for batch in objects.chunk_by(|a, b| evaluated(a) == evaluated(b)) {
         written = match batch.first().is_some_and(evaluated) {

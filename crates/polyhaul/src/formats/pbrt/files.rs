@@ -6,7 +6,7 @@
 use super::borders::DIRECTIVES;
 use super::event::Said;
 use crate::error::{Error, ErrorKind, Result, try_push, try_string};
-use crate::options::{Cancel, ReadOptions};
+use crate::options::{Cancel, ParseOptions};
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::read::Extent;
 use polyhaul_text::scan::PADDING;
@@ -182,7 +182,7 @@ pub(super) enum Next {
 }
 
 impl<'f> Library<'f> {
-    pub(super) fn new(opener: &'f dyn Files, options: &ReadOptions, chunk_bytes: usize) -> Library<'f> {
+    pub(super) fn new(opener: &'f dyn Files, options: &ParseOptions, chunk_bytes: usize) -> Library<'f> {
         Library { table: Mutex::default(), opener, chunk_bytes, line_bytes: options.limits.line_bytes }
     }
 

@@ -8,7 +8,7 @@ use super::event::{Complaint, Event, Parsed, Spot, What};
 use super::lexer::{Fault, Lexer, Mark, Parse, Token};
 use super::versions::{self, Version};
 use crate::error::{Error, Result, limit_hint, try_push};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::printable::printable;
 use crate::warnings::Weight;
 use polyhaul_text::cpu::Level;
@@ -16,7 +16,7 @@ use polyhaul_text::parse::list;
 
 /// How pieces are parsed.
 pub(super) struct Parser<'o> {
-    pub(super) options: &'o ReadOptions,
+    pub(super) options: &'o ParseOptions,
     pub(super) level: Level,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Parser<'o> {
 pub(super) struct Piece<'t, 'o> {
     pub(super) lexer: Lexer<'t>,
     pub(super) parsed: &'t mut Parsed,
-    pub(super) options: &'o ReadOptions,
+    pub(super) options: &'o ParseOptions,
 }
 
 /// The last row of a matrix that is no perspective.

@@ -12,7 +12,7 @@ use super::resolve::Scene;
 use super::shelf::Shelf;
 use crate::error::{Error, ErrorKind, Place, Result, try_push};
 use crate::model::render::Render;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::chunk::Text;
 use crate::pipeline::run::{Crew, Job, run};
 use crate::warnings::Warnings;
@@ -61,12 +61,12 @@ struct PbrtJob<'a> {
     parser: Parser<'a>,
     /// Where the values of all pieces are kept.
     shelf: Shelf,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
     slot_bytes: usize,
 }
 
 /// Reads the scene of a file; `files` opens those that it names.
-pub(crate) fn read(main: OpenFile, files: &dyn Files, options: &ReadOptions) -> Result<Pbrt> {
+pub(crate) fn read(main: OpenFile, files: &dyn Files, options: &ParseOptions) -> Result<Pbrt> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes.max(main.chunk_bytes.unwrap_or(0)) + (64 << 10);
     let library = Library::new(files, options, chunk_bytes);

@@ -12,7 +12,7 @@ use super::sink::{Block, Flaw, Found, Scratch};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
 use crate::formats::names;
 use crate::model::NONE;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::feed::{Feed, Part};
 use crate::pipeline::relay::Relay;
 use crate::pipeline::run::{Crew, Job, Phase, run};
@@ -28,7 +28,7 @@ const FIRST_ROW_BYTES: u64 = 64 << 10;
 /// What the rows of all elements are read with.
 pub(super) struct Reader<'a, 'o> {
     pub(super) feed: Feed<'a>,
-    pub(super) options: &'o ReadOptions,
+    pub(super) options: &'o ParseOptions,
     pub(super) warnings: &'o mut Warnings,
     pub(super) threads: usize,
     pub(super) progress: Progress,
@@ -62,7 +62,7 @@ struct State {
 /// What both jobs have.
 struct Common<'a> {
     target: Target<'a>,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
     name: Arc<str>,
     size: Option<u64>,
     chunk_bytes: usize,
@@ -121,7 +121,7 @@ impl Reader<'_, '_> {
         Place { file: self.feed.name().clone(), offset: Some(offset), ..Place::default() }
     }
 
-    fn common<'c>(&self, target: Target<'c>, options: &'c ReadOptions) -> Common<'c> {
+    fn common<'c>(&self, target: Target<'c>, options: &'c ParseOptions) -> Common<'c> {
         let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
         Common { target, options, name: self.feed.name().clone(), size: self.feed.size(), chunk_bytes }
     }
@@ -210,7 +210,7 @@ impl Reader<'_, '_> {
         if extra > 0 {
             let message = format!("{extra} extra bytes after the last row");
             let diagnostic = Diagnostic { place: self.place(at), ..Diagnostic::new(message) };
-            self.warnings.note(self.options, "extra-data", diagnostic)?;
+            self.warnings.note(self.options.faults, "extra-data", diagnostic)?;
         }
         Ok(())
     }

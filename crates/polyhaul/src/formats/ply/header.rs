@@ -5,7 +5,7 @@
 use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use crate::formats::names;
 use crate::model::Scalar;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::Warnings;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -104,7 +104,7 @@ pub(super) enum Parsed {
 /// A header while its bytes arrive.
 pub(super) struct Parser<'a> {
     file: Arc<str>,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
     newline: Option<Newline>,
     /// Where the next line begins, and how many came before it.
     at: usize,
@@ -179,7 +179,7 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(file: Arc<str>, options: &'a ReadOptions) -> Parser<'a> {
+    pub(super) fn new(file: Arc<str>, options: &'a ParseOptions) -> Parser<'a> {
         Parser {
             file,
             options,
@@ -331,7 +331,7 @@ impl<'a> Parser<'a> {
     /// A comment: all that comes behind the keyword and the blank after it.
     fn remark(&mut self, line: &Line<'_>, keyword: Range<usize>, warnings: &mut Warnings) -> Result<()> {
         let start = (keyword.end + 1).min(line.bytes.len());
-        let text = names::decode(&line.bytes[start..], &line.place(start), self.options, warnings)?;
+        let text = names::decode(&line.bytes[start..], &line.place(start), self.options.faults, warnings)?;
         let is_info = &line.bytes[keyword] == b"obj_info";
         let list = if is_info { &mut self.infos } else { &mut self.comments };
         try_push(list, try_string(&text)?, "comments")
@@ -401,7 +401,7 @@ impl<'a> Parser<'a> {
 
     fn name(&self, line: &Line<'_>, word: Range<usize>, warnings: &mut Warnings) -> Result<String> {
         let place = line.place(word.start);
-        try_string(&names::decode(&line.bytes[word], &place, self.options, warnings)?)
+        try_string(&names::decode(&line.bytes[word], &place, self.options.faults, warnings)?)
     }
 
     fn count_property(&mut self, line: &Line<'_>) -> Result<()> {

@@ -10,7 +10,7 @@ use super::sink::Sink;
 use super::tables::{sink, table, targets};
 use crate::error::{Result, try_push};
 use crate::model::Table;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::read::Extent;
 use crate::warnings::Warnings;
@@ -27,7 +27,7 @@ pub(crate) struct Read<T> {
 pub(super) struct Begun<'a, 'o> {
     feed: Feed<'a>,
     pub(super) header: Header,
-    options: &'o ReadOptions,
+    options: &'o ParseOptions,
     pub(super) warnings: Warnings,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Rows {
 }
 
 /// Reads the header.
-pub(super) fn begin<'a, 'o>(mut feed: Feed<'a>, options: &'o ReadOptions) -> Result<Begun<'a, 'o>> {
+pub(super) fn begin<'a, 'o>(mut feed: Feed<'a>, options: &'o ParseOptions) -> Result<Begun<'a, 'o>> {
     let mut warnings = Warnings::default();
     let mut parser = Parser::new(feed.name().clone(), options);
     loop {
@@ -80,7 +80,7 @@ impl Begun<'_, '_> {
 fn read_binary(
     feed: Feed<'_>,
     targets: &[Target<'_>],
-    options: &ReadOptions,
+    options: &ParseOptions,
     warnings: &mut Warnings,
 ) -> Result<(Vec<Outcome>, usize)> {
     let mut reader = binary::Reader { feed, options, warnings, threads: 1, progress: Progress::default() };
@@ -95,7 +95,7 @@ fn read_binary(
 }
 
 /// Reads all elements as tables.
-pub(crate) fn tables(feed: Feed<'_>, options: &ReadOptions) -> Result<Read<Vec<Table>>> {
+pub(crate) fn tables(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Vec<Table>>> {
     let begun = begin(feed, options)?;
     let (mut sinks, mut homes) = (Vec::new(), Vec::new());
     for element in &begun.header.elements {

@@ -7,7 +7,7 @@ use super::sink::{Check, Checked, Flaw, FlawKind, Found, Sink};
 use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
 use crate::formats::names;
 use crate::model::Scalar;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::Warnings;
 use polyhaul_text::parse::number;
 use std::ops::Range;
@@ -43,7 +43,7 @@ impl Outcome {
         &mut self,
         target: Target<'_>,
         found: &Found,
-        options: &ReadOptions,
+        options: &ParseOptions,
         warnings: &mut Warnings,
         mut place: impl FnMut(&Flaw) -> (Place, Option<Excerpt>),
     ) -> Result<()> {
@@ -54,8 +54,8 @@ impl Outcome {
             let (place, excerpt) = place(flaw);
             let diagnostic = Diagnostic { place, excerpt, ..target.describe(check, flaw) };
             match flaw.kind {
-                FlawKind::Index(_) => warnings.broken(options, "index-out-of-range", diagnostic)?,
-                FlawKind::Short(_) => warnings.note(options, "short-face", diagnostic)?,
+                FlawKind::Index(_) => warnings.broken(options.faults, "index-out-of-range", diagnostic)?,
+                FlawKind::Short(_) => warnings.note(options.faults, "short-face", diagnostic)?,
             }
         }
         for (code, count) in ["index-out-of-range", "short-face"].into_iter().zip(found.more) {
@@ -165,7 +165,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn report(&mut self, done: u64, size: Option<u64>, options: &ReadOptions) {
+    pub(super) fn report(&mut self, done: u64, size: Option<u64>, options: &ParseOptions) {
         const EVERY_BYTES: u64 = 4 << 20;
         if let Some(progress) = &options.run.progress
             && done >= self.last + EVERY_BYTES

@@ -13,7 +13,7 @@ use super::{repair, strips};
 use crate::error::{Diagnostic, Error, Result, planted, try_push};
 use crate::formats::names;
 use crate::model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Scalar, Scene, Values};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::column;
 use crate::pipeline::feed::Feed;
 use crate::warnings::Warnings;
@@ -40,7 +40,7 @@ struct Planned {
 }
 
 /// Reads a scene.
-pub(crate) fn scene(feed: Feed<'_>, options: &ReadOptions) -> Result<Read<Scene>> {
+pub(crate) fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let begun = begin(feed, options)?;
     let (mut sinks, mut kept) = (Vec::new(), Vec::new());
     for Planned { sink, homes, role } in plan(&begun.header, begun.swap())? {
@@ -55,7 +55,7 @@ pub(crate) fn scene(feed: Feed<'_>, options: &ReadOptions) -> Result<Read<Scene>
         if outcome.rounded {
             let message = format!("numbers of `{}` were rounded to 32-bit floats", names::shown(&element.name));
             let diagnostic = Diagnostic { place: element.place.clone(), ..Diagnostic::new(message) };
-            warnings.note(options, "rounded", diagnostic)?;
+            warnings.note(options.faults, "rounded", diagnostic)?;
         }
     }
     let mut scene = made.finish(&mut warnings)?;

@@ -17,7 +17,7 @@ use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_h
 use crate::formats::names;
 use crate::formats::place::Placer;
 use crate::model::NONE;
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::feed::Feed;
 use crate::pipeline::read::Extent;
@@ -96,7 +96,7 @@ struct TextJob<'s, 'a> {
     /// Of elements without lists.
     shapes: Vec<Option<Shape>>,
     order: Order,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
     /// Whether words are taken in order: no need to parse lines.
     serial: AtomicBool,
     slot_bytes: usize,
@@ -107,7 +107,7 @@ pub(super) fn read(
     feed: Feed<'_>,
     body: u64,
     targets: &[Target<'_>],
-    options: &ReadOptions,
+    options: &ParseOptions,
     warnings: &mut Warnings,
 ) -> Result<(Vec<Outcome>, usize)> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
@@ -510,7 +510,7 @@ impl TextJob<'_, '_> {
         let (place, excerpt) = self.placed(slot, word.clone());
         let (excerpt, hint) = (Some(excerpt), state.wide_line.clone());
         let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
-        state.warnings.note(self.options, "extra-data", diagnostic)
+        state.warnings.note(self.options.faults, "extra-data", diagnostic)
     }
 
     /// Where a flaw is: the word, where the row has a line of its own, otherwise where the row begins.

@@ -5,7 +5,7 @@ use super::still::{Animation, Still};
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault};
 use crate::formats::raster::{Raster, check_ratio, check_size, least_file_bytes};
 use crate::model::{ColorSpace, Image, Samples};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::reader::{BlockReader, Decoding};
 use crate::warnings::Warnings;
@@ -49,7 +49,7 @@ impl From<Unmapped> for Stop {
 }
 
 /// Reads a file.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
     let input = Input { bytes: &bytes, file: &file, options };
@@ -67,7 +67,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warni
 struct Input<'a> {
     bytes: &'a Bytes<'a>,
     file: &'a Arc<str>,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
 }
 
 impl Input<'_> {

@@ -4,7 +4,7 @@
 //! Nothing here knows pixels.
 
 use crate::error::{Diagnostic, Result};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::reader::BlockReader;
 use crate::warnings::Warnings;
 use flate2::Crc;
@@ -95,12 +95,12 @@ impl Animation {
     }
 
     /// Notes frames that were dropped, and what is wrong with them.
-    pub(super) fn note(&self, file: &Arc<str>, options: &ReadOptions, warnings: &mut Warnings) -> Result<()> {
+    pub(super) fn note(&self, file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
         if let Some(at) = self.first_dropped {
             let dropped = self.frames - u64::from(self.has_still);
             let frames = if dropped == 1 { "frame" } else { "frames" };
             let message = format!("read the still image of an animation, dropped {dropped} {frames}");
-            warnings.note_dropped(options, "left-out-frames", dropped, Diagnostic::at(file, at, message))?;
+            warnings.note_dropped(options.faults, "left-out-frames", dropped, Diagnostic::at(file, at, message))?;
         }
         let miscounted = match self.declared {
             Some(declared) if u64::from(declared) == self.frames => None,
@@ -110,7 +110,7 @@ impl Animation {
         };
         if let Some((at, message)) = self.fault.clone().or(miscounted.map(|message| (0, message))) {
             let message = format!("the animation is damaged ({message}); the still image is not affected");
-            warnings.note(options, "broken-animation", Diagnostic::at(file, at, message))?;
+            warnings.note(options.faults, "broken-animation", Diagnostic::at(file, at, message))?;
         }
         Ok(())
     }

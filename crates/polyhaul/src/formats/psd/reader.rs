@@ -4,7 +4,7 @@ use super::header::{self, Colors, Header};
 use crate::error::{Diagnostic, Error, Result, fault};
 use crate::formats::pieces::Pieces;
 use crate::model::{ColorSpace, Image, Samples};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::warnings::Warnings;
 
@@ -12,7 +12,7 @@ use crate::warnings::Warnings;
 const BLOCK_PIXELS: usize = 4096;
 
 /// Reads the picture of all layers. Layers and other channels are noted in `warnings`.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<Image> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
     let wanted = header.colors.count() + usize::from(header.has_alpha);
@@ -27,7 +27,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warni
         ),
     ];
     for (code, count, what) in skipped.into_iter().filter(|(_, count, _)| *count > 0) {
-        warnings.note(options, code, Diagnostic::at(&pieces.file, 0, format!("{count} {what}")))?;
+        warnings.note(options.faults, code, Diagnostic::at(&pieces.file, 0, format!("{count} {what}")))?;
         warnings.count(code, count as u64 - 1);
     }
     let planes = match header.has_packets {

@@ -12,7 +12,7 @@ use super::statement::{Statement, Statements, Word};
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use crate::formats::names;
 use crate::formats::place::{Placer, excerpt};
-use crate::options::ReadOptions;
+use crate::options::{ParseOptions, StlReadOptions};
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
@@ -33,7 +33,7 @@ const TOGETHER: usize = 32;
 
 struct AsciiJob<'a, 'o> {
     chunks: TextChunks<'a>,
-    options: &'o ReadOptions,
+    options: &'o ParseOptions<StlReadOptions>,
     facets: Facets,
 }
 
@@ -90,7 +90,7 @@ struct State {
 }
 
 /// Reads STL text.
-pub(super) fn read(text: TextChunks<'_>, options: &ReadOptions) -> Result<Found> {
+pub(super) fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Result<Found> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
     let threads = options.run.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
@@ -291,7 +291,7 @@ impl State {
         facets: usize,
         text: &Text,
         placer: &mut Placer<'_>,
-        options: &ReadOptions,
+        options: &ParseOptions<StlReadOptions>,
     ) -> Result<()> {
         self.is_open = true;
         let first = self.count + facets;
@@ -304,7 +304,7 @@ impl State {
             let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
             return Err(diagnostic.into_error(ErrorKind::Limit).with_hint(limit_hint("name_bytes")));
         }
-        let name = names::decode(bytes, &placer.place(start), options, &mut self.warnings)?.into_owned();
+        let name = names::decode(bytes, &placer.place(start), options.faults, &mut self.warnings)?.into_owned();
         match self.solids.last_mut().filter(|last| last.first == first) {
             // There could be very many in little text.
             Some(last) => {
@@ -323,7 +323,7 @@ impl State {
         complaint: &Complaint,
         text: &Text,
         placer: &mut Placer<'_>,
-        options: &ReadOptions,
+        options: &ParseOptions<StlReadOptions>,
     ) -> Result<()> {
         let Complaint { expected, token, facets } = *complaint;
         // What comes first in the file is the error: too many triangles, or this.
@@ -345,7 +345,7 @@ impl State {
             excerpt: Some(excerpt(text.bytes(), token)),
             ..Diagnostic::new(message)
         };
-        self.warnings.broken(options, "broken-facet", diagnostic)
+        self.warnings.broken(options.faults, "broken-facet", diagnostic)
     }
 
     /// What only the end of the file can show.
@@ -355,11 +355,11 @@ impl State {
         if self.machine.is_inside() {
             let message = format!("unexpected end of file in triangle {}", self.count + 1);
             let diagnostic = Diagnostic { place, ..Diagnostic::new(message) };
-            return self.warnings.broken(job.options, "broken-facet", diagnostic);
+            return self.warnings.broken(job.options.faults, "broken-facet", diagnostic);
         }
         if self.is_open {
             let diagnostic = Diagnostic { place, ..Diagnostic::new("the last solid has no `endsolid`") };
-            self.warnings.note(job.options, "missing-endsolid", diagnostic)?;
+            self.warnings.note(job.options.faults, "missing-endsolid", diagnostic)?;
         }
         Ok(())
     }

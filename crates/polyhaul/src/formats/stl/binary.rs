@@ -4,7 +4,7 @@ use super::facets::{Facet, Facets, Places, Solid, check_count};
 use super::reader::Found;
 use super::{FACET_BYTES, HEADER_BYTES};
 use crate::error::{Diagnostic, Error, Result, fault, planted, try_push};
-use crate::options::ReadOptions;
+use crate::options::{ParseOptions, StlReadOptions};
 use crate::pipeline::blocks::{Block, Blocks, Source};
 use crate::pipeline::read::Garbage;
 use crate::pipeline::run::{Crew, Job, run};
@@ -21,7 +21,7 @@ struct BinaryJob<'a, 'o> {
     count: u64,
     size: Option<u64>,
     facets: Facets,
-    options: &'o ReadOptions,
+    options: &'o ParseOptions<StlReadOptions>,
 }
 
 #[derive(Default)]
@@ -44,7 +44,7 @@ pub(super) fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
     count: u32,
-    options: &ReadOptions,
+    options: &ParseOptions<StlReadOptions>,
     mut warnings: Warnings,
 ) -> Result<Found> {
     let (name, size): (Arc<str>, _) = (source.name().into(), source.len());
@@ -79,7 +79,7 @@ fn settle(
     count: u64,
     size: Option<u64>,
     name: &Arc<str>,
-    options: &ReadOptions,
+    options: &ParseOptions<StlReadOptions>,
     warnings: &mut Warnings,
 ) -> Result<u64> {
     let facet_bytes = FACET_BYTES as u64;
@@ -91,12 +91,12 @@ fn settle(
             expected: Some(format!("{} bytes", start + count * facet_bytes)),
             ..Diagnostic::at(name, start + state.bytes, message)
         };
-        warnings.broken(options, "truncated", diagnostic)?;
+        warnings.broken(options.faults, "truncated", diagnostic)?;
     }
     let bytes = size.map_or(state.bytes, |size| size.saturating_sub(start));
     if bytes > count * facet_bytes {
         let message = format!("extra data after the {count} triangles that the header declares");
-        warnings.note(options, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
+        warnings.note(options.faults, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
     }
     Ok(found.min(count))
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result, limit_hint, try_push};
 use crate::model::{Axes, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values};
 use crate::ops::dedup::number_rows;
 use crate::ops::multiples;
-use crate::options::{ReadOptions, RunOptions};
+use crate::options::{ParseOptions, RunOptions, StlReadOptions};
 use crate::pipeline::column::Column;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -91,7 +91,7 @@ impl Facets {
     ///
     /// # Safety
     /// The places `0..count` were handed out and filled.
-    pub(super) unsafe fn finish(self, count: usize, solids: Vec<Solid>, options: &ReadOptions) -> Result<Scene> {
+    pub(super) unsafe fn finish(self, count: usize, solids: Vec<Solid>, options: &ParseOptions<StlReadOptions>) -> Result<Scene> {
         let has_attributes = self.has_attributes.into_inner();
         // SAFETY: the caller's promise; attributes are there from the first on that is not 0.
         let (positions, normals, attributes) = unsafe {
@@ -150,13 +150,13 @@ fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
 /// The mesh of triangles with positions of their own.
 fn mesh(
     (positions, normals, attributes): (Vec<[f32; 3]>, Vec<[f32; 3]>, Vec<u16>),
-    options: &ReadOptions,
+    options: &ParseOptions<StlReadOptions>,
 ) -> Result<Mesh> {
     let threads = options.run.worker_threads();
     let offsets = if normals.is_empty() { Vec::new() } else { multiples(normals.len() + 1, 3, threads)? };
     let corners;
     let mut mesh = Mesh { normals: normals.into(), normal_domain: Domain::Face, ..Mesh::default() };
-    if options.stl.weld {
+    if options.own.weld {
         let (merged, of_corner) = weld(&positions, &options.run)?;
         (mesh.positions, corners) = (merged.into(), of_corner);
     } else {
@@ -182,7 +182,7 @@ fn weld(positions: &[[f32; 3]], run: &RunOptions) -> Result<(Vec<[f32; 3]>, Vec<
 }
 
 /// Fails where more triangles would pass the caller's limit, or what indices can name.
-pub(super) fn check_count(count: u64, options: &ReadOptions) -> Result<()> {
+pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) -> Result<()> {
     let limit = options.limits.elements.min(u64::from(NONE) - 1);
     if count.saturating_mul(3) <= limit {
         return Ok(());

@@ -4,7 +4,7 @@ use super::{FACET_BYTES, HEADER_BYTES, ascii, binary};
 use crate::error::{Place, Result, try_push};
 use crate::formats::names;
 use crate::model::Scene;
-use crate::options::ReadOptions;
+use crate::options::{ParseOptions, StlReadOptions};
 use crate::pipeline::blocks::Source;
 use crate::pipeline::chunk::TextChunks;
 use crate::pipeline::read::{Garbage, ask};
@@ -22,7 +22,7 @@ pub(crate) struct Found {
 }
 
 /// Reads STL of either kind. `garbage` is where what follows compressed data is noted.
-pub(crate) fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ReadOptions) -> Result<Found> {
+pub(crate) fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ParseOptions<StlReadOptions>) -> Result<Found> {
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
     let head = &head[..count];
@@ -35,7 +35,7 @@ pub(crate) fn read(source: Source<'_>, garbage: Option<Garbage>, options: &ReadO
     let mut warnings = Warnings::default();
     let title = title.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii();
     let place = Place { file: name, offset: Some(0), ..Place::default() };
-    let title = names::decode(title, &place, options, &mut warnings)?.into_owned();
+    let title = names::decode(title, &place, options.faults, &mut warnings)?.into_owned();
     let mut found = binary::read(source, garbage, u32::from_le_bytes(*count), options, warnings)?;
     if !title.is_empty() {
         try_push(&mut found.scene.comments, title, "comments")?;

@@ -7,9 +7,10 @@ use super::line::{Field, Grammar, OPEN, Quotes, is_blank};
 use super::scene;
 use super::value::check_number;
 use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
-use crate::formats::{Format, names};
+use super::TableFormat;
+use crate::formats::names;
 use crate::model::Scalar;
-use crate::options::{ColumnName, Delimiter, Header, Missing, ReadOptions, TableOptions, Types};
+use crate::options::{ColumnName, Delimiter, Header, Missing, ParseOptions, TableOptions, Types};
 use crate::warnings::Warnings;
 use polyhaul_text::parse::number;
 use polyhaul_text::scan::Separator;
@@ -68,8 +69,8 @@ impl Head {
 
 /// Looks for the head.
 pub(super) struct Finder<'o> {
-    format: Format,
-    options: &'o ReadOptions,
+    format: TableFormat,
+    options: &'o ParseOptions<TableOptions>,
     layout: Layout,
     comment: Vec<u8>,
     /// Lines that ended.
@@ -119,9 +120,9 @@ pub(super) fn check(options: &TableOptions) -> Result<()> {
 }
 
 impl<'o> Finder<'o> {
-    pub(super) fn new(format: Format, layout: Layout, options: &'o ReadOptions) -> Result<Finder<'o>> {
-        check(&options.table)?;
-        let comment = options.table.comment.as_deref().unwrap_or_default().as_bytes().to_vec();
+    pub(super) fn new(format: TableFormat, layout: Layout, options: &'o ParseOptions<TableOptions>) -> Result<Finder<'o>> {
+        check(&options.own)?;
+        let comment = options.own.comment.as_deref().unwrap_or_default().as_bytes().to_vec();
         Ok(Finder { format, options, layout, comment, lines: 0, header: None, comments: Vec::new(), declared: None })
     }
 
@@ -137,7 +138,7 @@ impl<'o> Finder<'o> {
         while at < text.len() {
             let (end, next) = line_end(text, at);
             self.lines += 1;
-            if self.lines > self.options.table.skip_lines {
+            if self.lines > self.options.own.skip_lines {
                 let place = Place {
                     file: file.clone(),
                     line: Some(self.lines),
@@ -175,7 +176,7 @@ impl<'o> Finder<'o> {
         if content.is_empty() || is_blank(content, self.given().unwrap_or(Separator::Blanks)) {
             return Ok(false);
         }
-        if self.format == Format::Pts
+        if self.format == TableFormat::Pts
             && self.declared.is_none()
             && self.header.is_none()
             && let Ok(count) = number::u64(content.trim_ascii())
@@ -184,7 +185,7 @@ impl<'o> Finder<'o> {
             return Ok(false);
         }
         let is_header = self.header.is_none()
-            && match self.options.table.header {
+            && match self.options.own.header {
                 Header::Absent => false,
                 Header::Present => true,
                 Header::Auto => !self.is_numeric(content),
@@ -200,10 +201,10 @@ impl<'o> Finder<'o> {
 
     /// What the caller or the format says of the separator.
     fn given(&self) -> Option<Separator> {
-        match self.options.table.delimiter {
+        match self.options.own.delimiter {
             Some(Delimiter::Blanks) => Some(Separator::Blanks),
             Some(Delimiter::Byte(byte)) => Some(Separator::Byte(byte)),
-            None if self.format == Format::Tsv => Some(Separator::Byte(b'\t')),
+            None if self.format == TableFormat::Tsv => Some(Separator::Byte(b'\t')),
             None => None,
         }
     }
@@ -228,7 +229,7 @@ impl<'o> Finder<'o> {
     /// Whether the fields of a line that may be kept are numbers, some of which may be missing.
     fn fits(&self, line: &[u8], separator: Separator) -> bool {
         let grammar = Grammar { separator, comment: Vec::new() };
-        let wanted = |place: usize| match &self.options.table.columns {
+        let wanted = |place: usize| match &self.options.own.columns {
             None => true,
             Some(columns) => columns.contains(&ColumnName::Index(place)),
         };
@@ -274,7 +275,7 @@ impl<'o> Finder<'o> {
         let keeps_all = kept.len() == field_count && kept.iter().enumerate().all(|(place, &field)| place == field);
         let names = self.kept_names(&kept, names)?;
         let kinds = self.kinds(&names)?;
-        Ok(Head { grammar, field_count, kept, keeps_all, kinds, names, missing: self.options.table.missing })
+        Ok(Head { grammar, field_count, kept, keeps_all, kinds, names, missing: self.options.own.missing })
     }
 
     fn names(
@@ -302,7 +303,7 @@ impl<'o> Finder<'o> {
             if found.len() as u64 >= self.options.limits.columns {
                 return self.check_count(usize::MAX, Some(diagnostic.clone())).map(|()| found);
             }
-            let name = names::decode(&line[range], &diagnostic.place, self.options, warnings)?;
+            let name = names::decode(&line[range], &diagnostic.place, self.options.faults, warnings)?;
             let mut name = match name {
                 Cow::Borrowed(name) => try_string(name)?,
                 Cow::Owned(name) => name,
@@ -321,7 +322,7 @@ impl<'o> Finder<'o> {
 
     /// Whether rows are points, whatever is made of them.
     fn is_points(&self) -> bool {
-        matches!(self.format, Format::Xyz | Format::Pts)
+        matches!(self.format, TableFormat::Xyz | TableFormat::Pts)
     }
 
     /// That a row has neither too few nor too many fields.
@@ -346,7 +347,7 @@ impl<'o> Finder<'o> {
         if field_count == 0 {
             return Ok(kept); // without any row there are no columns, whatever is asked for
         }
-        let Some(columns) = &self.options.table.columns else {
+        let Some(columns) = &self.options.own.columns else {
             kept.try_reserve_exact(field_count)?;
             kept.extend(0..field_count);
             return Ok(kept);
@@ -369,7 +370,7 @@ impl<'o> Finder<'o> {
         let count = names.len();
         let mut kinds = Vec::new();
         kinds.try_reserve_exact(count)?;
-        match &self.options.table.types {
+        match &self.options.own.types {
             _ if count == 0 => {}
             Types::Auto if self.layout == Layout::Points || self.is_points() => {
                 let coordinate = if self.layout == Layout::Points { Kind::F32 } else { Kind::F64 };
@@ -388,7 +389,7 @@ impl<'o> Finder<'o> {
                 return Err(Error::new(ErrorKind::Usage, message));
             }
         }
-        if let Missing::Value(value) = self.options.table.missing
+        if let Missing::Value(value) = self.options.own.missing
             && let Some(kind) = kinds.iter().find(|&&kind| kind != Kind::F32 && !check_number(value, kind))
         {
             let message = format!("the value {value} for empty fields does not fit a column of type {kind:?}");

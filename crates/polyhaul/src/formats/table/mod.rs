@@ -36,3 +36,34 @@ pub(crate) use points::Points;
 pub(crate) use reader::read;
 pub(crate) use scene::{name_points, scene_of_table, unrestored_names};
 pub(crate) use writer::{Rows, has_header, write};
+
+/// A format of tables of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Comma-separated values.
+    Csv,
+    /// Tab-separated values.
+    Tsv,
+    /// Values separated by blanks, or as the first rows show.
+    Txt,
+    /// Points as lines of `x y z` and more columns.
+    Xyz,
+    /// Points as lines of `x y z`, intensity and colour, below a line with their count.
+    Pts,
+    /// An array of numpy.
+    Npy,
+}
+
+impl TableFormat {
+    /// The name, as files have it for their extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableFormat::Csv => "csv",
+            TableFormat::Tsv => "tsv",
+            TableFormat::Txt => "txt",
+            TableFormat::Xyz => "xyz",
+            TableFormat::Pts => "pts",
+            TableFormat::Npy => "npy",
+        }
+    }
+}

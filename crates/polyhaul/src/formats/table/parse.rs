@@ -6,7 +6,7 @@ use super::value::{Value, Wide, check_number, f64_of, range_of};
 use crate::error::{Diagnostic, Error, Excerpt, Result, try_push};
 use crate::formats::names;
 use crate::formats::place::excerpt;
-use crate::options::{Missing, ReadOptions};
+use crate::options::{Missing, ParseOptions, TableOptions};
 use crate::warnings::KEPT;
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, Run, WIDE};
@@ -56,7 +56,7 @@ pub(super) struct Complaint {
 /// Parses chunks of one table.
 pub(super) struct Parser<'a> {
     pub(super) head: &'a Head,
-    pub(super) options: &'a ReadOptions,
+    pub(super) options: &'a ParseOptions<TableOptions>,
     pub(super) level: Level,
 }
 
@@ -92,7 +92,7 @@ impl Parsed {
         }
     }
 
-    fn complain(&mut self, complaint: Complaint, options: &ReadOptions) -> Result<()> {
+    fn complain(&mut self, complaint: Complaint, options: &ParseOptions<TableOptions>) -> Result<()> {
         self.over |= options.raises();
         if self.complaints.len() >= KEPT && !self.over {
             *self.uncounted.entry(complaint.code).or_default() += 1;

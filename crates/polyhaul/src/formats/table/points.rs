@@ -7,7 +7,7 @@
 use super::scene::{COLOR, NORMAL, POSITION};
 use super::writer::{Block, Lane, Numbers, Placed, Role, Rows};
 use crate::error::{Diagnostic, Place, Result, try_push};
-use crate::formats::Format;
+use super::TableFormat;
 use crate::formats::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
 use crate::model::{Domain, Mesh, Scene};
 use crate::warnings::Warnings;
@@ -15,7 +15,7 @@ use crate::warnings::Warnings;
 /// A scene as points: which attributes the rows have, and the rows.
 pub(crate) struct Points<'a> {
     parts: &'a [Part<'a>],
-    format: Format,
+    format: TableFormat,
     has_colors: bool,
     has_normals: bool,
     /// Columns beside positions, colours and normals.
@@ -25,13 +25,13 @@ pub(crate) struct Points<'a> {
 
 impl<'a> Points<'a> {
     /// The positions of all parts, each of which has them once.
-    pub(crate) fn of_parts(parts: &'a [Part<'a>], format: Format) -> Result<Points<'a>> {
+    pub(crate) fn of_parts(parts: &'a [Part<'a>], format: TableFormat) -> Result<Points<'a>> {
         let is_colored = |mesh: &Mesh| mesh.colors.len() == mesh.positions.len();
         let has_normals =
             |mesh: &Mesh| mesh.normal_domain == Domain::Vertex && mesh.normals.len() == mesh.positions.len();
         let meshes = || homes(parts).map(|part| part.mesh).filter(|mesh| !mesh.positions.is_empty());
         let has_colors = meshes().all(is_colored);
-        let has_normals = meshes().all(has_normals) && format != Format::Pts;
+        let has_normals = meshes().all(has_normals) && format != TableFormat::Pts;
         let others = match (meshes().next(), meshes().count()) {
             (Some(mesh), 1) => others(mesh, format)?,
             _ => Vec::new(),
@@ -130,11 +130,11 @@ impl ByteColors {
 }
 
 /// What else is known of the positions: in files that cannot name columns the intensity alone.
-fn others(mesh: &Mesh, format: Format) -> Result<Vec<(&str, Lane<'_>)>> {
+fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, Lane<'_>)>> {
     let mut found = Vec::new();
     for column in &mesh.vertex_columns {
         let is_written = match format {
-            Format::Xyz | Format::Pts => column.name == "intensity",
+            TableFormat::Xyz | TableFormat::Pts => column.name == "intensity",
             _ => true,
         };
         if is_written && column.offsets.is_none() && column.values.len() == mesh.positions.len() {

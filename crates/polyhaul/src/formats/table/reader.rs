@@ -8,10 +8,10 @@ use super::head::{Finder, Head};
 use super::parse::{ChunkText, Parsed, Parser};
 use super::scene;
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
-use crate::formats::Format;
+use super::TableFormat;
 use crate::formats::place::Placer;
 use crate::model::{Column, Table, Values};
-use crate::options::{ReadOptions, Types};
+use crate::options::{ParseOptions, TableOptions, Types};
 use crate::pipeline::chunk::{Text, TextChunks};
 use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
@@ -40,7 +40,7 @@ pub(crate) struct TableText {
 
 impl TableText {
     /// The columns as a table.
-    pub(crate) fn into_table(self, format: Format) -> Result<(Table, Vec<String>)> {
+    pub(crate) fn into_table(self, format: TableFormat) -> Result<(Table, Vec<String>)> {
         let mut columns = Vec::new();
         let names = scene::names_of(format, self.names, &self.values);
         for (name, values) in names.into_iter().zip(self.values) {
@@ -75,7 +75,7 @@ struct Plan {
 
 struct TableJob<'s, 'o> {
     chunks: TextChunks<'s>,
-    options: &'o ReadOptions,
+    options: &'o ParseOptions<TableOptions>,
     layout: Layout,
     plan: OnceLock<Plan>,
     /// Whether all rows that were asked for are there.
@@ -94,9 +94,9 @@ struct State<'o> {
 }
 
 /// Reads the text of a table.
-pub(crate) fn read(text: TextChunks<'_>, format: Format, layout: Layout, options: &ReadOptions) -> Result<TableText> {
+pub(crate) fn read(text: TextChunks<'_>, format: TableFormat, layout: Layout, options: &ParseOptions<TableOptions>) -> Result<TableText> {
     if layout == Layout::Rows
-        && matches!(&options.table.types, Types::Each(types) if types.windows(2).any(|it| it[0] != it[1]))
+        && matches!(&options.own.types, Types::Each(types) if types.windows(2).any(|it| it[0] != it[1]))
     {
         return Err(Error::new(ErrorKind::Usage, "an array has one type, but several were given for its columns"));
     }
@@ -110,7 +110,7 @@ pub(crate) fn read(text: TextChunks<'_>, format: Format, layout: Layout, options
         options,
         layout,
         plan: OnceLock::new(),
-        is_done: AtomicBool::new(options.table.max_rows == Some(0)),
+        is_done: AtomicBool::new(options.own.max_rows == Some(0)),
         slot_bytes,
     };
     let mut state = State {
@@ -122,7 +122,7 @@ pub(crate) fn read(text: TextChunks<'_>, format: Format, layout: Layout, options
         last_report: 0,
     };
     run(&job, &mut state, crew, &options.run.cancel)?;
-    let extent = if options.table.max_rows.is_some() { Extent::Begin } else { Extent::Whole };
+    let extent = if options.own.max_rows.is_some() { Extent::Begin } else { Extent::Whole };
     job.chunks.check_end(extent, &options.run.cancel)?;
     finish(job, state, crew.threads)
 }
@@ -227,7 +227,7 @@ impl TableJob<'_, '_> {
             return Err(error);
         }
         if let Some(Plan { head, columns }) = self.plan.get().filter(|_| slot.is_body) {
-            let wanted = self.options.table.max_rows.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+            let wanted = self.options.own.max_rows.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
             let left = wanted.map(|wanted| wanted - state.row_count);
             if let Some(left) = left.filter(|left| slot.parsed.row_count >= *left) {
                 self.parse(head, left, slot)?;
@@ -303,7 +303,7 @@ impl TableJob<'_, '_> {
         for complaint in &slot.parsed.complaints {
             let place = placer.place((skipped + complaint.offset) as u32);
             let diagnostic = Diagnostic { place, ..complaint.diagnostic.clone() };
-            state.warnings.broken(self.options, complaint.code, diagnostic)?;
+            state.warnings.broken(self.options.faults, complaint.code, diagnostic)?;
         }
         for (code, count) in &slot.parsed.uncounted {
             state.warnings.count(code, *count);
@@ -335,10 +335,10 @@ fn finish(job: TableJob<'_, '_>, state: State<'_>, threads: usize) -> Result<Tab
     };
     if let Some((declared, place)) = &finder.declared
         && *declared != row_count as u64
-        && job.options.table.max_rows.is_none()
+        && job.options.own.max_rows.is_none()
     {
         let message = format!("the first line declares {declared} points, found {row_count}");
-        warnings.broken(job.options, "point-count", at(place.clone(), message))?;
+        warnings.broken(job.options.faults, "point-count", at(place.clone(), message))?;
     }
     // SAFETY: every chunk was settled and published, so all rows are there.
     let values = unsafe { columns.finish(row_count, floats, &job.options.run)? };

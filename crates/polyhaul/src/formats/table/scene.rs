@@ -8,7 +8,7 @@
 //! Integers of colours are from 0 to 255, floats from 0 to 1.
 
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
-use crate::formats::Format;
+use super::TableFormat;
 use crate::model::{Array, Axes, Column, Domain, Mesh, Scene, Table, Values};
 use crate::options::RunOptions;
 use crate::pipeline::parallel::for_each_item;
@@ -22,9 +22,9 @@ const COLOR_SHORT: [&str; 4] = ["r", "g", "b", "a"];
 const PIECE: usize = 1 << 15;
 
 /// The names of the columns of a file: those of its header, or of points where it is one of points.
-pub(super) fn names_of(format: Format, mut names: Vec<String>, values: &[Values]) -> Vec<String> {
+pub(super) fn names_of(format: TableFormat, mut names: Vec<String>, values: &[Values]) -> Vec<String> {
     let is_unnamed = names.iter().all(String::is_empty);
-    if matches!(format, Format::Xyz | Format::Pts) && is_unnamed {
+    if matches!(format, TableFormat::Xyz | TableFormat::Pts) && is_unnamed {
         for (name, guess) in names.iter_mut().zip(guess(&natural(values.iter()))) {
             *name = guess.into();
         }

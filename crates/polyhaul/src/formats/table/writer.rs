@@ -8,7 +8,8 @@ use super::scene::NORMAL;
 use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::formats::frame::Frame;
 use crate::formats::out::Out;
-use crate::formats::{Format, names};
+use super::TableFormat;
+use crate::formats::names;
 use crate::model::{Table, Values};
 use crate::ops::dedup::BATCH;
 use crate::options::{Digits, RunOptions, TableStyle};
@@ -214,7 +215,7 @@ impl<'a> Numbers<'a> {
 pub(crate) fn write(
     rows: &Rows<'_>,
     comments: &[String],
-    format: Format,
+    format: TableFormat,
     style: &TableStyle,
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
@@ -231,8 +232,8 @@ pub(crate) fn write(
         }
     }
     let delimiter = style.delimiter.unwrap_or(match format {
-        Format::Csv => b',',
-        Format::Tsv => b'\t',
+        TableFormat::Csv => b',',
+        TableFormat::Tsv => b'\t',
         _ => b' ',
     });
     if delimiter.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&delimiter) {
@@ -260,9 +261,9 @@ pub(crate) fn write(
 }
 
 /// Whether the names of columns are written: csv and tsv have them where any column has one.
-pub(crate) fn has_header(names: &[&str], format: Format, style: &TableStyle) -> bool {
+pub(crate) fn has_header(names: &[&str], format: TableFormat, style: &TableStyle) -> bool {
     let is_named = names.iter().any(|name| !name.is_empty());
-    style.header.unwrap_or(is_named && matches!(format, Format::Csv | Format::Tsv))
+    style.header.unwrap_or(is_named && matches!(format, TableFormat::Csv | TableFormat::Tsv))
 }
 
 impl Pages for Lines<'_> {
@@ -333,21 +334,21 @@ impl Float for f64 {
 
 impl Lines<'_> {
     /// What stands before the rows.
-    fn head(&self, comments: &[String], format: Format) -> Result<Vec<u8>> {
+    fn head(&self, comments: &[String], format: TableFormat) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         let mut put = |bytes: &[u8]| {
             head.try_reserve(bytes.len()).map_err(|_| Error::memory("a header"))?;
             head.extend_from_slice(bytes);
             Ok::<_, Error>(())
         };
-        if format != Format::Pts && !self.style.comment.is_empty() {
+        if format != TableFormat::Pts && !self.style.comment.is_empty() {
             for comment in comments {
                 put(self.style.comment.as_bytes())?;
                 put(names::remark(comment).as_bytes())?;
                 put(b"\n")?;
             }
         }
-        if format == Format::Pts {
+        if format == TableFormat::Pts {
             put(format!("{}\n", self.rows.row_count()).as_bytes())?;
         }
         let names = &self.rows.names;

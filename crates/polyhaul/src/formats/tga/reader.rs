@@ -11,7 +11,7 @@ use crate::error::{Diagnostic, Error, Result, fault};
 use crate::formats::raster::Raster;
 use crate::formats::runs::{Done, SLACK};
 use crate::model::{Channels, Image, Samples};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::read::Extent;
 use crate::pipeline::run::Phase;
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads a TGA file; says too how many threads worked.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let header = header::read(&bytes, &file, &options.limits)?;
     let channels = header.pixels.channels();
@@ -80,7 +80,7 @@ struct Input<'a> {
     raster: Raster<u8>,
     /// The alpha of the pixels so far.
     alpha: Mutex<AlphaSeen>,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
 }
 
 impl Input<'_> {
@@ -162,7 +162,7 @@ impl Input<'_> {
         let AlphaSeen { any, all } = seen;
         let Header { attribute_bits, has_attribute_bit, ref pixels, .. } = self.header;
         let mut note =
-            |code, message: &str| warnings.note(self.options, code, Diagnostic::at(&self.file, ATTRIBUTES_AT, message));
+            |code, message: &str| warnings.note(self.options.faults, code, Diagnostic::at(&self.file, ATTRIBUTES_AT, message));
         let is_declared = match kind {
             Some(USEFUL | PREMULTIPLIED) => true,
             Some(0..=RETAINED) => false,

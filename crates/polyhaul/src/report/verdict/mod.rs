@@ -9,7 +9,7 @@ mod advice;
 mod best;
 
 use super::words::{rate, seconds};
-use super::{Ceilings, Moved, Report};
+use super::{Ceilings, Moved};
 use accounting::Account;
 use polyhaul_bytes::Throttle;
 use polyhaul_bytes::trace::Recording;
@@ -86,7 +86,7 @@ pub enum Bound {
 /// let run = RunOptions { threads: Some(1), trace: Some(trace.clone()), ..RunOptions::default() };
 /// let text = b"v 0.25 0.5 0.75\n".repeat(200_000);
 /// let loaded = load(Input::Memory(text, "points.obj".into()), &ReadOptions { run, ..ReadOptions::default() })?;
-/// let verdict = Verdict::of(&trace.recording(), &Facts::of(&loaded.report), None);
+/// let verdict = Verdict::of(&trace.recording(), &loaded.report.facts(), None);
 /// assert!(verdict.causes.iter().any(|(bound, _)| *bound == Bound::Parse));
 /// println!("{verdict}");
 /// # Ok::<(), polyhaul::Error>(())
@@ -147,10 +147,10 @@ impl From<&Throttle> for Pace {
 }
 
 impl Facts {
-    /// Those of a report, on this machine.
-    pub fn of(report: &Report) -> Facts {
+    /// Those of jobs that moved this, on this machine.
+    pub fn new(reads: Vec<Moved>, writes: Vec<Moved>) -> Facts {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Facts { reads: report.reads.clone(), writes: report.writes.clone(), cores, read_pace: None, write_pace: None }
+        Facts { reads, writes, cores, read_pace: None, write_pace: None }
     }
 
     /// The same of a job that was throttled on request.

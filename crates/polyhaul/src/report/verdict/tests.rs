@@ -504,9 +504,9 @@ fn advice_for_a_rate_that_was_asked_for_is_not_about_the_disk() {
 fn facts_are_those_of_a_report() {
     let (reads, writes) = (vec![Moved::new("obj", 100).compressed(Codec::Gzip, 400)], vec![Moved::new("ply", 70)]);
     let report = Report { reads: reads.clone(), writes: writes.clone(), ..Report::default() };
-    let facts = Facts::of(&report);
+    let facts = report.facts();
     assert_eq!((facts.most_plain_bytes(), &facts.reads, &facts.writes), (400, &reads, &writes));
-    assert_eq!(Facts::of(&Report::default()).most_plain_bytes(), 0);
+    assert_eq!(Report::default().facts().most_plain_bytes(), 0);
 }
 
 #[test]

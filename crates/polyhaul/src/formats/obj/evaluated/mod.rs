@@ -36,23 +36,6 @@ const PAGE: usize = 1 << 13;
 /// What a page takes in memory for each unit of weight: text, numbers, and what finds equal values.
 const UNIT_BYTES: usize = 128;
 
-/// For each mesh, whether it is written as evaluated ones are: all objects that show it are then.
-pub(crate) fn evaluated_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
-    let mut flags = Vec::new();
-    flags.try_reserve_exact(scene.meshes.len())?;
-    flags.extend(scene.meshes.iter().map(Mesh::is_evaluated));
-    for object in objects {
-        let flag = flags.get_mut(object.mesh).ok_or_else(|| no_such_mesh(object))?;
-        *flag |= scene.is_evaluated(object);
-    }
-    Ok(flags)
-}
-
-fn no_such_mesh(object: &Object) -> Error {
-    let message = format!("object `{}` refers to mesh {}, which the scene does not have", object.name, object.mesh);
-    Error::new(ErrorKind::Usage, message)
-}
-
 /// Writes objects after what is `written` already.
 pub(super) fn write(
     scene: &Scene,
@@ -106,7 +89,7 @@ fn write_large(
 /// An evaluated object is the whole of its mesh: its values are merged, so sections would not fit.
 fn check_whole(scene: &Scene, object: &Object) -> Result<()> {
     let Some(mesh) = scene.meshes.get(object.mesh) else {
-        return Err(no_such_mesh(object));
+        return Err(object.no_such_mesh());
     };
     if object.start == Default::default() && object.end == mesh.counts() {
         return Ok(());

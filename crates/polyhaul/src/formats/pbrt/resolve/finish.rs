@@ -17,14 +17,14 @@ impl Scene<'_> {
             let name = self.render.objects.get(object as usize).map_or("", |object| self.render.text(object.name));
             let message = format!("the object `{}` is not defined", shown(name));
             let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
-            self.warnings.broken(self.options, "missing-object", diagnostic)?;
+            self.warnings.broken(self.options.faults, "missing-object", diagnostic)?;
         }
         for &name in &self.entities.material_order {
             let Some(&at) = self.entities.material_uses.get(&name) else { continue };
             let name = self.render.text(name);
             let message = format!("the material `{}` is not defined", shown(name));
             let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
-            self.warnings.note(self.options, "missing-material", diagnostic)?;
+            self.warnings.note(self.options.faults, "missing-material", diagnostic)?;
         }
         self.render.states.shrink_to_fit();
         let mut directives = Vec::new();

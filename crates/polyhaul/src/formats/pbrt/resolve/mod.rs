@@ -14,7 +14,7 @@ use super::reader::MeshUse;
 use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
 use crate::formats::names;
 use crate::model::render::{Name, Render};
-use crate::options::ReadOptions;
+use crate::options::ParseOptions;
 use crate::warnings::{Warnings, Weight};
 use state::{Graphics, Systems};
 use std::collections::HashMap;
@@ -71,7 +71,7 @@ struct Outer {
 /// The scene so far.
 pub(super) struct Scene<'a> {
     library: &'a Library<'a>,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions,
     render: Render,
     warnings: Warnings,
     meshes: Vec<MeshUse>,
@@ -92,7 +92,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(super) fn new(main: usize, library: &'a Library<'a>, options: &'a ReadOptions) -> Scene<'a> {
+    pub(super) fn new(main: usize, library: &'a Library<'a>, options: &'a ParseOptions) -> Scene<'a> {
         let main = Frame::new(main, None, None);
         Scene {
             library,
@@ -245,8 +245,8 @@ impl<'a> Scene<'a> {
         let mut diagnostic = complaint.diagnostic(&self.library.file_name(frame.file), frame.lines);
         self.add_chain(&mut diagnostic);
         match complaint.weight {
-            Weight::Note => self.warnings.note(self.options, complaint.code, diagnostic),
-            Weight::Broken => self.warnings.broken(self.options, complaint.code, diagnostic),
+            Weight::Note => self.warnings.note(self.options.faults, complaint.code, diagnostic),
+            Weight::Broken => self.warnings.broken(self.options.faults, complaint.code, diagnostic),
             Weight::Limit => Err(diagnostic.into_error(ErrorKind::Limit)),
         }
     }
@@ -353,7 +353,7 @@ impl<'a> Scene<'a> {
         let message = format!("cannot read the file `{}`: {why}", names::shown(&name));
         let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message).about(&*name) };
         self.add_chain(&mut diagnostic);
-        self.warnings.broken(self.options, "missing-file", diagnostic)
+        self.warnings.broken(self.options.faults, "missing-file", diagnostic)
     }
 
     /// The end of a file.

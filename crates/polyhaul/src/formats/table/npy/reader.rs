@@ -4,7 +4,7 @@ use super::super::typed::TypedColumn;
 use super::header::{Field, Header, MAGIC, MOST_PREFIX, header, prefix};
 use crate::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use crate::model::{self, Table};
-use crate::options::{ColumnName, ReadOptions, Types};
+use crate::options::{ColumnName, ParseOptions, TableOptions, Types};
 use crate::pipeline::bytes::Bytes;
 use crate::pipeline::read::Extent;
 use crate::pipeline::run::{Crew, Job, run};
@@ -37,7 +37,7 @@ struct NpyJob<'a> {
     record_count: u64,
     chunk_records: u64,
     columns: Vec<Target>,
-    options: &'a ReadOptions,
+    options: &'a ParseOptions<TableOptions>,
 }
 
 /// A column that is read.
@@ -49,11 +49,11 @@ struct Target {
 }
 
 /// Reads an npy file.
-pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Npy> {
+pub(crate) fn read(bytes: Bytes<'_>, options: &ParseOptions<TableOptions>) -> Result<Npy> {
     let file: Arc<str> = bytes.name().into();
     let mut header = read_header(&bytes, &file, options)?;
     let columns = targets(&mut header, options)?;
-    let rows = header.row_count.min(options.table.max_rows.unwrap_or(u64::MAX));
+    let rows = header.row_count.min(options.own.max_rows.unwrap_or(u64::MAX));
     // Of columns one after another all are passed: only a part of each is kept.
     let record_count = match header.by_columns {
         true => header.row_count.checked_mul(header.fields.len() as u64),
@@ -95,7 +95,7 @@ pub(crate) fn read(bytes: Bytes<'_>, options: &ReadOptions) -> Result<Npy> {
     Ok(Npy { table, warnings, threads: crew.threads })
 }
 
-fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ReadOptions) -> Result<Header> {
+fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableOptions>) -> Result<Header> {
     let mut head = [0; MOST_PREFIX];
     // A stream is not read further than it must be: the longer form is two bytes longer.
     let mut known = bytes.read(0, &mut head[..MAGIC.len() + 4])?;
@@ -123,8 +123,8 @@ fn cut(file: &Arc<str>, len: u64, header: &Header) -> Error {
 }
 
 /// The columns that are kept.
-fn targets(header: &mut Header, options: &ReadOptions) -> Result<Vec<Target>> {
-    if options.table.types != Types::Auto {
+fn targets(header: &mut Header, options: &ParseOptions<TableOptions>) -> Result<Vec<Target>> {
+    if options.own.types != Types::Auto {
         return Err(Error::new(ErrorKind::Usage, "npy files store their own types; use Types::Auto"));
     }
     let mut targets = Vec::new();
@@ -136,7 +136,7 @@ fn targets(header: &mut Header, options: &ReadOptions) -> Result<Vec<Target>> {
         let target = Target { place, field: field.clone(), numbers: TypedColumn::new(field.scalar) };
         try_push(&mut targets, target, "columns")
     };
-    match &options.table.columns {
+    match &options.own.columns {
         None => (0..header.fields.len()).try_for_each(&mut add)?,
         Some(columns) => {
             for column in columns {
@@ -237,7 +237,7 @@ impl NpyJob<'_> {
     /// The parts of kept columns that are in a chunk of columns one after another: their rows, and the bytes of these.
     fn parts<'a>(&'a self, slot: &'a Slot) -> impl Iterator<Item = (&'a Target, Range<usize>, &'a [u8])> {
         let (rows, size) = (self.header.row_count, self.header.record_bytes as u64);
-        let most = self.options.table.max_rows.unwrap_or(u64::MAX).min(rows);
+        let most = self.options.own.max_rows.unwrap_or(u64::MAX).min(rows);
         self.columns.iter().filter_map(move |target| {
             let column = target.place as u64 * rows;
             let (from, to) = (slot.records.start.max(column), slot.records.end.min(column + most));
@@ -258,7 +258,7 @@ impl NpyJob<'_> {
         match follows {
             true => {
                 let what = Diagnostic::at(&self.file, end, "extra data after the array was ignored");
-                warnings.note(self.options, "trailing-data", what)
+                warnings.note(self.options.faults, "trailing-data", what)
             }
             false => Ok(()),
         }

@@ -1,0 +1,49 @@
+//! The objects that a writer goes by: those of a scene, or one for each mesh.
+//!
+//! Nothing here copies meshes or checks arrays; `mesh` and `scene` have the data.
+
+use super::{Mesh, Object, ObjectKind, Scene};
+use crate::error::{Error, ErrorKind, Result, try_push};
+use std::borrow::Cow;
+
+impl Scene {
+    /// The objects to write: those of the scene, or an unnamed one for each mesh where it has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn listed_objects(&self) -> Result<Cow<'_, [Object]>> {
+        if !self.objects.is_empty() {
+            return Ok(Cow::Borrowed(&self.objects));
+        }
+        let mut objects = Vec::new();
+        for (mesh, arrays) in self.meshes.iter().enumerate() {
+            let whole = Object { kind: ObjectKind::Unnamed, mesh, end: arrays.counts(), ..Object::default() };
+            try_push(&mut objects, whole, "the plan")?;
+        }
+        Ok(Cow::Owned(objects))
+    }
+
+    /// For each mesh, whether it is evaluated: a whole mesh of a program that is placed by its objects, and not a section
+    /// of what a file listed. One object that is evaluated makes its mesh so.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] where an object refers to a mesh that the scene does not have; [`ErrorKind::Memory`].
+    pub fn evaluated_meshes(&self, objects: &[Object]) -> Result<Vec<bool>> {
+        let mut flags = Vec::new();
+        flags.try_reserve_exact(self.meshes.len())?;
+        flags.extend(self.meshes.iter().map(Mesh::is_evaluated));
+        for object in objects {
+            let flag = flags.get_mut(object.mesh).ok_or_else(|| object.no_such_mesh())?;
+            *flag |= self.is_evaluated(object);
+        }
+        Ok(flags)
+    }
+}
+
+impl Object {
+    /// The error of an object whose mesh the scene does not have.
+    pub fn no_such_mesh(&self) -> Error {
+        let message = format!("object `{}` refers to mesh {}, which the scene does not have", self.name, self.mesh);
+        Error::new(ErrorKind::Usage, message)
+    }
+}
