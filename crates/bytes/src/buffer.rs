@@ -5,9 +5,10 @@
 //! `n / 64 KiB` calls and a few. It never interprets the bytes, and holds no more than one record and two blocks.
 //! Parallel readers do not come through here: they use `Source::read_at`.
 
+use crate::BLOCK_BYTES;
 use crate::error::grow;
 use crate::source::Source;
-use crate::{BLOCK_BYTES, Snapshot};
+use polyhaul_trace::Snapshot;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 

@@ -10,8 +10,8 @@ mod view;
 pub(crate) use view::View;
 
 use crate::BLOCK_BYTES;
-use crate::counters::Counters;
 use crate::error::{repeat, reserve, retry};
+use polyhaul_trace::Counters;
 use std::fmt;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -7,8 +7,6 @@
 //! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: the other way, member by member;
 //!   [`SeekTable`]: where those of zstd are.
 //! - [`Archive`]: the members of a zip archive, each a source.
-//! - [`Counters`]: bytes, calls, sizes and waiting time of every source and sink, always on.
-//! - [`trace`]: what threads and calls did when, for who asks.
 //! - [`Throttle`]: a rate and a latency for sources and sinks, as if the device were slower.
 //! - [`Layer`]: the file operations under a sink, so that tests can make each of them fail.
 //!
@@ -40,7 +38,6 @@
 mod archive;
 mod buffer;
 mod compress;
-mod counters;
 #[cfg(unix)]
 mod descriptor;
 mod error;
@@ -50,7 +47,6 @@ mod sink;
 mod source;
 mod stop;
 mod throttle;
-pub mod trace;
 
 pub use archive::Archive;
 pub use buffer::{Buffer, DEFAULT_RECORD_LIMIT_BYTES, RecordTooLong};
@@ -58,7 +54,6 @@ pub use compress::{
     Codec, DecompressError, DecompressErrorKind, DecompressLimit, DecompressLimits, Encoder, MEMBER_BYTES, SeekTable,
     decompressed, inflated,
 };
-pub use counters::{BUCKET_COUNT, Counters, Snapshot};
 pub use host::{HostFault, HostRead, HostWrite};
 pub use layer::{Disk, FaultyLayer, Layer};
 pub use sink::{Complete, FileOptions, Finished, Sink, remove_temporaries};

@@ -13,14 +13,14 @@ mod temporary;
 
 pub use temporary::remove_temporaries;
 
-use crate::counters::{Counters, Snapshot};
 use crate::error::{reserve, retry};
 use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
 use crate::stop::Stop;
 use crate::throttle::Throttle;
-use crate::trace::{Phase, Trace};
 use file::{CompleteFile, FileSink, PlacedFile};
+use polyhaul_trace::{Counters, Snapshot};
+use polyhaul_trace::{FileKind, Phase, Trace};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -172,7 +172,7 @@ impl<'a> Sink<'a> {
         let is_memory = matches!(kind, Kind::Memory(_));
         // A pipe or a device lies on no disk.
         let is_file = matches!(&kind, Kind::File(file) if file.is_replacement());
-        Trace::opened(&name, [true, is_file, is_memory], &counters);
+        Trace::opened(&name, FileKind { is_output: true, is_file, is_memory }, &counters);
         Sink { name, kind, counters, failed: false }
     }
 
@@ -181,7 +181,7 @@ impl<'a> Sink<'a> {
     /// To be called before anything is written, and once: later ones change nothing.
     #[must_use]
     pub fn throttled(self, throttle: &Throttle) -> Self {
-        self.counters.throttle(throttle, None);
+        self.counters.set_delay(throttle.of_calls(None));
         self
     }
 

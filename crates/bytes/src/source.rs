@@ -6,12 +6,12 @@
 
 use crate::BLOCK_BYTES;
 use crate::compress::{Codec, Members};
-use crate::counters::Counters;
 use crate::error::{grow, repeat, retry};
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
 use crate::stop::{Stop, StoppableReader};
 use crate::throttle::{Fetched, Throttle};
-use crate::trace::{Phase, Trace};
+use polyhaul_trace::Counters;
+use polyhaul_trace::{FileKind, Phase, Trace};
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
@@ -88,7 +88,8 @@ impl<'a> Shared<'a> {
     fn new(name: String, kind: Kind<'a>, phase: Phase) -> Self {
         let counters = Arc::new(Counters::of(phase));
         let is_memory = matches!(kind, Kind::Memory(_));
-        Trace::opened(&name, [false, matches!(kind, Kind::File(_)), is_memory], &counters);
+        let is_file = matches!(kind, Kind::File(_));
+        Trace::opened(&name, FileKind { is_output: false, is_file, is_memory }, &counters);
         let (next, peeked) = (Mutex::new(0), Mutex::default());
         Shared { name, kind, next, counters, compressed: None, claimed: None, host: None, peeked }
     }
@@ -286,7 +287,7 @@ impl<'a> Source<'a> {
             Kind::File(file) => Fetched::none_of(file.len),
             _ => None,
         };
-        outside.counters.throttle(throttle, fetched);
+        outside.counters.set_delay(throttle.of_calls(fetched));
         self
     }
 

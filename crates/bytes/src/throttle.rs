@@ -9,7 +9,7 @@ mod fetched;
 
 pub(crate) use fetched::Fetched;
 
-use crate::trace::{self, Phase};
+use polyhaul_trace::{self as trace, CallDelay, Phase};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -96,6 +96,11 @@ impl Throttle {
         Duration::from_nanos(self.shared.pace.latency_ns)
     }
 
+    /// What delays the calls of one source or sink; `fetched` is what of a file was fetched before.
+    pub(crate) fn of_calls(&self, fetched: Option<Fetched>) -> impl CallDelay + use<> {
+        Throttled { throttle: self.clone(), fetched }
+    }
+
     /// Waits until a call is over that began at `asked` and moved `size` bytes; says for how many nanoseconds.
     pub(crate) fn hold(&self, asked: Instant, size: u64) -> u64 {
         if self.is_released() || (size == 0 && self.shared.pace.latency_ns == 0) {
@@ -127,6 +132,23 @@ impl Throttle {
 
     fn schedule(&self) -> MutexGuard<'_, Schedule> {
         self.shared.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A throttle of the calls on one source or sink.
+#[derive(Debug)]
+struct Throttled {
+    throttle: Throttle,
+    fetched: Option<Fetched>,
+}
+
+impl CallDelay for Throttled {
+    fn hold(&self, asked: Instant, offset: Option<u64>, size: usize) -> u64 {
+        let from_device = match (offset, &self.fetched) {
+            (Some(offset), Some(fetched)) => fetched.fetch(offset, size),
+            _ => size as u64,
+        };
+        self.throttle.hold(asked, from_device)
     }
 }
 

@@ -4,9 +4,10 @@ mod common;
 
 use common::{Folder, Random};
 use polyhaul_bytes::{
-    Buffer, Codec, Counters, DecompressLimits, Encoder, FileOptions, HostFault, HostRead, HostWrite, Sink, Source,
-    Throttle, decompressed,
+    Buffer, Codec, DecompressLimits, Encoder, FileOptions, HostFault, HostRead, HostWrite, Sink, Source, Throttle,
+    decompressed,
 };
+use polyhaul_trace::Counters;
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};

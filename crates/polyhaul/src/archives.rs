@@ -4,12 +4,13 @@
 //! that is named by itself stands for its one member of a known format. What lies beside a member lies in the same
 //! archive: see [`crate::resolve`]. How archives are built is `polyhaul_bytes`' business.
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{Format, names};
+use crate::format::Format;
 use crate::open::{limits, read_all, regular};
 use crate::options::ReadOptions;
-use crate::pipeline::read::ask;
 use polyhaul_bytes::{Archive, Source};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::names;
+use polyhaul_pipeline::read::ask;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;

@@ -5,11 +5,13 @@
 //! must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. How formats
 //! begin is in `formats/looks`. Nothing here reads on or parses.
 
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
-use crate::formats::{Format, looks};
+use crate::format::Format;
+use crate::looks;
 use crate::open::Plain;
-use crate::options::{Codec, ReadOptions};
-use crate::warnings::Warnings;
+use crate::options::ReadOptions;
+use polyhaul_bytes::Codec;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_model::warnings::Warnings;
 use std::path::Path;
 
 /// Bytes to examine where reading complains. This many were read from a stream before, to see whether it is

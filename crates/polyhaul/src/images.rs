@@ -4,19 +4,23 @@
 
 mod fit;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{Format, bmp, dds, exr, hdr, jpeg, ktx2, names, png, psd, tga};
+use crate::format::Format;
 use crate::load::{Content, Read, Shape, load_as, note_reading};
-use crate::model::{Image, ImagePart, Texture};
 use crate::open::{Near, Opened, Plain};
-use crate::options::{ImageReadOptions, ReadOptions, WriteOptions};
-use crate::pipeline::bytes::Bytes;
-use crate::pipeline::run::{Phase, span};
-use crate::job_report::{Clock, Report};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::report::{Clock, Report};
 use crate::resolve::Resolver;
 use crate::save::{format_of, name_of, write_to};
-use crate::warnings::Warnings;
-use crate::{Input, LoadedImage, LoadedTexture, Output, ops};
+use crate::{Input, LoadedImage, LoadedTexture, Output};
+use polyhaul_image::options::ImageReadOptions;
+use polyhaul_image::samples::check_image;
+use polyhaul_image::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Image, ImagePart, Texture};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::run::{Phase, span};
 use std::path::Path;
 
 pub(crate) use fit::note_unnamed;
@@ -145,7 +149,7 @@ pub(crate) fn is_image(format: Format) -> Error {
 
 /// Writes an image that a caller made, as the format holds it.
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
-    ops::check_image(image)?;
+    check_image(image)?;
     let format = format_of(&output, options)?;
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);

@@ -29,25 +29,20 @@
 //! It prints nothing, installs no handlers and never ends the process.
 
 mod archives;
-mod check;
 mod convert;
-mod copy;
 mod detect;
 pub mod diff;
-pub mod error;
-mod formats;
+mod format;
 mod images;
 pub mod inspect;
-mod job_report;
+mod kernels;
 mod load;
+mod looks;
 pub mod measure;
-pub mod model;
 mod open;
 pub mod ops;
 pub mod options;
 mod outputs;
-mod pipeline;
-pub mod printable;
 mod references;
 pub mod repack;
 pub mod report;
@@ -58,20 +53,21 @@ mod save_pbrt;
 mod scene_files;
 mod tables;
 pub mod textures;
-pub mod warnings;
 
 pub use convert::{Content, Converted};
 pub use diff::diff;
-pub use error::{Error, ErrorKind, Result};
-pub use formats::Format;
+pub use format::Format;
 pub use options::{ReadOptions, WriteOptions};
-pub use polyhaul_bytes::trace;
 pub use polyhaul_bytes::{FileOptions, HostRead, HostWrite, Sink};
-pub use job_report::Report;
+pub use polyhaul_model as model;
+pub use polyhaul_model::error::{Error, ErrorKind, Result};
+pub use polyhaul_model::{error, printable, warnings};
+pub use polyhaul_trace as trace;
+pub use report::Report;
 
 use model::{Image, Scene, Table, Texture};
 use open::Opened;
-use pipeline::crew::within;
+use polyhaul_pipeline::crew::within;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

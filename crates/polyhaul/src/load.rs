@@ -4,22 +4,26 @@
 //! ([`Opened::kept`]) and load it twice, as `inspect` does.
 
 use crate::detect::Detected;
-use crate::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
-use crate::formats::ply::Header;
-use crate::formats::{Format, mtl, names, obj, ply, stl};
-use crate::model::{Image, ImagePart, Material, Scene, Table, Texture};
+use crate::format::Format;
 use crate::open::{Near, Opened, Plain};
-use crate::options::{Codec, ReadOptions};
-use crate::pipeline::chunk::TextChunks;
-use crate::pipeline::feed::Feed;
-use crate::pipeline::read::is_damage;
-use crate::pipeline::run::Phase;
+use crate::options::ReadOptions;
 use crate::references::source_folder;
-use crate::job_report::{Clock, Report};
+use crate::report::{Clock, Report};
 use crate::resolve::{Found, Resolver};
-use crate::scene_files::{self, SceneFiles};
-use crate::warnings::Warnings;
+use crate::scene_files;
+use crate::scene_files::SceneFiles;
 use crate::{Loaded, images, tables};
+use polyhaul_bytes::Codec;
+use polyhaul_mesh::ply::Header;
+use polyhaul_mesh::{mtl, obj, ply, stl};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Image, ImagePart, Material, Scene, Table, Texture};
+use polyhaul_pipeline::chunk::TextChunks;
+use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::read::is_damage;
+use polyhaul_pipeline::run::Phase;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -128,7 +132,8 @@ fn read_scene(
             read.content
         }
         Format::Stl => {
-            let found = stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options).with(options.stl))?;
+            let found =
+                stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options).with(options.stl))?;
             note_reading(plain, format, report, found.threads, found.warnings);
             found.scene
         }
@@ -329,7 +334,8 @@ impl<'a> Libraries<'a> {
             Ok(read) => {
                 self.report.note_read(read.moved);
                 let file = read.name.as_str().into();
-                let mut found = mtl::read(&read.bytes, &file, &self.options.parse_options(), &mut self.report.warnings)?;
+                let mut found =
+                    mtl::read(&read.bytes, &file, &self.options.parse_options(), &mut self.report.warnings)?;
                 found.iter_mut().for_each(|material| material.folder = folder.clone());
                 self.materials.merge(found)?;
                 Ok(true)
@@ -419,7 +425,11 @@ fn note_missing(
     for (material, first_use) in materials.iter().zip(uses) {
         if material.missing && !material.name.is_empty() {
             let message = format!("undefined material `{}`", names::shown(&material.name));
-            warnings.note(options.faults(), "missing-material", first_use.diagnostic(message).about(material.name.as_str()))?;
+            warnings.note(
+                options.faults(),
+                "missing-material",
+                first_use.diagnostic(message).about(material.name.as_str()),
+            )?;
         }
     }
     Ok(())
@@ -468,7 +478,7 @@ mod tests {
             read_scene("merge", "usemtl both\nmtllib a.mtl ./a.mtl\nmtllib b.mtl .\\b.mtl c.mtl\n", 9).unwrap();
         let names: Vec<_> = loaded.scene.materials.iter().map(|material| &*material.name).collect();
         assert_eq!(names, ["both", "a", "b"]);
-        assert_eq!(loaded.scene.materials[0].diffuse, Some(crate::model::Color::Rgb([1.0; 3])));
+        assert_eq!(loaded.scene.materials[0].diffuse, Some(polyhaul_model::Color::Rgb([1.0; 3])));
         assert_eq!(loaded.scene.material_libraries, ["a.mtl", "b.mtl", "c.mtl"]);
         assert_eq!(loaded.report.warnings.total(), 1);
     }

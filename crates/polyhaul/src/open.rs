@@ -4,14 +4,17 @@
 //! wrong is noted. Nothing here knows formats of scenes; members of archives are [`crate::archives`]'.
 
 use crate::Input;
-use crate::archives::{self, Member, Shelf};
-use crate::error::{Diagnostic, Error, Place, Result};
-use crate::model::Array;
-use crate::options::{Cancel, Codec, ParseOptions, Progress, ReadOptions};
-use crate::pipeline::read::{Garbage, ask, read_part};
-use crate::report::Moved;
-use crate::warnings::Warnings;
+use crate::archives;
+use crate::archives::{Member, Shelf};
+use crate::options::ReadOptions;
+use polyhaul_bytes::Codec;
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, DecompressLimits, Source, decompressed};
+use polyhaul_insight::Moved;
+use polyhaul_model::Array;
+use polyhaul_model::error::{Diagnostic, Error, Place, Result};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress};
+use polyhaul_pipeline::read::{Garbage, ask, read_part};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,27 +1,22 @@
 //! What a caller can ask for when reading and writing, with the defaults.
 
-mod image;
-mod limits;
-mod mesh;
-mod pbrt;
-mod run;
-mod table;
-
-pub use crate::model::{Axes, Axis};
-pub use image::{ImageReadOptions, ImageStyle, PngLevel};
-pub use limits::{FaultPolicy, Limits, OnError};
-pub use mesh::{Digits, ObjOptions, Placement, PlyEncoding, PlyOptions, Smoothing, StlOptions, StlReadOptions};
-pub use pbrt::{Instances, PbrtMeshes, PbrtStyle};
 pub use polyhaul_bytes::{Codec, Throttle};
-pub use run::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
+pub use polyhaul_image::options::{ImageReadOptions, ImageStyle, PngLevel};
+pub use polyhaul_mesh::options::{
+    ColumnName, Delimiter, Digits, Header, Missing, ObjOptions, Placement, PlyEncoding, PlyOptions, Smoothing,
+    StlOptions, StlReadOptions, TableOptions, TableStyle, Types,
+};
+pub use polyhaul_model::limits::{FaultPolicy, Limits, OnError};
+pub use polyhaul_model::{Axes, Axis};
+pub use polyhaul_pbrt::options::{Instances, PbrtMeshes, PbrtStyle};
+pub use polyhaul_pipeline::options::{Cancel, ParseOptions, Progress, RunOptions, RunTasks, ThreadPool};
 use std::sync::Arc;
-pub use table::{ColumnName, Delimiter, Header, Missing, TableOptions, TableStyle, Types};
 
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
     /// The format; found by the file's name, or by its content where that says nothing, when `None`.
-    pub format: Option<crate::Format>,
+    pub format: Option<crate::format::Format>,
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
     /// What to do with data that breaks its format's rules.
@@ -51,7 +46,7 @@ pub struct ReadOptions {
 /// where that is a file.
 ///
 /// The name is as the scene has it, and may be hostile. An error ends the reading with
-/// [`crate::ErrorKind::Host`], and is in [`crate::Error::io_error`] as it came; so are the errors of a reader that
+/// [`polyhaul_model::error::ErrorKind::Host`], and is in [`polyhaul_model::error::Error::io_error`] as it came; so are the errors of a reader that
 /// it gives. A path that it gives must be that of a regular file, but may lie anywhere.
 ///
 /// ```
@@ -106,11 +101,11 @@ impl From<Codec> for Compression {
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
     /// The format; found by name when `None`.
-    pub format: Option<crate::Format>,
+    pub format: Option<crate::format::Format>,
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
     /// Make an error of each warning that writing gives, such as that for a part of the model that the format cannot
-    /// store. An old file stays as it was. The kind is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    /// store. An old file stays as it was. The kind is [`ErrorKind::Unsupported`](polyhaul_model::error::ErrorKind::Unsupported).
     pub strict: bool,
     /// How the file is compressed (as its name says).
     pub compression: Compression,

@@ -6,10 +6,10 @@
 //! `references`.
 
 use crate::Output;
-use crate::error::{Error, Result};
-use crate::job_report::Report;
-use crate::report::Moved;
+use crate::report::Report;
 use polyhaul_bytes::Complete;
+use polyhaul_insight::Moved;
+use polyhaul_model::error::{Error, Result};
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -12,17 +12,17 @@ mod locate;
 mod same;
 
 use crate::Output;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
-use crate::formats::names;
-use crate::formats::pbrt::writer::Renamed;
-use crate::model::render::{Parameter, ParameterType, ParameterValues, Parameters, Render};
-use crate::model::{Color, FolderPlace, Material, SourceFolder};
 use crate::open::Near;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::{Written, file_of};
 use crate::resolve::{folder_of, slashed};
 use crate::save::name_of;
-use crate::warnings::Warnings;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_model::names;
+use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Parameters, Render};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Color, FolderPlace, Material, SourceFolder};
+use polyhaul_pbrt::writer::Renamed;
 pub(crate) use same::SameFiles;
 
 use copies::{Copies, CopySource};
@@ -48,7 +48,10 @@ pub(crate) fn source_folder(near: &Near, options: &ReadOptions) -> SourceFolder 
     // The process may be in another folder when the scene is written.
     let scene = std::path::absolute(&folder).unwrap_or(folder);
     let (allow_outside, has_resolver) = (options.allow_outside, options.resolver.is_some());
-    FolderPlace { scene, in_archive, allow_outside, has_resolver, ..FolderPlace::default() }.into()
+    let mut place = FolderPlace::default();
+    (place.scene, place.in_archive) = (scene, in_archive);
+    (place.allow_outside, place.has_resolver) = (allow_outside, has_resolver);
+    place.into()
 }
 
 /// Whether a name must be that of a file.
@@ -511,9 +514,9 @@ mod tests {
             text(&way(&from, &to).unwrap()).unwrap()
         };
         assert_eq!(way("src", "src"), "");
-        assert_eq!(way("src/model", "src/ops"), "../ops");
-        assert_eq!(way(".", "src/model/render"), "src/model/render");
-        assert_eq!(way("src/model/render", "."), "../../..");
+        assert_eq!(way("src/inspect", "src/rows"), "../rows");
+        assert_eq!(way(".", "tests/images/png"), "tests/images/png");
+        assert_eq!(way("tests/images/png", "."), "../../..");
     }
 
     #[test]

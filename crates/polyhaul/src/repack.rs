@@ -3,16 +3,17 @@
 //! Knows no formats. What is written is cut into members as everything else that is written here, so the sizes that
 //! [`sampled`] predicts are those that [`repack`] comes to.
 
-use crate::error::{Error, Result};
 use crate::open::{Opened, Plain};
-use crate::options::{Codec, ReadOptions};
-use crate::pipeline::read::{Extent, ask, buffer, check_end, fill};
-use crate::pipeline::run::{Phase, span};
-use crate::pipeline::write::{Compression, Pages, encoder, pack};
-use crate::job_report::{Clock, Report};
-use crate::report::Moved;
-use crate::{Input, Output, WriteOptions, save};
+use crate::options::ReadOptions;
+use crate::options::WriteOptions;
+use crate::report::{Clock, Report};
+use crate::{Input, Output, save};
+use polyhaul_bytes::Codec;
 use polyhaul_bytes::{MEMBER_BYTES, SeekTable, Source};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::read::{Extent, ask, buffer, check_end, fill};
+use polyhaul_pipeline::run::{Phase, span};
+use polyhaul_pipeline::write::{Compression, Pages, encoder, pack};
 
 /// Bytes that are in memory at once.
 const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
@@ -54,7 +55,9 @@ pub fn repack(input: Input, output: Output, read: &ReadOptions, write: &WriteOpt
             }
         })?;
         plain.note_garbage(&mut report.warnings);
-        report.note_read(Moved { format: None, ..plain.moved("") });
+        let mut moved = plain.moved("");
+        moved.format = None;
+        report.note_read(moved);
         clock.stop(&mut report);
         Ok(report)
     })
@@ -109,7 +112,7 @@ pub struct Sizes {
 /// `sample_bytes` of it, spread over it, in memory. Of a stream it is the beginning. All of a file that is no larger.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Io`] and, of damaged data in the sample, [`crate::ErrorKind::Malformed`].
+/// [`polyhaul_model::error::ErrorKind::Io`] and, of damaged data in the sample, [`polyhaul_model::error::ErrorKind::Malformed`].
 pub fn sampled(
     input: Input,
     codecs: &[(Codec, Option<i32>)],

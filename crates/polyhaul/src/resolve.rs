@@ -7,15 +7,15 @@
 
 use crate::Input;
 use crate::archives::Member;
-use crate::error::{Error, ErrorKind, Result, limit_hint, try_string};
-use crate::formats::names;
-use crate::model::SourceFolder;
 use crate::open::{Near, Opened};
 use crate::options::ReadOptions;
-use crate::pipeline::run::{Phase, span};
 use crate::references::source_folder;
-use crate::report::Moved;
-use crate::warnings::Warnings;
+use polyhaul_insight::Moved;
+use polyhaul_model::SourceFolder;
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_string};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::run::{Phase, span};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 

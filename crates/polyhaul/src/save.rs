@@ -1,21 +1,35 @@
 //! Writing a scene: the file, the material library beside it, and what their names are.
 
 use crate::Output;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
-use crate::formats::{Format, mtl, names, obj, parts, ply, stl};
-use crate::model::render::Render;
-use crate::model::{Material, Mesh, Object, Scene, SourceFolder, Table};
+use crate::format::Format;
 use crate::ops;
-use crate::options::{self, Codec, Instances, Limits, Placement, RunOptions, WriteOptions};
+use crate::options;
+use crate::options::WriteOptions;
 use crate::outputs::{Written, file_of, put_in_place};
-use crate::pipeline::run::{Phase, span};
-use crate::pipeline::write::{Compression, Writing};
-use crate::references::{self, Need, Relinker};
-use crate::job_report::{Clock, Report};
-use crate::report::Moved;
-use crate::warnings::Warnings;
-use crate::{check, copy, save_pbrt, tables};
+use crate::references;
+use crate::references::{Need, Relinker};
+use crate::report::{Clock, Report};
+use crate::{save_pbrt, tables};
+use polyhaul_bytes::Codec;
 use polyhaul_bytes::{FileOptions, Sink};
+use polyhaul_insight::Moved;
+use polyhaul_mesh::check;
+use polyhaul_mesh::options::Placement;
+use polyhaul_mesh::transform::UNMOVED;
+use polyhaul_mesh::triangulate::triangulate_scene_as_blender;
+use polyhaul_mesh::{mtl, obj, parts, ply, stl};
+use polyhaul_model::copy;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::names;
+use polyhaul_model::render::Render;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Material, Mesh, Object, Scene, SourceFolder, Table};
+use polyhaul_pbrt::flatten::{check_elements, flatten_named};
+use polyhaul_pbrt::options::Instances;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::run::{Phase, span};
+use polyhaul_pipeline::write::{Compression, Writing};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -89,7 +103,7 @@ pub(crate) fn save_ply_tables(
 /// As [`flat`], where all that instances show will be written.
 fn flat_to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
     let flat = flat(scene, (options.instances, &options.limits), warnings)?;
-    ops::check_elements(&flat, &options.limits)?;
+    check_elements(&flat, &options.limits)?;
     Ok(flat)
 }
 
@@ -113,7 +127,7 @@ pub(crate) fn flat(
     };
     note_left_out_of_render(&render, warnings);
     let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
-    let mut flat = ops::flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
+    let mut flat = flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
     flat.scene.folder = folder;
     note_left_out_of_flat(&flat, warnings);
     Ok(flat.scene)
@@ -249,12 +263,12 @@ fn prepare<'a>(
     for object in &mut scene.objects {
         if flags[object.mesh] {
             // Triangles have no domains any more; this keeps the object what it is.
-            object.transform.get_or_insert(ops::UNMOVED);
+            object.transform.get_or_insert(UNMOVED);
         }
     }
     if placement.export_triangulated_mesh {
         match format {
-            Format::Obj => ops::triangulate_scene_as_blender(&mut scene, &options.run)?,
+            Format::Obj => triangulate_scene_as_blender(&mut scene, &options.run)?,
             _ => ops::triangulate_scene(&mut scene, &options.run)?,
         }
     }
@@ -343,13 +357,11 @@ pub(crate) fn moved(
     compression: Option<Compression>,
     options: &WriteOptions,
 ) -> Moved {
-    Moved {
-        format: format.map(Format::name),
-        codec: compression.map(|it| it.codec),
-        durable: options.durable,
-        plain_bytes: writing.written(),
-        ..Moved::default()
-    }
+    let mut moved = Moved::default().durable(options.durable);
+    moved.format = format.map(Format::name);
+    moved.codec = compression.map(|it| it.codec);
+    moved.plain_bytes = writing.written();
+    moved
 }
 
 /// Writes what is one file; `write` gets the name of the output.
@@ -457,7 +469,7 @@ fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOp
     let mut sink = options.run.paced_sink(file);
     sink.write_all(bytes).map_err(failed)?;
     let complete = sink.complete().map_err(failed)?;
-    let moved = Moved { format: Some("mtl"), durable: options.durable, ..Moved::default() };
+    let moved = Moved::new("mtl", 0).durable(options.durable);
     Ok(Written::new(name, complete, moved))
 }
 

@@ -4,18 +4,20 @@
 //! [`crate::resolve`] for what may be opened. What text means is `formats::pbrt`'s business.
 
 use crate::Loaded;
-use crate::error::Diagnostic;
-use crate::error::{Error, ErrorKind, Result, limit_hint, try_push, try_string};
-use crate::formats::pbrt::{self, Files, MeshUse, OpenFile};
-use crate::formats::{Format, names};
+use crate::format::Format;
 use crate::load;
-use crate::model::Scene;
 use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
-use crate::pipeline::chunk::TextChunks;
-use crate::pipeline::parallel::try_for_each_item;
-use crate::job_report::Report;
+use crate::report::Report;
 use crate::resolve::{Found, Resolver, folder_of};
+use polyhaul_model::Scene;
+use polyhaul_model::error::Diagnostic;
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push, try_string};
+use polyhaul_model::names;
+use polyhaul_pbrt as pbrt;
+use polyhaul_pbrt::{Files, MeshUse, OpenFile};
+use polyhaul_pipeline::chunk::TextChunks;
+use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

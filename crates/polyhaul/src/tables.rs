@@ -1,21 +1,25 @@
 //! Tables, read and written as a whole, and tables of numbers as the points of a scene.
 
-use crate::error::{Error, ErrorKind, Result, try_push, try_string};
-use crate::formats::parts::{self, note_left_out};
-use crate::formats::table::{self, Layout, Rows, TableFormat};
-use crate::formats::{Format, names};
+use crate::format::Format;
 use crate::load::{Content, Shape, Tables, load_as, note_reading, timed};
-use crate::model::{Scene, SourceFolder, Table};
 use crate::open::{Opened, Plain};
-use crate::options::{ColumnName, ReadOptions, TableOptions, WriteOptions};
-use crate::pipeline::bytes::Bytes;
-use crate::pipeline::chunk::TextChunks;
-use crate::pipeline::run::{Phase, span};
+use crate::options::{ReadOptions, WriteOptions};
 use crate::references::Relinker;
-use crate::job_report::{Clock, Report};
+use crate::report::{Clock, Report};
 use crate::save::{format_of, name_of, save_ply_tables, write_with};
-use crate::warnings::Warnings;
 use crate::{Input, LoadedArray, LoadedTables, Output};
+use polyhaul_mesh::options::{ColumnName, TableOptions};
+use polyhaul_mesh::parts;
+use polyhaul_mesh::parts::note_left_out;
+use polyhaul_mesh::table;
+use polyhaul_mesh::table::{Layout, Rows, TableFormat};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Scene, SourceFolder, Table};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::chunk::TextChunks;
+use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
 

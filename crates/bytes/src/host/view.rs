@@ -6,9 +6,9 @@
 
 use super::{HostFault, SharedHost};
 use crate::BLOCK_BYTES;
-use crate::counters::Counters;
 use crate::error::{grow, retry};
-use crate::trace::lock;
+use polyhaul_trace::Counters;
+use polyhaul_trace::lock;
 use std::io;
 use std::sync::Mutex;
 

@@ -5,10 +5,10 @@
 
 use super::FileOptions;
 use super::temporary::Temporary;
-use crate::counters::Counters;
 use crate::error::context;
 use crate::layer::{Layer, is_unknown};
 use crate::stop::Stop;
+use polyhaul_trace::Counters;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -3,14 +3,16 @@
 //! Columns are moved, not copied. Numbers keep their type, colours apart: bytes in PLY and in files of points, because
 //! everybody else reads them so. What is left out is noted.
 
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
-use crate::formats::parts::note_left_out;
-use crate::formats::{Format, names, table};
+use crate::format::Format;
 use crate::load::Tables;
-use crate::model::{Array, Column, Table, Values};
-use crate::options::TableOptions;
 use crate::tables::{names_of, select};
-use crate::warnings::Warnings;
+use polyhaul_mesh::options::TableOptions;
+use polyhaul_mesh::parts::note_left_out;
+use polyhaul_mesh::table;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Array, Column, Table, Values};
 use std::collections::HashSet;
 
 /// The element that points are in.

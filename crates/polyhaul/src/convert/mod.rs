@@ -7,17 +7,19 @@
 
 mod fit;
 
-use crate::error::Result;
-use crate::formats::Format;
+use crate::format::Format;
 use crate::load::{Content as Loaded, Read, Shape, load_as};
-use crate::model::{Image, Scene, Table};
 use crate::open::Opened;
-use crate::options::{Placement, PlyOptions, ReadOptions, WriteOptions};
+use crate::options::{ReadOptions, WriteOptions};
 use crate::references::source_folder;
-use crate::job_report::Report;
-use crate::save::{self, format_of};
-use crate::warnings::Warnings;
+use crate::report::Report;
+use crate::save;
+use crate::save::format_of;
 use crate::{Input, Output, images, tables};
+use polyhaul_mesh::options::{Placement, PlyOptions};
+use polyhaul_model::error::Result;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Image, Scene, Table};
 use std::borrow::Cow;
 
 /// What converting read.
@@ -76,7 +78,10 @@ pub(crate) fn convert(
             images::save(&image, output, write)?
         }
         Loaded::Texture(_) => {
-            return Err(crate::Error::new(crate::ErrorKind::Internal, "an image was read as a texture"));
+            return Err(polyhaul_model::error::Error::new(
+                polyhaul_model::error::ErrorKind::Internal,
+                "an image was read as a texture",
+            ));
         }
         Loaded::Tables(found) => {
             let name = save::name_of(&output).into_owned();
@@ -116,7 +121,8 @@ fn asks_for_mesh(options: &PlyOptions) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Axes, Digits, PlyEncoding};
+    use polyhaul_mesh::options::{Digits, PlyEncoding};
+    use polyhaul_model::Axes;
 
     #[test]
     fn only_what_has_tables_goes_over_tables() {

@@ -1,11 +1,11 @@
 //! Images sample by sample, and textures byte by byte.
 
 use super::{Differences, Gap};
-use crate::error::{Error, Result};
-use crate::formats::names;
-use crate::model::{ChannelSamples, Channels, ColorSpace, Image, ImageAttribute, ImageChannel, Samples, Texture};
-use crate::ops::{SampleType, convert_samples, is_opaque, with_channels};
-use crate::options::RunOptions;
+use polyhaul_image::samples::{SampleType, convert_samples, is_opaque, with_channels};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::names;
+use polyhaul_model::{ChannelSamples, Channels, ColorSpace, Image, ImageAttribute, ImageChannel, Samples, Texture};
+use polyhaul_pipeline::options::RunOptions;
 use std::borrow::Cow;
 
 /// Compares two images: sizes, alpha, colours, each extra channel and each attribute.

@@ -24,14 +24,15 @@ mod image;
 mod scene;
 mod table;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::load::{Content, Shape, Tables, load_as};
 use crate::open::Opened;
-use crate::options::{Limits, ReadOptions};
-use crate::pipeline::crew::within;
-use crate::job_report::Report;
+use crate::options::ReadOptions;
+use crate::report::Report;
 use crate::{Input, Loaded};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::limits::Limits;
+use polyhaul_pipeline::crew::within;
 
 /// What two assets have of which not all is the same.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,7 +197,7 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], found: &mut Differenc
 }
 
 /// A scene as meshes, where it is one for a renderer.
-fn flattened(scene: crate::model::Scene, limits: &Limits, report: &mut Report) -> Result<crate::model::Scene> {
+fn flattened(scene: polyhaul_model::Scene, limits: &Limits, report: &mut Report) -> Result<polyhaul_model::Scene> {
     let loaded = crate::flattened(Loaded { scene, report: Report::default() }, limits)?;
     report.extend(loaded.report);
     Ok(loaded.scene)
@@ -252,7 +253,7 @@ impl Differences {
     /// Notes the numbers of an attribute that differ.
     fn gap(&mut self, what: &'static str, name: &str, gap: Gap) {
         let Some(place) = gap.place else { return };
-        let of = if name.is_empty() { String::new() } else { format!(" `{}`", crate::formats::names::shown(name)) };
+        let of = if name.is_empty() { String::new() } else { format!(" `{}`", polyhaul_model::names::shown(name)) };
         let message = format!("{what}{of}: {} values differ, by {:e} at most, at {place}", gap.count, gap.largest);
         let (count, largest) = (gap.count, Some(gap.largest));
         self.all.push(Difference { what, message, count, largest, place: Some(place) });

@@ -1,15 +1,16 @@
 //! Scenes corner by corner: what each face, line and vertex has, however indices and files hold it.
 
 use super::{Differences, Gap, flattened, table};
-use crate::error::Result;
-use crate::formats::parts;
-use crate::model::render::Render;
-use crate::model::{Column, Domain, Material, Mesh, NONE, Run, Scene, SourceFolder};
-use crate::ops::dedup::BATCH;
-use crate::options::{Limits, Placement};
 use crate::references::{SameFiles, with_names};
-use crate::job_report::Report;
+use crate::report::Report;
 use parts::Part;
+use polyhaul_mesh::dedup::BATCH;
+use polyhaul_mesh::options::Placement;
+use polyhaul_mesh::parts;
+use polyhaul_model::error::Result;
+use polyhaul_model::limits::Limits;
+use polyhaul_model::render::Render;
+use polyhaul_model::{Column, Domain, Material, Mesh, NONE, Run, Scene, SourceFolder};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -316,7 +317,7 @@ fn compare_worlds(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()>
 
 /// What faces have beside their corners.
 fn compare_faces([a, b]: &[World<'_>; 2], found: &mut Differences) {
-    let quoted = |name: &&str| format!("`{}`", crate::formats::names::shown(name));
+    let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
     found.each("materials", a.faces().map(|face| a.material(&face)), b.faces().map(|face| b.material(&face)), quoted);
     found.each("groups", a.faces().map(|face| a.group(&face)), b.faces().map(|face| b.group(&face)), quoted);
     let smooth = |face: Face<'_>| {
@@ -350,7 +351,7 @@ fn compare_rest(sides: &[World<'_>; 2], found: &mut Differences) -> Result<()> {
     fn names<'a>(world: &World<'a>) -> Vec<&'a str> {
         world.parts.iter().map(|part| part.object.name.as_str()).filter(|name| !name.is_empty()).collect()
     }
-    let quoted = |name: &&str| format!("`{}`", crate::formats::names::shown(name));
+    let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
     found.each("names", names(a).into_iter(), names(b).into_iter(), quoted);
     columns(sides, found);
     found.counts("tables", [a.scene.tables.len() as u64, b.scene.tables.len() as u64]);
@@ -367,7 +368,7 @@ fn columns([a, b]: &[World<'_>; 2], found: &mut Differences) {
         }
         let [one, other] = [named(a, of), named(b, of)];
         for (names, side) in [(one.difference(&other), "first"), (other.difference(&one), "second")] {
-            let names: Vec<_> = names.map(|name| crate::formats::names::shown(name)).collect();
+            let names: Vec<_> = names.map(|name| polyhaul_model::names::shown(name)).collect();
             if !names.is_empty() {
                 found.only("columns", names.len() as u64, &format!("only in the {side} file: {}", names.join(", ")));
             }
@@ -399,7 +400,7 @@ fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, found: &mut Diffe
     for (name, material) in &a {
         let Some(other) = b.get(name) else { continue };
         if !is_same_material([material, other], folders, files)? {
-            names.push(crate::formats::names::shown(name));
+            names.push(polyhaul_model::names::shown(name));
         }
     }
     if !names.is_empty() {

@@ -1,9 +1,9 @@
 //! Tables column by column.
 
 use super::{Differences, Gap};
-use crate::error::Result;
-use crate::formats::names;
-use crate::model::{Column, Table, Values};
+use polyhaul_model::error::Result;
+use polyhaul_model::names;
+use polyhaul_model::{Column, Table, Values};
 use std::collections::HashMap;
 
 /// Compares the columns of two tables, by name; by place where a column has no name.

@@ -3,12 +3,14 @@
 //! What a format cannot store is dropped, clamped or rounded, with a warning that counts it. All else is unchanged.
 //! Everything is counted before the first byte is written, so that `strict` leaves an old file alone.
 
-use crate::WriteOptions;
-use crate::error::{Diagnostic, Result};
-use crate::formats::{Format, exr, hdr, names, png};
-use crate::model::{Channels, ColorSpace, Image};
-use crate::ops::{Cut, SampleType, convert_samples, is_opaque, with_channels};
-use crate::warnings::Warnings;
+use crate::format::Format;
+use crate::options::WriteOptions;
+use polyhaul_image::samples::{Cut, SampleType, convert_samples, is_opaque, with_channels};
+use polyhaul_image::{exr, hdr, png};
+use polyhaul_model::error::{Diagnostic, Result};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Channels, ColorSpace, Image};
 use std::borrow::Cow;
 
 /// What a format holds.

@@ -3,10 +3,10 @@
 //! Nothing is copied but names.
 
 use super::{Contents, Inventory};
-use crate::error::{Result, try_push, try_string};
-use crate::model::{Bounds, Column, Scalar, Table, Values};
-use crate::options::RunOptions;
-use crate::pipeline::parallel::try_for_each_item;
+use polyhaul_model::error::{Result, try_push, try_string};
+use polyhaul_model::{Bounds, Column, Scalar, Table, Values};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,11 +122,12 @@ fn floats<T: Copy + Into<f64>>(values: &[T]) -> (u64, Option<[Number; 2]>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Input, ReadOptions};
+    use crate::Input;
+    use crate::options::ReadOptions;
 
     fn inventory_of(text: &str) -> Inventory {
         let mut options = ReadOptions::default();
-        options.table.missing = crate::options::Missing::Nan;
+        options.table.missing = polyhaul_mesh::options::Missing::Nan;
         super::super::info(Input::Memory(text.into(), "a.csv".into()), &options).unwrap().0
     }
 

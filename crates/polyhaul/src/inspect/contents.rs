@@ -3,8 +3,8 @@
 //! The scene is only looked at. Names are copied, so that an [`Inventory`] outlives its scene.
 
 use super::{ColumnSummary, Declared, ImageSummary, RenderInventory};
-use crate::error::{Result, try_push, try_string};
-use crate::model::{Bounds, Scene};
+use polyhaul_model::error::{Result, try_push, try_string};
+use polyhaul_model::{Bounds, Scene};
 
 /// Makes a struct of counts, and what goes through all of its fields in their order.
 macro_rules! counts {
@@ -135,7 +135,7 @@ impl Inventory {
     /// Looks through a scene.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Memory`] where there is none for the names.
+    /// [`polyhaul_model::error::ErrorKind::Memory`] where there is none for the names.
     pub fn of(scene: &Scene) -> Result<Inventory> {
         Ok(Inventory {
             contents: Contents::of(scene),
@@ -185,7 +185,8 @@ pub(super) fn copies<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Input, ReadOptions};
+    use crate::Input;
+    use crate::options::ReadOptions;
 
     const TEXT: &[u8] = b"usemtl paint\no a\nv 0 .1 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2\nf 1 2 3\no b\nf 1 2 3 4\n";
 
@@ -224,9 +225,9 @@ mod tests {
     #[test]
     fn texture_files_are_sorted_and_each_once() {
         let mut scene = Scene::default();
-        let map = |file: &str| crate::model::TextureMap { file: file.into(), ..Default::default() };
+        let map = |file: &str| polyhaul_model::TextureMap { file: file.into(), ..Default::default() };
         let maps = ["b.png", "", "a.png", "b.png"].map(map).into();
-        scene.materials.push(crate::model::Material { maps, ..Default::default() });
+        scene.materials.push(polyhaul_model::Material { maps, ..Default::default() });
         let inventory = Inventory::of(&scene).unwrap();
         assert_eq!((inventory.contents.textures, inventory.texture_files), (4, vec!["a.png".into(), "b.png".into()]));
     }

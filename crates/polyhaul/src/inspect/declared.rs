@@ -2,9 +2,9 @@
 //!
 //! Nothing here is counted or checked; reading did that.
 
-use crate::error::{Result, try_push};
-use crate::formats::ply;
-use crate::model::{Scalar, Scene};
+use polyhaul_mesh::ply;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::{Scalar, Scene};
 
 /// The header of a file.
 #[derive(Clone, Debug, Default, PartialEq)]

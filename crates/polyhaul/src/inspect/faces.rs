@@ -3,11 +3,11 @@
 //! Reading takes such faces as they are, since the format allows them. Nothing here changes them.
 
 use super::validate::complaint;
-use crate::error::{Error, Result};
-use crate::formats::names;
-use crate::model::{Elements, Object, Scene};
-use crate::options::Cancel;
-use crate::warnings::{KEPT, Warnings};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::names;
+use polyhaul_model::warnings::{KEPT, Warnings};
+use polyhaul_model::{Elements, Object, Scene};
+use polyhaul_pipeline::options::Cancel;
 
 /// Faces between two looks at whether the caller cancelled.
 const STEP: usize = 1 << 16;
@@ -70,7 +70,8 @@ impl<'a> Owners<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Input, ReadOptions};
+    use crate::Input;
+    use crate::options::ReadOptions;
 
     fn complaints(text: &str, cancel: &Cancel) -> Result<Warnings> {
         let input = Input::Memory(text.into(), "a.obj".into());
@@ -104,6 +105,6 @@ mod tests {
         let cancel = Cancel::default();
         cancel.cancel();
         let error = complaints("v 0 0 0\nv 1 0 0\nf 1 2 2\n", &cancel).unwrap_err();
-        assert_eq!(error.kind(), crate::ErrorKind::Cancelled);
+        assert_eq!(error.kind(), polyhaul_model::error::ErrorKind::Cancelled);
     }
 }

@@ -1,6 +1,6 @@
 //! What an image holds, its pixels apart.
 
-use crate::model::{
+use polyhaul_model::{
     Channels, ColorSpace, Encoding, Image, ImageChannel, ImagePart, PartChannel, Samples, Texel, Texture,
 };
 

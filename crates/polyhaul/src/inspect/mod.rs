@@ -23,14 +23,18 @@ pub use quoted::quoted;
 pub use render::{FileSummary, RenderContents, RenderInventory};
 pub use validate::{Validation, validate};
 
+use crate::format::Format;
 use crate::load::{Content, Shape, load_as};
 use crate::open::Opened;
-use crate::pipeline::crew::within;
-use crate::{Format, Input, ReadOptions, Report, Result, tables};
+use crate::options::ReadOptions;
+use crate::report::Report;
+use crate::{Input, tables};
+use polyhaul_model::error::Result;
+use polyhaul_pipeline::crew::within;
 
 /// Reads a scene and tells what it holds, and what reading did. A table of numbers need not be one of points: its
 /// columns are listed; and so are those of an element of a PLY file that
-/// [`crate::options::TableOptions::element`] names.
+/// [`polyhaul_mesh::options::TableOptions::element`] names.
 ///
 /// The whole file is read, so it takes as long and as much memory as [`crate::load`]. Textures of a pbrt scene, and its
 /// meshes where [`ReadOptions::load_meshes`] is off, are looked for and not opened: those that are not there are

@@ -1,10 +1,10 @@
 //! Quoted strings of a text, whatever they mean: file names are among them.
 
 use crate::Input;
-use crate::error::Result;
 use crate::open::Opened;
 use crate::options::ReadOptions;
-use crate::pipeline::read::{buffer, fill};
+use polyhaul_model::error::Result;
+use polyhaul_pipeline::read::{buffer, fill};
 
 /// How much is in memory at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -39,7 +39,7 @@ pub fn quoted(input: Input, options: &ReadOptions, see: &mut dyn FnMut(&str)) ->
             return Ok(());
         }
         if options.run.cancel.is_cancelled() {
-            return Err(crate::Error::cancelled());
+            return Err(polyhaul_model::error::Error::cancelled());
         }
     }
 }

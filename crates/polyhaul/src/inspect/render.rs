@@ -5,14 +5,14 @@
 
 use super::contents::{copies, counts};
 use super::textures::{Looked, MESH, Search, TEXTURE};
-use crate::error::{Error, Result, try_push, try_string};
-use crate::model::render::{Entity, ParameterValues, Render, Shape};
-use crate::model::{Mesh, Scene};
 use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::resolve::slashed;
 use crate::scene_files::{FileSum, SceneFiles};
-use crate::warnings::Warnings;
+use polyhaul_model::error::{Error, Result, try_push, try_string};
+use polyhaul_model::render::{Entity, ParameterValues, Render, Shape};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Mesh, Scene};
 use std::collections::BTreeMap;
 
 counts! {
@@ -31,7 +31,7 @@ counts! {
         unique_triangles,
         /// Triangles as a renderer sees them: those of a definition once per instance. Without those not read.
         instanced_triangles,
-        /// Shapes whose PLY file was not read: it is missing, or [`crate::ReadOptions::load_meshes`] is off. How many
+        /// Shapes whose PLY file was not read: it is missing, or [`crate::options::ReadOptions::load_meshes`] is off. How many
         /// positions and triangles those have is not known.
         unread_meshes,
         /// Materials, named and not.

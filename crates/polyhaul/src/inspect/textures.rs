@@ -4,13 +4,13 @@
 //! None is opened, and files outside the scene's folder are not looked up unless the options allow it.
 
 use super::validate::complaint;
-use crate::error::{Diagnostic, Error, Result, limit_hint, try_push, try_string};
-use crate::formats::names;
-use crate::model::Scene;
 use crate::open::Near;
 use crate::options::ReadOptions;
 use crate::resolve::{LONGEST_NAME_BYTES, OUTSIDE_HINT, Resolver, below, folder_of, slashed};
-use crate::warnings::Warnings;
+use polyhaul_model::Scene;
+use polyhaul_model::error::{Diagnostic, Error, Result, limit_hint, try_push, try_string};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,7 @@ pub(super) struct Looked {
 }
 
 /// Where files are looked for, and how many more times that may be done: at most
-/// [`crate::options::Limits::files`], since a hostile scene could have as many names as it likes, times folders.
+/// [`polyhaul_model::limits::Limits::files`], since a hostile scene could have as many names as it likes, times folders.
 pub(super) struct Search<'o> {
     near: &'o Near,
     resolver: Resolver<'o>,
@@ -249,10 +249,10 @@ fn library_folders(scene: &Scene) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Material, TextureMap};
+    use polyhaul_model::{Material, TextureMap};
 
     const FILES: [&str; 8] =
-        ["lib.rs", ".\\lib.rs", "none.png", "none.png", "mesh.rs", "../Cargo.toml", "/etc/passwd", "C:\\a.png"];
+        ["lib.rs", ".\\lib.rs", "none.png", "none.png", "many.rs", "../Cargo.toml", "/etc/passwd", "C:\\a.png"];
 
     /// Counts of missing, outside and unchecked textures beside a scene in this crate's `src`.
     fn counts(libraries: &[&str], files: u64) -> [u64; 3] {
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn textures_are_looked_for_below_the_folders_only() {
         assert_eq!(counts(&[], 100), [2, 3, 0]);
-        assert_eq!(counts(&["model/a.mtl", "a.mtl", "model/b.mtl", "../ops/a.mtl"], 100), [1, 3, 0]);
+        assert_eq!(counts(&["textures/a.mtl", "a.mtl", "textures/b.mtl", "../ops/a.mtl"], 100), [1, 3, 0]);
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! first error: so no list of which complaints are serious has to be right.
 
 use super::{RenderInventory, faces, shape, textures};
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use crate::Input;
 use crate::load::{Content, load_as};
 use crate::open::Opened;
-use crate::options::{OnError, ReadOptions};
-use crate::pipeline::crew::within;
-use crate::{Input, Report};
+use crate::options::ReadOptions;
+use crate::report::Report;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_model::limits::OnError;
+use polyhaul_pipeline::crew::within;
 
 /// What became of validating an input.
 #[derive(Clone, Debug)]
@@ -29,7 +31,7 @@ pub struct Validation {
 /// Besides what reading complains about these are `degenerate-face` (a face uses a position twice) and, where
 /// the input is a file or there is a resolver, `missing-texture` and `outside-texture` (a texture does not exist
 /// beside the scene or its material libraries, or lies outside of the scene's folder), or `unchecked-texture`
-/// where there are more than [`crate::options::Limits::files`] to look for.
+/// where there are more than [`polyhaul_model::limits::Limits::files`] to look for.
 ///
 /// An input with complaints is read twice; one that can be read only once (standard input, a pipe, [`Input::Reader`])
 /// is held in memory for that, compressed if it is. `options.on_error` does not matter.
@@ -170,7 +172,7 @@ mod tests {
             let count = move |_, _| {
                 counted.fetch_add(1, Ordering::Relaxed);
             };
-            options.run.progress = Some(crate::options::Progress(Arc::new(count)));
+            options.run.progress = Some(polyhaul_pipeline::options::Progress(Arc::new(count)));
             validate(memory(text), &options).unwrap();
             calls.load(Ordering::Relaxed)
         };

@@ -4,13 +4,13 @@
 //! the name is taken by different content, it gets a number. Which files may be copied is decided in `references`.
 
 use crate::archives::Member;
-use crate::error::{Error, ErrorKind, Result, try_push};
 use crate::open::regular;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::Written;
-use crate::pipeline::read::{ask, buffer, fill};
-use crate::report::Moved;
 use polyhaul_bytes::{FileOptions, Sink, Source};
+use polyhaul_insight::Moved;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_pipeline::read::{ask, buffer, fill};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -131,7 +131,7 @@ fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Writt
         }
     }
     ask(&source, || source.check_unchanged())?;
-    let moved = Moved { durable: options.durable, ..Moved::default() };
+    let moved = Moved::default().durable(options.durable);
     let complete = sink.complete().map_err(failed)?;
     Ok(Written { is_new_at: Some(place.to_path_buf()), is_copy: true, ..Written::new(name, complete, moved) })
 }

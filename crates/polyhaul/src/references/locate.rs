@@ -2,11 +2,12 @@
 //!
 //! Nothing is opened but archives, and nothing is decided about what may be done with a file. See `references`.
 
-use crate::archives::{self, Member, Shelf};
-use crate::error::{ErrorKind, Result};
-use crate::model::FolderPlace;
+use crate::archives;
+use crate::archives::{Member, Shelf};
 use crate::options::ReadOptions;
 use crate::resolve::{LONGEST_NAME_BYTES, slashed};
+use polyhaul_model::FolderPlace;
+use polyhaul_model::error::{ErrorKind, Result};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};

@@ -4,9 +4,9 @@
 //! but paths.
 
 use super::locate::{Located, LocatedFile, Locator};
-use crate::error::Result;
-use crate::model::{FolderPlace, SourceFolder};
 use crate::options::ReadOptions;
+use polyhaul_model::error::Result;
+use polyhaul_model::{FolderPlace, SourceFolder};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;

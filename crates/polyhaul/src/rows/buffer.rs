@@ -5,11 +5,11 @@
 //! its block ends, and then copies. The turn is an atomic number: nobody takes a lock or waits for a copy.
 
 use super::{about_row_bytes, bound, in_row};
-use crate::error::{Error, ErrorKind, Result};
-use crate::options::RunOptions;
-use crate::pipeline::crew::{on_threads, within};
-use polyhaul_bytes::trace::{self, Phase};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_pipeline::crew::{on_threads, within};
+use polyhaul_pipeline::options::RunOptions;
 use polyhaul_text::format::{Column, Page, RowError, RowFormat, Rows};
+use polyhaul_trace::{self as trace, Phase};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

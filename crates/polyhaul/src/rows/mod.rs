@@ -34,7 +34,7 @@ pub use buffer::{format_rows, format_rows_to_vec};
 pub use pages::write_rows;
 pub use polyhaul_text::format::{Column, ColumnsError, Dialect, Kind, RowError, RowFormat, Rows, TemplateError};
 
-use crate::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result};
 use polyhaul_text::format::Page;
 
 /// Compiles a `printf` template, as [`RowFormat::printf`] does. What is wrong with it is a usage error that shows

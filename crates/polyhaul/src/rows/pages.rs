@@ -2,13 +2,13 @@
 
 use super::{about_row_bytes, bound, in_row};
 use crate::Output;
-use crate::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy};
-use crate::formats::out::Out;
 use crate::options::WriteOptions;
-use crate::pipeline::crew::within;
-use crate::pipeline::write::Pages;
-use crate::job_report::{Clock, Report};
+use crate::report::{Clock, Report};
 use crate::save::write_to;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy};
+use polyhaul_pipeline::crew::within;
+use polyhaul_pipeline::out::Out;
+use polyhaul_pipeline::write::Pages;
 use polyhaul_text::format::{Column, RowFormat, Rows};
 use std::sync::Arc;
 

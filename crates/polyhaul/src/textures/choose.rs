@@ -1,9 +1,9 @@
 //! What becomes of an image: its blocks, and what its samples mean.
 
 use super::TextureOptions;
-use crate::model::{Channels, ColorSpace, Encoding, Image, Samples, Texel};
-use crate::ops::SampleType;
-use crate::options::Codec;
+use polyhaul_bytes::Codec;
+use polyhaul_image::samples::SampleType;
+use polyhaul_model::{Channels, ColorSpace, Encoding, Image, Samples, Texel};
 use std::path::Path;
 
 /// Ends of the names of maps of normals, in any case.

@@ -4,10 +4,10 @@
 //! written anew in the end. Lines that make no sense are as if they were not there: what they are about is done again.
 
 use super::TextureOptions;
-use crate::error::{Error, Result, try_push, try_string};
-use crate::formats::Format;
-use crate::options::RunOptions;
+use crate::format::Format;
 use polyhaul_bytes::{FileOptions, Sink, Source};
+use polyhaul_model::error::{Error, Result, try_push, try_string};
+use polyhaul_pipeline::options::RunOptions;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -186,9 +186,9 @@ mod tests {
     fn options_that_change_bytes_change_the_hash() {
         let plain = TextureOptions::default();
         let hash = |options: &TextureOptions| hash_options("a", Format::Dds, options);
-        let fast = TextureOptions { quality: crate::ops::Quality::Fast, ..plain.clone() };
+        let fast = TextureOptions { quality: polyhaul_image::blocks::Quality::Fast, ..plain.clone() };
         let many = TextureOptions {
-            run: crate::options::RunOptions { threads: Some(7), ..plain.run.clone() },
+            run: polyhaul_pipeline::options::RunOptions { threads: Some(7), ..plain.run.clone() },
             ..plain.clone()
         };
         assert_ne!(hash(&plain), hash(&fast));

@@ -3,15 +3,17 @@
 //! Small files are imported side by side, each by one thread; large ones one after another, each by all. A file that
 //! fails is recorded and does not stop the others.
 
-use super::manifest::{self, Entry, Manifest};
+use super::manifest;
+use super::manifest::{Entry, Manifest};
 use super::{Imported, TextureOptions, import_texture};
-use crate::error::{Error, ErrorKind, Result, try_push, try_string};
-use crate::formats::Format;
-use crate::options::{Codec, RunOptions};
-use crate::pipeline::crew::within;
-use crate::pipeline::parallel::for_each_item;
+use crate::format::Format;
 use crate::{Input, Output};
-use polyhaul_bytes::trace;
+use polyhaul_bytes::Codec;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
+use polyhaul_pipeline::crew::within;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_trace as trace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -10,16 +10,21 @@ mod many;
 
 pub use many::{Imports, Outcome, Source, find_images, import_textures};
 
-use crate::error::{Diagnostic, Result};
-use crate::formats::Format;
+use crate::format::Format;
 use crate::images;
-use crate::model::{ColorSpace, Encoding, Image, Samples, Texture};
-use crate::ops::{Cut, Edges, Filter, MipmapContent, MipmapOptions, Quality, compress, convert_samples, mipmaps};
-use crate::options::{ImageStyle, Limits, OnError, RunOptions};
-use crate::pipeline::crew::within;
-use crate::job_report::Report;
-use crate::warnings::Warnings;
-use crate::{Input, Output, ReadOptions, WriteOptions};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::report::Report;
+use crate::{Input, Output};
+use polyhaul_image::blocks::{Quality, compress};
+use polyhaul_image::mipmaps::{Edges, Filter, MipmapContent, MipmapOptions, mipmaps};
+use polyhaul_image::options::ImageStyle;
+use polyhaul_image::samples::{Cut, convert_samples};
+use polyhaul_model::error::{Diagnostic, Result};
+use polyhaul_model::limits::{Limits, OnError};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{ColorSpace, Encoding, Image, Samples, Texture};
+use polyhaul_pipeline::crew::within;
+use polyhaul_pipeline::options::RunOptions;
 
 /// How textures are made.
 #[derive(Clone, Debug)]

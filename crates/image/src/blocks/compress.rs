@@ -1,0 +1,308 @@
+//! Images to a texture: rows of blocks side by side, of all mip levels.
+//!
+//! Pixels are made as the encoder takes them, four rows at a time and only where they are not so already. Sides that
+//! are no multiples of 4 are filled up with the last pixel and the last row. Nothing here knows files.
+
+use super::encode;
+use super::encode::Strip;
+use crate::samples::half::to_half;
+use crate::samples::{check_image, load, remap, sized};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Array, Channels, ColorSpace, Encoding, Image, Samples, Texel, Texture};
+use polyhaul_pipeline::arrays::zeroed;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_pipeline::run::{Phase, span};
+
+/// How much time blocks may take. BC1, BC3, BC4 and BC5 have one quality.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Quality {
+    /// For previews and for who waits: BC7 of one mode.
+    Fast,
+    /// Better BC7 and BC6H, which take much longer.
+    #[default]
+    Normal,
+    /// All that the encoder knows, which takes longer still.
+    Best,
+}
+
+/// Pixels that one thread takes at a time, about.
+const PIECE_PIXELS: usize = 1 << 14;
+
+/// Compresses an image and its mip levels, the largest first, to a texture.
+///
+/// BC1, BC3, BC4, BC5, BC6H and BC7 are made by Intel's ISPC texture compressor, on x86-64 and AArch64 with Linux
+/// (GNU), macOS and Windows (MSVC). BC1 has no alpha then. A texture of one channel takes the first of the image; one
+/// of two takes red and green, or brightness and alpha. Samples of 8 bits are the nearest ones; BC6H and plain floats
+/// are light, in proportion, whatever the image is. The number of threads changes no byte.
+///
+/// ```
+/// use polyhaul_model::{Channels, Encoding, Image, Samples};
+/// use polyhaul_image::blocks::{Quality, compress};
+///
+/// let red = [255, 0, 0].repeat(64);
+/// let samples = Samples::U8(red.into());
+/// let image = Image { width: 8, height: 8, channels: Channels::Rgb, samples, ..Image::default() };
+/// let texture = compress(&[&image], Encoding::default(), Quality::Normal, &Default::default())?;
+/// assert_eq!(texture.levels[0][..4], [255, 0, 0, 255]);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where there is no level, or one does not have half the size of the one before;
+/// [`ErrorKind::Unsupported`] for BC2 and blocks with a sign, and for any blocks on other systems; cancelling; a lack
+/// of memory.
+pub fn compress(levels: &[&Image], encoding: Encoding, quality: Quality, run: &RunOptions) -> Result<Texture> {
+    let Some(first) = levels.first() else {
+        return Err(Error::new(ErrorKind::Usage, "a texture needs at least one image"));
+    };
+    let layout = Layout::of(encoding)?;
+    let mut texture = Texture {
+        width: first.width,
+        height: first.height,
+        depth: 1,
+        layers: 1,
+        faces: 1,
+        encoding,
+        color_space: if layout.is_light { ColorSpace::Linear } else { first.color_space },
+        premultiplied: first.premultiplied && layout.channels == 4,
+        levels: Vec::new(),
+    };
+    let mut made = Vec::new();
+    made.try_reserve_exact(levels.len())?;
+    for (number, image) in levels.iter().enumerate() {
+        check_level(&texture, number, image)?;
+        let size = encoding.image_bytes(image.width, image.height).ok_or_else(|| Error::memory("a texture"))?;
+        made.push(zeroed::<u8>(size, "a texture")?);
+    }
+    let pieces = levels.iter().zip(&mut made).flat_map(|(image, bytes)| {
+        let row_bytes = layout.row_bytes(image.width);
+        let rows = (PIECE_PIXELS / (image.width * layout.rows)).max(1);
+        bytes.chunks_mut(row_bytes * rows).enumerate().map(move |(number, bytes)| (*image, number * rows, bytes))
+    });
+    try_for_each_item(run.worker_threads(), &run.cancel, pieces, Scratch::default, |scratch, (image, row, bytes)| {
+        let _span = span(Phase::Encode);
+        let rows = bytes.chunks_exact_mut(layout.row_bytes(image.width));
+        for (bytes, row) in rows.zip(row..) {
+            match layout.is_plain {
+                true => scratch.plain_row(image, layout, row, bytes)?,
+                false => scratch.blocks(image, layout, quality, row, bytes)?,
+            }
+        }
+        Ok(())
+    })?;
+    texture.levels.try_reserve_exact(made.len())?;
+    texture.levels.extend(made.into_iter().map(Array::from));
+    Ok(texture)
+}
+
+/// An image of the right size for its level, with pixels.
+fn check_level(texture: &Texture, number: usize, image: &Image) -> Result<()> {
+    check_image(image)?;
+    let [width, height, _] = texture.level_size(number);
+    if image.width == 0 || image.height == 0 {
+        return Err(Error::new(ErrorKind::Usage, "cannot make a texture from an empty image"));
+    }
+    if [image.width, image.height] == [width, height] {
+        return Ok(());
+    }
+    let message =
+        format!("mip level {number} is {} x {} pixels; expected {width} x {height}", image.width, image.height);
+    Err(Error::new(ErrorKind::Usage, message))
+}
+
+/// What an encoder takes.
+#[derive(Clone, Copy)]
+struct Layout {
+    encoding: Encoding,
+    is_plain: bool,
+    /// Rows of pixels in a row of blocks.
+    rows: usize,
+    channels: usize,
+    texel: Texel,
+    /// Whether samples are light.
+    is_light: bool,
+}
+
+impl Layout {
+    fn of(encoding: Encoding) -> Result<Layout> {
+        if let Encoding::Plain { channels, texel } = encoding {
+            let is_light = matches!(texel, Texel::F16 | Texel::F32);
+            let channels = usize::from(channels);
+            if !matches!(channels, 1 | 2 | 4) {
+                return Err(Error::new(
+                    ErrorKind::Usage,
+                    format!("a texture cannot have {channels} channels; expected 1, 2 or 4"),
+                ));
+            }
+            return Ok(Layout { encoding, is_plain: true, rows: 1, channels, texel, is_light });
+        }
+        let Some((channels, bytes)) = encode::taken(encoding) else {
+            let error = Error::new(ErrorKind::Unsupported, format!("cannot compress to {encoding:?}"));
+            return Err(error.with_hint("use unsigned BC1, BC3, BC4, BC5, BC6H or BC7"));
+        };
+        let texel = if bytes == 2 { Texel::F16 } else { Texel::U8 };
+        Ok(Layout { encoding, is_plain: false, rows: 4, channels, texel, is_light: bytes == 2 })
+    }
+
+    /// Bytes of a row of blocks, or of pixels.
+    fn row_bytes(self, width: usize) -> usize {
+        width.div_ceil(self.encoding.side()) * self.encoding.bytes()
+    }
+}
+
+/// Memory of one thread.
+#[derive(Default)]
+struct Scratch {
+    pixels: Vec<u8>,
+    loaded: Vec<f32>,
+    mapped: Vec<f32>,
+}
+
+impl Scratch {
+    /// A row of blocks.
+    fn blocks(&mut self, image: &Image, layout: Layout, quality: Quality, row: usize, to: &mut [u8]) -> Result<()> {
+        let first = row * 4;
+        if let Some(strip) = direct(image, layout, first) {
+            return encode::encode(layout.encoding, quality, strip, to);
+        }
+        let width = image.width.next_multiple_of(4);
+        let pixel_bytes = layout.channels * layout.texel.bytes();
+        let stride_bytes = width * pixel_bytes;
+        let mut pixels = std::mem::take(&mut self.pixels);
+        let size = 4 * stride_bytes + encode::ALIGNED;
+        pixels.try_reserve_exact(size.saturating_sub(pixels.len())).map_err(|_| Error::memory("a row of blocks"))?;
+        pixels.resize(size, 0);
+        let begin = pixels.as_ptr().align_offset(encode::ALIGNED).min(encode::ALIGNED);
+        let strip = &mut pixels[begin..][..4 * stride_bytes];
+        for (line, bytes) in strip.chunks_exact_mut(stride_bytes).enumerate() {
+            let used = image.width * pixel_bytes;
+            self.row(image, layout, (first + line).min(image.height - 1), &mut bytes[..used])?;
+            for at in (used..stride_bytes).step_by(pixel_bytes) {
+                bytes.copy_within(used - pixel_bytes..used, at);
+            }
+        }
+        let is_opaque = layout.channels == 4 && layout.texel == Texel::U8 && is_opaque(image, strip);
+        let done = encode::encode(layout.encoding, quality, Strip { bytes: strip, width, stride_bytes, is_opaque }, to);
+        self.pixels = pixels;
+        done
+    }
+
+    /// A row of plain pixels.
+    fn plain_row(&mut self, image: &Image, layout: Layout, row: usize, to: &mut [u8]) -> Result<()> {
+        self.row(image, layout, row, to)
+    }
+
+    /// The pixels of a row as the encoder takes them, in little endian.
+    fn row(&mut self, image: &Image, layout: Layout, row: usize, to: &mut [u8]) -> Result<()> {
+        let size = image.channels.count();
+        let start = row * image.width * size;
+        let mapped_to = layout.target(image.channels);
+        if let (Samples::U8(samples), Texel::U8) = (&image.samples, layout.texel) {
+            let row = &samples[start..start + image.width * size];
+            pick_bytes(image.channels, row, mapped_to.is_none(), layout.channels, to);
+            return Ok(());
+        }
+        let decodes = layout.is_light && image.color_space == ColorSpace::Srgb;
+        let loaded = sized(&mut self.loaded, image.width * size)?;
+        load(image, start, decodes, loaded)?;
+        let mapped = sized(&mut self.mapped, image.width * layout.channels)?;
+        match mapped_to {
+            Some(channels) => remap(image.channels, loaded, channels, mapped),
+            None => pick(loaded, size, mapped, layout.channels),
+        }
+        if !layout.is_plain {
+            // Blocks without a sign hold no less than 0. What is no number becomes 0 too.
+            mapped.iter_mut().for_each(|value| *value = value.max(0.0));
+        }
+        store(mapped, layout.texel, to);
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// The channels that pixels are mapped to; `None` where the first ones are picked.
+    fn target(self, from: Channels) -> Option<Channels> {
+        match self.channels {
+            4 => Some(Channels::Rgba),
+            2 if from == Channels::Gray => Some(Channels::GrayAlpha),
+            _ => None,
+        }
+    }
+}
+
+/// The strip where the image lies in memory as the encoder takes it.
+fn direct(image: &Image, layout: Layout, first: usize) -> Option<Strip<'_>> {
+    let Samples::U8(samples) = &image.samples else { return None };
+    let is_same = layout.texel == Texel::U8 && image.channels.count() == layout.channels;
+    if !is_same || !image.width.is_multiple_of(4) || first + 4 > image.height {
+        return None;
+    }
+    let stride_bytes = image.width * layout.channels;
+    let bytes = &samples[first * stride_bytes..][..4 * stride_bytes];
+    if bytes.as_ptr().align_offset(encode::ALIGNED) != 0 {
+        return None;
+    }
+    // Only BC7 asks for it.
+    let is_opaque = layout.encoding == Encoding::Bc7 && is_opaque(image, bytes);
+    Some(Strip { bytes, width: image.width, stride_bytes, is_opaque })
+}
+
+/// Whether the alpha of pixels of four bytes is the highest everywhere.
+fn is_opaque(image: &Image, pixels: &[u8]) -> bool {
+    !image.channels.has_alpha() || pixels.as_chunks::<4>().0.iter().fold(255, |least, pixel| least & pixel[3]) == 255
+}
+
+/// The first samples of each pixel; where there are fewer, the last one again.
+fn pick<T: Copy>(from: &[T], size: usize, to: &mut [T], count: usize) {
+    for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {
+        for (number, to) in to.iter_mut().enumerate() {
+            *to = from[number.min(size - 1)];
+        }
+    }
+}
+
+/// As [`pick`] and [`remap`] for bytes.
+fn pick_bytes(channels: Channels, from: &[u8], picks: bool, count: usize, to: &mut [u8]) {
+    if channels.count() == count {
+        to.copy_from_slice(from);
+    } else if picks {
+        pick(from, channels.count(), to, count);
+    } else if count == 2 {
+        from.iter().zip(to.as_chunks_mut().0).for_each(|(&v, to)| *to = [v, 255]);
+    } else {
+        let to = to.as_chunks_mut::<4>().0;
+        match channels {
+            Channels::Gray => from.iter().zip(to).for_each(|(&v, to)| *to = [v, v, v, 255]),
+            Channels::GrayAlpha => {
+                from.as_chunks().0.iter().zip(to).for_each(|(&[v, a], to)| *to = [v, v, v, a]);
+            }
+            Channels::Rgb => add_alpha(from, to),
+            Channels::Rgba => {}
+        }
+    }
+}
+
+/// Three bytes to four. Four pixels at a time are three words: fewer steps than byte by byte.
+fn add_alpha(from: &[u8], to: &mut [[u8; 4]]) {
+    let ((fours, rest), (to_fours, to_rest)) = (from.as_chunks::<12>(), to.as_chunks_mut::<4>());
+    for (four, to) in fours.iter().zip(to_fours) {
+        let word = |at: usize| u32::from_le_bytes([four[at], four[at + 1], four[at + 2], four[at + 3]]);
+        let [a, b, c] = [word(0), word(4), word(8)];
+        let pixels = [a, a >> 24 | b << 8, b >> 16 | c << 16, c >> 8];
+        *to = pixels.map(|pixel| (pixel | 0xFF00_0000).to_le_bytes());
+    }
+    rest.as_chunks().0.iter().zip(to_rest).for_each(|(&[r, g, b], to)| *to = [r, g, b, 255]);
+}
+
+/// Floats as samples of a texture.
+fn store(values: &[f32], texel: Texel, to: &mut [u8]) {
+    match texel {
+        Texel::U8 => values.iter().zip(to).for_each(|(&v, to)| *to = (f64::from(v) * 255.0 + 0.5) as u8),
+        Texel::U16 => values.iter().zip(to.as_chunks_mut().0).for_each(|(&v, to)| {
+            *to = ((f64::from(v) * 65535.0 + 0.5) as u16).to_le_bytes();
+        }),
+        Texel::F16 => values.iter().zip(to.as_chunks_mut().0).for_each(|(&v, to)| *to = to_half(v).to_le_bytes()),
+        Texel::F32 => values.iter().zip(to.as_chunks_mut().0).for_each(|(&v, to)| *to = v.to_le_bytes()),
+    }
+}

@@ -1,0 +1,273 @@
+//! The pictures of a texture as images: blocks are decoded side by side, some rows of them at a time.
+//!
+//! This is the one place that names the library that decodes, `bcdec_rs`, which is safe Rust. It gets whole blocks and
+//! room for 4 x 4 pixels, nothing else.
+
+use crate::samples::half::of_half;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Channels, Encoding, Image, Samples, Texel, Texture};
+use polyhaul_pipeline::column::Column;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_pipeline::run::{Phase, span};
+use std::mem::MaybeUninit;
+
+/// Pixels along the side of a block.
+const SIDE: usize = 4;
+/// About how many pixels a thread decodes at a time.
+const SHARE_PIXELS: usize = 64 << 10;
+
+/// Decodes a picture of a texture: that of number `image` in mip level `level`, counted as they stand there (by layer,
+/// face and slice; 0 is the first).
+///
+/// - BC1, BC2, BC3, BC7 and plain pixels of four channels become red, green, blue and alpha; BC4 and plain pixels of
+///   one channel become gray; BC5 and plain pixels of two channels red and green, with a blue of 0; BC6H red, green,
+///   blue.
+/// - Samples have 8 bits, or 16 where plain ones have; floats of any kind are floats, and so is what is signed: from -1
+///   to 1.
+///
+/// ```
+/// use polyhaul_model::{Encoding, Samples, Texture};
+/// use polyhaul_image::blocks::decode;
+/// use polyhaul_pipeline::options::RunOptions;
+///
+/// // A block of BC4 has two ends, and numbers of 3 bits between them.
+/// let levels = vec![[200, 100, 0, 0, 0, 0, 0, 0].into()];
+/// let (width, height, encoding) = (2, 1, Encoding::Bc4 { signed: false });
+/// let texture = Texture { width, height, depth: 1, layers: 1, faces: 1, encoding, levels, ..Texture::default() };
+/// assert_eq!(decode(&texture, 0, 0, &RunOptions::default())?.samples, Samples::U8([200, 200].into()));
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the texture has no such picture, and where there are no textures of its encoding.
+pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOptions) -> Result<Image> {
+    let [width, height, _] = texture.level_size(level);
+    let bytes = texture.encoding.image_bytes(width, height).and_then(|size| {
+        let begin = image.checked_mul(size)?;
+        texture.levels.get(level)?.get(begin..begin.checked_add(size)?)
+    });
+    let Some(bytes) = bytes else {
+        let message = format!("the texture has no image {image} in mip level {level}");
+        return Err(Error::new(ErrorKind::Usage, message));
+    };
+    let Texture { color_space, premultiplied, encoding, .. } = *texture;
+    if let Encoding::Plain { channels, .. } = encoding
+        && !matches!(channels, 1 | 2 | 4)
+    {
+        let message = format!("a texture cannot have {channels} channels; expected 1, 2 or 4");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let (channels, samples) = match encoding {
+        Encoding::Plain { channels, texel } => plain(bytes, channels, texel)?,
+        encoding => blocks(bytes, encoding, [width, height], options)?,
+    };
+    Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
+}
+
+fn blocks(bytes: &[u8], encoding: Encoding, size: [usize; 2], options: &RunOptions) -> Result<(Channels, Samples)> {
+    use bcdec_rs as bc;
+    let blocks = Blocks { bytes, size, block_bytes: encoding.bytes(), options };
+    Ok(match encoding {
+        Encoding::Bc1 => (Channels::Rgba, Samples::U8(blocks.decode(4, 4, bc::bc1)?.into())),
+        Encoding::Bc2 => (Channels::Rgba, Samples::U8(blocks.decode(4, 4, bc::bc2)?.into())),
+        Encoding::Bc3 => (Channels::Rgba, Samples::U8(blocks.decode(4, 4, bc::bc3)?.into())),
+        Encoding::Bc7 => (Channels::Rgba, Samples::U8(blocks.decode(4, 4, bc::bc7)?.into())),
+        Encoding::Bc6h { signed } => {
+            let decode = |block: &[u8], to: &mut [f32], pitch: usize| bc::bc6h_float(block, to, pitch, signed);
+            (Channels::Rgb, Samples::F32(blocks.decode(3, 3, decode)?.into()))
+        }
+        Encoding::Bc4 { signed: false } => {
+            let decode = |block: &[u8], to: &mut [u8], pitch: usize| bc::bc4(block, to, pitch, false);
+            (Channels::Gray, Samples::U8(blocks.decode(1, 1, decode)?.into()))
+        }
+        Encoding::Bc4 { signed: true } => {
+            let decode = |block: &[u8], to: &mut [f32], pitch: usize| bc::bc4_float(block, to, pitch, true);
+            (Channels::Gray, Samples::F32(blocks.decode(1, 1, decode)?.into()))
+        }
+        Encoding::Bc5 { signed: false } => {
+            let decode = |block: &[u8], to: &mut [u8], pitch: usize| bc::bc5(block, to, pitch, false);
+            (Channels::Rgb, Samples::U8(blocks.decode(2, 3, decode)?.into()))
+        }
+        Encoding::Bc5 { signed: true } => {
+            let decode = |block: &[u8], to: &mut [f32], pitch: usize| bc::bc5_float(block, to, pitch, true);
+            (Channels::Rgb, Samples::F32(blocks.decode(2, 3, decode)?.into()))
+        }
+        Encoding::Plain { .. } => return Err(Error::new(ErrorKind::Internal, "plain pixels are not blocks")),
+    })
+}
+
+/// The blocks of a picture.
+struct Blocks<'a> {
+    bytes: &'a [u8],
+    /// Pixels in a row, and rows.
+    size: [usize; 2],
+    block_bytes: usize,
+    options: &'a RunOptions,
+}
+
+impl Blocks<'_> {
+    /// Decodes all. A pixel of a block has `from` samples, one of the picture `to`, of which the others are 0.
+    fn decode<T: Copy + Default + Send>(
+        &self,
+        from: usize,
+        to: usize,
+        decode: impl Fn(&[u8], &mut [T], usize) + Sync,
+    ) -> Result<Vec<T>> {
+        let [width, height] = self.size;
+        let row = width * to;
+        let samples = Column::new("an image");
+        samples.reserve(row * height)?;
+        let across = width.div_ceil(SIDE) * self.block_bytes;
+        let share_rows = (SHARE_PIXELS / width.max(1) / SIDE).max(1);
+        let shares = self.bytes.chunks(across.max(1) * share_rows).enumerate();
+        let run = self.options;
+        let scratch = || [T::default(); SIDE * SIDE * 4];
+        try_for_each_item(run.worker_threads(), &run.cancel, shares, scratch, |scratch, (number, blocks)| {
+            let _span = span(Phase::Decode);
+            let begin = number * share_rows * SIDE;
+            let end = height.min(begin + share_rows * SIDE);
+            // SAFETY: the rows of a share belong to it alone.
+            unsafe {
+                samples.write(begin * row..end * row, |slots| {
+                    let pixels = cleared(slots);
+                    let rows = pixels.chunks_mut(SIDE * row).zip(blocks.chunks_exact(across));
+                    for (rows, blocks) in rows {
+                        self.row_of_blocks(blocks, rows, row, [from, to], scratch, &decode);
+                    }
+                })
+            }
+        })?;
+        // SAFETY: all rows were cleared at least.
+        Ok(unsafe { samples.finish(row * height) })
+    }
+
+    fn row_of_blocks<T: Copy>(
+        &self,
+        blocks: &[u8],
+        rows: &mut [T],
+        row: usize,
+        [from, to]: [usize; 2],
+        scratch: &mut [T; SIDE * SIDE * 4],
+        decode: &impl Fn(&[u8], &mut [T], usize),
+    ) {
+        for (number, block) in blocks.chunks_exact(self.block_bytes).enumerate() {
+            let begin = number * SIDE * to;
+            let is_whole = from == to && begin + SIDE * to <= row && rows.len() == SIDE * row;
+            if is_whole {
+                decode(block, &mut rows[begin..], row);
+                continue;
+            }
+            decode(block, &mut scratch[..SIDE * SIDE * from], SIDE * from);
+            for (rows, pixels) in rows.chunks_exact_mut(row).zip(scratch.chunks_exact(SIDE * from)) {
+                for (to, from) in rows[begin..].chunks_exact_mut(to).zip(pixels.chunks_exact(from)) {
+                    to[..from.len()].copy_from_slice(from);
+                }
+            }
+        }
+    }
+}
+
+/// Memory that may be read.
+fn cleared<T: Copy + Default>(slots: &mut [MaybeUninit<T>]) -> &mut [T] {
+    slots.fill(MaybeUninit::new(T::default()));
+    // SAFETY: all elements were just initialised.
+    unsafe { &mut *(slots as *mut [MaybeUninit<T>] as *mut [T]) }
+}
+
+fn plain(bytes: &[u8], channels: u8, texel: Texel) -> Result<(Channels, Samples)> {
+    let (kind, count) = match channels {
+        1 => (Channels::Gray, 1),
+        2 => (Channels::Rgb, 2),
+        _ => (Channels::Rgba, 4),
+    };
+    let size = [count, kind.count()];
+    let samples = match texel {
+        Texel::U8 => Samples::U8(widened(bytes, size, |[byte]: [u8; 1]| byte)?.into()),
+        Texel::U16 => Samples::U16(widened(bytes, size, u16::from_le_bytes)?.into()),
+        Texel::F16 => Samples::F32(widened(bytes, size, |half| of_half(u16::from_le_bytes(half)))?.into()),
+        Texel::F32 => Samples::F32(widened(bytes, size, f32::from_le_bytes)?.into()),
+    };
+    Ok((kind, samples))
+}
+
+/// Pixels of `from` samples as pixels of `to`, of which the others are 0.
+fn widened<const SIZE: usize, T: Copy + Default>(
+    bytes: &[u8],
+    [from, to]: [usize; 2],
+    sample: impl Fn([u8; SIZE]) -> T,
+) -> Result<Vec<T>> {
+    let stored = bytes.as_chunks::<SIZE>().0;
+    let mut samples = Vec::new();
+    samples.try_reserve_exact(stored.len() / from * to).map_err(|_| Error::memory("an image"))?;
+    if from == to {
+        samples.extend(stored.iter().map(|bytes| sample(*bytes)));
+        return Ok(samples);
+    }
+    for pixel in stored.chunks_exact(from) {
+        samples.extend(pixel.iter().map(|bytes| sample(*bytes)));
+        samples.resize(samples.len() + to - from, T::default());
+    }
+    Ok(samples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_block_is_decoded_the_same_way_whoever_does_it() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        let encodings = [
+            Encoding::Bc1,
+            Encoding::Bc2,
+            Encoding::Bc3,
+            Encoding::Bc4 { signed: false },
+            Encoding::Bc4 { signed: true },
+            Encoding::Bc5 { signed: false },
+            Encoding::Bc5 { signed: true },
+            Encoding::Bc6h { signed: false },
+            Encoding::Bc6h { signed: true },
+            Encoding::Bc7,
+        ];
+        for encoding in encodings {
+            for (width, height) in [(1, 1), (5, 3), (64, 64), (1027, 301)] {
+                let level: Vec<u8> = (0..encoding.image_bytes(width, height).unwrap()).map(|_| random()).collect();
+                let levels = vec![level.into()];
+                let one =
+                    Texture { width, height, depth: 1, layers: 1, faces: 1, encoding, levels, ..Texture::default() };
+                let with = |threads| {
+                    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
+                    bits(decode(&one, 0, 0, &options).unwrap())
+                };
+                let wanted = with(1);
+                assert_eq!(wanted.len() % (width * height), 0);
+                assert!(with(2) == wanted && with(7) == wanted, "{encoding:?} {width} x {height}");
+            }
+        }
+    }
+
+    /// Floats may be none.
+    fn bits(image: Image) -> Vec<u32> {
+        match image.samples {
+            Samples::U8(samples) => samples.iter().map(|sample| u32::from(*sample)).collect(),
+            Samples::U16(samples) => samples.iter().map(|sample| u32::from(*sample)).collect(),
+            Samples::F32(samples) => samples.iter().map(|sample| sample.to_bits()).collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        let texture = Texture { width: 4, height: 4, depth: 1, layers: 1, faces: 1, ..Texture::default() };
+        assert_eq!(decode(&texture, 0, 0, &RunOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
+        let texture = Texture { levels: vec![vec![0; 64].into()], ..texture };
+        assert!(decode(&texture, 0, 0, &RunOptions::default()).is_ok());
+        for (level, image) in [(0, 1), (1, 0), (0, usize::MAX)] {
+            assert!(decode(&texture, level, image, &RunOptions::default()).is_err());
+        }
+    }
+}

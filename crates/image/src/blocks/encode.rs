@@ -1,0 +1,147 @@
+//! Rows of blocks out of pixels, by Intel's ISPC texture compressor.
+//!
+//! The one file that names the library. Its kernels are called as they are, without its wrappers: those reach code in
+//! C++ that would need the runtime of C++. A row of blocks is compressed on its own, and a block depends on nothing
+//! but its pixels. The kernels choose their instructions by the CPU: with AVX2 and AVX-512 they give the same bytes; a
+//! CPU with neither rounds a few blocks in a hundred differently. What is compressed, and how, is in `compress`.
+
+use super::compress::Quality;
+use polyhaul_model::Encoding;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+
+/// Pixels of a row of blocks: four rows of samples, as many pixels wide as all blocks are.
+#[derive(Clone, Copy)]
+pub(super) struct Strip<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Pixels in a row, a multiple of 4.
+    pub(super) width: usize,
+    /// From one row to the next.
+    pub(super) stride_bytes: usize,
+    /// Whether alpha is the highest everywhere.
+    pub(super) is_opaque: bool,
+}
+
+/// Where pixels have to begin: the kernels read them as integers of this many bytes.
+pub(super) const ALIGNED: usize = 4;
+
+/// What the kernels take of a pixel: samples, and bytes of each. `None` for what is not compressed here.
+pub(super) fn taken(encoding: Encoding) -> Option<(usize, usize)> {
+    match encoding {
+        Encoding::Bc1 | Encoding::Bc3 | Encoding::Bc7 => Some((4, 1)),
+        Encoding::Bc4 { signed: false } => Some((1, 1)),
+        Encoding::Bc5 { signed: false } => Some((2, 1)),
+        Encoding::Bc6h { signed: false } => Some((4, 2)),
+        _ => None,
+    }
+}
+
+/// Compresses a row of blocks to `blocks`, which has room for just these.
+pub(super) fn encode(encoding: Encoding, quality: Quality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
+    let fits = || {
+        let (samples, bytes) = taken(encoding)?;
+        let row_bytes = strip.width.checked_mul(samples * bytes)?;
+        let needed = strip.stride_bytes.checked_mul(3)?.checked_add(row_bytes)?;
+        let is_whole = strip.width > 0 && strip.width.is_multiple_of(4) && row_bytes <= strip.stride_bytes;
+        let has_room = strip.bytes.len() >= needed && blocks.len() == strip.width / 4 * encoding.bytes();
+        let is_aligned = strip.bytes.as_ptr().align_offset(ALIGNED) == 0 && strip.stride_bytes.is_multiple_of(ALIGNED);
+        let is_counted = i32::try_from(strip.stride_bytes).is_ok();
+        (is_whole && has_room && is_counted && (is_aligned || samples * bytes < ALIGNED)).then_some(())
+    };
+    fits().ok_or_else(|| Error::new(ErrorKind::Internal, "a row of blocks does not fit its pixels"))?;
+    kernels::encode(encoding, quality, strip, blocks)
+}
+
+#[cfg(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", all(windows, target_env = "msvc"))
+))]
+mod kernels {
+    use super::Strip;
+    use crate::blocks::compress::Quality;
+    use intel_tex_2::bindings::kernel;
+    use intel_tex_2::{bc6h, bc7};
+    use polyhaul_model::Encoding;
+    use polyhaul_model::error::{Error, ErrorKind, Result};
+
+    /// The strip was checked: it has the pixels, and `blocks` the room.
+    pub(super) fn encode(encoding: Encoding, quality: Quality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
+        let mut surface = kernel::rgba_surface {
+            // The kernels only read it.
+            ptr: strip.bytes.as_ptr().cast_mut(),
+            width: strip.width as i32,
+            height: 4,
+            stride: strip.stride_bytes as i32,
+        };
+        let (from, to) = (&raw mut surface, blocks.as_mut_ptr());
+        // SAFETY: the surface has 4 rows of `width` pixels of the kernel's kind, which the caller checked, and the
+        // kernels write a block for each 4 x 4 of them, for which there is room. They keep nothing.
+        unsafe {
+            match encoding {
+                Encoding::Bc1 => kernel::CompressBlocksBC1_ispc(from, to),
+                Encoding::Bc3 => kernel::CompressBlocksBC3_ispc(from, to),
+                Encoding::Bc4 { .. } => kernel::CompressBlocksBC4_ispc(from, to),
+                Encoding::Bc5 { .. } => kernel::CompressBlocksBC5_ispc(from, to),
+                Encoding::Bc6h { .. } => kernel::CompressBlocksBC6H_ispc(from, to, &mut bc6h_settings(quality)),
+                Encoding::Bc7 => {
+                    kernel::CompressBlocksBC7_ispc(from, to, &mut bc7_settings(quality, strip.is_opaque));
+                }
+                _ => return Err(Error::new(ErrorKind::Internal, "no kernel for this block format")),
+            }
+        }
+        Ok(())
+    }
+
+    fn bc6h_settings(quality: Quality) -> kernel::bc6h_enc_settings {
+        let settings = match quality {
+            Quality::Fast => bc6h::very_fast_settings(),
+            Quality::Normal => bc6h::basic_settings(),
+            Quality::Best => bc6h::very_slow_settings(),
+        };
+        kernel::bc6h_enc_settings {
+            slow_mode: settings.slow_mode,
+            fast_mode: settings.fast_mode,
+            refineIterations_1p: settings.refine_iterations_1p as i32,
+            refineIterations_2p: settings.refine_iterations_2p as i32,
+            fastSkipTreshold: settings.fast_skip_threshold as i32,
+        }
+    }
+
+    fn bc7_settings(quality: Quality, is_opaque: bool) -> kernel::bc7_enc_settings {
+        let settings = match (quality, is_opaque) {
+            (Quality::Fast, true) => bc7::opaque_ultra_fast_settings(),
+            (Quality::Fast, false) => bc7::alpha_ultra_fast_settings(),
+            (Quality::Normal, true) => bc7::opaque_fast_settings(),
+            (Quality::Normal, false) => bc7::alpha_fast_settings(),
+            (Quality::Best, true) => bc7::opaque_slow_settings(),
+            (Quality::Best, false) => bc7::alpha_slow_settings(),
+        };
+        kernel::bc7_enc_settings {
+            mode_selection: settings.mode_selection,
+            refineIterations: settings.refine_iterations.map(|count| count as i32),
+            skip_mode2: settings.skip_mode2,
+            fastSkipTreshold_mode1: settings.fast_skip_threshold_mode1 as i32,
+            fastSkipTreshold_mode3: settings.fast_skip_threshold_mode3 as i32,
+            fastSkipTreshold_mode7: settings.fast_skip_threshold_mode7 as i32,
+            mode45_channel0: settings.mode45_channel0 as i32,
+            refineIterations_channel: settings.refine_iterations_channel as i32,
+            channels: settings.channels,
+        }
+    }
+}
+
+/// Systems for which the library has no kernels.
+#[cfg(not(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", all(windows, target_env = "msvc"))
+)))]
+mod kernels {
+    use super::Strip;
+    use crate::blocks::compress::Quality;
+    use polyhaul_model::Encoding;
+    use polyhaul_model::error::{Error, ErrorKind, Result};
+
+    pub(super) fn encode(_: Encoding, _: Quality, _: Strip<'_>, _: &mut [u8]) -> Result<()> {
+        let error = Error::new(ErrorKind::Unsupported, "block compression is not available on this system");
+        Err(error.with_hint("use uncompressed pixels (rgba8)"))
+    }
+}

@@ -1,0 +1,222 @@
+//! What stands before the pixels of a BMP file: two headers, masks, and the palette.
+
+use crate::masks::Masks;
+use crate::pieces::Pieces;
+use crate::pixels::Stored;
+use crate::raster::check_size;
+use polyhaul_model::Channels;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::limits::Limits;
+
+/// Bytes of the file header.
+const FILE_BYTES: usize = 14;
+/// Bytes of the oldest second header, and of the first that has all that is read.
+const CORE_BYTES: usize = 12;
+const INFO_BYTES: usize = 40;
+/// Bytes of the second header of OS/2 2, which may be cut anywhere behind the bits of a pixel.
+const OS2_BYTES: usize = 64;
+const OS2_LEAST_BYTES: usize = 16;
+/// The most bytes of a second header.
+const MOST_BYTES: usize = 124;
+
+/// Where the parts of the second header are, in bytes from the begin of the file.
+const WIDTH: usize = 18;
+const HEIGHT: usize = 22;
+const BITS: usize = 28;
+const COMPRESSION: usize = 30;
+const COLORS: usize = 46;
+const MASKS: usize = 54;
+
+/// What a file says about its pixels.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Whether the first row is the bottom one.
+    pub(super) is_upward: bool,
+    pub(super) pixels: Pixels,
+    /// Whether pixels are stored in runs.
+    pub(super) has_runs: bool,
+    /// Where the pixels begin.
+    pub(super) body: u64,
+}
+
+/// How pixels are stored.
+#[derive(Debug)]
+pub(super) enum Pixels {
+    Stored(Stored),
+    Masked(Masks),
+    Mapped(Palette),
+}
+
+/// Colours, and the bits of a number of one.
+#[derive(Debug)]
+pub(super) struct Palette {
+    pub(super) bits: usize,
+    /// Red, green, blue.
+    pub(super) colors: Vec<[u8; 3]>,
+}
+
+impl Pixels {
+    pub(super) fn bits(&self) -> usize {
+        match self {
+            Pixels::Stored(stored) => 8 * stored.bytes(),
+            Pixels::Masked(masks) => 8 * masks.bytes(),
+            Pixels::Mapped(palette) => palette.bits,
+        }
+    }
+
+    pub(super) fn channels(&self) -> Channels {
+        match self {
+            Pixels::Stored(stored) => stored.channels(),
+            Pixels::Masked(masks) if masks.has_alpha() => Channels::Rgba,
+            Pixels::Masked(_) | Pixels::Mapped(_) => Channels::Rgb,
+        }
+    }
+}
+
+/// Both headers as bytes, and how to complain about them.
+struct Raw<'p, 'a> {
+    /// Zeros where the second header is shorter.
+    bytes: [u8; FILE_BYTES + MOST_BYTES],
+    size: usize,
+    pieces: &'p mut Pieces<'a>,
+}
+
+impl Raw<'_, '_> {
+    fn word(&self, at: usize) -> u32 {
+        self.bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word))
+    }
+
+    fn short(&self, at: usize) -> u16 {
+        self.word(at) as u16
+    }
+
+    fn is_core(&self) -> bool {
+        self.size == CORE_BYTES
+    }
+
+    /// Whether methods of compression are those of OS/2 2.
+    fn is_os2(&self) -> bool {
+        self.size == OS2_BYTES || (OS2_LEAST_BYTES..INFO_BYTES).contains(&self.size)
+    }
+
+    fn fault(&self, at: usize, message: String) -> Error {
+        fault(&self.pieces.file, at as u64, message)
+    }
+
+    fn unsupported(&self, at: usize, message: String) -> Error {
+        Diagnostic::at(&self.pieces.file, at as u64, message).into_error(ErrorKind::Unsupported)
+    }
+
+    /// Width, height, and whether the first row is the bottom one.
+    fn extent(&self) -> Result<(usize, usize, bool)> {
+        let (width, height) = match self.is_core() {
+            true => (i32::from(self.short(WIDTH)), i32::from(self.short(WIDTH + 2))),
+            false => (self.word(WIDTH) as i32, self.word(HEIGHT) as i32),
+        };
+        if width <= 0 || height == 0 {
+            return Err(self.fault(WIDTH, format!("invalid image size: {width} x {height} pixels")));
+        }
+        Ok((width as usize, height.unsigned_abs() as usize, height > 0))
+    }
+
+    /// Bits of a pixel and the kind of compression.
+    fn kind(&self) -> (usize, u32) {
+        match self.is_core() {
+            true => (usize::from(self.short(WIDTH + 6)), 0),
+            false => (usize::from(self.short(BITS)), self.word(COMPRESSION)),
+        }
+    }
+
+    /// Masks, which stand in the second header or behind it; `count` of them where they stand behind it.
+    fn masks(&mut self, bits: usize, count: usize) -> Result<Pixels> {
+        if self.size == INFO_BYTES {
+            let masks = self.pieces.take(4 * count, "masks")?;
+            self.bytes[MASKS..MASKS + masks.len()].copy_from_slice(&masks);
+        }
+        let mut masks = [0, 4, 8, 12].map(|at| self.word(MASKS + at));
+        if self.size == INFO_BYTES && count == 3 || self.size < 56 && self.size > INFO_BYTES {
+            masks[3] = 0;
+        }
+        if masks.iter().any(|mask| u64::from(*mask) >> bits != 0) {
+            return Err(self.fault(MASKS, format!("the channel masks {masks:x?} exceed the {bits} bits of a pixel")));
+        }
+        Ok(match (bits, masks) {
+            (32, [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000]) => Pixels::Stored(Stored::Bgra8),
+            (16, [0x7C00, 0x03E0, 0x001F, 0]) => Pixels::Stored(Stored::Bgr5),
+            _ => Pixels::Masked(Masks::new(bits / 8, masks)),
+        })
+    }
+
+    /// The palette, which stands right before the pixels or before what lies between.
+    fn palette(&mut self, bits: usize, body: u64) -> Result<Pixels> {
+        let (entry, told) = if self.is_core() { (3, 0) } else { (4, self.word(COLORS)) };
+        let most = 1_u32 << bits;
+        let room = body.saturating_sub(self.pieces.at()) / entry;
+        let count = match told {
+            // OS/2 had palettes that are as long as there is room.
+            0 if self.is_core() => most.min(u32::try_from(room).unwrap_or(most)),
+            0 => most,
+            told => told,
+        };
+        if u64::from(count) > room {
+            return Err(self.fault(COLORS, format!("the palette of {count} colors overlaps the pixels")));
+        }
+        let bytes = self.pieces.take(count.min(most) as usize * entry as usize, "colors")?;
+        let colors = bytes.chunks_exact(entry as usize).map(|color| [color[2], color[1], color[0]]);
+        Ok(Pixels::Mapped(Palette { bits, colors: colors.collect() }))
+    }
+
+    fn pixels(&mut self, body: u64) -> Result<(Pixels, bool)> {
+        let (bits, compression) = self.kind();
+        let pixels = match (compression, bits) {
+            (0, 1 | 2 | 4 | 8) => self.palette(bits, body)?,
+            (1, 8) | (2, 4) => return Ok((self.palette(bits, body)?, true)),
+            (4, 24) if self.is_os2() => return Ok((Pixels::Stored(Stored::Bgr8), true)),
+            (0, 16) => Pixels::Stored(Stored::Bgr5),
+            (0, 24) => Pixels::Stored(Stored::Bgr8),
+            (0, 32) => Pixels::Masked(Masks::new(4, [0x00FF_0000, 0xFF00, 0xFF, 0])),
+            (3, 16 | 32) if !self.is_os2() => self.masks(bits, 3)?,
+            (6, 16 | 32) => self.masks(bits, 4)?,
+            (0, _) => {
+                let message = format!("invalid depth of {bits} bits per pixel; expected 1, 2, 4, 8, 16, 24 or 32");
+                return Err(self.fault(BITS, message));
+            }
+            (1..=3 | 6, _) if !self.is_os2() => {
+                return Err(self.fault(
+                    COMPRESSION,
+                    format!("compression method {compression} is not valid for {bits} bits per pixel"),
+                ));
+            }
+            _ => {
+                return Err(self.unsupported(COMPRESSION, format!("compression method {compression} is not supported")));
+            }
+        };
+        Ok((pixels, false))
+    }
+}
+
+/// Reads what stands before the pixels.
+pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
+    let head: [u8; FILE_BYTES + 4] = pieces.head("header")?;
+    let mut raw = Raw { bytes: [0; FILE_BYTES + MOST_BYTES], size: 0, pieces };
+    raw.bytes[..head.len()].copy_from_slice(&head);
+    raw.size = raw.word(FILE_BYTES) as usize;
+    if !head.starts_with(b"BM") {
+        return Err(raw.fault(0, "not a BMP file: it does not start with `BM`".into()));
+    }
+    if raw.size != CORE_BYTES && !(OS2_LEAST_BYTES..=MOST_BYTES).contains(&raw.size) {
+        return Err(raw.unsupported(FILE_BYTES, format!("headers of {} bytes are not supported", raw.size)));
+    }
+    let rest = raw.pieces.take(raw.size - 4, "header")?;
+    raw.bytes[head.len()..head.len() + rest.len()].copy_from_slice(&rest);
+    let (width, height, is_upward) = raw.extent()?;
+    check_size([width, height], limits, &raw.pieces.file, WIDTH as u64)?;
+    let body = u64::from(raw.word(10));
+    let (pixels, has_runs) = raw.pixels(body)?;
+    if body < raw.pieces.at() {
+        return Err(raw.fault(10, format!("the pixels start at byte {body}, inside the header")));
+    }
+    Ok(Header { width, height, is_upward, pixels, has_runs, body })
+}

@@ -1,0 +1,102 @@
+//! The pixels of a BMP file to an image.
+
+use super::header;
+use super::header::{Header, Palette, Pixels};
+use super::runs::Runs;
+use crate::pieces::Pieces;
+use crate::raster::Raster;
+use crate::rows::Rows;
+use polyhaul_model::error::{Error, Result, fault};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Image, Samples};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_text::cpu::Level;
+use std::mem::MaybeUninit;
+
+/// Reads a BMP file; says too how many threads worked.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
+    let mut pieces = Pieces::new(bytes, options);
+    let header = header::read(&mut pieces, &options.limits)?;
+    let Header { width, height, .. } = header;
+    let channels = header.pixels.channels();
+    let raster = Raster::new(width * channels.count(), height, header.is_upward, pieces.backed())?;
+    pieces.skip_to(header.body)?;
+    let (threads, pieces) = if header.has_runs {
+        (1, Runs::new(pieces, &header)?.read(&raster, options, warnings)?)
+    } else {
+        read_rows(pieces, &header, &raster, options)?
+    };
+    pieces.finish()?;
+    // SAFETY: all rows were filled.
+    let samples = Samples::U8(unsafe { raster.finish(None) }.into());
+    Ok((Image { width, height, channels, samples, ..Image::default() }, threads))
+}
+
+/// Reads plain rows, of which each is padded to whole words.
+fn read_rows<'a>(
+    mut pieces: Pieces<'a>,
+    header: &Header,
+    raster: &Raster<u8>,
+    options: &ParseOptions,
+) -> Result<(usize, Pieces<'a>)> {
+    let file = pieces.file.clone();
+    let Header { width, height, body, pixels, .. } = header;
+    let cut = |offset: u64| {
+        fault(&file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
+    };
+    if pieces.at() < *body {
+        return Err(cut(pieces.at()));
+    }
+    let row_bits = width.checked_mul(pixels.bits()).ok_or_else(|| Error::memory("rows"))?;
+    let (used, stride) = (row_bits.div_ceil(8), row_bits.div_ceil(32) * 4);
+    let rows = Rows { bytes: pieces.bytes(), body: *body, stride, used, cut: &cut };
+    let end = rows.end(*height);
+    // A colour that there is not is found first, however the file is read.
+    if let (Some(len), false) = (rows.bytes.len(), matches!(pixels, Pixels::Mapped(_)))
+        && len < end
+    {
+        return Err(cut(len));
+    }
+    let level = Level::best();
+    let threads = rows.read(raster, &options.run, |offset, from, to| match pixels {
+        Pixels::Stored(stored) => {
+            stored.expand(level, from, to);
+            Ok(())
+        }
+        Pixels::Masked(masks) => {
+            let size = pixels.channels().count();
+            for (pixel, to) in from.chunks_exact(masks.bytes()).zip(to.chunks_exact_mut(size)) {
+                masks.narrow(pixel).into_iter().zip(to).for_each(|(sample, to)| *to = MaybeUninit::new(sample));
+            }
+            Ok(())
+        }
+        Pixels::Mapped(palette) => {
+            palette.expand(from, to).map_err(|place| palette.unmapped(&file, offset + place as u64))
+        }
+    })?;
+    pieces.moved_to(end);
+    Ok((threads, pieces))
+}
+
+impl Palette {
+    /// Turns numbers, the highest bits of a byte first, into colours. An error is the byte of one that there is not.
+    fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {
+        let (per_byte, mask) = (8 / self.bits, (1_u32 << self.bits) - 1);
+        for (place, (byte, to)) in from.iter().zip(to.chunks_mut(3 * per_byte)).enumerate() {
+            let mut rest = u32::from(*byte);
+            for to in to.chunks_exact_mut(3) {
+                rest <<= self.bits;
+                let color = self.colors.get((rest >> 8 & mask) as usize).ok_or(place)?;
+                to.copy_from_slice(&color.map(MaybeUninit::new));
+            }
+        }
+        Ok(())
+    }
+
+    /// A pixel whose number the palette does not have.
+    pub(super) fn unmapped(&self, file: &std::sync::Arc<str>, offset: u64) -> Error {
+        let count = self.colors.len();
+        fault(file, offset, format!("this pixel refers to a color outside the palette, which has {count}"))
+    }
+}

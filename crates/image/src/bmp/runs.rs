@@ -1,0 +1,208 @@
+//! Runs of equal pixels, and pixels as they are (RLE8 and RLE4 of numbers, RLE24 of colours), to rows.
+
+use super::header::{Header, Palette, Pixels};
+use crate::pieces::Pieces;
+use crate::raster::Raster;
+use polyhaul_model::error::{Diagnostic, Error, Result, fault};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::window::Window;
+use std::mem::MaybeUninit;
+
+/// About how many bytes are read at a time.
+const CHUNK_BYTES: usize = 256 << 10;
+/// How many bytes of pixels may be passed over, and how many times the bytes that were read on top: more than that no
+/// picture passes over, only a header that claims much. The numbers of a row come on top, and an array that moves.
+const PASSED_BYTES: u64 = 32 << 20;
+const PASSED_RATIO: u64 = 4;
+
+/// A file in runs.
+pub(super) struct Runs<'h, 'a> {
+    pieces: Pieces<'a>,
+    window: Window,
+    header: &'h Header,
+    /// Where pixels are numbers; the others are blue, green and red.
+    palette: Option<&'h Palette>,
+    /// The pixels of a row as they are stored, a byte or three for each, as many of them as were made.
+    row: Vec<u8>,
+    /// Rows that are done.
+    done: usize,
+    /// Pixels that were passed over.
+    passed: u64,
+    /// Where the first run is that passes the end of its row, and how many do.
+    cut_runs: Option<(u64, u64)>,
+}
+
+impl<'h, 'a> Runs<'h, 'a> {
+    /// Runs that begin where `pieces` stand.
+    pub(super) fn new(pieces: Pieces<'a>, header: &'h Header) -> Result<Runs<'h, 'a>> {
+        let window = Window::new(pieces.at(), CHUNK_BYTES)?;
+        let palette = match &header.pixels {
+            Pixels::Mapped(palette) => Some(palette),
+            Pixels::Stored(_) | Pixels::Masked(_) => None,
+        };
+        Ok(Runs { pieces, window, header, palette, row: Vec::new(), done: 0, passed: 0, cut_runs: None })
+    }
+
+    /// Bytes of a pixel in a row.
+    fn size(&self) -> usize {
+        if self.palette.is_some() { 1 } else { 3 }
+    }
+
+    /// How many pixels of the row were made.
+    fn column(&self) -> usize {
+        self.row.len() / self.size()
+    }
+
+    /// Fills all rows; hands the file back.
+    pub fn read(mut self, raster: &Raster<u8>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Pieces<'a>> {
+        self.read_rows(raster)?;
+        if let Some((at, count)) = self.cut_runs {
+            let message = format!("runs that extend past the end of their row were cut there ({count} in this file)");
+            warnings.note_many(options.faults, "cut-run", count, Diagnostic::at(&self.pieces.file, at, message))?;
+        }
+        self.pieces.moved_to(self.window.offset() + self.window.rest().len() as u64);
+        Ok(self.pieces)
+    }
+
+    fn read_rows(&mut self, raster: &Raster<u8>) -> Result<()> {
+        while self.done < self.header.height {
+            if self.pieces.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            // The last row needs no end.
+            if self.done + 1 == self.header.height && self.column() == self.header.width {
+                self.end_row(raster)?;
+                break;
+            }
+            let at = self.window.offset();
+            match self.pair()? {
+                [0, 0] => self.end_row(raster)?,
+                [0, 1] => {
+                    while self.done < self.header.height {
+                        self.end_row(raster)?;
+                    }
+                }
+                [0, 2] => {
+                    let [right, up] = self.pair()?;
+                    self.move_on(at, [right, up].map(usize::from), raster)?;
+                }
+                [0, count] => self.plain(at, usize::from(count))?,
+                [count, first] => self.run(at, usize::from(count), first)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn cut(&self) -> Error {
+        let Header { width, height, .. } = self.header;
+        let offset = self.window.offset() + self.window.rest().len() as u64;
+        fault(
+            &self.pieces.file,
+            offset,
+            format!("unexpected end of file: the header declares {width} x {height} pixels"),
+        )
+    }
+
+    fn pair(&mut self) -> Result<[u8; 2]> {
+        let Some(&pair) = self.window.ensure(2, self.pieces.bytes())?.first_chunk() else { return Err(self.cut()) };
+        self.window.consume(2);
+        Ok(pair)
+    }
+
+    /// Makes room for `count` more pixels in the row, or for as many as it still has; says for how many.
+    fn make_room(&mut self, at: u64, count: usize) -> Result<usize> {
+        let left = self.header.width - self.column();
+        if count > left {
+            self.cut_runs = Some(self.cut_runs.map_or((at, 1), |(first, count)| (first, count + 1)));
+        }
+        let count = count.min(left);
+        self.row.try_reserve(count * self.size()).map_err(|_| Error::memory("a row"))?;
+        Ok(count)
+    }
+
+    /// A pixel, or two of 4 bits, that repeat. Of a colour, `first` is the blue.
+    fn run(&mut self, at: u64, count: usize, first: u8) -> Result<()> {
+        let count = self.make_room(at, count)?;
+        match self.palette.map(|palette| palette.bits) {
+            Some(8) => self.row.resize(self.row.len() + count, first),
+            Some(_) => self.row.extend([first >> 4, first & 15].into_iter().cycle().take(count)),
+            None => {
+                let [green, red] = self.pair()?;
+                (0..count).for_each(|_| self.row.extend_from_slice(&[first, green, red]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Pixels as they are, padded to two bytes.
+    fn plain(&mut self, at: u64, stored: usize) -> Result<()> {
+        let count = self.make_room(at, stored)?;
+        let bits = self.palette.map_or(24, |palette| palette.bits);
+        let used = (stored * bits).div_ceil(8);
+        let padded = used.next_multiple_of(2);
+        // The padding may be missing at the end.
+        let Some(bytes) = self.window.ensure(padded, self.pieces.bytes())?.get(..used) else { return Err(self.cut()) };
+        match bits {
+            4 => self.row.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(count)),
+            _ => self.row.extend_from_slice(&bytes[..count * bits / 8]),
+        }
+        self.window.consume(padded);
+        Ok(())
+    }
+
+    /// Goes on to the right and to later rows.
+    fn move_on(&mut self, at: u64, [right, later]: [usize; 2], raster: &Raster<u8>) -> Result<()> {
+        let column = self.column() + right;
+        if column > self.header.width || later >= self.header.height - self.done {
+            return Err(fault(&self.pieces.file, at, "the runs move outside the image"));
+        }
+        for _ in 0..later {
+            self.end_row(raster)?;
+        }
+        self.pass(column - self.column())
+    }
+
+    /// Passes over pixels of the row.
+    fn pass(&mut self, count: usize) -> Result<()> {
+        self.passed += 3 * count as u64;
+        if self.passed > PASSED_BYTES.saturating_add(self.window.offset().saturating_mul(PASSED_RATIO)) {
+            let message = "the runs skip more pixels than plausible for a file of this size";
+            return Err(fault(&self.pieces.file, self.window.offset(), message));
+        }
+        let bytes = count * self.size();
+        self.row.try_reserve(bytes).map_err(|_| Error::memory("a row"))?;
+        self.row.resize(self.row.len() + bytes, 0);
+        Ok(())
+    }
+
+    /// What is left of the row has the first colour, or is black.
+    fn end_row(&mut self, raster: &Raster<u8>) -> Result<()> {
+        self.pass(self.header.width - self.column())?;
+        raster.reserve(self.done + 1)?;
+        let (palette, row, mut is_mapped) = (self.palette, &self.row, true);
+        // SAFETY: this is the one thread that there is.
+        unsafe {
+            raster.row(self.done, |to| {
+                let to = to.as_chunks_mut::<3>().0.iter_mut();
+                let Some(palette) = palette else {
+                    let colors = row.as_chunks::<3>().0.iter();
+                    to.zip(colors)
+                        .for_each(|(to, [blue, green, red])| *to = [*red, *green, *blue].map(MaybeUninit::new));
+                    return;
+                };
+                for (number, to) in row.iter().zip(to) {
+                    let color = palette.colors.get(usize::from(*number));
+                    is_mapped &= color.is_some();
+                    *to = color.copied().unwrap_or_default().map(MaybeUninit::new);
+                }
+            })?;
+        }
+        if let (false, Some(palette)) = (is_mapped, palette) {
+            return Err(palette.unmapped(&self.pieces.file, self.window.offset()));
+        }
+        self.row.clear();
+        self.done += 1;
+        Ok(())
+    }
+}

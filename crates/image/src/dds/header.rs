@@ -1,0 +1,275 @@
+//! Both headers of a DDS file, read.
+
+use super::{HEADER_BYTES, MORE_BYTES, dxgi};
+use crate::masks::Masks;
+use crate::pieces::Pieces;
+use crate::surface::Surface;
+use crate::texels::Texels;
+use ColorSpace::{Linear, Srgb};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{ColorSpace, Encoding, Texel};
+use polyhaul_pipeline::options::ParseOptions;
+
+/// Where the parts of a header are, in bytes from the start of the file.
+const HEIGHT: usize = 12;
+const WIDTH: usize = 16;
+const DEPTH: usize = 24;
+const LEVELS: usize = 28;
+const FLAGS: usize = 80;
+const FOURCC: usize = 84;
+const BITS: usize = 88;
+const MASKS: usize = 92;
+const CAPS2: usize = 112;
+/// Where the newer header has the size of the array.
+const ARRAY_SIZE: usize = HEADER_BYTES + 12;
+
+/// Flags of a format of pixels.
+const HAS_ALPHA: u32 = 1;
+const IS_ALPHA: u32 = 2;
+const HAS_FOURCC: u32 = 4;
+const IS_MAPPED: u32 = 0x20;
+const IS_RGB: u32 = 0x40;
+const IS_LUMINANCE: u32 = 0x2_0000;
+const IS_SIGNED: u32 = 0x8_0000;
+
+/// Bytes of a palette.
+const PALETTE_BYTES: usize = 4 * 256;
+
+/// Flags of what the file is.
+const IS_CUBE: u32 = 0x200;
+const ALL_FACES: u32 = 0xFC00;
+const IS_VOLUME: u32 = 0x20_0000;
+
+/// What stands before the pixels.
+pub(super) struct Header {
+    pub(super) surface: Surface,
+    /// Whether the red of BC3 is stored as alpha.
+    pub(super) has_red_as_alpha: bool,
+}
+
+/// How pixels of a format are stored, and what they mean.
+struct PixelFormat {
+    texels: Texels,
+    color_space: ColorSpace,
+    premultiplied: bool,
+    has_red_as_alpha: bool,
+}
+
+impl PixelFormat {
+    fn new(texels: Texels, color_space: ColorSpace) -> PixelFormat {
+        PixelFormat { texels, color_space, premultiplied: false, has_red_as_alpha: false }
+    }
+
+    fn same(encoding: Encoding, color_space: ColorSpace) -> PixelFormat {
+        PixelFormat::new(Texels::Same(encoding), color_space)
+    }
+
+    fn plain(channels: u8, texel: Texel, color_space: ColorSpace) -> PixelFormat {
+        PixelFormat::same(Encoding::Plain { channels, texel }, color_space)
+    }
+}
+
+/// Reads what stands before the pixels.
+pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Header> {
+    let header: [u8; HEADER_BYTES] = pieces.head("header")?;
+    let word = |at: usize| word(&header, at);
+    if !super::looks_like_dds(&header) || word(4) != 124 || word(76) != 32 {
+        return Err(fault(&pieces.file, 0, "not a DDS file: invalid signature or header size"));
+    }
+    let is_new = word(FLAGS) & HAS_FOURCC != 0 && header[FOURCC..BITS] == *b"DX10";
+    let (format, mut shape) = if is_new {
+        let more: [u8; MORE_BYTES] = pieces.head("second header")?;
+        newer(&more, word(CAPS2), pieces)?
+    } else {
+        (older(&header, pieces)?, older_shape(word(CAPS2), pieces)?)
+    };
+    if shape.layers == 0 {
+        let message = "the array size is 0; read as 1";
+        warnings.note(options.faults, "array-size", Diagnostic::at(&pieces.file, ARRAY_SIZE as u64, message))?;
+        shape.layers = 1;
+    }
+    let Shape { layers, faces, is_volume } = shape;
+    let PixelFormat { texels, color_space, premultiplied, has_red_as_alpha } = format;
+    let surface = Surface {
+        width: word(WIDTH) as usize,
+        height: word(HEIGHT) as usize,
+        depth: if is_volume { word(DEPTH).max(1) as usize } else { 1 },
+        layers,
+        faces,
+        levels: word(LEVELS).max(1) as usize,
+        texels,
+        color_space,
+        premultiplied,
+    };
+    surface.check(&options.limits, &pieces.file, HEIGHT as u64)?;
+    Ok(Header { surface, has_red_as_alpha })
+}
+
+struct Shape {
+    layers: usize,
+    faces: usize,
+    is_volume: bool,
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word))
+}
+
+fn unsupported(pieces: &Pieces<'_>, at: usize, message: String) -> Error {
+    Diagnostic::at(&pieces.file, at as u64, message).into_error(ErrorKind::Unsupported)
+}
+
+fn older_shape(caps2: u32, pieces: &Pieces<'_>) -> Result<Shape> {
+    let is_cube = caps2 & IS_CUBE != 0;
+    if is_cube && caps2 & ALL_FACES != ALL_FACES {
+        return Err(unsupported(pieces, CAPS2, "cube maps with fewer than six faces are not supported".into()));
+    }
+    Ok(Shape { layers: 1, faces: if is_cube { 6 } else { 1 }, is_volume: caps2 & IS_VOLUME != 0 })
+}
+
+fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(PixelFormat, Shape)> {
+    let (number, dimension, is_cube) = (word(more, 0), word(more, 4), word(more, 8) & 4 != 0);
+    let Some((texels, color_space)) = dxgi::texels(number) else {
+        return Err(unsupported(pieces, HEADER_BYTES, format!("DXGI_FORMAT {number} is not supported")));
+    };
+    // 2 is a row, 3 a picture, 4 a volume. Some programs leave it out.
+    if dimension > 4 {
+        let message = format!("invalid resource dimension {dimension}; expected 2, 3 or 4 (1D, 2D or 3D)");
+        return Err(fault(&pieces.file, HEADER_BYTES as u64 + 4, message));
+    }
+    let premultiplied = word(more, 16) & 7 == 2;
+    let is_volume = dimension == 4 || dimension < 2 && caps2 & IS_VOLUME != 0;
+    let shape = Shape { layers: word(more, 12) as usize, faces: if is_cube { 6 } else { 1 }, is_volume };
+    Ok((PixelFormat { premultiplied, ..PixelFormat::new(texels, color_space) }, shape))
+}
+
+fn older(header: &[u8; HEADER_BYTES], pieces: &mut Pieces<'_>) -> Result<PixelFormat> {
+    let flags = word(header, FLAGS);
+    let code = &header[FOURCC..BITS];
+    if flags & HAS_FOURCC != 0 {
+        return four_letters(code).ok_or_else(|| {
+            let shown = code.escape_ascii();
+            unsupported(pieces, FOURCC, format!("pixel format `{shown}` ({}) is not supported", word(code, 0)))
+        });
+    }
+    if flags & IS_MAPPED != 0 {
+        return mapped(flags, pieces);
+    }
+    let (bits, masks) = masks(header, flags, pieces)?;
+    if !matches!(bits, 8 | 16 | 24 | 32) || masks.iter().any(|mask| u64::from(*mask) >> bits != 0) {
+        let message = format!("the channel masks {masks:x?} are not valid for {bits} bits per pixel");
+        return Err(fault(&pieces.file, BITS as u64, message));
+    }
+    if flags & (IS_RGB | IS_LUMINANCE | IS_ALPHA) == 0 {
+        return by_signed_masks(bits as usize / 8, masks).ok_or_else(|| {
+            unsupported(pieces, MASKS, format!("signed channels with the masks {masks:x?} are not supported"))
+        });
+    }
+    Ok(by_masks(bits as usize / 8, masks, is_brightness(flags, masks)))
+}
+
+/// Whether the one colour is a brightness. Some programs set the flag of colours too.
+fn is_brightness(flags: u32, [red, green, blue, _]: [u32; 4]) -> bool {
+    flags & IS_LUMINANCE != 0 && (green | blue == 0 || red == green && red == blue)
+}
+
+/// Bits of a pixel, and the masks of red, green, blue and alpha.
+fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result<(u32, [u32; 4])> {
+    let bits = word(header, BITS);
+    let [red, green, blue, alpha] = [0, 4, 8, 12].map(|at| word(header, MASKS + at));
+    let alpha = if flags & (HAS_ALPHA | IS_ALPHA) != 0 { alpha } else { 0 };
+    if is_brightness(flags, [red, green, blue, 0]) {
+        // Masks may be left out, and some programs count the bits of the brightness alone.
+        let alpha_told = word(header, MASKS + 12);
+        let bits = if bits == 8 && red == 0xFF && alpha_told == 0xFF00 { 16 } else { bits };
+        let [red, alpha] = match (bits, red, alpha_told, flags & HAS_ALPHA != 0) {
+            (16, 0, 0, true) => [0xFF, 0xFF00],
+            (8, 0, 0, false) => [0xFF, 0],
+            (16, 0, 0, false) => [0xFFFF, 0],
+            // The other half of the bits would have no meaning.
+            (16, 0xFF, 0xFF00, _) => [0xFF, 0xFF00],
+            _ => [red, alpha],
+        };
+        return Ok((bits, [red, red, red, alpha]));
+    }
+    if flags & (IS_RGB | IS_SIGNED) != 0 {
+        if red | green | blue == 0 {
+            return Err(fault(&pieces.file, MASKS as u64, "the channel masks of the colors are 0"));
+        }
+        let alpha = if flags & IS_SIGNED != 0 { word(header, MASKS + 12) } else { alpha };
+        return Ok((bits, [red, green, blue, alpha]));
+    }
+    if flags & IS_ALPHA != 0 {
+        return Ok((bits, [0, 0, 0, if alpha == 0 && bits == 8 { 0xFF } else { alpha }]));
+    }
+    Err(unsupported(pieces, FLAGS, format!("pixel format flags {flags:#x} are not supported")))
+}
+
+/// Numbers of the 256 colours behind the header: red, green, blue, and a byte that is alpha where the flags say so, or
+/// where it is not 0 for all.
+fn mapped(flags: u32, pieces: &mut Pieces<'_>) -> Result<PixelFormat> {
+    let bytes = pieces.take(PALETTE_BYTES, "palette")?;
+    let mut colors = Box::new([[0; 4]; 256]);
+    colors.iter_mut().zip(bytes.as_chunks().0).for_each(|(to, color)| *to = *color);
+    if flags & HAS_ALPHA == 0 && colors.iter().all(|color| color[3] == 0) {
+        colors.iter_mut().for_each(|color| color[3] = u8::MAX);
+    }
+    Ok(PixelFormat::new(Texels::Mapped(colors), Srgb))
+}
+
+/// What the model has as it is, where there is such a thing.
+fn by_masks(bytes: usize, masks: [u32; 4], is_brightness: bool) -> PixelFormat {
+    match (bytes, masks) {
+        (1, [0xFF, 0xFF, 0xFF, 0]) if is_brightness => PixelFormat::plain(1, Texel::U8, Srgb),
+        (1, [0xFF, 0, 0, 0]) => PixelFormat::plain(1, Texel::U8, Linear),
+        (2, [0xFFFF, 0xFFFF, 0xFFFF, 0]) if is_brightness => PixelFormat::plain(1, Texel::U16, Linear),
+        (2, [0xFFFF, 0, 0, 0]) => PixelFormat::plain(1, Texel::U16, Linear),
+        (2, [0xFF, 0xFF00, 0, 0]) => PixelFormat::plain(2, Texel::U8, Linear),
+        (4, [0xFFFF, 0xFFFF_0000, 0, 0]) => PixelFormat::plain(2, Texel::U16, Linear),
+        (4, [0xFF, 0xFF00, 0x00FF_0000, 0xFF00_0000]) => PixelFormat::plain(4, Texel::U8, Srgb),
+        _ => {
+            let masks = Masks::new(bytes, masks);
+            let is_wide = masks.encoding().bytes() > 4;
+            PixelFormat::new(Texels::Masked(masks), if is_wide { Linear } else { Srgb })
+        }
+    }
+}
+
+/// Signed channels, for normals and offsets, of whole bytes in the order of their masks.
+fn by_signed_masks(bytes: usize, masks: [u32; 4]) -> Option<PixelFormat> {
+    let (channels, channel_bytes) = match (bytes, masks) {
+        (2, [0xFF, 0xFF00, 0, 0]) => (2, 1),
+        (4, [0xFF, 0xFF00, 0x00FF_0000, 0xFF00_0000]) => (4, 1),
+        (4, [0xFFFF, 0xFFFF_0000, 0, 0]) => (2, 2),
+        _ => return None,
+    };
+    Some(PixelFormat::new(Texels::Signed { channels, bytes: channel_bytes }, Linear))
+}
+
+/// What four letters mean, or the number in their place.
+fn four_letters(code: &[u8]) -> Option<PixelFormat> {
+    let premultiplied = |encoding| PixelFormat { premultiplied: true, ..PixelFormat::same(encoding, Srgb) };
+    Some(match code {
+        b"DXT1" => PixelFormat::same(Encoding::Bc1, Srgb),
+        b"DXT2" => premultiplied(Encoding::Bc2),
+        b"DXT3" => PixelFormat::same(Encoding::Bc2, Srgb),
+        b"DXT4" => premultiplied(Encoding::Bc3),
+        b"DXT5" => PixelFormat::same(Encoding::Bc3, Srgb),
+        // Normals, of which the first channel has the better codes of alpha.
+        b"RXGB" => PixelFormat { has_red_as_alpha: true, ..PixelFormat::same(Encoding::Bc3, Linear) },
+        b"ATI1" | b"BC4U" => PixelFormat::same(Encoding::Bc4 { signed: false }, Linear),
+        b"BC4S" => PixelFormat::same(Encoding::Bc4 { signed: true }, Linear),
+        b"ATI2" | b"A2XY" | b"BC5U" => PixelFormat::same(Encoding::Bc5 { signed: false }, Linear),
+        b"BC5S" => PixelFormat::same(Encoding::Bc5 { signed: true }, Linear),
+        [36, 0, 0, 0] => PixelFormat::plain(4, Texel::U16, Linear),
+        [110, 0, 0, 0] => PixelFormat::new(Texels::Signed { channels: 4, bytes: 2 }, Linear),
+        [111, 0, 0, 0] => PixelFormat::plain(1, Texel::F16, Linear),
+        [112, 0, 0, 0] => PixelFormat::plain(2, Texel::F16, Linear),
+        [113, 0, 0, 0] => PixelFormat::plain(4, Texel::F16, Linear),
+        [114, 0, 0, 0] => PixelFormat::plain(1, Texel::F32, Linear),
+        [115, 0, 0, 0] => PixelFormat::plain(2, Texel::F32, Linear),
+        [116, 0, 0, 0] => PixelFormat::plain(4, Texel::F32, Linear),
+        _ => return None,
+    })
+}

@@ -1,0 +1,162 @@
+//! B44 and B44A: blocks of 4 x 4 halves in 14 bytes, or in 3 where all are equal.
+//!
+//! Decoded here and not by the library of the other ways of packing: its decoder overflows on damaged blocks, and does
+//! not support channels with fewer samples than pixels. The format is described in "Technical Introduction to
+//! OpenEXR"; the bytes come out as the rows of a block that is not packed, in the order of this machine.
+
+use super::header::Channel;
+use super::unpack::{Rows, samples_of};
+use crate::samples::half::of_half;
+use exr::prelude::f16;
+use polyhaul_model::ChannelType;
+use polyhaul_model::error::{Error, Result};
+
+/// Where a sample of a block comes from: the one before it in its column, and in the first row the one to its left. The
+/// differences are stored in this order, as are the samples that they make.
+const ORDER: [(usize, usize); 15] = [
+    (0, 4),
+    (4, 8),
+    (8, 12),
+    (0, 1),
+    (4, 5),
+    (8, 9),
+    (12, 13),
+    (1, 2),
+    (5, 6),
+    (9, 10),
+    (13, 14),
+    (2, 3),
+    (6, 7),
+    (10, 11),
+    (14, 15),
+];
+
+/// The third byte of a block of equal samples is at least this: no shift is so large.
+const FLAT: u8 = 13 << 2;
+
+/// Unpacks a block; `None` where its bytes do not last, or are too many.
+pub(super) fn unpack(channels: &[Channel], packed: &[u8], rows: &Rows) -> Result<Option<Vec<u8>>> {
+    let mut planes = Vec::with_capacity(channels.len());
+    let mut rest = packed;
+    for channel in channels {
+        let size = rows.size(channel);
+        let plane = match channel.kind {
+            ChannelType::F16 => halves(&mut rest, size, channel.is_linear)?,
+            _ => plain(&mut rest, size)?,
+        };
+        let Some(plane) = plane else { return Ok(None) };
+        planes.push(plane);
+    }
+    let mut out = Vec::new();
+    out.try_reserve_exact(rows.bytes(channels)).map_err(|_| Error::memory("a block"))?;
+    let mut done = vec![0; channels.len()];
+    for row in rows.rows() {
+        for ((channel, plane), done) in channels.iter().zip(&planes).zip(&mut done) {
+            if rows.has_row(channel, row) {
+                let count = rows.size(channel)[0] * channel.kind.bytes();
+                out.extend_from_slice(plane.get(*done..*done + count).unwrap_or_default());
+                *done += count;
+            }
+        }
+    }
+    Ok(rest.is_empty().then_some(out))
+}
+
+/// Samples of 4 bytes, which are not packed.
+fn plain(rest: &mut &[u8], [width, height]: [usize; 2]) -> Result<Option<Vec<u8>>> {
+    let Some((plain, behind)) = rest.split_at_checked(4 * width * height) else { return Ok(None) };
+    *rest = behind;
+    let mut samples = Vec::new();
+    samples.try_reserve_exact(plain.len()).map_err(|_| Error::memory("a block"))?;
+    samples.extend(samples_of(plain).flat_map(|bytes: [u8; 4]| u32::from_le_bytes(bytes).to_ne_bytes()));
+    Ok(Some(samples))
+}
+
+/// Samples of a channel of halves.
+fn halves(rest: &mut &[u8], [width, height]: [usize; 2], is_linear: bool) -> Result<Option<Vec<u8>>> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(2 * width * height).map_err(|_| Error::memory("a block"))?;
+    out.resize(2 * width * height, 0);
+    for top in (0..height).step_by(4) {
+        for left in (0..width).step_by(4) {
+            let Some(block) = block(rest) else { return Ok(None) };
+            for (row, samples) in block.as_chunks::<4>().0.iter().enumerate().take(height - top) {
+                let start = 2 * ((top + row) * width + left);
+                let count = 2 * (width - left).min(4);
+                let to = out[start..start + count].as_chunks_mut::<2>().0;
+                for (to, sample) in to.iter_mut().zip(samples) {
+                    *to = if is_linear { logarithm(*sample) } else { *sample }.to_ne_bytes();
+                }
+            }
+        }
+    }
+    Ok(Some(out))
+}
+
+/// The 16 samples of the next block.
+fn block(rest: &mut &[u8]) -> Option<[u16; 16]> {
+    let first = u16::from_be_bytes([*rest.first()?, *rest.get(1)?]);
+    let mut samples = [first; 16];
+    if *rest.get(2)? >= FLAT {
+        *rest = &rest[3..];
+    } else {
+        let (block, behind) = rest.split_first_chunk::<14>()?;
+        *rest = behind;
+        let bits = block.iter().fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
+        let shift = (bits >> 90 & 0x3F) as u32;
+        for (number, (from, to)) in ORDER.into_iter().enumerate() {
+            let step = (bits >> (84 - 6 * number) & 0x3F) as u32;
+            // The format counts modulo 2^16.
+            let by = (step << shift).wrapping_sub(0x20 << shift);
+            samples[to] = u32::from(samples[from]).wrapping_add(by) as u16;
+        }
+    }
+    // Numbers were ordered so that those below zero come first.
+    Some(samples.map(|sample| if sample & 0x8000 == 0 { !sample } else { sample & 0x7FFF }))
+}
+
+/// Of a channel that is packed by its logarithm: 8 times the natural one, and 0 where there is none.
+fn logarithm(bits: u16) -> u16 {
+    let value = of_half(bits);
+    if !value.is_finite() || value < 0.0 {
+        return 0;
+    }
+    f16::from_f32(8.0 * f64::from(value).ln() as f32).to_bits()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_flat_or_differences() {
+        let mut flat: &[u8] = &[0xBC, 0x00, 0xFC, 7];
+        assert_eq!(block(&mut flat), Some([0x3C00; 16]));
+        assert_eq!(flat, [7]);
+        // All differences are 0 with a bias of 32 and no shift.
+        let mut bits = 0xBC00_u128 << 96;
+        (0..15).for_each(|number| bits |= 0x20 << (84 - 6 * number));
+        let bytes = bits.to_be_bytes();
+        assert_eq!(block(&mut &bytes[2..]), Some([0x3C00; 16]));
+        // One step up from the first sample to the one below it, which those below it and beside them take over.
+        let bytes = (bits + (1 << 84)).to_be_bytes();
+        let found = block(&mut &bytes[2..]).unwrap();
+        assert_eq!(found[..8], [0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C01, 0x3C01, 0x3C01, 0x3C01]);
+        assert_eq!(block(&mut &bytes[2..15]), None);
+    }
+
+    #[test]
+    fn any_bytes_are_samples() {
+        for byte in 0..=u8::MAX {
+            assert!(block(&mut &[byte; 14][..]).is_some());
+        }
+    }
+
+    #[test]
+    fn logarithms_are_those_of_the_format() {
+        // The table of the reference implementation has these.
+        for (bits, wanted) in [(0, 0xFC00), (1, 0xD829), (0x3C00, 0), (0x7C00, 0), (0x8000, 0xFC00), (0xBC00, 0)] {
+            assert_eq!(logarithm(bits), wanted, "{bits:x}");
+        }
+    }
+}

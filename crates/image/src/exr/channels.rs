@@ -1,0 +1,187 @@
+//! What an EXR file of an image holds: its channels in the order of their names, and the header before them.
+
+use super::header::{MAX_NAME_BYTES, STORAGE, Window};
+use crate::options::ImageStyle;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::names::shown;
+use polyhaul_model::{ChannelSamples, ChannelType, Channels, Image, ImageAttribute};
+use std::collections::BTreeMap;
+
+/// Names of more bytes than this need a flag.
+const SHORT_NAME_BYTES: usize = 31;
+/// ZIP, in blocks of 16 rows.
+const ZIP: u8 = 3;
+
+/// A channel that is written.
+pub(super) struct OutChannel<'a> {
+    pub(super) name: &'a str,
+    pub(super) kind: ChannelType,
+    pub(super) source: ChannelSource<'a>,
+}
+
+/// Where the samples of a channel come from.
+pub(super) enum ChannelSource<'a> {
+    /// This sample of each pixel.
+    Color(usize),
+    /// A plane.
+    Plane(&'a ChannelSamples),
+}
+
+/// What the samples of pixels are called.
+pub(super) fn standard_names(channels: Channels) -> &'static [&'static str] {
+    match channels {
+        Channels::Gray => &["Y"],
+        Channels::GrayAlpha => &["Y", "A"],
+        Channels::Rgb => &["R", "G", "B"],
+        Channels::Rgba => &["R", "G", "B", "A"],
+    }
+}
+
+/// The type of a sample of each pixel in the file.
+fn color_kind(image: &Image, place: usize, style: &ImageStyle) -> ChannelType {
+    match image.stored.get(place).map(|stored| stored.kind) {
+        Some(ChannelType::F32 | ChannelType::U32) => ChannelType::F32,
+        _ if style.exr_float => ChannelType::F32,
+        _ => ChannelType::F16,
+    }
+}
+
+/// The name and place of each sample of a pixel that is written: of those that stand in no file none is, and none whose
+/// exact values are a channel.
+fn colors(image: &Image) -> Vec<(&str, usize)> {
+    let standard = || standard_names(image.channels).iter().copied().zip(0..).collect();
+    if image.stored.is_empty() {
+        return standard();
+    }
+    let is_exact = |name: &str| image.extra.iter().any(|channel| channel.name == name);
+    let stored = image.stored.iter().map(|stored| stored.name.as_str()).zip(0..);
+    let found: Vec<_> = stored.filter(|(name, _)| !name.is_empty() && !is_exact(name)).collect();
+    if found.is_empty() && image.extra.is_empty() { standard() } else { found }
+}
+
+/// The samples of a pixel that become halves.
+pub(super) fn halves(image: &Image, style: &ImageStyle) -> Vec<usize> {
+    let is_half = |place: &usize| color_kind(image, *place, style) == ChannelType::F16;
+    colors(image).into_iter().map(|(_, place)| place).filter(is_half).collect()
+}
+
+/// Whether colours get multiplied with alpha when they are written.
+pub(super) fn multiplies(image: &Image) -> bool {
+    image.channels.has_alpha() && !image.premultiplied
+}
+
+/// The channels of an image in the order of their names.
+pub(super) fn channels<'a>(image: &'a Image, style: &ImageStyle) -> Result<Vec<OutChannel<'a>>> {
+    let mut all = BTreeMap::new();
+    let colors = colors(image).into_iter().map(|(name, place)| OutChannel {
+        name,
+        kind: color_kind(image, place, style),
+        source: ChannelSource::Color(place),
+    });
+    let planes = image.extra.iter().map(|channel| OutChannel {
+        name: &channel.name,
+        kind: match channel.samples.kind() {
+            ChannelType::U8 | ChannelType::F16 => ChannelType::F16,
+            ChannelType::U16 | ChannelType::F32 => ChannelType::F32,
+            ChannelType::U32 => ChannelType::U32,
+        },
+        source: ChannelSource::Plane(&channel.samples),
+    });
+    for channel in colors.chain(planes) {
+        check_name(channel.name, "channel")?;
+        if let Some(twice) = all.insert(channel.name.as_bytes(), channel) {
+            return Err(usage(format!("the image has two channels called `{}`", shown(twice.name))));
+        }
+    }
+    Ok(all.into_values().collect())
+}
+
+fn usage(message: String) -> Error {
+    Error::new(ErrorKind::Usage, message)
+}
+
+fn check_name(name: &str, what: &str) -> Result<()> {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains('\0') {
+        let name = shown(name);
+        return Err(usage(format!("`{name}` is not a valid {what} name: EXR names have 1 to {MAX_NAME_BYTES} bytes")));
+    }
+    Ok(())
+}
+
+/// The pixels of an image: where the file that it comes from has them, or from the origin.
+pub(super) fn window(image: &Image) -> Result<Window> {
+    let size = [image.width, image.height].map(|side| i32::try_from(side).unwrap_or(i32::MAX));
+    let window = declared(image, "dataWindow")?.unwrap_or(Window { min: [0, 0], max: size.map(|side| side - 1) });
+    match window.size() == [image.width, image.height] {
+        true => Ok(window),
+        false => {
+            let ([across, down], Image { width, height, .. }) = (window.size(), image);
+            Err(usage(format!(
+                "the attribute `dataWindow` has {across} x {down} pixels; the image has {width} x {height}"
+            )))
+        }
+    }
+}
+
+fn declared(image: &Image, name: &str) -> Result<Option<Window>> {
+    let attribute = image.attributes.iter().find(|attribute| attribute.name == name);
+    let invalid = || usage(format!("the attribute `{name}` is not a valid window"));
+    attribute.map(|attribute| Window::of(&attribute.value).ok_or_else(invalid)).transpose()
+}
+
+/// What stands before the table of blocks.
+pub(super) fn header(image: &Image, channels: &[OutChannel<'_>]) -> Result<Vec<u8>> {
+    let data = window(image)?;
+    let display = declared(image, "displayWindow")?.unwrap_or(data);
+    let of = |name: &str, kind: &str, value: Vec<u8>| ImageAttribute { name: name.into(), kind: kind.into(), value };
+    let one = || 1_f32.to_le_bytes().to_vec();
+    let required = [
+        of("channels", "chlist", list(channels)),
+        of("compression", "compression", vec![ZIP]),
+        of("dataWindow", "box2i", data.bytes()),
+        of("displayWindow", "box2i", display.bytes()),
+        of("lineOrder", "lineOrder", vec![0]),
+        of("pixelAspectRatio", "float", one()),
+        of("screenWindowCenter", "v2f", vec![0; 8]),
+        of("screenWindowWidth", "float", one()),
+    ];
+    let mut all: BTreeMap<&str, &ImageAttribute> = required.iter().map(|it| (it.name.as_str(), it)).collect();
+    for attribute in image.attributes.iter().filter(|attribute| !STORAGE.contains(&attribute.name.as_str())) {
+        check_name(&attribute.name, "attribute")?;
+        check_name(&attribute.kind, "type")?;
+        all.insert(&attribute.name, attribute);
+    }
+    let names = all.values().flat_map(|attribute| [attribute.name.as_str(), attribute.kind.as_str()]);
+    let is_long = names.chain(channels.iter().map(|channel| channel.name)).any(|name| name.len() > SHORT_NAME_BYTES);
+    let mut bytes = vec![0x76, 0x2F, 0x31, 0x01, 2, if is_long { 4 } else { 0 }, 0, 0];
+    for ImageAttribute { name, kind, value } in all.into_values() {
+        let size = i32::try_from(value.len()).map_err(|_| usage(format!("the attribute `{name}` is too large")))?;
+        bytes.try_reserve(name.len() + kind.len() + value.len() + 6).map_err(|_| Error::memory("the header"))?;
+        for text in [name, kind] {
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.push(0);
+        }
+        bytes.extend_from_slice(&size.to_le_bytes());
+        bytes.extend_from_slice(value);
+    }
+    bytes.push(0);
+    Ok(bytes)
+}
+
+fn list(channels: &[OutChannel<'_>]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for channel in channels {
+        let kind: i32 = match channel.kind {
+            ChannelType::U32 => 0,
+            ChannelType::F32 => 2,
+            _ => 1,
+        };
+        list.extend_from_slice(channel.name.as_bytes());
+        list.push(0);
+        for number in [kind, 0, 1, 1] {
+            list.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+    list.push(0);
+    list
+}

@@ -1,0 +1,181 @@
+//! Luminance and chroma to red, green and blue.
+//!
+//! A file may hold `Y`, the luminance, with `RY` = (R - Y) / Y and `BY` = (B - Y) / Y, which often have a sample for
+//! every second column and row only. How much each colour adds to the luminance follows from the chromaticities of the
+//! file; those of Rec. ITU-R BT.709 hold where it has none ("Technical Introduction to OpenEXR").
+//!
+//! Between samples chroma is interpolated by a windowed sinc of 27 taps, of which every second is 0: the filter of the
+//! reference implementation (ImfRgbaYca.h), at the edges with the nearest sample. What that implementation does behind
+//! it, which is to make colours paler that came out more saturated than those around them, is not done.
+
+use super::header::{Channel, Window};
+use super::plane::Plane;
+use crate::samples::half::of_half;
+use polyhaul_model::ChannelSamples;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+
+/// The filter on one side of a pixel between two samples, the nearest sample first.
+const TAPS: [f64; 7] = [0.627_123, -0.186_077, 0.087_929, -0.043_159, 0.019_597, -0.007_540, 0.002_128];
+
+/// Chromaticities of red, green, blue and white of Rec. ITU-R BT.709.
+pub(super) const REC_709: [f32; 8] = [0.64, 0.33, 0.3, 0.6, 0.15, 0.06, 0.3127, 0.329];
+
+/// What red, green and blue add to the luminance, for these chromaticities; `None` where they make no colours.
+pub(super) fn luminance_weights(chromaticities: [f32; 8]) -> Option<[f64; 3]> {
+    let [red, green, blue, white] = [0, 2, 4, 6].map(|at| [0, 1].map(|axis| f64::from(chromaticities[at + axis])));
+    // Columns are the primaries as (x, y, z): their sum, each times its share, is white with a luminance of 1.
+    let full = |[x, y]: [f64; 2]| [x, y, 1.0 - x - y];
+    let (r, g, b) = (full(red), full(green), full(blue));
+    let white = full(white).map(|part| part / white[1]);
+    let determinant = |a: [f64; 3], b: [f64; 3], c: [f64; 3]| {
+        a[0] * (b[1] * c[2] - b[2] * c[1]) - b[0] * (a[1] * c[2] - a[2] * c[1]) + c[0] * (a[1] * b[2] - a[2] * b[1])
+    };
+    let all = determinant(r, g, b);
+    let shares = [determinant(white, g, b), determinant(r, white, b), determinant(r, g, white)];
+    let weights = [0, 1, 2].map(|at| shares[at] / all * [r, g, b][at][1]);
+    let sum: f64 = weights.iter().sum();
+    let weights = weights.map(|weight| weight / sum);
+    (weights.iter().all(|weight| weight.is_finite()) && weights[1] != 0.0).then_some(weights)
+}
+
+/// A channel of chroma.
+pub(super) struct Chroma {
+    samples: ChannelSamples,
+    /// Columns and rows of samples.
+    size: [usize; 2],
+    /// There is a sample for every so many columns and rows: 1 or 2.
+    sampling: [usize; 2],
+    /// The pixel of the first sample.
+    first: [usize; 2],
+}
+
+impl Chroma {
+    /// The samples of a channel in a window.
+    pub(super) fn new(channel: &Channel, samples: ChannelSamples, data: Window) -> Chroma {
+        let first = |axis: usize| (-i64::from(data.min[axis])).rem_euclid(channel.sampling[axis] as i64) as usize;
+        let (size, sampling) = (Plane::area(channel, data), channel.sampling);
+        Chroma { samples, size, sampling, first: [first(0), first(1)] }
+    }
+
+    fn at(&self, index: usize) -> f64 {
+        match &self.samples {
+            ChannelSamples::F16(samples) => samples.get(index).map_or(0.0, |bits| of_half(*bits).into()),
+            ChannelSamples::F32(samples) => samples.get(index).map_or(0.0, |sample| (*sample).into()),
+            _ => 0.0,
+        }
+    }
+
+    /// A row of pixels; `column` is memory for a row of samples.
+    fn row(&self, y: usize, column: &mut [f64], out: &mut [f64]) {
+        let [width, height] = self.size;
+        for (x, value) in column.iter_mut().enumerate() {
+            let sample = |row: usize| self.at(row * width + x);
+            *value = interpolated(y, self.sampling[1], self.first[1], height, sample);
+        }
+        for (x, value) in out.iter_mut().enumerate() {
+            *value = interpolated(x, self.sampling[0], self.first[0], width, |at| column[at]);
+        }
+    }
+}
+
+/// The value at a pixel, out of `count` samples along a line.
+fn interpolated(pixel: usize, step: usize, first: usize, count: usize, sample: impl Fn(usize) -> f64) -> f64 {
+    if count == 0 {
+        return 0.0;
+    }
+    let at = pixel as i64 - first as i64;
+    let clamped = |index: i64| sample(index.clamp(0, count as i64 - 1) as usize);
+    if at.rem_euclid(step as i64) == 0 {
+        return clamped(at.div_euclid(step as i64));
+    }
+    let before = at.div_euclid(step as i64);
+    let pair = |(distance, tap): (i64, f64)| tap * (clamped(before - distance) + clamped(before + 1 + distance));
+    (0..).zip(TAPS).map(pair).sum()
+}
+
+/// Turns pixels whose second sample is the luminance into colours. `size` has the samples of a pixel, 3 or 4.
+pub(super) fn convert(
+    samples: &mut [f32],
+    [width, size]: [usize; 2],
+    [red, blue]: [&Chroma; 2],
+    weights: [f64; 3],
+    run: &RunOptions,
+) -> Result<()> {
+    let rows = samples.chunks_exact_mut(width * size).enumerate();
+    try_for_each_item(run.worker_threads(), &run.cancel, rows, <[Vec<f64>; 4]>::default, |memory, (y, row)| {
+        let [red_column, blue_column, red_row, blue_row] = memory;
+        for (memory, count) in [
+            (&mut *red_column, red.size[0]),
+            (&mut *blue_column, blue.size[0]),
+            (&mut *red_row, width),
+            (&mut *blue_row, width),
+        ] {
+            memory.try_reserve(count - memory.len()).map_err(|_| Error::memory("a row"))?;
+            memory.resize(count, 0.0);
+        }
+        red.row(y, red_column, red_row);
+        blue.row(y, blue_column, blue_row);
+        for ((pixel, red), blue) in row.chunks_exact_mut(size).zip(red_row.iter()).zip(blue_row.iter()) {
+            let [r, g, b] = colors(pixel[1], *red, *blue, weights);
+            (pixel[0], pixel[1], pixel[2]) = (r, g, b);
+        }
+        Ok::<(), Error>(())
+    })
+}
+
+fn colors(luminance: f32, red: f64, blue: f64, weights: [f64; 3]) -> [f32; 3] {
+    if red == 0.0 && blue == 0.0 {
+        // What has no colour stays what it is to the last bit.
+        return [luminance; 3];
+    }
+    let y = f64::from(luminance);
+    let [r, b] = [red, blue].map(|chroma| (chroma + 1.0) * y);
+    let g = (y - r * weights[0] - b * weights[2]) / weights[1];
+    [r as f32, g as f32, b as f32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_follow_from_chromaticities() {
+        let near = |found: Option<[f64; 3]>, wanted: [f64; 3]| {
+            let found = found.unwrap();
+            assert!(found.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-4), "{found:?}");
+        };
+        near(luminance_weights(REC_709), [0.2126, 0.7152, 0.0722]);
+        // SMPTE RP 431-2 with the white of D65, known as Display P3.
+        near(luminance_weights([0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329]), [0.2290, 0.6917, 0.0793]);
+        assert_eq!(luminance_weights([0.3; 8]), None);
+        assert_eq!(luminance_weights([f32::NAN; 8]), None);
+    }
+
+    #[test]
+    fn samples_stay_and_what_lies_between_is_smooth() {
+        let wave = |x: f64| (x / 4.0).sin();
+        let samples: Vec<f64> = (0..40).map(|at| wave(2.0 * f64::from(at))).collect();
+        for pixel in 0..80 {
+            let found = interpolated(pixel, 2, 0, samples.len(), |at| samples[at]);
+            let far = if pixel % 2 == 0 { 0.0 } else { 2e-3 };
+            let is_inside = (16..64).contains(&pixel);
+            assert!((found - wave(pixel as f64)).abs() <= far || !is_inside, "{pixel}: {found}");
+        }
+        let flat = |pixel| interpolated(pixel, 2, 1, 3, |_| 0.25);
+        assert!((0..7).all(|pixel| (flat(pixel) - 0.25_f64).abs() < 1e-6));
+    }
+
+    #[test]
+    fn colours_come_back() {
+        let weights = luminance_weights(REC_709).unwrap();
+        for color in [[0.25_f64, 0.5, 1.0], [3.0, 0.0, 0.125], [0.0, 0.0, 1.0]] {
+            let y: f64 = color.iter().zip(weights).map(|(color, weight)| color * weight).sum();
+            let found = colors(y as f32, (color[0] - y) / y, (color[2] - y) / y, weights);
+            let far = found.iter().zip(color).map(|(found, color)| (f64::from(*found) - color).abs());
+            assert!(far.fold(0.0, f64::max) < 1e-6, "{found:?}");
+        }
+        assert_eq!(colors(0.7, 0.0, 0.0, weights), [0.7; 3]);
+    }
+}

@@ -1,0 +1,296 @@
+//! Which part and which channels of an EXR file make the picture.
+//!
+//! A channel's name ends with what it is, behind the names of its view and its layer: `left.diffuse.R`. Channels of one
+//! layer make a picture: red, green and blue; a luminance with or without chroma; or, where no layer of any part has
+//! these, some of the colours, of which the others are 0; or the first channel, which is shown as gray. All other
+//! channels of the part are kept under their names.
+
+use super::channels::standard_names;
+use super::header::{Channel, Part};
+use crate::options::ImageReadOptions;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result};
+use polyhaul_model::names::shown;
+use polyhaul_model::{ChannelType, Channels, ColorChannel};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How many names a message has.
+const MAX_NAMES: usize = 8;
+
+/// The picture of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Picture {
+    /// The number of the part.
+    pub(super) part: usize,
+    pub(super) colors: Colors,
+    /// Whether each channel of the part is read.
+    pub(super) is_read: Vec<bool>,
+}
+
+/// The channels that make a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Colors {
+    pub(super) channels: Channels,
+    /// For each sample of a pixel the number of its channel; `None` for a colour that is not there.
+    pub(super) samples: Vec<Option<usize>>,
+    /// `RY` and `BY`; then the second sample is the luminance, and the first and third come of all three.
+    pub(super) chroma: Option<[usize; 2]>,
+    /// The name before those of the channels, with its dot.
+    prefix: String,
+}
+
+impl Colors {
+    /// How well they make a picture, the best first.
+    fn rank(&self) -> usize {
+        match (self.chroma, self.samples.iter().all(Option::is_some), self.prefix.is_empty()) {
+            (Some(_), ..) | (None, true, _) => 0,
+            _ => 1,
+        }
+    }
+
+    /// What the samples of a pixel are called in a file, and their types; empty where a file of ours has the same.
+    pub(super) fn stored(&self, channels: &[Channel]) -> Vec<ColorChannel> {
+        let stored = self.named(channels);
+        let is_usual = |(stored, name): (&ColorChannel, &&str)| stored.name == *name && stored.kind == ChannelType::F16;
+        match stored.iter().zip(standard_names(self.channels)).all(is_usual) {
+            true => Vec::new(),
+            false => stored,
+        }
+    }
+
+    fn named(&self, channels: &[Channel]) -> Vec<ColorChannel> {
+        if self.chroma.is_some() {
+            // Halves would round what comes of them.
+            let color = |name| ColorChannel { name: format!("{}{name}", self.prefix), kind: ChannelType::F32 };
+            let mut stored: Vec<_> = ["R", "G", "B"].map(color).into();
+            stored.extend(self.samples.get(3).map(|alpha| one(channels, *alpha)));
+            return stored;
+        }
+        self.samples.iter().map(|number| one(channels, *number)).collect()
+    }
+}
+
+fn one(channels: &[Channel], number: Option<usize>) -> ColorChannel {
+    number.map_or_else(ColorChannel::default, |number| {
+        let Channel { name, kind, .. } = &channels[number];
+        ColorChannel { name: name.clone(), kind: *kind }
+    })
+}
+
+/// The layer of a channel and its own name.
+fn split(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or(("", name))
+}
+
+/// The layers of a part, those without a name first.
+pub(super) fn layers(part: &Part) -> Vec<String> {
+    let mut layers: Vec<String> = part.channels.iter().map(|channel| split(&channel.name).0.to_owned()).collect();
+    layers.sort();
+    layers.dedup();
+    layers
+}
+
+/// Whether a channel is of a layer, or of a layer in it.
+fn is_in(channel: &Channel, layer: &str) -> bool {
+    let found = split(&channel.name).0;
+    found == layer || found.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
+}
+
+impl Picture {
+    /// The picture that is asked for, or the first one.
+    pub(super) fn choose(parts: &[Part], asked: &ImageReadOptions, file: &Arc<str>) -> Result<Picture> {
+        let chosen = asked.part.as_ref().map(|name| find_part(parts, name, file)).transpose()?;
+        let numbers = || (0..parts.len()).filter(|number| chosen.is_none_or(|chosen| chosen == *number));
+        let Some(layer) = &asked.layer else {
+            return first(parts, numbers(), |_| true, file);
+        };
+        let has_layer = |number: &usize| parts[*number].channels.iter().any(|channel| is_in(channel, layer));
+        if numbers().any(|number| has_layer(&number)) {
+            return first(parts, numbers().filter(has_layer), |channel| is_in(channel, layer), file);
+        }
+        let is_named = |number: &usize| parts[*number].name == *layer || parts[*number].view == *layer;
+        match numbers().any(|number| is_named(&number)) {
+            true => first(parts, numbers().filter(is_named), |_| true, file),
+            false => Err(no_layer(parts, numbers(), layer, file)),
+        }
+    }
+}
+
+/// The first picture of these parts: a whole one before one that is not.
+fn first(
+    parts: &[Part],
+    numbers: impl Iterator<Item = usize> + Clone,
+    is_wanted: impl Fn(&Channel) -> bool,
+    file: &Arc<str>,
+) -> Result<Picture> {
+    let mut best: Option<(usize, Picture)> = None;
+    for number in numbers.clone().filter(|number| !parts[*number].is_deep) {
+        let channels = &parts[number].channels;
+        let is_read: Vec<bool> = channels.iter().map(&is_wanted).collect();
+        for colors in pictures(channels, &is_read) {
+            let rank = colors.rank();
+            if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+                best = Some((rank, Picture { part: number, colors, is_read: is_read.clone() }));
+            }
+        }
+        if best.is_none() {
+            let samples = vec![is_read.iter().position(|is_read| *is_read)];
+            let colors = Colors { channels: Channels::Gray, samples, chroma: None, prefix: String::new() };
+            best = Some((usize::MAX, Picture { part: number, colors, is_read }));
+        }
+    }
+    best.map(|(_, picture)| picture).ok_or_else(|| {
+        let message = match numbers.count() {
+            0 | 1 => "deep images are not supported",
+            _ => "deep images are not supported, and the file has no others",
+        };
+        about(file, message).into_error(ErrorKind::Unsupported)
+    })
+}
+
+/// What the channels of each layer make, layers without a name first.
+fn pictures(channels: &[Channel], is_read: &[bool]) -> Vec<Colors> {
+    let mut layers: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for (number, channel) in channels.iter().enumerate().filter(|(number, _)| is_read[*number]) {
+        let (layer, name) = split(&channel.name);
+        // `R` comes before `red`.
+        layers.entry(layer).or_default().entry(color_name(name)).or_insert(number);
+    }
+    let colors = |(layer, names): (&str, BTreeMap<&str, usize>)| {
+        let prefix = if layer.is_empty() { String::new() } else { format!("{layer}.") };
+        colors_of(&names, channels).map(|(channels, samples, chroma)| Colors { channels, samples, chroma, prefix })
+    };
+    layers.into_iter().filter_map(colors).collect()
+}
+
+/// Colours may be written as words.
+fn color_name(name: &str) -> &str {
+    const WORDS: [(&str, [&str; 2]); 4] =
+        [("R", ["r", "red"]), ("G", ["g", "green"]), ("B", ["b", "blue"]), ("A", ["a", "alpha"])];
+    let is_it = |(_, words): &&(&str, [&str; 2])| words.iter().any(|word| name.eq_ignore_ascii_case(word));
+    WORDS.iter().find(is_it).map_or(name, |(letter, _)| letter)
+}
+
+type Found = (Channels, Vec<Option<usize>>, Option<[usize; 2]>);
+
+/// The picture of channels by their names in a layer.
+fn colors_of(names: &BTreeMap<&str, usize>, channels: &[Channel]) -> Option<Found> {
+    let of = |name| names.get(name).copied();
+    let (alpha, colors) = (of("A"), ["R", "G", "B"].map(of));
+    let with_alpha = |without, with| if alpha.is_some() { with } else { without };
+    let rgb = with_alpha(Channels::Rgb, Channels::Rgba);
+    let samples = |colors: &[Option<usize>]| colors.iter().copied().chain(alpha.map(Some)).collect::<Vec<_>>();
+    if colors.iter().all(Option::is_some) {
+        return Some((rgb, samples(&colors), None));
+    }
+    // With X beside it Y is a coordinate.
+    if let (Some(luminance), None) = (of("Y"), of("X")) {
+        let is_chroma = |number: &usize| {
+            let Channel { kind, sampling, .. } = &channels[*number];
+            *kind != ChannelType::U32 && sampling.iter().all(|step| *step <= 2)
+        };
+        let chroma = of("RY").filter(is_chroma).zip(of("BY").filter(is_chroma));
+        // Colours that are there keep their names.
+        let chroma = chroma.filter(|_| colors.iter().all(Option::is_none));
+        return match chroma.filter(|_| channels[luminance].kind != ChannelType::U32) {
+            Some((red, blue)) => Some((rgb, samples(&[None, Some(luminance), None]), Some([red, blue]))),
+            None => Some((with_alpha(Channels::Gray, Channels::GrayAlpha), samples(&[Some(luminance)]), None)),
+        };
+    }
+    colors.iter().any(Option::is_some).then(|| (rgb, samples(&colors), None))
+}
+
+/// A part by its name, its number or its view.
+fn find_part(parts: &[Part], asked: &str, file: &Arc<str>) -> Result<usize> {
+    let by_number = || asked.parse().ok().filter(|number| *number < parts.len());
+    let by_view = || parts.iter().position(|part| !part.view.is_empty() && part.view == asked);
+    let by_name = parts.iter().position(|part| !part.name.is_empty() && part.name == asked);
+    by_name.or_else(by_number).or_else(by_view).ok_or_else(|| {
+        let labels = listed(parts.iter().enumerate().map(|(number, part)| part.label(number)));
+        let message = format!("the file has no part `{}`; it has {labels}", shown(asked));
+        about(file, message).into_error(ErrorKind::Usage)
+    })
+}
+
+fn no_layer(parts: &[Part], numbers: impl Iterator<Item = usize>, asked: &str, file: &Arc<str>) -> Error {
+    let mut names: Vec<String> = numbers.flat_map(|number| layers(&parts[number])).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort();
+    names.dedup();
+    let message = match names.is_empty() {
+        true => format!("the file has no layer `{}`; its channels are not in layers", shown(asked)),
+        false => {
+            let names = listed(names.iter().map(|name| format!("`{}`", shown(name))));
+            format!("the file has no layer `{}`; it has {names}", shown(asked))
+        }
+    };
+    about(file, message).into_error(ErrorKind::Usage)
+}
+
+/// A complaint about the file as a whole.
+pub(super) fn about(file: &Arc<str>, message: impl Into<String>) -> Diagnostic {
+    let mut diagnostic = Diagnostic::new(message);
+    diagnostic.place.file = file.clone();
+    diagnostic
+}
+
+/// The first few names, and how many there are besides.
+pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    let (first, rest) = names.split_at(names.len().min(MAX_NAMES));
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channels(names: &[&str]) -> Vec<Channel> {
+        let channel =
+            |name: &&str| Channel { name: (*name).into(), kind: ChannelType::F16, is_linear: false, sampling: [1, 1] };
+        names.iter().map(channel).collect()
+    }
+
+    #[track_caller]
+    fn found(names: &[&str], wanted: Option<(Channels, &[Option<usize>])>) {
+        let channels = channels(names);
+        let mut pictures = pictures(&channels, &vec![true; channels.len()]);
+        pictures.sort_by_key(Colors::rank);
+        let found = pictures.first().map(|colors| (colors.channels, colors.samples.as_slice()));
+        assert_eq!(found, wanted, "{names:?}");
+    }
+
+    #[test]
+    fn colors_without_a_layer_come_first() {
+        found(&["B", "G", "R"], Some((Channels::Rgb, &[Some(2), Some(1), Some(0)])));
+        found(&["A", "B", "G", "R", "Z"], Some((Channels::Rgba, &[Some(3), Some(2), Some(1), Some(0)])));
+        found(&["A", "Y"], Some((Channels::GrayAlpha, &[Some(1), Some(0)])));
+        found(&["Y"], Some((Channels::Gray, &[Some(0)])));
+        found(&["A.B", "A.G", "A.R", "Y"], Some((Channels::Gray, &[Some(3)])));
+        let layered = ["Z", "b.c.B", "b.c.G", "b.c.R", "d.Y"];
+        found(&layered, Some((Channels::Rgb, &[Some(3), Some(2), Some(1)])));
+        found(&["blue", "green", "red"], Some((Channels::Rgb, &[Some(2), Some(1), Some(0)])));
+    }
+
+    #[test]
+    fn some_of_the_colors_are_a_picture_where_there_is_no_whole_one() {
+        found(&["G", "R", "Z"], Some((Channels::Rgb, &[Some(1), Some(0), None])));
+        found(&["A", "R"], Some((Channels::Rgba, &[Some(1), None, None, Some(0)])));
+        found(&["R", "diffuse.B", "diffuse.G", "diffuse.R"], Some((Channels::Rgb, &[Some(3), Some(2), Some(1)])));
+        found(&["N.X", "N.Y", "N.Z"], None);
+        found(&["Z"], None);
+        found(&[], None);
+    }
+
+    #[test]
+    fn luminance_with_chroma_is_colour() {
+        let channels = channels(&["BY", "RY", "Y"]);
+        let found = pictures(&channels, &[true; 3]);
+        assert_eq!((found[0].channels, found[0].chroma), (Channels::Rgb, Some([1, 0])));
+        let names: Vec<String> = found[0].stored(&channels).into_iter().map(|channel| channel.name).collect();
+        assert_eq!(names, ["R", "G", "B"]);
+    }
+}

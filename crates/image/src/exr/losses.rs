@@ -1,0 +1,133 @@
+//! What an EXR file does not hold of an image's colours: halves round, and colours are multiplied with alpha.
+
+use super::channels::{halves, multiplies};
+use crate::options::ImageStyle;
+use crate::samples::SampleType;
+use polyhaul_model::error::Result;
+use polyhaul_model::{Image, Samples};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_pipeline::run::lock;
+use std::sync::Mutex;
+
+/// From here on the nearest half is infinite.
+const LEAST_INFINITE: f32 = 65520.0;
+/// Below this halves have steps of 2^-24.
+const LEAST_NORMAL: f32 = 1.0 / (1 << 14) as f32;
+/// Pixels of a piece.
+const PIECE_PIXELS: usize = 1 << 14;
+
+/// Samples and pixels that do not come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Samples that become infinite.
+    pub infinite: u64,
+    /// Other samples that become the nearest half.
+    pub rounded: u64,
+    /// Pixels with alpha 0 whose colours become 0.
+    pub hidden: u64,
+}
+
+/// What is lost of an image of linear floats, which were samples of the type `from`. Those of 8 bits are told apart by
+/// halves, so that none is lost.
+pub fn losses(image: &Image, from: SampleType, style: &ImageStyle, run: &RunOptions) -> Result<Losses> {
+    let Samples::F32(samples) = &image.samples else { return Ok(Losses::default()) };
+    let halves = if from == SampleType::U8 { Vec::new() } else { halves(image, style) };
+    if halves.is_empty() && !multiplies(image) {
+        return Ok(Losses::default());
+    }
+    let sum = Mutex::new(Losses::default());
+    let pieces = samples.chunks(PIECE_PIXELS * image.channels.count());
+    try_for_each_item(
+        run.worker_threads().min(pieces.len()),
+        &run.cancel,
+        pieces,
+        || (),
+        |(), piece| {
+            let found = of_piece(image, &halves, piece);
+            let mut sum = lock(&sum);
+            sum.infinite += found.infinite;
+            sum.rounded += found.rounded;
+            sum.hidden += found.hidden;
+            Ok(())
+        },
+    )?;
+    let sum = *lock(&sum);
+    Ok(sum)
+}
+
+/// What is lost of some pixels, of which these samples become halves.
+fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> Losses {
+    let (size, multiplies) = (image.channels.count(), multiplies(image));
+    let mut losses = Losses::default();
+    for pixel in samples.chunks_exact(size) {
+        let (colors, alpha) = pixel.split_at(image.channels.colors());
+        let alpha = if multiplies { alpha.first().copied().unwrap_or(1.0) } else { 1.0 };
+        if alpha == 0.0 {
+            losses.hidden += u64::from(colors.iter().any(|color| *color != 0.0));
+            continue;
+        }
+        for &place in halves {
+            let value = if place < colors.len() { pixel[place] * alpha } else { pixel[place] };
+            let becomes_infinite = value.is_finite() && value.abs() >= LEAST_INFINITE;
+            losses.infinite += u64::from(becomes_infinite);
+            losses.rounded += u64::from(!becomes_infinite && !is_half(value));
+        }
+    }
+    losses
+}
+
+/// Whether a half holds exactly this; what is infinite or no number stays what it is.
+#[inline]
+fn is_half(value: f32) -> bool {
+    let size = value.abs();
+    if size < LEAST_NORMAL {
+        let steps = size * (1 << 24) as f32;
+        return steps == (steps as u32) as f32;
+    }
+    value.is_nan() || size.to_bits() & 0x1FFF == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::half::of_half;
+    use polyhaul_model::{Channels, ColorSpace};
+
+    #[test]
+    fn halves_are_told_from_other_floats() {
+        for bits in 0..=u16::MAX {
+            let value = of_half(bits);
+            assert!(is_half(value), "{bits:04x}");
+            if value.is_finite() && value != 0.0 {
+                assert!(!is_half(f32::from_bits(value.to_bits() + 1)), "{bits:04x}");
+                assert!(!is_half(f32::from_bits(value.to_bits() - 1)), "{bits:04x}");
+            }
+        }
+        assert!(!is_half(1e-9) && !is_half(65519.0) && is_half(-0.0));
+    }
+
+    #[test]
+    fn what_is_written_is_counted() {
+        let samples = Samples::F32([0.5, 7.0, 0.1, 0.5, 0.3, 0.0, 0.0, 0.0, 2e5, -4e5, 0.25, 0.5].into());
+        let image = Image {
+            width: 3,
+            height: 1,
+            channels: Channels::Rgba,
+            samples,
+            color_space: ColorSpace::Linear,
+            ..Image::default()
+        };
+        let of = |image: &Image, from, exr_float| {
+            let style = ImageStyle { exr_float, ..ImageStyle::default() };
+            losses(image, from, &style, &RunOptions::default()).unwrap()
+        };
+        let found = of(&image, SampleType::F32, false);
+        assert_eq!(found, Losses { infinite: 2, rounded: 1, hidden: 1 });
+        assert_eq!(of(&image, SampleType::F32, true), Losses { hidden: 1, ..Losses::default() });
+        assert_eq!(of(&image, SampleType::U8, false), Losses { hidden: 1, ..Losses::default() });
+        let multiplied = Image { premultiplied: true, ..image };
+        assert_eq!(of(&multiplied, SampleType::F32, false), Losses { infinite: 2, rounded: 2, hidden: 0 });
+        assert_eq!(of(&multiplied, SampleType::F32, true), Losses::default());
+    }
+}

@@ -1,0 +1,595 @@
+//! The blocks of an EXR file to an image: taken one after another, unpacked side by side.
+//!
+//! Colours become floats, pixel by pixel; all other channels are planes in the types of the file. Blocks of other parts
+//! and smaller levels are passed.
+
+use super::chroma;
+use super::chroma::Chroma;
+use super::header;
+use super::header::{Channel, FileHeader, Part};
+use super::layer::{Picture, about, layers, listed};
+use super::plane::{Plane, fill};
+use super::unpack::{BlockPlace, Rows, Unpacked, multiples, unpack};
+use crate::options::ImageReadOptions;
+use crate::raster::{Raster, check_pixels, check_ratio, is_believed, least_file_bytes};
+use exr::compression::Compression;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
+use polyhaul_model::names::shown;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{ChannelType, ColorSpace, Image, ImageChannel, ImagePart, PartChannel, Samples};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::reader::{BlockReader, Decoding};
+use polyhaul_pipeline::run::Phase;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use std::io::{Seek, SeekFrom};
+use std::mem::MaybeUninit;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How much of a block is read at once: what may not be there takes no memory.
+const STEP_BYTES: usize = 256 << 10;
+
+/// An image that was read.
+pub struct Found {
+    pub image: Image,
+    /// All parts of the file.
+    pub parts: Vec<ImagePart>,
+    /// How many threads worked.
+    pub threads: usize,
+}
+
+/// Reads a file. What the image does not hold of it is noted in `warnings`.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings: &mut Warnings) -> Result<Found> {
+    let file: Arc<str> = bytes.name().into();
+    let decoding = Decoding::new(&bytes, &options.run);
+    let result = decode(&decoding, &bytes, &file, options, warnings);
+    if let Some(error) = decoding.failed() {
+        return Err(error);
+    }
+    let found = result?;
+    decoding.finish()?;
+    Ok(found)
+}
+
+fn decode(
+    decoding: &Decoding<'_>,
+    bytes: &Bytes<'_>,
+    file: &Arc<str>,
+    options: &ParseOptions<ImageReadOptions>,
+    warnings: &mut Warnings,
+) -> Result<Found> {
+    let mut reader = decoding.reader();
+    let FileHeader { parts, is_multipart } = header::read(&mut reader, file, options, warnings)?;
+    let picture = Picture::choose(&parts, &options.own, file)?;
+    let part = &parts[picture.part];
+    check_part(part, &picture, options, file, reader.offset())?;
+    check_file(&mut reader, image_bytes(part, &picture), options, file)?;
+    note_losses(&parts, &picture, options, file, warnings)?;
+    let blocks = parts.iter().map(Part::block_count).fold(0, u64::saturating_add);
+    skip(&mut reader, blocks.saturating_mul(8), file, decoding)?;
+    // Before this there were 8 bytes of the file for each block.
+    let grid = Grid::new(part);
+    let mut seen = Vec::new();
+    seen.try_reserve_exact(grid.count()).map_err(|_| Error::memory("the blocks of an image"))?;
+    seen.resize(grid.count(), false);
+    let taking = Mutex::new(Taking { reader, left: blocks, missing: seen.len(), seen });
+    let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
+    let canvas = Canvas::new(part, &picture, backed)?;
+    let slot_bytes = 3 * block_bytes(part).unwrap_or(usize::MAX);
+    let job = BlocksJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, taking };
+    let threads = options.run.worker_threads().min(job.grid.count());
+    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    run(&job, &mut (), crew, &options.run.cancel)?;
+    // SAFETY: each block was there once, and they cover the image.
+    let image = unsafe { job.canvas.finish(part, &picture, options, file) }?;
+    Ok(Found { image, parts: summaries(&parts, picture.part), threads: crew.threads })
+}
+
+/// An error where the picture is larger than the limits.
+fn check_part(
+    part: &Part,
+    picture: &Picture,
+    options: &ParseOptions<ImageReadOptions>,
+    file: &Arc<str>,
+    at: u64,
+) -> Result<()> {
+    let [width, height] = part.data.size();
+    let is_extra = |(number, channel): &(usize, &Channel)| {
+        let is_color = picture.colors.samples.contains(&Some(*number)) && channel.kind != ChannelType::U32;
+        let is_chroma = picture.colors.chroma.is_some_and(|chroma| chroma.contains(number));
+        picture.is_read[*number] && !is_color && !is_chroma
+    };
+    let extra = part.channels.iter().enumerate().filter(is_extra).count();
+    // A picture has up to four samples per pixel.
+    let pictures = (picture.colors.channels.count() + extra).div_ceil(4);
+    check_pixels([width, height, pictures], &options.limits, file, at)?;
+    if part.tiles.is_some() && part.channels.iter().any(|channel| channel.sampling != [1, 1]) {
+        return Err(fault(file, at, "a tiled image has channels with fewer samples than pixels"));
+    }
+    if let Compression::HTJ2K256 | Compression::HTJ2K32 = part.compression {
+        let error = Diagnostic::at(file, at, "HTJ2K compression is not supported");
+        return Err(error.into_error(ErrorKind::Unsupported));
+    }
+    let limit = options.run.memory_limit;
+    if block_bytes(part).is_some_and(|bytes| bytes as u64 <= limit) {
+        return Ok(());
+    }
+    let message = format!("a block needs more memory than the limit of {limit} bytes (memory_limit)");
+    let error = Diagnostic::at(file, at, message).into_error(ErrorKind::Limit);
+    Err(error.with_hint("raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API"))
+}
+
+/// Whether a channel has a plane of its own: all that are read, but for colours whose floats are exact.
+fn has_plane(part: &Part, picture: &Picture, number: usize) -> bool {
+    let Channel { kind, sampling, .. } = &part.channels[number];
+    let is_color = picture.colors.samples.contains(&Some(number)) && *sampling == [1, 1];
+    picture.is_read[number] && !(is_color && *kind != ChannelType::U32)
+}
+
+/// Bytes that an image takes in memory while it is read.
+fn image_bytes(part: &Part, picture: &Picture) -> u64 {
+    let bytes = |[width, height]: [usize; 2], sample: usize| {
+        (width as u64).saturating_mul(height as u64).saturating_mul(sample as u64)
+    };
+    let planes = (0..part.channels.len()).filter(|number| has_plane(part, picture, *number));
+    let plane = |number: usize| {
+        let channel = &part.channels[number];
+        bytes(Plane::area(channel, part.data), channel.kind.bytes())
+    };
+    planes.map(plane).fold(bytes(part.data.size(), 4 * picture.colors.channels.count()), u64::saturating_add)
+}
+
+/// An error where a large image comes out of a file that is too small for it.
+fn check_file(
+    reader: &mut BlockReader<'_>,
+    image_bytes: u64,
+    options: &ParseOptions<ImageReadOptions>,
+    file: &Arc<str>,
+) -> Result<()> {
+    let at = reader.offset();
+    let least = least_file_bytes(image_bytes, &options.limits).saturating_sub(at);
+    let least = usize::try_from(least).unwrap_or(usize::MAX);
+    let there = reader.ensure(least)?.len().min(least);
+    check_ratio(image_bytes, at + there as u64, &options.limits, file, at)
+}
+
+/// Bytes of an unpacked block, where they can be counted.
+fn block_bytes(part: &Part) -> Option<usize> {
+    let (width, height) = match part.tiles {
+        Some(tiles) => (tiles.tile_size.width(), tiles.tile_size.height()),
+        None => (part.data.size()[0], part.block_rows()),
+    };
+    let pixel: usize = part.channels.iter().map(|channel| channel.kind.bytes()).sum();
+    width.checked_mul(height)?.checked_mul(pixel)
+}
+
+/// Notes what the image does not hold of the file, unless the caller chose it so.
+fn note_losses(
+    parts: &[Part],
+    picture: &Picture,
+    options: &ParseOptions<ImageReadOptions>,
+    file: &Arc<str>,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let mut note = |code, count: u64, message: String| {
+        if count > 0 {
+            warnings.note(options.faults, code, about(file, message))?;
+            warnings.count(code, count - 1);
+        }
+        Ok(())
+    };
+    let part = &parts[picture.part];
+    if options.own.part.is_none() && options.own.layer.is_none() {
+        let others = || (0..parts.len()).filter(|number| *number != picture.part);
+        let names = listed(others().map(|number| parts[number].label(number)));
+        let message = format!("only {} was read; use `--part` for the others: {names}", part.label(picture.part));
+        note("left-out-parts", others().count() as u64, message)?;
+    }
+    let levels = part.small_levels();
+    note("left-out-levels", levels, format!("only the largest level was read; {levels} smaller ones were skipped"))?;
+    let is_enlarged = |(number, channel): &(usize, &Channel)| {
+        let is_chroma = picture.colors.chroma.is_some_and(|chroma| chroma.contains(number));
+        picture.is_read[*number] && channel.sampling != [1, 1] && !is_chroma
+    };
+    let enlarged = || part.channels.iter().enumerate().filter(is_enlarged);
+    let names = listed(enlarged().map(|(_, channel)| format!("`{}`", shown(&channel.name))));
+    let message = format!("channels with fewer samples than pixels were upsampled by repeating samples: {names}");
+    note("changed-channels", enlarged().count() as u64, message)
+}
+
+/// What each part holds.
+fn summaries(parts: &[Part], chosen: usize) -> Vec<ImagePart> {
+    let summary = |(number, part): (usize, &Part)| {
+        let [width, height] = part.data.size();
+        let channel = |channel: &Channel| PartChannel {
+            name: channel.name.clone(),
+            kind: channel.kind,
+            sampling: channel.sampling,
+        };
+        ImagePart {
+            name: part.name.clone(),
+            view: part.view.clone(),
+            width,
+            height,
+            is_deep: part.is_deep,
+            is_chosen: number == chosen,
+            levels: 1 + part.small_levels() as usize,
+            layers: layers(part),
+            channels: part.channels.iter().map(channel).collect(),
+        }
+    };
+    parts.iter().enumerate().map(summary).collect()
+}
+
+/// Passes bytes of a file, all of which must be there.
+fn skip(reader: &mut BlockReader<'_>, count: u64, file: &Arc<str>, decoding: &Decoding<'_>) -> Result<()> {
+    let end = reader.offset().saturating_add(count);
+    let found = reader.seek(SeekFrom::Current(i64::try_from(count).unwrap_or(i64::MAX)));
+    match found {
+        Ok(at) if at == end => Ok(()),
+        _ => Err(decoding.failed().unwrap_or_else(|| fault(file, reader.offset(), "unexpected end of file"))),
+    }
+}
+
+/// The next bytes of a file.
+fn exact<const N: usize>(reader: &mut BlockReader<'_>, file: &Arc<str>) -> Result<[u8; N]> {
+    let there = reader.ensure(N)?;
+    let Some(bytes) = there.first_chunk().copied() else {
+        let count = there.len();
+        reader.pass(count);
+        return Err(fault(file, reader.offset(), "unexpected end of file"));
+    };
+    reader.pass(N);
+    Ok(bytes)
+}
+
+/// How blocks of the largest level are counted: row after row.
+struct Grid {
+    /// Pixels of a block.
+    size: [usize; 2],
+    columns: usize,
+    rows: usize,
+}
+
+impl Grid {
+    fn new(part: &Part) -> Grid {
+        let [width, height] = part.data.size();
+        let size = match part.tiles {
+            None => [width, part.block_rows()],
+            Some(tiles) => [tiles.tile_size.width(), tiles.tile_size.height()],
+        };
+        Grid { size, columns: width.div_ceil(size[0]), rows: height.div_ceil(size[1]) }
+    }
+
+    fn count(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    /// The number of the block with the first pixel that is meant, and its pixels.
+    fn place(&self, part: &Part, [column, row]: [usize; 2]) -> Option<(usize, Rows)> {
+        if column >= self.columns || row >= self.rows {
+            return None;
+        }
+        let min = [0, 1].map(|axis| part.data.min[axis] + ([column, row][axis] * self.size[axis]) as i32);
+        let last = |axis: usize| (min[axis] as i64 + self.size[axis] as i64 - 1).min(part.data.max[axis].into()) as i32;
+        Some((row * self.columns + column, Rows { min, max: [last(0), last(1)] }))
+    }
+}
+
+/// Where samples go while a file is read.
+struct Canvas {
+    /// Colours, pixel by pixel.
+    colors: Raster<f32>,
+    /// Samples of a pixel.
+    size: usize,
+    /// For each channel of the part which sample of a pixel it is.
+    places: Vec<Option<usize>>,
+    /// Samples of a pixel that no channel fills at once.
+    empty: Vec<usize>,
+    /// For each channel of the part the plane that it has.
+    planes: Vec<Option<Plane>>,
+}
+
+impl Canvas {
+    fn new(part: &Part, picture: &Picture, backed: u64) -> Result<Canvas> {
+        let size = picture.colors.channels.count();
+        let place = |number: usize| picture.colors.samples.iter().position(|sample| *sample == Some(number));
+        let is_whole = |number: usize| part.channels[number].sampling == [1, 1];
+        let places: Vec<_> =
+            (0..part.channels.len()).map(|number| place(number).filter(|_| is_whole(number))).collect();
+        let empty = (0..size).filter(|place| !places.contains(&Some(*place))).collect();
+        let [width, height] = part.data.size();
+        let is_placed = is_believed(image_bytes(part, picture), backed);
+        let colors = Raster::placed(width * size, height, is_placed)?;
+        let plane = |number: usize| {
+            let channel = &part.channels[number];
+            let area = Plane::area(channel, part.data);
+            has_plane(part, picture, number).then(|| Plane::new(channel.kind, area, is_placed)).transpose()
+        };
+        let planes = (0..part.channels.len()).map(plane).collect::<Result<_>>()?;
+        Ok(Canvas { colors, size, places, empty, planes })
+    }
+
+    /// Makes room for the pixels of a block.
+    fn reserve(&self, part: &Part, rows: &Rows) -> Result<()> {
+        self.colors.reserve(multiples(1, part.data.min[1], rows.max[1]))?;
+        for (channel, plane) in part.channels.iter().zip(&self.planes) {
+            let count = multiples(channel.sampling[1], part.data.min[1], rows.max[1]);
+            plane.iter().try_for_each(|plane| plane.reserve(count))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the samples of a block where they belong.
+    ///
+    /// # Safety
+    /// No two blocks have the same pixels, and this one belongs to one thread.
+    unsafe fn put(&self, part: &Part, rows: &Rows, block: &Unpacked) -> Result<()> {
+        let mut rest = block.bytes.as_slice();
+        let left = (rows.min[0] - part.data.min[0]) as usize;
+        let width = multiples(1, rows.min[0], rows.max[0]);
+        for row in rows.rows() {
+            let top = (row - part.data.min[1]) as usize;
+            let pixels = left * self.size..(left + width) * self.size;
+            for place in &self.empty {
+                let clear = |to: &mut [MaybeUninit<f32>]| {
+                    to.iter_mut().skip(*place).step_by(self.size).for_each(|to| *to = MaybeUninit::new(0.0));
+                };
+                // SAFETY: the caller's promise.
+                unsafe { self.colors.part(top, pixels.clone(), clear)? };
+            }
+            for (number, channel) in part.channels.iter().enumerate().filter(|it| rows.has_row(it.1, row)) {
+                let count = rows.size(channel)[0];
+                let Some((line, behind)) = rest.split_at_checked(count * channel.kind.bytes()) else { return Ok(()) };
+                rest = behind;
+                if let Some(place) = self.places[number] {
+                    let fill = |to: &mut [MaybeUninit<f32>]| {
+                        fill(channel.kind, line, block.is_little, to.iter_mut().skip(place).step_by(self.size));
+                    };
+                    // SAFETY: the caller's promise.
+                    unsafe { self.colors.part(top, pixels.clone(), fill)? };
+                }
+                if let Some(plane) = &self.planes[number] {
+                    let [across, down] = channel.sampling;
+                    let top = multiples(down, part.data.min[1], row) - 1;
+                    let left = multiples(across, part.data.min[0], rows.min[0] - 1);
+                    // SAFETY: the caller's promise.
+                    unsafe { plane.put(top, left..left + count, line, block.is_little)? };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The image.
+    ///
+    /// # Safety
+    /// All pixels were put.
+    unsafe fn finish(
+        self,
+        part: &Part,
+        picture: &Picture,
+        options: &ParseOptions<ImageReadOptions>,
+        file: &Arc<str>,
+    ) -> Result<Image> {
+        let ([width, height], size) = (part.data.size(), self.size);
+        // SAFETY: the caller's promise.
+        let mut samples = unsafe { self.colors.finish(None) };
+        let mut planes = Vec::new();
+        for plane in self.planes {
+            // SAFETY: the caller's promise.
+            planes.push(plane.map(|plane| unsafe { plane.finish() }));
+        }
+        if let Some(chroma) = picture.colors.chroma {
+            let [red, blue] = chroma.map(|number| {
+                let (channel, samples) = (&part.channels[number], planes[number].take().unwrap_or_default());
+                Chroma::new(channel, samples, part.data)
+            });
+            let weights = weights(part, file)?;
+            chroma::convert(&mut samples, [width, size], [&red, &blue], weights, &options.run)?;
+        }
+        let mut extra = Vec::new();
+        for ((number, channel), plane) in part.channels.iter().enumerate().zip(planes) {
+            let Some(mut plane) = plane else { continue };
+            if channel.sampling != [1, 1] {
+                plane = super::plane::enlarged(plane, channel, part.data)?;
+                if let Some(place) = picture.colors.samples.iter().position(|sample| *sample == Some(number)) {
+                    super::plane::spread(&plane, &mut samples, [place, size]);
+                    continue;
+                }
+            }
+            try_push(&mut extra, ImageChannel { name: channel.name.clone(), samples: plane }, "channels")?;
+        }
+        let channels = picture.colors.channels;
+        Ok(Image {
+            width,
+            height,
+            channels,
+            samples: Samples::F32(samples.into()),
+            color_space: ColorSpace::Linear,
+            premultiplied: channels.has_alpha(),
+            extra,
+            stored: picture.colors.stored(&part.channels),
+            attributes: part.attributes.clone(),
+        })
+    }
+}
+
+/// What red, green and blue of a part add to its luminance.
+fn weights(part: &Part, file: &Arc<str>) -> Result<[f64; 3]> {
+    let Some(value) = part.attribute("chromaticities", "chromaticities") else {
+        // Cannot be invalid: a constant.
+        return Ok(chroma::luminance_weights(chroma::REC_709).unwrap_or([1.0; 3]));
+    };
+    let numbers = value.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+    let numbers: Option<[f32; 8]> = numbers.collect::<Vec<_>>().try_into().ok();
+    let weights = numbers.and_then(chroma::luminance_weights);
+    weights.ok_or_else(|| fault(file, 0, "the attribute `chromaticities` is invalid"))
+}
+
+/// Blocks that are still to come.
+struct Taking<'a> {
+    reader: BlockReader<'a>,
+    left: u64,
+    seen: Vec<bool>,
+    missing: usize,
+}
+
+struct BlocksJob<'a> {
+    decoding: &'a Decoding<'a>,
+    file: &'a Arc<str>,
+    parts: &'a [Part],
+    /// The part that is read.
+    number: usize,
+    is_multipart: bool,
+    canvas: Canvas,
+    grid: Grid,
+    taking: Mutex<Taking<'a>>,
+}
+
+/// A block as it is stored.
+struct PackedBlock {
+    bytes: Vec<u8>,
+    rows: Rows,
+    /// Where it ends in the file.
+    at: u64,
+}
+
+impl BlocksJob<'_> {
+    fn part(&self) -> &Part {
+        &self.parts[self.number]
+    }
+
+    /// The next block of the picture; `None` where the file has no more.
+    fn next(&self, taking: &mut Taking<'_>) -> Result<Option<PackedBlock>> {
+        while taking.left > 0 {
+            taking.left -= 1;
+            let number = match self.is_multipart {
+                true => i32::from_le_bytes(exact(&mut taking.reader, self.file)?),
+                false => 0,
+            };
+            let part = usize::try_from(number).ok().and_then(|number| self.parts.get(number));
+            let Some(part) = part else {
+                return Err(fault(self.file, taking.reader.offset(), format!("a block belongs to part {number}")));
+            };
+            if let Some(block) = self.block(taking, part, number as usize == self.number)? {
+                return Ok(Some(block));
+            }
+        }
+        match taking.missing {
+            0 => Ok(None),
+            missing => {
+                Err(fault(self.file, taking.reader.offset(), format!("{missing} blocks of the image are missing")))
+            }
+        }
+    }
+
+    /// The block whose place comes next, where it belongs to the picture; others are passed.
+    fn block(&self, taking: &mut Taking<'_>, part: &Part, is_wanted: bool) -> Result<Option<PackedBlock>> {
+        let (file, reader) = (self.file, &mut taking.reader);
+        let place = match part.tiles {
+            Some(_) => {
+                exact::<16>(reader, file)?.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect()
+            }
+            None => vec![i32::from_le_bytes(exact(reader, file)?)],
+        };
+        if part.is_deep {
+            let sizes: [u8; 24] = exact(reader, file)?;
+            let sizes = sizes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+            skip(reader, sizes.take(2).fold(0, u64::saturating_add), file, self.decoding)?;
+            return Ok(None);
+        }
+        let size = i32::from_le_bytes(exact(reader, file)?);
+        let is_small = place.get(2..).is_some_and(|levels| levels.iter().any(|level| *level != 0));
+        let size = usize::try_from(size).ok().filter(|size| block_bytes(part).is_none_or(|most| *size <= most));
+        let size = size.ok_or_else(|| fault(file, reader.offset(), "the size of a block is invalid"))?;
+        if !is_wanted || is_small {
+            skip(reader, size as u64, file, self.decoding)?;
+            return Ok(None);
+        }
+        let outside = || fault(file, reader.offset(), "a block lies outside the image");
+        let (number, rows) = self.placed(&place).ok_or_else(outside)?;
+        match taking.seen.get_mut(number) {
+            Some(seen @ false) => *seen = true,
+            _ => return Err(fault(file, reader.offset(), "a block of the image is stored twice")),
+        }
+        taking.missing -= 1;
+        let bytes = packed(reader, size, file)?;
+        self.canvas.reserve(self.part(), &rows)?;
+        Ok(Some(PackedBlock { bytes, rows, at: reader.offset() }))
+    }
+
+    /// Which block has this place: a row, or the column and row of a tile.
+    fn placed(&self, place: &[i32]) -> Option<(usize, Rows)> {
+        let part = self.part();
+        let at = match *place {
+            [row] => {
+                let row = usize::try_from(i64::from(row) - i64::from(part.data.min[1])).ok()?;
+                [0, row.is_multiple_of(self.grid.size[1]).then(|| row / self.grid.size[1])?]
+            }
+            [column, row, ..] => [usize::try_from(column).ok()?, usize::try_from(row).ok()?],
+            [] => return None,
+        };
+        self.grid.place(part, at)
+    }
+}
+
+/// The bytes of a block.
+fn packed(reader: &mut BlockReader<'_>, size: usize, file: &Arc<str>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while bytes.len() < size {
+        let step = STEP_BYTES.min(size - bytes.len());
+        let there = reader.ensure(step)?;
+        let there = &there[..there.len().min(step)];
+        let count = there.len();
+        bytes.try_reserve(count).map_err(|_| Error::memory("a block"))?;
+        bytes.extend_from_slice(there);
+        reader.pass(count);
+        if count < step {
+            return Err(fault(file, reader.offset(), "unexpected end of file"));
+        }
+    }
+    Ok(bytes)
+}
+
+impl Job for BlocksJob<'_> {
+    type Slot = Option<PackedBlock>;
+    type State = ();
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn takes_in_order(&self) -> bool {
+        true
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn slot(&self) -> Result<Self::Slot> {
+        Ok(None)
+    }
+
+    fn take(&self, _: u64, slot: &mut Self::Slot) -> Result<bool> {
+        let mut taking = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
+        *slot = self.next(&mut taking)?;
+        Ok(slot.is_some())
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Decode
+    }
+
+    fn work(&self, _: usize, slot: &mut Self::Slot) -> Result<()> {
+        let Some(PackedBlock { bytes, rows, at }) = slot.take() else { return Ok(()) };
+        let block = unpack(self.part(), bytes, &rows, BlockPlace { file: self.file, at })?;
+        // SAFETY: no two blocks have the same pixels, and a block belongs to one thread.
+        unsafe { self.canvas.put(self.part(), &rows, &block) }
+    }
+
+    fn commit(&self, _: usize, (): &mut (), _: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
+}

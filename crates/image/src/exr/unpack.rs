@@ -1,0 +1,289 @@
+//! Blocks as they are stored to rows of samples.
+//!
+//! A block that is not packed has for each row of pixels the samples of each channel, one channel after another; rows
+//! and columns that a channel is not sampled at are left out. Here is decided who unpacks: `b44`, or the library for
+//! all else. It knows no such channels, so it is told of a block that has the same bytes.
+
+use super::b44;
+use super::header::{Channel, Part};
+use exr::compression::Compression;
+use exr::math::Vec2;
+use exr::meta::BlockDescription;
+use exr::meta::attribute::{ChannelDescription, ChannelList, IntegerBounds, LineOrder, SampleType, Text};
+use exr::meta::header::Header;
+use polyhaul_model::ChannelType;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// What a section of a block that is packed by DWA may have on top of its pixels: names of channels, and sides that are
+/// rounded to 8.
+const DWA_BYTES: usize = 64 << 10;
+
+/// The pixels of a block: columns and rows of the space that windows lie in, first and last included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    pub(super) min: [i32; 2],
+    pub(super) max: [i32; 2],
+}
+
+/// Where a block lies in the file.
+#[derive(Clone, Copy)]
+pub(super) struct BlockPlace<'a> {
+    pub(super) file: &'a Arc<str>,
+    pub(super) at: u64,
+}
+
+/// A block that was unpacked.
+pub(super) struct Unpacked {
+    pub(super) bytes: Vec<u8>,
+    /// Whether samples have their lowest byte first; otherwise they are in the order of this machine.
+    pub(super) is_little: bool,
+}
+
+/// How many multiples of `step` lie from `first` to `last`.
+pub(super) fn multiples(step: usize, first: i32, last: i32) -> usize {
+    let (step, first, last) = (step as i64, i64::from(first), i64::from(last));
+    (last.div_euclid(step) - (first - 1).div_euclid(step)) as usize
+}
+
+/// The samples of a line.
+pub(super) fn samples_of<const N: usize>(line: &[u8]) -> impl Iterator<Item = [u8; N]> {
+    line.as_chunks().0.iter().copied()
+}
+
+impl Rows {
+    pub(super) fn rows(&self) -> RangeInclusive<i32> {
+        self.min[1]..=self.max[1]
+    }
+
+    /// Columns and rows of samples that a channel has.
+    pub(super) fn size(&self, channel: &Channel) -> [usize; 2] {
+        [0, 1].map(|axis| multiples(channel.sampling[axis], self.min[axis], self.max[axis]))
+    }
+
+    /// Whether a channel has samples in a row.
+    pub(super) fn has_row(&self, channel: &Channel, row: i32) -> bool {
+        i64::from(row).rem_euclid(channel.sampling[1] as i64) == 0
+    }
+
+    /// Bytes of the block when it is unpacked. The block is checked not to be too large.
+    pub(super) fn bytes(&self, channels: &[Channel]) -> usize {
+        let bytes = |channel: &Channel| self.size(channel).iter().product::<usize>() * channel.kind.bytes();
+        channels.iter().map(bytes).sum()
+    }
+
+    fn extent(&self) -> [usize; 2] {
+        [0, 1].map(|axis| multiples(1, self.min[axis], self.max[axis]))
+    }
+}
+
+impl Part {
+    /// Whether a channel has not a sample for each pixel.
+    fn is_subsampled(&self) -> bool {
+        self.channels.iter().any(|channel| channel.sampling != [1, 1])
+    }
+}
+
+/// Unpacks a block of a part.
+pub(super) fn unpack(part: &Part, packed: Vec<u8>, rows: &Rows, place: BlockPlace<'_>) -> Result<Unpacked> {
+    let bytes = rows.bytes(&part.channels);
+    if packed.len() == bytes {
+        return Ok(Unpacked { bytes: packed, is_little: true });
+    }
+    let found = match part.compression {
+        Compression::B44 | Compression::B44A => {
+            let found = b44::unpack(&part.channels, &packed, rows)?;
+            found.map(|bytes| Unpacked { bytes, is_little: false })
+        }
+        Compression::DWAA(_) | Compression::DWAB(_) if claims_much(&packed, 4 * bytes + DWA_BYTES) => None,
+        _ if part.is_subsampled() => Some(unpack_sampled(part, packed, rows, place)?),
+        _ => Some(Unpacked { bytes: decoded(&header(part, rows), packed, place)?, is_little: false }),
+    };
+    let broken = || fault(place.file, place.at, "the data of a block is invalid");
+    found.filter(|found| found.bytes.len() == bytes).ok_or_else(broken)
+}
+
+/// Unpacks a block in which channels have fewer samples than there are pixels.
+fn unpack_sampled(part: &Part, packed: Vec<u8>, rows: &Rows, place: BlockPlace<'_>) -> Result<Unpacked> {
+    let bytes = rows.bytes(&part.channels);
+    if bytes == 0 {
+        return Ok(Unpacked { bytes: Vec::new(), is_little: true });
+    }
+    if let Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16 = part.compression {
+        // These pack bytes, whatever they mean: here as many as one row of halves has.
+        let channel = ChannelDescription::new("Y", SampleType::F16, false);
+        let header = Header::new(Text::from(""), (bytes / 2, 1), [channel].into_iter().collect()).with_encoding(
+            part.compression,
+            BlockDescription::ScanLines,
+            LineOrder::Increasing,
+        );
+        let mut bytes = decoded(&header, packed, place)?;
+        bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|pair| *pair = u16::from_ne_bytes(*pair).to_le_bytes());
+        return Ok(Unpacked { bytes, is_little: true });
+    }
+    let [width, height] = rows.extent();
+    let fits = |channel: &Channel| {
+        let [across, down] = channel.sampling;
+        rows.size(channel) == [width / across, height / down]
+            && width.is_multiple_of(across)
+            && height.is_multiple_of(down)
+            && rows.has_row(channel, rows.min[1])
+    };
+    if !part.channels.iter().all(fits) || !bytes.is_multiple_of(width * height) {
+        let message = "channels with fewer samples than pixels are not supported in this arrangement and compression";
+        return Err(Diagnostic::at(place.file, place.at, message).into_error(ErrorKind::Unsupported));
+    }
+    let mut header = header(part, rows);
+    // The library counts the bytes of a block by this alone.
+    header.channels.bytes_per_pixel = bytes / (width * height);
+    Ok(Unpacked { bytes: decoded(&header, packed, place)?, is_little: false })
+}
+
+/// The block as the library knows images.
+fn header(part: &Part, rows: &Rows) -> Header {
+    let list = part.channels.iter().map(|channel| ChannelDescription {
+        name: Text::from_bytes_unchecked(channel.name.bytes().collect()),
+        sample_type: match channel.kind {
+            ChannelType::U32 => SampleType::U32,
+            ChannelType::F32 => SampleType::F32,
+            _ => SampleType::F16,
+        },
+        quantize_linearly: channel.is_linear,
+        sampling: Vec2(channel.sampling[0], channel.sampling[1]),
+    });
+    let blocks = match part.tiles {
+        Some(tiles) => BlockDescription::Tiles(tiles),
+        None => BlockDescription::ScanLines,
+    };
+    let [width, height] = rows.extent();
+    let header = Header::new(Text::from(""), (width, height), list.collect());
+    Header { compression: part.compression, blocks, channels: ChannelList::new(header.channels.list), ..header }
+}
+
+/// Calls the library. It panics where it finds a fault of its own: that is an error like others.
+fn decoded(header: &Header, packed: Vec<u8>, place: BlockPlace<'_>) -> Result<Vec<u8>> {
+    let bounds = IntegerBounds::new((0, 0), header.layer_size);
+    let call = || header.compression.decompress_image_section_from_le(header, packed, bounds, false);
+    let panicked = |_| Err(exr::error::Error::Invalid("the decoder failed".into()));
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked).map_err(|error| of_decoder(error, place))
+}
+
+fn of_decoder(error: exr::error::Error, BlockPlace { file, at }: BlockPlace<'_>) -> Error {
+    match error {
+        exr::error::Error::NotSupported(what) => {
+            Diagnostic::at(file, at, format!("this kind of EXR is not supported: {what}"))
+                .into_error(ErrorKind::Unsupported)
+        }
+        exr::error::Error::Invalid(what) => fault(file, at, format!("the data of a block is invalid: {what}")),
+        error => fault(file, at, format!("the data of a block is invalid: {error}")),
+    }
+}
+
+/// Whether a block that is packed by DWA declares a section of more than `max` bytes. The decoder takes memory for what
+/// is declared: a version, nine sizes and counts, and how one section is packed, in 8 bytes each.
+fn claims_much(packed: &[u8], max: usize) -> bool {
+    let numbers = packed.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+    numbers.skip(1).take(9).any(|size| size > max as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exr::header::Window;
+
+    fn part(compression: Compression, height: i32) -> Part {
+        let channel =
+            |name: &str, kind, step| Channel { name: name.into(), kind, is_linear: false, sampling: [step, step] };
+        Part {
+            name: String::new(),
+            view: String::new(),
+            channels: vec![
+                channel("BY", ChannelType::F16, 2),
+                channel("RY", ChannelType::F16, 2),
+                channel("Y", ChannelType::F32, 1),
+            ],
+            compression,
+            tiles: None,
+            is_deep: false,
+            data: Window { min: [-4, 6], max: [15, 5 + height] },
+            attributes: Vec::new(),
+        }
+    }
+
+    fn block(part: &Part) -> (Rows, Vec<u8>) {
+        let rows = Rows { min: part.data.min, max: part.data.max };
+        let bytes = (0..rows.bytes(&part.channels)).map(|at| [0x12, 0x34, (at / 64) as u8, 0x3C][at % 4]).collect();
+        (rows, bytes)
+    }
+
+    fn place(file: &Arc<str>) -> BlockPlace<'_> {
+        BlockPlace { file, at: 0 }
+    }
+
+    #[test]
+    fn channels_with_few_samples_are_unpacked_whatever_packs_them() {
+        let file = "x".into();
+        // Those that know channels.
+        for compression in [Compression::PIZ, Compression::DWAA(None)] {
+            let part = part(compression, 32);
+            let (rows, bytes) = block(&part);
+            let mut header = header(&part, &rows);
+            header.channels.bytes_per_pixel = bytes.len() / (20 * 32);
+            let bounds = IntegerBounds::new((0, 0), header.layer_size);
+            let packed = compression.compress_image_section_to_le(&header, bytes.clone(), bounds).unwrap();
+            assert!(packed.len() < bytes.len(), "{compression}");
+            let found = unpack(&part, packed, &rows, place(&file)).unwrap();
+            // DWA loses something.
+            let is_same = found.bytes == bytes || compression.may_loose_data();
+            assert!(is_same && found.bytes.len() == bytes.len(), "{compression}");
+        }
+        // Those that pack bytes.
+        for (compression, height) in
+            [(Compression::ZIP16, 16), (Compression::ZIP16, 7), (Compression::ZIP1, 1), (Compression::RLE, 1)]
+        {
+            let part = part(compression, height);
+            let (rows, _) = block(&part);
+            let bytes = vec![7; rows.bytes(&part.channels)];
+            let channel = [ChannelDescription::new("Y", SampleType::F16, false)].into_iter().collect();
+            let header = Header::new(Text::from(""), (bytes.len() / 2, 1), channel);
+            let header = header.with_encoding(compression, BlockDescription::ScanLines, LineOrder::Increasing);
+            let bounds = IntegerBounds::new((0, 0), header.layer_size);
+            let packed = compression.compress_image_section_to_le(&header, bytes.clone(), bounds).unwrap();
+            assert!(packed.len() < bytes.len());
+            assert!(unpack(&part, packed, &rows, place(&file)).unwrap().bytes == bytes, "{compression} {height}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_b44_have_as_many_samples_as_their_channels() {
+        let part = part(Compression::B44, 32);
+        let (rows, bytes) = block(&part);
+        // 10 x 16 samples of chroma are 3 x 4 blocks, here of equal samples; the luminance is not packed.
+        let chroma = [0xBC, 0x00, 0xFC].repeat(3 * 4);
+        let luminance = vec![9; 4 * 20 * 32];
+        let file = "x".into();
+        let packed = [chroma.clone(), chroma.clone(), luminance.clone()].concat();
+        let found = unpack(&part, packed, &rows, place(&file)).unwrap().bytes;
+        assert_eq!(found.len(), bytes.len());
+        let first = [0x3C00_u16.to_ne_bytes().repeat(20), vec![9; 80], vec![9; 80]].concat();
+        assert_eq!(found[..first.len()], first);
+        for wrong in [[chroma.clone(), luminance.clone()].concat(), [&chroma[..], &chroma, &luminance, &[0]].concat()] {
+            assert_eq!(unpack(&part, wrong, &rows, place(&file)).err().map(|it| it.kind()), Some(ErrorKind::Malformed));
+        }
+    }
+
+    #[test]
+    fn what_the_library_cannot_count_is_refused() {
+        let part = part(Compression::PIZ, 7);
+        let (rows, _) = block(&part);
+        let error = unpack(&part, vec![1; 40], &rows, place(&"x".into())).err().map(|error| error.kind());
+        assert_eq!(error, Some(ErrorKind::Unsupported));
+    }
+
+    #[test]
+    fn multiples_are_counted_on_both_sides_of_zero() {
+        assert_eq!([multiples(2, -4, 3), multiples(2, -3, -3), multiples(3, -7, 7), multiples(1, 5, 4)], [4, 0, 5, 0]);
+    }
+}

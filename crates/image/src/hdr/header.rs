@@ -1,0 +1,132 @@
+//! The lines before the pixels of an HDR file.
+
+use crate::raster::check_size;
+use polyhaul_model::error::{Diagnostic, ErrorKind, Result, fault};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::names;
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::window::Window;
+use std::sync::Arc;
+
+/// The most bytes of all lines.
+const MOST_BYTES: usize = 64 << 10;
+
+/// More of a line is shown in no message, which have 200 bytes and dots.
+const MOST_SHOWN_BYTES: usize = 300;
+
+/// The most rows, and the most pixels of a row: memory is taken for one before its bytes are seen.
+const MOST_SIDE: usize = 1 << 20;
+
+/// What a file says about its pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Whether the first row is the bottom one.
+    pub(super) is_upward: bool,
+    /// Whether the first pixel of a row is its last one.
+    pub(super) is_mirrored: bool,
+}
+
+/// Whether a file begins as these do.
+pub fn looks_like_hdr(head: &[u8]) -> bool {
+    head.starts_with(b"#?RADIANCE") || head.starts_with(b"#?RGBE")
+}
+
+/// Reads the lines, and moves the window behind them.
+pub fn read(window: &mut Window, bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Header> {
+    let (mut lines, mut is_known) = (Lines { window, bytes, file, used: 0 }, false);
+    if !lines.next()?.starts_with(b"#?") {
+        let error = Diagnostic { expected: Some("`#?RADIANCE`".into()), ..Diagnostic::at(file, 0, "not an HDR file") };
+        return Err(error.into_error(ErrorKind::Malformed));
+    }
+    loop {
+        let at = lines.offset();
+        let line = lines.next()?;
+        if line.is_empty() {
+            break;
+        }
+        match line.strip_prefix(b"FORMAT=").map(<[u8]>::trim_ascii) {
+            Some(b"32-bit_rle_rgbe") => is_known = true,
+            Some(format) => {
+                let message = format!("the pixel format `{}` is not supported", shown(format));
+                return Err(Diagnostic::at(file, at, message).into_error(ErrorKind::Unsupported));
+            }
+            None => {}
+        }
+    }
+    let at = lines.offset();
+    if !is_known {
+        return Err(fault(file, at, "the header does not declare FORMAT=32-bit_rle_rgbe"));
+    }
+    let line = lines.next()?;
+    let header = size(line).map_err(|message| fault(file, at, message))?;
+    lines.end();
+    check_size([header.width, header.height], limits, file, at)?;
+    Ok(header)
+}
+
+/// The lines of the header, one after another.
+struct Lines<'a> {
+    window: &'a mut Window,
+    bytes: &'a Bytes<'a>,
+    file: &'a Arc<str>,
+    /// The bytes of the last line.
+    used: usize,
+}
+
+impl Lines<'_> {
+    /// The next line without blanks at its end.
+    fn next(&mut self) -> Result<&[u8]> {
+        self.window.consume(std::mem::take(&mut self.used));
+        let (begin, mut known) = (self.window.offset(), 0);
+        let end = loop {
+            let end = self.window.rest()[known..].iter().position(|byte| *byte == b'\n').map(|size| known + size);
+            known = self.window.rest().len();
+            if begin + end.map_or(known, |end| end + 1) as u64 > MOST_BYTES as u64 {
+                return Err(fault(self.file, begin, format!("the header does not end within {MOST_BYTES} bytes")));
+            }
+            match end {
+                Some(end) => break end,
+                None if self.window.refill(self.bytes)? => {}
+                None => return Err(fault(self.file, begin + known as u64, "unexpected end of file in the header")),
+            }
+        };
+        self.used = end + 1;
+        Ok(self.window.rest()[..end].trim_ascii_end())
+    }
+
+    /// Where the next line begins.
+    fn offset(&self) -> u64 {
+        self.window.offset() + self.used as u64
+    }
+
+    /// Moves the window behind the last line.
+    fn end(self) {
+        self.window.consume(self.used);
+    }
+}
+
+/// The begin of a line, for messages: no more than they show.
+fn shown(line: &[u8]) -> String {
+    names::shown(&String::from_utf8_lossy(&line[..line.len().min(MOST_SHOWN_BYTES)])).to_string()
+}
+
+/// The line of the size: `-Y 480 +X 640`.
+fn size(line: &[u8]) -> std::result::Result<Header, String> {
+    let shown = shown(line);
+    // What is no text is no size either.
+    let text = std::str::from_utf8(line).unwrap_or_default();
+    let words: Vec<&str> = text.split_ascii_whitespace().take(5).collect();
+    let number = |word: &str| word.parse().ok().filter(|&count: &usize| count > 0 && count <= MOST_SIDE);
+    match words[..] {
+        [y @ ("-Y" | "+Y"), height, x @ ("-X" | "+X"), width] => match (number(width), number(height)) {
+            (Some(width), Some(height)) => Ok(Header { width, height, is_upward: y == "+Y", is_mirrored: x == "-X" }),
+            _ => Err(format!("invalid size `{shown}`; expected two numbers from 1 to {MOST_SIDE}")),
+        },
+        ["-X" | "+X", _, "-Y" | "+Y", _] => {
+            Err("images stored in columns are not supported; expected rows, as in `-Y 480 +X 640`".into())
+        }
+        _ => Err(format!("invalid size `{shown}`; expected one such as `-Y 480 +X 640`")),
+    }
+}

@@ -1,0 +1,216 @@
+//! The pixels of an HDR file to an image.
+//!
+//! Rows are taken apart one after another, which makes bytes by channel of them; these become numbers side by side.
+//! Runs and numbers are in `row`, the places of rows in `formats/raster`.
+
+use super::header;
+use super::header::Header;
+use super::row;
+use super::row::Fault;
+use crate::raster::Raster;
+use crate::runs::SLACK;
+use polyhaul_model::error::{Error, Result, fault};
+use polyhaul_model::{Channels, ColorSpace, Image, Samples};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::Phase;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::window::Window;
+use polyhaul_text::cpu::Level;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// About how many bytes are read at a time, and how many by channel a chunk has: so much stays in the nearest caches.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Reads an HDR file; says too how many threads worked.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> {
+    let file: Arc<str> = bytes.name().into();
+    let mut window = Window::new(0, CHUNK_BYTES)?;
+    let Header { width, height, is_upward, is_mirrored } = header::read(&mut window, &bytes, &file, &options.limits)?;
+    let channels = Channels::Rgb;
+    let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
+    let raster = Raster::new(width * channels.count(), height, is_upward, backed)?;
+    let chunk_rows = (options.run.chunk_bytes.unwrap_or(CHUNK_BYTES) / row::plane_bytes(width)).max(1);
+    let threads = options.run.worker_threads().min(height.div_ceil(chunk_rows));
+    let crew = Crew::new(threads, options.run.memory_limit, chunk_rows * row::plane_bytes(width));
+    let rows = Mutex::new(Rows { bytes, file, window, width });
+    let job = RowsJob { rows, raster, width, chunk_rows, options };
+    run(&job, &mut (), crew, &options.run.cancel)?;
+    let RowsJob { rows, raster, .. } = job;
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Only at the end of a stream damage of compressed data shows.
+    while rows.bytes.in_order() && rows.window.refill(&rows.bytes)? {
+        if options.run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        rows.window.consume(rows.window.rest().len());
+    }
+    rows.bytes.check_end(Extent::Whole, &options.run.cancel)?;
+    // SAFETY: all rows were filled.
+    let samples = Samples::F32(unsafe { raster.finish(is_mirrored.then_some(channels.count())) }.into());
+    let image = Image { width, height, channels, samples, color_space: ColorSpace::Linear, ..Image::default() };
+    Ok((image, crew.threads))
+}
+
+/// Rows, some at a time.
+struct RowsJob<'a> {
+    rows: Mutex<Rows<'a>>,
+    raster: Raster<f32>,
+    width: usize,
+    chunk_rows: usize,
+    options: &'a ParseOptions,
+}
+
+#[derive(Default)]
+struct Slot {
+    rows: Range<usize>,
+    /// Each row by channels, and some bytes that mean nothing.
+    planes: Vec<u8>,
+    /// Where the rows end in the file, and how many bytes it has.
+    done: (u64, Option<u64>),
+}
+
+impl Job for RowsJob<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn takes_in_order(&self) -> bool {
+        true
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        let height = self.raster.height();
+        let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.chunk_rows);
+        if first >= height {
+            return Ok(false);
+        }
+        slot.rows = first..height.min(first + self.chunk_rows);
+        let row_bytes = row::plane_bytes(self.width);
+        let missing = (slot.rows.len() * row_bytes + SLACK).saturating_sub(slot.planes.len());
+        slot.planes.try_reserve_exact(missing).map_err(|_| Error::memory("rows"))?;
+        slot.planes.resize(slot.planes.len() + missing, 0);
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        for place in 0..slot.rows.len() {
+            rows.next(&mut slot.planes[place * row_bytes..][..row_bytes + SLACK])?;
+        }
+        slot.done = (rows.window.offset(), rows.bytes.len());
+        self.raster.reserve(slot.rows.end).map(|()| true)
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Decode
+    }
+
+    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let level = Level::best();
+        let rows = slot.rows.clone().zip(slot.planes.chunks_exact(row::plane_bytes(self.width)));
+        for (number, planes) in rows {
+            // SAFETY: a row belongs to one chunk, and a chunk to one thread.
+            unsafe { self.raster.row(number, |to| row::of_planes(level, planes, to))? };
+        }
+        Ok(())
+    }
+
+    fn commit(&self, _: usize, (): &mut (), slot: &mut Slot) -> Result<()> {
+        if let Some(progress) = &self.options.run.progress {
+            progress.tell(slot.done.0, slot.done.1);
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a file, one after another.
+struct Rows<'a> {
+    bytes: Bytes<'a>,
+    file: Arc<str>,
+    window: Window,
+    width: usize,
+}
+
+/// What a run by pixels repeats.
+#[derive(Default)]
+struct Repeat {
+    pixel: Option<row::Stored>,
+    /// Bits that the next count is moved by.
+    shift: u32,
+}
+
+impl Rows<'_> {
+    /// Takes a row apart. Behind the planes there are [`SLACK`] bytes more, which hold anything then.
+    fn next(&mut self, planes: &mut [u8]) -> Result<()> {
+        self.window.ensure(4, &self.bytes)?;
+        match row::is_by_channel(self.width, self.window.rest()) {
+            true => self.by_channel(planes),
+            false => self.by_pixel(planes),
+        }
+    }
+
+    fn cut(&self) -> Error {
+        fault(
+            &self.file,
+            self.window.offset() + self.window.rest().len() as u64,
+            "unexpected end of file before the last row",
+        )
+    }
+
+    fn by_channel(&mut self, planes: &mut [u8]) -> Result<()> {
+        let bytes = self.window.ensure(row::most_bytes(self.width) + SLACK, &self.bytes)?;
+        match row::planes(Level::best(), bytes, self.width, planes) {
+            Ok(used) => {
+                self.window.consume(used);
+                Ok(())
+            }
+            Err(Fault::Cut) => Err(self.cut()),
+            Err(Fault::At(place, message)) => Err(fault(&self.file, self.window.offset() + place as u64, message)),
+        }
+    }
+
+    /// Pixels as they are; one whose mantissas are all 1 repeats the one before it as often as its exponent says.
+    fn by_pixel(&mut self, planes: &mut [u8]) -> Result<()> {
+        let (mut repeat, mut made) = (Repeat::default(), 0);
+        while made < self.width {
+            let Some(&stored) = self.window.ensure(4, &self.bytes)?.first_chunk() else { return Err(self.cut()) };
+            let at = self.window.offset();
+            self.window.consume(4);
+            let (pixel, count) = match (stored, repeat.pixel) {
+                ([1, 1, 1, count], Some(pixel)) => {
+                    let count = match (count, repeat.shift) {
+                        (0, _) => 0,
+                        (count, shift) => usize::from(count).checked_shl(shift).unwrap_or(usize::MAX),
+                    };
+                    repeat.shift = repeat.shift.saturating_add(8).min(64);
+                    (pixel, count)
+                }
+                ([1, 1, 1, _], None) => {
+                    return Err(fault(&self.file, at, "a run repeats a pixel, but no pixel precedes it"));
+                }
+                (stored, _) => {
+                    repeat = Repeat { pixel: Some(stored), shift: 0 };
+                    (stored, 1)
+                }
+            };
+            if count > self.width - made {
+                return Err(fault(&self.file, at, "a run extends past the end of its row"));
+            }
+            for (plane, byte) in planes.chunks_exact_mut(self.width).zip(pixel) {
+                plane[made..made + count].fill(byte);
+            }
+            made += count;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,312 @@
+//! A row of an HDR file to pixels, and pixels to a row.
+//!
+//! It takes bytes and makes numbers; files and their order are in `reader` and `writer`.
+
+use crate::runs;
+use crate::runs::{Code, Done, SLACK};
+use polyhaul_text::cpu::Level;
+use std::mem::MaybeUninit;
+
+/// A pixel as it is stored: red, green, blue, and the exponent.
+pub(super) type Stored = [u8; 4];
+
+/// What a mantissa is multiplied with, by the exponent.
+static SCALES: [f32; 256] = {
+    let (mut scales, mut exponent) = ([0.0; 256], 1);
+    while exponent < 256 {
+        // 2^(exponent - 136); the first nine are too small to have a whole mantissa.
+        let bits = if exponent < 10 { 1 << (exponent + 13) } else { (exponent - 9) << 23 };
+        scales[exponent as usize] = f32::from_bits(bits);
+        exponent += 1;
+    }
+    scales
+};
+
+/// The largest number of a pixel: 255 * 2^119.
+pub(super) const LARGEST: f32 = f32::from_bits(0x7EFF_0000);
+
+/// The widths that rows in runs by channel may have.
+pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
+
+/// Why a row is not one, and where in its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The bytes end before the row does.
+    Cut,
+    At(usize, &'static str),
+}
+
+/// Whether a row of this width begins as one in runs by channel.
+pub(super) fn is_by_channel(width: usize, bytes: &[u8]) -> bool {
+    WIDTHS.contains(&width) && matches!(bytes, [2, 2, high, ..] if *high < 0x80)
+}
+
+/// The most bytes of a row in runs by channel.
+pub(super) const fn most_bytes(width: usize) -> usize {
+    4 + 8 * width
+}
+
+/// Bytes of a row by channel: a plane each of red, green, blue and exponents.
+pub(super) const fn plane_bytes(width: usize) -> usize {
+    4 * width
+}
+
+/// What the first byte of a packet says.
+struct Heads;
+
+impl Code for Heads {
+    #[inline(always)]
+    fn of(head: u8) -> (usize, bool) {
+        let is_run = head > 128;
+        (usize::from(head) - if is_run { 128 } else { 0 }, is_run)
+    }
+}
+
+/// Takes a row in runs by channel apart, into four planes; returns how many bytes it has. Behind the planes there are
+/// [`SLACK`] bytes more, which hold anything then.
+pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, Fault> {
+    let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(Fault::Cut) };
+    if usize::from(u16::from_be_bytes([high, low])) != width {
+        return Err(Fault::At(0, "the width of this row differs from the width in the header"));
+    }
+    let mut used = 4;
+    for plane in 0..4 {
+        let plane = &mut planes[plane * width..][..width + SLACK];
+        let mut done = Done { used, made: 0 };
+        while done.made < width {
+            runs::unpack::<Heads, 1>(level, bytes, plane, &mut done);
+            if done.made < width {
+                packet(bytes, &mut plane[..width], &mut done)?;
+            }
+        }
+        used = done.used;
+    }
+    Ok(used)
+}
+
+/// Unpacks a packet that may end where one of both does.
+fn packet(bytes: &[u8], plane: &mut [u8], Done { used, made }: &mut Done) -> Result<(), Fault> {
+    let (count, is_run) = match *bytes.get(*used).ok_or(Fault::Cut)? {
+        0 => return Err(Fault::At(*used, "a run has no pixels")),
+        head => Heads::of(head),
+    };
+    let Some(to) = plane.get_mut(*made..*made + count) else {
+        return Err(Fault::At(*used, "a run extends past the end of its row"));
+    };
+    let stored = bytes.get(*used + 1..).ok_or(Fault::Cut)?;
+    if is_run {
+        to.fill(*stored.first().ok_or(Fault::Cut)?);
+    } else {
+        to.copy_from_slice(stored.get(..count).ok_or(Fault::Cut)?);
+    }
+    *used += 1 + if is_run { 1 } else { count };
+    *made += count;
+    Ok(())
+}
+
+/// Four planes to pixels. Every level gives the same.
+pub(super) fn of_planes(level: Level, planes: &[u8], to: &mut [MaybeUninit<f32>]) {
+    let width = planes.len() / 4;
+    let (red, rest) = planes.split_at(width);
+    let (green, rest) = rest.split_at(width);
+    let (blue, exponents) = rest.split_at(width);
+    let to = to.as_chunks_mut::<3>().0;
+    #[cfg(target_arch = "x86_64")]
+    let done = super::row_x86::of_planes(level, [red, green, blue, exponents], to);
+    #[cfg(not(target_arch = "x86_64"))]
+    let done = 0;
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = level;
+    let stored = red.iter().zip(green).zip(blue).zip(exponents);
+    for (to, (((red, green), blue), exponent)) in to.iter_mut().zip(stored).skip(done) {
+        *to = pixel([*red, *green, *blue, *exponent]).map(MaybeUninit::new);
+    }
+}
+
+/// The numbers of a pixel.
+#[inline]
+pub(super) fn pixel([red, green, blue, exponent]: Stored) -> [f32; 3] {
+    let scale = SCALES[usize::from(exponent)];
+    [red, green, blue].map(|mantissa| f32::from(mantissa) * scale)
+}
+
+/// The nearest pixel that can be stored: what is negative or no number becomes 0, what is too large the largest. Three
+/// mantissas of 1 would be a run in a plain row; only the darkest pixel there is has them, and becomes black.
+pub(super) fn stored(pixel: [f32; 3]) -> Stored {
+    let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
+    let most = pixel.iter().fold(0.0_f64, |most, value| most.max(*value));
+    // The largest mantissa is 128 to 255: its exponent is that of the number, and one more where it rounds up to 256.
+    // Below the least exponent mantissas are smaller.
+    let power = ((most.to_bits() >> 52) as i32 - 1023).max(-128);
+    let scaled = |exponent: i32| pixel.map(|value| (value * 2_f64.powi(7 - exponent)).round());
+    let (mut power, mut mantissas) = (power, scaled(power));
+    if mantissas.contains(&256.0) {
+        power += 1;
+        mantissas = scaled(power);
+    }
+    let bytes = |mantissas: [f64; 3], exponent: u8| {
+        let [red, green, blue] = mantissas.map(|mantissa| mantissa.min(255.0) as u8);
+        [red, green, blue, exponent]
+    };
+    match u8::try_from(power + 129) {
+        Ok(_) if mantissas == [0.0; 3] || mantissas == [1.0; 3] => [0; 4],
+        Ok(exponent) => bytes(mantissas, exponent),
+        Err(_) => bytes(scaled(126), u8::MAX),
+    }
+}
+
+/// Whether a pixel of numbers from 0 to [`LARGEST`] comes back as it is.
+#[inline]
+pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
+    let [red, green, blue] = numbers;
+    let exponent = red.max(green).max(blue).to_bits() >> 23;
+    // Powers that are no plain floats, and black.
+    if !(30..250).contains(&exponent) {
+        return pixel(stored(numbers)) == numbers;
+    }
+    // The mantissa of the largest becomes 128 to 255 and a fraction.
+    let scale = f32::from_bits((261 - exponent) << 23);
+    numbers.into_iter().all(|number| {
+        let mantissa = number * scale;
+        mantissa == (mantissa as u32) as f32 && (mantissa != 0.0 || number == 0.0)
+    })
+}
+
+/// Appends a plane in runs: of three bytes or more that are equal, and of others. `out` has room for it.
+pub(super) fn pack(mut plane: &[u8], out: &mut Vec<u8>) {
+    const RUN: usize = 127;
+    const WORTH: usize = 3;
+    let run_of = |plane: &[u8], most: usize| plane.iter().take(most).take_while(|byte| **byte == plane[0]).count();
+    while !plane.is_empty() {
+        let run = run_of(plane, RUN);
+        let count = if run >= WORTH {
+            out.extend_from_slice(&[128 + run as u8, plane[0]]);
+            run
+        } else {
+            let most = plane.len().min(128);
+            let count = (1..most).find(|&at| run_of(&plane[at..], WORTH) == WORTH).unwrap_or(most);
+            out.push(count as u8);
+            out.extend_from_slice(&plane[..count]);
+            count
+        };
+        plane = &plane[count..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_are_mantissas_times_powers_of_two() {
+        for exponent in 1..=255 {
+            let wanted = [1.0, 128.0, 255.0].map(|mantissa| (mantissa * 2_f64.powi(exponent - 136)) as f32);
+            assert_eq!(pixel([1, 128, 255, exponent as u8]), wanted, "{exponent}");
+        }
+        assert_eq!(pixel([255, 255, 255, 0]), [0.0; 3]);
+        assert_eq!(pixel([128, 64, 0, 129]), [1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn pixels_that_come_back_are_told_from_others() {
+        assert_eq!(pixel([255, 0, 0, 255]), [LARGEST, 0.0, 0.0]);
+        let mut seed = 7_u32;
+        let mut byte = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8
+        };
+        for _ in 0..100_000 {
+            let kept = pixel([byte(), byte(), byte(), byte()]);
+            let other = kept.map(|number| if byte() < 128 { number } else { number.next_up().min(LARGEST) });
+            for numbers in [kept, other, [kept[0], other[1], 1e-30]] {
+                assert_eq!(is_exact(numbers), pixel(stored(numbers)) == numbers, "{numbers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_read_is_stored_as_the_same_numbers() {
+        for exponent in 1..=255 {
+            for mantissas in [[128, 0, 255], [1, 200, 3], [255, 255, 255], [5, 0, 130]] {
+                let [red, green, blue] = mantissas;
+                let stored_pixel = [red, green, blue, exponent];
+                assert_eq!(stored(pixel(stored_pixel)), stored_pixel);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_stored_becomes_the_nearest() {
+        assert_eq!(stored([0.0; 3]), [0; 4]);
+        assert_eq!(stored([-1.0, f32::NAN, 0.5]), [0, 0, 128, 128]);
+        assert_eq!(stored([f32::INFINITY, 0.0, 0.0])[3], 255);
+        assert_eq!(stored([1e-42; 3]), [0; 4]);
+        assert_eq!(stored(pixel([0, 3, 64, 1])), [0, 3, 64, 1]);
+        // 255.6 of 256 rounds up to the next exponent.
+        assert_eq!(stored([255.6 / 256.0, 0.0, 0.0]), [128, 0, 0, 129]);
+    }
+
+    #[test]
+    fn no_pixel_looks_like_a_run() {
+        for exponent in 1..=255 {
+            let stored = stored(pixel([1, 1, 1, exponent]));
+            assert_eq!(stored == [0; 4], exponent == 1, "{stored:?}");
+            assert_ne!(stored[..3], [1; 3]);
+        }
+    }
+
+    #[test]
+    fn planes_that_are_packed_come_out_again() {
+        let width = 301;
+        let plain: Vec<u8> = (0..4 * width).map(|at: usize| (at / (1 + at / 50 % 200)) as u8).collect();
+        let mut packed = vec![2, 2, (width >> 8) as u8, width as u8];
+        plain.chunks(width).for_each(|plane| pack(plane, &mut packed));
+        for level in Level::all() {
+            let mut found = vec![0; plain.len() + SLACK];
+            assert_eq!(planes(level, &packed, width, &mut found), Ok(packed.len()));
+            assert!(found[..plain.len()] == plain);
+            for size in 0..packed.len() {
+                assert_eq!(planes(level, &packed[..size], width, &mut found), Err(Fault::Cut), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn packets_that_are_wrong_are_found_at_every_level() {
+        // One of no pixels, a run and others that go on behind the end of a plane: with much behind them, and little.
+        for (wrong, message) in [
+            (&[0, 9][..], "a run has no pixels"),
+            (&[128 + 5, 9], "a run extends past the end of its row"),
+            (&[5, 9, 9, 9, 9, 9], "a run extends past the end of its row"),
+        ] {
+            for behind in [0, 500] {
+                let mut packed = [&[2, 2, 0, 100, 128 + 96, 7], wrong].concat();
+                packed.resize(packed.len() + behind, 1);
+                for level in Level::all() {
+                    let found = planes(level, &packed, 100, &mut [0; 400 + SLACK]);
+                    assert_eq!(found, Err(Fault::At(6, message)), "{level:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_makes_the_same_numbers_of_all_that_is_stored() {
+        // All mantissas with all exponents, in rows of many widths.
+        let all: Vec<Stored> =
+            (0..=255).flat_map(|exponent| (0..=255_u8).map(move |m| [m, !m, m.reverse_bits(), exponent])).collect();
+        for width in (1..70).chain([1000, all.len()]) {
+            for stored in all.chunks(width).step_by(1 + 70 / width) {
+                let planes: Vec<u8> = (0..4).flat_map(|plane| stored.iter().map(move |pixel| pixel[plane])).collect();
+                let wanted: Vec<f32> = stored.iter().flat_map(|stored| pixel(*stored)).collect();
+                for level in Level::all() {
+                    let mut found = vec![MaybeUninit::new(-1.0); 3 * stored.len() + 3];
+                    of_planes(level, &planes, &mut found[..3 * stored.len()]);
+                    // SAFETY: all were initialised when the vector was made.
+                    let found: Vec<f32> = found.iter().map(|value| unsafe { value.assume_init() }).collect();
+                    assert!(found[..wanted.len()] == wanted && found[wanted.len()..] == [-1.0; 3], "{level:?} {width}");
+                }
+            }
+        }
+    }
+}

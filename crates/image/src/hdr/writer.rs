@@ -1,0 +1,106 @@
+//! Images to HDR: rows from the top, in runs by channel where their width allows it. Rows are made side by side.
+
+use super::row;
+use super::row::Stored;
+use crate::raster::page_of;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Channels, ColorSpace, Image, Samples};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::run::Phase;
+use polyhaul_pipeline::write::{Pages, Writing};
+use std::ops::Range;
+
+/// About how many bytes a page has.
+const PAGE_BYTES: usize = 256 << 10;
+
+/// Writes an image.
+pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+    let (Samples::F32(samples), ColorSpace::Linear) = (&image.samples, image.color_space) else {
+        let error = Error::new(ErrorKind::Usage, "HDR stores linear floats");
+        return Err(error.with_hint("convert the samples to linear floats first, or write TGA"));
+    };
+    let is_rgb = image.channels == Channels::Rgb;
+    if !is_rgb || image.width == 0 || image.height == 0 {
+        let (width, height, channels) = (image.width, image.height, image.channels.count());
+        let message = format!("HDR cannot store {width} x {height} pixels with {channels} channels");
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("it stores red, green and blue"));
+    }
+    let size = format!("-Y {} +X {}\n", image.height, image.width);
+    writing.begin([b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n", size.as_bytes()].concat());
+    let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
+    let page_rows = (page_bytes / (4 * image.width)).max(1);
+    let pages = RowPages { samples: samples.as_chunks::<3>().0, width: image.width, page_rows };
+    let size = (image.width * image.height) as u64 * 4;
+    writing.announce(size);
+    writing.pages(
+        &pages,
+        &mut (),
+        image.height.div_ceil(page_rows) as u64,
+        2 * page_rows * row::most_bytes(image.width),
+    )
+}
+
+struct RowPages<'a> {
+    samples: &'a [[f32; 3]],
+    width: usize,
+    page_rows: usize,
+}
+
+#[derive(Default)]
+struct Slot {
+    pixels: Range<usize>,
+    bytes: Vec<u8>,
+    stored: Vec<Stored>,
+    plane: Vec<u8>,
+}
+
+impl Slot {
+    /// Makes a row.
+    fn row(&mut self, pixels: &[[f32; 3]]) {
+        self.stored.clear();
+        self.stored.extend(pixels.iter().map(|pixel| row::stored(*pixel)));
+        if !row::WIDTHS.contains(&pixels.len()) {
+            self.bytes.extend_from_slice(self.stored.as_flattened());
+            return;
+        }
+        let [high, low] = (pixels.len() as u16).to_be_bytes();
+        self.bytes.extend_from_slice(&[2, 2, high, low]);
+        for channel in 0..4 {
+            self.plane.clear();
+            self.plane.extend(self.stored.iter().map(|stored| stored[channel]));
+            row::pack(&self.plane, &mut self.bytes);
+        }
+    }
+}
+
+impl Pages for RowPages<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        slot.pixels = page_of(number, self.page_rows * self.width, self.samples.len());
+        Ok(!slot.pixels.is_empty())
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Encode
+    }
+
+    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let rows = self.samples[slot.pixels.clone()].chunks_exact(self.width);
+        slot.bytes.clear();
+        let reserved = slot.bytes.try_reserve(rows.len() * row::most_bytes(self.width));
+        let reserved = reserved.and(slot.stored.try_reserve(self.width)).and(slot.plane.try_reserve(self.width));
+        reserved.map_err(|_| Error::memory("a page"))?;
+        rows.for_each(|pixels| slot.row(pixels));
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+        &slot.bytes
+    }
+}

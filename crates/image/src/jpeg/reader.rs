@@ -1,0 +1,127 @@
+//! The pixels of a JPEG file to an image.
+
+use super::header;
+use super::header::Frame;
+use crate::raster::{check_ratio, least_file_bytes};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Channels, Image, Samples};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::column::advise_huge_pages;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::reader::{BlockReader, Decoding};
+use std::sync::Arc;
+use zune_core::bytestream::ZByteIoError;
+use zune_core::colorspace::ColorSpace;
+use zune_core::options::DecoderOptions;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
+
+/// Where errors about the size are placed: the decoder's own reader does not know it.
+const SIZE_AT: u64 = 0;
+
+/// The mark that ends an image.
+const END: [u8; 2] = [0xFF, 0xD9];
+
+/// The most pixels that a byte can hold: one bit for a block of 8 x 8. Files that claim more are cut.
+const MOST_PIXELS_PER_BYTE: usize = 8 * 64;
+
+/// The most scans of a progressive file. Each goes over all pixels, however few bytes it has.
+const MOST_SCANS: usize = 100;
+
+/// Reads a file.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
+    let file: Arc<str> = bytes.name().into();
+    let decoding = Decoding::new(&bytes, &options.run);
+    let mut reader = decoding.reader();
+    reader.keep_all();
+    let frame = header::read(&mut reader, &file, options, warnings)?;
+    reader.rewind();
+    check_backed(&bytes, &mut reader, &frame, options)?;
+    let mut samples = room(&frame)?;
+    let result = decode(reader, &frame, &mut samples);
+    if let Some(error) = decoding.failed() {
+        return Err(error);
+    }
+    result.map_err(|error| of_decoder(error, &file, decoding.at()))?;
+    if decoding.last() != END {
+        return Err(fault(&file, decoding.at(), "the image does not end with FF D9: the file is truncated or damaged"));
+    }
+    decoding.finish()?;
+    let Frame { width, height, .. } = frame;
+    let channels = frame.channels();
+    Ok(Image { width, height, channels, samples: Samples::U8(samples.into()), ..Image::default() })
+}
+
+impl Frame {
+    fn channels(&self) -> Channels {
+        if self.components == 1 { Channels::Gray } else { Channels::Rgb }
+    }
+
+    fn sample_count(&self) -> usize {
+        self.width * self.height * self.channels().count()
+    }
+}
+
+/// An error where the file is too small for the pixels that it claims.
+fn check_backed(bytes: &Bytes<'_>, reader: &mut BlockReader<'_>, frame: &Frame, options: &ParseOptions) -> Result<()> {
+    let (Frame { width, height, .. }, file) = (*frame, &bytes.name().into());
+    let samples = frame.sample_count() as u64;
+    let least_by_ratio = usize::try_from(least_file_bytes(samples, &options.limits)).unwrap_or(usize::MAX);
+    let least = (width * height / MOST_PIXELS_PER_BYTE).max(least_by_ratio);
+    let size = match bytes.len().filter(|_| bytes.is_backed()) {
+        Some(size) => size,
+        None => reader.ensure(least)?.len() as u64,
+    };
+    if size < (width * height / MOST_PIXELS_PER_BYTE) as u64 {
+        let message = format!("unexpected end of file: the header declares {width} x {height} pixels");
+        return Err(fault(file, size, message));
+    }
+    check_ratio(samples, size, &options.limits, file, SIZE_AT)
+}
+
+/// Room for the samples.
+fn room(frame: &Frame) -> Result<Vec<u8>> {
+    let (count, mut samples) = (frame.sample_count(), Vec::new());
+    samples.try_reserve_exact(count).map_err(|_| Error::memory("an image"))?;
+    advise_huge_pages(samples.as_ptr(), count);
+    samples.resize(count, 0);
+    if frame.is_progressive {
+        // The decoder cannot say that there is no memory: whether there is any is asked here.
+        let numbers = frame.width.next_multiple_of(64) * frame.height.next_multiple_of(64) * frame.components;
+        Vec::<i16>::new().try_reserve_exact(numbers).map_err(|_| Error::memory("a progressive image"))?;
+    }
+    Ok(samples)
+}
+
+fn decode(reader: BlockReader<'_>, frame: &Frame, samples: &mut [u8]) -> std::result::Result<(), DecodeErrors> {
+    let target = if frame.channels() == Channels::Gray { ColorSpace::Luma } else { ColorSpace::RGB };
+    let options = DecoderOptions::default()
+        .set_strict_mode(true)
+        .set_max_width(frame.width)
+        .set_max_height(frame.height)
+        .jpeg_set_max_scans(MOST_SCANS)
+        .jpeg_set_out_colorspace(target);
+    let mut decoder = JpegDecoder::new_with_options(reader, options);
+    decoder.decode_headers()?;
+    if decoder.output_buffer_size() != Some(samples.len()) {
+        return Err(DecodeErrors::FormatStatic("the file declares a second size"));
+    }
+    decoder.decode_into(samples)
+}
+
+fn of_decoder(error: DecodeErrors, file: &Arc<str>, at: u64) -> Error {
+    match error {
+        DecodeErrors::Unsupported(what) => {
+            Diagnostic::at(file, at, format!("this kind of JPEG is not supported: {what:?}"))
+                .into_error(ErrorKind::Unsupported)
+        }
+        DecodeErrors::ExhaustedData | DecodeErrors::IoErrors(ZByteIoError::NotEnoughBytes(..)) => {
+            fault(file, at, "unexpected end of file")
+        }
+        error => {
+            let message = error.to_string();
+            fault(file, at, format!("not a valid JPEG: {}", message.trim().trim_end_matches('.')))
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Images to JPEG: bands of rows that are encoded side by side, one after another in one scan.
+//!
+//! Between two bands stands a restart marker, behind which a decoder begins anew, so no band needs to know the one
+//! before it. Their size depends on the width alone: the bytes depend on no thread. This is the one place that names
+//! the library that encodes, `jpeg-encoder`: it gets a band as an image of its own, whose header and marks are taken
+//! off.
+
+use crate::options::ImageStyle;
+use crate::raster::page_of;
+use jpeg_encoder::{ColorType, Encoder, EncodingError, JfifWrite, SamplingFactor};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Channels, Image, Samples};
+use polyhaul_pipeline::run::Phase;
+use polyhaul_pipeline::write::{Pages, Writing};
+use std::ops::{Range, RangeInclusive};
+
+/// About how many bytes of pixels a band has. The bytes of the file depend on it.
+const BAND_BYTES: usize = 512 << 10;
+
+/// The maximum rows and columns.
+const MOST_SIDE: usize = u16::MAX as usize;
+
+/// The qualities that there are.
+const QUALITIES: RangeInclusive<u8> = 1..=100;
+
+/// From this quality on colours are stored for every pixel (4:4:4), below it for every fourth one (4:2:0).
+const LEAST_FULL_QUALITY: u8 = 90;
+
+/// The mark that ends an image, and the first of those that end a band.
+const END: [u8; 2] = [0xFF, 0xD9];
+const RESTART: u8 = 0xD0;
+
+/// Where a frame has the height of the image, behind its mark.
+const HEIGHT_AT: usize = 5;
+
+/// Writes an image of bytes without alpha.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for other samples and channels, a size that JPEG cannot store, and a quality that there is not.
+pub fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_, '_>) -> Result<()> {
+    let usage = |message: String| Error::new(ErrorKind::Usage, message);
+    let (Samples::U8(samples), false) = (&image.samples, image.channels.has_alpha()) else {
+        return Err(usage("JPEG stores 8-bit samples without alpha".into()).with_hint("convert the image first"));
+    };
+    let sides = 1..=MOST_SIDE;
+    if !sides.contains(&image.width) || !sides.contains(&image.height) {
+        let (width, height) = (image.width, image.height);
+        return Err(usage(format!(
+            "JPEG stores images of 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels"
+        )));
+    }
+    let quality = style.jpeg_quality;
+    if !QUALITIES.contains(&quality) {
+        return Err(usage(format!("invalid JPEG quality {quality}; expected 1 to 100")));
+    }
+    let bands = Bands::new(image, samples, quality);
+    let mut first = Band::default();
+    bands.take(0, &mut first)?;
+    bands.encode(&mut first)?;
+    writing.begin(header(&first, image.height)?);
+    writing.announce((samples.len() / 8) as u64);
+    let count = image.height.div_ceil(bands.rows) as u64;
+    writing.pages(&bands, &mut (), count, 2 * bands.rows * bands.row_bytes)
+}
+
+/// Rows that are encoded together.
+struct Bands<'a> {
+    image: &'a Image,
+    samples: &'a [u8],
+    row_bytes: usize,
+    /// Rows of a band.
+    rows: usize,
+    /// Blocks of a band: what a decoder counts before it begins anew.
+    interval: u16,
+    quality: u8,
+}
+
+/// A band as a file of its own.
+#[derive(Default)]
+struct Band {
+    number: u64,
+    rows: Range<usize>,
+    file: Encoded,
+    /// Where its pixels begin, and where they end.
+    pixels: Range<usize>,
+}
+
+/// What an encoder wrote.
+#[derive(Default)]
+struct Encoded(Vec<u8>);
+
+impl JfifWrite for &mut Encoded {
+    fn write_all(&mut self, bytes: &[u8]) -> std::result::Result<(), EncodingError> {
+        self.0.try_reserve(bytes.len()).map_err(|_| EncodingError::Write("out of memory".into()))?;
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+impl<'a> Bands<'a> {
+    fn new(image: &'a Image, samples: &'a [u8], quality: u8) -> Bands<'a> {
+        let row_bytes = image.width * image.channels.count();
+        // Pixels along the side of what a decoder counts.
+        let side = if image.channels == Channels::Gray || quality >= LEAST_FULL_QUALITY { 8 } else { 16 };
+        let across = image.width.div_ceil(side);
+        let most = usize::from(u16::MAX) / across;
+        let down = (BAND_BYTES / (row_bytes * side)).clamp(1, most);
+        Bands { image, samples, row_bytes, rows: down * side, interval: (down * across) as u16, quality }
+    }
+
+    /// Encodes a band, and finds its pixels.
+    fn encode(&self, band: &mut Band) -> Result<()> {
+        band.file.0.clear();
+        let mut encoder = Encoder::new(&mut band.file, self.quality);
+        encoder.set_restart_interval(self.interval);
+        encoder.set_sampling_factor(match self.quality {
+            LEAST_FULL_QUALITY.. => SamplingFactor::F_1_1,
+            _ => SamplingFactor::F_2_2,
+        });
+        let kind = if self.image.channels == Channels::Gray { ColorType::Luma } else { ColorType::Rgb };
+        let samples = &self.samples[band.rows.start * self.row_bytes..band.rows.end * self.row_bytes];
+        let (width, height) = (self.image.width as u16, band.rows.len() as u16);
+        encoder.encode(samples, width, height, kind).map_err(|error| match error {
+            EncodingError::Write(_) => Error::memory("a part of an image"),
+            error => Error::new(ErrorKind::Internal, error.to_string()),
+        })?;
+        let begin = segments(&band.file.0).last().map(|(_, segment)| segment.end);
+        let end = band.file.0.len() - END.len();
+        band.pixels = begin.filter(|begin| *begin <= end).ok_or_else(broken)?..end;
+        Ok(())
+    }
+}
+
+/// The encoder wrote something else than an image.
+fn broken() -> Error {
+    Error::new(ErrorKind::Internal, "the encoder wrote no image")
+}
+
+/// Marks with their segments, up to the first scan.
+fn segments(file: &[u8]) -> impl Iterator<Item = (u8, Range<usize>)> {
+    const SCAN: u8 = 0xDA;
+    let mut next = Some(2);
+    std::iter::from_fn(move || {
+        let begin = next?;
+        let Some(&[0xFF, mark, high, low]) = file.get(begin..)?.first_chunk() else { return None };
+        let end = begin + 2 + usize::from(u16::from_be_bytes([high, low]));
+        next = (mark != SCAN).then_some(end);
+        Some((mark, begin..end))
+    })
+}
+
+/// What stands before the pixels of the whole image: that of a band, but for the height.
+fn header(band: &Band, height: usize) -> Result<Vec<u8>> {
+    let mut header = Vec::new();
+    header.try_reserve_exact(band.pixels.start)?;
+    header.extend_from_slice(&band.file.0[..band.pixels.start]);
+    const FRAME: u8 = 0xC0;
+    let frame = segments(&header).find(|(mark, _)| *mark == FRAME).ok_or_else(broken)?.1.start;
+    let place = header.get_mut(frame + HEIGHT_AT..frame + HEIGHT_AT + 2).ok_or_else(broken)?;
+    place.copy_from_slice(&(height as u16).to_be_bytes());
+    Ok(header)
+}
+
+impl Pages for Bands<'_> {
+    type Slot = Band;
+    type State = ();
+
+    fn slot(&self) -> Result<Band> {
+        Ok(Band::default())
+    }
+
+    fn take(&self, number: u64, band: &mut Band) -> Result<bool> {
+        band.number = number;
+        band.rows = page_of(number, self.rows, self.image.height);
+        Ok(!band.rows.is_empty())
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Encode
+    }
+
+    fn make(&self, _: usize, band: &mut Band) -> Result<()> {
+        self.encode(band)?;
+        // The mark behind its pixels says that a band is over, or that all are.
+        if band.rows.end < self.image.height {
+            let mark = band.pixels.end + 1;
+            band.file.0[mark] = RESTART + (band.number % 8) as u8;
+        }
+        band.pixels.end += END.len();
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, band: &'a Band) -> &'a [u8] {
+        &band.file.0[band.pixels.clone()]
+    }
+}

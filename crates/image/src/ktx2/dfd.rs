@@ -1,0 +1,126 @@
+//! The data format descriptor: what the bits of a block or a pixel are, and what colours mean.
+//!
+//! Numbers are those of the Khronos Data Format Specification 1.3, "Basic descriptor block".
+
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::{ColorSpace, Encoding, Texel, Texture};
+
+/// Bytes of the descriptor without its samples, its own size included.
+const FIXED_BYTES: usize = 28;
+/// Bytes of a sample.
+const SAMPLE_BYTES: usize = 16;
+
+const IS_LINEAR: u8 = 0x10;
+const IS_SIGNED: u8 = 0x40;
+const IS_FLOAT: u8 = 0x80;
+
+const ALPHA: u8 = 15;
+/// 1 and -1 as floats.
+const ONE: u32 = 0x3F80_0000;
+const MINUS_ONE: u32 = 0xBF80_0000;
+
+/// Bits of a block or a pixel that are a channel.
+struct Sample {
+    begin: u16,
+    bits: u8,
+    channel: u8,
+    least: u32,
+    most: u32,
+}
+
+impl Sample {
+    fn new(begin: u16, bits: u8, channel: u8) -> Sample {
+        let most = if bits < 32 { (1 << bits) - 1 } else { u32::MAX };
+        Sample { begin, bits, channel, least: 0, most }
+    }
+
+    /// From -1 to 1 in whole numbers.
+    fn signed(self) -> Sample {
+        Sample { channel: self.channel | IS_SIGNED, least: 0x8000_0000, most: 0x7FFF_FFFF, ..self }
+    }
+
+    /// A float, which may be negative or not.
+    fn float(self, signed: bool) -> Sample {
+        let (channel, least) = if signed { (IS_FLOAT | IS_SIGNED, MINUS_ONE) } else { (IS_FLOAT, 0) };
+        Sample { channel: self.channel | channel, least, most: ONE, ..self }
+    }
+}
+
+/// The number of the model of colours.
+fn model(encoding: Encoding) -> u8 {
+    match encoding {
+        Encoding::Plain { .. } => 1,
+        Encoding::Bc1 => 128,
+        Encoding::Bc2 => 129,
+        Encoding::Bc3 => 130,
+        Encoding::Bc4 { .. } => 131,
+        Encoding::Bc5 { .. } => 132,
+        Encoding::Bc6h { .. } => 133,
+        Encoding::Bc7 => 134,
+    }
+}
+
+fn samples(encoding: Encoding) -> Vec<Sample> {
+    match encoding {
+        // Channel 1 is that of colours with pixels that may not be there.
+        Encoding::Bc1 => vec![Sample::new(0, 64, 1)],
+        Encoding::Bc2 | Encoding::Bc3 => vec![Sample::new(0, 64, ALPHA), Sample::new(64, 64, 0)],
+        Encoding::Bc4 { signed: false } => vec![Sample::new(0, 64, 0)],
+        Encoding::Bc4 { signed: true } => vec![Sample::new(0, 64, 0).signed()],
+        Encoding::Bc5 { signed: false } => vec![Sample::new(0, 64, 0), Sample::new(64, 64, 1)],
+        Encoding::Bc5 { signed: true } => vec![Sample::new(0, 64, 0).signed(), Sample::new(64, 64, 1).signed()],
+        Encoding::Bc6h { signed } => vec![Sample::new(0, 128, 0).float(signed)],
+        Encoding::Bc7 => vec![Sample::new(0, 128, 0)],
+        Encoding::Plain { channels, texel } => {
+            let bits = 8 * texel.bytes() as u8;
+            let sample = |number: u8| {
+                let channel = if number == 3 { ALPHA } else { number };
+                let sample = Sample::new(u16::from(number) * u16::from(bits), bits, channel);
+                if matches!(texel, Texel::F16 | Texel::F32) { sample.float(true) } else { sample }
+            };
+            (0..channels).map(sample).collect()
+        }
+    }
+}
+
+/// The descriptor of a texture.
+pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
+    let samples = samples(texture.encoding);
+    let total = FIXED_BYTES + samples.len() * SAMPLE_BYTES;
+    let is_srgb = texture.color_space == ColorSpace::Srgb;
+    let side = texture.encoding.side() as u8 - 1;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(total).map_err(|_| Error::memory("a header"))?;
+    bytes.extend_from_slice(&(total as u32).to_le_bytes());
+    // A basic descriptor of Khronos.
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&2_u16.to_le_bytes());
+    bytes.extend_from_slice(&(total as u16 - 4).to_le_bytes());
+    // The primaries are those of BT.709, which are those of sRGB.
+    bytes.extend_from_slice(&[model(texture.encoding), 1, if is_srgb { 2 } else { 1 }, texture.premultiplied.into()]);
+    bytes.extend_from_slice(&[side, side, 0, 0]);
+    bytes.extend_from_slice(&[texture.encoding.bytes() as u8, 0, 0, 0, 0, 0, 0, 0]);
+    for Sample { begin, bits, channel, least, most } in samples {
+        // Alpha is linear always.
+        let linear = if is_srgb && channel & 15 == ALPHA { IS_LINEAR } else { 0 };
+        bytes.extend_from_slice(&begin.to_le_bytes());
+        bytes.extend_from_slice(&[bits - 1, channel | linear, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&least.to_le_bytes());
+        bytes.extend_from_slice(&most.to_le_bytes());
+    }
+    Ok(bytes)
+}
+
+/// What a descriptor says of colours: their space, and whether they are multiplied with alpha. `None` where it is none.
+pub fn read(descriptor: &[u8]) -> Option<(ColorSpace, bool)> {
+    let (kind, transfer, flags) = (descriptor.get(4..8)?, *descriptor.get(14)?, *descriptor.get(15)?);
+    if kind != [0; 4] {
+        return None;
+    }
+    Some((if transfer == 2 { ColorSpace::Srgb } else { ColorSpace::Linear }, flags & 1 == 1))
+}
+
+/// The model of colours that a descriptor names.
+pub(super) fn model_of(descriptor: &[u8]) -> Option<u8> {
+    descriptor.get(12).copied()
+}

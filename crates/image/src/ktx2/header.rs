@@ -1,0 +1,180 @@
+//! What stands before the levels of a KTX 2 file, read.
+
+use super::{BASIS_LZ, ENTRY_BYTES, HEADER_BYTES, MAGIC, MAGIC_1, PLAIN, ZLIB, ZSTD, dfd, vk};
+use crate::pieces::Pieces;
+use crate::raster::check_ratio;
+use crate::surface::Surface;
+use crate::texels::Texels;
+use polyhaul_model::ColorSpace;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::limits::Limits;
+use polyhaul_pipeline::packed::Packing;
+
+/// Where the parts of a header are, in bytes from the begin of the file.
+const FORMAT: usize = 12;
+const WIDTH: usize = 20;
+const LAYERS: usize = 32;
+const FACES: usize = 36;
+const LEVELS: usize = 40;
+const SCHEME: usize = 44;
+const DESCRIPTOR: usize = 48;
+/// The most bytes of a descriptor that is read.
+const MOST_DESCRIPTOR_BYTES: usize = 64 << 10;
+
+/// What a file says before its levels.
+pub(super) struct Header {
+    pub(super) surface: Surface,
+    pub(super) packing: Option<Packing>,
+    /// Each level, the largest first.
+    pub(super) entries: Vec<Entry>,
+}
+
+/// Where a level is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Where the file says so.
+    pub(super) told_at: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) plain_bytes: u64,
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word))
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |long| u64::from_le_bytes(*long))
+}
+
+fn unsupported(pieces: &Pieces<'_>, at: usize, message: impl Into<String>) -> Error {
+    Diagnostic::at(&pieces.file, at as u64, message).into_error(ErrorKind::Unsupported)
+}
+
+/// Reads what stands before the levels.
+pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
+    let magic: [u8; 12] = pieces.head("header")?;
+    if magic == *MAGIC_1 {
+        return Err(unsupported(pieces, 0, "KTX version 1 is not supported")
+            .with_hint("convert it to version 2 with `ktx2ktx2` first"));
+    }
+    if magic != *MAGIC {
+        return Err(fault(&pieces.file, 0, "not a KTX 2 file: invalid signature"));
+    }
+    let mut header = [0; HEADER_BYTES];
+    let rest: [u8; HEADER_BYTES - 12] = pieces.head("header")?;
+    header[12..].copy_from_slice(&rest);
+    let packing = packing(&header, pieces)?;
+    let count = |at: usize| word(&header, at) as usize;
+    let mut surface = Surface {
+        width: count(WIDTH),
+        height: count(WIDTH + 4).max(1),
+        depth: count(WIDTH + 8).max(1),
+        layers: count(LAYERS).max(1),
+        faces: count(FACES),
+        levels: count(LEVELS).max(1),
+        // What is needed for the checks; the descriptor has a say too.
+        texels: Texels::Same(Default::default()),
+        color_space: ColorSpace::Linear,
+        premultiplied: false,
+    };
+    if !matches!(surface.faces, 1 | 6) {
+        return Err(fault(
+            &pieces.file,
+            FACES as u64,
+            format!("invalid number of faces: {}; expected 1 or 6", surface.faces),
+        ));
+    }
+    surface.check(limits, &pieces.file, WIDTH as u64)?;
+    let entries = entries(pieces, surface.levels)?;
+    let descriptor = descriptor(pieces, &header)?;
+    let number = word(&header, FORMAT);
+    surface.texels = vk::texels(number).ok_or_else(|| no_format(pieces, number, &descriptor))?;
+    (surface.color_space, surface.premultiplied) = dfd::read(&descriptor).ok_or_else(|| {
+        fault(
+            &pieces.file,
+            u64::from(word(&header, DESCRIPTOR)),
+            "invalid data format descriptor: not a basic descriptor block",
+        )
+    })?;
+    check_entries(&entries, &surface, packing, pieces)?;
+    if packing.is_some() {
+        let sum = |bytes: fn(&Entry) -> u64| entries.iter().map(bytes).fold(0, u64::saturating_add);
+        let (plain, packed) = (sum(|entry| entry.plain_bytes), sum(|entry| entry.bytes));
+        check_ratio(plain, packed, limits, &pieces.file, LEVELS as u64)?;
+    }
+    Ok(Header { surface, packing, entries })
+}
+
+fn packing(header: &[u8; HEADER_BYTES], pieces: &Pieces<'_>) -> Result<Option<Packing>> {
+    match word(header, SCHEME) {
+        PLAIN => Ok(None),
+        ZSTD => Ok(Some(Packing::Zstd)),
+        ZLIB => Ok(Some(Packing::Zlib)),
+        BASIS_LZ => Err(unsupported(pieces, SCHEME, "Basis textures (ETC1S in BasisLZ) are not supported")
+            .with_hint("convert it to BC7 with `ktx transcode` first")),
+        scheme => Err(unsupported(pieces, SCHEME, format!("supercompression scheme {scheme} is not supported"))),
+    }
+}
+
+fn no_format(pieces: &Pieces<'_>, number: u32, descriptor: &[u8]) -> Error {
+    match (number, dfd::model_of(descriptor)) {
+        (0, Some(166)) => unsupported(pieces, FORMAT, "Basis textures (UASTC) are not supported")
+            .with_hint("convert it to BC7 with `ktx transcode` first"),
+        _ => unsupported(pieces, FORMAT, format!("VkFormat {number} is not supported")),
+    }
+}
+
+fn entries(pieces: &mut Pieces<'_>, levels: usize) -> Result<Vec<Entry>> {
+    let begin = pieces.at();
+    let index = pieces.take(levels * ENTRY_BYTES, "level index")?;
+    let entry = |(number, entry): (usize, &[u8])| Entry {
+        told_at: begin + (number * ENTRY_BYTES) as u64,
+        offset: long(entry, 0),
+        bytes: long(entry, 8),
+        plain_bytes: long(entry, 16),
+    };
+    Ok(index.chunks_exact(ENTRY_BYTES).enumerate().map(entry).collect())
+}
+
+/// The descriptor, which stands right behind the level index.
+fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Vec<u8>> {
+    let (offset, bytes) = (u64::from(word(header, DESCRIPTOR)), word(header, DESCRIPTOR + 4) as usize);
+    if offset < pieces.at() || !(16..=MOST_DESCRIPTOR_BYTES).contains(&bytes) {
+        let message = format!("invalid data format descriptor: {bytes} bytes at byte {offset}");
+        return Err(fault(&pieces.file, DESCRIPTOR as u64, message));
+    }
+    pieces.skip_to(offset)?;
+    pieces.take(bytes, "data format descriptor")
+}
+
+/// Every level has the bytes of its size, and none lies in another or in what stands before.
+fn check_entries(entries: &[Entry], surface: &Surface, packing: Option<Packing>, pieces: &Pieces<'_>) -> Result<()> {
+    for (number, entry) in entries.iter().enumerate() {
+        let wanted = surface.level_bytes(number)? as u64;
+        if entry.plain_bytes != wanted || packing.is_none() && entry.bytes != wanted {
+            let told = if packing.is_none() { entry.bytes } else { entry.plain_bytes };
+            let message = format!("mip level {number} needs {wanted} bytes, but the level index declares {told}");
+            return Err(fault(&pieces.file, entry.told_at + 8, message));
+        }
+    }
+    let mut end = pieces.at();
+    for entry in in_order(entries) {
+        if entry.offset < end {
+            return Err(fault(&pieces.file, entry.told_at, "this mip level overlaps the data before it"));
+        }
+        end = entry
+            .offset
+            .checked_add(entry.bytes)
+            .ok_or_else(|| fault(&pieces.file, entry.told_at, "the end of this mip level exceeds 64 bits"))?;
+    }
+    // Of packed levels one that is damaged may come before.
+    if packing.is_none() { pieces.check_left(end - pieces.at(), "levels") } else { Ok(()) }
+}
+
+/// The entries in the order of the file.
+pub(super) fn in_order(entries: &[Entry]) -> Vec<Entry> {
+    let mut sorted = entries.to_vec();
+    sorted.sort_by_key(|entry| entry.offset);
+    sorted
+}

@@ -1,0 +1,50 @@
+//! KTX 2: textures as Khronos has them.
+//!
+//! What polyhaul takes a KTX 2 file to mean where programs differ:
+//!
+//! - Colours are sRGB where the data format descriptor says so, and linear everywhere else.
+//! - 0 levels, for which a reader is to make mip levels, is one level.
+//! - `BC1_RGB` is BC1: a pixel that is not there is not there.
+//! - Pixels that the model has no encoding for (three channels, blue first) get a full alpha, the red first.
+//! - Key and values are passed over, and so are padding and what lies between the levels; levels that overlap are an
+//!   error.
+//! - Basis (ETC1S, UASTC), ASTC, ETC and PVRTC are not supported.
+//! - Read as an image, a texture is its first picture in full size; other layers, faces and slices are dropped with a
+//!   warning for each kind. Mip levels are derived from it, and no loss.
+//!
+//! What is written has the smallest level first, each as one frame of zstd where
+//! [`ImageStyle`](crate::options::ImageStyle) asks for that.
+//!
+//! `header`: header and level index. `vk`: the formats by number. `dfd`: the data format descriptor. `reader`,
+//! `writer`: the rest. Sources: the Khronos KTX File Format Specification 2.0 and the Khronos Data Format Specification
+//! 1.3. The descriptor of compressed levels keeps the bytes of a block, as Khronos' own tools do since 2025.
+
+mod dfd;
+mod header;
+mod reader;
+mod vk;
+mod writer;
+
+pub use reader::{read, texture};
+pub use writer::write;
+
+/// What a file begins with.
+const MAGIC: &[u8; 12] = b"\xABKTX 20\xBB\r\n\x1A\n";
+
+/// Whether a file begins as one of these, or as the version before, which is refused by name.
+pub fn looks_like_ktx2(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_1)
+}
+
+/// What a file of the first version begins with.
+const MAGIC_1: &[u8; 12] = b"\xABKTX 11\xBB\r\n\x1A\n";
+/// Bytes of the header, without the level index.
+const HEADER_BYTES: usize = 80;
+/// Bytes of a level in the index.
+const ENTRY_BYTES: usize = 24;
+
+/// How levels are compressed, by number.
+const PLAIN: u32 = 0;
+const BASIS_LZ: u32 = 1;
+const ZSTD: u32 = 2;
+const ZLIB: u32 = 3;

@@ -1,0 +1,44 @@
+//! KTX 2 files to textures and images.
+
+use super::header;
+use super::header::{Header, in_order};
+use crate::blocks::decode;
+use crate::pieces::Pieces;
+use crate::surface::note_other_pictures;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Image, Texture};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::packed::unpack;
+use std::sync::Arc;
+
+/// Reads the largest picture, of the first layer, face and slice.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
+    let file: Arc<str> = bytes.name().into();
+    let texture = texture(bytes, options)?;
+    note_other_pictures(&texture, &file, options, warnings)?;
+    decode(&texture, 0, 0, &options.run)
+}
+
+/// Reads all levels of all pictures.
+pub fn texture(bytes: Bytes<'_>, options: &ParseOptions) -> Result<Texture> {
+    let mut pieces = Pieces::new(bytes, options);
+    let Header { surface, packing, entries } = header::read(&mut pieces, &options.limits)?;
+    let mut stored = vec![Vec::new(); entries.len()];
+    for entry in in_order(&entries) {
+        pieces.skip_to(entry.offset)?;
+        let count = usize::try_from(entry.bytes).map_err(|_| Error::memory("levels"))?;
+        let level = pieces.take(count, "levels")?;
+        let place = (entry.told_at - entries[0].told_at) as usize / super::ENTRY_BYTES;
+        stored[place] = match packing {
+            None => level,
+            Some(packing) => {
+                let at = (&pieces.file, entry.offset);
+                unpack(packing, &level, entry.plain_bytes as usize, at)?
+            }
+        };
+    }
+    pieces.finish()?;
+    surface.with_levels(stored)
+}

@@ -1,0 +1,66 @@
+//! The formats of pixels by their numbers in `VkFormat`.
+
+use crate::masks::Masks;
+use crate::texels::Texels;
+use polyhaul_model::{ColorSpace, Encoding, Texel};
+
+use ColorSpace::{Linear, Srgb};
+
+/// What is read as it is, and written: the number first. Of those with the same meaning the first is written; one
+/// without a number for sRGB has that of linear, and the descriptor tells.
+const SAME: &[(u32, Encoding, ColorSpace)] = &[
+    (9, plain(1, Texel::U8), Linear),
+    (15, plain(1, Texel::U8), Srgb),
+    (16, plain(2, Texel::U8), Linear),
+    (22, plain(2, Texel::U8), Srgb),
+    (37, plain(4, Texel::U8), Linear),
+    (43, plain(4, Texel::U8), Srgb),
+    (70, plain(1, Texel::U16), Linear),
+    (76, plain(1, Texel::F16), Linear),
+    (77, plain(2, Texel::U16), Linear),
+    (83, plain(2, Texel::F16), Linear),
+    (91, plain(4, Texel::U16), Linear),
+    (97, plain(4, Texel::F16), Linear),
+    (100, plain(1, Texel::F32), Linear),
+    (103, plain(2, Texel::F32), Linear),
+    (109, plain(4, Texel::F32), Linear),
+    (133, Encoding::Bc1, Linear),
+    (134, Encoding::Bc1, Srgb),
+    (135, Encoding::Bc2, Linear),
+    (136, Encoding::Bc2, Srgb),
+    (137, Encoding::Bc3, Linear),
+    (138, Encoding::Bc3, Srgb),
+    (139, Encoding::Bc4 { signed: false }, Linear),
+    (140, Encoding::Bc4 { signed: true }, Linear),
+    (141, Encoding::Bc5 { signed: false }, Linear),
+    (142, Encoding::Bc5 { signed: true }, Linear),
+    (143, Encoding::Bc6h { signed: false }, Linear),
+    (144, Encoding::Bc6h { signed: true }, Linear),
+    (145, Encoding::Bc7, Linear),
+    (146, Encoding::Bc7, Srgb),
+    (131, Encoding::Bc1, Linear),
+    (132, Encoding::Bc1, Srgb),
+];
+
+const fn plain(channels: u8, texel: Texel) -> Encoding {
+    Encoding::Plain { channels, texel }
+}
+
+/// What the pixels of format `number` are.
+pub(super) fn texels(number: u32) -> Option<Texels> {
+    Some(match number {
+        23 | 29 => Texels::Three(Texel::U8),
+        84 => Texels::Three(Texel::U16),
+        90 => Texels::Three(Texel::F16),
+        106 => Texels::Three(Texel::F32),
+        30 | 36 => Texels::Masked(Masks::new(3, [0x00FF_0000, 0xFF00, 0xFF, 0])),
+        44 | 50 => Texels::Masked(Masks::new(4, [0x00FF_0000, 0xFF00, 0xFF, 0xFF00_0000])),
+        _ => Texels::Same(SAME.iter().find(|row| row.0 == number)?.1),
+    })
+}
+
+/// The number of a format.
+pub(super) fn number(encoding: Encoding, color_space: ColorSpace) -> Option<u32> {
+    let find = |space| SAME.iter().find(|row| (row.1, row.2) == (encoding, space)).map(|row| row.0);
+    find(color_space).or_else(|| find(Linear))
+}

@@ -1,0 +1,113 @@
+//! Textures to KTX 2 files, the smallest level first.
+
+use super::{ENTRY_BYTES, HEADER_BYTES, MAGIC, PLAIN, ZSTD, dfd, vk};
+use crate::options::ImageStyle;
+use crate::pieces;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Encoding, Texture};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::packed::pack;
+use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_pipeline::write::Writing;
+
+/// The one key and its value, with a padding to whole words.
+const WRITER: &[u8] = b"\x13\0\0\0KTXwriter\0polyhaul\0\0";
+
+/// Writes a texture.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for a level that zstd does not have.
+pub fn write(texture: &Texture, style: &ImageStyle, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+    let packed = match style.ktx2_zstd_level {
+        Some(level) => packed(texture, level, options)?,
+        None => Vec::new(),
+    };
+    let bytes = |number: usize| packed.get(number).map_or(&*texture.levels[number], Vec::as_slice);
+    let count = texture.levels.len();
+    let descriptor = dfd::descriptor(texture)?;
+    let descriptor_at = HEADER_BYTES + count * ENTRY_BYTES;
+    let writer_at = descriptor_at + descriptor.len();
+    let align = if packed.is_empty() { alignment(texture.encoding) } else { 1 };
+    let mut head = header(texture, !packed.is_empty())?;
+    push_words(&mut head, &[descriptor_at, descriptor.len(), writer_at, WRITER.len(), 0, 0, 0, 0]);
+    let mut end = (writer_at + WRITER.len()) as u64;
+    let mut offsets = vec![0; count];
+    for number in (0..count).rev() {
+        offsets[number] = end.next_multiple_of(align);
+        end = offsets[number] + bytes(number).len() as u64;
+    }
+    for (number, offset) in offsets.iter().enumerate() {
+        for long in [*offset, bytes(number).len() as u64, texture.levels[number].len() as u64] {
+            head.extend_from_slice(&long.to_le_bytes());
+        }
+    }
+    head.extend_from_slice(&descriptor);
+    head.extend_from_slice(WRITER);
+    let mut end = head.len() as u64;
+    writing.begin(head);
+    const PADDING: [u8; 16] = [0; 16];
+    let mut all = Vec::new();
+    for number in (0..count).rev() {
+        all.push(&PADDING[..(offsets[number] - end) as usize]);
+        all.push(bytes(number));
+        end = offsets[number] + bytes(number).len() as u64;
+    }
+    pieces::write(all, options, writing)
+}
+
+/// What offsets of levels that are not compressed are multiples of: whole blocks and whole words.
+fn alignment(encoding: Encoding) -> u64 {
+    (encoding.bytes() as u64).max(4)
+}
+
+/// Every level as a frame of zstd, side by side.
+fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec<u8>>> {
+    let mut packed = vec![Vec::new(); texture.levels.len()];
+    let items = texture.levels.iter().zip(&mut packed);
+    try_for_each_item(
+        options.worker_threads(),
+        &options.cancel,
+        items,
+        || (),
+        |(), (plain, packed)| {
+            *packed = pack(plain, level)?;
+            Ok(())
+        },
+    )?;
+    Ok(packed)
+}
+
+/// The header up to where the offsets begin.
+fn header(texture: &Texture, is_packed: bool) -> Result<Vec<u8>> {
+    let number = vk::number(texture.encoding, texture.color_space);
+    let number = number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX 2 cannot store these pixels"))?;
+    let type_bytes = match texture.encoding {
+        Encoding::Plain { texel, .. } => texel.bytes(),
+        _ => 1,
+    };
+    let Texture { width, height, depth, layers, faces, .. } = *texture;
+    let unless_one = |count: usize| if count == 1 { 0 } else { count };
+    let scheme = if is_packed { ZSTD } else { PLAIN };
+    let mut head = Vec::new();
+    head.try_reserve(HEADER_BYTES + texture.levels.len() * ENTRY_BYTES + 128 + WRITER.len())?;
+    head.extend_from_slice(MAGIC);
+    push_words(
+        &mut head,
+        &[
+            number as usize,
+            type_bytes,
+            width,
+            height,
+            unless_one(depth),
+            unless_one(layers),
+            faces,
+            texture.levels.len(),
+        ],
+    );
+    push_words(&mut head, &[scheme as usize]);
+    Ok(head)
+}
+
+fn push_words(head: &mut Vec<u8>, words: &[usize]) {
+    words.iter().for_each(|word| head.extend_from_slice(&(*word as u32).to_le_bytes()));
+}

@@ -1,0 +1,137 @@
+//! Pixels whose channels are bits of a number, as masks tell: DDS and BMP have such.
+//!
+//! Nothing here knows a file's header.
+
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::{Encoding, Texel};
+
+/// Where the channels of a pixel are: red, green, blue and alpha. A mask of 0 is a channel that is not stored: colours
+/// are 0 then, and alpha is full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Masks {
+    /// Bytes of a pixel: 1 to 4, the lowest first.
+    bytes: usize,
+    channels: [Channel; 4],
+}
+
+/// A channel: a number from 0 to `most` behind `shift` bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Channel {
+    mask: u32,
+    shift: u32,
+    most: u32,
+    /// What is stored where there is no mask, in 8 bits.
+    missing: u8,
+    /// Every number as 8 bits, where it has no more.
+    table: Option<Box<[u8; 256]>>,
+}
+
+impl Channel {
+    fn new(mask: u32, missing: u8) -> Channel {
+        let shift = if mask == 0 { 0 } else { mask.trailing_zeros() };
+        let most = mask >> shift;
+        let table = (mask != 0 && most < 256).then(|| {
+            let mut table = Box::new([0; 256]);
+            for (number, to) in (0..=most).zip(table.iter_mut()) {
+                *to = scaled(number, most, 255) as u8;
+            }
+            table
+        });
+        Channel { mask, shift, most, missing, table }
+    }
+
+    #[inline]
+    fn narrow(&self, pixel: u32) -> u8 {
+        let number = (pixel & self.mask) >> self.shift;
+        match &self.table {
+            Some(table) => table[number as usize & 255],
+            None if self.mask == 0 => self.missing,
+            None => scaled(number, self.most, 255) as u8,
+        }
+    }
+
+    fn wide(&self, pixel: u32) -> u16 {
+        match self.mask {
+            0 => u16::from(self.missing) * 257,
+            mask => scaled((pixel & mask) >> self.shift, self.most, 65_535) as u16,
+        }
+    }
+}
+
+/// A number from 0 to `from` as one from 0 to `to`, rounded to the nearest.
+fn scaled(number: u32, from: u32, to: u32) -> u32 {
+    let (number, from, to) = (u64::from(number), u64::from(from), u64::from(to));
+    ((number * to + from / 2) / from.max(1)) as u32
+}
+
+impl Masks {
+    /// Pixels of `bytes` bytes, 1 to 4, with masks of red, green, blue and alpha.
+    pub(crate) fn new(bytes: usize, [red, green, blue, alpha]: [u32; 4]) -> Masks {
+        let channels = [Channel::new(red, 0), Channel::new(green, 0), Channel::new(blue, 0), Channel::new(alpha, 255)];
+        Masks { bytes: bytes.clamp(1, 4), channels }
+    }
+
+    /// Bytes of a stored pixel.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether alpha is stored.
+    pub(crate) fn has_alpha(&self) -> bool {
+        self.channels[3].mask != 0
+    }
+
+    /// What takes all that the pixels say: samples of 16 bits where a channel has more than 8.
+    pub(crate) fn encoding(&self) -> Encoding {
+        let is_wide = self.channels.iter().any(|channel| channel.most > 255);
+        Encoding::Plain { channels: 4, texel: if is_wide { Texel::U16 } else { Texel::U8 } }
+    }
+
+    /// The pixel that is stored in `bytes`.
+    #[inline]
+    fn pixel(bytes: &[u8]) -> u32 {
+        bytes.iter().rev().fold(0, |pixel, byte| pixel << 8 | u32::from(*byte))
+    }
+
+    /// Red, green, blue and alpha of a stored pixel, in 8 bits.
+    #[inline]
+    pub(crate) fn narrow(&self, bytes: &[u8]) -> [u8; 4] {
+        let pixel = Masks::pixel(bytes);
+        [0, 1, 2, 3].map(|channel: usize| self.channels[channel].narrow(pixel))
+    }
+
+    /// Stored pixels as [`Masks::encoding`] says.
+    pub(crate) fn expand(&self, stored: &[u8]) -> Result<Vec<u8>> {
+        let encoding = self.encoding();
+        let pixels = stored.chunks_exact(self.bytes);
+        let mut to = Vec::new();
+        to.try_reserve_exact(pixels.len().saturating_mul(encoding.bytes())).map_err(|_| Error::memory("pixels"))?;
+        match encoding {
+            Encoding::Plain { texel: Texel::U8, .. } => {
+                pixels.for_each(|pixel| to.extend_from_slice(&self.narrow(pixel)));
+            }
+            _ => pixels.map(Masks::pixel).for_each(|pixel| {
+                self.channels.iter().for_each(|channel| to.extend_from_slice(&channel.wide(pixel).to_le_bytes()));
+            }),
+        }
+        Ok(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_become_eight_or_sixteen_bits() {
+        let five = Masks::new(2, [0xF800, 0x07E0, 0x001F, 0]);
+        assert_eq!(five.expand(&[0xFF, 0xFF, 0x10, 0x80]).unwrap(), [255, 255, 255, 255, 132, 0, 132, 255]);
+        let mixed = Masks::new(4, [0xFF, 0xFF00, 0, 0xFF00_0000]);
+        assert_eq!(mixed.narrow(&[1, 2, 3, 4]), [1, 2, 0, 4]);
+        let ten = Masks::new(4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30]);
+        let wide = ten.expand(&u32::MAX.to_le_bytes()).unwrap();
+        assert_eq!((wide, ten.narrow(&u32::MAX.to_le_bytes())), (vec![255; 8], [255; 4]));
+        let all = Masks::new(4, [u32::MAX; 4]);
+        assert_eq!(all.expand(&[0, 0, 0, 0x80]).unwrap(), [0, 0x80].repeat(4));
+    }
+}

@@ -1,0 +1,102 @@
+//! Alpha of mip levels such that as many pixels pass a test as in the image.
+//!
+//! The alpha that as many pixels of a level have or exceed is found by counting, and alpha is scaled so that it
+//! becomes the cutoff: what Castaño's search comes to, without searching.
+
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Image, Samples};
+
+/// How finely alpha is told apart.
+const STEPS: usize = 1 << 16;
+
+/// Scales the alpha of `levels`.
+pub(super) fn keep(image: &Image, levels: &mut [Image], cutoff: f32) -> Result<()> {
+    if !(0.0..=1.0).contains(&cutoff) {
+        return Err(Error::new(ErrorKind::Usage, format!("invalid alpha cutoff {cutoff}; expected 0 to 1")));
+    }
+    if !image.channels.has_alpha() || cutoff == 0.0 {
+        return Ok(());
+    }
+    let whole = counts(image)?;
+    let wanted = share(&whole, step(cutoff));
+    levels.iter_mut().try_for_each(|level| {
+        let counts = counts(level)?;
+        match border(&counts, wanted) {
+            Some(border) if wanted > 0.0 => scale(level, border, f64::from(cutoff)),
+            _ => Ok(()),
+        }
+    })
+}
+
+fn step(alpha: f32) -> usize {
+    // What is no number becomes 0.
+    ((f64::from(alpha) * (STEPS - 1) as f64 + 0.5) as usize).min(STEPS - 1)
+}
+
+/// How many pixels have each alpha.
+fn counts(image: &Image) -> Result<Vec<u64>> {
+    let mut counts = Vec::new();
+    counts.try_reserve_exact(STEPS)?;
+    counts.resize(STEPS, 0);
+    let size = image.channels.count();
+    let place = size - 1;
+    match &image.samples {
+        Samples::U8(samples) => {
+            samples.chunks_exact(size).for_each(|pixel| counts[usize::from(pixel[place]) * 257] += 1);
+        }
+        Samples::U16(samples) => samples.chunks_exact(size).for_each(|pixel| counts[usize::from(pixel[place])] += 1),
+        Samples::F32(samples) => samples.chunks_exact(size).for_each(|pixel| counts[step(pixel[place])] += 1),
+    }
+    Ok(counts)
+}
+
+/// The share of pixels from `step` on.
+fn share(counts: &[u64], step: usize) -> f64 {
+    let total: u64 = counts.iter().sum();
+    counts[step..].iter().sum::<u64>() as f64 / total.max(1) as f64
+}
+
+/// The alpha from which on the share of pixels is the nearest to `wanted`; never 0.
+fn border(counts: &[u64], wanted: f64) -> Option<usize> {
+    let total = counts.iter().sum::<u64>().max(1) as f64;
+    let mut above = 0;
+    let mut best: Option<(f64, usize)> = None;
+    for (step, &count) in counts.iter().enumerate().skip(1).rev() {
+        above += count;
+        if count > 0 {
+            let miss = (above as f64 / total - wanted).abs();
+            if best.is_none_or(|(least, _)| miss < least) {
+                best = Some((miss, step));
+            }
+        }
+    }
+    best.map(|(_, step)| step)
+}
+
+/// Scales alpha such that what is at the border comes to the cutoff, and not below it by rounding.
+fn scale(image: &mut Image, border: usize, cutoff: f64) -> Result<()> {
+    let size = image.channels.count();
+    let scaled = |alpha: f64, by: f64, most: f64| (alpha * by).clamp(0.0, most);
+    match &mut image.samples {
+        Samples::U8(samples) => {
+            let by = (cutoff * 255.0).ceil() / (border / 257) as f64;
+            samples.to_mut()?.chunks_exact_mut(size).for_each(|pixel| {
+                pixel[size - 1] = (scaled(f64::from(pixel[size - 1]), by, 255.0) + 0.5) as u8;
+            });
+        }
+        Samples::U16(samples) => {
+            let by = (cutoff * 65535.0).ceil() / border as f64;
+            samples.to_mut()?.chunks_exact_mut(size).for_each(|pixel| {
+                pixel[size - 1] = (scaled(f64::from(pixel[size - 1]), by, 65535.0) + 0.5) as u16;
+            });
+        }
+        Samples::F32(samples) => {
+            // The least alpha that counts as the border.
+            let by = cutoff / ((border as f64 - 0.5) / (STEPS - 1) as f64);
+            samples.to_mut()?.chunks_exact_mut(size).for_each(|pixel| {
+                pixel[size - 1] = scaled(f64::from(pixel[size - 1]), by, 1.0) as f32;
+            });
+        }
+    }
+    Ok(())
+}

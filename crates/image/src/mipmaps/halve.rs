@@ -1,0 +1,152 @@
+//! The common case: a box over bytes, where both sides are even. Four pixels become one.
+
+use crate::samples::{BYTES, SrgbBytes};
+use polyhaul_model::error::Result;
+use polyhaul_model::{Channels, Image};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+
+/// Pixels of the smaller image that one thread takes at a time, about.
+const PIECE_PIXELS: usize = 1 << 15;
+
+/// Halves an image of bytes. `is_bent`: colours are sRGB; `weighs`: colours count by alpha.
+pub(super) fn halve(
+    samples: &[u8],
+    image: &Image,
+    is_bent: bool,
+    weighs: bool,
+    to: &mut [u8],
+    run: &RunOptions,
+) -> Result<()> {
+    let (row, size) = (image.width * image.channels.count(), image.width / 2 * image.channels.count());
+    let rows = (PIECE_PIXELS / (image.width / 2)).max(1);
+    let bands = samples.chunks(2 * row * rows).zip(to.chunks_mut(size * rows));
+    let threads = run.worker_threads().min((image.height / 2).div_ceil(rows));
+    try_for_each_item(
+        threads,
+        &run.cancel,
+        bands,
+        || (),
+        |(), (from, to)| {
+            for (from, to) in from.chunks_exact(2 * row).zip(to.chunks_exact_mut(size)) {
+                let (top, bottom) = from.split_at(row);
+                halve_row(image.channels, is_bent, weighs, [top, bottom], to);
+            }
+            Ok(())
+        },
+    )
+}
+
+fn halve_row(channels: Channels, is_bent: bool, weighs: bool, rows: [&[u8]; 2], to: &mut [u8]) {
+    match (channels, is_bent, weighs) {
+        (Channels::Gray, false, _) => plain::<1>(rows, to),
+        (Channels::GrayAlpha, false, false) => plain::<2>(rows, to),
+        (Channels::Rgb, false, _) => plain::<3>(rows, to),
+        (Channels::Rgba, false, false) => plain::<4>(rows, to),
+        (Channels::Gray, true, _) => bent::<1, 1>(rows, to),
+        (Channels::GrayAlpha, true, false) => bent::<2, 1>(rows, to),
+        (Channels::Rgb, true, _) => bent::<3, 3>(rows, to),
+        (Channels::Rgba, true, false) => bent::<4, 3>(rows, to),
+        (Channels::GrayAlpha, true, true) => weighed::<2, 1>(rows, to, Light(&BYTES)),
+        (Channels::Rgba, true, true) => weighed::<4, 3>(rows, to, Light(&BYTES)),
+        (Channels::GrayAlpha, false, true) => weighed::<2, 1>(rows, to, Plain),
+        (Channels::Rgba, false, true) => weighed::<4, 3>(rows, to, Plain),
+    }
+}
+
+/// Each four pixels and the one that they become.
+#[inline(always)]
+fn quads<'a, const SIZE: usize>(
+    rows: [&'a [u8]; 2],
+    to: &'a mut [u8],
+) -> impl Iterator<Item = ([&'a [u8; SIZE]; 4], &'a mut [u8; SIZE])> {
+    let [top, bottom] = rows.map(|row| row.as_chunks::<SIZE>().0.as_chunks::<2>().0);
+    top.iter().zip(bottom).zip(to.as_chunks_mut::<SIZE>().0).map(|(([a, b], [c, d]), to)| ([a, b, c, d], to))
+}
+
+#[inline(always)]
+fn mean(values: [u8; 4]) -> u8 {
+    ((values.map(u16::from).iter().sum::<u16>() + 2) >> 2) as u8
+}
+
+fn plain<const SIZE: usize>(rows: [&[u8]; 2], to: &mut [u8]) {
+    for (four, to) in quads::<SIZE>(rows, to) {
+        *to = std::array::from_fn(|at| mean(four.map(|pixel| pixel[at])));
+    }
+}
+
+fn bent<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u8]) {
+    let tables = &*BYTES;
+    for (four, to) in quads::<SIZE>(rows, to) {
+        *to = pixel::<SIZE, COLORS>(tables, four);
+    }
+}
+
+/// The mean of four pixels whose colours count the same.
+#[inline(always)]
+fn pixel<const SIZE: usize, const COLORS: usize>(tables: &SrgbBytes, four: [&[u8; SIZE]; 4]) -> [u8; SIZE] {
+    std::array::from_fn(|at| {
+        let [a, b, c, d] = four.map(|pixel| pixel[at]);
+        if at >= COLORS {
+            return mean([a, b, c, d]);
+        }
+        let light = |code: u8| tables.light[usize::from(code)];
+        tables.code(((light(a) + light(b)) + (light(c) + light(d))) * 0.25)
+    })
+}
+
+/// What a byte of colour stands for.
+trait Curve: Copy {
+    fn light(self, code: u8) -> f32;
+    fn code(self, light: f32) -> u8;
+}
+
+/// sRGB.
+#[derive(Clone, Copy)]
+struct Light(&'static SrgbBytes);
+
+impl Curve for Light {
+    #[inline(always)]
+    fn light(self, code: u8) -> f32 {
+        self.0.light[usize::from(code)]
+    }
+
+    #[inline(always)]
+    fn code(self, light: f32) -> u8 {
+        self.0.code(light)
+    }
+}
+
+/// In proportion.
+#[derive(Clone, Copy)]
+struct Plain;
+
+impl Curve for Plain {
+    #[inline(always)]
+    fn light(self, code: u8) -> f32 {
+        f32::from(code)
+    }
+
+    #[inline(always)]
+    fn code(self, light: f32) -> u8 {
+        (light + 0.5) as u8
+    }
+}
+
+fn weighed<const SIZE: usize, const COLORS: usize>(rows: [&[u8]; 2], to: &mut [u8], curve: impl Curve) {
+    for (four, to) in quads::<SIZE>(rows, to) {
+        let alphas = four.map(|pixel| pixel[SIZE - 1]);
+        let [a, b, c, d] = alphas;
+        // The same weight everywhere, as in most places: or none, and then all count.
+        let is_even = a == b && b == c && c == d;
+        let weights = if is_even { [0.25; 4] } else { alphas.map(f32::from) };
+        let by = if is_even { 1.0 } else { 1.0 / alphas.map(f32::from).iter().sum::<f32>() };
+        *to = std::array::from_fn(|at| {
+            if at >= COLORS {
+                return mean(alphas);
+            }
+            let part = |number: usize| curve.light(four[number][at]) * weights[number];
+            curve.code(((part(0) + part(1)) + (part(2) + part(3))) * by)
+        });
+    }
+}

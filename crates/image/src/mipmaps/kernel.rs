@@ -1,0 +1,211 @@
+//! The weights of pixels when a row becomes shorter.
+//!
+//! The window and its numbers are those of the NVIDIA Texture Tools (`KaiserFilter`: width 3, alpha 4, stretch 1),
+//! written from James F. Kaiser's formula; weights are means over the width of a pixel.
+
+use super::{Edges, Filter};
+use polyhaul_model::error::{Error, Result, try_push};
+use std::f64::consts::PI;
+use std::ops::Range;
+
+/// To each side, in pixels of the smaller image.
+const KAISER_WIDTH: f64 = 3.0;
+const KAISER_ALPHA: f64 = 4.0;
+/// Samples per pixel for its mean weight.
+const MEAN_OF: usize = 32;
+
+/// The weights for one direction.
+pub(super) struct Kernel {
+    /// Pixels before.
+    from: usize,
+    edges: Edges,
+    /// For each pixel after: the first pixel that counts, which may lie before the edge.
+    starts: Vec<isize>,
+    /// As many for each pixel after as `taps`.
+    weights: Vec<f32>,
+    taps: usize,
+}
+
+impl Kernel {
+    /// From `from` pixels to `to`.
+    pub(super) fn new(from: usize, to: usize, filter: Filter, edges: Edges) -> Result<Kernel> {
+        let is_kaiser = filter == Filter::Kaiser && from > to;
+        let scale = from as f64 / to.max(1) as f64;
+        let taps = match is_kaiser {
+            true => (2.0 * KAISER_WIDTH * scale).ceil() as usize + 1,
+            false if from == to => 1,
+            false => {
+                if from.is_multiple_of(to) {
+                    from / to
+                } else {
+                    from / to + 2
+                }
+            }
+        };
+        let mut kernel = Kernel { from, edges, starts: Vec::new(), weights: Vec::new(), taps };
+        let room = to.checked_mul(taps).ok_or_else(|| Error::memory("the weights of a filter"))?;
+        kernel.weights.try_reserve_exact(room).map_err(|_| Error::memory("the weights of a filter"))?;
+        for number in 0..to {
+            let (start, weights) = match is_kaiser {
+                true => kaiser(number, scale, taps),
+                false => mean(number, from, to, taps),
+            };
+            try_push(&mut kernel.starts, start, "the weights of a filter")?;
+            kernel.weights.extend(weights);
+        }
+        Ok(kernel)
+    }
+
+    /// The first pixel that counts for pixel `number`, and the weights from there on.
+    pub(super) fn taps(&self, number: usize) -> (isize, &[f32]) {
+        (self.starts[number], &self.weights[number * self.taps..][..self.taps])
+    }
+
+    /// All pixels that count for these, those beyond the edges too.
+    pub(super) fn reach(&self, numbers: Range<usize>) -> Range<isize> {
+        match &self.starts[numbers] {
+            [first, .., last] | [first @ last] => *first..*last + self.taps as isize,
+            [] => 0..0,
+        }
+    }
+
+    /// The pixel that stands for one that may lie beyond the edges.
+    pub(super) fn place(&self, at: isize) -> usize {
+        match self.edges {
+            Edges::Clamp => at.clamp(0, self.from as isize - 1) as usize,
+            Edges::Wrap => at.rem_euclid(self.from as isize) as usize,
+        }
+    }
+
+    /// Makes a row shorter, of pixels with `size` samples.
+    pub(super) fn mix(&self, from: &[f32], to: &mut [f32], size: usize) {
+        match size {
+            1 => self.mix_pixels::<1>(from, to),
+            2 => self.mix_pixels::<2>(from, to),
+            3 => self.mix_pixels::<3>(from, to),
+            _ => self.mix_pixels::<4>(from, to),
+        }
+    }
+
+    fn mix_pixels<const SIZE: usize>(&self, from: &[f32], to: &mut [f32]) {
+        let (from, to) = (from.as_chunks::<SIZE>().0, to.as_chunks_mut::<SIZE>().0);
+        for (number, to) in to.iter_mut().enumerate() {
+            let (start, weights) = self.taps(number);
+            let mut sum = [0.0; SIZE];
+            // What has no weight does not count, and infinity would: 0 times it is no number.
+            let mut add = |pixel: &[f32; SIZE], weight: f32| {
+                if weight != 0.0 {
+                    sum.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += weight * value);
+                }
+            };
+            let inside = usize::try_from(start).ok().and_then(|start| from.get(start..start + weights.len()));
+            match inside {
+                Some(pixels) => pixels.iter().zip(weights).for_each(|(pixel, &weight)| add(pixel, weight)),
+                None => (start..).zip(weights).for_each(|(at, &weight)| add(&from[self.place(at)], weight)),
+            }
+            *to = sum;
+        }
+    }
+}
+
+/// The share that each pixel has in an area, exactly: `number` of `to` equal parts of `from` pixels.
+fn mean(number: usize, from: usize, to: usize, taps: usize) -> (isize, Vec<f32>) {
+    // In parts of a pixel of which `to` make one.
+    let (begin, end) = (number as u128 * from as u128, (number as u128 + 1) * from as u128);
+    let first = (begin / to as u128) as usize;
+    let share = |pixel: usize| {
+        let (left, right) = (pixel as u128 * to as u128, (pixel as u128 + 1) * to as u128);
+        (right.min(end).saturating_sub(left.max(begin)) as f64 / from as f64) as f32
+    };
+    (first as isize, (first..first + taps).map(share).collect())
+}
+
+fn kaiser(number: usize, scale: f64, taps: usize) -> (isize, Vec<f32>) {
+    let center = (number as f64 + 0.5) * scale;
+    let start = (center - KAISER_WIDTH * scale).floor() as isize;
+    let weight = |pixel: isize| -> f64 {
+        let at = |sample: usize| (pixel as f64 + (sample as f64 + 0.5) / MEAN_OF as f64 - center) / scale;
+        (0..MEAN_OF).map(|sample| windowed(at(sample))).sum()
+    };
+    let weights: Vec<f64> = (start..start + taps as isize).map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    (start, weights.into_iter().map(|weight| (weight / sum) as f32).collect())
+}
+
+/// The sinc under its window, of pixels of the smaller image.
+fn windowed(x: f64) -> f64 {
+    let part = x / KAISER_WIDTH;
+    let rest = 1.0 - part * part;
+    if rest < 0.0 {
+        return 0.0;
+    }
+    let sinc = if x.abs() < 1e-9 { 1.0 } else { (PI * x).sin() / (PI * x) };
+    sinc * bessel(KAISER_ALPHA * rest.sqrt()) / bessel(KAISER_ALPHA)
+}
+
+/// The modified Bessel function of the first kind and order 0, by its series.
+fn bessel(x: f64) -> f64 {
+    let quarter = x * x / 4.0;
+    let (mut sum, mut term) = (1.0, 1.0);
+    for k in 1..32 {
+        term *= quarter / f64::from(k * k);
+        sum += term;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(from: usize, to: usize, filter: Filter) -> Vec<(isize, Vec<f32>)> {
+        let kernel = Kernel::new(from, to, filter, Edges::Clamp).unwrap();
+        (0..to).map(|number| kernel.taps(number)).map(|(start, weights)| (start, weights.to_vec())).collect()
+    }
+
+    #[test]
+    fn boxes_by_hand() {
+        assert_eq!(weights(4, 2, Filter::Box), [(0, vec![0.5, 0.5]), (2, vec![0.5, 0.5])]);
+        assert_eq!(weights(1, 1, Filter::Box), [(0, vec![1.0])]);
+        let third = 1.0 / 3.0;
+        assert_eq!(weights(3, 1, Filter::Box), [(0, vec![third; 3])]);
+        let found = weights(5, 2, Filter::Box);
+        assert_eq!(found, [(0, vec![0.4, 0.4, 0.2, 0.0]), (2, vec![0.2, 0.4, 0.4, 0.0])]);
+    }
+
+    #[test]
+    fn every_pixel_counts_the_same_in_all() {
+        for from in 2..70 {
+            let mut counts = vec![0.0; from];
+            for (start, weights) in weights(from, from / 2, Filter::Box) {
+                for (at, weight) in (start..).zip(weights) {
+                    if weight > 0.0 {
+                        counts[at as usize] += weight;
+                    }
+                }
+            }
+            let each = (from / 2) as f32 / from as f32;
+            assert!(counts.iter().all(|count| (count - each).abs() < 1e-6), "{from}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn the_window_is_kaisers() {
+        assert!((windowed(0.0) - 1.0).abs() < 1e-12);
+        assert!(windowed(1.0).abs() < 1e-12 && windowed(3.01) == 0.0);
+        // I0(4) and I0(2), by tables of the function.
+        assert!((bessel(4.0) - 11.301_921_952_136_33).abs() < 1e-9);
+        assert!((bessel(2.0) - 2.279_585_302_336_067).abs() < 1e-12);
+        for (_, weights) in weights(16, 8, Filter::Kaiser) {
+            assert!((weights.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+            assert!(weights.iter().any(|weight| *weight < -0.01));
+        }
+    }
+
+    #[test]
+    fn beyond_the_edges() {
+        let kernel = |edges| Kernel::new(8, 4, Filter::Kaiser, edges).unwrap();
+        assert_eq!([-3, 9, 4].map(|at| kernel(Edges::Clamp).place(at)), [0, 7, 4]);
+        assert_eq!([-3, 9, 4].map(|at| kernel(Edges::Wrap).place(at)), [5, 1, 4]);
+    }
+}

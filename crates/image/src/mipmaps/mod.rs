@@ -1,0 +1,283 @@
+//! An image at half, a quarter and so on of its size, down to one pixel.
+//!
+//! Each level is made of the one before as it is stored: what rounding adds to a level is halved in the next. Colours
+//! are mixed as light. `kernel` has the weights of the filters, `halve` the common case: a box over bytes.
+
+mod coverage;
+mod halve;
+mod kernel;
+
+use crate::samples::{Store, check_image, load, sized};
+use kernel::Kernel;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Array, ColorSpace, Image, Samples};
+use polyhaul_pipeline::arrays::{Zero, zeroed};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+
+/// How pixels are mixed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Filter {
+    /// Each pixel is the mean of the area that it covers: nothing rings, and little is blurred.
+    #[default]
+    Box,
+    /// A sinc under a Kaiser window, three pixels of the smaller image to each side, with an alpha of 4: as NVIDIA's
+    /// texture tools have it. It is sharper than a box.
+    Kaiser,
+}
+
+/// What lies beyond the edges of an image, for filters that reach there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Edges {
+    /// The pixels at the edge.
+    #[default]
+    Clamp,
+    /// The other side: for textures that repeat.
+    Wrap,
+}
+
+/// What the samples are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MipmapContent {
+    /// Colours, which are mixed as light.
+    #[default]
+    Colors,
+    /// Directions, with x, y and z as red, green and blue, from -1 as 0 to 1 as the highest: they are mixed as arrows
+    /// and made as long as 1 again.
+    Normals,
+}
+
+/// How mipmaps are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MipmapOptions {
+    /// How pixels are mixed (box).
+    pub filter: Filter,
+    /// What lies beyond the edges (their own pixels).
+    pub edges: Edges,
+    /// What the samples are (colours).
+    pub content: MipmapContent,
+    /// Whether the colour of a pixel counts by its alpha, so that colours that nobody sees do not show; `None`: where
+    /// there is alpha and colours are not multiplied with it.
+    pub weigh_by_alpha: Option<bool>,
+    /// Scale the alpha of each level so that as many of its pixels are at or above this (0 to 1) as in the image: what
+    /// is cut out there does not shrink (Ignacio Castaño, "Computing Alpha Mipmaps", 2010). `None`: alpha stays.
+    pub alpha_cutoff: Option<f32>,
+}
+
+/// The levels below an image: each side is half of that before, rounded down, and at least 1.
+///
+/// Sides need not be powers of two: a box then has a share of the pixels at its borders. sRGB is mixed as light, and
+/// what is stored is the nearest sample. The number of threads changes no bit.
+///
+/// ```
+/// use polyhaul_model::{Channels, Image, Samples};
+/// use polyhaul_image::mipmaps::mipmaps;
+///
+/// // Black and white make half of the light, which is 188 in sRGB.
+/// let samples = Samples::U8([0, 255, 255, 0].into());
+/// let image = Image { width: 2, height: 2, channels: Channels::Gray, samples, ..Image::default() };
+/// let levels = mipmaps(&image, &Default::default(), &Default::default())?;
+/// assert_eq!(levels.len(), 1);
+/// assert_eq!(levels[0].samples, Samples::U8([188].into()));
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the samples are not as many as the size says, where normals have no three colours, and
+/// where alpha is to be scaled that colours are multiplied with; cancelling; a lack of memory.
+pub fn mipmaps(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<Vec<Image>> {
+    check(image, options)?;
+    let mut levels: Vec<Image> = Vec::new();
+    levels.try_reserve_exact(usize::BITS as usize)?;
+    loop {
+        let last = levels.last().unwrap_or(image);
+        // Without a pixel there is nothing to halve.
+        if last.width.max(last.height) <= 1 || last.width.min(last.height) == 0 {
+            break;
+        }
+        let next = half_of(last, options, run)?;
+        levels.push(next);
+    }
+    if let Some(cutoff) = options.alpha_cutoff {
+        coverage::keep(image, &mut levels, cutoff)?;
+    }
+    Ok(levels)
+}
+
+fn check(image: &Image, options: &MipmapOptions) -> Result<()> {
+    check_image(image)?;
+    let refuse = |message| Err(Error::new(ErrorKind::Usage, message));
+    if options.content == MipmapContent::Normals && image.channels.colors() < 3 {
+        return refuse("a normal map needs red, green and blue");
+    }
+    if options.alpha_cutoff.is_some() && image.premultiplied {
+        return refuse("alpha coverage cannot be preserved for premultiplied colors");
+    }
+    Ok(())
+}
+
+/// How one level becomes the next.
+#[derive(Clone, Copy)]
+struct Work {
+    content: MipmapContent,
+    /// Whether samples are sRGB and mixed as light.
+    is_bent: bool,
+    weighs: bool,
+}
+
+impl Work {
+    fn of(image: &Image, options: &MipmapOptions) -> Work {
+        let is_bent = image.color_space == ColorSpace::Srgb && options.content == MipmapContent::Colors;
+        let has_alpha = image.channels.has_alpha() && options.content == MipmapContent::Colors;
+        Work {
+            content: options.content,
+            is_bent,
+            weighs: has_alpha && options.weigh_by_alpha.unwrap_or(!image.premultiplied),
+        }
+    }
+}
+
+/// The next level.
+fn half_of(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<Image> {
+    let [width, height] = [image.width, image.height].map(|count| if count > 1 { count / 2 } else { count });
+    let count = width.checked_mul(height).and_then(|count| count.checked_mul(image.channels.count()));
+    let count = count.ok_or_else(|| Error::memory("a mip level"))?;
+    let work = Work::of(image, options);
+    let is_even = image.width == 2 * width && image.height == 2 * height;
+    let samples = match &image.samples {
+        Samples::U8(samples)
+            if is_even
+                && options.filter == Filter::Box
+                && work.content == MipmapContent::Colors
+                && !(work.is_bent && image.premultiplied) =>
+        {
+            let mut half = zeroed(count, "a mip level")?;
+            halve::halve(samples, image, work.is_bent, work.weighs, &mut half, run)?;
+            Samples::U8(half.into())
+        }
+        Samples::U8(_) => filtered(image, [width, height], count, options, run, Samples::U8)?,
+        Samples::U16(_) => filtered(image, [width, height], count, options, run, Samples::U16)?,
+        Samples::F32(_) => filtered(image, [width, height], count, options, run, Samples::F32)?,
+    };
+    let Image { channels, color_space, premultiplied, .. } = *image;
+    Ok(Image { width, height, channels, samples, color_space, premultiplied, ..Image::default() })
+}
+
+/// Pixels of the smaller image that one thread takes at a time, about.
+const PIECE_PIXELS: usize = 1 << 14;
+
+fn filtered<T: Store + Zero + Send>(
+    image: &Image,
+    [width, height]: [usize; 2],
+    count: usize,
+    options: &MipmapOptions,
+    run: &RunOptions,
+    wrap: fn(Array<T>) -> Samples,
+) -> Result<Samples> {
+    let across = Kernel::new(image.width, width, options.filter, options.edges)?;
+    let down = Kernel::new(image.height, height, options.filter, options.edges)?;
+    let mut samples = zeroed::<T>(count, "a mip level")?;
+    let row = width * image.channels.count();
+    let rows = (PIECE_PIXELS / width.max(1)).clamp(1, 64);
+    let job = Filtering { image, work: Work::of(image, options), across, down, row };
+    let bands = samples.chunks_mut((row * rows).max(1)).enumerate();
+    let threads = run.worker_threads().min(height.div_ceil(rows));
+    try_for_each_item(threads, &run.cancel, bands, Scratch::default, |scratch, (number, band)| {
+        scratch.band(&job, number * rows, band)
+    })?;
+    Ok(wrap(samples.into()))
+}
+
+/// One level to be filtered.
+struct Filtering<'a> {
+    image: &'a Image,
+    work: Work,
+    across: Kernel,
+    down: Kernel,
+    /// Samples of a row of the smaller image.
+    row: usize,
+}
+
+/// Memory of one thread.
+#[derive(Default)]
+struct Scratch {
+    /// A row as it was loaded.
+    loaded: Vec<f32>,
+    /// Rows that are filtered from left to right, the first of them for the first tap of the band.
+    rows: Vec<f32>,
+    mixed: Vec<f32>,
+}
+
+impl Scratch {
+    /// Makes the rows of a band, of which the first is `first`.
+    fn band<T: Store>(&mut self, job: &Filtering<'_>, first: usize, band: &mut [T]) -> Result<()> {
+        let count = band.len() / job.row;
+        let reach = job.down.reach(first..first + count);
+        let rows = sized(&mut self.rows, reach.len() * job.row)?;
+        let loaded = sized(&mut self.loaded, job.image.width * job.image.channels.count())?;
+        for (at, row) in reach.clone().zip(rows.chunks_exact_mut(job.row)) {
+            load(job.image, job.down.place(at) * loaded.len(), job.work.is_bent, loaded)?;
+            job.prepare(loaded);
+            job.across.mix(loaded, row, job.image.channels.count());
+        }
+        let mixed = sized(&mut self.mixed, job.row)?;
+        for (number, out) in (first..).zip(band.chunks_exact_mut(job.row)) {
+            mixed.fill(0.0);
+            let (start, weights) = job.down.taps(number);
+            let begin = (start - reach.start) as usize;
+            let rows = rows[begin * job.row..].chunks_exact(job.row).zip(weights);
+            // What has no weight does not count, and infinity would: 0 times it is no number.
+            for (row, &weight) in rows.filter(|(_, weight)| **weight != 0.0) {
+                mixed.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
+            }
+            job.finish(mixed);
+            T::store(mixed, job.image.channels, job.work.is_bent && !job.image.premultiplied, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// Added to alpha as a weight: it decides the colour where alpha is 0 everywhere, and nowhere else.
+const TRACE: f32 = 1.0 / (1 << 24) as f32;
+
+impl Filtering<'_> {
+    /// Makes samples such that they can be mixed.
+    fn prepare(&self, values: &mut [f32]) {
+        let size = self.image.channels.count();
+        if self.work.content == MipmapContent::Normals {
+            for pixel in values.chunks_exact_mut(size) {
+                pixel.iter_mut().take(3).for_each(|value| *value = 2.0 * *value - 1.0);
+            }
+        } else if self.work.weighs {
+            for pixel in values.chunks_exact_mut(size) {
+                let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
+                colors.iter_mut().for_each(|color| *color *= *alpha + TRACE);
+            }
+        }
+    }
+
+    /// The other way round.
+    fn finish(&self, values: &mut [f32]) {
+        let size = self.image.channels.count();
+        if self.work.content == MipmapContent::Normals {
+            values.chunks_exact_mut(size).for_each(normalize);
+        } else if self.work.weighs {
+            for pixel in values.chunks_exact_mut(size) {
+                let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
+                let by = 1.0 / (alpha.max(0.0) + TRACE);
+                colors.iter_mut().for_each(|color| *color *= by);
+            }
+        }
+        if self.work.is_bent && self.image.premultiplied {
+            crate::samples::encode_premultiplied(values, size);
+        }
+    }
+}
+
+/// An arrow as long as 1, as samples from 0 to 1; straight up where it has no length.
+fn normalize(pixel: &mut [f32]) {
+    let [x, y, z, ..] = pixel else { return };
+    let length = (*x * *x + *y * *y + *z * *z).sqrt();
+    let arrow = if length > 1e-6 && length.is_finite() { [*x, *y, *z].map(|v| v / length) } else { [0.0, 0.0, 1.0] };
+    [*x, *y, *z] = arrow.map(|v| 0.5 * v + 0.5);
+}

@@ -1,0 +1,236 @@
+//! Pieces of a file whose places and sizes are told before: the images of a texture, one after another.
+//!
+//! [`Pieces`] reads them in the order of the file, taking no memory on trust; [`write`] writes slices that lie
+//! somewhere as if they were one. Nothing here knows what is in them.
+
+use polyhaul_model::error::{Error, Result, fault};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::{ParseOptions, RunOptions};
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::write::{Pages, Writing};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How many bytes are read at a time: between two reads memory is taken, and cancelling looked at.
+const STEP_BYTES: usize = 1 << 20;
+/// About how many bytes a page has that is written.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// The bytes of a file, from its begin to its end.
+pub(crate) struct Pieces<'a> {
+    bytes: Bytes<'a>,
+    pub(crate) file: Arc<str>,
+    /// How far it was read.
+    at: u64,
+    options: &'a ParseOptions,
+    reported: u64,
+}
+
+impl<'a> Pieces<'a> {
+    /// The bytes of a source of which nothing was read.
+    pub(crate) fn new(bytes: Bytes<'a>, options: &'a ParseOptions) -> Pieces<'a> {
+        let file = bytes.name().into();
+        Pieces { bytes, file, at: 0, options, reported: 0 }
+    }
+
+    /// How far it was read.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// The bytes, for who reads on by himself and says then how far: [`Pieces::moved_to`].
+    pub(crate) fn bytes(&self) -> &Bytes<'a> {
+        &self.bytes
+    }
+
+    /// Goes on at `at`, up to which somebody else read.
+    pub(crate) fn moved_to(&mut self, at: u64) {
+        self.at = at;
+    }
+
+    /// How many bytes there are without doubt; 0 where that is not known.
+    pub(crate) fn backed(&self) -> u64 {
+        self.bytes.len().filter(|_| self.is_backed()).unwrap_or(0)
+    }
+
+    /// Whether the caller cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.options.run.cancel.is_cancelled()
+    }
+
+    /// Whether as many bytes are there without doubt as the source says: that is no claim of compressed data.
+    pub(crate) fn is_backed(&self) -> bool {
+        self.bytes.is_backed()
+    }
+
+    /// Fills a part of a header, which `what` names.
+    pub(crate) fn head<const SIZE: usize>(&mut self, what: &str) -> Result<[u8; SIZE]> {
+        let mut head = [0; SIZE];
+        if self.read(&mut head)? < SIZE {
+            return Err(fault(&self.file, self.at, format!("unexpected end of file in the {what}")));
+        }
+        Ok(head)
+    }
+
+    /// Goes on to `offset`, which lies ahead.
+    pub(crate) fn skip_to(&mut self, offset: u64) -> Result<()> {
+        let mut scratch = [0; 4096];
+        while self.bytes.in_order() && self.at < offset {
+            if self.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            let most = scratch.len().min(usize::try_from(offset - self.at).unwrap_or(usize::MAX));
+            if self.read(&mut scratch[..most])? < most {
+                return Ok(());
+            }
+        }
+        // Behind the end nothing is: who looks for it there finds that the file ended.
+        self.at = self.at.max(offset.min(self.bytes.len().unwrap_or(offset)));
+        Ok(())
+    }
+
+    /// Goes on to `offset`, before which the file must not end.
+    pub(crate) fn pass_to(&mut self, offset: u64, what: &str) -> Result<()> {
+        self.skip_to(offset)?;
+        if self.at < offset { Err(self.cut(self.at, what)) } else { Ok(()) }
+    }
+
+    /// The error where fewer than `count` bytes are left, which `what` names, where that is known.
+    pub(crate) fn check_left(&self, count: u64, what: &str) -> Result<()> {
+        match self.bytes.len() {
+            Some(len) if len.saturating_sub(self.at) < count => Err(self.cut(len.max(self.at), what)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends the next `count` bytes, which `what` names.
+    pub(crate) fn append(&mut self, count: usize, to: &mut Vec<u8>, what: &str) -> Result<()> {
+        let end = to.len().checked_add(count).ok_or_else(|| Error::memory(what))?;
+        if self.is_backed() {
+            self.check_left(count as u64, what)?;
+            to.try_reserve_exact(count).map_err(|_| Error::memory(what))?;
+        }
+        while to.len() < end {
+            if self.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            let begin = to.len();
+            let step = STEP_BYTES.min(end - begin);
+            to.try_reserve(step).map_err(|_| Error::memory(what))?;
+            to.resize(begin + step, 0);
+            if self.read(&mut to[begin..])? < step {
+                return Err(self.cut(self.at, what));
+            }
+            self.report();
+        }
+        Ok(())
+    }
+
+    /// The next `count` bytes, which `what` names.
+    pub(crate) fn take(&mut self, count: usize, what: &str) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.append(count, &mut bytes, what)?;
+        Ok(bytes)
+    }
+
+    /// Reads a stream to its end, where damage of compressed data shows.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if self.bytes.in_order() {
+            self.skip_to(u64::MAX)?;
+        }
+        self.bytes.check_end(Extent::Whole, &self.options.run.cancel)
+    }
+
+    fn read(&mut self, to: &mut [u8]) -> Result<usize> {
+        let found = self.bytes.read(self.at, to)?;
+        self.at += found as u64;
+        Ok(found)
+    }
+
+    fn cut(&self, offset: u64, what: &str) -> Error {
+        fault(&self.file, offset, format!("unexpected end of file in the {what}"))
+    }
+
+    fn report(&mut self) {
+        if let Some(progress) = &self.options.run.progress
+            && self.at - self.reported >= STEP_BYTES as u64
+        {
+            self.reported = self.at;
+            progress.tell(self.at, self.bytes.len());
+        }
+    }
+}
+
+/// Writes pieces one after another, in pages of about the same size.
+pub(crate) fn write(pieces: Vec<&[u8]>, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+    let mut ends = Vec::new();
+    ends.try_reserve_exact(pieces.len()).map_err(|_| Error::memory("a page"))?;
+    let mut end = 0;
+    for piece in &pieces {
+        end += piece.len() as u64;
+        ends.push(end);
+    }
+    let page_bytes = options.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
+    writing.announce(end);
+    writing.pages(&Joined { pieces, ends, page_bytes }, &mut (), end.div_ceil(page_bytes as u64), page_bytes)
+}
+
+struct Joined<'a> {
+    pieces: Vec<&'a [u8]>,
+    /// Where each piece ends, if they stand one after another.
+    ends: Vec<u64>,
+    page_bytes: usize,
+}
+
+/// A page: a part of one piece, or a copy where it has parts of several.
+#[derive(Default)]
+struct Page {
+    piece: usize,
+    part: Range<usize>,
+    copy: Vec<u8>,
+}
+
+impl Joined<'_> {
+    /// The part of a piece that begins at `at` of all, and has at most `most` bytes.
+    fn part(&self, at: u64, most: usize) -> Option<(usize, Range<usize>)> {
+        let piece = self.ends.partition_point(|end| *end <= at);
+        let bytes = self.pieces.get(piece)?;
+        let begin = bytes.len() - (self.ends[piece] - at) as usize;
+        Some((piece, begin..bytes.len().min(begin.saturating_add(most))))
+    }
+}
+
+impl Pages for Joined<'_> {
+    type Slot = Page;
+    type State = ();
+
+    fn slot(&self) -> Result<Page> {
+        Ok(Page::default())
+    }
+
+    fn take(&self, number: u64, page: &mut Page) -> Result<bool> {
+        page.copy.clear();
+        let mut at = number.saturating_mul(self.page_bytes as u64);
+        let Some((piece, part)) = self.part(at, self.page_bytes) else { return Ok(false) };
+        let is_last = self.ends.last() == self.ends.get(piece);
+        if part.len() < self.page_bytes && !is_last {
+            page.copy.try_reserve_exact(self.page_bytes).map_err(|_| Error::memory("a page"))?;
+            while let Some((piece, part)) = self.part(at, self.page_bytes - page.copy.len())
+                && !part.is_empty()
+            {
+                at += part.len() as u64;
+                page.copy.extend_from_slice(&self.pieces[piece][part]);
+            }
+        }
+        (page.piece, page.part) = (piece, part);
+        Ok(true)
+    }
+
+    fn make(&self, _: usize, _: &mut Page) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, page: &'a Page) -> &'a [u8] {
+        if page.copy.is_empty() { &self.pieces[page.piece][page.part.clone()] } else { &page.copy }
+    }
+}

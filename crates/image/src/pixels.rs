@@ -1,0 +1,167 @@
+//! Pixels as files have them to pixels as the model has them: other orders of channels, fewer bits.
+//!
+//! One row, or any run of pixels, at a time. Nothing here knows a file's header or where a row belongs: those are in
+//! the folders of the formats.
+
+use polyhaul_model::Channels;
+use polyhaul_text::cpu::Level;
+use std::mem::MaybeUninit;
+
+/// How a pixel is stored, of which each channel becomes a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// A byte of brightness.
+    Gray8,
+    /// A byte of brightness, a byte of alpha.
+    GrayAlpha8,
+    /// Blue, green, red.
+    Bgr8,
+    /// Blue, green, red, alpha.
+    Bgra8,
+    /// 16 bits, the low byte first: five of blue, green and red each, and one that means nothing.
+    Bgr5,
+    /// As `Bgr5`, and the last bit is alpha.
+    Bgr5A1,
+}
+
+impl Stored {
+    /// Bytes of a stored pixel.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Stored::Gray8 => 1,
+            Stored::GrayAlpha8 | Stored::Bgr5 | Stored::Bgr5A1 => 2,
+            Stored::Bgr8 => 3,
+            Stored::Bgra8 => 4,
+        }
+    }
+
+    /// What the pixel has in the model.
+    pub(crate) const fn channels(self) -> Channels {
+        match self {
+            Stored::Gray8 => Channels::Gray,
+            Stored::GrayAlpha8 => Channels::GrayAlpha,
+            Stored::Bgr8 | Stored::Bgr5 => Channels::Rgb,
+            Stored::Bgra8 | Stored::Bgr5A1 => Channels::Rgba,
+        }
+    }
+
+    /// Turns stored pixels into pixels of bytes: as many as both hold. Every level gives the same.
+    pub(crate) fn expand(self, level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
+        match self {
+            Stored::Gray8 | Stored::GrayAlpha8 => each(from, to, |byte: [u8; 1]| byte),
+            Stored::Bgr8 => swap_three(level, from, to),
+            Stored::Bgra8 => each(from, to, |[b, g, r, a]: [u8; 4]| [r, g, b, a]),
+            Stored::Bgr5 => each(from, to, five_bits),
+            Stored::Bgr5A1 => each(from, to, |pixel| {
+                let ([r, g, b], alpha) = (five_bits(pixel), pixel[1] >> 7);
+                [r, g, b, alpha.wrapping_neg()]
+            }),
+        }
+    }
+}
+
+/// Appends pixels of bytes as a file has them that has the blue first; `to` has room for them.
+pub(crate) fn store(channels: Channels, from: &[u8], to: &mut Vec<u8>) {
+    let stored = match channels {
+        Channels::Gray => Stored::Gray8,
+        Channels::GrayAlpha => Stored::GrayAlpha8,
+        Channels::Rgb => Stored::Bgr8,
+        Channels::Rgba => Stored::Bgra8,
+    };
+    let count = from.len().min(to.capacity() - to.len());
+    // Turning the channels round twice is as if nothing was done.
+    stored.expand(Level::best(), &from[..count], &mut to.spare_capacity_mut()[..count]);
+    // SAFETY: whole pixels were handed in, and all were written.
+    unsafe { to.set_len(to.len() + count / stored.bytes() * stored.bytes()) };
+}
+
+/// Pixels one by one.
+#[inline]
+fn each<const FROM: usize, const TO: usize>(
+    from: &[u8],
+    to: &mut [MaybeUninit<u8>],
+    pixel: impl Fn([u8; FROM]) -> [u8; TO],
+) {
+    let (from, to) = (from.as_chunks::<FROM>().0, to.as_chunks_mut::<TO>().0);
+    for (from, to) in from.iter().zip(to) {
+        *to = pixel(*from).map(MaybeUninit::new);
+    }
+}
+
+/// Five bits become eight, rounded to the nearest: 31 becomes 255.
+fn five_bits([low, high]: [u8; 2]) -> [u8; 3] {
+    let pixel = u16::from_le_bytes([low, high]);
+    [10, 5, 0].map(|shift| {
+        // 527 / 64 is a little more than 255 / 31, and close enough for all 32.
+        (((pixel >> shift & 31) * 527 + 23) >> 6) as u8
+    })
+}
+
+/// Blue, green, red to red, green, blue.
+fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
+    #[cfg(target_arch = "x86_64")]
+    let done = crate::pixels_x86::swap_three(level, from, to);
+    #[cfg(not(target_arch = "x86_64"))]
+    let done = 0;
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = level;
+    each(&from[done..], &mut to[done..], |[b, g, r]: [u8; 3]| [r, g, b]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(stored: Stored, level: Level, from: &[u8]) -> Vec<u8> {
+        let mut to = vec![MaybeUninit::new(0xAA); from.len() / stored.bytes() * stored.channels().count()];
+        stored.expand(level, from, &mut to);
+        // SAFETY: all were initialised when the vector was made.
+        to.iter().map(|byte| unsafe { byte.assume_init() }).collect()
+    }
+
+    #[test]
+    fn pixels_by_hand() {
+        let level = Level::Portable;
+        assert_eq!(expanded(Stored::Bgr8, level, &[1, 2, 3, 4, 5, 6]), [3, 2, 1, 6, 5, 4]);
+        assert_eq!(expanded(Stored::Bgra8, level, &[1, 2, 3, 4]), [3, 2, 1, 4]);
+        assert_eq!(expanded(Stored::Gray8, level, &[9, 8]), [9, 8]);
+        assert_eq!(expanded(Stored::GrayAlpha8, level, &[9, 8]), [9, 8]);
+        // Red 31, green 1, blue 16, and the bit of alpha set.
+        let pixel = (0x8000_u16 | 31 << 10 | 1 << 5 | 16).to_le_bytes();
+        assert_eq!(expanded(Stored::Bgr5, level, &pixel), [255, 8, 132]);
+        assert_eq!(expanded(Stored::Bgr5A1, level, &pixel), [255, 8, 132, 255]);
+        assert_eq!(expanded(Stored::Bgr5A1, level, &[0, 0]), [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn five_bits_are_rounded_to_the_nearest() {
+        for five in 0..32_u16 {
+            let wanted = (f64::from(five) * 255.0 / 31.0).round() as u8;
+            assert_eq!(five_bits((five << 10).to_le_bytes()), [wanted, 0, 0]);
+        }
+    }
+
+    #[test]
+    fn every_level_gives_the_same_for_any_length() {
+        let bytes: Vec<u8> = (0..900_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        for level in Level::all() {
+            for stored in [Stored::Bgr8, Stored::Bgra8, Stored::Bgr5, Stored::Bgr5A1] {
+                for count in (0..200).chain([299]) {
+                    let from = &bytes[..(count * stored.bytes()).min(bytes.len())];
+                    assert_eq!(expanded(stored, level, from), expanded(stored, Level::Portable, from));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_beyond_the_end() {
+        for level in Level::all() {
+            let mut to = [MaybeUninit::new(0xAA); 300];
+            Stored::Bgr8.expand(level, &[7; 297], &mut to[..297]);
+            // SAFETY: all were initialised above.
+            let to = to.map(|byte| unsafe { byte.assume_init() });
+            assert_eq!((&to[..297], &to[297..]), (&[7; 297][..], &[0xAA; 3][..]));
+        }
+    }
+}

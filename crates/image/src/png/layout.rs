@@ -1,0 +1,159 @@
+//! Rows of a PNG file as they are stored, filters undone, to pixels as the model has them.
+
+use png::{ColorType, Info};
+use polyhaul_model::Channels;
+use polyhaul_model::error::{Error, Result};
+
+/// How pixels are stored.
+pub(super) struct Layout {
+    /// Bits of a sample.
+    bits: usize,
+    /// Samples of a stored pixel.
+    stored: usize,
+    /// The colour that is transparent.
+    key: Option<[u16; 3]>,
+    /// The colours by number, where pixels are numbers.
+    palette: Option<Vec<[u8; 4]>>,
+    /// What a pixel becomes.
+    pub(super) channels: Channels,
+}
+
+/// A pixel whose number the palette does not have.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unmapped(pub(super) usize);
+
+/// A type of samples, and rows that become such.
+pub(super) trait Sample: Copy + Default + Send {
+    /// Samples as the bytes of a row where they are stored as they become.
+    fn as_bytes(samples: &mut [Self]) -> Option<&mut [u8]>;
+
+    /// Appends the pixels of a row; `to` has room for them.
+    fn expand(layout: &Layout, row: &[u8], width: usize, to: &mut Vec<Self>) -> std::result::Result<(), Unmapped>;
+}
+
+impl Layout {
+    /// What the chunks before the pixels say.
+    pub(super) fn new(info: &Info<'_>) -> Result<Layout> {
+        let bits = info.bit_depth as usize;
+        let trns = info.trns.as_deref();
+        let (channels, with_alpha) = match info.color_type {
+            ColorType::Grayscale => (Channels::Gray, Channels::GrayAlpha),
+            ColorType::GrayscaleAlpha => (Channels::GrayAlpha, Channels::GrayAlpha),
+            ColorType::Rgb | ColorType::Indexed => (Channels::Rgb, Channels::Rgba),
+            ColorType::Rgba => (Channels::Rgba, Channels::Rgba),
+        };
+        let is_mapped = info.color_type == ColorType::Indexed;
+        let stored = if is_mapped { 1 } else { channels.count() };
+        let palette = is_mapped.then(|| palette(info.palette.as_deref().unwrap_or(&[]), trns.unwrap_or(&[])));
+        let key = trns.filter(|_| !is_mapped).map(|trns| key(trns, bits));
+        let channels = if trns.is_some() { with_alpha } else { channels };
+        Ok(Layout { bits, stored, key, palette: palette.transpose()?, channels })
+    }
+
+    /// Whether samples have 16 bits.
+    pub(super) fn is_wide(&self) -> bool {
+        self.bits == 16
+    }
+
+    /// Bytes of a row of so many pixels.
+    pub(super) fn row_bytes(&self, width: usize) -> usize {
+        (width * self.stored * self.bits).div_ceil(8)
+    }
+
+    /// Whether samples are stored as they become.
+    pub(super) fn is_plain(&self) -> bool {
+        self.bits == 8 && self.key.is_none() && self.palette.is_none()
+    }
+}
+
+/// Colours with alpha: 255 where the list has none.
+fn palette(colors: &[u8], alphas: &[u8]) -> Result<Vec<[u8; 4]>> {
+    let mut palette = Vec::new();
+    let colors = colors.as_chunks::<3>().0;
+    palette.try_reserve_exact(colors.len()).map_err(|_| Error::memory("a palette"))?;
+    let alphas = alphas.iter().copied().chain(std::iter::repeat(u8::MAX));
+    palette.extend(colors.iter().zip(alphas).map(|(&[red, green, blue], alpha)| [red, green, blue, alpha]));
+    Ok(palette)
+}
+
+/// The colour that is transparent: of one sample or three, each of one byte or, of 16 bits, two.
+fn key(trns: &[u8], bits: usize) -> [u16; 3] {
+    let sample = |at: usize| match bits {
+        16 => trns.get(2 * at..2 * at + 2).map_or(0, |pair| u16::from_be_bytes([pair[0], pair[1]])),
+        _ => trns.get(at).map_or(0, |&byte| u16::from(byte) & ((1 << bits) - 1)),
+    };
+    [sample(0), sample(1), sample(2)]
+}
+
+/// The numbers of a row that has 1, 2, 4 or 8 bits for each, the first in the highest bits.
+fn numbers(row: &[u8], bits: usize) -> impl Iterator<Item = u8> {
+    let mask = u8::MAX >> (8 - bits);
+    row.iter().flat_map(move |byte| (0..8 / bits).rev().map(move |place| byte >> (place * bits) & mask))
+}
+
+/// Appends pixels of `SIZE` samples with alpha: 0 where they are the key.
+fn with_alpha<const SIZE: usize, T: Copy + Into<u16>>(
+    samples: &[T],
+    key: &[u16; 3],
+    most: T,
+    zero: T,
+    to: &mut Vec<T>,
+) {
+    for pixel in samples.as_chunks::<SIZE>().0 {
+        let is_key = pixel.iter().zip(key).all(|(sample, key)| (*sample).into() == *key);
+        to.extend_from_slice(pixel);
+        to.push(if is_key { zero } else { most });
+    }
+}
+
+impl Sample for u8 {
+    fn as_bytes(samples: &mut [u8]) -> Option<&mut [u8]> {
+        Some(samples)
+    }
+
+    fn expand(layout: &Layout, row: &[u8], width: usize, to: &mut Vec<u8>) -> std::result::Result<(), Unmapped> {
+        let bits = layout.bits.min(8);
+        match (&layout.palette, &layout.key) {
+            (Some(palette), _) => {
+                let size = layout.channels.count();
+                for (place, number) in numbers(row, bits).take(width).enumerate() {
+                    let color = palette.get(usize::from(number)).ok_or(Unmapped(place))?;
+                    to.extend_from_slice(&color[..size]);
+                }
+            }
+            (None, None) if bits == 8 => to.extend_from_slice(row),
+            (None, Some(key)) if bits == 8 && layout.stored == 3 => with_alpha::<3, _>(row, key, u8::MAX, 0, to),
+            (None, key) => {
+                let scale = u8::MAX / (u8::MAX >> (8 - bits));
+                for number in numbers(row, bits).take(width) {
+                    to.push(number * scale);
+                    if let Some([key, ..]) = key {
+                        to.push(if u16::from(number) == *key { 0 } else { u8::MAX });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sample for u16 {
+    fn as_bytes(_: &mut [u16]) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn expand(layout: &Layout, row: &[u8], _: usize, to: &mut Vec<u16>) -> std::result::Result<(), Unmapped> {
+        let samples = row.as_chunks::<2>().0.iter().map(|pair| u16::from_be_bytes(*pair));
+        let Some(key) = &layout.key else {
+            to.extend(samples);
+            return Ok(());
+        };
+        for pixel in row.chunks_exact(2 * layout.stored) {
+            let samples = pixel.as_chunks::<2>().0.iter().map(|pair| u16::from_be_bytes(*pair));
+            let is_key = samples.clone().zip(key).all(|(sample, key)| sample == *key);
+            to.extend(samples);
+            to.push(if is_key { 0 } else { u16::MAX });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+//! The pixels of a PNG file to an image, row after row.
+
+use super::layout::{Layout, Sample, Unmapped};
+use super::still::{Animation, Still};
+use crate::raster::{Raster, check_ratio, check_size, least_file_bytes};
+use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{ColorSpace, Image, Samples};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::reader::{BlockReader, Decoding};
+use std::cell::RefCell;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+/// Where the size is declared.
+const SIZE_AT: u64 = 16;
+/// Bytes up to the depth and type of colours.
+const KIND_END: usize = 26;
+
+/// The first column and row of each pass of an interlaced image, and how far apart its columns and rows are.
+const PASSES: [[usize; 4]; 7] =
+    [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
+
+/// Why reading stops.
+enum Stop {
+    Decoder(DecodingError),
+    Own(Error),
+    Malformed(&'static str),
+}
+
+impl From<DecodingError> for Stop {
+    fn from(error: DecodingError) -> Stop {
+        Stop::Decoder(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Own(error)
+    }
+}
+
+impl From<Unmapped> for Stop {
+    fn from(_: Unmapped) -> Stop {
+        Stop::Malformed("a pixel refers to a color outside the palette")
+    }
+}
+
+/// Reads a file.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
+    let file: Arc<str> = bytes.name().into();
+    let decoding = Decoding::new(&bytes, &options.run);
+    let input = Input { bytes: &bytes, file: &file, options };
+    let animation = RefCell::default();
+    let result = input.decode(decoding.reader(), &animation);
+    if let Some(error) = decoding.failed() {
+        return Err(error);
+    }
+    let image = result.map_err(|stop| input.error(stop, decoding.at()))?;
+    decoding.finish()?;
+    animation.borrow().note(&file, options, warnings)?;
+    Ok(image)
+}
+
+struct Input<'a> {
+    bytes: &'a Bytes<'a>,
+    file: &'a Arc<str>,
+    options: &'a ParseOptions,
+}
+
+impl Input<'_> {
+    /// An error where the file is too small for the image that its header declares.
+    fn check_backed(&self, reader: &mut BlockReader<'_>) -> Result<()> {
+        let Some(&[.., a, b, c, d, e, f, g, h, bits, kind]) = reader.ensure(KIND_END)?.first_chunk::<KIND_END>() else {
+            return Ok(());
+        };
+        let [width, height] = [[a, b, c, d], [e, f, g, h]].map(|side| u64::from(u32::from_be_bytes(side)));
+        let channels = match kind {
+            0 => 1,
+            4 => 2,
+            6 => 4,
+            _ => 3,
+        };
+        let limits = &self.options.limits;
+        let bytes = (width * height).saturating_mul(channels * if bits == 16 { 2 } else { 1 });
+        let least = usize::try_from(least_file_bytes(bytes, limits)).unwrap_or(usize::MAX);
+        // What is too large anyway is found by its header.
+        if width * height > limits.pixels || least == 0 {
+            return Ok(());
+        }
+        let found = reader.ensure(least)?.len() as u64;
+        check_ratio(bytes, found, limits, self.file, SIZE_AT)
+    }
+
+    fn decode<'a>(
+        &'a self,
+        mut reader: BlockReader<'a>,
+        animation: &'a RefCell<Animation>,
+    ) -> std::result::Result<Image, Stop> {
+        self.check_backed(&mut reader)?;
+        let mut options = DecodeOptions::default();
+        options.set_ignore_adler32(false);
+        options.set_skip_ancillary_crc_failures(false);
+        options.set_ignore_text_chunk(true);
+        options.set_ignore_iccp_chunk(true);
+        let mut decoder = Decoder::new_with_options(Still::new(reader, animation), options);
+        let bytes = usize::try_from(self.options.run.memory_limit).unwrap_or(usize::MAX);
+        decoder.set_limits(Limits { bytes });
+        let (width, height) = decoder.read_header_info()?.size();
+        let (width, height) = (width as usize, height as usize);
+        check_size([width, height], &self.options.limits, self.file, SIZE_AT)?;
+        let reader = decoder.read_info()?;
+        let info = reader.info();
+        let (layout, color_space) = (Layout::new(info)?, color_space(info));
+        let channels = layout.channels;
+        let rows = Rows { input: self, reader, layout, width, height, row: Vec::new() };
+        let samples = match rows.layout.is_wide() {
+            true => Samples::U16(rows.read()?.into()),
+            false => Samples::U8(rows.read()?.into()),
+        };
+        Ok(Image { width, height, channels, samples, color_space, ..Image::default() })
+    }
+
+    /// The error of what was found when `at` bytes were used.
+    fn error(&self, stop: Stop, at: u64) -> Error {
+        match stop {
+            Stop::Own(error) => error,
+            Stop::Malformed(message) => fault(self.file, at, message),
+            Stop::Decoder(DecodingError::IoError(_)) => fault(self.file, at, "unexpected end of file"),
+            Stop::Decoder(DecodingError::LimitsExceeded) => {
+                let message = "a row or chunk needs more memory than the limit (memory_limit)";
+                let error = Diagnostic::at(self.file, at, message).into_error(ErrorKind::Limit);
+                error.with_hint("raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API")
+            }
+            Stop::Decoder(error) => {
+                let message = error.to_string();
+                // Its words about sums go on with what the decoder knows of the chunk.
+                let message = message.split(" while decoding").next().unwrap_or(&message).trim_end_matches('.');
+                fault(self.file, at, format!("not a valid PNG: {message}"))
+            }
+        }
+    }
+}
+
+/// What the file says about its samples.
+fn color_space(info: &Info<'_>) -> ColorSpace {
+    const LINEAR_TRANSFER: u8 = 8;
+    let is_linear = match (&info.coding_independent_code_points, info.srgb, info.gama_chunk) {
+        (Some(points), _, _) => points.transfer_function == LINEAR_TRANSFER,
+        (None, None, Some(gamma)) => gamma.into_scaled() == 100_000,
+        _ => false,
+    };
+    if is_linear { ColorSpace::Linear } else { ColorSpace::Srgb }
+}
+
+/// The rows of a file.
+struct Rows<'a> {
+    input: &'a Input<'a>,
+    reader: Reader<Still<'a>>,
+    layout: Layout,
+    width: usize,
+    height: usize,
+    /// A row as it is stored.
+    row: Vec<u8>,
+}
+
+impl Rows<'_> {
+    /// All samples, and the chunks behind them.
+    fn read<T: Sample>(mut self) -> std::result::Result<Vec<T>, Stop> {
+        let row = self.width * self.layout.channels.count();
+        let backed = self.input.bytes.len().filter(|_| self.input.bytes.is_backed());
+        let raster: Raster<T> = Raster::new(row, self.height, false, backed.unwrap_or(0))?;
+        let row_bytes = self.layout.row_bytes(self.width);
+        // Rows that are stored as they become need no other place.
+        if !self.layout.is_plain() {
+            self.row.try_reserve_exact(row_bytes).map_err(|_| Error::memory("a row"))?;
+            self.row.resize(row_bytes, 0);
+        }
+        let mut pixels = Vec::new();
+        pixels.try_reserve_exact(row).map_err(|_| Error::memory("a row"))?;
+        match self.reader.info().interlaced {
+            true => self.passes(&raster, &mut pixels)?,
+            false => {
+                for number in 0..self.height {
+                    self.next(self.width, &mut pixels)?;
+                    raster.reserve(number + 1)?;
+                    // SAFETY: this is the one thread that there is.
+                    unsafe { raster.row(number, |to| copy(&pixels, to))? };
+                }
+            }
+        }
+        self.reader.finish()?;
+        // SAFETY: all rows were filled: the passes have each pixel once.
+        Ok(unsafe { raster.finish(None) })
+    }
+
+    /// The next row of `width` pixels.
+    fn next<T: Sample>(&mut self, width: usize, pixels: &mut Vec<T>) -> std::result::Result<(), Stop> {
+        if self.input.options.run.cancel.is_cancelled() {
+            return Err(Error::cancelled().into());
+        }
+        let row_bytes = self.layout.row_bytes(width);
+        let cut = Stop::Malformed("the file has fewer rows than its header declares");
+        if self.layout.is_plain() {
+            // All of it is written: what the last row left need not be cleared.
+            pixels.resize(row_bytes, T::default());
+            let row = T::as_bytes(pixels).unwrap_or_default();
+            return self.reader.read_row(row)?.map(drop).ok_or(cut);
+        }
+        let row = &mut self.row[..row_bytes];
+        self.reader.read_row(row)?.ok_or(cut)?;
+        pixels.clear();
+        Ok(T::expand(&self.layout, row, width, pixels)?)
+    }
+
+    /// Rows of some pixels each, which stand apart.
+    fn passes<T: Sample>(&mut self, raster: &Raster<T>, pixels: &mut Vec<T>) -> std::result::Result<(), Stop> {
+        let size = self.layout.channels.count();
+        for [left, top, columns, rows] in PASSES {
+            let width = self.width.saturating_sub(left).div_ceil(columns);
+            let numbers = if width == 0 { 0..0 } else { top..self.height };
+            for number in numbers.step_by(rows) {
+                self.next(width, pixels)?;
+                raster.reserve(number + 1)?;
+                let scatter = |to: &mut [MaybeUninit<T>]| {
+                    let places = to.chunks_exact_mut(size).skip(left).step_by(columns);
+                    places.zip(pixels.chunks_exact(size)).for_each(|(to, pixel)| copy(pixel, to));
+                };
+                // SAFETY: this is the one thread that there is.
+                unsafe { raster.row(number, scatter)? };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn copy<T: Copy>(from: &[T], to: &mut [MaybeUninit<T>]) {
+    to.iter_mut().zip(from).for_each(|(to, sample)| *to = MaybeUninit::new(*sample));
+}

@@ -1,0 +1,276 @@
+//! The chunks of a PNG file without those of an animation, for a decoder that is to see the still image alone.
+//!
+//! What the animation declares is checked here, chunk by chunk, so that damage to it costs a warning and not the image.
+//! Nothing here knows pixels.
+
+use flate2::Crc;
+use polyhaul_model::error::{Diagnostic, Result};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::reader::BlockReader;
+use std::cell::RefCell;
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+/// Bytes of the signature, and of a chunk beside its data: length, type and sum.
+const SIGNATURE_BYTES: u64 = 8;
+const HEAD_BYTES: usize = 8;
+const SUM_BYTES: usize = 4;
+
+/// Bytes of the data of the chunks that control an animation.
+const ACTL_BYTES: usize = 8;
+const FCTL_BYTES: usize = 26;
+
+/// How many bytes of a chunk are looked at together.
+const STEP_BYTES: usize = 64 << 10;
+
+/// The last chunk, for a decoder of a file whose animation has no end.
+const END: &[u8; 12] = b"\0\0\0\0IEND\xAE\x42\x60\x82";
+
+/// What was found of an animation.
+#[derive(Debug, Default)]
+pub(super) struct Animation {
+    /// Width and height of the image, once its header was seen.
+    size: Option<[u32; 2]>,
+    /// How many frames `acTL` declares.
+    declared: Option<u32>,
+    /// How many frames there are (`fcTL`).
+    frames: u64,
+    /// Where the first frame is that is not the still image.
+    first_dropped: Option<u64>,
+    /// Whether the still image is a frame.
+    has_still: bool,
+    /// Whether the pixels of the still image began.
+    has_pixels: bool,
+    /// Whether chunks of the animation stand behind those pixels.
+    is_behind_pixels: bool,
+    /// The next sequence number.
+    sequence: u32,
+    /// What is wrong first, and where.
+    fault: Option<(u64, String)>,
+}
+
+impl Animation {
+    fn complain(&mut self, at: u64, message: impl Into<String>) {
+        self.fault.get_or_insert_with(|| (at, message.into()));
+    }
+
+    /// Looks at a chunk at `at`, which declares `length` bytes and whose data begins with `data`.
+    fn add(&mut self, at: u64, kind: [u8; 4], length: usize, data: &[u8; FCTL_BYTES]) {
+        if own_bytes(kind).is_some_and(|own| own != length) || length < 4 {
+            self.complain(at, format!("the {} chunk has an invalid length of {length} bytes", kind.escape_ascii()));
+        }
+        let word = |at: usize| u32::from_be_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]]);
+        if kind == *b"acTL" {
+            if self.declared.is_some() || self.frames > 0 || self.has_pixels {
+                self.complain(at, "the acTL chunk is misplaced");
+            }
+            self.declared = Some(word(0));
+            return;
+        }
+        if word(0) != self.sequence {
+            self.complain(at, format!("expected sequence number {}, found {}", self.sequence, word(0)));
+        }
+        self.sequence = word(0).wrapping_add(1);
+        if kind == *b"fcTL" {
+            self.add_frame(at, [word(4), word(8)], [word(12), word(16)]);
+        } else if !self.has_pixels || self.frames == u64::from(self.has_still) {
+            self.complain(at, "an fdAT chunk does not belong to a frame");
+        }
+    }
+
+    fn add_frame(&mut self, at: u64, frame: [u32; 2], place: [u32; 2]) {
+        self.frames += 1;
+        let is_inside = |size: [u32; 2]| {
+            (0..2).all(|side| frame[side] > 0 && u64::from(frame[side]) + u64::from(place[side]) <= size[side].into())
+        };
+        if !self.size.is_none_or(is_inside) {
+            self.complain(at, format!("frame {} lies outside the image", self.frames));
+        }
+        if self.has_pixels || self.has_still {
+            self.first_dropped.get_or_insert(at);
+        } else {
+            self.has_still = true;
+        }
+    }
+
+    /// Notes frames that were dropped, and what is wrong with them.
+    pub(super) fn note(&self, file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
+        if let Some(at) = self.first_dropped {
+            let dropped = self.frames - u64::from(self.has_still);
+            let frames = if dropped == 1 { "frame" } else { "frames" };
+            let message = format!("read the still image of an animation, dropped {dropped} {frames}");
+            warnings.note_dropped(options.faults, "left-out-frames", dropped, Diagnostic::at(file, at, message))?;
+        }
+        let miscounted = match self.declared {
+            Some(declared) if u64::from(declared) == self.frames => None,
+            Some(declared) => Some(format!("expected {declared} frames, found {}", self.frames)),
+            None if self.frames > 0 || self.is_behind_pixels => Some("the acTL chunk is missing".into()),
+            None => None,
+        };
+        if let Some((at, message)) = self.fault.clone().or(miscounted.map(|message| (0, message))) {
+            let message = format!("the animation is damaged ({message}); the still image is not affected");
+            warnings.note(options.faults, "broken-animation", Diagnostic::at(file, at, message))?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the data of a chunk that always has as many.
+fn own_bytes(kind: [u8; 4]) -> Option<usize> {
+    match &kind {
+        b"acTL" => Some(ACTL_BYTES),
+        b"fcTL" => Some(FCTL_BYTES),
+        _ => None,
+    }
+}
+
+/// A file without the chunks of its animation.
+pub(super) struct Still<'a> {
+    reader: BlockReader<'a>,
+    animation: &'a RefCell<Animation>,
+    /// How many bytes are handed on before the next chunk begins.
+    left: u64,
+    /// What is handed on in place of the rest of the file.
+    end: Option<&'static [u8]>,
+}
+
+impl<'a> Still<'a> {
+    /// All that `reader` has, from the start of the file.
+    pub(super) fn new(reader: BlockReader<'a>, animation: &'a RefCell<Animation>) -> Still<'a> {
+        Still { reader, animation, left: SIGNATURE_BYTES, end: None }
+    }
+
+    /// Passes chunks of an animation until another one begins.
+    fn go_on(&mut self) -> io::Result<()> {
+        while self.left == 0 && self.end.is_none() {
+            let at = self.reader.offset();
+            let head = self.reader.peek(HEAD_BYTES)?;
+            let found = head.len() as u64;
+            let Some(&[a, b, c, d, kind @ ..]) = head.first_chunk::<HEAD_BYTES>() else {
+                self.stop(at, "unexpected end of file", found.max(1));
+                return Ok(());
+            };
+            let length = u32::from_be_bytes([a, b, c, d]);
+            if matches!(&kind, b"acTL" | b"fcTL" | b"fdAT") {
+                self.skip(at, length as usize, kind)?;
+            } else if length > i32::MAX as u32 || !kind.iter().all(u8::is_ascii_alphabetic) {
+                self.stop(at, "a chunk has an invalid type or length", u64::MAX);
+            } else if kind == *b"IEND" && self.reader.peek(HEAD_BYTES + SUM_BYTES)?.len() < HEAD_BYTES + SUM_BYTES {
+                self.stop(at, "unexpected end of file", u64::MAX);
+            } else {
+                self.hand_on(length, kind)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_on(&mut self, length: u32, kind: [u8; 4]) -> io::Result<()> {
+        self.left = u64::from(length) + (HEAD_BYTES + SUM_BYTES) as u64;
+        let mut animation = self.animation.borrow_mut();
+        animation.has_pixels |= kind == *b"IDAT";
+        if kind == *b"IHDR"
+            && let Some(&[_, _, _, _, _, _, _, _, a, b, c, d, e, f, g, h]) =
+                self.reader.peek(HEAD_BYTES + 8)?.first_chunk()
+        {
+            animation.size = Some([[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes));
+        }
+        Ok(())
+    }
+
+    /// Ends the file for the decoder if the animation began behind the pixels, and notes why; otherwise hands on `left`
+    /// bytes, about which the decoder complains.
+    fn stop(&mut self, at: u64, message: &str, left: u64) {
+        let mut animation = self.animation.borrow_mut();
+        if animation.is_behind_pixels {
+            animation.complain(at, message);
+            self.end = Some(END);
+        } else {
+            self.left = left;
+        }
+    }
+
+    /// Passes a chunk of an animation, and checks it.
+    fn skip(&mut self, at: u64, declared: usize, kind: [u8; 4]) -> io::Result<()> {
+        {
+            let mut animation = self.animation.borrow_mut();
+            animation.is_behind_pixels |= animation.has_pixels;
+        }
+        let length = self.believed_length(declared, kind)?;
+        let (mut first, mut sum, mut done) = ([0; FCTL_BYTES], Crc::new(), 0);
+        sum.update(&kind);
+        self.reader.pass(HEAD_BYTES);
+        while done < length {
+            let bytes = self.reader.peek(STEP_BYTES.min(length - done))?;
+            if bytes.is_empty() {
+                self.stop(at, "unexpected end of file in a frame", 1);
+                return Ok(());
+            }
+            first.iter_mut().skip(done).zip(bytes).for_each(|(to, byte)| *to = *byte);
+            sum.update(bytes);
+            let count = bytes.len();
+            done += count;
+            self.reader.pass(count);
+        }
+        let stored = self.reader.peek(SUM_BYTES)?.first_chunk().map(|sum| u32::from_be_bytes(*sum));
+        let Some(stored) = stored else {
+            self.stop(at, "unexpected end of file in a frame", 1);
+            return Ok(());
+        };
+        self.reader.pass(SUM_BYTES);
+        let mut animation = self.animation.borrow_mut();
+        if stored != sum.sum() {
+            animation
+                .complain(at, format!("the checksum of the {} chunk does not match its data", kind.escape_ascii()));
+        }
+        animation.add(at, kind, declared, &first);
+        Ok(())
+    }
+
+    /// The length of a chunk: that of its type where another one is declared and a chunk follows there.
+    fn believed_length(&mut self, declared: usize, kind: [u8; 4]) -> io::Result<usize> {
+        let Some(own) = own_bytes(kind).filter(|own| *own != declared) else { return Ok(declared) };
+        let next = HEAD_BYTES + own + SUM_BYTES;
+        let follows = self.reader.peek(next + HEAD_BYTES)?.get(next + 4..next + HEAD_BYTES);
+        let is_chunk = follows.is_some_and(|kind| kind.iter().all(u8::is_ascii_alphabetic));
+        Ok(if is_chunk { own } else { declared })
+    }
+}
+
+impl BufRead for Still<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.go_on()?;
+        if let Some(end) = self.end {
+            return Ok(end);
+        }
+        let bytes = self.reader.fill_buf()?;
+        let count = bytes.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        Ok(&bytes[..count])
+    }
+
+    fn consume(&mut self, count: usize) {
+        if let Some(end) = &mut self.end {
+            *end = &end[count.min(end.len())..];
+        } else {
+            self.left -= self.left.min(count as u64);
+            self.reader.consume(count);
+        }
+    }
+}
+
+impl Read for Still<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let count = bytes.len().min(out.len());
+        out[..count].copy_from_slice(&bytes[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+/// The decoder asks for it, and never seeks.
+impl Seek for Still<'_> {
+    fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

@@ -1,0 +1,345 @@
+//! Images to PNG: rows in parts that are filtered and packed side by side, each a chunk of its own.
+//!
+//! A part knows nothing of the one before it but its last row, so the bytes depend on no thread. Each part ends at a
+//! byte, and the sum behind the last one is put together from the sums of all.
+
+use super::SIGNATURE;
+use super::filter;
+use super::sums::Adler;
+use crate::options::{ImageStyle, PngLevel};
+use crate::raster::page_of;
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Channels, ColorSpace, Image, Samples};
+use polyhaul_pipeline::run::Phase;
+use polyhaul_pipeline::write::{Pages, Writing};
+use std::ops::Range;
+
+/// About how many bytes of rows a part has. The bytes of the file depend on it.
+const PART_BYTES: usize = 512 << 10;
+
+/// The most rows and columns.
+const MOST_SIDE: usize = i32::MAX as usize;
+
+/// The first bytes of zlib data with a window of 32 KiB.
+const ZLIB_HEAD: [u8; 2] = [0x78, 0x9C];
+
+/// Bytes of an element of a compressor: tables and window.
+const COMPRESS_BYTES: usize = 512 << 10;
+
+/// Writes an image.
+pub fn write(image: &Image, style: &ImageStyle, writing: &mut Writing<'_, '_>) -> Result<()> {
+    let sample_bytes = match &image.samples {
+        Samples::U8(_) => 1,
+        Samples::U16(_) => 2,
+        Samples::F32(_) => {
+            let error = Error::new(ErrorKind::Usage, "PNG stores samples of 8 or 16 bits");
+            return Err(error.with_hint("convert the floats first, or write EXR"));
+        }
+    };
+    let sides = 1..=MOST_SIDE;
+    if !sides.contains(&image.width) || !sides.contains(&image.height) {
+        let (width, height) = (image.width, image.height);
+        let message = format!("PNG stores images of 1 to {MOST_SIDE} rows and columns, not {width} x {height} pixels");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let pixel_bytes = image.channels.count() * sample_bytes;
+    let row_bytes = image.width * pixel_bytes;
+    let part_rows = (PART_BYTES / row_bytes).max(1);
+    let parts = Parts { image, pixel_bytes, row_bytes, part_rows, level: level(style.png_level) };
+    writing.begin(head(image, sample_bytes)?);
+    writing.announce((row_bytes * image.height) as u64);
+    let count = image.height.div_ceil(part_rows);
+    let part_bytes = part_rows * row_bytes;
+    let slot_bytes = 3 * part_bytes + 8 * row_bytes + COMPRESS_BYTES;
+    writing.pages(&parts, &mut Adler::default(), count as u64, slot_bytes)?;
+    writing.end(chunk(*b"IEND", &[])?)
+}
+
+/// Whether colours are to be divided by alpha.
+fn divides(image: &Image) -> bool {
+    image.premultiplied && image.channels.has_alpha()
+}
+
+/// The level of the compressor.
+fn level(level: PngLevel) -> Compression {
+    Compression::new(match level {
+        PngLevel::Fast => 1,
+        PngLevel::Balanced => 4,
+        PngLevel::Best => 9,
+    })
+}
+
+/// What stands before the pixels.
+fn head(image: &Image, sample_bytes: usize) -> Result<Vec<u8>> {
+    let kind = match image.channels {
+        Channels::Gray => 0,
+        Channels::Rgb => 2,
+        Channels::GrayAlpha => 4,
+        Channels::Rgba => 6,
+    };
+    let sides = [image.width, image.height].map(|side| (side as u32).to_be_bytes());
+    let size = [sides.as_flattened(), &[8 * sample_bytes as u8, kind, 0, 0, 0]].concat();
+    let space = match image.color_space {
+        ColorSpace::Srgb => chunk(*b"sRGB", &[0])?,
+        ColorSpace::Linear => chunk(*b"gAMA", &100_000_u32.to_be_bytes())?,
+    };
+    Ok([SIGNATURE, &chunk(*b"IHDR", &size)?[..], &space].concat())
+}
+
+/// A chunk of these bytes.
+fn chunk(kind: [u8; 4], data: &[u8]) -> Result<Vec<u8>> {
+    let mut chunk = begin(kind, data.len())?;
+    chunk.extend_from_slice(data);
+    end(&mut chunk)?;
+    Ok(chunk)
+}
+
+/// A chunk to which bytes may be appended, with room for so many.
+fn begin(kind: [u8; 4], room: usize) -> Result<Vec<u8>> {
+    let mut chunk = Vec::new();
+    chunk.try_reserve(room + 12)?;
+    chunk.extend_from_slice(&[0; 4]);
+    chunk.extend_from_slice(&kind);
+    Ok(chunk)
+}
+
+/// Sets the length of a chunk, and appends its sum.
+fn end(chunk: &mut Vec<u8>) -> Result<()> {
+    let too_long = || Error::new(ErrorKind::Usage, "a row is too long for PNG");
+    let size = chunk.len().checked_sub(8).and_then(|size| u32::try_from(size).ok()).filter(|size| size >> 31 == 0);
+    chunk[..4].copy_from_slice(&size.ok_or_else(too_long)?.to_be_bytes());
+    let mut sum = Crc::new();
+    sum.update(&chunk[4..]);
+    chunk.try_reserve(4)?;
+    chunk.extend_from_slice(&sum.sum().to_be_bytes());
+    Ok(())
+}
+
+struct Parts<'a> {
+    image: &'a Image,
+    /// Bytes of a pixel and of a row.
+    pixel_bytes: usize,
+    row_bytes: usize,
+    part_rows: usize,
+    level: Compression,
+}
+
+struct Slot {
+    rows: Range<usize>,
+    /// A row as it is stored, and the one above it.
+    row: Vec<u8>,
+    above: Vec<u8>,
+    /// The row by each filter.
+    tried: [Vec<u8>; 5],
+    filtered: Vec<u8>,
+    chunk: Vec<u8>,
+    sum: Adler,
+    compress: Compress,
+}
+
+impl Parts<'_> {
+    /// A row as it is stored.
+    fn store(&self, number: usize, row: &mut Vec<u8>) {
+        let samples = self.image.width * self.image.channels.count();
+        let samples = number * samples..(number + 1) * samples;
+        row.clear();
+        match &self.image.samples {
+            Samples::U8(all) if divides(self.image) => {
+                let pixels = all[samples].chunks_exact(self.image.channels.count());
+                pixels.for_each(|pixel| row.extend(divided(pixel).map(|sample| sample as u8)));
+            }
+            Samples::U16(all) if divides(self.image) => {
+                let pixels = all[samples].chunks_exact(self.image.channels.count());
+                pixels.for_each(|pixel| row.extend(divided(pixel).flat_map(|sample| (sample as u16).to_be_bytes())));
+            }
+            Samples::U8(all) => row.extend_from_slice(&all[samples]),
+            Samples::U16(all) => row.extend(all[samples].iter().flat_map(|sample| sample.to_be_bytes())),
+            Samples::F32(_) => {}
+        }
+    }
+
+    fn filter(&self, slot: &mut Slot) -> Result<()> {
+        let Slot { rows, row, above, tried, filtered, .. } = slot;
+        filtered.clear();
+        filtered.try_reserve(rows.len() * (self.row_bytes + 1))?;
+        [&mut *row, above].into_iter().chain(tried.iter_mut()).try_for_each(|row| {
+            row.clear();
+            row.try_reserve(self.row_bytes)
+        })?;
+        match rows.start.checked_sub(1) {
+            Some(before) => self.store(before, above),
+            None => above.resize(self.row_bytes, 0),
+        }
+        for number in rows.clone() {
+            self.store(number, row);
+            filter::append(row, above, self.pixel_bytes, tried, filtered);
+            std::mem::swap(row, above);
+        }
+        Ok(())
+    }
+
+    fn is_last(&self, slot: &Slot) -> bool {
+        slot.rows.end == self.image.height
+    }
+
+    /// Packs what was filtered: the begin of a chunk.
+    fn pack(&self, slot: &mut Slot) -> Result<()> {
+        slot.chunk = begin(*b"IDAT", slot.filtered.len() / 2 + 64)?;
+        if slot.rows.start == 0 {
+            slot.chunk.extend_from_slice(&ZLIB_HEAD);
+        }
+        slot.compress.reset();
+        let flush = if self.is_last(slot) { FlushCompress::Finish } else { FlushCompress::Sync };
+        loop {
+            let used = slot.compress.total_in() as usize;
+            let status = slot.compress.compress_vec(&slot.filtered[used..], &mut slot.chunk, flush);
+            let status = status.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+            // Room that is left means that all is out.
+            if status == Status::StreamEnd || slot.chunk.len() < slot.chunk.capacity() {
+                return Ok(());
+            }
+            slot.chunk.try_reserve(slot.filtered.len() / 4 + 64)?;
+        }
+    }
+}
+
+impl Pages for Parts<'_> {
+    type Slot = Slot;
+    /// The sum of all parts so far.
+    type State = Adler;
+
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot {
+            rows: 0..0,
+            row: Vec::new(),
+            above: Vec::new(),
+            tried: Default::default(),
+            filtered: Vec::new(),
+            chunk: Vec::new(),
+            sum: Adler::default(),
+            compress: Compress::new(self.level, false),
+        })
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        slot.rows = page_of(number, self.part_rows, self.image.height);
+        Ok(!slot.rows.is_empty())
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Encode
+    }
+
+    fn make(&self, stage: usize, slot: &mut Slot) -> Result<()> {
+        if stage == 0 {
+            self.filter(slot)?;
+            slot.sum = Adler::of(&slot.filtered);
+            return self.pack(slot);
+        }
+        if self.is_last(slot) {
+            slot.chunk.try_reserve(8)?;
+            slot.chunk.extend_from_slice(&slot.sum.value().to_be_bytes());
+        }
+        end(&mut slot.chunk)
+    }
+
+    fn settle(&self, _: usize, sum: &mut Adler, slot: &mut Slot) -> Result<()> {
+        *sum = sum.then(slot.sum);
+        slot.sum = *sum;
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+        &slot.chunk
+    }
+}
+
+/// A pixel with its colours divided by alpha, to the nearest; what is brighter than alpha becomes the largest.
+fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u32> {
+    let (most, alpha) = (T::MOST, pixel.last().map_or(0, |alpha| (*alpha).into()));
+    let last = pixel.len().saturating_sub(1);
+    pixel.iter().enumerate().map(move |(place, sample)| match (*sample).into() {
+        alpha if place == last => alpha,
+        _ if alpha == 0 => 0,
+        sample => {
+            ((u64::from(sample) * u64::from(most) + u64::from(alpha) / 2) / u64::from(alpha)).min(most.into()) as u32
+        }
+    })
+}
+
+/// What dividing colours by alpha loses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Pixels with alpha 0 whose colours become 0.
+    pub hidden: u64,
+    /// Samples above alpha, which become the highest.
+    pub above: u64,
+    /// Others that lie between two samples.
+    pub rounded: u64,
+}
+
+/// What writing an image loses; nothing where no colours are divided by alpha.
+pub fn losses(image: &Image) -> Losses {
+    let size = image.channels.count();
+    match &image.samples {
+        _ if !divides(image) => Losses::default(),
+        Samples::U8(samples) => lost(samples.chunks_exact(size)),
+        Samples::U16(samples) => lost(samples.chunks_exact(size)),
+        Samples::F32(_) => Losses::default(),
+    }
+}
+
+fn lost<'a, T: Copy + Into<u32> + Bounded + 'a>(pixels: impl Iterator<Item = &'a [T]>) -> Losses {
+    let mut losses = Losses::default();
+    for pixel in pixels {
+        let Some((alpha, colors)) = pixel.split_last() else { continue };
+        let alpha: u32 = (*alpha).into();
+        let mut colors = colors.iter().map(|color| (*color).into());
+        if alpha == T::MOST {
+            continue;
+        }
+        if alpha == 0 {
+            losses.hidden += u64::from(colors.any(|color| color != 0));
+            continue;
+        }
+        for color in colors {
+            losses.above += u64::from(color > alpha);
+            let rest = u64::from(color) * u64::from(T::MOST) % u64::from(alpha);
+            losses.rounded += u64::from(color <= alpha && rest != 0);
+        }
+    }
+    losses
+}
+
+/// Samples with a largest one.
+trait Bounded {
+    const MOST: u32;
+}
+
+impl Bounded for u8 {
+    const MOST: u32 = u8::MAX as u32;
+}
+
+impl Bounded for u16 {
+    const MOST: u32 = u16::MAX as u32;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_are_divided_by_alpha() {
+        let all = |pixel: &[u8]| divided(pixel).collect::<Vec<_>>();
+        assert_eq!(all(&[10, 64, 128]), [20, 128, 128]);
+        assert_eq!(all(&[10, 200, 0, 255]), [10, 200, 0, 255]);
+        assert_eq!(all(&[10, 0]), [0, 0]);
+        assert_eq!(all(&[200, 100]), [255, 100]);
+        assert_eq!(divided(&[1_u16, 2, 3, 32768]).collect::<Vec<_>>(), [2, 4, 6, 32768]);
+    }
+}

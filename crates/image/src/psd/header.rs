@@ -1,0 +1,171 @@
+//! What stands before the pixels of a document: the header, colours of a palette, and sections that are passed over.
+
+use crate::pieces::Pieces;
+use crate::raster::check_size;
+use polyhaul_model::Channels;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::limits::Limits;
+
+/// Bytes of the header.
+const HEADER_BYTES: usize = 26;
+/// Colours of a palette.
+const COLORS: usize = 256;
+
+/// Where the parts of the header are, in bytes from the begin of the file.
+const VERSION: usize = 4;
+const CHANNELS: usize = 12;
+const HEIGHT: usize = 14;
+const WIDTH: usize = 18;
+const BITS: usize = 22;
+const MODE: usize = 24;
+
+/// What a document says about its picture.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Channels that are stored.
+    pub(super) stored: usize,
+    /// Bits of a sample: 1, 8, 16, or 32, which are floats.
+    pub(super) bits: usize,
+    pub(super) colors: Colors,
+    /// Whether the first channel behind the colours is alpha.
+    pub(super) has_alpha: bool,
+    /// Whether it is a large document (PSB), whose sizes have more bits.
+    pub(super) is_large: bool,
+    pub(super) has_packets: bool,
+    /// How many layers there are besides the picture.
+    pub(super) layers: usize,
+}
+
+/// What the channels are.
+#[derive(Debug)]
+pub(super) enum Colors {
+    Gray,
+    Rgb,
+    Cmyk,
+    /// Reds, greens and blues of a palette.
+    Mapped(Vec<u8>),
+}
+
+impl Colors {
+    /// Channels of colours.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Colors::Gray | Colors::Mapped(_) => 1,
+            Colors::Rgb => 3,
+            Colors::Cmyk => 4,
+        }
+    }
+}
+
+impl Header {
+    /// Bytes of a row of a channel.
+    pub(super) fn row_bytes(&self) -> usize {
+        (self.width * self.bits).div_ceil(8)
+    }
+
+    /// What a pixel has in the model.
+    pub(super) fn channels(&self) -> Channels {
+        match (&self.colors, self.has_alpha) {
+            (Colors::Gray, false) => Channels::Gray,
+            (Colors::Gray, true) => Channels::GrayAlpha,
+            (_, false) => Channels::Rgb,
+            (_, true) => Channels::Rgba,
+        }
+    }
+}
+
+fn short(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |short| u16::from_be_bytes(*short))
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word))
+}
+
+/// Reads what stands before the pixels.
+pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Header> {
+    let head: [u8; HEADER_BYTES] = pieces.head("header")?;
+    let file = pieces.file.clone();
+    let malformed = |at: usize, message: String| fault(&file, at as u64, message);
+    if !super::looks_like_psd(&head) || !matches!(short(&head, VERSION), 1 | 2) {
+        let message = "not a valid Photoshop document: unknown signature or version";
+        return Err(fault(&file, 0, message));
+    }
+    let is_large = short(&head, VERSION) == 2;
+    let (width, height) = (word(&head, WIDTH) as usize, word(&head, HEIGHT) as usize);
+    if width == 0 || height == 0 {
+        return Err(malformed(HEIGHT, format!("the image has no pixels: {width} x {height}")));
+    }
+    check_size([width, height], limits, &file, HEIGHT as u64)?;
+    let (stored, bits) = (usize::from(short(&head, CHANNELS)), usize::from(short(&head, BITS)));
+    let colors = colors(pieces, short(&head, MODE), bits)?;
+    if stored < colors.count() || stored > 56 {
+        return Err(malformed(CHANNELS, format!("{stored} channels; expected {} to 56", colors.count())));
+    }
+    let resources = word(&pieces.head::<4>("sections")?, 0);
+    pieces.skip_to(pieces.at() + u64::from(resources))?;
+    let (layers, is_transparent) = layers(pieces, is_large)?;
+    let has_alpha = is_transparent && stored > colors.count() && bits > 1;
+    let has_alpha = has_alpha && !matches!(colors, Colors::Mapped(_));
+    let at = pieces.at();
+    let has_packets = match short(&pieces.head::<2>("sections")?, 0) {
+        0 => false,
+        1 => true,
+        method => {
+            let message = format!("compression method {method} is not supported");
+            return Err(Diagnostic::at(&file, at, message).into_error(ErrorKind::Unsupported));
+        }
+    };
+    Ok(Header { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers })
+}
+
+/// What the channels are, by the number of the mode and the section behind the header.
+fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<Colors> {
+    let unsupported = |pieces: &Pieces<'_>, message: &str| {
+        Diagnostic::at(&pieces.file, MODE as u64, message).into_error(ErrorKind::Unsupported)
+    };
+    let size = u64::from(word(&pieces.head::<4>("sections")?, 0));
+    let end = pieces.at() + size;
+    let colors = match (mode, bits) {
+        (0, 1) | (1 | 8, 8 | 16 | 32) => Colors::Gray,
+        (3, 8 | 16 | 32) => Colors::Rgb,
+        (4, 8 | 16) => Colors::Cmyk,
+        (2, 8) if size >= 3 * COLORS as u64 => Colors::Mapped(pieces.take(3 * COLORS, "colors")?),
+        (2, 8) => return Err(fault(&pieces.file, HEADER_BYTES as u64, "the palette has fewer than 256 colors")),
+        (7, _) => return Err(unsupported(pieces, "multichannel documents are not supported")),
+        (9, _) => return Err(unsupported(pieces, "documents in Lab color are not supported")),
+        _ => {
+            let message = format!("color mode {mode} is not valid with {bits} bits");
+            return Err(fault(&pieces.file, BITS as u64, message));
+        }
+    };
+    pieces.skip_to(end)?;
+    Ok(colors)
+}
+
+/// Skips the layers: how many there are, and whether the picture has transparency, which a negative count says.
+fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
+    let size = size(pieces, is_large)?;
+    let begin = pieces.at();
+    let end = begin.checked_add(size).ok_or_else(|| too_long(pieces, begin))?;
+    let size_bytes = if is_large { 8 } else { 4 };
+    let mut count = 0;
+    if size >= size_bytes + 2 && self::size(pieces, is_large)? >= 2 {
+        count = short(&pieces.head::<2>("layers")?, 0) as i16;
+    }
+    pieces.skip_to(end)?;
+    Ok((count.unsigned_abs().into(), count < 0))
+}
+
+fn size(pieces: &mut Pieces<'_>, is_large: bool) -> Result<u64> {
+    Ok(match is_large {
+        true => u64::from_be_bytes(pieces.head("sections")?),
+        false => u64::from(u32::from_be_bytes(pieces.head("sections")?)),
+    })
+}
+
+fn too_long(pieces: &Pieces<'_>, at: u64) -> Error {
+    fault(&pieces.file, at, "the size of the layers section is invalid")
+}

@@ -1,0 +1,224 @@
+//! The channels of a document to an image.
+
+use super::header;
+use super::header::{Colors, Header};
+use crate::pieces::Pieces;
+use polyhaul_model::error::{Diagnostic, Error, Result, fault};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{ColorSpace, Image, Samples};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+
+/// How many pixels of each channel are put side by side at a time, while all of them are in the nearest caches.
+const BLOCK_PIXELS: usize = 4096;
+
+/// Reads the picture of all layers. Layers and other channels are noted in `warnings`.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
+    let mut pieces = Pieces::new(bytes, options);
+    let header = header::read(&mut pieces, &options.limits)?;
+    let wanted = header.colors.count() + usize::from(header.has_alpha);
+    // The picture of a single layer shows that layer.
+    let layers = if header.layers > 1 { header.layers } else { 0 };
+    let skipped = [
+        ("left-out-layers", layers, "layers were skipped: only the merged image is read"),
+        (
+            "left-out-channels",
+            header.stored.saturating_sub(wanted),
+            "channels other than colors and alpha were skipped",
+        ),
+    ];
+    for (code, count, what) in skipped.into_iter().filter(|(_, count, _)| *count > 0) {
+        warnings.note(options.faults, code, Diagnostic::at(&pieces.file, 0, format!("{count} {what}")))?;
+        warnings.count(code, count as u64 - 1);
+    }
+    let planes = match header.has_packets {
+        true => packed_planes(&mut pieces, &header, wanted)?,
+        false => plain_planes(&mut pieces, &header, wanted)?,
+    };
+    pieces.finish()?;
+    let samples = samples(&header, planes)?;
+    let color_space = if header.bits == 32 { ColorSpace::Linear } else { ColorSpace::Srgb };
+    let Header { width, height, .. } = header;
+    Ok(Image { width, height, channels: header.channels(), samples, color_space, ..Image::default() })
+}
+
+/// The first channels, as they are stored.
+fn plain_planes(pieces: &mut Pieces<'_>, header: &Header, wanted: usize) -> Result<Vec<Vec<u8>>> {
+    let size = header.row_bytes().checked_mul(header.height).ok_or_else(|| Error::memory("pixels"))?;
+    pieces.check_left((size as u64).saturating_mul(header.stored as u64), "pixels")?;
+    let planes = (0..wanted).map(|_| pieces.take(size, "pixels")).collect::<Result<Vec<_>>>()?;
+    // The others must be there too.
+    let end = pieces.at() + (size * (header.stored - wanted)) as u64;
+    pieces.pass_to(end, "pixels")?;
+    Ok(planes)
+}
+
+/// The first channels, each row of which is stored in packets (PackBits). Before them are the bytes of all rows.
+fn packed_planes(pieces: &mut Pieces<'_>, header: &Header, wanted: usize) -> Result<Vec<Vec<u8>>> {
+    let size_bytes = if header.is_large { 4 } else { 2 };
+    let table = pieces.take(header.height * header.stored * size_bytes, "rows")?;
+    let sizes = |plane: usize| {
+        let begin = plane * header.height * size_bytes;
+        let sizes = table.get(begin..begin + header.height * size_bytes).unwrap_or_default();
+        sizes.chunks_exact(size_bytes).map(|size| size.iter().fold(0, |size, byte| size << 8 | usize::from(*byte)))
+    };
+    let mut planes = Vec::new();
+    for plane in 0..wanted {
+        let begin = pieces.at();
+        let packed = pieces.take(sizes(plane).sum(), "pixels")?;
+        planes.push(unpack(&packed, sizes(plane), header.row_bytes(), |(at, message)| {
+            fault(&pieces.file, begin + at as u64, message)
+        })?);
+    }
+    let end = pieces.at() + (wanted..header.stored).flat_map(sizes).map(|size| size as u64).sum::<u64>();
+    pieces.pass_to(end, "pixels")?;
+    Ok(planes)
+}
+
+/// What is wrong, and at which byte of the packets.
+type Fault = (usize, &'static str);
+
+/// Unpacks rows, of which each takes as many bytes as `sizes` says; `placed` says where a fault is.
+fn unpack(
+    packed: &[u8],
+    sizes: impl Iterator<Item = usize>,
+    row_bytes: usize,
+    placed: impl Fn(Fault) -> Error,
+) -> Result<Vec<u8>> {
+    let (mut plane, mut begin) = (Vec::new(), 0);
+    for size in sizes {
+        let row = packed.get(begin..begin + size).unwrap_or_default();
+        plane.try_reserve(row_bytes.min(64 * size)).map_err(|_| Error::memory("a row"))?;
+        let filled = plane.len();
+        unpack_row(row, &mut plane, filled + row_bytes).map_err(|(at, message)| placed((begin + at, message)))?;
+        begin += size;
+    }
+    Ok(plane)
+}
+
+/// Unpacks a row, up to `end` bytes of the plane.
+fn unpack_row(row: &[u8], plane: &mut Vec<u8>, end: usize) -> std::result::Result<(), Fault> {
+    let mut rest = row;
+    while let Some((&head, behind)) = rest.split_first() {
+        let at = row.len() - rest.len();
+        let room = end - plane.len();
+        let too_long = (at, "a packet extends past the end of its row");
+        rest = match head {
+            128 => behind,
+            0..=127 => {
+                let count = usize::from(head) + 1;
+                let (bytes, behind) = behind.split_at_checked(count).ok_or((at, "a packet is truncated"))?;
+                plane.extend_from_slice(bytes.get(..count.min(room + 1)).filter(|_| count <= room).ok_or(too_long)?);
+                behind
+            }
+            _ => {
+                let (&byte, behind) = behind.split_first().ok_or((at, "a packet is truncated"))?;
+                let count = 257 - usize::from(head);
+                if count > room {
+                    return Err(too_long);
+                }
+                plane.resize(plane.len() + count, byte);
+                behind
+            }
+        };
+    }
+    if plane.len() < end { Err((row.len(), "unexpected end of a row")) } else { Ok(()) }
+}
+
+/// The samples of the image.
+fn samples(header: &Header, planes: Vec<Vec<u8>>) -> Result<Samples> {
+    let alpha = usize::from(header.has_alpha);
+    Ok(match (&header.colors, header.bits) {
+        (_, 1) => Samples::U8(expanded_bits(header, &planes[0])?.into()),
+        (Colors::Mapped(colors), _) => Samples::U8(mapped(colors, &planes[0])?.into()),
+        (Colors::Cmyk, 8) => Samples::U8(without_black(joined(&planes, |[byte]: [u8; 1]| byte)?, alpha).into()),
+        (Colors::Cmyk, _) => Samples::U16(without_black(joined(&planes, u16::from_be_bytes)?, alpha).into()),
+        // One channel is an image as it is.
+        (_, 8) if planes.len() == 1 => Samples::U8(planes.into_iter().next().unwrap_or_default().into()),
+        (_, 8) => Samples::U8(joined(&planes, |[byte]: [u8; 1]| byte)?.into()),
+        (_, 16) => Samples::U16(joined(&planes, u16::from_be_bytes)?.into()),
+        _ => Samples::F32(joined(&planes, f32::from_be_bytes)?.into()),
+    })
+}
+
+fn room<T>(count: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(count).map_err(|_| Error::memory("an image"))?;
+    Ok(room)
+}
+
+/// The samples of all channels side by side.
+fn joined<const SIZE: usize, T: Copy + Default>(
+    planes: &[Vec<u8>],
+    sample: impl Fn([u8; SIZE]) -> T,
+) -> Result<Vec<T>> {
+    let (count, pixels) = (planes.len(), planes[0].len() / SIZE);
+    let mut samples = room(pixels * count)?;
+    while samples.len() < pixels * count {
+        let begin = samples.len() / count;
+        let end = pixels.min(begin + BLOCK_PIXELS);
+        samples.resize(end * count, T::default());
+        for (channel, plane) in planes.iter().enumerate() {
+            let to = samples[begin * count..].iter_mut().skip(channel).step_by(count);
+            let from = plane[begin * SIZE..end * SIZE].as_chunks::<SIZE>().0;
+            to.zip(from).for_each(|(to, from)| *to = sample(*from));
+        }
+    }
+    Ok(samples)
+}
+
+/// Bits, of which 1 is black.
+fn expanded_bits(header: &Header, plane: &[u8]) -> Result<Vec<u8>> {
+    let mut samples = room(header.width * header.height)?;
+    for row in plane.chunks_exact(header.row_bytes()) {
+        let bits = row.iter().flat_map(|byte| (0..8).map(move |bit| byte << bit & 0x80 != 0));
+        samples.extend(bits.take(header.width).map(|is_black| if is_black { 0 } else { 255 }));
+    }
+    Ok(samples)
+}
+
+/// The colours of a palette, which has its reds first, then its greens, then its blues.
+fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
+    let mut table = [[0; 3]; 256];
+    for (number, color) in table.iter_mut().enumerate() {
+        *color = [0, 256, 512].map(|begin| colors.get(begin + number).copied().unwrap_or(0));
+    }
+    let mut samples = room(plane.len() * 3)?;
+    plane.iter().for_each(|number| samples.extend_from_slice(&table[usize::from(*number)]));
+    Ok(samples)
+}
+
+/// Cyan, magenta, yellow and black to red, green and blue. They are stored as what they leave of the white.
+fn without_black<T: Copy + Light>(mut samples: Vec<T>, alpha: usize) -> Vec<T> {
+    let (stored, size) = (4 + alpha, 3 + alpha);
+    for number in 0..samples.len() / stored {
+        let (from, to) = (number * stored, number * size);
+        let black = samples[from + 3];
+        for channel in 0..3 {
+            samples[to + channel] = samples[from + channel].times(black);
+        }
+        if alpha > 0 {
+            samples[to + 3] = samples[from + 4];
+        }
+    }
+    samples.truncate(samples.len() / stored * size);
+    samples
+}
+
+/// A part of the white.
+trait Light {
+    /// A part of a part, rounded to the nearest.
+    fn times(self, other: Self) -> Self;
+}
+
+impl Light for u8 {
+    fn times(self, other: u8) -> u8 {
+        ((u32::from(self) * u32::from(other) + 127) / 255) as u8
+    }
+}
+
+impl Light for u16 {
+    fn times(self, other: u16) -> u16 {
+        ((u64::from(self) * u64::from(other) + 32_767) / 65_535) as u16
+    }
+}

@@ -1,0 +1,204 @@
+//! The samples of an image while it is read: rows in the order of the file, which may begin at the bottom.
+//!
+//! Where the file is large enough to have the rows that it claims, they go straight to their places. Otherwise memory
+//! is taken as rows come, and they are turned round in the end. Rows are written in pages. Nothing here knows pixels.
+
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, planted};
+use polyhaul_model::limits::Limits;
+use polyhaul_pipeline::column::Column;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// An image that claims this many bytes, and this many times the bytes of its file on top, is believed.
+const BELIEVED_BYTES: u64 = 64 << 20;
+const BELIEVED_RATIO: u64 = 4;
+
+/// An image of so many bytes in memory may come out of a file of any size: 8192 x 8192 pixels of one colour are a real
+/// file of a few hundred KB.
+const FREE_BYTES: u64 = 512 << 20;
+
+/// An error where an image of this size, which is said at `offset` of a file, has more pixels than the limit.
+pub(crate) fn check_size([width, height]: [usize; 2], limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+    check_pixels([width, height, 1], limits, file, offset)
+}
+
+/// The same for as many pictures of this size.
+pub(crate) fn check_pixels(
+    [width, height, pictures]: [usize; 3],
+    limits: &Limits,
+    file: &Arc<str>,
+    offset: u64,
+) -> Result<()> {
+    let count = (width as u64).saturating_mul(height as u64).saturating_mul(pictures as u64);
+    if count <= limits.pixels.saturating_add(planted("image-pixels").into()) {
+        return Ok(());
+    }
+    let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
+    let message = format!("{width} x {height}{times} pixels are more than the limit of {} (pixels)", limits.pixels);
+    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+    Err(error.with_hint(format!("raise the limit with `--limit pixels={count}`, or `Limits::pixels` in the API")))
+}
+
+/// How many bytes a compressed file must have for an image of `image_bytes` in memory.
+pub(crate) fn least_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
+    if image_bytes <= FREE_BYTES { 0 } else { image_bytes.div_ceil(limits.image_ratio.max(1)) }
+}
+
+/// An error where an image, whose size is declared at `offset` of a file, comes out of too few compressed bytes.
+pub(crate) fn check_ratio(
+    image_bytes: u64,
+    file_bytes: u64,
+    limits: &Limits,
+    file: &Arc<str>,
+    offset: u64,
+) -> Result<()> {
+    if file_bytes >= least_file_bytes(image_bytes, limits) {
+        return Ok(());
+    }
+    let ratio = image_bytes.div_ceil(file_bytes.max(1));
+    let message = format!(
+        "{image_bytes} bytes of pixels in a file of {file_bytes} bytes are more than the limit of {} to 1 (image_ratio)",
+        limits.image_ratio
+    );
+    let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
+    Err(error
+        .with_hint(format!("raise the limit with `--limit image_ratio={ratio}`, or `Limits::image_ratio` in the API")))
+}
+
+/// Whether an image of so many bytes may be taken for granted, out of a file of `backed` bytes.
+pub(crate) fn is_believed(bytes: u64, backed: u64) -> bool {
+    bytes <= BELIEVED_BYTES.saturating_add(backed.saturating_mul(BELIEVED_RATIO))
+}
+
+/// An image that is being read.
+pub(crate) struct Raster<T> {
+    samples: Column<T>,
+    /// Samples of a row.
+    row: usize,
+    height: usize,
+    /// Whether the first row of the file is the bottom one.
+    is_upward: bool,
+    /// Whether all rows have their places.
+    is_placed: bool,
+}
+
+impl<T: Copy + Send> Raster<T> {
+    /// Room for `height` rows of `row` samples out of a file of `backed` bytes, or 0 where that is not known.
+    pub(crate) fn new(row: usize, height: usize, is_upward: bool, backed: u64) -> Result<Raster<T>> {
+        let bytes = (row as u64).saturating_mul(height as u64).saturating_mul(size_of::<T>() as u64);
+        Ok(Raster { is_upward, ..Raster::placed(row, height, is_believed(bytes, backed))? })
+    }
+
+    /// Room for `height` rows of `row` samples from the top, all at once where `is_placed`.
+    pub(crate) fn placed(row: usize, height: usize, is_placed: bool) -> Result<Raster<T>> {
+        let total = row.checked_mul(height).ok_or_else(|| Error::memory("an image"))?;
+        let samples = Column::new("an image");
+        if is_placed {
+            samples.reserve(total)?;
+        }
+        Ok(Raster { samples, row, height, is_upward: false, is_placed })
+    }
+
+    /// Rows of the image.
+    pub(crate) fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Makes room for the first `count` rows, of which the file has all.
+    pub(crate) fn reserve(&self, count: usize) -> Result<()> {
+        if self.is_placed { Ok(()) } else { self.samples.reserve(self.row * count.min(self.height)) }
+    }
+
+    /// Hands out row `number` of the file, which there is room for, to be filled as a whole.
+    ///
+    /// # Safety
+    /// No other thread uses the same row at the same time.
+    pub(crate) unsafe fn row(&self, number: usize, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.part(number, 0..self.row, fill) }
+    }
+
+    /// As [`Raster::row`], the samples `part` of it alone; `part` ends in the row.
+    ///
+    /// # Safety
+    /// No other thread uses the same part at the same time.
+    pub(crate) unsafe fn part(
+        &self,
+        number: usize,
+        part: Range<usize>,
+        fill: impl FnOnce(&mut [MaybeUninit<T>]),
+    ) -> Result<()> {
+        let place = if self.is_placed && self.is_upward { self.height - 1 - number } else { number };
+        let start = place * self.row;
+        // SAFETY: rows do not overlap, and the caller uses this part alone.
+        unsafe { self.samples.write(start + part.start..start + part.end, fill) }
+    }
+
+    /// The samples, from the top left. `mirrored` has the samples of a pixel where rows begin at the right.
+    ///
+    /// # Safety
+    /// All rows were filled.
+    pub(crate) unsafe fn finish(self, mirrored: Option<usize>) -> Vec<T> {
+        let Raster { samples, row, height, is_upward, is_placed } = self;
+        // SAFETY: the caller's promise.
+        let mut samples = unsafe { samples.finish(row * height) };
+        if is_upward && !is_placed && !planted("image-upward") {
+            turn_round(&mut samples, row);
+        }
+        if let Some(size) = mirrored.filter(|_| row > 0) {
+            samples.chunks_exact_mut(row).for_each(|row| {
+                row.reverse();
+                row.chunks_exact_mut(size).for_each(<[T]>::reverse);
+            });
+        }
+        samples
+    }
+}
+
+/// The samples of page `number`, of those that have `page` samples each but for the last; empty behind that.
+pub(crate) fn page_of(number: u64, page: usize, total: usize) -> Range<usize> {
+    let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(page).min(total);
+    start..total.min(start.saturating_add(page))
+}
+
+/// The last row first.
+fn turn_round<T: Copy>(samples: &mut [T], row: usize) {
+    let height = samples.len().checked_div(row).unwrap_or(0);
+    let (top, bottom) = samples.split_at_mut(height.div_ceil(2) * row);
+    if row > 0 {
+        let bottom = bottom.chunks_exact_mut(row).rev();
+        top.chunks_exact_mut(row).zip(bottom).for_each(|(top, bottom)| top.swap_with_slice(bottom));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(is_upward: bool, is_placed: bool, mirrored: Option<usize>) -> Vec<u8> {
+        let raster = Raster::new(4, 3, is_upward, 0).unwrap();
+        let raster = Raster { is_placed, ..raster };
+        for number in 0..3 {
+            raster.reserve(number + 1).unwrap();
+            // SAFETY: there is one thread.
+            unsafe {
+                raster.row(number, |row| {
+                    row.iter_mut().zip(0..).for_each(|(to, x)| *to = MaybeUninit::new(10 * number as u8 + x));
+                })
+            }
+            .unwrap();
+        }
+        // SAFETY: three rows were filled.
+        unsafe { raster.finish(mirrored) }
+    }
+
+    #[test]
+    fn rows_come_from_the_top_left() {
+        for is_placed in [true, false] {
+            assert_eq!(filled(false, is_placed, None), [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23]);
+            assert_eq!(filled(true, is_placed, None), [20, 21, 22, 23, 10, 11, 12, 13, 0, 1, 2, 3]);
+            assert_eq!(filled(true, is_placed, Some(2)), [22, 23, 20, 21, 12, 13, 10, 11, 2, 3, 0, 1]);
+        }
+    }
+}

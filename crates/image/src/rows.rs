@@ -1,0 +1,145 @@
+//! Rows of pixels that stand one after another in a file, all of the same size: read and turned side by side, by their
+//! place.
+//!
+//! What becomes of a row is the business of the format; where rows go is in [`crate::raster`].
+
+use crate::raster::Raster;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::run::Phase;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// About how many bytes are read at a time: so much stays in the nearest caches.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// What turns the bytes of a row, without padding, which begin at an offset of the file, into its samples. It fills all
+/// of them.
+pub(crate) trait Turn<T>: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync {}
+
+impl<T, F: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync> Turn<T> for F {}
+
+/// The rows of a file.
+pub(crate) struct Rows<'a> {
+    pub(crate) bytes: &'a Bytes<'a>,
+    /// Where the first row begins.
+    pub(crate) body: u64,
+    /// Bytes of a row, its padding included.
+    pub(crate) stride: usize,
+    /// Bytes of a row that count; the last one needs no others.
+    pub(crate) used: usize,
+    /// The error where the file ends before its rows do.
+    pub(crate) cut: &'a (dyn Fn(u64) -> Error + Sync),
+}
+
+impl Rows<'_> {
+    /// Where the last row ends, its padding apart.
+    pub(crate) fn end(&self, height: usize) -> u64 {
+        self.body + self.stride as u64 * height.saturating_sub(1) as u64 + self.used as u64
+    }
+
+    /// Reads all rows; says how many threads worked.
+    pub(crate) fn read<T: Copy + Send>(
+        &self,
+        raster: &Raster<T>,
+        options: &RunOptions,
+        turn: impl Turn<T>,
+    ) -> Result<usize> {
+        let chunk_rows = (options.chunk_bytes.unwrap_or(CHUNK_BYTES) / self.stride.max(1)).max(1);
+        let chunks = raster.height().div_ceil(chunk_rows);
+        let threads = options.worker_threads().min(chunks);
+        let crew = Crew::new(threads, options.memory_limit, chunk_rows * self.stride);
+        run(&RowsJob { rows: self, raster, options, turn, chunk_rows }, &mut 0, crew, &options.cancel)?;
+        Ok(crew.threads)
+    }
+
+    fn place(&self, row: usize) -> u64 {
+        self.body + row as u64 * self.stride as u64
+    }
+}
+
+/// Some rows at a time.
+struct RowsJob<'a, T, F> {
+    rows: &'a Rows<'a>,
+    raster: &'a Raster<T>,
+    options: &'a RunOptions,
+    turn: F,
+    chunk_rows: usize,
+}
+
+#[derive(Default)]
+struct Slot {
+    bytes: Vec<u8>,
+    rows: Range<usize>,
+}
+
+impl<T: Copy + Send, F: Turn<T>> Job for RowsJob<'_, T, F> {
+    type Slot = Slot;
+    /// Bytes that are done.
+    type State = u64;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn takes_in_order(&self) -> bool {
+        self.rows.bytes.in_order()
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        let height = self.raster.height();
+        let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.chunk_rows);
+        if first >= height {
+            return Ok(false);
+        }
+        slot.rows = first..height.min(first + self.chunk_rows);
+        let Rows { bytes, stride, used, .. } = *self.rows;
+        bytes.read_as_claimed(self.rows.place(first), slot.rows.len() * stride, &mut slot.bytes)?;
+        // Rows that the file does not have need no room, nor do those before them: their chunks ask for it themselves.
+        let whole = (slot.bytes.len() + stride - used) / stride.max(1);
+        if whole > 0 {
+            self.raster.reserve(slot.rows.end.min(first + whole))?;
+        }
+        Ok(true)
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Decode
+    }
+
+    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let Rows { stride, used, .. } = *self.rows;
+        let stored = &mut slot.bytes.chunks(stride);
+        for number in slot.rows.clone() {
+            let least = if number + 1 == self.raster.height() { used } else { stride };
+            let Some(from) = stored.next().filter(|row| row.len() >= least).and_then(|row| row.get(..used)) else {
+                return Err((self.rows.cut)(self.rows.place(slot.rows.start) + slot.bytes.len() as u64));
+            };
+            let mut result = Ok(());
+            // SAFETY: a row belongs to one chunk, and a chunk to one thread.
+            unsafe {
+                self.raster.row(number, |to| result = (self.turn)(self.rows.place(number), from, to))?;
+            }
+            result?;
+        }
+        Ok(())
+    }
+
+    fn commit(&self, _: usize, done: &mut u64, slot: &mut Slot) -> Result<()> {
+        *done += slot.bytes.len() as u64;
+        if let Some(progress) = &self.options.progress {
+            progress.tell(self.rows.body + *done, self.rows.bytes.len());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Packets of runs and of others, as many formats have them: a byte says how many items follow, or how often the one
+//! that follows is repeated.
+//!
+//! Packets are a few items long in most images, so what counts is what each costs: whatever it is, so many bytes are
+//! written at once that most are done, beyond its end too, where the next one follows. What a byte says is the business
+//! of the format, and so is the last packet before an end of the memory, and one that is wrong.
+
+use polyhaul_text::cpu::Level;
+
+/// What the first byte of a packet says.
+pub(crate) trait Code {
+    /// How many items the packet makes, and whether these are one that is repeated. No items are an error, which the
+    /// caller meets.
+    fn of(head: u8) -> (usize, bool);
+}
+
+/// How far unpacking came: bytes taken and bytes made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub(crate) used: usize,
+    pub(crate) made: usize,
+}
+
+/// Bytes behind the last one made that are written over, whatever they hold.
+pub(crate) const SLACK: usize = 64;
+
+/// Bytes that the portable loop writes at once: whole items of one to four bytes.
+const STEP: usize = 24;
+
+/// Unpacks whole packets of items of `SIZE` bytes, one to four, from where `done` is on. Stops before one that does not
+/// end [`SLACK`] bytes before the ends of both, and before one of no items. Every level gives the same.
+pub(crate) fn unpack<C: Code, const SIZE: usize>(level: Level, from: &[u8], to: &mut [u8], done: &mut Done) {
+    if done.made + SLACK > to.len() || done.used > from.len() {
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if crate::runs_x86::unpack::<C, SIZE>(level, from, to, done) {
+        return;
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = level;
+    portable::<C, SIZE>(from, to, done);
+}
+
+fn portable<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], done: &mut Done) {
+    // A local copy stays in registers.
+    let Done { mut used, mut made } = *done;
+    while let Some(head) = from.get(used) {
+        let (count, is_run) = C::of(*head);
+        let size = count * SIZE;
+        let stored = if is_run { SIZE } else { size };
+        let Some(source) = from.get(used + 1..used + 1 + stored + SLACK) else { break };
+        let Some(target) = to.get_mut(made..made + size + SLACK) else { break };
+        if size == 0 {
+            break;
+        }
+        let mut step: [u8; STEP] = [0; STEP];
+        if let (true, Some(item)) = (is_run, source.first_chunk::<SIZE>()) {
+            step.as_chunks_mut().0.fill(*item);
+        }
+        // Two steps for every packet, however short: a loop whose end nobody can guess costs more.
+        for at in (0..size.max(2 * STEP)).step_by(STEP) {
+            if let (false, Some(next)) = (is_run, source.get(at..).and_then(<[u8]>::first_chunk)) {
+                step = *next;
+            }
+            if let Some(target) = target.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+                *target = step;
+            }
+        }
+        used += 1 + stored;
+        made += size;
+    }
+    *done = Done { used, made };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Test;
+
+    impl Code for Test {
+        fn of(head: u8) -> (usize, bool) {
+            (usize::from(head & 0x7F), head & 0x80 != 0)
+        }
+    }
+
+    /// Packets of all lengths, and what they hold, byte by byte.
+    fn sample(size: usize) -> (Vec<u8>, Vec<u8>) {
+        let (mut packed, mut plain, mut seed) = (Vec::new(), Vec::new(), 1_u32);
+        let mut items = |count: usize| {
+            (0..count * size)
+                .map(|_| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (seed >> 24) as u8
+                })
+                .collect::<Vec<u8>>()
+        };
+        for count in (1..=127).chain([1, 1, 2, 3, 127, 1, 5]) {
+            let item = items(1);
+            packed.push(0x80 | count as u8);
+            packed.extend(&item);
+            (0..count).for_each(|_| plain.extend(&item));
+            let others = items(count);
+            packed.push(count as u8);
+            packed.extend(&others);
+            plain.extend(&others);
+        }
+        (packed, plain)
+    }
+
+    fn packets_come_out_whole<const SIZE: usize>() {
+        let (packed, plain) = sample(SIZE);
+        // The borders of packets: nothing else is a place to stop at.
+        let borders = |room: usize, input: usize| {
+            let mut end = Done::default();
+            while let Some(head) = packed.get(end.used) {
+                let (count, is_run) = Test::of(*head);
+                let used = end.used + 1 + if is_run { SIZE } else { count * SIZE };
+                if used + SLACK > input || end.made + count * SIZE + SLACK > room {
+                    break;
+                }
+                end = Done { used, made: end.made + count * SIZE };
+            }
+            end
+        };
+        let lengths = [0, 1, 63, 64, 65, 66, 70, 200, 1000, 4000, plain.len() + SLACK];
+        for level in Level::all() {
+            for (room, input) in lengths.iter().flat_map(|room| lengths.map(|input| (*room, input))) {
+                let input = input.min(packed.len());
+                let (mut to, mut done) = (vec![0xEE; room], Done::default());
+                unpack::<Test, SIZE>(level, &packed[..input], &mut to, &mut done);
+                let at = format!("{level:?}, items of {SIZE}, {input} into {room}");
+                assert_eq!(done, borders(room, input), "{at}");
+                assert!(to[..done.made] == plain[..done.made], "{at}");
+                assert!(to[room.min(done.made + SLACK)..].iter().all(|byte| *byte == 0xEE), "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn packets_come_out_whole_at_every_level() {
+        packets_come_out_whole::<1>();
+        packets_come_out_whole::<2>();
+        packets_come_out_whole::<3>();
+        packets_come_out_whole::<4>();
+    }
+
+    #[test]
+    fn a_packet_of_nothing_is_left_to_the_caller() {
+        let packed = [&[0x81, 5, 0x80][..], &[9; 200]].concat();
+        for level in Level::all() {
+            let (mut to, mut done) = (vec![0; 300], Done::default());
+            unpack::<Test, 1>(level, &packed, &mut to, &mut done);
+            assert_eq!((done, to[0]), (Done { used: 2, made: 1 }, 5), "{level:?}");
+        }
+    }
+}

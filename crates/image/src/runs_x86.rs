@@ -1,0 +1,116 @@
+//! Packets of runs and of others, 64 bytes at once: one order of bytes repeats an item, another one copies, and a
+//! packet only chooses which. So nothing has to be guessed but the end of a long one.
+
+use crate::runs::{Code, Done, SLACK};
+use polyhaul_text::cpu::Level;
+use std::arch::x86_64::{
+    __m128i, __m512i, _mm_loadu_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm512_loadu_si512, _mm512_permutexvar_epi8,
+    _mm512_storeu_si512,
+};
+
+/// As [`crate::runs::unpack`]; `false` where the level has no loop here. There is room for [`SLACK`] bytes where `done`
+/// is in `to`, and it is in `from`.
+pub(super) fn unpack<C: Code, const SIZE: usize>(level: Level, from: &[u8], to: &mut [u8], done: &mut Done) -> bool {
+    match level.min(Level::best()) {
+        Level::Portable => return false,
+        // SAFETY: the CPU has these instructions.
+        Level::Avx2 => unsafe { unpack_avx2::<C, SIZE>(from, to, done) },
+        // SAFETY: as above.
+        Level::Avx512 => unsafe { unpack_avx512::<C, SIZE>(from, to, done) },
+    }
+    true
+}
+
+/// A packet that ends early enough before the ends of both.
+struct Packet {
+    is_run: bool,
+    /// Bytes behind the first one.
+    stored: usize,
+    /// Bytes that it makes.
+    size: usize,
+}
+
+/// The packet at `done`, if it can be unpacked here.
+#[inline(always)]
+fn packet<C: Code, const SIZE: usize>(from: &[u8], to: &[u8], done: Done) -> Option<Packet> {
+    let (count, is_run) = C::of(*from.get(done.used)?);
+    let size = count * SIZE;
+    // Without a branch: what the next packet is nobody can guess.
+    let stored = SIZE.wrapping_add(size.wrapping_sub(SIZE) & usize::from(is_run).wrapping_sub(1));
+    // None of nothing either.
+    let has_room = size.wrapping_sub(1) < to.len() - SLACK - done.made;
+    (has_room && done.used + 1 + stored + SLACK <= from.len()).then_some(Packet { is_run, stored, size })
+}
+
+/// Which bytes to take for each of `COUNT`: as they are, and of the first item again and again.
+const fn orders<const SIZE: usize, const COUNT: usize>() -> [[u8; COUNT]; 2] {
+    let (mut orders, mut at) = ([[0; COUNT]; 2], 0);
+    while at < COUNT {
+        (orders[0][at], orders[1][at]) = (at as u8, (at % SIZE) as u8);
+        at += 1;
+    }
+    orders
+}
+
+/// # Safety
+/// The CPU has AVX-512 F and VBMI. There are [`SLACK`] bytes of `to` behind `done`.
+#[target_feature(enable = "avx512f,avx512vbmi")]
+unsafe fn unpack_avx512<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut Done) {
+    // Whole items.
+    let step = 64 - 64 % SIZE;
+    // SAFETY: an order has 64 bytes.
+    let orders: [__m512i; 2] = orders::<SIZE, 64>().map(|order| unsafe { _mm512_loadu_si512(order.as_ptr().cast()) });
+    let mut done = *end;
+    while let Some(Packet { is_run, stored, size }) = packet::<C, SIZE>(from, to, done) {
+        let order = orders[usize::from(is_run)];
+        let mut at = 0;
+        loop {
+            // SAFETY: before a step less than `size` bytes are done: behind these there are 64 more of `to`. Of `from`
+            // 64 bytes are read behind less than those that are stored.
+            unsafe {
+                let source = from.as_ptr().add(done.used + 1 + (at & usize::from(is_run).wrapping_sub(1)));
+                let bytes = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(source.cast()));
+                _mm512_storeu_si512(to.as_mut_ptr().add(done.made + at).cast(), bytes);
+            }
+            at += step;
+            if at >= size {
+                break;
+            }
+        }
+        done = Done { used: done.used + 1 + stored, made: done.made + size };
+    }
+    *end = done;
+}
+
+/// # Safety
+/// The CPU has AVX2. There are [`SLACK`] bytes of `to` behind `done`.
+#[target_feature(enable = "avx2")]
+unsafe fn unpack_avx2<C: Code, const SIZE: usize>(from: &[u8], to: &mut [u8], end: &mut Done) {
+    // Whole items.
+    let step = 16 - 16 % SIZE;
+    // SAFETY: an order has 16 bytes.
+    let orders: [__m128i; 2] = orders::<SIZE, 16>().map(|order| unsafe { _mm_loadu_si128(order.as_ptr().cast()) });
+    let mut done = *end;
+    while let Some(Packet { is_run, stored, size }) = packet::<C, SIZE>(from, to, done) {
+        let order = orders[usize::from(is_run)];
+        let moved = usize::from(is_run).wrapping_sub(1);
+        let mut at = 0;
+        loop {
+            for part in [0, step, 2 * step, 3 * step] {
+                // SAFETY: before a step less than `size` bytes are done: behind these there are 64 more of `to`, and a
+                // step ends there. Of `from` 64 bytes are read behind less than those that are stored.
+                unsafe {
+                    let source = from.as_ptr().add(done.used + 1 + ((at + part) & moved));
+                    let bytes = _mm_shuffle_epi8(_mm_loadu_si128(source.cast()), order);
+                    _mm_storeu_si128(to.as_mut_ptr().add(done.made + at + part).cast(), bytes);
+                }
+            }
+            at += 4 * step;
+            if at >= size {
+                break;
+            }
+        }
+        done = Done { used: done.used + 1 + stored, made: done.made + size };
+    }
+    *end = done;
+}

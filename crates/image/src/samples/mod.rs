@@ -1,0 +1,603 @@
+//! Samples of images in other types, other colour spaces and with other channels.
+//!
+//! Everything passes floats, a piece of an image at a time: [`load`] reads samples as they are or as light, [`Store`]
+//! turns them back. Mipmaps and blocks use the same two. The curves are in `srgb`.
+
+pub(crate) mod half;
+mod srgb;
+
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Array, Channels, ColorSpace, Image, ImageChannel, Samples};
+use polyhaul_pipeline::arrays::{Zero, zeroed};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::try_for_each_item;
+pub(super) use srgb::{BYTES, Bytes as SrgbBytes};
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Pixels of a piece: so many stay in the nearest caches.
+const PIECE_PIXELS: usize = 4096;
+
+/// A type of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SampleType {
+    /// 0 to 255.
+    U8,
+    /// 0 to 65,535.
+    U16,
+    /// Floats; 1 is white.
+    F32,
+}
+
+impl SampleType {
+    /// The type of these samples.
+    pub fn of(samples: &Samples) -> SampleType {
+        match samples {
+            Samples::U8(_) => SampleType::U8,
+            Samples::U16(_) => SampleType::U16,
+            Samples::F32(_) => SampleType::F32,
+        }
+    }
+}
+
+/// An image that was changed, and what it could not hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Adjusted {
+    /// The image.
+    pub image: Image,
+    /// Samples that were cut off.
+    pub cut: Cut,
+}
+
+/// Samples that integers could not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Above 1: they became 1.
+    pub above: u64,
+    /// Below 0: they became 0.
+    pub below: u64,
+    /// No numbers: they became 0.
+    pub not_numbers: u64,
+    /// Others that are not the sample that they became: they were rounded. The noise of floats does not count.
+    pub rounded: u64,
+}
+
+impl Cut {
+    /// What the samples hold that integers cannot.
+    pub fn of(samples: &[f32]) -> Cut {
+        let count = |is_out: fn(&f32) -> bool| samples.iter().filter(|sample| is_out(sample)).count() as u64;
+        Cut {
+            above: count(|sample| *sample > 1.0),
+            below: count(|sample| *sample < 0.0),
+            not_numbers: count(|sample| sample.is_nan()),
+            rounded: 0,
+        }
+    }
+
+    /// Adds what other samples lose.
+    pub(crate) fn add(&mut self, other: Cut) {
+        self.above += other.above;
+        self.below += other.below;
+        self.not_numbers += other.not_numbers;
+        self.rounded += other.rounded;
+    }
+}
+
+/// The same image with samples of another type, in another colour space.
+///
+/// sRGB follows IEC 61966-2-1, and what comes out is the sample that is the nearest. Alpha is never bent. Where colours
+/// are multiplied with alpha they are divided by it first and multiplied afterwards, so that they stay so; where alpha
+/// is 0 they are taken as they are. Integers cannot hold what is below 0, above 1, no number, or between two of them:
+/// [`Cut`] counts that.
+/// Floats below 0 are bent as their opposites are.
+///
+/// ```
+/// use polyhaul_model::{Channels, ColorSpace, Image, Samples};
+/// use polyhaul_image::samples::{SampleType, convert_samples};
+///
+/// let light = Image {
+///     width: 3,
+///     height: 1,
+///     channels: Channels::Gray,
+///     samples: Samples::F32([0.0, 0.5, 7.0].into()),
+///     color_space: ColorSpace::Linear,
+///     ..Image::default()
+/// };
+/// let shown = convert_samples(&light, SampleType::U8, ColorSpace::Srgb, &Default::default())?;
+/// assert_eq!(shown.image.samples, Samples::U8([0, 188, 255].into()));
+/// assert_eq!(shown.cut.above, 1);
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`] where the samples are not as many as the size says; cancelling; a lack of memory.
+pub fn convert_samples(image: &Image, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted> {
+    rebuilt(image, Shape { kind: to, space, channels: image.channels }, run)
+}
+
+/// The same image with other channels, in samples of the same type.
+///
+/// A brightness becomes red, green and blue alike; colours become the light that they give (0.2126 of red, 0.7152 of
+/// green, 0.0722 of blue, as in ITU-R BT.709). Alpha that comes new is the highest. Alpha that goes is left out:
+/// colours stay as they are.
+///
+/// # Errors
+/// Those of [`convert_samples`].
+pub fn with_channels(image: &Image, channels: Channels, run: &RunOptions) -> Result<Image> {
+    let kind = SampleType::of(&image.samples);
+    Ok(rebuilt(image, Shape { kind, space: image.color_space, channels }, run)?.image)
+}
+
+/// Fails unless colours and channels have as many samples as the size requires.
+pub fn check_image(image: &Image) -> Result<()> {
+    let Image { width, height, channels, samples, .. } = image;
+    let fault = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    if image.sample_count() != Some(samples.len()) {
+        let size = format!("{width} x {height} pixels of {} channels", channels.count());
+        return fault(format!("the image has {} samples; expected those of {size}", samples.len()));
+    }
+    // Cannot overflow: the colours have at least as many samples.
+    let pixels = width * height;
+    if let Some(channel) = image.extra.iter().find(|channel| channel.samples.len() != pixels) {
+        let (name, count) = (channel.name.escape_debug(), channel.samples.len());
+        return fault(format!("the channel `{name}` has {count} samples; expected {width} x {height}"));
+    }
+    if !image.stored.is_empty() && image.stored.len() != channels.count() {
+        return fault(format!(
+            "the image names {} color channels, but its pixels have {}",
+            image.stored.len(),
+            channels.count()
+        ));
+    }
+    Ok(())
+}
+
+/// What an image is to be.
+#[derive(Clone, Copy)]
+struct Shape {
+    kind: SampleType,
+    space: ColorSpace,
+    channels: Channels,
+}
+
+fn rebuilt(image: &Image, to: Shape, run: &RunOptions) -> Result<Adjusted> {
+    check_image(image)?;
+    let (samples, cut) = match to.kind {
+        SampleType::U8 => made(image, to, run, Samples::U8)?,
+        SampleType::U16 => made(image, to, run, Samples::U16)?,
+        SampleType::F32 => made(image, to, run, Samples::F32)?,
+    };
+    let premultiplied = image.premultiplied && to.channels.has_alpha();
+    let Image { width, height, .. } = *image;
+    let is_kept =
+        to.channels == image.channels && matches!((to.kind, &image.samples), (SampleType::F32, Samples::F32(_)));
+    let image = Image {
+        width,
+        height,
+        channels: to.channels,
+        samples,
+        color_space: to.space,
+        premultiplied,
+        extra: copied(&image.extra)?,
+        // Names and types are those of samples that are still there.
+        stored: if is_kept { image.stored.clone() } else { Vec::new() },
+        attributes: image.attributes.clone(),
+    };
+    Ok(Adjusted { image, cut })
+}
+
+/// The same channels again.
+fn copied(channels: &[ImageChannel]) -> Result<Vec<ImageChannel>> {
+    let copy = |channel: &ImageChannel| {
+        let samples = channel.samples.try_clone().map_err(|_| Error::memory("a channel"))?;
+        Ok(ImageChannel { name: channel.name.clone(), samples })
+    };
+    channels.iter().map(copy).collect()
+}
+
+/// All samples, made side by side.
+fn made<T: Store + Zero + Send>(
+    image: &Image,
+    to: Shape,
+    run: &RunOptions,
+    wrap: fn(Array<T>) -> Samples,
+) -> Result<(Samples, Cut)> {
+    let pixels = image.width.saturating_mul(image.height);
+    let count = pixels.checked_mul(to.channels.count()).ok_or_else(|| Error::memory("an image"))?;
+    let mut samples = zeroed::<T>(count, "an image")?;
+    let cut = Mutex::new(Cut::default());
+    let pieces = samples.chunks_mut(PIECE_PIXELS * to.channels.count()).enumerate();
+    let threads = run.worker_threads().min(pixels.div_ceil(PIECE_PIXELS));
+    try_for_each_item(threads, &run.cancel, pieces, Scratch::default, |scratch, (number, piece)| {
+        let first = number * PIECE_PIXELS;
+        let found = scratch.piece(image, to, first..first + piece.len() / to.channels.count(), piece)?;
+        if found != Cut::default() {
+            cut.lock().unwrap_or_else(PoisonError::into_inner).add(found);
+        }
+        Ok(())
+    })?;
+    Ok((wrap(samples.into()), cut.into_inner().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// Floats of a piece, before and after its channels change.
+#[derive(Default)]
+struct Scratch {
+    loaded: Vec<f32>,
+    changed: Vec<f32>,
+}
+
+impl Scratch {
+    /// Makes a piece: these pixels.
+    fn piece<T: Store>(&mut self, image: &Image, to: Shape, pixels: Range<usize>, out: &mut [T]) -> Result<Cut> {
+        let (from, size) = (image.channels, image.channels.count());
+        // A brightness out of colours is one of light.
+        let mixes = from.colors() > to.channels.colors();
+        let bends = image.color_space != to.space || mixes;
+        let (decodes, encodes) =
+            (bends && image.color_space == ColorSpace::Srgb, bends && to.space == ColorSpace::Srgb);
+        let loaded = sized(&mut self.loaded, pixels.len() * size)?;
+        load(image, pixels.start * size, decodes, loaded)?;
+        let mut values = &mut *loaded;
+        if from != to.channels {
+            let changed = sized(&mut self.changed, out.len())?;
+            remap(from, values, to.channels, changed);
+            values = changed;
+        }
+        let premultiplied = image.premultiplied && to.channels.has_alpha();
+        if premultiplied && encodes {
+            encode_premultiplied(values, to.channels.count());
+        }
+        let mut cut = if SampleType::of(&image.samples) == SampleType::F32 && to.kind != SampleType::F32 {
+            Cut::of(values)
+        } else {
+            Cut::default()
+        };
+        let encodes = encodes && !premultiplied;
+        T::store(values, to.channels, encodes, out)?;
+        if bends || !fits(&image.samples, to.kind) {
+            cut.rounded = T::count_rounded(values, to.channels, encodes, out)?;
+        }
+        Ok(cut)
+    }
+}
+
+/// Whether samples of the type `to` hold all of these.
+fn fits(samples: &Samples, to: SampleType) -> bool {
+    match (samples, to) {
+        (Samples::U8(_), _) | (_, SampleType::F32) => true,
+        (Samples::U16(_), to) => to == SampleType::U16,
+        (Samples::F32(_), _) => false,
+    }
+}
+
+/// Whether alpha is the highest at every pixel, or there is none.
+pub fn is_opaque(image: &Image) -> bool {
+    fn all<T: PartialEq>(samples: &[T], size: usize, highest: T) -> bool {
+        samples.chunks_exact(size).all(|pixel| pixel.last() == Some(&highest))
+    }
+    let size = image.channels.count();
+    match &image.samples {
+        _ if !image.channels.has_alpha() => true,
+        Samples::U8(samples) => all(samples, size, u8::MAX),
+        Samples::U16(samples) => all(samples, size, u16::MAX),
+        Samples::F32(samples) => all(samples, size, 1.0),
+    }
+}
+
+/// The first `count` floats of scratch memory.
+pub(super) fn sized(scratch: &mut Vec<f32>, count: usize) -> Result<&mut [f32]> {
+    if scratch.len() < count {
+        scratch.try_reserve_exact(count - scratch.len()).map_err(|_| Error::memory("a piece of an image"))?;
+        scratch.resize(count, 0.0);
+    }
+    Ok(&mut scratch[..count])
+}
+
+/// Reads samples from the one at `start` on, whole pixels: integers go from 0 to 1, and with `decodes` colours become
+/// light.
+pub(super) fn load(image: &Image, start: usize, decodes: bool, out: &mut [f32]) -> Result<()> {
+    let straight = decodes && !image.premultiplied;
+    let end = start + out.len();
+    match &image.samples {
+        Samples::U8(samples) if straight => {
+            let light = &BYTES.light;
+            each(&samples[start..end], image.channels, out, |v| light[usize::from(v)], |v| f32::from(v) / 255.0);
+        }
+        Samples::U8(samples) => {
+            samples[start..end].iter().zip(&mut *out).for_each(|(&v, out)| *out = f32::from(v) / 255.0);
+        }
+        Samples::U16(samples) if straight => {
+            let light = &srgb::words()?.light;
+            each(&samples[start..end], image.channels, out, |v| light[usize::from(v)], |v| f32::from(v) / 65535.0);
+        }
+        Samples::U16(samples) => {
+            samples[start..end].iter().zip(&mut *out).for_each(|(&v, out)| *out = f32::from(v) / 65535.0);
+        }
+        Samples::F32(samples) if straight => {
+            each(&samples[start..end], image.channels, out, |v| srgb::light(f64::from(v)) as f32, |v| v);
+        }
+        Samples::F32(samples) => out.copy_from_slice(&samples[start..end]),
+    }
+    if decodes && image.premultiplied {
+        bend_premultiplied(out, image.channels.count(), srgb::light);
+    }
+    Ok(())
+}
+
+/// Colours one way and alpha another.
+#[inline(always)]
+fn each<T: Copy, U>(
+    from: &[T],
+    channels: Channels,
+    to: &mut [U],
+    color: impl Fn(T) -> U + Copy,
+    alpha: impl Fn(T) -> U + Copy,
+) {
+    match channels {
+        Channels::Gray | Channels::Rgb => from.iter().zip(to).for_each(|(&from, to)| *to = color(from)),
+        Channels::GrayAlpha => {
+            for (&[v, a], to) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0) {
+                *to = [color(v), alpha(a)];
+            }
+        }
+        Channels::Rgba => {
+            for (&[r, g, b, a], to) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0) {
+                *to = [color(r), color(g), color(b), alpha(a)];
+            }
+        }
+    }
+}
+
+/// Bends colours that are multiplied with alpha, which is the last of `size` samples.
+fn bend_premultiplied(values: &mut [f32], size: usize, bend: fn(f64) -> f64) {
+    for pixel in values.chunks_exact_mut(size) {
+        let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
+        let by = if *alpha > 0.0 { f64::from(*alpha) } else { 1.0 };
+        colors.iter_mut().for_each(|color| *color = (bend(f64::from(*color) / by) * by) as f32);
+    }
+}
+
+/// Light that is multiplied with alpha to sRGB that is.
+pub(super) fn encode_premultiplied(values: &mut [f32], size: usize) {
+    bend_premultiplied(values, size, srgb::code);
+}
+
+/// Pixels with other channels; alpha that comes new is 1.
+pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32]) {
+    let gray = |[r, g, b]: [f32; 3]| {
+        // Equal colours stay what they are to the last bit.
+        if r == g && g == b { r } else { 0.2126 * r + 0.7152 * g + 0.0722 * b }
+    };
+    for (pixel, out) in pixels.chunks_exact(from.count()).zip(out.chunks_exact_mut(to.count())) {
+        let (color, alpha) = match *pixel {
+            [v] => ([v; 3], 1.0),
+            [v, a] => ([v; 3], a),
+            [r, g, b] => ([r, g, b], 1.0),
+            [r, g, b, a] => ([r, g, b], a),
+            _ => continue,
+        };
+        match out {
+            [v] => *v = gray(color),
+            [v, a] => (*v, *a) = (gray(color), alpha),
+            [r, g, b] => [*r, *g, *b] = color,
+            [r, g, b, a] => ([*r, *g, *b], *a) = (color, alpha),
+            _ => {}
+        }
+    }
+}
+
+/// A type of samples that floats become.
+pub(super) trait Store: Copy {
+    /// Turns floats into samples, whole pixels, with `encodes` colours from light to sRGB.
+    fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [Self]) -> Result<()>;
+
+    /// How many floats from 0 to 1 are not what [`Store::store`] made of them.
+    fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[Self]) -> Result<u64>;
+}
+
+/// What floats may differ by, in relation to their size, and be the same sample: some of their last places, which
+/// passing light and alpha takes. Two samples of 16 bits are 16 times as far from each other.
+const NOISE: f32 = 1.0 / (1 << 20) as f32;
+
+/// How many floats from 0 to 1 are not what was stored of them, which `color` and `alpha` turn back.
+#[inline(always)]
+fn count_rounded<T: Copy>(
+    values: &[f32],
+    stored: &[T],
+    channels: Channels,
+    color: impl Fn(T) -> f32,
+    alpha: impl Fn(T) -> f32,
+) -> u64 {
+    let is_rounded = |value: f32, back: f32| (0.0..=1.0).contains(&value) && (value - back).abs() > back * NOISE;
+    let (size, colors) = (channels.count(), channels.colors());
+    let pixels = values.chunks_exact(size).zip(stored.chunks_exact(size));
+    let count = |(values, stored): (&[f32], &[T])| {
+        let samples = values.iter().zip(stored).enumerate();
+        let is_rounded = |(place, (value, stored)): &(usize, (&f32, &T))| {
+            is_rounded(**value, if *place < colors { color(**stored) } else { alpha(**stored) })
+        };
+        samples.filter(is_rounded).count() as u64
+    };
+    pixels.map(count).sum()
+}
+
+impl Store for u8 {
+    fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [u8]) -> Result<()> {
+        let tables = &*BYTES;
+        // What is no number becomes 0.
+        let plain = |v: f32| (f64::from(v) * 255.0 + 0.5) as u8;
+        match encodes {
+            true => each(values, channels, out, |v| tables.code(v), plain),
+            false => values.iter().zip(out).for_each(|(&v, out)| *out = plain(v)),
+        }
+        Ok(())
+    }
+
+    fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[u8]) -> Result<u64> {
+        let light = &BYTES.light;
+        let plain = |code: u8| f32::from(code) / 255.0;
+        Ok(match encodes {
+            true => count_rounded(values, stored, channels, |code| light[usize::from(code)], plain),
+            false => count_rounded(values, stored, channels, plain, plain),
+        })
+    }
+}
+
+impl Store for u16 {
+    fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [u16]) -> Result<()> {
+        let plain = |v: f32| (f64::from(v) * 65535.0 + 0.5) as u16;
+        match encodes {
+            true => {
+                let tables = srgb::words()?;
+                each(values, channels, out, |v| tables.code(v), plain);
+            }
+            false => values.iter().zip(out).for_each(|(&v, out)| *out = plain(v)),
+        }
+        Ok(())
+    }
+
+    fn count_rounded(values: &[f32], channels: Channels, encodes: bool, stored: &[u16]) -> Result<u64> {
+        let plain = |code: u16| f32::from(code) / 65535.0;
+        Ok(match encodes {
+            true => {
+                let light = &srgb::words()?.light;
+                count_rounded(values, stored, channels, |code| light[usize::from(code)], plain)
+            }
+            false => count_rounded(values, stored, channels, plain, plain),
+        })
+    }
+}
+
+impl Store for f32 {
+    fn store(values: &[f32], channels: Channels, encodes: bool, out: &mut [f32]) -> Result<()> {
+        match encodes {
+            true => each(values, channels, out, |v| srgb::code(f64::from(v)) as f32, |v| v),
+            false => out.copy_from_slice(values),
+        }
+        Ok(())
+    }
+
+    fn count_rounded(_: &[f32], _: Channels, _: bool, _: &[f32]) -> Result<u64> {
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(channels: Channels, samples: Samples, color_space: ColorSpace) -> Image {
+        let width = samples.len() / channels.count();
+        Image { width, height: 1, channels, samples, color_space, ..Image::default() }
+    }
+
+    fn converted(image: &Image, kind: SampleType, space: ColorSpace) -> Samples {
+        convert_samples(image, kind, space, &RunOptions::default()).unwrap().image.samples
+    }
+
+    #[test]
+    fn every_code_passes_light_and_comes_back() {
+        use ColorSpace::{Linear, Srgb};
+        let bytes = image(Channels::Gray, Samples::U8((0..=255).collect()), Srgb);
+        let words = image(Channels::Gray, Samples::U16((0..=65535).collect()), Srgb);
+        for codes in [bytes, words] {
+            let kind = SampleType::of(&codes.samples);
+            let light = image(Channels::Gray, converted(&codes, SampleType::F32, Linear), Linear);
+            assert_eq!(converted(&light, kind, Srgb), codes.samples);
+            let floats = image(Channels::Gray, converted(&codes, SampleType::F32, Srgb), Srgb);
+            assert_eq!(converted(&floats, kind, Srgb), codes.samples);
+            let wide = image(Channels::Gray, converted(&codes, SampleType::U16, Srgb), Srgb);
+            assert_eq!(converted(&wide, kind, Srgb), codes.samples);
+        }
+    }
+
+    #[test]
+    fn bytes_become_words_and_words_the_nearest_bytes() {
+        let bytes = image(Channels::Gray, Samples::U8((0..=255).collect()), ColorSpace::Linear);
+        let words: Vec<u16> = (0..=255_u16).map(|byte| byte * 257).collect();
+        assert_eq!(converted(&bytes, SampleType::U16, ColorSpace::Linear), Samples::U16(words.into()));
+        let words = image(Channels::Gray, Samples::U16((0..=65535).collect()), ColorSpace::Linear);
+        let bytes: Vec<u8> = (0..=65535_u32).map(|word| ((word * 255 + 32767) / 65535) as u8).collect();
+        assert_eq!(converted(&words, SampleType::U8, ColorSpace::Linear), Samples::U8(bytes.into()));
+    }
+
+    #[test]
+    fn alpha_is_never_bent() {
+        let pixels = image(Channels::Rgba, Samples::U8([128, 0, 255, 128].into()), ColorSpace::Srgb);
+        let Samples::F32(light) = converted(&pixels, SampleType::F32, ColorSpace::Linear) else { unreachable!() };
+        assert_eq!(*light, [0.215_860_5, 0.0, 1.0, 128.0 / 255.0]);
+        let pixels = image(Channels::GrayAlpha, Samples::F32([0.5, 0.5].into()), ColorSpace::Linear);
+        assert_eq!(converted(&pixels, SampleType::U8, ColorSpace::Srgb), Samples::U8([188, 128].into()));
+    }
+
+    #[test]
+    fn colours_that_are_multiplied_stay_so() {
+        let mut pixels =
+            image(Channels::Rgba, Samples::F32([0.25, 0.5, 0.1, 0.5, 0.3, 0.3, 0.3, 0.0].into()), ColorSpace::Linear);
+        pixels.premultiplied = true;
+        let shown = convert_samples(&pixels, SampleType::F32, ColorSpace::Srgb, &RunOptions::default()).unwrap().image;
+        let Samples::F32(found) = &shown.samples else { unreachable!() };
+        let code = |light: f64| srgb::code(light) as f32;
+        assert!(shown.premultiplied);
+        assert!((found[0] - 0.5 * code(0.5)).abs() < 1e-6 && (found[1] - 0.5).abs() < 1e-6);
+        assert_eq!((found[3], found[4], found[7]), (0.5, code(f64::from(0.3_f32)), 0.0));
+        let back = convert_samples(&shown, SampleType::F32, ColorSpace::Linear, &RunOptions::default()).unwrap().image;
+        let (Samples::F32(back), Samples::F32(pixels)) = (&back.samples, &pixels.samples) else { unreachable!() };
+        assert!(back.iter().zip(pixels.iter()).all(|(a, b)| (a - b).abs() < 1e-6));
+    }
+
+    #[test]
+    fn what_integers_cannot_hold_is_counted() {
+        let wild = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1.0, 1.5, 1.0, 0.0];
+        let pixels = image(Channels::Gray, Samples::F32(wild.into()), ColorSpace::Linear);
+        for (kind, space) in [(SampleType::U8, ColorSpace::Linear), (SampleType::U16, ColorSpace::Srgb)] {
+            let found = convert_samples(&pixels, kind, space, &RunOptions::default()).unwrap();
+            assert_eq!(found.cut, Cut { above: 2, below: 2, not_numbers: 1, rounded: 0 });
+            let high = if kind == SampleType::U8 {
+                Samples::U8([0, 255, 0, 0, 255, 255, 0].into())
+            } else {
+                Samples::U16([0, 65535, 0, 0, 65535, 65535, 0].into())
+            };
+            assert_eq!(found.image.samples, high);
+        }
+        let found = convert_samples(&pixels, SampleType::F32, ColorSpace::Srgb, &RunOptions::default()).unwrap();
+        assert_eq!(found.cut, Cut::default());
+    }
+
+    #[test]
+    fn channels_come_and_go() {
+        let run = RunOptions::default();
+        let gray = image(Channels::Gray, Samples::U8([7, 200].into()), ColorSpace::Srgb);
+        let colors = with_channels(&gray, Channels::Rgba, &run).unwrap();
+        assert_eq!(colors.samples, Samples::U8([7, 7, 7, 255, 200, 200, 200, 255].into()));
+        for channels in [Channels::Gray, Channels::GrayAlpha, Channels::Rgb] {
+            let less = with_channels(&colors, channels, &run).unwrap();
+            assert_eq!(with_channels(&less, Channels::Rgba, &run).unwrap(), colors);
+        }
+        let green = image(Channels::Rgb, Samples::U8([0, 255, 0].into()), ColorSpace::Srgb);
+        // 0.7152 of the light.
+        assert_eq!(with_channels(&green, Channels::Gray, &run).unwrap().samples, Samples::U8([220].into()));
+        let green = Image { color_space: ColorSpace::Linear, ..green };
+        assert_eq!(with_channels(&green, Channels::Gray, &run).unwrap().samples, Samples::U8([182].into()));
+    }
+
+    #[test]
+    fn the_same_for_any_number_of_threads() {
+        let samples: Vec<f32> = (0..3 * 10_007).map(|i| (i * 7919 % 10_007) as f32 / 9000.0 - 0.05).collect();
+        let pixels = image(Channels::Rgb, Samples::F32(samples.into()), ColorSpace::Linear);
+        let made = |threads| {
+            let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+            convert_samples(&pixels, SampleType::U8, ColorSpace::Srgb, &run).unwrap()
+        };
+        assert_eq!(made(1), made(2));
+        assert_eq!(made(1), made(7));
+    }
+
+    #[test]
+    fn an_image_that_is_not_whole_is_refused() {
+        let broken = Image { width: 2, height: 2, samples: Samples::U8([1, 2].into()), ..Image::default() };
+        let error = convert_samples(&broken, SampleType::U8, ColorSpace::Srgb, &RunOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+}

@@ -1,0 +1,186 @@
+//! The transfer functions of sRGB, exactly: IEC 61966-2-1.
+//!
+//! Codes of 8 and 16 bits become light through tables, and light becomes the code that is the nearest: what a code
+//! stands for gives that code again. The tables are made at their first use.
+
+use polyhaul_model::error::{Error, Result};
+use std::sync::{LazyLock, OnceLock};
+
+/// The light of a code from 0 to 1; below 0 it is mirrored.
+pub(super) fn light(code: f64) -> f64 {
+    let size = code.abs();
+    let light = if size <= 0.04045 { size / 12.92 } else { ((size + 0.055) / 1.055).powf(2.4) };
+    light.copysign(code)
+}
+
+/// The code of light; below 0 it is mirrored.
+pub(super) fn code(light: f64) -> f64 {
+    let size = light.abs();
+    let code = if size <= 0.003_130_8 { size * 12.92 } else { 1.055 * size.powf(1.0 / 2.4) - 0.055 };
+    code.copysign(light)
+}
+
+/// The least float that is light of the code `code` of `most`, or of a higher one.
+fn least(code: usize, most: usize) -> f32 {
+    let border = light((code as f64 - 0.5) / most as f64);
+    let nearest = border as f32;
+    if f64::from(nearest) < border { nearest.next_up() } else { nearest }
+}
+
+/// Light below this is black in 8 bits.
+const DARKEST8: f32 = 1.0 / (1 << 13) as f32;
+/// Light below this is black in 16 bits.
+const DARKEST16: f32 = 1.0 / (1 << 21) as f32;
+/// The last float below 1.
+const BRIGHTEST: f32 = 1.0 - f32::EPSILON / 2.0;
+/// A part of a table is 2^16 floats that follow each other: 128 parts have twice the light of the first.
+const PART_BITS: u32 = 16;
+const PARTS8: usize = 13 << 7;
+const PARTS16: usize = 21 << 7;
+
+/// What 8 bits need.
+pub(crate) struct Bytes {
+    /// The light of each code.
+    pub(crate) light: [f32; 256],
+    /// For each part the code of its first float, in the upper half; below it what a float's place in its part must be
+    /// added to so that it carries where the next code begins. No part has more than one border.
+    parts: [u32; PARTS8],
+}
+
+/// The tables of 8 bits.
+pub(crate) static BYTES: LazyLock<Bytes> = LazyLock::new(|| {
+    let light = std::array::from_fn(|number| light(number as f64 / 255.0) as f32);
+    let mut next = 1;
+    let parts = std::array::from_fn(|part| {
+        let begin = DARKEST8.to_bits() + ((part as u32) << PART_BITS);
+        while next < 256 && least(next, 255).to_bits() <= begin {
+            next += 1;
+        }
+        let border = if next < 256 { least(next, 255).to_bits() - begin } else { u32::MAX };
+        let carry = (1_u32 << PART_BITS).saturating_sub(border);
+        ((next as u32 - 1) << PART_BITS) + carry
+    });
+    Bytes { light, parts }
+});
+
+impl Bytes {
+    /// The code that is the nearest to light; 0 for what is no number.
+    #[inline(always)]
+    pub(crate) fn code(&self, light: f32) -> u8 {
+        // What is no number is not above either.
+        let light = if light > DARKEST8 { light } else { DARKEST8 };
+        let bits = light.min(BRIGHTEST).to_bits();
+        let part = self.parts[((bits - DARKEST8.to_bits()) >> PART_BITS) as usize % PARTS8];
+        ((part + (bits & 0xFFFF)) >> PART_BITS) as u8
+    }
+}
+
+/// What 16 bits need.
+pub(crate) struct Words {
+    /// The light of each code.
+    pub(crate) light: Vec<f32>,
+    /// The least light of each code, and one that nothing reaches.
+    least: Vec<f32>,
+    /// The code about which a part begins, and how much it rises with each float.
+    parts: Vec<[f32; 2]>,
+}
+
+static WORDS: OnceLock<Words> = OnceLock::new();
+
+/// The tables of 16 bits; a lack of memory is an error.
+pub(crate) fn words() -> Result<&'static Words> {
+    match WORDS.get() {
+        Some(words) => Ok(words),
+        None => {
+            let words = Words::new()?;
+            Ok(WORDS.get_or_init(|| words))
+        }
+    }
+}
+
+fn table<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut table = Vec::new();
+    table.try_reserve_exact(values.len()).map_err(|_| Error::memory("the sRGB tables"))?;
+    table.extend(values);
+    Ok(table)
+}
+
+impl Words {
+    fn new() -> Result<Words> {
+        let wide = |part: usize| f32::from_bits(DARKEST16.to_bits() + ((part as u32) << PART_BITS));
+        let about = |part: usize| code(f64::from(wide(part))) * 65535.0 + 0.5;
+        let part = |part| {
+            let begin = about(part);
+            [begin as f32, ((about(part + 1) - begin) / f64::from(1_u32 << PART_BITS)) as f32]
+        };
+        let least = |number| if number < 1 << 16 { least(number, 65535) } else { f32::INFINITY };
+        Ok(Words {
+            light: table((0..1 << 16).map(|number: usize| light(number as f64 / 65535.0) as f32))?,
+            least: table((0..(1 << 16) + 1).map(least))?,
+            parts: table((0..PARTS16).map(part))?,
+        })
+    }
+
+    /// The code that is the nearest to light; 0 for what is no number.
+    #[inline]
+    pub(crate) fn code(&self, light: f32) -> u16 {
+        let light = if light > DARKEST16 { light.min(BRIGHTEST) } else { DARKEST16 };
+        let place = light.to_bits() - DARKEST16.to_bits();
+        let [begin, rise] = self.parts[(place >> PART_BITS) as usize % PARTS16];
+        // A line between the ends of a part misses by less than one.
+        let mut code = ((begin + rise * (place & 0xFFFF) as f32) as usize).min(65535);
+        if light < self.least[code] {
+            code = code.saturating_sub(1);
+        } else if light >= self.least[code + 1] {
+            code += 1;
+        }
+        code as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_comes_back() {
+        let words = words().unwrap();
+        for code in 0..=255 {
+            assert_eq!(BYTES.code(BYTES.light[usize::from(code)]), code);
+        }
+        for code in 0..=65535 {
+            assert_eq!(words.code(words.light[usize::from(code)]), code);
+        }
+    }
+
+    #[test]
+    fn a_code_begins_where_it_is_the_nearest() {
+        let words = words().unwrap();
+        for number in 1..=255_u8 {
+            let border = least(usize::from(number), 255);
+            assert_eq!((BYTES.code(border), BYTES.code(border.next_down())), (number, number - 1));
+            assert!((code(f64::from(border)) * 255.0 - (f64::from(number) - 0.5)).abs() < 1e-4);
+        }
+        for number in 1..=65535_u16 {
+            let border = least(usize::from(number), 65535);
+            assert_eq!((words.code(border), words.code(border.next_down())), (number, number - 1));
+        }
+    }
+
+    #[test]
+    fn anything_has_a_code() {
+        let words = words().unwrap();
+        let ends = [f32::NAN, f32::NEG_INFINITY, -1.0, -0.0, 0.0, 1e-30, 1.0, 1.5, f32::INFINITY];
+        let codes = [0, 0, 0, 0, 0, 0, 255, 255, 255];
+        assert_eq!(ends.map(|light| BYTES.code(light)), codes);
+        assert_eq!(ends.map(|light| words.code(light)), codes.map(|code| u16::from(code) * 257));
+    }
+
+    #[test]
+    fn known_values() {
+        assert_eq!(BYTES.code(0.5), 188);
+        assert_eq!(BYTES.light[128], 0.215_860_5);
+        assert_eq!(light(-0.5), -light(0.5));
+        assert_eq!((light(1.0), code(0.0)), (1.0, 0.0));
+    }
+}

@@ -1,0 +1,142 @@
+//! The sizes that the header of a texture file claims, and how many bytes they come to.
+//!
+//! Whatever a header says is looked at here before memory is taken. Nothing here knows where it says it.
+
+use crate::pieces::Pieces;
+use crate::raster::check_pixels;
+use crate::texels::Texels;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Array, ColorSpace, Texture};
+use polyhaul_pipeline::options::ParseOptions;
+use std::sync::Arc;
+
+/// What a header says.
+#[derive(Clone, Debug)]
+pub(crate) struct Surface {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+    pub(crate) layers: usize,
+    /// 6 or 1.
+    pub(crate) faces: usize,
+    pub(crate) levels: usize,
+    pub(crate) texels: Texels,
+    pub(crate) color_space: ColorSpace,
+    pub(crate) premultiplied: bool,
+}
+
+impl Surface {
+    /// The texture, without its levels.
+    pub(crate) fn texture(&self) -> Texture {
+        let Surface { width, height, depth, layers, faces, color_space, premultiplied, .. } = *self;
+        let (encoding, levels) = (self.texels.encoding(), Vec::new());
+        Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, levels }
+    }
+
+    /// An error, at `offset` of the file, where there is no such texture, or it has more pixels than the limit.
+    pub(crate) fn check(&self, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
+        let Surface { width, height, depth, layers, faces, levels, .. } = *self;
+        let (counts, most) = ([width, height, depth, layers, faces], self.texture().most_levels());
+        if counts.contains(&0) {
+            let message = format!("the texture is empty ({width} x {height} x {depth} pixels, {layers} layers)");
+            return Err(fault(file, offset, message));
+        }
+        let pictures = depth.saturating_mul(layers).saturating_mul(faces);
+        check_pixels([width, height, pictures], limits, file, offset)?;
+        let images = layers.checked_mul(faces);
+        if self
+            .image_bytes(0)
+            .zip(images)
+            .and_then(|(bytes, images)| bytes.checked_mul(2)?.checked_mul(images))
+            .is_none()
+        {
+            let message = format!("{width} x {height} x {depth} pixels in {layers} layers are larger than any file");
+            return Err(fault(file, offset, message));
+        }
+        if levels == 0 || levels > most {
+            let message =
+                format!("invalid number of mip levels: {levels}; {width} x {height} pixels have at most {most}");
+            return Err(fault(file, offset, message));
+        }
+        if faces == 6 && width != height {
+            return Err(fault(file, offset, format!("the cube map is not square ({width} x {height} pixels)")));
+        }
+        if depth > 1 && layers * faces > 1 {
+            let message = format!("arrays of volumes ({layers} layers of {depth} slices) are not supported");
+            return Err(Diagnostic::at(file, offset, message).into_error(ErrorKind::Unsupported));
+        }
+        Ok(())
+    }
+
+    /// Bytes of one image of a level in the file, all slices of a volume included; `None` where no memory holds so
+    /// many.
+    pub(crate) fn image_bytes(&self, level: usize) -> Option<usize> {
+        let [width, height, depth] = self.texture().level_size(level);
+        self.texels.stored_bytes(width, height)?.checked_mul(depth)
+    }
+
+    /// Bytes of a level in the file, or an error where no memory holds so many.
+    pub(crate) fn level_bytes(&self, level: usize) -> Result<usize> {
+        let images = self.layers.checked_mul(self.faces);
+        let bytes = self.image_bytes(level).zip(images).and_then(|(bytes, images)| bytes.checked_mul(images));
+        bytes.ok_or_else(|| Error::memory("pixels"))
+    }
+
+    /// The texture, with its levels as they are stored.
+    pub(crate) fn with_levels(&self, stored: Vec<Vec<u8>>) -> Result<Texture> {
+        let mut texture = self.texture();
+        texture.levels.try_reserve_exact(stored.len())?;
+        for level in stored {
+            texture.levels.push(Array::from(self.texels.expand(level)?));
+        }
+        Ok(texture)
+    }
+
+    /// Reads levels that stand one after another for each layer and face, as in DDS.
+    pub(crate) fn read_by_image(&self, pieces: &mut Pieces<'_>) -> Result<Texture> {
+        let mut total = 0_u64;
+        for level in 0..self.levels {
+            total = total.saturating_add(self.level_bytes(level)? as u64);
+        }
+        pieces.check_left(total, "pixels")?;
+        let mut stored = vec![Vec::new(); self.levels];
+        for (number, level) in stored.iter_mut().enumerate() {
+            // One image is taken as it comes, and where there are more the file has them all.
+            if pieces.is_backed() {
+                level.try_reserve_exact(self.level_bytes(number)?)?;
+            }
+        }
+        for _ in 0..self.layers * self.faces {
+            for (number, level) in stored.iter_mut().enumerate() {
+                let count = self.image_bytes(number).ok_or_else(|| Error::memory("pixels"))?;
+                pieces.append(count, level, "pixels")?;
+            }
+        }
+        self.with_levels(stored)
+    }
+}
+
+/// Notes what a texture has beside the one picture that is read of it.
+pub(crate) fn note_other_pictures(
+    texture: &Texture,
+    file: &Arc<str>,
+    options: &ParseOptions,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let Texture { depth, layers, faces, .. } = *texture;
+    let kinds = [
+        ("left-out-layers", layers, "layers of an array"),
+        ("left-out-faces", faces, "faces of a cube map"),
+        ("left-out-slices", depth, "slices of a volume"),
+    ];
+    for (code, count, what) in kinds {
+        let dropped = count.saturating_sub(1);
+        let message = format!("an image is a single picture: read the first of {count} {what}, dropped {dropped}");
+        warnings.note_dropped(options.faults, code, dropped as u64, Diagnostic::at(file, 0, message))?;
+    }
+    let smaller = texture.levels.len().saturating_sub(1);
+    let message = format!("only the largest level was read; {smaller} smaller ones were skipped");
+    warnings.note_dropped(options.faults, "left-out-levels", smaller as u64, Diagnostic::at(file, 0, message))
+}

@@ -1,0 +1,306 @@
+//! What stands before the pixels of a TGA file: the header, an identification, and the colour map.
+
+use super::HEADER_BYTES;
+use crate::pixels::Stored;
+use crate::raster::check_size;
+use polyhaul_model::Channels;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::limits::Limits;
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_text::cpu::Level;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+/// What a file says about its pixels.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) pixels: Pixels,
+    pub(super) has_packets: bool,
+    /// Whether the first row is the top one.
+    pub(super) from_top: bool,
+    /// Whether the first pixel of a row is its last one.
+    pub(super) from_right: bool,
+    /// How many bits of a pixel the header declares as attributes, which means alpha.
+    pub(super) attribute_bits: u8,
+    /// Whether colours have 16 bits, of which one is an attribute.
+    pub(super) has_attribute_bit: bool,
+    /// Where the pixels begin.
+    pub(super) body: u64,
+}
+
+/// How pixels are stored.
+#[derive(Debug)]
+pub(super) enum Pixels {
+    Plain(Stored),
+    Mapped(Map),
+}
+
+/// Every bit that is set in the alpha of any pixel, and every bit that is set in all of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AlphaSeen {
+    pub(super) any: u8,
+    pub(super) all: u8,
+}
+
+impl AlphaSeen {
+    pub(super) fn add(&mut self, any: u8, all: u8) {
+        self.any |= any;
+        self.all &= all;
+    }
+
+    /// Adds the highest bits of colours with 16 bits.
+    fn add_highest_bits(&mut self, colors: &[u8]) {
+        for [_, high] in colors.as_chunks::<2>().0 {
+            let alpha = (high >> 7).wrapping_neg();
+            self.add(alpha, alpha);
+        }
+    }
+}
+
+/// That of no pixels.
+impl Default for AlphaSeen {
+    fn default() -> Self {
+        AlphaSeen { any: 0, all: u8::MAX }
+    }
+}
+
+/// A colour map, as pixels of bytes.
+#[derive(Debug)]
+pub(super) struct Map {
+    /// The number of the first colour.
+    pub(super) first: usize,
+    /// The samples of all colours.
+    pub(super) colors: Vec<u8>,
+    pub(super) channels: Channels,
+    /// Bytes of a number.
+    pub(super) index_bytes: usize,
+    /// The highest bits of colours with 16 bits.
+    pub(super) attributes: AlphaSeen,
+}
+
+impl Pixels {
+    /// Bytes of a stored pixel.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Pixels::Plain(stored) => stored.bytes(),
+            Pixels::Mapped(map) => map.index_bytes,
+        }
+    }
+
+    pub(super) fn channels(&self) -> Channels {
+        match self {
+            Pixels::Plain(stored) => stored.channels(),
+            Pixels::Mapped(map) => map.channels,
+        }
+    }
+
+    /// Turns stored pixels into pixels of bytes: as many as both hold.
+    ///
+    /// # Errors
+    /// Which of the pixels has a number that the colour map does not have.
+    pub(super) fn expand(
+        &self,
+        level: Level,
+        from: &[u8],
+        to: &mut [MaybeUninit<u8>],
+    ) -> std::result::Result<(), usize> {
+        match self {
+            Pixels::Plain(stored) => {
+                stored.expand(level, from, to);
+                Ok(())
+            }
+            Pixels::Mapped(map) => map.expand(from, to),
+        }
+    }
+
+    /// Notes the alpha of stored pixels; of colours with 16 bits that is the highest one.
+    pub(super) fn note_alpha(&self, from: &[u8], seen: &mut AlphaSeen) {
+        match self {
+            Pixels::Plain(Stored::Bgra8) => {
+                let (any, all) = from.as_chunks().0.iter().fold((0, u32::MAX), |(any, all), pixel: &[u8; 4]| {
+                    let pixel = u32::from_le_bytes(*pixel);
+                    (any | pixel, all & pixel)
+                });
+                seen.add((any >> 24) as u8, (all >> 24) as u8);
+            }
+            Pixels::Plain(Stored::GrayAlpha8) => {
+                from.as_chunks::<2>().0.iter().for_each(|[_, alpha]| seen.add(*alpha, *alpha))
+            }
+            Pixels::Plain(Stored::Bgr5 | Stored::Bgr5A1) => seen.add_highest_bits(from),
+            Pixels::Plain(Stored::Gray8 | Stored::Bgr8) => {}
+            Pixels::Mapped(map) if map.channels.has_alpha() => {
+                let alphas = from.chunks_exact(map.index_bytes).filter_map(|index| map.color(index)?.last());
+                alphas.for_each(|alpha| seen.add(*alpha, *alpha));
+            }
+            Pixels::Mapped(_) => {}
+        }
+    }
+
+    /// Which of the stored pixels has a number that the colour map does not have.
+    pub(super) fn unmapped(&self, from: &[u8]) -> Option<usize> {
+        match self {
+            Pixels::Plain(_) => None,
+            Pixels::Mapped(map) => from.chunks_exact(map.index_bytes).position(|index| map.color(index).is_none()),
+        }
+    }
+}
+
+impl Map {
+    /// The samples of a colour by its number, as that is stored.
+    fn color(&self, index: &[u8]) -> Option<&[u8]> {
+        let index = index.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
+        self.colors.get(index.checked_sub(self.first)? * self.channels.count()..)?.get(..self.channels.count())
+    }
+
+    fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {
+        let size = self.channels.count();
+        let pixels = from.chunks_exact(self.index_bytes).zip(to.chunks_exact_mut(size));
+        for (place, (index, to)) in pixels.enumerate() {
+            let color = self.color(index).ok_or(place)?;
+            to.iter_mut().zip(color).for_each(|(to, sample)| *to = MaybeUninit::new(*sample));
+        }
+        Ok(())
+    }
+}
+
+/// The 18 bytes, and how to complain about them.
+struct Raw<'a> {
+    bytes: [u8; HEADER_BYTES],
+    file: &'a Arc<str>,
+}
+
+impl Raw<'_> {
+    fn short(&self, at: usize) -> usize {
+        usize::from(u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]]))
+    }
+
+    fn fault(&self, at: usize, message: String) -> Error {
+        fault(self.file, at as u64, message)
+    }
+
+    /// How pixels of `bits` bits are stored, that are said at `at`.
+    fn stored(&self, at: usize, is_gray: bool) -> Result<Stored> {
+        let has_bit = self.bytes[17] & 15 == 1;
+        Ok(match (is_gray, self.bytes[at]) {
+            (true, 8) => Stored::Gray8,
+            (true, 16) => Stored::GrayAlpha8,
+            (false, 15) => Stored::Bgr5,
+            (false, 16) if has_bit => Stored::Bgr5A1,
+            (false, 16) => Stored::Bgr5,
+            (false, 24) => Stored::Bgr8,
+            (false, 32) => Stored::Bgra8,
+            (is_gray, bits) => {
+                let (what, known) = if is_gray { ("gray", "8 or 16") } else { ("color", "15, 16, 24 or 32") };
+                return Err(self.fault(at, format!("invalid {what} depth of {bits} bits; expected {known}")));
+            }
+        })
+    }
+
+    /// Whether pixels are mapped, gray, or in packets.
+    fn kind(&self) -> Result<[bool; 3]> {
+        let kind = self.bytes[2];
+        match kind & !8 {
+            1..=3 if kind < 16 => Ok([kind & 7 == 1, kind & 7 == 3, kind & 8 != 0]),
+            0 if kind == 0 => Err(self.fault(2, "the header declares that the file has no image".into())),
+            32 if kind < 40 => {
+                Err(Diagnostic::at(self.file, 2, format!("image type {kind} (Huffman coding) is not supported"))
+                    .into_error(ErrorKind::Unsupported))
+            }
+            _ => Err(self.fault(2, format!("invalid image type {kind}; expected 1, 2, 3, 9, 10 or 11"))),
+        }
+    }
+}
+
+/// Whether a file may be one: nothing at its begin says so, but few others have such a header.
+pub fn looks_like_tga(head: &[u8]) -> bool {
+    let Some(&bytes) = head.first_chunk() else { return false };
+    let raw = Raw { bytes, file: &"".into() };
+    let Ok([is_mapped, is_gray, _]) = raw.kind() else { return false };
+    let is_sound = match is_mapped {
+        true => bytes[1] == 1 && matches!(bytes[16], 8 | 16) && raw.stored(7, false).is_ok(),
+        false => bytes[1] <= 1 && raw.stored(16, is_gray).is_ok(),
+    };
+    is_sound && raw.short(12) > 0 && raw.short(14) > 0 && bytes[17] & 0xC0 == 0
+}
+
+/// Reads what stands before the pixels.
+pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<Header> {
+    let mut raw = Raw { bytes: [0; HEADER_BYTES], file };
+    let count = bytes.read(0, &mut raw.bytes)?;
+    if count < HEADER_BYTES {
+        return Err(fault(file, count as u64, "unexpected end of file in the header of 18 bytes"));
+    }
+    let [is_mapped, is_gray, has_packets] = raw.kind()?;
+    let (width, height) = (raw.short(12), raw.short(14));
+    if width == 0 || height == 0 {
+        return Err(raw.fault(12, format!("the image is empty ({width} x {height} pixels)")));
+    }
+    check_size([width, height], limits, file, 12)?;
+    let (map_type, id_size) = (raw.bytes[1], usize::from(raw.bytes[0]));
+    if map_type > 1 || is_mapped && map_type == 0 {
+        return Err(raw.fault(1, format!("invalid color map type {map_type} for image type {}", raw.bytes[2])));
+    }
+    let (first, map_count) = (raw.short(3), raw.short(5));
+    let map_begin = HEADER_BYTES + id_size;
+    let map_bytes = if map_type == 1 { map_count * usize::from(raw.bytes[7]).div_ceil(8) } else { 0 };
+    let before = Before { bytes, file }.read(map_begin, map_bytes)?;
+    let pixels = match is_mapped {
+        false => Pixels::Plain(raw.stored(16, is_gray)?),
+        true => Pixels::Mapped(map(&raw, first, &before[id_size..])?),
+    };
+    Ok(Header {
+        width,
+        height,
+        pixels,
+        has_packets,
+        from_top: raw.bytes[17] & 0x20 != 0,
+        from_right: raw.bytes[17] & 0x10 != 0,
+        attribute_bits: raw.bytes[17] & 15,
+        has_attribute_bit: !is_gray && raw.bytes[if is_mapped { 7 } else { 16 }] == 16,
+        body: (map_begin + map_bytes) as u64,
+    })
+}
+
+/// What stands between the header and the pixels.
+struct Before<'a> {
+    bytes: &'a Bytes<'a>,
+    file: &'a Arc<str>,
+}
+
+impl Before<'_> {
+    /// The identification and the colour map, of at most 255 and 65,535 times 32 bytes.
+    fn read(&self, map_begin: usize, map_bytes: usize) -> Result<Vec<u8>> {
+        let size = map_begin - HEADER_BYTES + map_bytes;
+        let mut before = Vec::new();
+        before.try_reserve_exact(size).map_err(|_| Error::memory("a color map"))?;
+        before.resize(size, 0);
+        let found = HEADER_BYTES + self.bytes.read(HEADER_BYTES as u64, &mut before)?;
+        if found < HEADER_BYTES + size {
+            let what = if found < map_begin { "identification field" } else { "color map" };
+            return Err(fault(self.file, found as u64, format!("unexpected end of file in the {what}")));
+        }
+        Ok(before)
+    }
+}
+
+/// The colour map out of its bytes.
+fn map(raw: &Raw<'_>, first: usize, bytes: &[u8]) -> Result<Map> {
+    let index_bytes = match raw.bytes[16] {
+        8 => 1,
+        15 | 16 => 2,
+        bits => return Err(raw.fault(16, format!("invalid color index depth of {bits} bits; expected 8 or 16"))),
+    };
+    let stored = raw.stored(7, false)?;
+    let channels = stored.channels();
+    let size = bytes.len() / stored.bytes() * channels.count();
+    let mut colors: Vec<u8> = Vec::new();
+    colors.try_reserve_exact(size).map_err(|_| Error::memory("a color map"))?;
+    stored.expand(Level::best(), bytes, &mut colors.spare_capacity_mut()[..size]);
+    // SAFETY: so many colours were written.
+    unsafe { colors.set_len(size) };
+    let mut attributes = AlphaSeen::default();
+    attributes.add_highest_bits(bytes);
+    Ok(Map { first, colors, channels, index_bytes, attributes })
+}

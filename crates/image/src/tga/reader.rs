@@ -1,0 +1,322 @@
+//! The pixels of a TGA file to an image.
+//!
+//! Rows are read, some at a time: plain ones by their place, side by side; packets one after another, which makes plain
+//! rows of them. Their pixels are turned side by side. Runs are unpacked in `packets`, the places of rows are in
+//! `formats/raster`.
+
+use super::header;
+use super::header::{AlphaSeen, Header, Pixels};
+use super::packets::Packets;
+use super::{ATTRIBUTES_AT, EXTENSION_BYTES, PREMULTIPLIED, RETAINED, SIGNATURE, TAIL_BYTES, USEFUL};
+use crate::raster::Raster;
+use crate::runs::{Done, SLACK};
+use polyhaul_model::error::{Diagnostic, Error, Result, fault};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Channels, Image, Samples};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::Phase;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::window::Window;
+use polyhaul_text::cpu::Level;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// About how many bytes are read at a time: so much stays in the nearest caches.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Reads a TGA file; says too how many threads worked.
+pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
+    let file: Arc<str> = bytes.name().into();
+    let header = header::read(&bytes, &file, &options.limits)?;
+    let channels = header.pixels.channels();
+    let backed = bytes.len().filter(|_| bytes.is_backed());
+    let raster = Raster::new(header.width * channels.count(), header.height, !header.from_top, backed.unwrap_or(0))?;
+    let packed = match header.has_packets {
+        true => {
+            Some(Mutex::new(Packed { window: Window::new(header.body, CHUNK_BYTES)?, packets: Packets::default() }))
+        }
+        false => None,
+    };
+    let input = Input { bytes, file, header, raster, alpha: Mutex::default(), options };
+    let (threads, kind) = input.read(packed)?;
+    input.bytes.check_end(Extent::Whole, &options.run.cancel)?;
+    let alpha = input.judge_alpha(kind, warnings)?;
+    let Input { header: Header { width, height, from_right, .. }, raster, .. } = input;
+    // SAFETY: all rows were read and filled.
+    let samples = unsafe { raster.finish(from_right.then_some(channels.count())) };
+    let (channels, samples) = match alpha {
+        Alpha::Kept => (channels, samples),
+        Alpha::Unused => opaque(channels, samples),
+    };
+    let premultiplied = kind == Some(PREMULTIPLIED) && channels.has_alpha();
+    let samples = Samples::U8(samples.into());
+    Ok((Image { width, height, channels, samples, premultiplied, ..Image::default() }, threads))
+}
+
+/// What becomes of alpha.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alpha {
+    Kept,
+    /// It is 0 everywhere, and means nothing.
+    Unused,
+}
+
+/// Pixels without their alpha.
+fn opaque(channels: Channels, mut samples: Vec<u8>) -> (Channels, Vec<u8>) {
+    let (size, colors) = (channels.count(), channels.colors());
+    let pixels = samples.len() / size;
+    for pixel in 1..pixels {
+        samples.copy_within(pixel * size..pixel * size + colors, pixel * colors);
+    }
+    samples.truncate(pixels * colors);
+    (if colors == 1 { Channels::Gray } else { Channels::Rgb }, samples)
+}
+
+struct Input<'a> {
+    bytes: Bytes<'a>,
+    file: Arc<str>,
+    header: Header,
+    raster: Raster<u8>,
+    /// The alpha of the pixels so far.
+    alpha: Mutex<AlphaSeen>,
+    options: &'a ParseOptions,
+}
+
+impl Input<'_> {
+    /// Bytes of a row in the file, without packets.
+    fn row_bytes(&self) -> usize {
+        self.header.width * self.header.pixels.bytes()
+    }
+
+    /// The file ends before its pixels do, at `offset`.
+    fn cut(&self, offset: u64) -> Error {
+        let Header { width, height, .. } = self.header;
+        fault(&self.file, offset, format!("unexpected end of file: the header declares {width} x {height} pixels"))
+    }
+
+    /// A pixel whose number the colour map does not have.
+    fn unmapped(&self, offset: u64) -> Error {
+        fault(&self.file, offset, "this pixel refers to a color outside the color map")
+    }
+
+    /// Reads all rows. Returns how many threads worked, and the type of alpha that the extension declares.
+    fn read(&self, packed: Option<Mutex<Packed>>) -> Result<(usize, Option<u8>)> {
+        let end = self.header.body + self.row_bytes() as u64 * self.raster.height() as u64;
+        // Before it ends, a pixel may have a colour that there is not: that is found first however the file is read.
+        if let (Some(len), Pixels::Plain(_), None) = (self.bytes.len(), &self.header.pixels, &packed)
+            && len < end
+        {
+            return Err(self.cut(len));
+        }
+        let chunk_bytes = self.options.run.chunk_bytes.unwrap_or(CHUNK_BYTES);
+        let chunk_rows = (chunk_bytes / self.row_bytes()).max(1);
+        let chunks = self.raster.height().div_ceil(chunk_rows);
+        let threads = self.options.run.worker_threads().min(chunks);
+        let crew = Crew::new(threads, self.options.run.memory_limit, chunk_rows * self.row_bytes());
+        let job = RowsJob { input: self, chunk_rows, packed };
+        run(&job, &mut (), crew, &self.options.run.cancel)?;
+        let kind = match job.packed.map(|packed| packed.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            Some(Packed { window, packets }) => match packets.left() {
+                0 => self.alpha_type(window.offset(), window.rest())?,
+                left => {
+                    let message = format!("the last packet has {left} more pixels than the image");
+                    return Err(fault(&self.file, window.offset(), message));
+                }
+            },
+            None => self.alpha_type(end, &[])?,
+        };
+        Ok((crew.threads, kind))
+    }
+
+    /// Unpacks the next pixels to all of `to` but its last bytes. Returns where in the file that ended.
+    fn unpack(&self, packed: &mut Packed, to: &mut [u8]) -> Result<u64> {
+        let Packed { window, packets } = packed;
+        let (size, mut made) = (self.header.pixels.bytes(), 0);
+        while made + SLACK < to.len() {
+            let (from, before) = (window.rest(), packets.clone());
+            let done = packets.unpack(size, from, &mut to[made..]);
+            if let Some(pixel) = self.header.pixels.unmapped(&to[made..made + done.made]) {
+                // Once more, up to that pixel: then it is the last one that was used.
+                let used = before.clone().unpack(size, from, &mut to[made..][..(pixel + 1) * size + SLACK]).used;
+                return Err(self.unmapped(window.offset() + used as u64 - size as u64));
+            }
+            window.consume(done.used);
+            made += done.made;
+            if done == Done::default() && !window.refill(&self.bytes)? {
+                return Err(self.cut(window.offset() + window.rest().len() as u64));
+            }
+        }
+        Ok(window.offset())
+    }
+
+    fn report(&self, done: u64) {
+        if let Some(progress) = &self.options.run.progress {
+            progress.tell(done, self.bytes.len());
+        }
+    }
+
+    /// What becomes of the alpha of all pixels, of which the extension declares this type.
+    fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<Alpha> {
+        let seen = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
+        let AlphaSeen { any, all } = seen;
+        let Header { attribute_bits, has_attribute_bit, ref pixels, .. } = self.header;
+        let mut note = |code, message: &str| {
+            warnings.note(self.options.faults, code, Diagnostic::at(&self.file, ATTRIBUTES_AT, message))
+        };
+        let is_declared = match kind {
+            Some(USEFUL | PREMULTIPLIED) => true,
+            Some(0..=RETAINED) => false,
+            _ => attribute_bits > 0,
+        };
+        if !pixels.channels().has_alpha() {
+            let (AlphaSeen { any, all }, of) = match pixels {
+                Pixels::Plain(_) => (seen, "pixels"),
+                Pixels::Mapped(map) => (map.attributes, "color map"),
+            };
+            if has_attribute_bit && any != all {
+                let why = "which varies: the header declares no attribute bits";
+                note("left-out-alpha", &format!("dropped the 16th bit of the {of}, {why}"))?;
+            }
+            return Ok(Alpha::Kept);
+        }
+        // Programs that write 16 bits often declare the bit and leave it 0.
+        let is_useful = is_declared && !(has_attribute_bit && kind.is_none());
+        if any == 0 && !is_useful {
+            note("unused-alpha", "alpha is 0 in every pixel and not declared as useful; read as opaque")?;
+            return Ok(Alpha::Unused);
+        }
+        if !is_declared && all != u8::MAX && kind != Some(RETAINED) {
+            note("undeclared-alpha", "the alpha channel varies, but the file declares that it has none; kept")?;
+        }
+        Ok(Alpha::Kept)
+    }
+
+    /// The type of alpha that the extension behind the pixels declares. The pixels end at `end`, and `read` was read
+    /// behind them.
+    fn alpha_type(&self, end: u64, read: &[u8]) -> Result<Option<u8>> {
+        let has_alpha = self.header.pixels.channels().has_alpha();
+        // A stream is read to its end: only there damage of compressed data shows.
+        if !(has_alpha || self.bytes.in_order()) {
+            return Ok(None);
+        }
+        let (tail, begin) = self.bytes.tail(end, read, TAIL_BYTES, &self.options.run.cancel)?;
+        let Some((rest, SIGNATURE)) = tail.split_last_chunk() else { return Ok(None) };
+        let Some((_, places)) = rest.split_last_chunk::<8>() else { return Ok(None) };
+        let extension = u64::from(u32::from_le_bytes([places[0], places[1], places[2], places[3]]));
+        let start =
+            extension.checked_sub(begin).filter(|_| extension > 0).and_then(|start| usize::try_from(start).ok());
+        let kind = start.and_then(|start| rest.get(start..)?.get(EXTENSION_BYTES - 1));
+        Ok(kind.copied().filter(|kind| has_alpha && *kind <= PREMULTIPLIED))
+    }
+}
+
+/// Packets that are unpacked one after another.
+struct Packed {
+    window: Window,
+    packets: Packets,
+}
+
+/// Rows, some at a time.
+struct RowsJob<'a> {
+    input: &'a Input<'a>,
+    chunk_rows: usize,
+    /// Where there are packets.
+    packed: Option<Mutex<Packed>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    /// Pixels as they are stored, and some bytes that mean nothing.
+    bytes: Vec<u8>,
+    /// How many bytes of pixels were found.
+    found: usize,
+    rows: Range<usize>,
+    /// Where they end in the file.
+    end: u64,
+}
+
+impl RowsJob<'_> {
+    /// Where a plain row begins.
+    fn place(&self, row: usize) -> u64 {
+        self.input.header.body + row as u64 * self.input.row_bytes() as u64
+    }
+}
+
+impl Job for RowsJob<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn takes_in_order(&self) -> bool {
+        self.packed.is_some() || self.input.bytes.in_order()
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        let height = self.input.raster.height();
+        let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.chunk_rows);
+        if first >= height {
+            return Ok(false);
+        }
+        slot.rows = first..height.min(first + self.chunk_rows);
+        let size = slot.rows.len() * self.input.row_bytes();
+        let missing = (size + SLACK).saturating_sub(slot.bytes.len());
+        slot.bytes.try_reserve_exact(missing).map_err(|_| Error::memory("rows"))?;
+        slot.bytes.resize(slot.bytes.len() + missing, 0);
+        (slot.found, slot.end) = match &self.packed {
+            Some(packed) => {
+                let mut packed = packed.lock().unwrap_or_else(PoisonError::into_inner);
+                (size, self.input.unpack(&mut packed, &mut slot.bytes[..size + SLACK])?)
+            }
+            None => {
+                let found = self.input.bytes.read(self.place(first), &mut slot.bytes[..size])?;
+                (found, self.place(first) + found as u64)
+            }
+        };
+        self.input.raster.reserve(slot.rows.end).map(|()| true)
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Decode
+    }
+
+    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let (level, row_bytes) = (Level::best(), self.input.row_bytes());
+        let (pixels, mut seen) = (&self.input.header.pixels, AlphaSeen::default());
+        let has_alpha = pixels.channels().has_alpha() || self.input.header.has_attribute_bit;
+        for (number, from) in slot.rows.clone().zip(slot.bytes[..slot.found].chunks(row_bytes)) {
+            if has_alpha {
+                pixels.note_alpha(from, &mut seen);
+            }
+            let mut result = Ok(());
+            // SAFETY: a row belongs to one chunk, and a chunk to one thread.
+            unsafe {
+                self.input.raster.row(number, |to| result = pixels.expand(level, from, to))?;
+            }
+            result.map_err(|pixel| {
+                let offset = self.place(number) + (pixel * pixels.bytes()) as u64;
+                self.input.unmapped(offset)
+            })?;
+        }
+        let mut alpha = self.input.alpha.lock().unwrap_or_else(PoisonError::into_inner);
+        alpha.add(seen.any, seen.all);
+        if slot.found < slot.rows.len() * row_bytes { Err(self.input.cut(slot.end)) } else { Ok(()) }
+    }
+
+    fn commit(&self, _: usize, (): &mut (), slot: &mut Slot) -> Result<()> {
+        self.input.report(slot.end);
+        Ok(())
+    }
+}

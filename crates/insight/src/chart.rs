@@ -1,0 +1,214 @@
+//! What charts are made of: the colours of phases, marks of axes, and the elements of SVG.
+//!
+//! Knows nothing of jobs. `svg` draws the picture of a job with it; a page has the same colours (`html`).
+
+use super::words::escaped;
+use polyhaul_trace::Phase;
+use std::fmt::{Display, Write};
+
+/// Fonts that systems and rasterisers have.
+pub(super) const FONT: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
+
+/// The colour of a phase on a light and on a dark ground. They differ in lightness as well as in hue, so that eyes
+/// that tell few hues apart can tell them; waiting is pale.
+pub(super) fn color(phase: Phase) -> [&'static str; 2] {
+    match phase {
+        Phase::Read => ["#2f6fb7", "#5b9be0"],
+        Phase::Write => ["#d1622b", "#e8824f"],
+        Phase::Sync => ["#8f3d14", "#b86a41"],
+        Phase::Host => ["#b5509c", "#d27fbd"],
+        Phase::Throttle => ["#9297a0", "#767c87"],
+        Phase::Decompress => ["#e0a21b", "#f0bd4c"],
+        Phase::Compress => ["#a97a06", "#c99a2e"],
+        Phase::Cut => ["#7cc4ea", "#a5dbf7"],
+        Phase::Parse => ["#1a936f", "#2fae86"],
+        Phase::Format => ["#c9bd2f", "#dcd25a"],
+        Phase::Place => ["#6a4fb3", "#9a82dd"],
+        Phase::Build => ["#8fd3b4", "#bfe9d3"],
+        Phase::Decode => ["#0f6b75", "#2f96a1"],
+        Phase::Encode => ["#f0907f", "#f7ab9d"],
+        Phase::Transform => ["#a38cd8", "#c4b3ee"],
+        Phase::WaitInput => ["#c3cbd8", "#414b5c"],
+        Phase::WaitTurn => ["#dcd3bd", "#585040"],
+        Phase::WaitEnd => ["#dfe1e5", "#363b43"],
+        Phase::Lock => ["#7a1f3d", "#c04a72"],
+        _ => ["#eceef0", "#23272e"],
+    }
+}
+
+/// Round values from 0 to no more than `most`, about `count` of them, without the 0.
+pub(super) fn marks(most: f64, count: f64) -> Vec<f64> {
+    let rough = most / count.max(1.0);
+    if !rough.is_finite() || rough <= 0.0 {
+        return Vec::new();
+    }
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|digit| digit * power >= rough).unwrap_or(10.0) * power;
+    (1..=100).map(|index| index as f64 * step).take_while(|value| *value <= most * 1.000_001).collect()
+}
+
+/// The fewest marks of a logarithmic axis.
+const FEWEST: usize = 3;
+
+/// Round values from `low` to `high` for a logarithmic axis: 1, 2 and 5 times powers of ten, or finer steps where fewer
+/// than [`FEWEST`] of them lie there.
+pub(super) fn log_marks([low, high]: [f64; 2]) -> Vec<f64> {
+    if !low.is_finite() || !high.is_finite() || low <= 0.0 || low >= high {
+        return Vec::new();
+    }
+    let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32);
+    let digits = |digits: &[f64]| -> Vec<f64> {
+        let all = (first..=last).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
+        all.filter(|value| (low..=high).contains(value)).collect()
+    };
+    let steps: [&[f64]; 2] = [&[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]];
+    let few = steps.into_iter().map(digits).find(|found| found.len() >= FEWEST);
+    few.unwrap_or_else(|| even_marks([low, high]))
+}
+
+/// Round values at even distances from `low` to `high`: [`FEWEST`] or a few more.
+fn even_marks([low, high]: [f64; 2]) -> Vec<f64> {
+    let rough = (high - low) / (FEWEST + 1) as f64;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [5.0, 2.0, 1.0].into_iter().find(|digit| digit * power <= rough).unwrap_or(1.0) * power;
+    let first = (low / step).ceil();
+    (0..20).map(|index| (first + f64::from(index)) * step).take_while(|value| *value <= high).collect()
+}
+
+/// A picture that is being drawn.
+#[derive(Debug)]
+pub(super) struct Picture {
+    text: String,
+}
+
+/// Which end of a text its place is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Picture {
+    /// An empty one, with words for those who do not see it.
+    pub(super) fn new(width: f64, height: f64, title: &str) -> Picture {
+        let title = escaped(title);
+        let mut text = String::new();
+        let _ = write!(
+            text,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} \
+             {height}\" font-family=\"{FONT}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"
+        );
+        Picture { text }
+    }
+
+    /// A filled rectangle.
+    pub(super) fn bar(&mut self, [x, y, width, height]: [f64; 4], fill: &str, opacity: f64) {
+        let [x, y, width, height] = [x, y, width, height].map(Short);
+        let _ = write!(self.text, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\"");
+        if opacity < 1.0 {
+            let _ = write!(self.text, " fill-opacity=\"{}\"", Short(opacity));
+        }
+        self.text.push_str("/>\n");
+    }
+
+    /// A line, with what more its element says.
+    pub(super) fn line(&mut self, [x1, y1, x2, y2]: [f64; 4], stroke: &str, more: &str) {
+        let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(Short);
+        let _ =
+            writeln!(self.text, "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{stroke}\" {more}/>");
+    }
+
+    /// A line through points, with what more its element says.
+    pub(super) fn path(&mut self, points: impl IntoIterator<Item = (f64, f64)>, more: &str) {
+        self.text.push_str("<polyline points=\"");
+        for (x, y) in points {
+            let _ = write!(self.text, "{},{} ", Short(x), Short(y));
+        }
+        let _ = writeln!(self.text, "\" {more}/>");
+    }
+
+    /// Text of a size and a colour; what it says may come from outside.
+    pub(super) fn text(&mut self, [x, y]: [f64; 2], anchor: Anchor, size: f64, fill: &str, says: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let (x, y, says) = (Short(x), Short(y), escaped(says));
+        let _ = writeln!(
+            self.text,
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{fill}\" text-anchor=\"{anchor}\">{says}</text>"
+        );
+    }
+
+    /// Text of 12 px on a ground of its own, so that it can be read over whatever is there.
+    pub(super) fn label(&mut self, [x, y]: [f64; 2], anchor: Anchor, fill: &str, ground: &str, says: &str) {
+        let width = 6.8 * says.chars().count() as f64 + 8.0;
+        let left = match anchor {
+            Anchor::Start => x - 4.0,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x + 4.0 - width,
+        };
+        self.bar([left, y - 12.0, width, 16.0], ground, 0.88);
+        self.text([x, y], anchor, 12.0, fill, says);
+    }
+
+    /// The whole.
+    pub(super) fn finish(mut self) -> String {
+        self.text.push_str("</svg>\n");
+        self.text
+    }
+}
+
+/// A number with two decimals at most.
+struct Short(f64);
+
+impl Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", (self.0 * 100.0).round() / 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_round_and_few() {
+        assert_eq!(marks(10.0, 4.0), [5.0, 10.0]);
+        assert_eq!(marks(9e9, 4.0), [5e9]);
+        assert_eq!(marks(2.0, 4.0), [0.5, 1.0, 1.5, 2.0]);
+        assert!(marks(0.0, 4.0).is_empty() && marks(f64::NAN, 4.0).is_empty() && marks(f64::INFINITY, 1.0).is_empty());
+    }
+
+    #[test]
+    fn marks_of_logarithmic_axes_lie_between_the_ends() {
+        assert_eq!(log_marks([0.3, 20.0]), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]);
+        assert!(log_marks([0.0, 1.0]).is_empty() && log_marks([2.0, f64::INFINITY]).is_empty());
+        assert!(log_marks([3.0, 3.0]).is_empty());
+        // Short axes have marks, too.
+        assert_eq!(log_marks([6.0, 9.0]), [6.0, 7.0, 8.0, 9.0]);
+        for (low, high) in [(0.61, 0.69), (1.0, 1.01), (0.0123, 0.0125), (99.0, 101.0), (4.1e8, 4.2e8)] {
+            let found = log_marks([low, high]);
+            assert!(found.len() >= FEWEST && found.iter().all(|it| (low..=high).contains(it)), "{low} {found:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_phases_look_the_same() {
+        for theme in 0..2 {
+            let colors: std::collections::BTreeSet<_> = Phase::ALL.iter().map(|&it| color(it)[theme]).collect();
+            assert_eq!(colors.len(), Phase::ALL.len());
+        }
+    }
+
+    #[test]
+    fn text_from_outside_stays_text() {
+        let mut picture = Picture::new(10.0, 20.5, "<\"");
+        picture.text([1.0, 1.0 / 3.0], Anchor::Middle, 12.0, "#000", "</svg><script>");
+        let text = picture.finish();
+        assert!(text.contains("y=\"0.33\"") && text.contains("&#60;/svg&#62;&#60;script&#62;"));
+        assert_eq!(text.matches("</svg>").count(), 1);
+    }
+}

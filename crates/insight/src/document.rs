@@ -1,0 +1,81 @@
+//! What a recording is made into: the files that a run leaves about itself.
+//!
+//! What is in them is [`perfetto`], [`html`] and [`svg`]; here they are written, each as a whole or not at all. Nothing
+//! here records or judges.
+
+use super::{html, perfetto, svg};
+use crate::ceilings::Ceilings;
+use crate::html::Heading;
+use crate::verdict::Verdict;
+use polyhaul_bytes::{FileOptions, Sink};
+use polyhaul_trace::Recording;
+use std::io;
+use std::path::Path;
+
+/// A kind of file about jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Document {
+    /// A trace for Perfetto: see [`perfetto`].
+    Trace,
+    /// A page for a browser: see [`html`].
+    Page,
+    /// A picture, as SVG: see [`svg`].
+    Picture,
+}
+
+impl Document {
+    /// Writes what was recorded to a file, which is replaced as a whole or stays as it was.
+    ///
+    /// # Errors
+    /// What the system says where it cannot be written.
+    pub fn write(
+        self,
+        path: &Path,
+        recording: &Recording,
+        heading: &Heading,
+        verdict: Option<&Verdict>,
+        ceilings: Option<&Ceilings>,
+    ) -> io::Result<()> {
+        let mut sink = Sink::file(path, FileOptions::default())?;
+        match self {
+            Document::Trace => perfetto(recording, &heading.command, &mut sink)?,
+            Document::Page => sink.write_all(html(recording, heading, verdict, ceilings).as_bytes())?,
+            Document::Picture => sink.write_all(svg(recording, heading, verdict, ceilings).as_bytes())?,
+        }
+        sink.finish().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_trace::{Detail, Trace};
+
+    const ALL: [(Document, &str); 3] =
+        [(Document::Trace, "{"), (Document::Page, "<!doctype html>"), (Document::Picture, "<svg")];
+
+    fn write(document: Document, path: &Path) -> io::Result<()> {
+        document.write(path, &Trace::new(Detail::Spans).recording(), &Heading::default(), None, None)
+    }
+
+    #[test]
+    fn each_is_what_it_says() {
+        let path = std::env::temp_dir().join(format!("polyhaul-document-{}", std::process::id()));
+        for (document, begin) in ALL {
+            write(document, &path).unwrap();
+            assert!(std::fs::read_to_string(&path).unwrap().starts_with(begin), "{document:?}");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_an_error() {
+        let path = std::env::temp_dir().join(format!("polyhaul-document-{}-none/file", std::process::id()));
+        for (document, _) in ALL {
+            assert_eq!(write(document, &path).unwrap_err().kind(), io::ErrorKind::NotFound);
+            #[cfg(target_os = "linux")]
+            assert_eq!(write(document, Path::new("/dev/full")).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        }
+    }
+}

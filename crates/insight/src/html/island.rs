@@ -1,0 +1,193 @@
+//! The data of the charts, as `page.js` takes it: numbers in flat arrays, since there are many.
+//!
+//! Times are whole units since the first thing that is shown. Names of files are cut, and dropped where they would be
+//! most of the page. Nothing is drawn here.
+
+use super::Job;
+use crate::json::Json;
+use crate::shown::{Bar, MOST_LEVELS, What};
+use crate::words::{phase_words, plain};
+use polyhaul_trace::{Lane, Phase, Sample};
+
+/// The most characters of a file's name, and of all together.
+const NAME_CHARS: usize = 80;
+const NAMES_CHARS: usize = 150_000;
+/// The most samples that are shown.
+const MOST_SAMPLES: usize = 1500;
+/// The most sections that are shown.
+const MOST_SECTIONS: usize = 500;
+
+/// The data.
+pub(super) fn island(job: &Job<'_>) -> String {
+    let unit_ns = unit(job.extent.length_ns());
+    let mut names = Names::default();
+    let mut json = Json::new();
+    json.object(|json| {
+        json.key("unit").integer(unit_ns);
+        json.key("length").number(job.extent.length_ns() as f64 / unit_ns as f64);
+        json.key("wanted").integer(job.recording.wanted_threads as u64);
+        words(json);
+        json.key("rows").array(|json| {
+            job.rows.rows.iter().for_each(|bars| row(json, job, bars, unit_ns, &mut names));
+        });
+        json.key("files").array(|json| names.list.iter().for_each(|name| json.string(name)));
+        sections(json, job, unit_ns);
+        steps(json, job, unit_ns);
+        samples(json, job, unit_ns);
+        json.key("ceilings").array(|json| ceilings(json, job));
+    });
+    json.take()
+}
+
+/// A power of ten, so that the longest time has at most nine digits.
+fn unit(length_ns: u64) -> u64 {
+    (0..20).map_while(|power| 10_u64.checked_pow(power)).find(|unit| length_ns / unit < 100_000_000).unwrap_or(1)
+}
+
+fn words(json: &mut Json) {
+    json.key("phases").array(|json| Phase::ALL.iter().for_each(|it| json.string(phase_words(*it))));
+    let indices = |json: &mut Json, is: fn(Phase) -> bool| {
+        Phase::ALL.iter().filter(|it| is(**it)).for_each(|it| json.integer(*it as u64));
+    };
+    json.key("io").array(|json| indices(json, Phase::is_io));
+    json.key("waits").array(|json| indices(json, Phase::is_wait));
+    json.key("lanes").array(|json| Lane::ALL.iter().for_each(|it| json.string(it.name())));
+}
+
+/// The bars of a thread: an array per level, five numbers per bar. They are: time since the bar before ended, length,
+/// phase + 32 * lane + 128 where it is merged, file or percent covered, and bytes, chunk or spans; files and chunks
+/// are counted from 1, and 0 is none.
+fn row(json: &mut Json, job: &Job<'_>, bars: &[Bar], unit_ns: u64, names: &mut Names) {
+    let units = |at_ns: u64| at_ns.saturating_sub(job.extent.begin_ns) / unit_ns;
+    json.array(|json| {
+        for level in 0..MOST_LEVELS {
+            let mut last = 0;
+            json.array(|json| {
+                for bar in bars.iter().filter(|bar| bar.level == level) {
+                    let (begin, end) = (units(bar.begin_ns), units(bar.end_ns));
+                    let kind = bar.phase as u64 + 32 * bar.lane as u64;
+                    let (kind, about, value) = match bar.what {
+                        What::Call(bytes, file) => (kind, file.map_or(0, |file| names.number(job, file)), bytes),
+                        What::Chunk(number) => (kind, 0, number.map_or(0, |number| number.saturating_add(1))),
+                        What::Merged(spans, covered) => (kind + 128, (100.0 * covered) as u64, spans),
+                    };
+                    let apart = [begin.saturating_sub(last), end.saturating_sub(begin), kind, about, value];
+                    apart.into_iter().for_each(|number| json.integer(number));
+                    last = end;
+                }
+            });
+        }
+    });
+}
+
+/// The files that bars name.
+#[derive(Default)]
+struct Names {
+    list: Vec<String>,
+    numbers: std::collections::HashMap<u32, u64>,
+    chars: usize,
+}
+
+impl Names {
+    /// Which name a file has, from 1; 0 where there were too many.
+    fn number(&mut self, job: &Job<'_>, file: u32) -> u64 {
+        if let Some(number) = self.numbers.get(&file) {
+            return *number;
+        }
+        let Some(used) = job.recording.files.get(file as usize).filter(|_| self.chars < NAMES_CHARS) else { return 0 };
+        let name: String = shortened(&used.name, NAME_CHARS).chars().map(plain).collect();
+        self.chars += name.len();
+        self.list.push(name);
+        self.numbers.insert(file, self.list.len() as u64);
+        self.list.len() as u64
+    }
+}
+
+/// The end of a name, which tells more than its beginning.
+pub(super) fn shortened(name: &str, most: usize) -> String {
+    let chars = name.chars().count();
+    if chars <= most {
+        return name.to_owned();
+    }
+    std::iter::once('…').chain(name.chars().skip(chars + 1 - most)).collect()
+}
+
+fn sections(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
+    json.key("sections").array(|json| {
+        for section in job.recording.sections.iter().take(MOST_SECTIONS) {
+            json.array(|json| {
+                json.string(section.name);
+                for at_ns in [section.begin_ns, section.end_ns] {
+                    json.integer(at_ns.saturating_sub(job.extent.begin_ns) / unit_ns);
+                }
+            });
+        }
+    });
+}
+
+fn steps(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
+    let steps = &job.steps;
+    let list = |json: &mut Json, values: &[f64], scale: f64| {
+        let is_any = values.iter().any(|value| *value > 0.0);
+        let values = values.iter().filter(|_| is_any);
+        json.array(|json| values.for_each(|value| json.integer((value * scale).round() as u64)));
+    };
+    json.key("steps").object(|json| {
+        json.key("step").number(steps.step_ns as f64 / unit_ns as f64);
+        list(json.key("read"), &steps.read_bytes, 1.0);
+        list(json.key("write"), &steps.written_bytes, 1.0);
+        list(json.key("computing"), &steps.computing, 100.0);
+        list(json.key("calling"), &steps.calling, 100.0);
+    });
+}
+
+/// Samples, fewer where there are many: what they count is a sum until then, so nothing is lost; of memory the most.
+fn samples(json: &mut Json, job: &Job<'_>, unit_ns: u64) {
+    let all = &job.recording.samples;
+    let mut kept = Vec::new();
+    for group in all.chunks(all.len().div_ceil(MOST_SAMPLES).max(1)) {
+        let resident_bytes = group.iter().map(|it| it.resident_bytes).max().unwrap_or_default();
+        kept.extend(group.last().map(|last| (*last, resident_bytes)));
+    }
+    let list = |json: &mut Json, of: &dyn Fn(&Sample) -> u64| {
+        json.array(|json| kept.iter().for_each(|(sample, _)| json.integer(of(sample))));
+    };
+    let first = all.first().copied().unwrap_or_default();
+    json.key("samples").object(|json| {
+        list(json.key("at"), &|it| it.at_ns.saturating_sub(job.extent.begin_ns) / unit_ns);
+        list(json.key("cpu"), &|it| it.cpu_ns.saturating_sub(first.cpu_ns) / unit_ns);
+        list(json.key("read"), &|it| it.disk_read_bytes.saturating_sub(first.disk_read_bytes));
+        list(json.key("write"), &|it| it.disk_write_bytes.saturating_sub(first.disk_write_bytes));
+        json.key("memory").array(|json| kept.iter().for_each(|(_, resident_bytes)| json.integer(*resident_bytes)));
+    });
+}
+
+/// The dashed lines: of which chart, name, bytes per second.
+fn ceilings(json: &mut Json, job: &Job<'_>) {
+    let Some(ceilings) = job.ceilings else { return };
+    for (chart, is_output) in [("read", false), ("write", true)] {
+        for (name, rate) in ceilings.lines(is_output) {
+            json.array(|json| {
+                json.string(chart);
+                json.string(name);
+                json.number(rate.round());
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_nine_digits_at_most() {
+        assert_eq!([unit(1), unit(99_999_999), unit(100_000_000), unit(10_000_000_000)], [1, 1, 10, 1000]);
+        assert_eq!(unit(u64::MAX), 1_000_000_000_000);
+    }
+
+    #[test]
+    fn long_names_keep_their_end() {
+        assert_eq!([shortened("abc", 3), shortened("abcd", 3), shortened("", 3)], ["abc", "…cd", ""]);
+    }
+}

@@ -1,0 +1,212 @@
+//! The report of a job: one HTML file that needs nothing else.
+//!
+//! What is read (verdict, phases, files) is HTML that is written here, so it is there without scripts; what is drawn
+//! (threads, rates, memory) is data that `page.js` draws. Nothing from outside gets into the page but through
+//! [`escaped`] and [`Json`](super::json::Json). `tables` has what is read, `island` the data, `shown` (beside) what a
+//! screen can show.
+
+mod island;
+mod tables;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use tables::headline;
+
+use super::chart;
+use super::shown;
+use super::shown::{Extent, Rows, Steps};
+use super::words::{escaped, phase_words};
+use crate::ceilings::Ceilings;
+use crate::verdict::Verdict;
+use polyhaul_trace::{Phase, Recording, Sample};
+use std::fmt::Write;
+
+/// What disks move beside a job is less than this, and no chart of its own.
+const FEW_BYTES: u64 = 64 << 10;
+/// The most bars of threads on a page.
+const MOST_BARS: usize = 20_000;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The title of the page or the picture of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// The job in words, such as the command line.
+    pub command: String,
+    /// The machine in words; where it is empty, the ceilings' machine is named.
+    pub machine: String,
+    /// When the job began, in seconds since 1970.
+    pub began_unix_s: Option<u64>,
+}
+
+/// All that a page is made of.
+pub(super) struct Job<'a> {
+    recording: &'a Recording,
+    heading: &'a Heading,
+    verdict: Option<&'a Verdict>,
+    ceilings: Option<&'a Ceilings>,
+    extent: Extent,
+    rows: Rows,
+    steps: Steps,
+}
+
+/// The report of a job: a self-contained HTML file of less than 1 MB, for light and dark screens, phones and paper.
+///
+/// It has the verdict, the time of each phase, what each thread did when, the cores in use, bytes read and written in
+/// steps of 10 ms or less next to the ceilings of the machine, memory, and the calls on each file. The charts over time
+/// need a trace with [spans](polyhaul_trace::Detail::Spans), and samples for cores, disks and memory as the
+/// system counts them. Spans too short to be visible are merged, and the page notes it.
+///
+/// ```
+/// use polyhaul_insight::{Heading, html};
+/// use polyhaul_trace::{self as trace, Detail, Trace};
+///
+/// let trace = Trace::new(Detail::Spans);
+/// trace::within(Some(&trace), 1, || drop(trace::span(trace::Phase::Parse)));
+/// let heading = Heading { command: "a job".into(), ..Heading::default() };
+/// assert!(html(&trace.recording(), &heading, None, None).starts_with("<!doctype html>"));
+/// ```
+pub fn html(
+    recording: &Recording,
+    heading: &Heading,
+    verdict: Option<&Verdict>,
+    ceilings: Option<&Ceilings>,
+) -> String {
+    let extent = Extent::of(recording);
+    let rows = shown::rows(recording, extent, MOST_BARS);
+    let steps = shown::steps(recording, extent);
+    let job = Job { recording, heading, verdict, ceilings, extent, rows, steps };
+    filled(PAGE, |name| match name {
+        "title" => escaped(&heading.command),
+        "style" => STYLE.to_owned(),
+        "colors" => colors(),
+        "facts" => tables::facts(&job),
+        "verdict" => tables::verdict(&job),
+        "phases" => tables::phases(&job),
+        "charts" => charts(&job),
+        "files" => tables::files(&job),
+        "ceilings" => tables::ceilings(&job),
+        "notes" => tables::notes(&job),
+        "data" => island::island(&job),
+        "script" => SCRIPT.to_owned(),
+        _ => String::new(),
+    })
+}
+
+/// A text with every `{{name}}` replaced by what `value` says, which is not looked through again.
+fn filled(text: &str, value: impl Fn(&str) -> String) -> String {
+    let mut parts = text.split("{{");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once("}}").unwrap_or((part, ""));
+        out.push_str(&value(name));
+        out.push_str(rest);
+    }
+    out
+}
+
+/// The colours of the phases, as variables of the style.
+fn colors() -> String {
+    let of = |theme: usize| {
+        let colors = Phase::ALL.iter().map(|&phase| (phase as usize, chart::color(phase)));
+        colors.fold(String::new(), |mut all, (index, color)| {
+            let _ = write!(all, "--p{index}:{};", color.get(theme).unwrap_or(&""));
+            all
+        })
+    };
+    let (light, dark) = (of(0), of(1));
+    format!(
+        ":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n\
+         :root[data-theme=dark]{{{dark}}}\n"
+    )
+}
+
+/// The charts, empty: their heights are known, so nothing moves when they are drawn.
+fn charts(job: &Job<'_>) -> String {
+    let mut out = String::new();
+    let recording = job.recording;
+    let has_spans = job.rows.rows.iter().flatten().any(|bar| bar.end_ns > bar.begin_ns);
+    let has_samples = recording.samples.len() > 1;
+    let is_any = |steps: &[f64]| steps.iter().any(|value| *value > 0.0);
+    let grew = |of: fn(&Sample) -> u64, least: u64| {
+        let [first, last] = [recording.samples.first(), recording.samples.last()].map(|it| it.map_or(0, of));
+        last.saturating_sub(first) >= least.max(1)
+    };
+    if has_spans {
+        let height = 44 + job.rows.rows.len() * row_height(job.rows.rows.len());
+        figure(&mut out, "threads", "Threads", height, &legend(job), &tables::about_threads(job));
+    }
+    let (is_busy, has_cores) = (is_any(&job.steps.computing) || is_any(&job.steps.calling), grew(|it| it.cpu_ns, 1));
+    if is_busy || has_cores {
+        let keys = key("work", "computing", is_busy)
+            + &key("call", "reading and writing", is_busy)
+            + &key("line", "cores in use", has_cores);
+        figure(&mut out, "cpu", "Cores", 150, &keys, &tables::about_cores(job));
+    }
+    let disk_read = grew(|it| it.disk_read_bytes, FEW_BYTES);
+    let disk_written = grew(|it| it.disk_write_bytes, FEW_BYTES);
+    for (id, title, steps, disk) in [
+        ("read", "Reading", &job.steps.read_bytes, disk_read),
+        ("write", "Writing", &job.steps.written_bytes, disk_written),
+    ] {
+        if disk || has_spans && is_any(steps) {
+            let keys =
+                key(id, "calls", true) + &key("line", "disk", disk) + &key("ceiling", "ceiling", has_ceiling(job, id));
+            figure(&mut out, id, title, 180, &keys, &tables::about_rates(job, steps));
+        }
+    }
+    if has_samples && recording.samples.iter().any(|it| it.resident_bytes > 0) {
+        figure(&mut out, "memory", "Memory", 130, &key("memory", "resident", true), &tables::about_memory(job));
+    }
+    if out.is_empty() {
+        return "<p class=soft>No charts: no spans were recorded.</p>".into();
+    }
+    filled(include_str!("charts.html"), |name| if name == "figures" { out.clone() } else { tables::about_steps(job) })
+}
+
+/// How high a thread's row is, in pixels; `page.js` divides what it gets.
+fn row_height(rows: usize) -> usize {
+    match rows {
+        0..=8 => 40,
+        9..=24 => 24,
+        25..=64 => 14,
+        _ => 8,
+    }
+}
+
+fn has_ceiling(job: &Job<'_>, id: &str) -> bool {
+    job.ceilings.is_some_and(|it| it.lines(id == "write").next().is_some())
+}
+
+fn figure(out: &mut String, id: &str, title: &str, height: usize, keys: &str, about: &str) {
+    let about = escaped(about);
+    let _ = writeln!(
+        out,
+        "<figure><figcaption><h3>{title}</h3><div class=keys>{keys}</div></figcaption>\
+         <canvas id={id} style=\"height:{height}px\" role=img aria-label=\"{title}. {about}\"></canvas></figure>"
+    );
+}
+
+/// A line of a legend, where there is what it names.
+fn key(class: &str, name: &str, is_there: bool) -> String {
+    if is_there { format!("<span class=key><i class=\"{class}\"></i>{name}</span>") } else { String::new() }
+}
+
+/// The phases that the bars have, to pick one of them.
+fn legend(job: &Job<'_>) -> String {
+    let mut seen = [false; polyhaul_trace::PHASE_COUNT];
+    job.rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
+    let seen = Phase::ALL.into_iter().filter(|&phase| seen[phase as usize]);
+    seen.fold(String::new(), |mut all, phase| {
+        let (index, name) = (phase as usize, phase_words(phase));
+        let _ = write!(
+            all,
+            "<button type=button class=key aria-pressed=false data-phase={index}>\
+             <i style=\"background:var(--p{index})\"></i>{name}</button>"
+        );
+        all
+    })
+}

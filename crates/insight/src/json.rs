@@ -1,0 +1,175 @@
+//! JSON as text, for what a report is exported to.
+//!
+//! Puts commas where they belong and escapes every string so that the text may stand in a page's `<script>` as well.
+//! It never checks that what is begun is ended, or that a key comes before each value of an object: `perfetto` and
+//! `html` do that, and their tests read what they wrote. A writer of much takes the text out from time to time
+//! ([`Json::take`]).
+
+use polyhaul_model::printable::is_active;
+use std::fmt::Write;
+
+/// JSON that is being written.
+#[derive(Debug, Default)]
+pub(crate) struct Json {
+    text: String,
+    /// Whether something stands before, so that a comma comes first.
+    is_behind: bool,
+}
+
+impl Json {
+    /// Nothing yet.
+    pub(crate) fn new() -> Json {
+        Json::default()
+    }
+
+    /// An object, whose keys and values `fill` writes.
+    pub(crate) fn object(&mut self, fill: impl FnOnce(&mut Json)) {
+        self.begin('{');
+        fill(self);
+        self.end('}');
+    }
+
+    /// An array, whose values `fill` writes.
+    pub(crate) fn array(&mut self, fill: impl FnOnce(&mut Json)) {
+        self.begin('[');
+        fill(self);
+        self.end(']');
+    }
+
+    /// An array or an object begins, with its bracket.
+    pub(crate) fn begin(&mut self, bracket: char) {
+        self.comma();
+        self.text.push(bracket);
+        self.is_behind = false;
+    }
+
+    /// It ends, with its bracket.
+    pub(crate) fn end(&mut self, bracket: char) {
+        self.text.push(bracket);
+        self.is_behind = true;
+    }
+
+    /// The key of the value that is written next.
+    pub(crate) fn key(&mut self, name: &str) -> &mut Json {
+        self.string(name);
+        self.text.push(':');
+        self.is_behind = false;
+        self
+    }
+
+    /// A string.
+    pub(crate) fn string(&mut self, value: &str) {
+        self.comma();
+        self.text.push('"');
+        escape(&mut self.text, value);
+        self.text.push('"');
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(&mut self, value: u64) {
+        self.comma();
+        let _ = write!(self.text, "{value}");
+    }
+
+    /// A number; `null` where it is none.
+    pub(crate) fn number(&mut self, value: f64) {
+        if !value.is_finite() {
+            return self.null();
+        }
+        self.comma();
+        let _ = write!(self.text, "{value}");
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn boolean(&mut self, value: bool) {
+        self.comma();
+        let _ = write!(self.text, "{value}");
+    }
+
+    /// Nothing.
+    pub(crate) fn null(&mut self) {
+        self.comma();
+        self.text.push_str("null");
+    }
+
+    /// What was written since the last time. What is written next goes on behind it.
+    pub(crate) fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    /// How many bytes there are to take.
+    pub(crate) fn size(&self) -> usize {
+        self.text.len()
+    }
+
+    fn comma(&mut self) {
+        if self.is_behind {
+            self.text.push(',');
+        }
+        self.is_behind = true;
+    }
+}
+
+/// Appends `value` as a string between quotes: nothing in it can end a string, a script or a comment of HTML, or act
+/// on a terminal. Active characters have codes of 16 bits.
+fn escape(out: &mut String, value: &str) {
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if matches!(c, '<' | '>' | '&' | '\'') || is_active(c) => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            _ => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(fill: impl FnOnce(&mut Json)) -> String {
+        let mut json = Json::new();
+        fill(&mut json);
+        json.take()
+    }
+
+    #[test]
+    fn commas_are_where_they_belong() {
+        let text = written(|json| {
+            json.object(|json| {
+                json.key("a").integer(u64::MAX);
+                json.key("b").array(|json| {
+                    json.array(|_| {});
+                    json.number(0.5);
+                    json.number(f64::NAN);
+                    json.boolean(true);
+                    json.object(|_| {});
+                });
+                json.key("c").null();
+                json.key("d").string("");
+            })
+        });
+        assert_eq!(text, r#"{"a":18446744073709551615,"b":[[],0.5,null,true,{}],"c":null,"d":""}"#);
+    }
+
+    #[test]
+    fn no_string_gets_out() {
+        let text = written(|json| json.string("</script><!--\"\\\n\t\0\u{2028}é'&\u{1f}"));
+        let wanted = r#""\u003c/script\u003e\u003c!--\"\\\n\t\u0000\u2028é\u0027\u0026\u001f""#;
+        assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn what_is_taken_goes_on_behind() {
+        let mut json = Json::new();
+        json.begin('[');
+        json.integer(1);
+        assert_eq!((json.size(), json.take().as_str()), (2, "[1"));
+        json.integer(2);
+        json.end(']');
+        assert_eq!(json.take(), ",2]");
+    }
+}

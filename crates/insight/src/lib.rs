@@ -1,0 +1,39 @@
+//! What recordings of jobs show: verdicts, pages, charts.
+//!
+//! Nothing here reads or writes an asset. `ceilings` has what the machine can do at best,
+//! `moved` the bytes by format, `model` how long reading them takes by that, `verdict` what held a job back; `sweep` is
+//! about one asset loaded in several ways; `html` is a page about a job, `svg` a picture. What a trace recorded goes to
+//! Perfetto (`perfetto`) and to the `tracing` crate (`bridge`); `document` writes the files. `sampler` looks at the
+//! process meanwhile.
+
+#[cfg(feature = "tracing")]
+mod bridge;
+mod ceilings;
+mod chart;
+mod document;
+mod html;
+mod json;
+pub mod measure;
+mod model;
+mod moved;
+mod perfetto;
+mod sampler;
+mod shown;
+mod svg;
+mod sweep;
+mod verdict;
+mod words;
+
+#[cfg(feature = "tracing")]
+pub use bridge::to_tracing;
+pub use ceilings::{Ceilings, Kernel, Unpacking, Written};
+pub use document::Document;
+pub use html::{Heading, html};
+pub use model::load_seconds;
+pub use moved::Moved;
+pub use perfetto::perfetto;
+pub use sampler::Sampler;
+pub use svg::svg;
+pub use sweep::{Cell, Crossing, Device, Stored, Sweep, Times};
+pub use verdict::{Bound, Facts, Pace, Verdict};
+pub use words::{count, day};

@@ -1,0 +1,397 @@
+//! The file where ceilings stay, one for each machine and disk, in the user's folder for caches.
+//!
+//! It is plain text, a line for each figure. A file that is damaged, or of another version, is as if it was not there,
+//! and lines that are not known are passed over. What is measured is in the modules beside this one; reading the file
+//! never measures and never fails.
+
+use super::place;
+use crate::ceilings::{Ceilings, Kernel, Unpacking, Written};
+use polyhaul_bytes::{FileOptions, Sink, Source};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_trace::{FileUse, Recording};
+use std::ffi::OsString;
+use std::fmt::{Display, Write};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The first line. The number changes where figures would mean something else.
+const HEAD: &str = "polyhaul ceilings 1";
+/// The last line, so that a file that was cut is told from a whole one.
+const END: &str = "end";
+/// The largest file that is believed to be one of these.
+const MOST_BYTES: usize = 64 << 10;
+
+/// The ceilings that were kept for this machine and the disk of `folder`, if there are any. They may be of any age:
+/// [`Ceilings::measured_unix_s`] says it.
+pub fn kept(folder: &Path) -> Option<Ceilings> {
+    let (machine, disk) = (place::machine(), place::disk(folder));
+    let found = read(&file(&cache_folder(variable)?, &machine, &disk))?;
+    (found.machine == machine && found.disk == disk).then_some(found)
+}
+
+/// The ceilings that were kept for the disks of what was recorded: reading has the figures of the disk of the largest
+/// input, writing those of the disk of the largest output. Where those are two disks, [`Ceilings::disk`] names both,
+/// and what is not kept of one of them is not known. Where no file was used they are those of the working folder.
+pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
+    match [false, true].map(|is_output| folder_of(seen, is_output)) {
+        [Some(input), Some(output)] => match place::disk(&input) == place::disk(&output) {
+            true => kept(&input),
+            false => both(kept(&input), kept(&output)),
+        },
+        [one, other] => kept(&one.or(other).unwrap_or_else(|| ".".into())),
+    }
+}
+
+/// The folder of the input or output that had the most bytes; of one that was taken away that which it was in.
+fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
+    // What standard input is has no name.
+    let is_named = |name: &Path| name.is_file() || name.parent().is_some_and(Path::is_dir);
+    let is_one = |file: &&FileUse| file.is_file && file.is_output == is_output;
+    // Whether a file is there asks the disk: of thousands only the largest are asked for.
+    let mut files: Vec<&FileUse> = seen.files.iter().filter(is_one).collect();
+    files.sort_by_key(|file| std::cmp::Reverse(file.calls.bytes));
+    let largest = files.into_iter().find(|file| is_output || is_named(Path::new(&file.name)))?;
+    // A name without a folder lies in the working folder.
+    let here = |folder| if folder == Path::new("") { Path::new(".") } else { folder };
+    let mut folders = Path::new(&largest.name).ancestors().skip(1).map(here);
+    folders.find(|folder| folder.is_dir()).map(PathBuf::from)
+}
+
+/// Reading from one disk and writing to another. What is the machine's both have.
+fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings> {
+    Some(match (reading, writing) {
+        (Some(reading), Some(writing)) => Ceilings {
+            disk: format!("{}; writing to {}", reading.disk, writing.disk),
+            measured_unix_s: reading.measured_unix_s.min(writing.measured_unix_s),
+            write: writing.write,
+            write_sync: writing.write_sync,
+            writes: writing.writes,
+            ..reading
+        },
+        (Some(reading), None) => Ceilings { write: 0.0, write_sync: 0.0, writes: Vec::new(), ..reading },
+        (None, Some(writing)) => {
+            Ceilings { cold_read: None, cached_read: 0.0, cached_read_all: 0.0, small_read_ns: 0.0, ..writing }
+        }
+        (None, None) => return None,
+    })
+}
+
+/// Keeps ceilings for later jobs, in place of those that were kept for the same machine and disk. Returns the file;
+/// `None` where the user has no folder for caches: neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is
+/// set.
+///
+/// # Errors
+/// [`polyhaul_model::error::ErrorKind::Io`] where the file cannot be written.
+pub fn keep(ceilings: &Ceilings) -> Result<Option<PathBuf>> {
+    let Some(folder) = cache_folder(variable) else { return Ok(None) };
+    let path = file(&folder, &ceilings.machine, &ceilings.disk);
+    write(&path, &text(ceilings)).map_err(|error| Error::io("saving figures", &path.display().to_string(), error))?;
+    Ok(Some(path))
+}
+
+/// Forgets what was kept for this machine and the disk of `folder`; `false` where there was nothing.
+///
+/// # Errors
+/// [`polyhaul_model::error::ErrorKind::Io`] where the file cannot be removed.
+pub fn forget(folder: &Path) -> Result<bool> {
+    let Some(caches) = cache_folder(variable) else { return Ok(false) };
+    let path = file(&caches, &place::machine(), &place::disk(folder));
+    match std::fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("deleting saved figures", &path.display().to_string(), error)),
+    }
+}
+
+/// Our folder among the user's caches, which need not be there yet; `None` as for [`keep`].
+pub fn caches() -> Option<PathBuf> {
+    cache_folder(variable)
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// Our folder among the user's caches. Paths that are not absolute do not count, as the XDG Base Directory
+/// Specification has it: they would be others in each folder.
+fn cache_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = if cfg!(windows) {
+        absolute("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        absolute("HOME").map(|home| home.join("Library/Caches"))
+    } else {
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+    };
+    caches.map(|caches| caches.join("polyhaul"))
+}
+
+/// The file for a machine and a disk.
+fn file(folder: &Path, machine: &str, disk: &str) -> PathBuf {
+    folder.join(format!("ceilings-{:016x}.txt", xxh3_64(format!("{machine}\n{disk}").as_bytes())))
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut sink = Sink::file(path, FileOptions::default())?;
+    sink.write_all(text.as_bytes())?;
+    sink.finish().map(drop)
+}
+
+fn read(path: &Path) -> Option<Ceilings> {
+    let source = Source::open_regular(path).ok()?;
+    let mut bytes = vec![0; usize::try_from(source.len()?).ok().filter(|&bytes| bytes <= MOST_BYTES)?];
+    let count = source.read_at(0, &mut bytes).ok()?;
+    parse(std::str::from_utf8(bytes.get(..count)?).ok()?)
+}
+
+/// The lines of the file. Floats are written with the fewest digits that read back as the same number.
+fn text(ceilings: &Ceilings) -> String {
+    let Ceilings { machine, disk, measured_unix_s, cores, writes, kernels, notes, cold_read, .. } = ceilings;
+    let mut text = format!("{HEAD}\n");
+    // Writing to a string cannot fail.
+    let mut line = |name: &str, value: &dyn Display| _ = writeln!(text, "{name} {value}");
+    line("machine", machine);
+    line("disk", disk);
+    line("measured_unix_s", measured_unix_s);
+    line("cores", cores);
+    for (name, value) in figures(&mut ceilings.clone()) {
+        line(name, value);
+    }
+    if ceilings.other_load > 0.0 {
+        line("other_load", &ceilings.other_load);
+    }
+    if let Some(rate) = cold_read {
+        line("cold_read", rate);
+    }
+    for size in writes {
+        line("written", &format_args!("{} {} {}", size.bytes, size.write, size.write_sync));
+    }
+    for kernel in kernels {
+        line("kernel", &format_args!("{} {}", kernel.rate, kernel.name));
+    }
+    for unpacking in &ceilings.unpacking {
+        line("unpacking", &format_args!("{} {} {}", unpacking.share, unpacking.rate, unpacking.codec));
+    }
+    for note in notes {
+        line("note", note);
+    }
+    text.push_str(END);
+    text.push('\n');
+    text
+}
+
+/// The figures that are there always, by their names in the file.
+fn figures(ceilings: &mut Ceilings) -> [(&'static str, &mut f64); 8] {
+    [
+        ("cores_side_by_side", &mut ceilings.cores_side_by_side),
+        ("cached_read", &mut ceilings.cached_read),
+        ("cached_read_all", &mut ceilings.cached_read_all),
+        ("write", &mut ceilings.write),
+        ("write_sync", &mut ceilings.write_sync),
+        ("small_read_ns", &mut ceilings.small_read_ns),
+        ("copy", &mut ceilings.copy),
+        ("fresh_memory", &mut ceilings.fresh_memory),
+    ]
+}
+
+/// What the file says; `None` where it is damaged or of another version.
+fn parse(text: &str) -> Option<Ceilings> {
+    let body = text.strip_prefix(HEAD)?.strip_prefix('\n')?.strip_suffix('\n')?;
+    let (body, end) = body.rsplit_once('\n')?;
+    let mut found = Ceilings::default();
+    for line in body.lines() {
+        let (name, value) = line.split_once(' ')?;
+        match name {
+            "machine" => found.machine = value.to_owned(),
+            "disk" => found.disk = value.to_owned(),
+            "measured_unix_s" => found.measured_unix_s = value.parse().ok()?,
+            "cores" => found.cores = value.parse().ok()?,
+            "cold_read" => found.cold_read = Some(figure(value)?),
+            "other_load" => found.other_load = figure(value)?,
+            "written" => found.writes.push(written(value)?),
+            "kernel" => found.kernels.push(kernel(value)?),
+            "unpacking" => found.unpacking.push(unpacking(value)?),
+            "note" => found.notes.push(value.to_owned()),
+            _ => {
+                if let Some((_, place)) = figures(&mut found).into_iter().find(|(known, _)| *known == name) {
+                    *place = figure(value)?;
+                }
+            }
+        }
+    }
+    let is_whole = end == END && found.cores > 0 && figures(&mut found).into_iter().all(|(_, value)| *value > 0.0);
+    is_whole.then_some(found)
+}
+
+/// A number that a figure can be.
+fn figure(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
+}
+
+fn written(value: &str) -> Option<Written> {
+    let mut fields = value.split(' ');
+    let bytes = fields.next()?.parse().ok()?;
+    Some(Written { bytes, write: figure(fields.next()?)?, write_sync: figure(fields.next()?)? })
+}
+
+fn kernel(value: &str) -> Option<Kernel> {
+    let (rate, name) = value.split_once(' ')?;
+    Some(Kernel { name: name.to_owned(), rate: figure(rate)? })
+}
+
+fn unpacking(value: &str) -> Option<Unpacking> {
+    let mut fields = value.splitn(3, ' ');
+    let (share, rate) = (figure(fields.next()?)?, figure(fields.next()?)?);
+    Some(Unpacking { codec: fields.next()?.to_owned(), share, rate })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::tests::Folder;
+    use polyhaul_trace::{self as trace, Detail, Trace};
+
+    fn sample() -> Ceilings {
+        let mut ceilings = Ceilings {
+            machine: "Some CPU, 2 cores, here".into(),
+            disk: "/dev/vda, ext4, 254:0".into(),
+            measured_unix_s: 1_795_334_400,
+            cores: 2,
+            cold_read: Some(1.7e9),
+            other_load: 0.05,
+            kernels: vec![Kernel { name: "parse obj".into(), rate: 0.1 + 0.2 }],
+            unpacking: vec![Unpacking { codec: "gzip".into(), share: 0.25, rate: 1.2e9 }],
+            writes: vec![Written { bytes: 1 << 20, write: 3.5e9, write_sync: 1e9 / 3.0 }],
+            notes: vec!["a note with words".into()],
+            ..Ceilings::default()
+        };
+        figures(&mut ceilings)
+            .into_iter()
+            .enumerate()
+            .for_each(|(index, (_, value))| *value = index as f64 + 1.0 / 3.0);
+        ceilings
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        assert_eq!(parse(&text(&sample())), Some(sample()));
+        let less =
+            Ceilings { cold_read: None, other_load: 0.0, kernels: vec![], writes: vec![], notes: vec![], ..sample() };
+        assert_eq!(parse(&text(&less)), Some(less));
+    }
+
+    #[test]
+    fn lines_of_later_versions_are_passed_over() {
+        let later = text(&sample()).replace("cores 2", "cores 2\nlatency_ns 17\nlist 1 2 3");
+        assert_eq!(parse(&later), Some(sample()));
+    }
+
+    #[test]
+    fn damage_and_other_versions_are_no_ceilings() {
+        let sound = text(&sample());
+        for (from, to) in [
+            ("ceilings 1\n", "ceilings 2\n"),
+            ("cores 2", "cores 0"),
+            ("cores 2", "cores two"),
+            ("cores 2", ""),
+            ("cold_read 1700000000", "cold_read inf"),
+            ("cold_read 1700000000", "cold_read NaN"),
+            ("cold_read 1700000000", "cold_read -1"),
+            ("kernel 0.30000000000000004 ", "kernel "),
+            ("written 1048576 ", "written 1048576.5 "),
+            ("unpacking 0.25 ", "unpacking 0 "),
+            ("unpacking 0.25 1200000000 gzip", "unpacking 0.25 1200000000"),
+            ("\nend\n", "\n"),
+            ("\nend\n", "\nend"),
+        ] {
+            assert!(sound.contains(from), "{from}");
+            assert_eq!(parse(&sound.replace(from, to)), None, "{from} {to}");
+        }
+        // No beginning of it is one, and each figure must be there.
+        assert!((0..sound.len()).all(|end| parse(&sound[..end]).is_none()));
+        for (name, _) in figures(&mut sample()) {
+            assert_eq!(parse(&sound.replace(&format!("\n{name} "), "\nother ")), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_and_written_whole() {
+        let folder = Folder::new("kept");
+        let path = file(&folder.0.join("not/there/yet"), "a machine", "a disk");
+        assert_eq!(read(&path), None);
+        write(&path, &text(&sample())).unwrap();
+        assert_eq!(read(&path), Some(sample()));
+        std::fs::write(&path, text(&sample()).repeat(MOST_BYTES)).unwrap();
+        assert_eq!(read(&path), None);
+        std::fs::write(&path, b"polyhaul ceilings 1\n\xff\nend\n").unwrap();
+        assert_eq!(read(&path), None);
+        assert_eq!(read(&folder.0), None);
+        assert_ne!(path, file(&folder.0.join("not/there/yet"), "a machine", "another disk"));
+    }
+
+    #[test]
+    fn reading_and_writing_have_the_figures_of_their_disks() {
+        let other = Ceilings { disk: "another".into(), measured_unix_s: 7, write: 5.0, write_sync: 6.0, ..sample() };
+        let found = both(Some(sample()), Some(other.clone())).unwrap();
+        assert_eq!((found.cold_read, found.cached_read), (sample().cold_read, sample().cached_read));
+        assert_eq!((found.write, found.write_sync, found.measured_unix_s), (5.0, 6.0, 7));
+        assert!(found.disk.contains(&sample().disk) && found.disk.contains("another"));
+        // What one of them does says nothing about the other.
+        let reading = both(Some(sample()), None).unwrap();
+        assert_eq!((reading.cached_read, reading.write, reading.write_sync), (sample().cached_read, 0.0, 0.0));
+        let writing = both(None, Some(other)).unwrap();
+        assert_eq!((writing.cold_read, writing.cached_read, writing.write), (None, 0.0, 5.0));
+        assert_eq!([&reading.kernels, &writing.kernels], [&sample().kernels; 2]);
+        assert_eq!(both(None, None), None);
+    }
+
+    #[test]
+    fn the_largest_files_say_which_disks_those_are() {
+        let folder = Folder::new("disks");
+        let trace = Trace::new(Detail::Totals);
+        let write = |name: &str, size: usize| {
+            let path = folder.0.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut sink = Sink::file(&path, FileOptions::default()).unwrap();
+            sink.write_all(&vec![7; size]).unwrap();
+            sink.finish().unwrap();
+            path
+        };
+        trace::within(Some(&trace), 1, || {
+            let paths = [write("large/gone/out", 3000), write("other/out", 20), write("small/in", 10)];
+            for path in &paths[1..] {
+                Source::open(path).unwrap().read_at(0, &mut [0; 20]).unwrap();
+            }
+            Source::memory(vec![0; 5000]).read_at(0, &mut [0; 5000]).unwrap();
+            // A device lies on no disk.
+            #[cfg(unix)]
+            Sink::file(Path::new("/dev/null"), FileOptions::default()).unwrap().write_all(&[0; 9000]).unwrap();
+        });
+        let seen = trace.recording();
+        std::fs::remove_dir_all(folder.0.join("large/gone")).unwrap();
+        assert_eq!(folder_of(&seen, true), Some(folder.0.join("large")));
+        assert_eq!(folder_of(&seen, false), Some(folder.0.join("other")));
+        assert_eq!(folder_of(&Recording::default(), false), None);
+    }
+
+    #[test]
+    fn the_folder_is_the_users() {
+        let of = |set: &'static [(&str, &str)]| {
+            cache_folder(move |name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
+        };
+        assert_eq!(of(&[]), None);
+        if cfg!(windows) {
+            assert_eq!(of(&[("LOCALAPPDATA", "C:\\caches")]), Some("C:\\caches\\polyhaul".into()));
+        } else if cfg!(target_os = "macos") {
+            assert_eq!(of(&[("HOME", "/data/a")]), Some("/data/a/Library/Caches/polyhaul".into()));
+        } else {
+            let both = of(&[("XDG_CACHE_HOME", "/caches"), ("HOME", "/data/a")]);
+            assert_eq!(both, Some("/caches/polyhaul".into()));
+            assert_eq!(of(&[("XDG_CACHE_HOME", "here"), ("HOME", "/data/a")]), Some("/data/a/.cache/polyhaul".into()));
+            assert_eq!(of(&[("XDG_CACHE_HOME", ""), ("HOME", "")]), None);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Memory and cores: copying, pages that were not in use before, and how many cores really run side by side.
+//!
+//! No file is touched. Threads are the pipeline's.
+
+use super::{Bench, median, per_second};
+use crate::ceilings::Ceilings;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::crew::on_threads;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The figures here.
+pub(super) const FIGURES: u64 = 3;
+
+/// Steps of the compute loop between two looks at the clock.
+const STEPS: u64 = 10_000;
+
+/// How much longer than a figure the cores are watched: systems that hand out time in slices of 0.1 s must show it.
+const WATCHED: u32 = 2;
+
+/// Fills in what the memory and the cores do.
+pub(super) fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
+    let bytes = bench.options.data_bytes.max(1);
+    found.copy = copy(bench, bytes)?;
+    found.fresh_memory = bench.rate(|| fresh(bytes).map(|memory| memory.len() as u64))?;
+    found.cores_side_by_side = side_by_side(bench, found.cores)?;
+    Ok(())
+}
+
+fn copy(bench: &Bench<'_>, bytes: usize) -> Result<f64> {
+    let (from, mut to) = (fresh(bytes)?, fresh(bytes)?);
+    bench.rate(|| {
+        black_box(&mut to).copy_from_slice(black_box(&from));
+        Ok(bytes as u64)
+    })
+}
+
+/// Memory that was written to once. Allocators hand out so much of it untouched.
+fn fresh(bytes: usize) -> Result<Vec<u8>> {
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
+    memory.resize(bytes, 1);
+    black_box(&mut memory);
+    Ok(memory)
+}
+
+/// What `threads` threads get done, in what one does: in turns, so that both find the machine in the same state.
+fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
+    bench.begin();
+    if threads <= 1 {
+        return Ok(1.0);
+    }
+    let watched = (bench.options.figure_time * WATCHED / 3).max(Duration::from_millis(1));
+    let (mut alone, mut together) = (Vec::new(), Vec::new());
+    bench.rounds(|| {
+        alone.push(computed(1, watched));
+        together.push(computed(threads, watched));
+        Ok(())
+    })?;
+    Ok(median(&mut together) / median(&mut alone))
+}
+
+/// Steps per second that so many threads do in all.
+fn computed(threads: usize, time: Duration) -> f64 {
+    let (start, done) = (Instant::now(), AtomicU64::new(0));
+    on_threads(threads, || {
+        let (mut value, mut count) = (1u64, 0);
+        while count == 0 || start.elapsed() < time {
+            for step in 0..STEPS {
+                value = (value ^ (value >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9).wrapping_add(step);
+            }
+            value = black_box(value);
+            count += STEPS;
+        }
+        done.fetch_add(count, Ordering::Relaxed);
+    });
+    per_second(done.into_inner(), start.elapsed())
+}

@@ -1,0 +1,219 @@
+//! What this machine and one of its disks can do at best, measured once and kept.
+//!
+//! [`ceilings`] measures, which takes some twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] have to do
+//! with the file where the figures stay. `disk` is about files, `memory` about memory and cores, `kernels` about our
+//! own parsers, writers and codecs on what `data` makes, and `load` about what other programs do meanwhile. `place`
+//! says which machine and which disk it is, and `system` has the calls that Linux alone knows. What the figures are
+//! good for is in [`crate`]. Nothing here judges a job.
+
+mod disk;
+mod kept;
+mod load;
+mod memory;
+mod place;
+mod system;
+
+pub use kept::{caches, forget, keep, kept, kept_for};
+
+use crate::ceilings::Ceilings;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::options::{Cancel, Progress};
+use std::cell::Cell;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The fewest rounds of a figure, unless they take very long.
+const LEAST_ROUNDS: usize = 3;
+/// The most rounds of a figure.
+const MOST_ROUNDS: usize = 100;
+/// A figure whose rounds take longer in all gets no more of them.
+const LONG: Duration = Duration::from_secs(3);
+
+/// How to measure. The defaults are for figures that large jobs can be held against.
+#[derive(Clone, Debug)]
+pub struct MeasureOptions {
+    /// The largest file that is written, in bytes (256 MiB). It is smaller where the disk or the memory has little
+    /// room, or the disk is slow.
+    pub file_bytes: u64,
+    /// About how much text our own pieces work on, in bytes (64 MiB); images have a quarter of it. With less, much of
+    /// the time goes into memory that large jobs use again and again.
+    pub data_bytes: usize,
+    /// How long each figure is measured; at least three rounds are made (0.3 s).
+    pub figure_time: Duration,
+    /// Ask for a stop.
+    pub cancel: Cancel,
+    /// Called before each figure with how many are done and how many there are.
+    pub progress: Option<Progress>,
+}
+
+impl Default for MeasureOptions {
+    fn default() -> Self {
+        MeasureOptions {
+            file_bytes: 256 << 20,
+            data_bytes: 64 << 20,
+            figure_time: Duration::from_millis(300),
+            cancel: Cancel::default(),
+            progress: None,
+        }
+    }
+}
+
+/// Measures the machine, the disk of `folder`, in which nothing is left, and `kernels`.
+///
+/// All cores are used where a figure is about them. Other programs that run meanwhile make the figures worse, so this
+/// is for an idle machine: [`Ceilings::other_load`] is what they used, and [`Ceilings::is_quiet`] whether that matters.
+///
+/// # Errors
+/// [`ErrorKind::Io`](polyhaul_model::error::ErrorKind::Io) where no file can be made in `folder`, or there is no room for
+/// one; `Memory`; `Cancelled`.
+pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> Result<Ceilings> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let mut found = Ceilings {
+        machine: place::machine(),
+        disk: place::disk(folder),
+        measured_unix_s: now.map_or(0, |since| since.as_secs()),
+        cores: place::cores(),
+        ..Ceilings::default()
+    };
+    let bench = Bench::new(options, FIGURES + kernels.figures);
+    let (begin, start) = (load::now(), Instant::now());
+    disk::measure(&bench, folder, &mut found)?;
+    memory::measure(&bench, &mut found)?;
+    (kernels.measure)(&bench, &mut found)?;
+    if let (Some(begin), Some(end)) = (begin, load::now()) {
+        found.other_load = load::others(begin, end, start.elapsed().as_secs_f64(), found.cores);
+    }
+    Ok(found)
+}
+
+/// Asks the system to drop what it has of a file in memory, after the disk has all of it; `false` where it cannot be
+/// asked (all systems but Linux), or the file cannot be opened. It is advice: whether it was followed shows when the
+/// file is read ([`polyhaul_trace::Recording::used`]).
+pub fn forget_cached(file: &Path) -> bool {
+    let Ok(file) = std::fs::File::open(file) else { return false };
+    let _ = file.sync_data();
+    system::forget_cached(&file);
+    cfg!(target_os = "linux")
+}
+
+/// How many figures there are of the machine and the disk; those of [`Kernels`] come on top.
+pub const FIGURES: u64 = disk::FIGURES + memory::FIGURES;
+
+/// What measures parsers, writers and codecs: they are above this crate, so the caller brings them along.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels {
+    /// How many figures it takes.
+    pub figures: u64,
+    /// Fills in [`Ceilings::kernels`] and [`Ceilings::unpacking`].
+    pub measure: fn(&Bench<'_>, &mut Ceilings) -> Result<()>,
+}
+
+/// One run of [`ceilings`]: how long figures take, who may stop it, and how far it is.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    options: &'a MeasureOptions,
+    /// How many figures there are.
+    total: u64,
+    /// How many figures were begun.
+    done: Cell<u64>,
+}
+
+impl<'a> Bench<'a> {
+    /// A run of `total` figures.
+    pub fn new(options: &'a MeasureOptions, total: u64) -> Bench<'a> {
+        Bench { options, total, done: Cell::new(0) }
+    }
+
+    /// How to measure.
+    pub fn options(&self) -> &'a MeasureOptions {
+        self.options
+    }
+
+    /// How many figures were begun.
+    pub fn begun(&self) -> u64 {
+        self.done.get()
+    }
+
+    /// A figure begins.
+    pub fn begin(&self) {
+        let done = self.done.get();
+        self.done.set(done + 1);
+        if let Some(progress) = &self.options.progress {
+            (progress.0)(done.min(self.total), Some(self.total));
+        }
+    }
+
+    /// An error where the caller asked for a stop.
+    fn check(&self) -> Result<()> {
+        if self.options.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+    }
+
+    /// Does `round` again and again, each time something else that takes time.
+    pub fn rounds(&self, mut round: impl FnMut() -> Result<()>) -> Result<()> {
+        let start = Instant::now();
+        for count in 1..=MOST_ROUNDS {
+            self.check()?;
+            round()?;
+            let elapsed = start.elapsed();
+            if elapsed > LONG || (count >= LEAST_ROUNDS && elapsed > self.options.figure_time) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A figure: how much per second `round` does, which says how much it did. It is the middle one of some rounds:
+    /// the best would be what hardly any job sees.
+    pub fn rate(&self, mut round: impl FnMut() -> Result<u64>) -> Result<f64> {
+        self.begin();
+        let mut rates = Vec::new();
+        self.rounds(|| {
+            let start = Instant::now();
+            let count = round()?;
+            rates.push(per_second(count, start.elapsed()));
+            Ok(())
+        })?;
+        Ok(median(&mut rates))
+    }
+}
+
+/// So much in this time, by the second. Always finite.
+pub fn per_second(count: u64, elapsed: Duration) -> f64 {
+    count as f64 / elapsed.as_secs_f64().max(1e-9)
+}
+
+/// The middle one; 0 of none.
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// An empty folder, which goes away.
+    pub(crate) struct Folder(pub(crate) std::path::PathBuf);
+
+    impl Folder {
+        pub(crate) fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("polyhaul-measure-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_middle_of_rounds_counts() {
+        assert_eq!(median(&mut [3.0, 100.0, 1.0]), 3.0);
+        assert_eq!(median(&mut [4.0, 2.0]), 4.0);
+        assert_eq!(median(&mut []), 0.0);
+        assert!(per_second(u64::MAX, Duration::ZERO).is_finite());
+    }
+}

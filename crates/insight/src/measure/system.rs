@@ -1,0 +1,87 @@
+//! What measuring asks of the system beyond the standard library. Linux has all of it; elsewhere the answer is that it
+//! is not known, and the figure is left out.
+
+use std::fs::File;
+use std::io;
+
+/// Reads at `offset` without moving anything; may bring less than asked for.
+#[cfg(unix)]
+pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, out, offset)
+}
+
+/// Reads at `offset`; may bring less than asked for.
+#[cfg(windows)]
+pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, out, offset)
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+
+    /// Asks the system to drop what it has of the file in memory; what the disk does not have yet stays.
+    pub(crate) fn forget_cached(file: &File) {
+        // SAFETY: the descriptor is open as long as `file` is borrowed; the call touches no memory of ours. It is
+        // advice: whether it was followed shows when the file is read.
+        let _ = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    }
+
+    /// Whether reads of the file pass the system's memory by from now on; `false` where the file system refuses.
+    pub(crate) fn set_direct(file: &File, direct: bool) -> bool {
+        let descriptor = file.as_raw_fd();
+        // SAFETY: the descriptor is open as long as `file` is borrowed; both calls take and give plain numbers.
+        unsafe {
+            let flags = libc::fcntl(descriptor, libc::F_GETFL);
+            let wanted = if direct { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
+            flags >= 0 && libc::fcntl(descriptor, libc::F_SETFL, wanted) == 0
+        }
+    }
+
+    /// Bytes that this user can still write to the file system of the file.
+    pub(crate) fn free_bytes(file: &File) -> Option<u64> {
+        let mut found = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+        // SAFETY: the descriptor is open as long as `file` is borrowed; the pointer is to writable memory of the right
+        // type, which the call fills on success.
+        let found = unsafe {
+            if libc::fstatvfs(file.as_raw_fd(), found.as_mut_ptr()) != 0 {
+                return None;
+            }
+            found.assume_init()
+        };
+        #[allow(clippy::unnecessary_cast, reason = "both have 32 bits on some systems")]
+        Some((found.f_bavail as u64).saturating_mul(found.f_frsize as u64))
+    }
+
+    /// Memory that the system can still give away, in bytes.
+    pub(crate) fn free_memory_bytes() -> Option<u64> {
+        number(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:").map(|kib| kib * 1024)
+    }
+
+    fn number(text: &str, name: &str) -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse().ok()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod linux {
+    use std::fs::File;
+
+    pub(crate) fn forget_cached(_: &File) {}
+
+    pub(crate) fn set_direct(_: &File, _: bool) -> bool {
+        false
+    }
+
+    pub(crate) fn free_bytes(_: &File) -> Option<u64> {
+        None
+    }
+
+    pub(crate) fn free_memory_bytes() -> Option<u64> {
+        None
+    }
+}
+
+pub(super) use linux::{forget_cached, free_bytes, free_memory_bytes, set_direct};

@@ -1,0 +1,64 @@
+//! Bytes that jobs moved, by their format and how they are compressed.
+//!
+//! A report sums them where files are read and written, a verdict computes with them: rates of one format say nothing
+//! about another. What they should take is `verdict::best`'s business.
+
+use polyhaul_bytes::Codec;
+
+/// Bytes of one format, compressed in one way, that were read or written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Moved {
+    /// The name of the format, if it has one: `obj`; `mtl` for material libraries.
+    pub format: Option<&'static str>,
+    /// How they are compressed.
+    pub codec: Option<Codec>,
+    /// Whether the job ended when they were on the disk.
+    pub durable: bool,
+    /// How many there are outside.
+    pub bytes: u64,
+    /// How many there are when they are not compressed.
+    pub plain_bytes: u64,
+    /// How many of the plain bytes come from compressed streams, each of which one thread at a time decompresses.
+    pub stream_bytes: u64,
+}
+
+impl Moved {
+    /// Bytes of a format; the rest as if they were not compressed.
+    pub fn new(format: &'static str, bytes: u64) -> Moved {
+        Moved { format: Some(format), bytes, plain_bytes: bytes, ..Moved::default() }
+    }
+
+    /// The same, compressed: so many bytes when they are not. They are members that many threads decompress.
+    #[must_use]
+    pub fn compressed(self, codec: Codec, plain_bytes: u64) -> Moved {
+        Moved { codec: Some(codec), plain_bytes, ..self }
+    }
+
+    /// The same, compressed as one stream.
+    #[must_use]
+    pub fn streamed(self, codec: Codec, plain_bytes: u64) -> Moved {
+        Moved { stream_bytes: plain_bytes, ..self.compressed(codec, plain_bytes) }
+    }
+
+    /// The same, of a job that ended when they were on the disk, if `durable`.
+    #[must_use]
+    pub fn durable(self, durable: bool) -> Moved {
+        Moved { durable, ..self }
+    }
+
+    /// Adds this to the part of `all` that is alike; what is nothing is left out.
+    pub fn add_to(self, all: &mut Vec<Moved>) {
+        let kind = |it: &Moved| (it.format, it.codec, it.durable);
+        match all.iter_mut().find(|it| kind(it) == kind(&self)) {
+            Some(it) => {
+                it.bytes += self.bytes;
+                it.plain_bytes += self.plain_bytes;
+                it.stream_bytes += self.stream_bytes;
+            }
+            None if self.bytes == 0 => {}
+            // There are no more parts than formats and codecs.
+            None => all.push(self),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! A recording as a trace that Perfetto and chrome://tracing open: JSON in the Trace Event Format.
+//!
+//! Each thread is a track of nested spans, the parts of the job are a track of their own, and each file is a moment
+//! with its statistics on another. `counters.rs` has what changes over time. It writes as it goes, so that a long trace
+//! is never in memory as text. It judges nothing: that is `verdict`.
+//! The format is described in "Trace Event Format" (Nat Duca, Dan Sinclair: the document of chrome://tracing).
+
+mod counters;
+
+use super::json::Json;
+use polyhaul_trace::{FileUse, Phase, Recording, Section, SpanRecord, Thread};
+use std::io::{self, Write};
+
+/// The one process; the caller's thread has the same number, so that viewers take it for the main one.
+const PROCESS: u64 = 1;
+/// The track of files, and the first one of sections: after all threads.
+const FILES: u64 = 1_000_000;
+const SECTIONS: u64 = 2_000_000;
+/// Text is handed on in blocks of about this size.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Writes a recording so that Perfetto (<https://ui.perfetto.dev>) and chrome://tracing show it under the name `title`.
+///
+/// Blocks are of at least 64 KiB, the last one apart. A recording without spans
+/// ([`Detail::Totals`](polyhaul_trace::Detail)) has sections, files, samples and sums.
+///
+/// ```
+/// use polyhaul_insight::perfetto;
+/// use polyhaul_trace::{Detail, Trace};
+///
+/// let trace = Trace::new(Detail::Spans);
+/// // Jobs with `RunOptions { trace: Some(trace.clone()), .. }` run here.
+/// let mut text = Vec::new();
+/// perfetto(&trace.recording(), "nothing yet", &mut text)?;
+/// assert!(text.starts_with(b"{\"displayTimeUnit\":\"ms\""));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of `out`.
+pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut events = Events { json: Json::new(), out };
+    let json = &mut events.json;
+    json.begin('{');
+    json.key("displayTimeUnit").string("ms");
+    json.key("otherData").object(|json| facts(json, recording));
+    json.key("traceEvents").begin('[');
+    events.name_process(title)?;
+    events.sections(&recording.sections)?;
+    for (index, thread) in recording.threads.iter().enumerate() {
+        events.thread(index, thread, &recording.files)?;
+    }
+    events.files(recording)?;
+    counters::write(&mut events, recording)?;
+    events.json.end(']');
+    events.json.end('}');
+    events.hand_on(0)
+}
+
+/// What holds for all of the recording. Times are in nanoseconds.
+fn facts(json: &mut Json, recording: &Recording) {
+    json.key("polyhaul").string(env!("CARGO_PKG_VERSION"));
+    json.key("elapsed_ns").integer(recording.elapsed_ns);
+    json.key("wanted_threads").integer(recording.wanted_threads as u64);
+    json.key("starved_ns").integer(recording.starved_ns);
+    json.key("dropped_spans").integer(recording.dropped_spans);
+    json.key("dropped_files").integer(recording.dropped_files);
+    let totals = recording.totals();
+    json.key("phases_ns").object(|json| {
+        for phase in Phase::ALL {
+            if totals.of(phase) > 0 {
+                json.key(phase.name()).integer(totals.of(phase));
+            }
+        }
+    });
+}
+
+/// Events that are being written, one after the other.
+struct Events<'a> {
+    json: Json,
+    out: &'a mut dyn Write,
+}
+
+impl Events<'_> {
+    /// An event of the kind `kind` (`ph`) on a track, with what `fill` adds.
+    fn event(&mut self, kind: &str, track: u64, name: &str, fill: impl FnOnce(&mut Json)) -> io::Result<()> {
+        self.json.object(|json| {
+            json.key("ph").string(kind);
+            json.key("pid").integer(PROCESS);
+            json.key("tid").integer(track);
+            json.key("name").string(name);
+            fill(json);
+        });
+        self.hand_on(BLOCK_BYTES)
+    }
+
+    /// Hands the text on where it is more than `most` bytes.
+    fn hand_on(&mut self, most: usize) -> io::Result<()> {
+        if self.json.size() > most { self.out.write_all(self.json.take().as_bytes()) } else { Ok(()) }
+    }
+
+    fn name_process(&mut self, title: &str) -> io::Result<()> {
+        self.metadata("process_name", PROCESS, title)
+    }
+
+    fn name_track(&mut self, track: u64, name: &str) -> io::Result<()> {
+        self.metadata("thread_name", track, name)?;
+        // Sections stand above all threads, files below.
+        let place = if track == SECTIONS { 0 } else { track };
+        self.event("M", track, "thread_sort_index", |json| {
+            json.key("args").object(|json| json.key("sort_index").integer(place));
+        })
+    }
+
+    fn metadata(&mut self, what: &str, track: u64, name: &str) -> io::Result<()> {
+        self.event("M", track, what, |json| json.key("args").object(|json| json.key("name").string(name)))
+    }
+
+    /// The parts of the jobs, which follow each other.
+    fn sections(&mut self, sections: &[Section]) -> io::Result<()> {
+        if !sections.is_empty() {
+            self.name_track(SECTIONS, "sections")?;
+        }
+        for section in sections {
+            let times = [section.begin_ns, section.end_ns];
+            self.event("X", SECTIONS, section.name, |json| during(json, times, "section"))?;
+        }
+        Ok(())
+    }
+
+    /// What one thread did. Viewers want what is around a span before it.
+    fn thread(&mut self, index: usize, thread: &Thread, files: &[FileUse]) -> io::Result<()> {
+        let track = PROCESS + index as u64;
+        self.name_track(track, &if index == 0 { "caller".to_owned() } else { format!("worker {index}") })?;
+        let mut order: Vec<&SpanRecord> = thread.spans.iter().collect();
+        order.sort_by_key(|span| (span.begin_ns, span.depth, span.end_ns));
+        for span in order {
+            self.span(track, span, files)?;
+        }
+        Ok(())
+    }
+
+    fn span(&mut self, track: u64, span: &SpanRecord, files: &[FileUse]) -> io::Result<()> {
+        let file = span.file.and_then(|index| files.get(index as usize));
+        self.event("X", track, span.phase.name(), |json| {
+            during(json, [span.begin_ns, span.end_ns], category(span.phase));
+            json.key("args").object(|json| {
+                json.key("lane").string(span.lane.name());
+                if let Some(file) = file {
+                    json.key("file").string(&file.name);
+                }
+                if file.is_some() || span.phase.is_io() {
+                    json.key("bytes").integer(span.value);
+                } else if has_chunk(span.phase) {
+                    json.key("chunk").integer(span.value);
+                }
+            });
+        })
+    }
+
+    /// The statistics of each file, at the time of its first call.
+    fn files(&mut self, recording: &Recording) -> io::Result<()> {
+        if recording.files.is_empty() {
+            return Ok(());
+        }
+        self.name_track(FILES, "files")?;
+        let mut first_ns = vec![u64::MAX; recording.files.len()];
+        for span in recording.threads.iter().flat_map(|thread| &thread.spans) {
+            if let Some(first) = span.file.and_then(|index| first_ns.get_mut(index as usize)) {
+                *first = span.begin_ns.min(*first);
+            }
+        }
+        for (file, first_ns) in recording.files.iter().zip(first_ns) {
+            self.event("i", FILES, &file.name, |json| {
+                json.key("ts").number(micros(if first_ns == u64::MAX { 0 } else { first_ns }));
+                json.key("s").string("t");
+                json.key("args").object(|json| statistics(json, file));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Values of one counter, in order; not those that follow another by less than `apart_ns`, or do not change it.
+    fn counter(&mut self, name: &str, apart_ns: u64, points: impl Iterator<Item = (u64, f64)>) -> io::Result<()> {
+        let mut shown: Option<(u64, f64)> = None;
+        let mut waiting = None;
+        for (at_ns, value) in points {
+            let is_near = shown.is_some_and(|(before_ns, _)| at_ns < before_ns.saturating_add(apart_ns));
+            if is_near {
+                waiting = Some((at_ns, value));
+                continue;
+            }
+            waiting = None;
+            if shown.is_none_or(|(_, before)| before != value) {
+                self.value(name, at_ns, value)?;
+                shown = Some((at_ns, value));
+            }
+        }
+        waiting.map_or(Ok(()), |(at_ns, value)| self.value(name, at_ns, value))
+    }
+
+    fn value(&mut self, name: &str, at_ns: u64, value: f64) -> io::Result<()> {
+        self.event("C", PROCESS, name, |json| {
+            json.key("ts").number(micros(at_ns));
+            json.key("args").object(|json| json.key("value").number(value));
+        })
+    }
+}
+
+/// Microseconds, as the format wants them.
+fn micros(ns: u64) -> f64 {
+    ns as f64 / 1000.0
+}
+
+fn during(json: &mut Json, [begin_ns, end_ns]: [u64; 2], category: &str) {
+    json.key("ts").number(micros(begin_ns));
+    json.key("dur").number(micros(end_ns.saturating_sub(begin_ns)));
+    json.key("cat").string(category);
+}
+
+/// By what viewers can filter.
+fn category(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Other => "other",
+        _ if phase.is_wait() => "wait",
+        _ if phase.is_io() => "io",
+        _ => "work",
+    }
+}
+
+/// Whether spans of the phase are of a chunk, as those of the scheduler are.
+fn has_chunk(phase: Phase) -> bool {
+    !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Other)
+}
+
+fn statistics(json: &mut Json, file: &FileUse) {
+    let calls = &file.calls;
+    json.key("calls are").string(file.phase.name());
+    json.key("is_output").boolean(file.is_output);
+    json.key("bytes").integer(calls.bytes);
+    json.key("calls").integer(calls.calls);
+    json.key("mean_bytes").integer(calls.bytes.checked_div(calls.calls).unwrap_or(0));
+    json.key("min_bytes").integer(calls.min_size);
+    json.key("max_bytes").integer(calls.max_size);
+    json.key("waiting_ns").integer(calls.waiting_ns);
+    json.key("calls_by_size").object(|json| {
+        for (bytes, count) in calls.histogram() {
+            json.key(&bytes.to_string()).integer(count);
+        }
+    });
+    json.key("callers").object(|json| {
+        for (phase, count) in &file.callers {
+            json.key(phase.name()).integer(*count);
+        }
+    });
+}

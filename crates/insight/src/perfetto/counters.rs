@@ -1,0 +1,130 @@
+//! What changes over time in a trace: bytes, chunks, cores, memory, threads.
+//!
+//! Bytes and chunks come out of the spans, at the ends of the calls; the rest comes out of the samples. It adds up and
+//! judges nothing.
+
+use super::Events;
+use polyhaul_trace::{FileUse, Phase, Recording, Sample, SpanRecord};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Values of a counter are at least this part of the recording apart: more than a screen has points.
+const STEPS: u64 = 10_000;
+/// How many files have counters of their own.
+const FILES: usize = 8;
+
+/// Writes all counters that are ever more than 0.
+pub(super) fn write(events: &mut Events<'_>, recording: &Recording) -> io::Result<()> {
+    let spans = || recording.threads.iter().flat_map(|thread| &thread.spans);
+    let end_ns = spans().map(|span| span.end_ns).max().unwrap_or(recording.elapsed_ns);
+    let mut counters = Counters { events, recording, apart_ns: end_ns / STEPS };
+    for (name, way) in [("bytes in", Way::In), ("bytes out", Way::Out), ("bytes decompressed", Way::Unpacked)] {
+        counters.moved(name, |file| way == Way::of(file))?;
+    }
+    for (name, phase, of) in largest(&recording.files) {
+        let label = format!("{} {name}", phase.name());
+        counters.moved(&label, |file| file.phase == phase && file.name == name && Way::of(file) == of)?;
+    }
+    counters.chunks("chunk cut", Phase::Cut)?;
+    counters.chunks("chunk placed", Phase::Place)?;
+    counters.cores()?;
+    counters.sampled("resident memory", |sample| sample.resident_bytes)?;
+    counters.sampled("disk read", |sample| sample.disk_read_bytes)?;
+    counters.sampled("disk written", |sample| sample.disk_write_bytes)?;
+    counters.sampled("threads", |sample| u64::from(sample.threads))?;
+    counters.sampled("lock waiters", |sample| u64::from(sample.lock_waiters))
+}
+
+/// Where the bytes of a file go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    In,
+    Out,
+    Unpacked,
+}
+
+impl Way {
+    fn of(file: &FileUse) -> Way {
+        match (file.phase, file.is_output) {
+            (Phase::Decompress, _) => Way::Unpacked,
+            (_, true) => Way::Out,
+            (_, false) => Way::In,
+        }
+    }
+}
+
+/// The files through which most went: those of one name, used in the same way, are one.
+fn largest(files: &[FileUse]) -> Vec<(&str, Phase, Way)> {
+    let mut sums: BTreeMap<(&str, Phase, Way), u64> = BTreeMap::new();
+    for file in files {
+        *sums.entry((&file.name, file.phase, Way::of(file))).or_default() += file.calls.bytes;
+    }
+    let mut sums: Vec<_> = sums.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
+    sums.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    sums.into_iter().take(FILES).map(|(key, _)| key).collect()
+}
+
+struct Counters<'a, 'b> {
+    events: &'a mut Events<'b>,
+    recording: &'a Recording,
+    apart_ns: u64,
+}
+
+impl Counters<'_, '_> {
+    /// The sum of the bytes that calls on some files moved.
+    fn moved(&mut self, name: &str, is_one: impl Fn(&FileUse) -> bool) -> io::Result<()> {
+        let chosen: Vec<bool> = self.recording.files.iter().map(is_one).collect();
+        let is_chosen = |index: u32| chosen.get(index as usize).copied().unwrap_or(false);
+        let mut points = self.points(|span| span.file.is_some_and(is_chosen));
+        let mut sum = 0u64;
+        for (_, value) in &mut points {
+            sum = sum.saturating_add(*value);
+            *value = sum;
+        }
+        self.show(name, points)
+    }
+
+    /// The number of the chunk with which a phase was done last.
+    fn chunks(&mut self, name: &str, phase: Phase) -> io::Result<()> {
+        let points = self.points(|span| span.phase == phase);
+        self.show(name, points)
+    }
+
+    /// The ends and values of some spans, in order.
+    fn points(&self, is_one: impl Fn(&SpanRecord) -> bool) -> Vec<(u64, u64)> {
+        let spans = self.recording.threads.iter().flat_map(|thread| &thread.spans);
+        let mut points: Vec<_> = spans.filter(|span| is_one(span)).map(|span| (span.end_ns, span.value)).collect();
+        points.sort_unstable();
+        points
+    }
+
+    fn sampled(&mut self, name: &str, value: impl Fn(&Sample) -> u64) -> io::Result<()> {
+        let points = self.recording.samples.iter().map(|sample| (sample.at_ns, value(sample))).collect();
+        self.show(name, points)
+    }
+
+    /// How many cores were busy between two samples, from the first of them on.
+    fn cores(&mut self) -> io::Result<()> {
+        let busy = |pair: &[Sample]| match pair {
+            [one, next] if next.at_ns > one.at_ns => {
+                let cores = next.cpu_ns.saturating_sub(one.cpu_ns) as f64 / (next.at_ns - one.at_ns) as f64;
+                Some((one.at_ns, (cores * 100.0).round() / 100.0))
+            }
+            _ => None,
+        };
+        let samples = &self.recording.samples;
+        let last = samples.last().map(|last| (last.at_ns, 0.0));
+        if samples.iter().all(|sample| sample.cpu_ns == 0) {
+            return Ok(());
+        }
+        let points = samples.windows(2).filter_map(busy).chain(last);
+        self.events.counter("cores busy", self.apart_ns, points)
+    }
+
+    fn show(&mut self, name: &str, points: Vec<(u64, u64)>) -> io::Result<()> {
+        if points.iter().all(|&(_, value)| value == 0) {
+            return Ok(());
+        }
+        self.events.counter(name, self.apart_ns, points.into_iter().map(|(at_ns, value)| (at_ns, value as f64)))
+    }
+}

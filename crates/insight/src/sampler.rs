@@ -1,0 +1,135 @@
+//! Looks again and again at what the system counts of the process, while a job runs.
+//!
+//! It is one thread that sleeps nearly always; what it sees goes into [`Trace::sample`]. What can be seen is in
+//! `crates/bytes/src/trace/process.rs`. It judges nothing.
+
+use polyhaul_trace::{Process, Trace};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A look takes at most this part of the time: where there are so many threads that looking at them takes long, it is
+/// done less often,
+const PART: u32 = 100;
+/// though not less often than after this many times the interval, since a look takes long as well where others have the
+/// cores.
+const LONGEST: u32 = 4;
+
+/// The shortest interval, and the longest.
+const EVERY: [Duration; 2] = [Duration::from_millis(1), Duration::from_secs(3600)];
+
+/// Fills a trace with samples until it is dropped.
+///
+/// On Linux these are the time of cores, the bytes of disks, resident memory, the threads, and how many of them wait
+/// for a lock or to be woken (in a futex); on other Unix systems the time of cores; elsewhere nothing. Idle workers of
+/// a job wait to be woken, too: how many these were, the spans tell.
+///
+/// ```
+/// use polyhaul_insight::Sampler;
+/// use polyhaul_trace::{Detail, Trace};
+/// use std::time::Duration;
+///
+/// let trace = Trace::new(Detail::Spans);
+/// let sampler = Sampler::start(&trace, Duration::from_millis(10));
+/// // Jobs with `trace` run here.
+/// drop(sampler);
+/// assert!(trace.recording().samples.len() >= 2);
+/// ```
+#[derive(Debug)]
+#[must_use]
+pub struct Sampler {
+    trace: Trace,
+    done: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Looks now, `every` so often (a millisecond to an hour: others are taken as the nearest of these), and at the
+    /// end. Where no thread can be started, at the beginning and the end alone.
+    pub fn start(trace: &Trace, every: Duration) -> Sampler {
+        let every = every.clamp(EVERY[0], EVERY[1]);
+        let done = Arc::new(AtomicBool::new(false));
+        look(trace, &Process::this());
+        let (watched, stop) = (trace.clone(), done.clone());
+        let thread = thread::Builder::new().name("sampler".into()).spawn(move || watch(&watched, every, &stop));
+        Sampler { trace: trace.clone(), done, thread: thread.ok() }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It cannot panic, and nothing else could be done about it here.
+            let _ = thread.join();
+        }
+        look(&self.trace, &Process::this());
+    }
+}
+
+fn look(trace: &Trace, process: &Process) {
+    trace.sample(process.sample(trace.now_ns()));
+}
+
+fn watch(trace: &Trace, every: Duration, stop: &AtomicBool) {
+    let process = Process::this();
+    let mut pause = every;
+    loop {
+        let next = Instant::now() + pause;
+        while Instant::now() < next {
+            if stop.load(Ordering::Acquire) {
+                return;
+            }
+            thread::park_timeout(next.saturating_duration_since(Instant::now()));
+        }
+        let start = Instant::now();
+        look(trace, &process);
+        pause = every.max((start.elapsed() * PART).min(every * LONGEST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_trace::Detail;
+
+    #[test]
+    fn samples_come_in_order_and_end_with_the_sampler() {
+        let trace = Trace::new(Detail::Totals);
+        let sampler = Sampler::start(&trace, Duration::from_millis(1));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while trace.recording().samples.len() < 5 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        drop(sampler);
+        let samples = trace.recording().samples;
+        assert!(samples.len() >= 5);
+        assert!(samples.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns && pair[0].cpu_ns <= pair[1].cpu_ns));
+        thread::sleep(Duration::from_millis(5));
+        assert_eq!(trace.recording().samples.len(), samples.len());
+    }
+
+    #[test]
+    fn a_long_interval_does_not_hold_the_end_back() {
+        for every in [Duration::from_secs(3600), Duration::MAX] {
+            let trace = Trace::new(Detail::Totals);
+            let start = Instant::now();
+            drop(Sampler::start(&trace, every));
+            assert!(start.elapsed() < Duration::from_secs(60) && trace.recording().samples.len() == 2);
+        }
+    }
+
+    #[test]
+    fn no_interval_at_all_is_a_millisecond() {
+        let trace = Trace::new(Detail::Totals);
+        let sampler = Sampler::start(&trace, Duration::ZERO);
+        thread::sleep(Duration::from_millis(20));
+        drop(sampler);
+        let samples = trace.recording().samples;
+        // Those at the beginning and at the end apart.
+        let looks = &samples[1..samples.len() - 1];
+        assert!(looks.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns >= 1_000_000), "{samples:?}");
+    }
+}

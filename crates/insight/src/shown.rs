@@ -1,0 +1,264 @@
+//! What a screen can show of a recording: few enough bars per thread, and sums over short steps of time.
+//!
+//! Bars that are too short to be seen side by side are merged; sums are exact. It draws nothing and writes no text:
+//! `html` and `svg` do.
+
+use polyhaul_trace::{Lane, Phase, Recording, SpanRecord};
+use std::cmp::Reverse;
+
+/// The most levels of bars inside each other; what is deeper is seen as part of what is around it.
+pub(super) const MOST_LEVELS: usize = 6;
+/// The most threads that have a row.
+pub(super) const MOST_ROWS: usize = 128;
+/// The longest step of the sums, unless that would make more than [`MOST_STEPS`].
+const LONGEST_STEP_NS: u64 = 10_000_000;
+const MOST_STEPS: u64 = 4000;
+
+/// The times that a recording has things to show for, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) begin_ns: u64,
+    pub(super) end_ns: u64,
+}
+
+/// What a thread was at, as it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bar {
+    pub(super) begin_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) phase: Phase,
+    pub(super) lane: Lane,
+    /// In how many bars it is.
+    pub(super) level: usize,
+    pub(super) what: What,
+}
+
+/// What more there is to say of a bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum What {
+    /// A call that moved so many bytes, and the file.
+    Call(u64, Option<u32>),
+    /// The number of a chunk, where it is known.
+    Chunk(Option<u64>),
+    /// So many spans, most of their time in the phase of the bar; the share of the bar that they cover.
+    Merged(u64, f64),
+}
+
+/// Rows of bars.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// One per thread, each by level and then by time.
+    pub(super) rows: Vec<Vec<Bar>>,
+    /// Spans that are part of a merged bar.
+    pub(super) merged_spans: u64,
+    /// What is shorter than this was merged with its neighbours, in nanoseconds; 0 where nothing was.
+    pub(super) merged_below_ns: u64,
+    /// Threads without a row.
+    pub(super) hidden_threads: usize,
+}
+
+/// Sums over steps of time.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    /// How long each is, in nanoseconds; at least 1.
+    pub(super) step_ns: u64,
+    /// Bytes read in each.
+    pub(super) read_bytes: Vec<f64>,
+    /// Bytes written.
+    pub(super) written_bytes: Vec<f64>,
+    /// Threads that computed, on average.
+    pub(super) computing: Vec<f64>,
+    /// Threads that were in a call that reads, writes, or is the host's.
+    pub(super) calling: Vec<f64>,
+}
+
+impl Extent {
+    /// From the first thing to the last.
+    pub(super) fn of(recording: &Recording) -> Extent {
+        let spans = recording.threads.iter().flat_map(|it| &it.spans).map(|it| (it.begin_ns, it.end_ns));
+        let sections = recording.sections.iter().map(|it| (it.begin_ns, it.end_ns));
+        let all = spans.chain(sections).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let sampled = recording.samples.first().zip(recording.samples.last()).map(|(a, b)| (a.at_ns, b.at_ns));
+        let (begin_ns, end_ns) = all.or(sampled).unwrap_or((0, recording.elapsed_ns));
+        Extent { begin_ns, end_ns: end_ns.max(begin_ns) }
+    }
+
+    /// How long it is, in nanoseconds; at least 1.
+    pub(super) fn length_ns(self) -> u64 {
+        (self.end_ns - self.begin_ns).max(1)
+    }
+}
+
+/// The spans of a thread from the outer to the inner, each with the number of those around it; `own` sees every
+/// stretch of time with the innermost.
+fn nested(spans: &[SpanRecord], mut own: impl FnMut(u64, u64, Phase)) -> Vec<(usize, SpanRecord)> {
+    let mut sorted = spans.to_vec();
+    sorted.sort_by_key(|it| (it.begin_ns, Reverse(it.end_ns), it.depth));
+    let mut open: Vec<SpanRecord> = Vec::new();
+    let mut at_ns = 0;
+    let mut leveled = Vec::with_capacity(sorted.len());
+    for mut span in sorted {
+        while let Some(outer) = open.pop_if(|outer| outer.end_ns <= span.begin_ns) {
+            own(at_ns, outer.end_ns, outer.phase);
+            at_ns = at_ns.max(outer.end_ns);
+        }
+        if let Some(outer) = open.last() {
+            own(at_ns, span.begin_ns, outer.phase);
+            if span.value == 0 && !moves_bytes(&span) && !moves_bytes(outer) {
+                span.value = outer.value;
+            }
+        }
+        at_ns = at_ns.max(span.begin_ns);
+        leveled.push((open.len(), span));
+        open.push(span);
+    }
+    while let Some(outer) = open.pop() {
+        own(at_ns, outer.end_ns, outer.phase);
+        at_ns = at_ns.max(outer.end_ns);
+    }
+    leveled
+}
+
+fn moves_bytes(span: &SpanRecord) -> bool {
+    span.file.is_some() || span.phase.is_io()
+}
+
+/// At most `most` bars, or a few per row where there are many rows.
+pub(super) fn rows(recording: &Recording, extent: Extent, most: usize) -> Rows {
+    let threads = recording.threads.iter().take(MOST_ROWS);
+    let rows: Vec<_> = threads.map(|thread| by_level(&thread.spans)).collect();
+    let hidden_threads = recording.threads.len() - rows.len();
+    let mut below_ns = 0;
+    while count(&rows, extent, below_ns) > most && below_ns < extent.length_ns() {
+        below_ns = if below_ns == 0 { (extent.length_ns() >> 22).max(1) } else { below_ns.saturating_mul(2) };
+    }
+    let merged = merged(&rows, extent, below_ns);
+    let many = |bar: &Bar| if let What::Merged(spans, _) = bar.what { spans } else { 0 };
+    let merged_spans = merged.iter().flatten().map(many).sum();
+    let merged_below_ns = if merged_spans > 0 { below_ns } else { 0 };
+    Rows { rows: merged, merged_spans, merged_below_ns, hidden_threads }
+}
+
+/// The spans of a thread by level, each level by time.
+fn by_level(spans: &[SpanRecord]) -> [Vec<SpanRecord>; MOST_LEVELS] {
+    let mut levels: [Vec<SpanRecord>; MOST_LEVELS] = Default::default();
+    for (level, span) in nested(spans, |_, _, _| ()) {
+        if let Some(spans) = levels.get_mut(level) {
+            spans.push(span);
+        }
+    }
+    levels
+}
+
+fn merged(rows: &[[Vec<SpanRecord>; MOST_LEVELS]], extent: Extent, below_ns: u64) -> Vec<Vec<Bar>> {
+    let of_row = |levels: &[Vec<SpanRecord>; MOST_LEVELS]| {
+        let mut bars = Vec::new();
+        for (level, spans) in levels.iter().enumerate() {
+            merge_level(spans, level, extent, below_ns, &mut bars);
+        }
+        bars
+    };
+    rows.iter().map(of_row).collect()
+}
+
+/// How many bars that makes.
+fn count(rows: &[[Vec<SpanRecord>; MOST_LEVELS]], extent: Extent, below_ns: u64) -> usize {
+    rows.iter().flatten().map(|spans| groups(spans, extent, below_ns).count()).sum()
+}
+
+fn merge_level(spans: &[SpanRecord], level: usize, extent: Extent, below_ns: u64, bars: &mut Vec<Bar>) {
+    bars.extend(groups(spans, extent, below_ns).filter_map(|group| bar(group, level)));
+}
+
+/// Spans not shorter than `below_ns` on their own; of the others those that begin in the same `below_ns` together.
+fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<Item = &[SpanRecord]> {
+    let place = move |span: &SpanRecord| (span.begin_ns - extent.begin_ns).checked_div(below_ns);
+    let is_short = move |span: &SpanRecord| span.end_ns - span.begin_ns < below_ns;
+    spans.chunk_by(move |a, b| is_short(a) && is_short(b) && place(a) == place(b))
+}
+
+/// One bar for spans that follow each other.
+fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
+    let (first, last) = (group.first()?, group.last()?);
+    let (begin_ns, end_ns) = (first.begin_ns, last.end_ns.max(first.end_ns));
+    if group.len() == 1 {
+        let what = match moves_bytes(first) {
+            true => What::Call(first.value, first.file),
+            false => What::Chunk(Some(first.value).filter(|&number| number > 0)),
+        };
+        return Some(Bar { begin_ns, end_ns, phase: first.phase, lane: first.lane, level, what });
+    }
+    let mut times = [0; polyhaul_trace::PHASE_COUNT];
+    group.iter().for_each(|it| times[it.phase as usize] += it.end_ns - it.begin_ns);
+    let most = Phase::ALL.into_iter().max_by_key(|&phase| (times[phase as usize], Reverse(phase)))?;
+    let lane = group.iter().find(|it| it.phase == most).map_or(first.lane, |it| it.lane);
+    let covered = times.iter().sum::<u64>() as f64 / (end_ns - begin_ns).max(1) as f64;
+    let what = What::Merged(group.len() as u64, covered.min(1.0));
+    Some(Bar { begin_ns, end_ns, phase: most, lane, level, what })
+}
+
+/// Sums over steps of 10 ms or less, so that there are hundreds; longer ones where there would be thousands.
+pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
+    let step_ns = step(extent.length_ns());
+    let count = (extent.length_ns().div_ceil(step_ns)) as usize;
+    let [mut read_bytes, mut written_bytes, mut computing, mut calling] = std::array::from_fn(|_| vec![0.0; count]);
+    let spread = |steps: &mut [f64], begin_ns: u64, end_ns: u64, amount: f64| {
+        let begin = begin_ns.saturating_sub(extent.begin_ns);
+        spread(steps, step_ns, [begin, end_ns.saturating_sub(extent.begin_ns).max(begin)], amount);
+    };
+    for thread in &recording.threads {
+        for span in thread.spans.iter().filter(|it| it.value > 0) {
+            match direction(recording, span) {
+                Some(false) => spread(&mut read_bytes, span.begin_ns, span.end_ns, span.value as f64),
+                Some(true) => spread(&mut written_bytes, span.begin_ns, span.end_ns, span.value as f64),
+                None => {}
+            }
+        }
+        nested(&thread.spans, |begin_ns, end_ns, phase| {
+            let share = end_ns.saturating_sub(begin_ns) as f64 / step_ns as f64;
+            match phase {
+                _ if begin_ns >= end_ns => {}
+                Phase::Throttle | Phase::Other => {}
+                _ if phase.is_io() => spread(&mut calling, begin_ns, end_ns, share),
+                _ if !phase.is_wait() => spread(&mut computing, begin_ns, end_ns, share),
+                _ => {}
+            }
+        });
+    }
+    Steps { step_ns, read_bytes, written_bytes, computing, calling }
+}
+
+/// Whether the bytes of a call go out; `None` where none cross the border of the process.
+fn direction(recording: &Recording, span: &SpanRecord) -> Option<bool> {
+    match span.phase {
+        Phase::Read => Some(false),
+        Phase::Write => Some(true),
+        Phase::Host => recording.files.get(span.file? as usize).map(|file| file.is_output),
+        _ => None,
+    }
+}
+
+/// 1, 2 or 5 times a power of ten.
+fn step(length_ns: u64) -> u64 {
+    let nice = (0..19).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
+    let wanted = (length_ns / 500).clamp(1, LONGEST_STEP_NS).max(length_ns / MOST_STEPS);
+    let is_few = |step: &u64| length_ns / step <= MOST_STEPS;
+    let fits = nice.clone().rev().find(|step| *step <= wanted && is_few(step));
+    fits.or_else(|| nice.clone().find(is_few)).unwrap_or(1)
+}
+
+/// Adds an amount to the steps that the time from `begin_ns` to `end_ns` is in, to each its part.
+fn spread(steps: &mut [f64], step_ns: u64, [begin_ns, end_ns]: [u64; 2], amount: f64) {
+    let (first, last) = ((begin_ns / step_ns) as usize, (end_ns / step_ns) as usize);
+    let last_step = steps.len().saturating_sub(1);
+    if first >= last {
+        steps.get_mut(first.min(last_step)).into_iter().for_each(|step| *step += amount);
+        return;
+    }
+    let per_ns = amount / (end_ns - begin_ns) as f64;
+    for index in first..=last {
+        let from = (index as u64 * step_ns).max(begin_ns);
+        let to = ((index as u64 + 1).saturating_mul(step_ns)).min(end_ns);
+        steps.get_mut(index.min(last_step)).into_iter().for_each(|step| *step += per_ns * (to - from) as f64);
+    }
+}

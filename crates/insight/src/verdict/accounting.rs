@@ -1,0 +1,312 @@
+//! Who had the time: each thread's every moment is given to one cause.
+//!
+//! A job of some seconds on the threads that it wanted is so many thread-seconds. What a thread did side by side with
+//! others is its own cause. What one thread did for all (reading on, an ordered part, work before others began) has the
+//! time of those who waited for it, too. What nobody accounts for stays unknown.
+
+use super::Bound;
+use polyhaul_bytes::BLOCK_BYTES;
+use polyhaul_trace::{FileUse, Lane, Phase, Recording, Totals};
+
+/// Of files of which less than this share came from a disk one says that they were in memory.
+const FROM_DISK: f64 = 0.1;
+/// A host whose calls bring less than a block is asked more often than needed; so many times more is many.
+const MANY_CALLS: u64 = 2;
+/// Cores that others had: less than this share of the work's time is noise.
+const NOISE: f64 = 0.1;
+
+/// The time of each cause, in nanoseconds of threads.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    causes: Vec<(Bound, f64)>,
+    /// All of it.
+    whole: f64,
+    /// Threads that the job was to use.
+    pub(super) threads: usize,
+    /// Which share of the bytes of files came from a disk rather than memory, as far as that is known; 0 where that is
+    /// next to nothing.
+    pub(super) cold: f64,
+    /// The share of the time in which threads were at work, rather than waiting or in calls.
+    pub(super) at_work: f64,
+    /// Time of reading and of writing that was asked for: being throttled.
+    pub(super) throttled: [f64; 2],
+}
+
+/// Causes that a phase is divided among, by their shares.
+type Parts = Vec<(Bound, f64)>;
+
+/// How phases are divided that are more than one cause.
+struct Divided {
+    reading: Parts,
+    throttled: Parts,
+    host: Parts,
+    place: Parts,
+}
+
+impl Account {
+    pub(super) fn of(seen: &Recording, cores: usize) -> Account {
+        let totals = seen.totals();
+        let threads = seen.wanted_threads.max(1);
+        let recorded = totals.sum() as f64;
+        let idle = (threads as f64 * seen.elapsed_ns as f64 - recorded).max(0.0);
+        let starved = idle.min(seen.starved_ns as f64);
+        let memory = starved.min(resting(seen, threads, cores).unwrap_or(f64::INFINITY));
+        let whole = recorded + idle - (starved - memory);
+        let cold = cold(seen);
+        let at_work = work(&totals) / whole.max(1.0);
+        let shares = throttled(seen, &totals);
+        let throttled = shares.map(|share| share * totals.of(Phase::Throttle) as f64);
+        let mut account = Account { causes: Vec::new(), whole, threads, cold, at_work, throttled };
+        let divided = Divided {
+            reading: reading(seen, cold > 0.0),
+            throttled: [Bound::Read, Bound::Write].into_iter().zip(shares).collect(),
+            host: host(seen, &totals, threads, cores),
+            place: place(&totals),
+        };
+        account.add(Bound::Memory, memory);
+        for phase in Phase::ALL {
+            match phase {
+                Phase::Lock => account.add(Bound::Locks, totals.of(phase) as f64),
+                _ if phase.is_wait() => {}
+                _ => account.give(phase, totals.get(Lane::Side, phase) as f64, &divided),
+            }
+        }
+        for (lane, held) in held(&totals, threads, idle - starved) {
+            account.one_for_all(&totals, lane, held, &divided);
+        }
+        account.take_stolen(seen, &totals, cores);
+        account
+    }
+
+    /// Each cause and its share, largest first; what is unknown stands behind those of the same size.
+    pub(super) fn shares(&self) -> Vec<(Bound, f64)> {
+        if self.whole <= 0.0 {
+            return vec![(Bound::Unknown, 1.0)];
+        }
+        let mut shares: Vec<_> = self.causes.iter().map(|&(bound, ns)| (bound, ns / self.whole)).collect();
+        shares.retain(|(bound, share)| *bound != Bound::Unknown && *share > 0.0);
+        let known: f64 = shares.iter().map(|(_, share)| share).sum();
+        // More than all there is is what rounding and overlapping clocks add.
+        shares.iter_mut().for_each(|(_, share)| *share /= known.max(1.0));
+        if known < 1.0 {
+            shares.push((Bound::Unknown, 1.0 - known));
+        }
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        shares
+    }
+
+    /// The share of a cause.
+    pub(super) fn share(&self, bound: Bound) -> f64 {
+        self.causes.iter().find(|(it, _)| *it == bound).map_or(0.0, |(_, ns)| ns / self.whole.max(1.0))
+    }
+
+    fn add(&mut self, bound: Bound, ns: f64) {
+        match self.causes.iter_mut().find(|(it, _)| *it == bound) {
+            Some((_, sum)) => *sum += ns,
+            None => self.causes.push((bound, ns)),
+        }
+    }
+
+    /// Gives time to the cause that a phase is.
+    fn give(&mut self, phase: Phase, ns: f64, divided: &Divided) {
+        match phase {
+            Phase::Read => self.divide(ns, &divided.reading),
+            Phase::Throttle => self.divide(ns, &divided.throttled),
+            Phase::Host => self.divide(ns, &divided.host),
+            Phase::Place => self.divide(ns, &divided.place),
+            phase => self.add(cause(phase), ns),
+        }
+    }
+
+    fn divide(&mut self, ns: f64, parts: &[(Bound, f64)]) {
+        parts.iter().for_each(|&(bound, share)| self.add(bound, ns * share));
+    }
+
+    /// Gives the time of what one thread does for all, and that of the others whom it holds up.
+    fn one_for_all(&mut self, totals: &Totals, lane: Lane, held: f64, divided: &Divided) {
+        let (own, others) = (own(totals, lane), (self.threads - 1) as f64);
+        for phase in phases() {
+            let time = totals.get(lane, phase) as f64;
+            if time <= 0.0 {
+                continue;
+            }
+            let waited = held * (time / own);
+            if phase.is_io() || matches!(phase, Phase::Decompress | Phase::Compress) {
+                self.give(phase, time + waited, divided);
+                continue;
+            }
+            // While others wait the thread's own time is spent for want of them, too.
+            let serial = if others > 0.0 { (waited / (others * time)).min(1.0) } else { 0.0 };
+            self.add(Bound::Serial, waited + serial * time);
+            self.give(phase, (1.0 - serial) * time, divided);
+        }
+    }
+
+    /// Takes the time that threads were to work and had no core out of that of the work. More threads than cores take
+    /// them from each other, which is no other program.
+    fn take_stolen(&mut self, seen: &Recording, totals: &Totals, cores: usize) {
+        let Some(used) = seen.used else { return };
+        let wanted = work(totals).min(cores.max(1) as f64 * seen.elapsed_ns as f64);
+        let stolen = wanted - used.cpu_ns as f64;
+        if stolen <= NOISE * wanted {
+            return;
+        }
+        let ours: f64 = self.causes.iter().filter(|(bound, _)| bound.is_work()).map(|(_, ns)| ns).sum();
+        let left = 1.0 - (stolen / wanted).min(1.0);
+        self.causes.iter_mut().filter(|(bound, _)| bound.is_work()).for_each(|(_, ns)| *ns *= left);
+        self.add(Bound::OtherPrograms, ours * (1.0 - left));
+    }
+}
+
+/// All phases in which a thread does something.
+fn phases() -> impl Iterator<Item = Phase> {
+    Phase::ALL.into_iter().filter(|phase| !phase.is_wait())
+}
+
+/// The time of cores that were not at work and could have been, in nanoseconds: who is missing where all are at work is
+/// not missed. `None` where the system does not say.
+fn resting(seen: &Recording, threads: usize, cores: usize) -> Option<f64> {
+    let all = threads.min(cores.max(1)) as f64 * seen.elapsed_ns as f64;
+    Some((all - seen.used?.cpu_ns as f64).max(0.0))
+}
+
+/// The time of threads that a core is for.
+fn work(totals: &Totals) -> f64 {
+    phases().filter(|phase| !phase.is_io()).map(|phase| totals.of(phase) as f64).sum()
+}
+
+/// The time in which threads did something on behalf of a lane.
+fn own(totals: &Totals, lane: Lane) -> f64 {
+    phases().map(|phase| totals.get(lane, phase) as f64).sum()
+}
+
+/// For how long others were held up by what one thread does for all, by its lane. `idle` is time of threads that were
+/// not there.
+///
+/// One thread can hold up no more than all others. A thread that waits notes why when it begins, and the reason may
+/// change before it wakes up: so what is left of the waiting counts for lanes that could have held up more.
+fn held(totals: &Totals, threads: usize, idle: f64) -> [(Lane, f64); 3] {
+    let most = |lane| (threads - 1) as f64 * own(totals, lane);
+    let waits = [
+        (Lane::Alone, idle),
+        (Lane::Input, totals.of(Phase::WaitInput) as f64),
+        (Lane::Turn, totals.of(Phase::WaitTurn) as f64),
+    ];
+    let mut held = waits.map(|(lane, wait)| (lane, wait.min(most(lane))));
+    let sum = |of: &[(Lane, f64); 3]| of.iter().map(|(_, ns)| ns).sum::<f64>();
+    let left = sum(&waits) + totals.of(Phase::WaitEnd) as f64 - sum(&held);
+    let spare = waits.map(|(lane, wait)| (lane, most(lane) - wait.min(most(lane))));
+    let part = if sum(&spare) > 0.0 { (left / sum(&spare)).min(1.0) } else { 0.0 };
+    held.iter_mut().zip(spare).for_each(|((_, held), (_, spare))| *held += part * spare);
+    held
+}
+
+/// The cause that a phase is, where that depends on nothing else.
+fn cause(phase: Phase) -> Bound {
+    match phase {
+        Phase::Write | Phase::Sync => Bound::Write,
+        Phase::Decompress => Bound::Decompress,
+        Phase::Compress => Bound::Compress,
+        Phase::Cut | Phase::Parse => Bound::Parse,
+        Phase::Build => Bound::Build,
+        Phase::Decode => Bound::Decode,
+        Phase::Encode => Bound::Encode,
+        Phase::Format => Bound::Format,
+        Phase::Transform => Bound::Transform,
+        _ => Bound::Unknown,
+    }
+}
+
+/// What is settled in order belongs to reading or to writing, as the work around it does.
+fn place(totals: &Totals) -> Parts {
+    let sum = |phases: &[Phase]| phases.iter().map(|&phase| totals.of(phase) as f64).sum::<f64>();
+    let reading = sum(&[Phase::Cut, Phase::Parse, Phase::Build, Phase::Decode]);
+    let writing = sum(&[Phase::Format, Phase::Encode, Phase::Compress]);
+    let share = if reading + writing > 0.0 { reading / (reading + writing) } else { 0.5 };
+    vec![(Bound::Build, share), (Bound::Format, 1.0 - share)]
+}
+
+/// The time of calls on files that pass, summed over threads.
+fn waiting(seen: &Recording, passes: impl Fn(&FileUse) -> bool) -> f64 {
+    seen.files.iter().filter(|file| passes(file)).map(|file| file.calls.waiting_ns as f64).sum()
+}
+
+/// Which share of the bytes of files came from a disk. Where the system does not say, all of them.
+fn cold(seen: &Recording) -> f64 {
+    let from_disk = seen.used.and_then(|used| used.disk_read_bytes);
+    let files = seen.files.iter().filter(|file| !file.is_output && file.is_file);
+    let bytes: u64 = files.map(|file| file.calls.bytes).sum();
+    let share = match from_disk {
+        _ if bytes == 0 => 0.0,
+        Some(disk) => (disk as f64 / bytes as f64).min(1.0),
+        None => 1.0,
+    };
+    if share < FROM_DISK { 0.0 } else { share }
+}
+
+/// Whether what reading waited for was mostly pipes and sockets rather than files.
+pub(super) fn is_piped(seen: &Recording) -> bool {
+    let of = |is_pipe: bool| {
+        waiting(seen, |file| !file.is_output && file.phase == Phase::Read && !file.is_memory && file.is_file != is_pipe)
+    };
+    of(true) > of(false)
+}
+
+/// Reading is the disk's, or the pipe's, or that of memory.
+fn reading(seen: &Recording, is_cold: bool) -> Parts {
+    let is_cached = |file: &FileUse| file.is_memory || file.is_file && !is_cold;
+    let cached = waiting(seen, |file| file.phase == Phase::Read && is_cached(file));
+    let outside = waiting(seen, |file| file.phase == Phase::Read && !is_cached(file));
+    let share = if cached + outside > 0.0 { cached / (cached + outside) } else { 0.0 };
+    vec![(Bound::CachedRead, share), (Bound::Read, 1.0 - share)]
+}
+
+/// How much of being throttled is reading, and how much writing.
+fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
+    let held = |is_output| -> u64 {
+        let files = seen.files.iter().filter(|file| file.is_output == is_output);
+        files.map(|file| file.calls.throttled_ns).sum()
+    };
+    let [input, output] = [false, true].map(|is_output| held(is_output) as f64);
+    match input + output {
+        sum if sum > 0.0 => [input / sum, output / sum],
+        // It is not in any file's time: only ordered parts write.
+        _ if totals.get(Lane::Turn, Phase::Throttle) > 0 => [0.0, 1.0],
+        _ => [1.0, 0.0],
+    }
+}
+
+/// What the time in the host's calls was spent for: calls that bring little, waiting for each other, or themselves.
+fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Parts {
+    let all = totals.of(Phase::Host) as f64;
+    if all <= 0.0 {
+        return vec![(Bound::Host, 1.0)];
+    }
+    let small = (waiting(seen, has_small_reads) / all).min(1.0);
+    let locks = (queued(seen, threads, cores) / all).min(1.0 - small);
+    vec![(Bound::SmallReads, small), (Bound::Locks, locks), (Bound::Host, 1.0 - small - locks)]
+}
+
+/// Whether a host was asked for blocks and brought so little each time that it took many more calls.
+pub(super) fn has_small_reads(file: &FileUse) -> bool {
+    let needed = file.calls.bytes / BLOCK_BYTES as u64 + 1;
+    let with_bytes = file.calls.calls - file.calls.calls_by_size[0];
+    file.phase == Phase::Host && !file.is_output && with_bytes > MANY_CALLS * needed + 1
+}
+
+/// The time that calls of the host's waited for each other, with that of the ones that they waited for, in nanoseconds.
+///
+/// A call that begins while no other runs takes what it takes. If those that begin beside others take longer, and have
+/// no core meanwhile, they queue for something that only one has at a time. Threads that are more than the cores queue
+/// for these, and then nothing can be told.
+fn queued(seen: &Recording, threads: usize, cores: usize) -> f64 {
+    let (alone, beside) = (seen.host_alone, seen.host_beside);
+    if alone.calls == 0 || beside.calls == 0 || threads < 2 || threads > cores {
+        return 0.0;
+    }
+    let expected = alone.idle_ns as f64 / alone.calls as f64 * beside.calls as f64;
+    let queued = (beside.idle_ns as f64 - expected).max(0.0);
+    let own = (alone.elapsed_ns + beside.elapsed_ns) as f64 - queued;
+    let held = if own > 0.0 { (queued / ((threads - 1) as f64 * own)).min(1.0) } else { 0.0 };
+    queued + held * own
+}

@@ -1,0 +1,370 @@
+//! What would help a job, and by how much; and what would not.
+//!
+//! Gains are computed by the model of `best` with one thing changed, and mentioned where they are worth it. What has to
+//! be guessed (how small data compresses) is mentioned with them. Nothing here decides what limited a job.
+
+use super::accounting::{Account, has_small_reads, is_piped};
+use super::best::{Cost, Model};
+use super::{Bound, Facts, Pace};
+use crate::ceilings::Ceilings;
+use crate::model::unpacking_seconds;
+use crate::moved::Moved;
+use crate::words::{count, rate, time};
+use polyhaul_bytes::{BLOCK_BYTES, Codec};
+use polyhaul_trace::{Phase, Recording};
+
+/// What makes a job less than this much faster is not worth mentioning.
+const WORTH: f64 = 1.1;
+/// How small text of scenes and tables packs, as a share, at the codecs' fast levels.
+const PACKED: [(Codec, f64); 3] = [(Codec::Zstd, 0.30), (Codec::Gzip, 0.32), (Codec::Lz4, 0.45)];
+/// How large binary data is beside the same as text.
+const BINARY: f64 = 0.5;
+/// From this share of the time on cores are at work.
+const AT_WORK: f64 = 0.8;
+/// From this share of the machine's rate on one says that writing is at it.
+const AT_RATE: f64 = 0.5;
+
+/// What is known of a job.
+struct Job<'a> {
+    seen: &'a Recording,
+    facts: &'a Facts,
+    account: &'a Account,
+    model: Option<Model<'a>>,
+    seconds: f64,
+}
+
+/// Reading or writing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Read,
+    Write,
+}
+
+/// What was requested that slowed a job down.
+struct Paced<'a> {
+    /// The option of the command that asks for it.
+    option: &'static str,
+    /// The rate, where that is what took the time.
+    bytes_per_second: Option<u64>,
+    /// The latency, where that is, and how many calls had it.
+    latency: Option<(&'a Pace, u64)>,
+}
+
+/// What limited a job, in words.
+pub(super) fn limit(bound: Bound, seen: &Recording, facts: &Facts, account: &Account) -> String {
+    let job = Job { seen, facts, account, model: None, seconds: seen.elapsed_ns as f64 / 1e9 };
+    let way = match bound {
+        Bound::Read => Way::Read,
+        Bound::Write => Way::Write,
+        _ => return bound.words().to_owned(),
+    };
+    let what = if way == Way::Read { "read" } else { "write" };
+    match job.paced(way) {
+        Some(Paced { latency: Some((pace, _)), .. }) => format!("the {what} latency of {}", duration(pace)),
+        Some(Paced { bytes_per_second: Some(value), .. }) => format!("the {what} rate of {}", rate(value as f64)),
+        _ if way == Way::Read && is_piped(seen) => "piped input".to_owned(),
+        _ => bound.words().to_owned(),
+    }
+}
+
+/// What to say of a job that was limited by `bound`.
+pub(super) fn of(
+    bound: Bound,
+    seen: &Recording,
+    facts: &Facts,
+    account: &Account,
+    ceilings: Option<&Ceilings>,
+) -> Vec<String> {
+    let model = ceilings.map(|ceilings| Model::of(seen, account, ceilings));
+    let job = Job { seen, facts, account, model, seconds: seen.elapsed_ns as f64 / 1e9 };
+    let said = match bound {
+        Bound::Read => match (job.held(Way::Read), is_piped(seen)) {
+            (Some(held), _) if job.paced(Way::Read).is_some_and(|it| it.latency.is_some()) => vec![Some(held)],
+            (Some(held), _) => vec![Some(held), job.codec("a load at that rate")],
+            (None, true) => vec![job.producer()],
+            (None, false) => vec![job.codec("this disk-bound load"), job.faster_disk()],
+        },
+        Bound::Write => vec![job.held(Way::Write).or_else(|| job.write_rate())],
+        Bound::Decompress => vec![job.members(), job.no_codec(), job.threads(bound)],
+        Bound::Parse | Bound::Build => vec![job.threads(bound), job.binary()],
+        Bound::Compress | Bound::Format | Bound::Decode | Bound::Encode | Bound::Transform => vec![job.threads(bound)],
+        Bound::Serial => vec![Some("more threads would not help: this work is serial".to_owned())],
+        Bound::Memory => vec![job.memory()],
+        Bound::Locks => vec![job.locks()],
+        Bound::SmallReads => vec![job.small_reads()],
+        Bound::OtherPrograms => vec![job.other_programs()],
+        Bound::CachedRead | Bound::Host | Bound::Unknown => Vec::new(),
+    };
+    let mut said: Vec<_> = said.into_iter().flatten().collect();
+    if let Some(folder) = not_measured(facts, ceilings) {
+        said.push(format!("run `polyhaul limits`{folder} once to compare with this machine's best"));
+    }
+    said
+}
+
+/// Where ceilings are to be measured that are not known.
+fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static str> {
+    let Some(ceilings) = ceilings else { return Some("") };
+    let unknown = |list: &[Moved], rate: f64| !list.is_empty() && rate <= 0.0;
+    if unknown(&facts.reads, ceilings.cached_read) {
+        return Some(" on the input's folder");
+    }
+    unknown(&facts.writes, ceilings.write).then_some(" on the output's folder")
+}
+
+impl Job<'_> {
+    /// How much faster the job is where something that took `now` seconds takes `then`, if that is worth saying.
+    fn gain(&self, now: f64, then: f64) -> Option<f64> {
+        let left = (self.seconds - now).max(0.0) + then;
+        let gain = if left > 0.0 { self.seconds / left } else { 0.0 };
+        (gain >= WORTH).then_some(gain)
+    }
+
+    /// The same where a share of the cores' time becomes `then` of what it was.
+    fn gain_of_share(&self, share: f64, then: f64) -> Option<f64> {
+        self.gain(share * self.seconds, share * then * self.seconds)
+    }
+
+    /// How long the parts of this name took, in seconds.
+    fn part_seconds(&self, name: &str) -> f64 {
+        let parts = self.seen.sections.iter().filter(|part| part.name == name);
+        let ns: u64 = parts.map(|part| part.end_ns.saturating_sub(part.begin_ns)).sum();
+        (ns as f64 / 1e9).min(self.seconds)
+    }
+
+    /// What is known of reading: the model, the cost, and the seconds that it took.
+    fn reading(&self) -> Option<(&Model<'_>, Cost, f64)> {
+        let (model, seconds) = (self.model.as_ref()?, self.part_seconds("read"));
+        Some((model, model.read(&self.facts.reads)?, seconds)).filter(|_| seconds > 0.0)
+    }
+
+    /// How much faster the job is where reading costs something else.
+    fn gain_of_cost(&self, cost: Cost) -> Option<f64> {
+        let (model, _, seconds) = self.reading()?;
+        self.gain(seconds, cost.at(model.speed(self.account.threads)))
+    }
+
+    /// Whether being throttled took most of the time of calls one way.
+    fn is_throttled(&self, way: Way) -> bool {
+        let calls = self.seen.totals().of(Phase::Throttle) as f64;
+        calls > 0.0 && self.account.throttled[way as usize] >= 0.5 * calls
+    }
+
+    /// What throttled one way, where the caller said what it asked for.
+    fn paced(&self, way: Way) -> Option<Paced<'_>> {
+        let is_read = way == Way::Read;
+        let pace = if is_read { &self.facts.read_pace } else { &self.facts.write_pace };
+        let pace = pace.as_ref().filter(|_| self.is_throttled(way))?;
+        let files = self.seen.files.iter().filter(|file| file.is_output != is_read && file.calls.throttled_ns > 0);
+        let (calls, bytes) = files.fold((0, 0), |(calls, bytes), it| (calls + it.calls.calls, bytes + it.calls.bytes));
+        let waited = calls as f64 * pace.latency.as_secs_f64();
+        let passed = pace.bytes_per_second.map_or(0.0, |rate| bytes as f64 / rate.max(1) as f64);
+        let option = |latency, rate| if waited > passed { latency } else { rate };
+        Some(Paced {
+            option: if is_read {
+                option("--read-latency", "--read-rate")
+            } else {
+                option("--write-latency", "--write-rate")
+            },
+            bytes_per_second: pace.bytes_per_second.filter(|_| waited <= passed),
+            latency: (waited > passed).then_some((pace, calls)),
+        })
+    }
+
+    /// That a job was throttled on request, and what it would be without.
+    fn held(&self, way: Way) -> Option<String> {
+        let is_read = way == Way::Read;
+        let (doing, part) = if is_read { ("reading", "read") } else { ("writing", "write") };
+        let list = if is_read { &self.facts.reads } else { &self.facts.writes };
+        let seconds = self.part_seconds(part);
+        if !self.is_throttled(way) || seconds <= 0.0 || list.is_empty() {
+            return None;
+        }
+        let cost = self.model.as_ref().and_then(|model| {
+            let cost = if is_read { model.read(list) } else { model.write(list) };
+            Some(cost?.at(model.speed(self.account.threads)))
+        });
+        let gain = cost.and_then(|cost| self.gain(seconds, cost));
+        let faster =
+            |by: &str| gain.map_or(String::new(), |gain| format!("; {by} would make it up to {gain:.1}× faster"));
+        Some(match self.paced(way) {
+            Some(Paced { option, latency: Some((pace, calls)), .. }) => {
+                let (latency, calls) = (duration(pace), count(calls));
+                let option = format!("`{option} {}`", latency.replace(' ', ""));
+                format!("each of {calls} calls waited {latency} because of {option}") + &faster("a lower latency")
+            }
+            Some(Paced { option, bytes_per_second: Some(asked), .. }) => {
+                let asked = rate(asked as f64).replace(' ', "");
+                let held =
+                    format!("{doing} was throttled to {} because of `{option} {asked}`", self.rate_of(list, seconds));
+                held + &faster("a higher rate")
+            }
+            _ => {
+                format!("{doing} was throttled to {} on request", self.rate_of(list, seconds))
+                    + &faster("a higher rate")
+            }
+        })
+    }
+
+    fn rate_of(&self, list: &[Moved], seconds: f64) -> String {
+        rate(sum_of_bytes(list) / seconds)
+    }
+
+    /// That the program at the other end of a pipe is the slow one.
+    fn producer(&self) -> Option<String> {
+        let (list, seconds) = (&self.facts.reads, self.part_seconds("read"));
+        if list.is_empty() || seconds <= 0.0 {
+            return None;
+        }
+        let gain = self.reading().and_then(|(_, cost, _)| self.gain_of_cost(cost));
+        let faster = gain.map_or(String::new(), |gain| format!("; reading could be up to {gain:.1}× faster"));
+        Some(format!("the program that writes to the pipe delivered {}{faster}", self.rate_of(list, seconds)))
+    }
+
+    /// Whether uncompressed text would load faster compressed, at the rate at which it came.
+    fn codec(&self, load: &str) -> Option<String> {
+        let (model, cost, seconds) = self.reading()?;
+        let is_text = |it: &&Moved| it.codec.is_none() && it.format.is_some_and(is_text);
+        let text: u64 = self.facts.reads.iter().filter(is_text).map(|it| it.plain_bytes).sum();
+        let share = text as f64 / sum_of_bytes(&self.facts.reads).max(1.0);
+        let gain = |(codec, packed): (Codec, f64)| {
+            let disk = seconds * (1.0 - share + packed * share);
+            let cores = cost.cores + unpacking_seconds(model.ceilings, codec, [(packed * text as f64) as u64, text])?;
+            Some((codec, packed, self.gain_of_cost(Cost { disk, cores, ..cost })?))
+        };
+        let (codec, packed, gain) = PACKED.into_iter().filter_map(gain).max_by(|a, b| a.2.total_cmp(&b.2))?;
+        let packed = packed * 100.0;
+        Some(format!("{codec} would make {load} {gain:.1}× faster if its text compresses to {packed:.0} %"))
+    }
+
+    fn faster_disk(&self) -> Option<String> {
+        let (_, cost, _) = self.reading()?;
+        let gain = self.gain_of_cost(Cost { disk: 0.0, ..cost })?;
+        Some(format!("a faster disk would make it up to {gain:.1}× faster"))
+    }
+
+    /// How near writing is to what the machine takes.
+    fn write_rate(&self) -> Option<String> {
+        let (model, list) = (self.model.as_ref()?, &self.facts.writes);
+        let totals = self.seen.totals();
+        let seconds = (totals.of(Phase::Write) + totals.of(Phase::Sync)) as f64 / 1e9;
+        let (ceiling, whose) = match list.iter().all(|it| it.durable) {
+            true => (model.ceilings.write_sync, "the disk's rate"),
+            false => (model.ceilings.write, "the rate at which the system accepts data"),
+        };
+        let share = sum_of_bytes(list) / seconds.max(1e-9) / ceiling;
+        let percent = (share * 100.0).min(100.0);
+        (ceiling > 0.0 && share >= AT_RATE)
+            .then(|| format!("more threads would not help: writing runs at {percent:.0} % of {whose}"))
+    }
+
+    /// What is read, where what a codec compressed is something else.
+    fn without(&self, codec: Codec, change: impl Fn(&Moved) -> Moved) -> Vec<Moved> {
+        let list = self.facts.reads.iter();
+        list.map(|it| if it.codec == Some(codec) { change(it) } else { it.clone() }).collect()
+    }
+
+    /// Whether members that are decompressed side by side would help.
+    fn members(&self) -> Option<String> {
+        let (model, cost, _) = self.reading()?;
+        let codec = self.facts.reads.iter().max_by_key(|it| it.stream_bytes)?.codec?;
+        let shared = model.read(&self.without(codec, |it| Moved { stream_bytes: 0, ..it.clone() }))?;
+        let gain = self.gain_of_cost(shared).filter(|_| shared.serial < cost.serial)?;
+        Some(format!(
+            "{codec} in independent members, as polyhaul writes it, decompresses in parallel: {gain:.1}× faster"
+        ))
+    }
+
+    /// Whether the plain bytes would come faster.
+    fn no_codec(&self) -> Option<String> {
+        let (model, ..) = self.reading()?;
+        let packed = self.facts.reads.iter().filter(|it| it.codec.is_some());
+        let codec = packed.max_by_key(|it| it.plain_bytes)?.codec?;
+        let unpacked = |it: &Moved| Moved { codec: None, bytes: it.plain_bytes, stream_bytes: 0, ..it.clone() };
+        let plain = self.without(codec, unpacked);
+        let gain = self.gain_of_cost(model.read(&plain)?)?;
+        let more = sum_of_bytes(&plain) / sum_of_bytes(&self.facts.reads).max(1.0);
+        Some(format!("without {codec} it would be up to {gain:.1}× faster, at {more:.1}× the size"))
+    }
+
+    /// Whether more threads would help work that is done side by side.
+    fn threads(&self, bound: Bound) -> Option<String> {
+        let (threads, cores) = (self.account.threads, self.facts.cores.max(1));
+        if threads >= cores {
+            let whose = if cores == 1 { "the one core is".to_owned() } else { format!("all {cores} cores are") };
+            return (self.account.at_work >= AT_WORK).then(|| format!("more threads would not help: {whose} busy"));
+        }
+        let speed = |threads: usize| self.model.as_ref().map_or(threads as f64, |model| model.speed(threads));
+        let gain = self.gain_of_share(self.account.share(bound), speed(threads) / speed(cores))?;
+        Some(format!("{cores} threads instead of {threads} would make it up to {gain:.1}× faster"))
+    }
+
+    /// Whether the same meshes would be read faster as bytes.
+    fn binary(&self) -> Option<String> {
+        let (model, ..) = self.reading()?;
+        let half = |it: &Moved| Moved::new("ply", (it.plain_bytes as f64 * BINARY) as u64);
+        let is_obj = |it: &&Moved| it.format == Some("obj");
+        self.facts.reads.iter().find(is_obj)?;
+        let list = self.facts.reads.iter();
+        let binary: Vec<_> = list.map(|it| if is_obj(&it) { half(it) } else { it.clone() }).collect();
+        let gain = self.gain_of_cost(model.read(&binary)?)?;
+        Some(format!("as binary PLY, at about half the size, it would be read up to {gain:.1}× faster"))
+    }
+
+    /// How much a limit that backs all threads would help.
+    fn memory(&self) -> Option<String> {
+        let wanted = self.account.threads.min(self.facts.cores.max(1)) as f64;
+        let missing = self.seen.starved_ns as f64 / self.seen.elapsed_ns.max(1) as f64;
+        let had = (self.account.threads as f64 - missing).clamp(1.0, wanted);
+        let gain = wanted / had;
+        let text = format!("the memory limit allowed {had:.1} of {} threads", self.account.threads);
+        match gain >= WORTH {
+            true => Some(format!("{text}; a higher one would make it up to {gain:.1}× faster")),
+            false => Some(format!("{text}; a higher one would not help on {} cores", self.facts.cores)),
+        }
+    }
+
+    fn locks(&self) -> Option<String> {
+        let (alone, beside) = (self.seen.host_alone, self.seen.host_beside);
+        let mean = |ns: u64, calls: u64| ns as f64 / calls.max(1) as f64;
+        let times = mean(beside.elapsed_ns, beside.calls) / mean(alone.elapsed_ns, alone.calls).max(1.0);
+        (beside.calls > 0 && times >= WORTH).then(|| {
+            format!("the host's calls take {times:.1}× as long in parallel as alone: they wait for each other")
+        })
+    }
+
+    /// What a buffer around the host's calls would help, if each call takes what it takes.
+    fn small_reads(&self) -> Option<String> {
+        let small = self.seen.files.iter().filter(|file| has_small_reads(file));
+        let (calls, bytes) = small.fold((0, 0), |(calls, bytes), it| (calls + it.calls.calls, bytes + it.calls.bytes));
+        let needed = bytes / BLOCK_BYTES as u64 + 1;
+        let gain = self.gain_of_share(self.account.share(Bound::SmallReads), needed as f64 / calls.max(1) as f64)?;
+        let mean = bytes / calls.max(1);
+        Some(format!(
+            "each of {} calls returned {} bytes on average instead of {} or more; buffered, it would be up to {gain:.1}× faster",
+            count(calls),
+            count(mean),
+            count(BLOCK_BYTES as u64),
+        ))
+    }
+
+    fn other_programs(&self) -> Option<String> {
+        let share = self.account.share(Bound::OtherPrograms);
+        let gain = self.gain_of_share(share, 0.0)?;
+        Some(format!("on an idle machine it would be up to {gain:.1}× faster"))
+    }
+}
+
+fn sum_of_bytes(list: &[Moved]) -> f64 {
+    list.iter().map(|it| it.bytes).sum::<u64>() as f64
+}
+
+/// The latency of a pace, in words.
+fn duration(pace: &Pace) -> String {
+    time(u64::try_from(pace.latency.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Whether a format is text.
+fn is_text(format: &str) -> bool {
+    matches!(format, "obj" | "mtl" | "pbrt" | "csv" | "tsv" | "txt" | "xyz" | "pts")
+}

@@ -1,0 +1,104 @@
+//! The best that a machine could do with the bytes of a job, by its ceilings.
+//!
+//! What a part of a job costs, and how long it takes then, is `report/model.rs`'s. Of each resource the files of all
+//! formats and codecs are a sum. The parts follow each other. Where a rate is not known, nothing is said.
+
+use super::Facts;
+use super::accounting::Account;
+use crate::ceilings::Ceilings;
+pub(super) use crate::model::Cost;
+use crate::model::{Reading, kernel_seconds, over, speed};
+use crate::moved::Moved;
+use polyhaul_trace::{Lane, Phase, Recording};
+
+/// Jobs whose best time is less are not compared, in seconds: what they take is not their bytes.
+const SMALL: f64 = 0.001;
+/// Work that no kernel stands for may take this share of the time.
+const UNKNOWN_WORK: f64 = 0.1;
+
+/// What a machine makes of bytes.
+pub(super) struct Model<'a> {
+    pub(super) ceilings: &'a Ceilings,
+    /// Which share of what is read comes from a disk.
+    cold: f64,
+    /// Which share of decompressing one thread did at a time, as far as it was seen.
+    lone: f64,
+}
+
+impl<'a> Model<'a> {
+    pub(super) fn of(seen: &Recording, account: &Account, ceilings: &'a Ceilings) -> Model<'a> {
+        Model { ceilings, cold: account.cold, lone: lone(seen) }
+    }
+
+    /// How much work so many threads get done, in cores.
+    pub(super) fn speed(&self, threads: usize) -> f64 {
+        speed(self.ceilings, threads)
+    }
+
+    /// Reading; `None` where a rate is not known.
+    ///
+    /// Streams are decompressed side by side as far as that was seen: nobody knows which of the others could have been.
+    pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
+        let reading = Reading::of(list, self.ceilings)?;
+        let bytes = list.iter().map(|it| it.bytes).sum();
+        let disk = self.ceilings.cold_read.map_or(Some(0.0), |rate| over(bytes, rate))? * self.cold;
+        Some(reading.cost(reading.streams.min(self.lone * reading.unpack), disk))
+    }
+
+    /// Writing; `None` where a rate is not known.
+    pub(super) fn write(&self, list: &[Moved]) -> Option<Cost> {
+        let mut sum = Cost::default();
+        for moved in list {
+            let pages = over(moved.bytes, self.ceilings.write)?;
+            sum.disk += if moved.durable { over(moved.bytes, self.ceilings.write_sync)? } else { pages };
+            sum.cores += kernel_seconds(self.ceilings, moved.plain_bytes, writer(moved.format?)?)? + pages;
+            if let Some(codec) = moved.codec {
+                sum.cores += kernel_seconds(self.ceilings, moved.plain_bytes, &format!("compress {codec}"))?;
+            }
+        }
+        Some(sum)
+    }
+}
+
+/// Which share of decompressing was not done side by side; all of it where there was none.
+fn lone(seen: &Recording) -> f64 {
+    let totals = seen.totals();
+    match totals.of(Phase::Decompress) {
+        0 => 1.0,
+        all => 1.0 - totals.get(Lane::Side, Phase::Decompress) as f64 / all as f64,
+    }
+}
+
+/// The kernel that writes a format.
+fn writer(format: &str) -> Option<&'static str> {
+    Some(match format {
+        "obj" | "mtl" => "format obj",
+        "ply" => "format ply",
+        "stl" => "format stl",
+        "pbrt" => "format pbrt",
+        "csv" | "tsv" | "txt" | "xyz" | "pts" => "format table",
+        "tga" => "encode tga",
+        "png" => "encode png",
+        _ => return None,
+    })
+}
+
+/// The share of the time that models were changed for. What one thread did while no other could has all of it.
+fn transform(seen: &Recording, account: &Account) -> f64 {
+    let totals = seen.totals();
+    let side = totals.get(Lane::Side, Phase::Transform) as f64;
+    let alone = totals.of(Phase::Transform) as f64 - side;
+    (alone + side / account.threads as f64) / seen.elapsed_ns.max(1) as f64
+}
+
+/// The best time for all that was moved, in seconds; `None` where that is not known or too little to compare. What was
+/// done is possible, so it is no more than that.
+pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilings: &Ceilings) -> Option<f64> {
+    if transform(seen, account) > UNKNOWN_WORK {
+        return None;
+    }
+    let model = Model::of(seen, account, ceilings);
+    let speed = model.speed(usize::MAX);
+    let sum = model.read(&facts.reads)?.at(speed) + model.write(&facts.writes)?.at(speed);
+    (sum >= SMALL).then_some(sum.min(seen.elapsed_ns as f64 / 1e9))
+}

@@ -1,0 +1,324 @@
+//! What limited a job, how far it was from this machine's best, and what would help.
+//!
+//! `accounting` gives each thread's every moment to one cause; `best` is what the machine could do with the same bytes;
+//! `advice` computes by the same model what would change it. Pure: a recording, facts and ceilings go in, words and
+//! numbers come out; nothing is measured here. The rules, for users, are in docs/guide/verdict.md.
+
+mod accounting;
+mod advice;
+mod best;
+
+use super::words::{rate, seconds};
+use crate::ceilings::Ceilings;
+use crate::moved::Moved;
+use accounting::Account;
+use polyhaul_bytes::Throttle;
+use polyhaul_trace::Recording;
+use std::fmt;
+use std::time::Duration;
+
+/// A cause with this share of the time is the one, whatever the others have.
+const CLEAR: f64 = 0.40;
+/// A cause with this share is the one if it leads by [`LEAD`].
+const FAIR: f64 = 0.25;
+/// How many times the share of the next cause is a lead.
+const LEAD: f64 = 1.3;
+/// Jobs shorter than this are not judged, in seconds: starting threads takes as long.
+const SHORT: f64 = 0.001;
+/// A verdict is worth a line from this time on, in seconds, and where its causes have this share of the time together.
+const TELLING_SECONDS: f64 = 0.01;
+const TELLING: f64 = 0.25;
+/// How many causes are named where none leads.
+const NAMED: usize = 3;
+/// Below this a job is as fast as the machine allows.
+const AT_BEST: f64 = 1.05;
+
+/// What held a job back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Bound {
+    /// Reading: the disk, the network behind it, or the pipe.
+    Read,
+    /// Reading from the page cache: no disk was involved.
+    CachedRead,
+    /// Writing to the disk, or making it durable.
+    Write,
+    /// Decompressing.
+    Decompress,
+    /// Compressing.
+    Compress,
+    /// Turning text or bytes into values.
+    Parse,
+    /// Putting values into the arrays of a model.
+    Build,
+    /// Turning stored bytes into pixels.
+    Decode,
+    /// Turning pixels into stored bytes or blocks.
+    Encode,
+    /// Turning values into text or bytes.
+    Format,
+    /// One model into another.
+    Transform,
+    /// Work that one thread did while the others could not.
+    Serial,
+    /// The memory limit, which backed fewer threads than there were.
+    Memory,
+    /// Locks.
+    Locks,
+    /// The host's own calls.
+    Host,
+    /// The host's own calls, because each returned few bytes.
+    SmallReads,
+    /// Other programs, which had the cores.
+    OtherPrograms,
+    /// Unattributed.
+    Unknown,
+}
+
+/// The judgement on a job.
+///
+/// ```
+/// use polyhaul_trace::{Detail, Phase, Trace, span, within};
+/// use polyhaul_insight::{Bound, Facts, Moved, Verdict};
+/// use std::time::Duration;
+///
+/// let trace = Trace::new(Detail::Totals);
+/// within(Some(&trace), 1, || {
+///     let _span = span(Phase::Parse);
+///     std::thread::sleep(Duration::from_millis(20));
+/// });
+/// let verdict = Verdict::of(&trace.recording(), &Facts::new(vec![Moved::new("obj", 3_000_000)], Vec::new()), None);
+/// assert!(verdict.causes.iter().any(|(bound, _)| *bound == Bound::Parse));
+/// println!("{verdict}");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// What limited it most.
+    pub bound: Bound,
+    /// The same in words: `parsing`, `piped input`, `the read latency of 5 ms`.
+    pub limit: String,
+    /// The share of the cores' time that this took, 0 to 1; 0 where no cause leads.
+    pub share: f64,
+    /// How long the job took, in seconds.
+    pub seconds: f64,
+    /// Plain bytes per second: those read or those written, whichever are more.
+    pub bytes_per_second: f64,
+    /// The least time that this machine needs for the same bytes, in seconds; `None` where its ceilings are not known,
+    /// and for jobs too small to compare.
+    pub best_possible_seconds: Option<f64>,
+    /// How many times longer than that it took.
+    pub times_off: Option<f64>,
+    /// What would help, and by how much; and what would not. Sentences without a period.
+    pub advice: Vec<String>,
+    /// The share of every cause, largest first; they add up to 1, with [`Bound::Unknown`] for what is unattributed.
+    pub causes: Vec<(Bound, f64)>,
+}
+
+/// What a job moved, and where it ran.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Facts {
+    /// What it read, by format and codec.
+    pub reads: Vec<Moved>,
+    /// What it wrote, by format and codec.
+    pub writes: Vec<Moved>,
+    /// Cores that the process may use.
+    pub cores: usize,
+    /// How reading was throttled on request.
+    pub read_pace: Option<Pace>,
+    /// How writing was throttled on request.
+    pub write_pace: Option<Pace>,
+}
+
+/// A requested rate and latency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// In bytes per second, where there is one.
+    pub bytes_per_second: Option<u64>,
+    /// What each call takes in addition.
+    pub latency: Duration,
+}
+
+impl From<&Throttle> for Pace {
+    fn from(throttle: &Throttle) -> Pace {
+        Pace { bytes_per_second: throttle.bytes_per_second(), latency: throttle.latency() }
+    }
+}
+
+impl Facts {
+    /// Those of jobs that moved this, on this machine.
+    pub fn new(reads: Vec<Moved>, writes: Vec<Moved>) -> Facts {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Facts { reads, writes, cores, read_pace: None, write_pace: None }
+    }
+
+    /// The same of a job that was throttled on request.
+    #[must_use]
+    pub fn throttled(self, read: Option<&Throttle>, write: Option<&Throttle>) -> Facts {
+        Facts { read_pace: read.map(Pace::from), write_pace: write.map(Pace::from), ..self }
+    }
+
+    fn most_plain_bytes(&self) -> u64 {
+        let sum = |list: &[Moved]| list.iter().map(|it| it.plain_bytes).sum::<u64>();
+        sum(&self.reads).max(sum(&self.writes))
+    }
+}
+
+impl Verdict {
+    /// Judges a recording of jobs that moved what `facts` list, beside what the machine can do at best.
+    ///
+    /// The recording is of the jobs alone: see [`Recording::since`].
+    pub fn of(seen: &Recording, facts: &Facts, ceilings: Option<&Ceilings>) -> Verdict {
+        let account = Account::of(seen, facts.cores);
+        let seconds = seen.elapsed_ns as f64 / 1e9;
+        let causes = account.shares();
+        let (bound, share) = leader(&causes).filter(|_| seconds >= SHORT).unwrap_or((Bound::Unknown, 0.0));
+        let is_judged = seconds >= SHORT && known(&causes) >= TELLING;
+        let best = ceilings.and_then(|ceilings| best::seconds(seen, facts, &account, ceilings));
+        Verdict {
+            bound,
+            limit: if bound == Bound::Unknown { String::new() } else { advice::limit(bound, seen, facts, &account) },
+            share,
+            seconds,
+            bytes_per_second: if seconds > 0.0 { facts.most_plain_bytes() as f64 / seconds } else { 0.0 },
+            best_possible_seconds: best,
+            times_off: best.map(|best| seconds / best),
+            advice: if is_judged { advice::of(bound, seen, facts, &account, ceilings) } else { Vec::new() },
+            causes,
+        }
+    }
+
+    /// Whether it says something: the job was long enough to judge, and its causes are more than a few percent of it.
+    pub fn is_telling(&self) -> bool {
+        self.seconds >= TELLING_SECONDS && known(&self.causes) >= TELLING
+    }
+
+    /// The share of every cause in whole percent, largest first; they add up to 100, and causes that come to 0 are not
+    /// among them.
+    pub fn percents(&self) -> Vec<(Bound, u32)> {
+        let mut parts: Vec<_> = self.causes.iter().map(|&(bound, share)| (bound, share * 100.0)).collect();
+        let whole = |part: f64| part.max(0.0) as u32;
+        let missing = 100_u32.saturating_sub(parts.iter().map(|&(_, part)| whole(part)).sum()) as usize;
+        // Those whose fraction is largest are rounded up.
+        parts.sort_by(|a, b| b.1.fract().total_cmp(&a.1.fract()).then(a.0.cmp(&b.0)));
+        let round = |(index, &(bound, part)): (usize, &(Bound, f64))| (bound, whole(part) + u32::from(index < missing));
+        let mut percents: Vec<_> = parts.iter().enumerate().map(round).filter(|(_, percent)| *percent > 0).collect();
+        percents.sort_by_key(|&(bound, percent)| (std::cmp::Reverse(percent), bound));
+        percents
+    }
+
+    /// What limited it, in words: `limited by parsing (82 % of the cores' time)`.
+    pub fn cause(&self) -> String {
+        if self.seconds < SHORT {
+            return format!("too short to judge ({:.2} ms)", self.seconds * 1e3);
+        }
+        let percents = self.percents();
+        if self.bound != Bound::Unknown {
+            let percent = percents.iter().find(|(bound, _)| *bound == self.bound).map_or(0, |(_, percent)| *percent);
+            return format!("limited by {} ({percent} % of the cores' time)", self.limit);
+        }
+        let is_known = |&&(bound, _): &&(Bound, u32)| bound != Bound::Unknown;
+        let mut parts: Vec<_> =
+            percents.iter().filter(is_known).map(|&(bound, percent)| (bound.words(), percent)).collect();
+        let others = parts.split_off(parts.len().min(NAMED)).iter().map(|(_, percent)| percent).sum::<u32>();
+        let unknown = percents.iter().filter(|it| !is_known(it)).map(|(_, percent)| percent).sum::<u32>();
+        parts.extend([("other causes", others), (Bound::Unknown.words(), unknown)]);
+        let parts =
+            parts.iter().filter(|(_, percent)| *percent > 0).map(|(words, percent)| format!("{words} {percent} %"));
+        format!("no single cause: {}", parts.collect::<Vec<_>>().join(", "))
+    }
+
+    /// How far it is from what the machine can do: `1.3× slower than this machine's best (210 ms)`.
+    pub fn distance(&self) -> Option<String> {
+        let (times, best) = (self.times_off?, seconds(self.best_possible_seconds?));
+        Some(if times < AT_BEST {
+            format!("as fast as this machine's best ({best})")
+        } else {
+            format!("{times:.1}× slower than this machine's best ({best})")
+        })
+    }
+}
+
+/// The share of all causes that have a name.
+fn known(causes: &[(Bound, f64)]) -> f64 {
+    causes.iter().filter(|(bound, _)| *bound != Bound::Unknown).map(|(_, share)| share).sum()
+}
+
+/// The cause that leads clearly.
+fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
+    let mut known = causes.iter().filter(|(bound, _)| *bound != Bound::Unknown);
+    let &(bound, share) = known.next()?;
+    let next = known.next().map_or(0.0, |(_, share)| *share);
+    (share > CLEAR || share > FAIR && share > LEAD * next).then_some((bound, share))
+}
+
+/// One line: `390 MB/s, limited by parsing (82 % of the cores' time); 1.3× slower than this machine's best (210 ms)`.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.bytes_per_second > 0.0 && self.seconds >= SHORT {
+            write!(f, "{}, ", rate(self.bytes_per_second))?;
+        }
+        f.write_str(&self.cause())?;
+        self.distance().map_or(Ok(()), |distance| write!(f, "; {distance}"))
+    }
+}
+
+impl Bound {
+    /// Its name, for programs: `small-reads`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Read => "read",
+            Bound::CachedRead => "cached-read",
+            Bound::Write => "write",
+            Bound::Decompress => "decompress",
+            Bound::Compress => "compress",
+            Bound::Parse => "parse",
+            Bound::Build => "build",
+            Bound::Decode => "decode",
+            Bound::Encode => "encode",
+            Bound::Format => "format",
+            Bound::Transform => "transform",
+            Bound::Serial => "serial",
+            Bound::Memory => "memory",
+            Bound::Locks => "locks",
+            Bound::Host => "host",
+            Bound::SmallReads => "small-reads",
+            Bound::OtherPrograms => "other-programs",
+            Bound::Unknown => "unknown",
+        }
+    }
+
+    /// In words: `parsing`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Bound::Read => "reading",
+            Bound::CachedRead => "reading from the page cache",
+            Bound::Write => "writing",
+            Bound::Decompress => "decompressing",
+            Bound::Compress => "compressing",
+            Bound::Parse => "parsing",
+            Bound::Build => "building the model",
+            Bound::Decode => "decoding pixels",
+            Bound::Encode => "encoding pixels",
+            Bound::Format => "formatting",
+            Bound::Transform => "transforming the model",
+            Bound::Serial => "serial work",
+            Bound::Memory => "the memory limit",
+            Bound::Locks => "locks",
+            Bound::Host => "host callbacks",
+            Bound::SmallReads => "small reads by the host",
+            Bound::OtherPrograms => "other programs",
+            Bound::Unknown => "unattributed",
+        }
+    }
+
+    /// Whether it is work of ours on a core.
+    fn is_work(self) -> bool {
+        use Bound::{Build, Compress, Decode, Decompress, Encode, Format, Parse, Serial, Transform};
+        matches!(self, Build | Compress | Decode | Decompress | Encode | Format | Parse | Serial | Transform)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Validates a scene that a caller made, before anything relies on the model's rules.
+//!
+//! Scenes from our own readers are valid by construction and are not checked. Nothing is repaired.
+
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Domain, Elements, Mesh, NONE, Run, Scene, Table};
+use polyhaul_pipeline::options::{Cancel, RunOptions};
+use polyhaul_pipeline::parallel::try_for_each_item;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Indices per parallel step.
+const PIECE: usize = 1 << 16;
+
+/// Checks everything that writing relies on.
+pub fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
+    // Many meshes side by side, or one mesh in pieces.
+    let threads = options.worker_threads();
+    let inner_threads = if scene.meshes.len() > 1 { 1 } else { threads };
+    let meshes = scene.meshes.iter().enumerate();
+    try_for_each_item(
+        threads,
+        &options.cancel,
+        meshes,
+        || (),
+        |(), (number, mesh)| match broken_rule(mesh, scene, inner_threads, options)? {
+            Some(what) => {
+                let message = format!("invalid mesh {number}: {what}");
+                Err(Error::new(ErrorKind::Usage, message))
+            }
+            None => Ok(()),
+        },
+    )?;
+    scene.tables.iter().try_for_each(Table::check)?;
+    let slots = scene.objects.iter().filter_map(|object| Some((object, object.materials.as_ref()?)));
+    for (object, slots) in slots {
+        if slots.iter().flatten().any(|&material| material >= scene.materials.len()) {
+            let message = format!(
+                "a material slot of object `{}` refers to a material that the scene does not have",
+                object.name
+            );
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a mesh.
+fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions) -> Result<Option<String>> {
+    let what = sizes(mesh).or_else(|| domains(mesh)).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh));
+    if what.is_some() {
+        return Ok(what);
+    }
+    for (kind, elements, least) in [("face", &mesh.faces, 3), ("line", &mesh.lines, 2)] {
+        if let Some(what) = offsets(kind, elements, least, threads, &options.cancel)? {
+            return Ok(Some(what));
+        }
+        let streams = [
+            ("positions", &elements.corner_positions, mesh.positions.len(), false),
+            ("uvs", &elements.corner_uvs, mesh.uvs.len(), true),
+            ("normals", &elements.corner_normals, mesh.normals.len(), true),
+        ];
+        for (stream, indices, count, may_miss) in streams {
+            if !in_range(indices, count, may_miss, threads, &options.cancel)? {
+                return Ok(Some(format!("a {kind} has an index out of range: there are {count} {stream}")));
+            }
+        }
+    }
+    let points = in_range(&mesh.points, mesh.positions.len(), false, threads, &options.cancel)?;
+    Ok((!points).then(|| "a point has an index out of range".into()))
+}
+
+/// The arrays that go by domain, face or edge fit the mesh.
+fn domains(mesh: &Mesh) -> Option<String> {
+    let (positions, faces) = (mesh.positions.len(), mesh.faces.len());
+    let fits = |domain: Domain, count: usize| match domain {
+        Domain::Indexed => true,
+        Domain::Corner => count == mesh.faces.corner_positions.len(),
+        Domain::Vertex => count == positions,
+        Domain::Face => count == faces,
+    };
+    for (what, domain, count) in
+        [("uv", mesh.uv_domain, mesh.uvs.len()), ("normal", mesh.normal_domain, mesh.normals.len())]
+    {
+        if count > 0 && !fits(domain, count) {
+            return Some(format!("found {count} {what}s, expected one per {}", domain_name(domain)));
+        }
+    }
+    for (what, count) in [("material slot", mesh.face_materials.len()), ("smooth flag", mesh.face_smooth.len())] {
+        if count > 0 && count != faces {
+            return Some(format!("found {count} {what}s, expected one for each of {faces} faces"));
+        }
+    }
+    if mesh.vertex_groups.iter().any(|group| group.weights.len() != positions) {
+        return Some("a vertex group does not have one weight per position".into());
+    }
+    let columns = [("vertex", &mesh.vertex_columns, positions), ("face", &mesh.face_columns, faces)];
+    for (what, columns, count) in columns {
+        if let Some(column) = columns.iter().find(|column| !column.is_whole(count)) {
+            return Some(format!("{what} column `{}` does not have one row per {what}", column.name));
+        }
+    }
+    let is_right = |edge: &[u32; 2]| edge.iter().all(|&position| (position as usize) < positions);
+    (!mesh.sharp_edges.iter().all(is_right)).then(|| "a sharp edge has an index out of range".into())
+}
+
+fn domain_name(domain: Domain) -> &'static str {
+    match domain {
+        Domain::Indexed => "index",
+        Domain::Corner => "corner",
+        Domain::Vertex => "position",
+        Domain::Face => "face",
+    }
+}
+
+/// The arrays that go with each other have the same size, and none is too large.
+fn sizes(mesh: &Mesh) -> Option<String> {
+    let counts = [mesh.positions.len(), mesh.uvs.len(), mesh.normals.len(), mesh.points.len()];
+    if counts.iter().any(|&count| count >= NONE as usize) {
+        return Some("an array has more than 2^32 - 2 elements".into());
+    }
+    let fits = |part: usize, whole: usize| part == 0 || part == whole;
+    let (positions, uvs) = (mesh.positions.len(), mesh.uvs.len());
+    if !fits(mesh.position_weights.len(), positions) || !fits(mesh.colors.len(), positions) {
+        return Some("expected one weight and one color per position".into());
+    }
+    (!fits(mesh.uv_depths.len(), uvs)).then(|| "expected one depth per uv".into())
+}
+
+/// Offsets go up from 0 to the number of corners, and the streams are as long.
+fn offsets(kind: &str, elements: &Elements, least: u32, threads: usize, cancel: &Cancel) -> Result<Option<String>> {
+    let corners = elements.corner_positions.len();
+    let whole = match elements.offsets.as_slice() {
+        [] => corners == 0,
+        [first, .., last] => *first == 0 && *last as usize == corners && corners < NONE as usize,
+        [only] => *only == 0 && corners == 0,
+    };
+    if !whole {
+        return Ok(Some(format!("the {kind} offsets must go from 0 to the number of corners")));
+    }
+    // Subtraction wraps where offsets go down, and is too large then.
+    let right = |pair: (&u32, &u32)| (pair.0 <= pair.1) & (pair.1.wrapping_sub(*pair.0) >= least);
+    let pieces = elements.offsets.chunks(PIECE).zip((0..).step_by(PIECE));
+    let sorted = all(pieces, threads, cancel, |(piece, start): (&[u32], usize)| {
+        let next = elements.offsets.get(start + 1..).unwrap_or_default();
+        piece.iter().zip(next).fold(true, |all, pair| all & right(pair))
+    })?;
+    if !sorted {
+        return Ok(Some(format!("a {kind} has fewer than {least} corners, or its offsets decrease")));
+    }
+    let streams = [elements.corner_uvs.len(), elements.corner_normals.len()];
+    let fits = streams.iter().all(|&size| size == 0 || size == corners);
+    Ok((!fits).then(|| format!("expected one uv and one normal index per {kind} corner")))
+}
+
+/// Whether all indices are below `count`, or [`NONE`] where they may be.
+fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cancel: &Cancel) -> Result<bool> {
+    // No count is above it: `sizes`. Comparing 32 bits takes half as many steps as 64.
+    let count = u32::try_from(count).unwrap_or(NONE);
+    let right = |&index: &u32| index < count || may_miss && index == NONE;
+    all(indices.chunks(PIECE), threads, cancel, |piece| piece.iter().fold(true, |all, index| all & right(index)))
+}
+
+/// Whether something holds for all pieces, which are looked at side by side.
+fn all<P>(
+    pieces: impl Iterator<Item = P> + Send,
+    threads: usize,
+    cancel: &Cancel,
+    holds: impl Fn(P) -> bool + Sync,
+) -> Result<bool> {
+    let all = AtomicBool::new(true);
+    let check = |_: &mut (), piece: P| {
+        if !holds(piece) {
+            all.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    try_for_each_item(threads, cancel, pieces, || (), check)?;
+    Ok(all.into_inner())
+}
+
+/// Runs go up, lie in the mesh, and name what there is.
+fn runs(mesh: &Mesh, scene: &Scene) -> Option<String> {
+    let end = mesh.counts();
+    let ordered = |runs: &[Run]| runs.windows(2).all(|pair| pair[0].at.precedes(pair[1].at));
+    let inside = |runs: &[Run]| runs.last().is_none_or(|run| run.at.precedes(end));
+    let all = [("material", &mesh.material_runs), ("group", &mesh.group_runs), ("smoothing", &mesh.smoothing_runs)];
+    for (kind, runs) in all {
+        if !ordered(runs) || !inside(runs) {
+            return Some(format!("the {kind} runs are out of order or extend past the end"));
+        }
+    }
+    let named = |runs: &[Run], count: usize| runs.iter().all(|run| run.value == NONE || (run.value as usize) < count);
+    if !named(&mesh.material_runs, scene.materials.len()) {
+        return Some("a run refers to a material that the scene does not have".into());
+    }
+    (!named(&mesh.group_runs, mesh.groups.len())).then(|| "a run refers to a group that the mesh does not have".into())
+}
+
+fn curves(mesh: &Mesh) -> Option<String> {
+    let end = mesh.counts();
+    let ordered = mesh.curves.windows(2).all(|pair| pair[0].at.precedes(pair[1].at));
+    let right = mesh.curves.iter().all(|curve| {
+        curve.degree > 0
+            && curve.at.precedes(end)
+            && curve.control_points.iter().all(|&point| (point as usize) < mesh.positions.len())
+    });
+    (!ordered || !right).then(|| "a curve is past the end, has degree 0, or has a control point out of range".into())
+}

@@ -1,0 +1,116 @@
+//! Transforms positions and normals from an object's own space to the file's.
+//!
+//! The order of every operation is part of Blender's dialect: `f32` throughout, no fused
+//! multiply-add, and the scale applied to the matrix. In `f64` one line in twelve of a large scene
+//! differs in its last digit. The rules are in `testdata/obj/blender/README.md`.
+
+use crate::dedup::BATCH;
+use crate::options::Placement;
+use crate::transform::{UNMOVED, axes_matrix};
+use polyhaul_model::error::Result;
+use polyhaul_model::{Axes, Object};
+
+type Matrix = [[f32; 3]; 3];
+
+/// Vectors that are worked on side by side: all x, all y, all z.
+pub(crate) type Lanes = [[f32; BATCH]; 3];
+
+/// An object's transform, the file's axes and the scale in one.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Rotation and scale, the scale of the file included.
+    rows: Matrix,
+    shift: [f32; 3],
+    /// The transposed inverse of the object's own part of `rows`.
+    normal_rows: Matrix,
+    /// Whether the corners of a face must be turned around.
+    pub is_mirrored: bool,
+}
+
+impl Frame {
+    /// From `object`, in a scene with these axes, to a file.
+    pub(crate) fn new(object: &Object, axes: Axes, placement: &Placement) -> Result<Frame> {
+        let turn = axes_matrix(axes, placement.axes.unwrap_or(axes))?;
+        let [x, y, z, _] = object.transform.unwrap_or(UNMOVED);
+        let rows = turn.map(|[a, b, c]| [0, 1, 2].map(|i| (a * x[i] + b * y[i]) + c * z[i]));
+        let shift = times(&turn, [x[3], y[3], z[3]]);
+        let (normal_rows, determinant) = inverse_transposed(&rows);
+        // Blender scales the matrix, not the positions: each entry once.
+        let scale = placement.global_scale;
+        let (rows, shift) = (rows.map(|row| row.map(|entry| entry * scale)), shift.map(|entry| entry * scale));
+        Ok(Frame { rows, shift, normal_rows, is_mirrored: determinant < 0.0 })
+    }
+
+    /// A position of the object in the file.
+    #[inline]
+    pub fn position(&self, position: [f32; 3]) -> [f32; 3] {
+        let turned = times(&self.rows, position);
+        [0, 1, 2].map(|i| turned[i] + self.shift[i])
+    }
+
+    /// Whether no entry that normals meet is larger.
+    #[inline]
+    pub(crate) fn is_within(&self, limit: f32) -> bool {
+        self.normal_rows.as_flattened().iter().all(|entry| entry.abs() < limit)
+    }
+
+    /// Normals of the object in the file, before they are rounded: of unit length or zero.
+    #[inline]
+    pub fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut Lanes) {
+        let [xs, ys, zs] = lanes;
+        for item in 0..BATCH {
+            [xs[item], ys[item], zs[item]] = normals[item];
+        }
+        for item in 0..BATCH {
+            let [x, y, z] = times(&self.normal_rows, [xs[item], ys[item], zs[item]]);
+            let square = x * x + y * y + z * z;
+            let length = square.sqrt();
+            let unit = |part: f32| if square > 1e-35 { part / length } else { 0.0 };
+            (xs[item], ys[item], zs[item]) = (unit(x), unit(y), unit(z));
+        }
+    }
+}
+
+#[inline]
+fn times(rows: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    rows.map(|[a, b, c]| (x * a + y * b) + z * c)
+}
+
+/// The transpose of the inverse, and the determinant.
+fn inverse_transposed(rows: &Matrix) -> (Matrix, f32) {
+    let minor = |i: usize, j: usize| {
+        let (a, b) = ((i + 1) % 3, (i + 2) % 3);
+        let (c, d) = ((j + 1) % 3, (j + 2) % 3);
+        rows[a][c] * rows[b][d] - rows[a][d] * rows[b][c]
+    };
+    let cofactors = [0, 1, 2].map(|i| [0, 1, 2].map(|j| minor(i, j)));
+    let determinant = rows[0][0] * cofactors[0][0] + (rows[1][0] * cofactors[1][0] + rows[2][0] * cofactors[2][0]);
+    let factor = 1.0 / determinant;
+    (cofactors.map(|row| row.map(|cofactor| cofactor * factor)), determinant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::ObjOptions;
+
+    #[test]
+    fn normals_are_turned_each_for_itself() {
+        let transform = [[2.0, 1.0, 0.0, 5.0], [0.0, -1.0, 0.5, 6.0], [1.0, 0.0, 3.0, 7.0], [0.0, 0.0, 0.0, 1.0]];
+        let object = Object { transform: Some(transform), ..Object::default() };
+        let frame = Frame::new(&object, Axes::BLENDER, &ObjOptions::default().placement()).unwrap();
+        let odd = [0.0, -0.0, 1.0, -0.3, 1e-20, 3e30, f32::INFINITY, f32::NAN];
+        let normals: [[f32; 3]; BATCH] = std::array::from_fn(|i| [odd[i % 8], odd[i / 8], odd[(i + 3) % 7]]);
+        let mut lanes = [[0.0; BATCH]; 3];
+        frame.normals(&normals, &mut lanes);
+        for (item, normal) in normals.iter().enumerate() {
+            let turned = times(&frame.normal_rows, *normal);
+            let [x, y, z] = turned;
+            let square = x * x + y * y + z * z;
+            let wanted = if square > 1e-35 { turned.map(|part| part / square.sqrt()) } else { [0.0; 3] };
+            let [xs, ys, zs] = &lanes;
+            let bits = |part: f32| if part.is_nan() { u32::MAX } else { part.to_bits() };
+            assert_eq!([xs[item], ys[item], zs[item]].map(bits), wanted.map(bits), "{normal:?}");
+        }
+    }
+}

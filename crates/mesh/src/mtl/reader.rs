@@ -1,0 +1,310 @@
+//! Statements → materials: what each keyword means, and what is said about those that are wrong.
+//!
+//! It never opens a file and never fails on a library's content unless the caller asked for `strict` or set a
+//! limit. For words and numbers see `statement`, for lines and places `lines`.
+
+use super::MAPS;
+use super::lines::{Line, Lines};
+use super::statement::{Fault, Parsed, Statement, Weight, out_of_memory, quoted};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Illumination, Material, TextureMap};
+use polyhaul_pipeline::options::ParseOptions;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// How far `d` and 1 - `Tr` may lie apart before they contradict each other: exporters round to 3 digits.
+const OPACITY_TOLERANCE: f32 = 2e-3;
+
+/// Reads the materials of a library.
+///
+/// `text` is the whole library, `file` the name that diagnostics use. What is wrong goes to `warnings`.
+///
+/// # Errors
+///
+/// [`ErrorKind::Limit`] where a line or a name is longer than `options.limits` allows;
+/// [`ErrorKind::Memory`]; with `options.faults.strict`, [`ErrorKind::Malformed`] in place of the first warning.
+pub fn read(text: &[u8], file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Vec<Material>> {
+    let mut library = Library { limit: options.limits.materials, ..Library::default() };
+    for line in Lines::new(text) {
+        let line = line?;
+        let mut report = |fault| report(fault, &line, text, file, options, warnings);
+        if line.bytes.len() as u64 > options.limits.line_bytes {
+            report(line_too_long(&line, options.limits.line_bytes))?;
+        }
+        let Some(mut statement) = Statement::new(&line.bytes, options.limits.name_bytes) else { continue };
+        let outcome = library.apply(&mut statement);
+        for fault in statement.notes.into_iter().chain(outcome.err()) {
+            report(fault)?;
+        }
+    }
+    library.close()?;
+    Ok(library.materials)
+}
+
+fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
+    let message =
+        format!("line of {} bytes is longer than the limit of {allowed} bytes (line_bytes)", line.bytes.len());
+    Fault { code: "line-length", message, expected: None, marked: 0..0, weight: Weight::Limit("line_bytes") }
+}
+
+/// Gives a fault its place and hands it to the caller.
+fn report(
+    fault: Fault,
+    line: &Line<'_>,
+    text: &[u8],
+    file: &Arc<str>,
+    options: &ParseOptions,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let hint = match fault.weight {
+        Weight::Memory => return Err(Error::memory("a material library")),
+        Weight::Limit(limit) => Some(limit_hint(limit)),
+        Weight::Note => None,
+    };
+    let diagnostic = Diagnostic {
+        message: fault.message,
+        expected: fault.expected.map(str::to_owned),
+        hint,
+        place: line.place(text, file, fault.marked.start),
+        excerpt: Some(line.excerpt(text, fault.marked)),
+        ..Diagnostic::default()
+    };
+    match fault.weight {
+        Weight::Note => warnings.note(options.faults, fault.code, diagnostic),
+        _ => Err(diagnostic.into_error(ErrorKind::Limit)),
+    }
+}
+
+/// The materials so far.
+#[derive(Default)]
+struct Library {
+    materials: Vec<Material>,
+    names: HashSet<String>,
+    open: Option<Open>,
+    /// How many there may be.
+    limit: u64,
+}
+
+/// The material that statements go to.
+#[derive(Default)]
+struct Open {
+    material: Material,
+    /// Whether it is only read for its faults: it has no name, or one that is taken.
+    discarded: bool,
+    /// Whether the opacity so far comes from `Tr`.
+    opacity_from_tr: bool,
+}
+
+impl Library {
+    fn apply(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
+        if statement.keyword().eq_ignore_ascii_case(b"newmtl") {
+            return self.begin(statement);
+        }
+        let Some(open) = &mut self.open else {
+            let message = format!("{} before the first `newmtl`", quoted(statement.keyword()));
+            let fault = statement.fault("statement-outside-material", statement.keyword_range(), message);
+            return Err(Fault { expected: Some("`newmtl NAME` before it"), ..fault });
+        };
+        open.parameter(statement)?;
+        statement.finish();
+        Ok(())
+    }
+
+    /// `newmtl`
+    fn begin(&mut self, statement: &mut Statement<'_>) -> Parsed<()> {
+        self.close().map_err(out_of_memory)?;
+        let open = self.open.insert(Open { discarded: true, ..Open::default() });
+        let name = statement.name()?;
+        if name.is_empty() {
+            let message = "material without a name; its statements are ignored".to_owned();
+            let fault = statement.fault("missing-name", statement.last_range(), message);
+            return Err(Fault { expected: Some("`newmtl NAME`"), ..fault });
+        }
+        self.names.try_reserve(1).map_err(out_of_memory)?;
+        open.discarded = !self.names.insert(try_string(&name).map_err(out_of_memory)?);
+        if open.discarded {
+            let message = format!("duplicate material {}; the first definition is used", quoted(name.as_bytes()));
+            return Err(statement.fault("duplicate-material", statement.last_range(), message));
+        }
+        if self.names.len() as u64 > self.limit {
+            let message = format!("more than the limit of {} materials (materials)", self.limit);
+            let fault = statement.fault("material-count", statement.last_range(), message);
+            return Err(Fault { weight: Weight::Limit("materials"), ..fault });
+        }
+        open.material.name = name;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<()> {
+        match self.open.take().filter(|open| !open.discarded) {
+            Some(open) => try_push(&mut self.materials, open.material, "materials"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Sets a parameter; the last of several counts.
+fn set<T>(parameter: &mut Option<T>, value: T, statement: &mut Statement<'_>) {
+    if parameter.replace(value).is_some() {
+        let message = format!("repeated {}; the last value is used", quoted(statement.keyword()));
+        statement.note("repeated-statement", statement.keyword_range(), message);
+    }
+}
+
+impl Open {
+    /// Everything but `newmtl`.
+    fn parameter(&mut self, s: &mut Statement<'_>) -> Parsed<()> {
+        let material = &mut self.material;
+        match short_lowercase(s.keyword()).trim_ascii_end() {
+            b"ka" => set(&mut material.ambient, s.color()?, s),
+            b"kd" => set(&mut material.diffuse, s.color()?, s),
+            b"ks" => set(&mut material.specular, s.color()?, s),
+            b"ke" => set(&mut material.emission, s.color()?, s),
+            b"tf" | b"kt" => set(&mut material.transmission, s.color()?, s),
+            b"ns" => set(&mut material.shininess, s.number()?, s),
+            b"ni" => set(&mut material.refraction_index, s.number()?, s),
+            b"sharpness" => set(&mut material.sharpness, s.number()?, s),
+            b"illum" => set(&mut material.illumination, illumination(s)?, s),
+            b"pr" => set(&mut material.roughness, s.number()?, s),
+            b"pm" => set(&mut material.metallic, s.number()?, s),
+            b"ps" => set(&mut material.sheen, s.number()?, s),
+            b"pc" => set(&mut material.clearcoat, s.number()?, s),
+            b"pcr" => set(&mut material.clearcoat_roughness, s.number()?, s),
+            b"aniso" => set(&mut material.anisotropy, s.number()?, s),
+            b"anisor" => set(&mut material.anisotropy_rotation, s.number()?, s),
+            b"map_aat" => set(&mut material.texture_antialiasing, s.switch()?, s),
+            b"d" => {
+                let halo = s.take_if("-halo");
+                let opacity = s.number()?;
+                check_opacity(opacity, s);
+                self.set_opacity(opacity, false, s);
+                self.material.halo = halo;
+            }
+            b"tr" => {
+                let transparency = s.number()?;
+                check_opacity(transparency, s);
+                self.set_opacity(1.0 - transparency, true, s);
+            }
+            _ => return self.map_or_other(s),
+        }
+        Ok(())
+    }
+
+    /// `d` goes before `Tr`, whichever comes first.
+    fn set_opacity(&mut self, opacity: f32, from_tr: bool, s: &mut Statement<'_>) {
+        let slot = &mut self.material.opacity;
+        match *slot {
+            Some(other) if self.opacity_from_tr != from_tr => {
+                if (other - opacity).abs() > OPACITY_TOLERANCE {
+                    let message = "`d` and `Tr` contradict each other; `d` is used".to_owned();
+                    s.note("conflicting-opacity", s.keyword_range(), message);
+                }
+                if !from_tr {
+                    *slot = Some(opacity);
+                }
+                self.opacity_from_tr = false;
+            }
+            _ => {
+                set(slot, opacity, s);
+                self.opacity_from_tr = from_tr;
+            }
+        }
+    }
+
+    fn map_or_other(&mut self, s: &mut Statement<'_>) -> Parsed<()> {
+        let known = MAPS.iter().find(|(keyword, _)| s.keyword().eq_ignore_ascii_case(keyword.as_bytes()));
+        if let Some(&(_, kind)) = known {
+            let keyword = String::from_utf8_lossy(s.keyword()).into_owned();
+            let map = texture_map(TextureMap { kind, keyword, ..TextureMap::default() }, s)?;
+            try_push(&mut self.material.maps, map, "texture maps").map_err(out_of_memory)?;
+        } else {
+            let message = format!("unknown statement {}; kept unchanged", quoted(s.keyword()));
+            s.note("unknown-statement", s.keyword_range(), message);
+            try_push(&mut self.material.other, s.whole()?, "statements").map_err(out_of_memory)?;
+        }
+        Ok(())
+    }
+}
+
+/// A keyword in lower case, with blanks after it; of one that is longer than any that is known nothing.
+fn short_lowercase(keyword: &[u8]) -> [u8; 12] {
+    let mut lower = [b' '; 12];
+    if let Some(place) = lower.get_mut(..keyword.len()) {
+        place.copy_from_slice(keyword);
+        place.make_ascii_lowercase();
+    }
+    lower
+}
+
+fn check_opacity(value: f32, s: &mut Statement<'_>) {
+    if value.is_finite() && !(0.0..=1.0).contains(&value) {
+        let message = format!("{value} is outside the range 0 to 1");
+        s.note("out-of-range", s.last_range(), message);
+    }
+}
+
+/// The number of an illumination model. Some exporters write it with a point: `2.0`.
+fn illumination(s: &mut Statement<'_>) -> Parsed<Illumination> {
+    let value = s.number()?;
+    if value.fract() == 0.0 && (0.0..=10.0).contains(&value) {
+        return Ok(value as Illumination);
+    }
+    let message = "invalid illumination model".to_owned();
+    let fault = s.fault("out-of-range", s.last_range(), message);
+    Err(Fault { expected: Some("an integer from 0 to 10"), ..fault })
+}
+
+/// The options and the file of a texture map.
+fn texture_map(mut map: TextureMap, s: &mut Statement<'_>) -> Parsed<TextureMap> {
+    while texture_option(&mut map, s)? {}
+    map.file = s.file()?;
+    if map.file.starts_with('-') {
+        let message = "unknown option; read as part of the file name".to_owned();
+        s.note("unknown-option", s.last_range(), message);
+    }
+    Ok(map)
+}
+
+/// Takes one option; whether there was one.
+fn texture_option(map: &mut TextureMap, s: &mut Statement<'_>) -> Parsed<bool> {
+    if s.take_if("-o") {
+        map.offset = Some(s.numbers([0.0; 3])?);
+    } else if s.take_if("-s") {
+        map.scale = Some(s.numbers([1.0; 3])?);
+    } else if s.take_if("-t") {
+        map.turbulence = Some(s.numbers([0.0; 3])?);
+    } else if s.take_if("-mm") {
+        map.base_gain = Some(s.numbers([0.0, 1.0])?);
+    } else if s.take_if("-bm") {
+        map.bump_multiplier = Some(s.number()?);
+    } else if s.take_if("-boost") {
+        map.boost = Some(s.number()?);
+    } else if s.take_if("-texres") {
+        map.resolution = Some(s.number()?);
+    } else if s.take_if("-blendu") {
+        map.blend_u = Some(s.switch()?);
+    } else if s.take_if("-blendv") {
+        map.blend_v = Some(s.switch()?);
+    } else if s.take_if("-clamp") {
+        map.clamp = Some(s.switch()?);
+    } else if s.take_if("-cc") {
+        map.color_correction = Some(s.switch()?);
+    } else if s.take_if("-imfchan") {
+        map.channel = Some(s.choice("one of r, g, b, m, l, z", channel)?);
+    } else if s.take_if("-type") {
+        map.projection = Some(s.label()?);
+    } else if s.take_if("-colorspace") {
+        map.color_space = Some(s.label()?);
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+fn channel(word: &[u8]) -> Option<char> {
+    match word {
+        [byte] => Some(char::from(byte.to_ascii_lowercase())).filter(|channel| "rgbmlz".contains(*channel)),
+        _ => None,
+    }
+}

@@ -1,0 +1,330 @@
+//! Statements whose meaning depends on their order: objects, groups, materials, smoothing, curves, polypaint.
+//!
+//! Statements arrive one by one with the counts before them; what they set holds until the next
+//! one. Numbers and corners are not handled here.
+
+use super::curves::CurveBuilder;
+use super::parsed::{Event, EventKind};
+use super::reader::Reference;
+use crate::place::Placer;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Counts, Material, Mesh, NONE, Object, ObjectKind, Run};
+use polyhaul_pipeline::options::ParseOptions;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+/// The state that crosses chunk borders, and what it has built so far.
+#[derive(Default)]
+pub(super) struct Assembler {
+    objects: Vec<Object>,
+    /// A group statement that no position or element followed yet.
+    open_group: Option<(Counts, String)>,
+    materials: Names,
+    material_runs: Vec<Run>,
+    uses: Vec<Reference>,
+    groups: Names,
+    group_runs: Vec<Run>,
+    smoothing_runs: Vec<Run>,
+    libraries: Vec<Reference>,
+    curves: CurveBuilder,
+    paint: Vec<Paint>,
+}
+
+/// Distinct names, numbered by first appearance.
+#[derive(Default)]
+struct Names {
+    /// By hash, so that a file of nothing but names takes them once: where two names share one, the second is under the
+    /// next number that is free.
+    numbers: HashMap<u64, u32>,
+    names: Vec<String>,
+}
+
+/// A block of `#MRGB` colours: those of the positions before `end`.
+struct Paint {
+    end: u32,
+    colors: Vec<[u8; 3]>,
+}
+
+/// The result of the statements.
+pub(super) struct Sections {
+    pub(super) objects: Vec<Object>,
+    pub(super) materials: Vec<Material>,
+    pub(super) libraries: Vec<Reference>,
+    pub(super) uses: Vec<Reference>,
+}
+
+/// A statement, its place, and the log for complaints.
+pub(super) struct Statement<'a, 'p> {
+    pub(super) event: &'a Event,
+    pub(super) name: &'a [u8],
+    pub(super) at: Counts,
+    pub(super) place: Place,
+    placer: &'a Placer<'p>,
+    options: &'a ParseOptions,
+    pub(super) warnings: &'a mut Warnings,
+}
+
+/// How many references keep their line to be shown.
+const EXCERPTS: usize = 100;
+
+impl<'a> Statement<'a, '_> {
+    /// The statement's text.
+    fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
+        names::decode(self.name, &self.place, self.options.faults, self.warnings)
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// A reference to the name, which is the `count`-th of its kind.
+    fn reference(&self, name: &str, count: usize) -> Result<Reference> {
+        let excerpt = (count < EXCERPTS).then(|| self.placer.excerpt(self.event.token));
+        Ok(Reference { name: try_string(name)?, place: self.place.clone(), excerpt })
+    }
+
+    pub(super) fn diagnostic(&self, message: impl Into<String>, expected: Option<&str>) -> Diagnostic {
+        Diagnostic {
+            expected: expected.map(str::to_owned),
+            place: self.place.clone(),
+            excerpt: Some(self.placer.excerpt(self.event.token)),
+            ..Diagnostic::new(message)
+        }
+    }
+
+    /// That one more than `count` objects or materials is within the limit.
+    fn check_count(&self, limit_name: &str, count: usize, limit: u64) -> Result<()> {
+        if (count as u64) < limit {
+            return Ok(());
+        }
+        let what = if limit_name == "objects" { "objects or groups" } else { limit_name };
+        let error = self
+            .diagnostic(format!("more than the limit of {limit} {what} ({limit_name})"), None)
+            .into_error(ErrorKind::Limit);
+        Err(error.with_hint(limit_hint(limit_name)))
+    }
+
+    /// The statement is skipped.
+    pub(super) fn broken(&mut self, message: &str, expected: Option<&str>) -> Result<()> {
+        let what = self.diagnostic(message, expected);
+        self.warnings.broken(self.options.faults, "malformed", what)
+    }
+
+    /// The statement is not supported, or was repaired.
+    pub(super) fn note(&mut self, code: &'static str, message: &str) -> Result<()> {
+        let what = self.diagnostic(message, None);
+        self.warnings.note(self.options.faults, code, what)
+    }
+}
+
+impl Names {
+    /// The number of a name; `true` where it is new.
+    fn number(&mut self, name: &str) -> Result<(u32, bool)> {
+        let mut key = self.numbers.hasher().hash_one(name);
+        while let Some(&number) = self.numbers.get(&key) {
+            if self.names[number as usize] == name {
+                return Ok((number, false));
+            }
+            key = key.wrapping_add(1);
+        }
+        let number = self.names.len() as u32;
+        self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.numbers.insert(key, number);
+        try_push(&mut self.names, try_string(name)?, "names")?;
+        Ok((number, true))
+    }
+}
+
+impl Assembler {
+    /// Takes a statement with its text and the counts before it.
+    pub(super) fn event(
+        &mut self,
+        event: &Event,
+        name: &[u8],
+        at: Counts,
+        placer: &mut Placer<'_>,
+        options: &ParseOptions,
+        warnings: &mut Warnings,
+    ) -> Result<()> {
+        let at = Counts { curves: self.curves.len(), ..at };
+        let place = placer.place(event.token.0);
+        let mut statement = Statement { event, name, at, place, placer, options, warnings };
+        match event.kind {
+            EventKind::Positions => self.positions_follow(&statement),
+            EventKind::Object => {
+                let name = statement.decoded()?;
+                self.open(try_string(&name)?, ObjectKind::Object, &statement)?;
+                self.open_group = None;
+                Ok(())
+            }
+            EventKind::Group => self.group(&mut statement),
+            EventKind::Smoothing(value) => try_push(&mut self.smoothing_runs, Run { at, value }, "statements"),
+            EventKind::Material => self.material(&mut statement),
+            EventKind::Library => {
+                let name = statement.decoded()?;
+                let reference = statement.reference(&name, self.libraries.len())?;
+                try_push(&mut self.libraries, reference, "names")
+            }
+            EventKind::Polypaint => self.polypaint(&mut statement),
+            _ => self.curves.statement(&mut statement),
+        }
+    }
+
+    /// Ends the section before and begins another.
+    fn open(&mut self, name: String, kind: ObjectKind, statement: &Statement<'_, '_>) -> Result<()> {
+        let at = statement.at;
+        statement.check_count("objects", self.objects.len(), statement.limits().objects)?;
+        match self.objects.last_mut() {
+            Some(last) => {
+                last.end = at;
+                if last.kind == ObjectKind::Unnamed && last.start == last.end {
+                    self.objects.pop();
+                }
+            }
+            None if at != Counts::default() => {
+                let unnamed = Object { kind: ObjectKind::Unnamed, end: at, ..Object::default() };
+                try_push(&mut self.objects, unnamed, "objects")?;
+            }
+            None => {}
+        }
+        try_push(&mut self.objects, Object { name, kind, start: at, end: at, ..Object::default() }, "objects")
+    }
+
+    fn group(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+        let at = statement.at;
+        let name = statement.decoded()?;
+        let value = match name.is_empty() {
+            true => NONE,
+            false => {
+                let (value, new) = self.groups.number(&name)?;
+                if new {
+                    statement.check_count("objects", value as usize, statement.limits().objects)?;
+                }
+                value
+            }
+        };
+        try_push(&mut self.group_runs, Run { at, value }, "statements")?;
+        self.open_group = Some((at, try_string(&name)?));
+        Ok(())
+    }
+
+    /// Positions follow a group statement: the group is a section of its own, as where a program
+    /// writes `g` in place of `o`. Right after an `o` it is not.
+    fn positions_follow(&mut self, statement: &Statement<'_, '_>) -> Result<()> {
+        let at = statement.at;
+        let Some((group_at, name)) = self.open_group.take() else { return Ok(()) };
+        let in_fresh_object = self.objects.last().is_some_and(|o| o.kind == ObjectKind::Object && o.start == at);
+        if group_at == at && !in_fresh_object && !name.is_empty() {
+            self.open(name, ObjectKind::Group, statement)?;
+        }
+        Ok(())
+    }
+
+    fn material(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+        let name = statement.decoded()?;
+        let (value, new) = self.materials.number(&name)?;
+        if new {
+            statement.check_count("materials", value as usize, statement.limits().materials)?;
+            try_push(&mut self.uses, statement.reference(&name, value as usize)?, "names")?;
+        }
+        try_push(&mut self.material_runs, Run { at: statement.at, value }, "statements")
+    }
+
+    /// `#MRGB`: 8 hexadecimal digits per position, mask, red, green, blue (ZBrush). The block of
+    /// lines that stand together belongs to the positions right before it.
+    fn polypaint(&mut self, statement: &mut Statement<'_, '_>) -> Result<()> {
+        let mut found = Vec::new();
+        for digits in statement.name.chunks(8) {
+            let value = std::str::from_utf8(digits).ok().filter(|d| d.len() == 8);
+            let Some(value) = value.and_then(|d| u32::from_str_radix(d, 16).ok()) else {
+                return statement.broken("invalid `#MRGB` colors", Some("8 hexadecimal digits per position"));
+            };
+            let [_, red, green, blue] = value.to_be_bytes();
+            try_push(&mut found, [red, green, blue], "colors")?;
+        }
+        let end = statement.at.positions;
+        match self.paint.last_mut() {
+            Some(paint) if paint.end == end => {
+                paint.colors.try_reserve(found.len()).map_err(|_| Error::memory("colors"))?;
+                paint.colors.append(&mut found);
+            }
+            _ => try_push(&mut self.paint, Paint { end, colors: found }, "colors")?,
+        }
+        if self.paint.last().is_some_and(|paint| paint.colors.len() > paint.end as usize) {
+            statement.note("extra-colors", "more colors than positions before them: the first colors are ignored")?;
+        }
+        Ok(())
+    }
+
+    /// Ends all sections at `counts` and hands everything over.
+    pub(super) fn finish(
+        mut self,
+        mesh: &mut Mesh,
+        counts: Counts,
+        options: &ParseOptions,
+        warnings: &mut Warnings,
+    ) -> Result<Sections> {
+        let curves = self.curves.finish(options, warnings)?;
+        let end = Counts { curves: curves.len() as u32, ..counts };
+        match self.objects.last_mut() {
+            Some(last) => last.end = end,
+            None if end != Counts::default() => {
+                let unnamed = Object { kind: ObjectKind::Unnamed, end, ..Object::default() };
+                try_push(&mut self.objects, unnamed, "objects")?;
+            }
+            None => {}
+        }
+        self.objects.retain(|object| object.kind != ObjectKind::Unnamed || object.start != object.end);
+        apply_paint(&self.paint, mesh)?;
+        mesh.material_runs = self.material_runs;
+        mesh.group_runs = self.group_runs;
+        mesh.smoothing_runs = self.smoothing_runs;
+        mesh.groups = self.groups.names;
+        mesh.curves = curves;
+        let mut materials = Vec::new();
+        for name in self.materials.names {
+            try_push(&mut materials, Material { name, missing: true, ..Material::default() }, "materials")?;
+        }
+        Ok(Sections { objects: self.objects, materials, libraries: self.libraries, uses: self.uses })
+    }
+}
+
+fn apply_paint(paint: &[Paint], mesh: &mut Mesh) -> Result<()> {
+    if paint.is_empty() {
+        return Ok(());
+    }
+    let missing = mesh.positions.len() - mesh.colors.len();
+    let all = mesh.colors.to_mut()?;
+    all.try_reserve_exact(missing).map_err(|_| Error::memory("colors"))?;
+    all.resize(mesh.positions.len(), [f32::NAN; 4]);
+    for Paint { end, colors } in paint {
+        let end = *end as usize;
+        let surplus = colors.len().saturating_sub(end);
+        let start = end - (colors.len() - surplus);
+        for (color, [red, green, blue]) in all[start..end].iter_mut().zip(&colors[surplus..]) {
+            *color = [*red, *green, *blue, 255].map(|channel| f32::from(channel) / 255.0);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small text must not demand much memory: the bounds that `Limits` and the guide document.
+    #[test]
+    fn statements_take_what_is_documented() {
+        // What an allocation takes at least, and a name is one.
+        const NAME: usize = 32;
+        assert!(size_of::<Object>() + NAME <= 250);
+        assert_eq!(size_of::<Run>(), 32);
+        let number = 2 * size_of::<(String, u32)>() + size_of::<String>() + 2 * NAME;
+        let material = size_of::<Material>() + size_of::<Reference>() + NAME;
+        assert!(number + material <= 700, "{number} + {material}");
+        assert!(Limits::default().objects <= 1_000_000 && Limits::default().materials <= 100_000);
+    }
+}

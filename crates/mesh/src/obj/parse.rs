@@ -1,0 +1,226 @@
+//! A chunk of OBJ text to [`Parsed`]: runs of plain lines at once, blank lines and comments skipped at once,
+//! all other statements one by one.
+
+use super::parsed::{Corners, Parsed, Segment};
+use super::statement::Statement;
+use super::tokens::Line;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::rows::{CornerForm, VALUE_SLACK, Window, face_rows, float_rows};
+use polyhaul_text::scan::{Index, MAX_ENDS, MAX_LINES};
+
+/// What every chunk is parsed with.
+pub(super) struct Parser<'a> {
+    pub(super) options: &'a ParseOptions,
+    pub(super) level: Level,
+}
+
+/// The text of a chunk: `padded[start..end]`.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkText<'a> {
+    pub(super) padded: &'a [u8],
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl<'a> ChunkText<'a> {
+    /// The text alone.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        &self.padded[self.start..self.end]
+    }
+}
+
+impl Parser<'_> {
+    /// Parses the text into `out`, which is cleared first.
+    ///
+    /// Stops early where a complaint will end the reading anyway.
+    pub(super) fn parse(&self, text: ChunkText<'_>, index: &mut Index, out: &mut Parsed) -> Result<()> {
+        out.clear();
+        let mut at = text.start;
+        while at < text.end {
+            // The newline behind the text ends a last line that has none.
+            index.scan(text.padded, at, text.end + 1, self.level);
+            let next = match index.lines().is_empty() {
+                true => self.statement(text, at, out)?,
+                false => self.window(text, index, out)?,
+            };
+            out.line_count += lines_until(text, index, next);
+            at = next;
+            if out.over {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses the lines of a window; returns where the first line after it begins.
+    fn window(&self, text: ChunkText<'_>, index: &Index, out: &mut Parsed) -> Result<usize> {
+        let window = Window { padded: text.padded, index, level: self.level };
+        let lines = index.lines();
+        let mut line = 0;
+        while line < lines.len() {
+            let start = index.line_start(line);
+            if start >= text.end {
+                break;
+            }
+            let taken = rows(window, line, start, text, out)?;
+            line += taken;
+            if taken > 0 {
+                continue;
+            }
+            let skipped = skip_blank(text, start);
+            let next = if skipped > start { skipped } else { self.statement(text, start, out)? };
+            if out.over {
+                return Ok(next);
+            }
+            line += 1;
+            while line < lines.len() && (lines[line].newline as usize) < next {
+                line += 1;
+            }
+            if next > index.next_start() {
+                return Ok(next);
+            }
+        }
+        Ok(index.next_start())
+    }
+
+    /// Parses the logical line at `start`, which may be any statement; returns where the next one begins.
+    fn statement(&self, text: ChunkText<'_>, start: usize, out: &mut Parsed) -> Result<usize> {
+        let line = Line::find(text.padded, start, text.end);
+        Statement { text, line, options: self.options, out }.parse()?;
+        // The newline behind a last line that has none is passed too.
+        Ok(if line.end == text.end { text.end + 1 } else { line.next })
+    }
+}
+
+/// Where the first line begins, from the line at `start` on, that is neither blank nor a plain comment. Comments that
+/// mean something (`#MRGB`, or a backslash at the end) are left to [`Statement`].
+fn skip_blank(text: ChunkText<'_>, start: usize) -> usize {
+    let bytes = &text.padded[..text.end];
+    let mut at = start;
+    loop {
+        at = match bytes.get(at) {
+            Some(b'\n' | b'\r' | b' ' | b'\t') => match skip_blank_lines(bytes, at) {
+                next if next > at => next,
+                _ => return at,
+            },
+            Some(b'#') if bytes.get(at + 1) != Some(&b'M') => match skip_comment(bytes, at) {
+                Some(next) => next,
+                None => return at,
+            },
+            _ => return at,
+        }
+    }
+}
+
+/// Where the first line begins, from `at` on, that has more than blanks; `at` where that one does.
+fn skip_blank_lines(bytes: &[u8], at: usize) -> usize {
+    let is_blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
+    // Whole blocks without a branch, which become vector instructions.
+    let (blocks, _) = bytes[at..].as_chunks::<64>();
+    let whole = blocks.iter().take_while(|block| block.iter().fold(true, |all, byte| all & is_blank(byte))).count();
+    let tail = at + 64 * whole;
+    let end = tail + bytes[tail..].iter().take_while(|byte| is_blank(byte)).count();
+    memchr::memrchr2(b'\n', b'\r', &bytes[at..end]).map_or(at, |newline| at + newline + 1)
+}
+
+/// Where the line after the comment at `at` begins; `None` where a backslash continues it, or the text ends.
+fn skip_comment(bytes: &[u8], at: usize) -> Option<usize> {
+    let newline = at + memchr::memchr2(b'\n', b'\r', &bytes[at..])?;
+    let is_pair = bytes[newline] == b'\r' && bytes.get(newline + 1) == Some(&b'\n');
+    (bytes[newline - 1] != b'\\').then_some(newline + 1 + usize::from(is_pair))
+}
+
+/// How many lines end from where the index begins up to `next`, the newline behind the text left out.
+fn lines_until(text: ChunkText<'_>, index: &Index, next: usize) -> u64 {
+    let behind = index.lines().last().is_some_and(|line| line.newline as usize == text.end);
+    let indexed = index.lines().len() - usize::from(behind);
+    // A statement may reach past the window: a long line, or continued ones.
+    let (from, to) = (index.next_start().min(text.end), next.min(text.end));
+    let more = if from < to { polyhaul_text::lines::count(&text.padded[from..to]) } else { 0 };
+    (indexed + more) as u64
+}
+
+/// Takes the run of plain lines of one kind that begins at `line`; returns how many lines it took.
+fn rows(window: Window<'_>, line: usize, start: usize, text: ChunkText<'_>, out: &mut Parsed) -> Result<usize> {
+    let taken = match [text.padded[start], text.padded[start + 1]] {
+        [b'v', b' ' | b'\t'] => {
+            let mark = out.group_pending.then(|| out.counts());
+            let taken = float_rows(window, line, b"v", out.positions.spare(MAX_LINES)?);
+            if let Some(at) = mark
+                && taken > 0
+            {
+                out.positions_follow(at, start - text.start)?;
+            }
+            out.positions.advance(taken);
+            taken
+        }
+        [b'v', b'n'] => {
+            let taken = float_rows(window, line, b"vn", out.normals.spare(MAX_LINES)?);
+            out.normals.advance(taken);
+            taken
+        }
+        [b'v', b't'] => {
+            let taken = float_rows(window, line, b"vt", out.uvs.spare(MAX_LINES)?);
+            out.uvs.advance(taken);
+            taken
+        }
+        [b'f', b' ' | b'\t'] => {
+            let taken = faces(window, line, (start - text.start) as u32, &mut out.elements[0])?;
+            out.group_pending &= taken == 0;
+            taken
+        }
+        _ => 0,
+    };
+    Ok(taken)
+}
+
+fn faces(window: Window<'_>, line: usize, line_offset: u32, faces: &mut Corners) -> Result<usize> {
+    let values = faces.values.spare(MAX_ENDS + VALUE_SLACK)?;
+    let row_ends = faces.row_ends.spare(MAX_LINES)?;
+    let taken = face_rows(window, line, b"f", values, row_ends);
+    if taken.rows > 0 {
+        faces.values.advance(taken.values);
+        faces.row_ends.advance(taken.rows);
+        let has = match taken.form {
+            CornerForm::Position => [true, false, false],
+            CornerForm::PositionUv => [true, true, false],
+            CornerForm::PositionNormal => [true, false, true],
+            CornerForm::All => [true; 3],
+        };
+        let (stride, rows, values) = (taken.form.stride() as u8, taken.rows as u32, taken.values as u32);
+        try_push(&mut faces.segments, Segment { stride, has, rows, values, line_offset }, "faces")?;
+    }
+    Ok(taken.rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skipped(text: &str) -> usize {
+        let padded = [text.as_bytes(), &[b'\n'; 64]].concat();
+        skip_blank(ChunkText { padded: &padded, start: 0, end: text.len() }, 0)
+    }
+
+    /// A run is passed in one step, however long: no line of it is looked at by itself.
+    #[test]
+    fn blank_lines_and_comments_are_skipped_at_once() {
+        for line in ["\n", "\r\n", "\r", " \t\n", "#\n", "# a comment\r\n", "#\\ \n"] {
+            let run = line.repeat(10_000);
+            assert_eq!(skipped(&run), run.len(), "{line:?}");
+            assert_eq!(skipped(&format!("{run}v 0 0 0\n\n")), run.len(), "{line:?}");
+            assert_eq!(skipped(&format!("{run}  v 0 0 0\n\n")), run.len(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_mean_something_are_not_skipped() {
+        for line in ["v 0 0 0\n", "  f 1\n", "#MRGB ff\n", "# a \\\nv 0 0 0\n", "\\\n", "#", "  ", "\x0b\n"] {
+            assert_eq!(skipped(line), 0, "{line:?}");
+            assert_eq!(skipped(&format!("\n\n{line}")), 2, "{line:?}");
+        }
+        assert_eq!(skipped(""), 0);
+    }
+}

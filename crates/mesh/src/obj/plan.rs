@@ -1,0 +1,529 @@
+//! What is written, in order: pieces of one kind each, cut into chunks of about equal size.
+//!
+//! The plan is made from the scene and the options alone, so chunk borders and state lines do not
+//! depend on threads. It holds no text but names: [`super::writer`] formats the pieces.
+
+use super::writer::Written;
+use crate::options::ObjOptions;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
+use std::ops::Range;
+
+/// Elements of one kind that stand together, of one object.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub(super) kind: PieceKind,
+    pub(super) object: u32,
+    /// Indices into the arrays of the object's mesh.
+    pub(super) range: Range<u32>,
+    /// About how many bytes an element takes, or for faces and lines a corner.
+    cost: u32,
+    /// The cost of all pieces before this one.
+    start: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    /// The line that declares the object.
+    Header,
+    Positions,
+    Normals,
+    Uvs,
+    Faces,
+    Lines,
+    Points,
+    Curves,
+    /// State lines that no element follows, at the end of a mesh.
+    Trailing,
+}
+
+impl PieceKind {
+    /// What places runs among the elements of the kind, where state lines stand between them.
+    fn key(self) -> Option<Key> {
+        match self {
+            PieceKind::Faces => Some(|at| at.faces),
+            PieceKind::Lines => Some(|at| at.lines),
+            PieceKind::Points => Some(|at| at.points),
+            _ => None,
+        }
+    }
+}
+
+/// How an object's indices become those of the file: 1 and up, over the whole file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bases {
+    /// What is added to an index of the mesh: positions, uvs, normals. Wraps.
+    pub(super) add: [u32; 3],
+}
+
+/// The state lines of a place in the text: smoothing, group, material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Which run of the mesh holds.
+    pub(super) runs: [Option<u32>; 3],
+    /// What the text says so far.
+    pub(super) values: [u32; 3],
+}
+
+/// What the entries of [`Held`] are.
+pub(super) const SMOOTHING: usize = 0;
+pub(super) const GROUP: usize = 1;
+pub(super) const MATERIAL: usize = 2;
+
+/// The value of a group of another mesh: groups are numbered per mesh.
+const OTHER_GROUP: u32 = NONE - 1;
+
+/// What no run states.
+const UNKNOWN: u32 = NONE - 2;
+
+impl Default for Held {
+    /// What holds at the begin of a file: smoothing is off, and there is neither group nor material.
+    fn default() -> Self {
+        Held { runs: [None; 3], values: [0, NONE, NONE] }
+    }
+}
+
+/// The runs of a mesh in the order of [`Held`].
+pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {
+    [&mesh.smoothing_runs, &mesh.group_runs, &mesh.material_runs]
+}
+
+/// An object as it is written. Small: there may be very many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned {
+    pub(super) bases: Bases,
+    /// What holds before its first element; its header, written by then, included.
+    pub(super) entering: Held,
+    /// Whether no object follows.
+    pub(super) is_last: bool,
+}
+
+/// An object with what is known of it.
+#[derive(Clone, Copy)]
+pub(super) struct Section<'a> {
+    pub(super) object: &'a Object,
+    pub(super) mesh: &'a Mesh,
+    pub(super) planned: Planned,
+}
+
+impl Section<'_> {
+    /// The positions that are written inside of one of its curves.
+    pub(super) fn curve_positions(&self, curve: usize) -> Range<u32> {
+        curve_positions(self.object, self.mesh, curve)
+    }
+
+    /// A curve may use the positions that are written by then.
+    fn check_curves(&self) -> Result<()> {
+        for curve in self.object.start.curves as usize..self.object.end.curves as usize {
+            let written = self.curve_positions(curve).end;
+            if self.mesh.curves[curve].control_points.iter().any(|&point| point >= written) {
+                let message = format!("curve {curve} of object `{}` uses positions defined after it", self.object.name);
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// What holds after its faces.
+    pub(super) fn after_faces(&self) -> Held {
+        match self.object.end.faces {
+            end if end > self.object.start.faces => Held::at(self.mesh, |at| at.faces, end - 1),
+            _ => self.planned.entering,
+        }
+    }
+
+    /// What holds after its lines.
+    pub(super) fn after_lines(&self) -> Held {
+        match self.object.end.lines {
+            end if end > self.object.start.lines => Held::at(self.mesh, |at| at.lines, end - 1),
+            _ => self.after_faces(),
+        }
+    }
+
+    /// What holds after its points.
+    fn after_points(&self) -> Held {
+        match self.object.end.points {
+            end if end > self.object.start.points => Held::at(self.mesh, |at| at.points, end - 1),
+            _ => self.after_lines(),
+        }
+    }
+
+    /// What holds after all of it.
+    fn after(&self) -> Held {
+        let mut held = self.after_points();
+        if let Some(trailing) = self.trailing() {
+            for (state, runs) in state_runs(self.mesh).into_iter().enumerate() {
+                if let Some(last) = trailing[state].clone().last() {
+                    (held.runs[state], held.values[state]) = (Some(last), runs[last as usize].value);
+                }
+            }
+        }
+        held
+    }
+
+    /// The runs that no element follows, where the object is the last one and ends with its mesh. Before another object
+    /// they would be read back as that object's.
+    pub(super) fn trailing(&self) -> Option<[Range<u32>; 3]> {
+        let end = self.object.end;
+        if !self.planned.is_last || end != self.mesh.counts() {
+            return None;
+        }
+        let now = self.after_points();
+        let mut found = [0..0, 0..0, 0..0];
+        for (state, runs) in state_runs(self.mesh).into_iter().enumerate() {
+            let last = runs.len() as u32;
+            if runs.last().is_some_and(|run| run.at.same_elements(end)) && now.runs[state] != Some(last - 1) {
+                found[state] = since(runs, last - 1, now.runs[state])..last;
+            }
+        }
+        found.iter().any(|runs| !runs.is_empty()).then_some(found)
+    }
+
+    /// The group statements right before the one that is the object's header.
+    pub(super) fn groups_before_header(&self) -> &[Run] {
+        match header_run(self.object, self.mesh) {
+            Some(own) => {
+                let start = self.object.start;
+                let first =
+                    self.mesh.group_runs[..own].partition_point(|run| run.at != start && run.at.precedes(start));
+                &self.mesh.group_runs[first..own]
+            }
+            None => &[],
+        }
+    }
+}
+
+/// The first of the runs up to `run` that stand in a row, without an element between them, after the run `written`.
+pub(super) fn since(runs: &[Run], run: u32, written: Option<u32>) -> u32 {
+    let at = runs[run as usize].at;
+    let mut first = run;
+    while first > 0 && written != Some(first - 1) && runs[first as usize - 1].at.same_elements(at) {
+        first -= 1;
+    }
+    first
+}
+
+/// The run of the group statement that is an object's header.
+fn header_run(object: &Object, mesh: &Mesh) -> Option<usize> {
+    if object.kind != ObjectKind::Group {
+        return None;
+    }
+    let last = mesh.group_runs.partition_point(|run| run.at.precedes(object.start)).checked_sub(1)?;
+    (mesh.group_runs[last].at == object.start).then_some(last)
+}
+
+/// The positions that are written inside of a curve of an object: those up to the next curve.
+pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Range<u32> {
+    let begin = |curve: usize| mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
+    let start = if curve == object.start.curves as usize { object.start.positions } else { begin(curve) };
+    let is_last = curve + 1 == object.end.curves as usize;
+    start..if is_last { object.end.positions } else { begin(curve + 1).max(start) }
+}
+
+pub(super) struct Plan<'a> {
+    scene: &'a Scene,
+    options: &'a ObjOptions,
+    objects: &'a [Object],
+    planned: Vec<Planned>,
+    /// The cost of all objects before each, and at last of all.
+    starts: Vec<u64>,
+    /// Per mesh: what the names of state lines take, up to each run.
+    names: Vec<NameCosts>,
+    written: Written,
+}
+
+/// The bytes of a mesh's state lines before each run: groups and materials. Names may be longer than all else.
+struct NameCosts {
+    groups: Vec<u64>,
+    materials: Vec<u64>,
+}
+
+impl NameCosts {
+    fn new(mesh: &Mesh, materials: &[Material]) -> Result<NameCosts> {
+        let group = |run: &Run| 3 + mesh.groups.get(run.value as usize).map_or(0, String::len);
+        let material = |run: &Run| 8 + materials.get(run.value as usize).map_or(0, |material| 2 * material.name.len());
+        Ok(NameCosts { groups: sums(&mesh.group_runs, group)?, materials: sums(&mesh.material_runs, material)? })
+    }
+}
+
+/// The sums of `size` before each run, and of all.
+fn sums(runs: &[Run], size: impl Fn(&Run) -> usize) -> Result<Vec<u64>> {
+    let mut result = Vec::new();
+    result.try_reserve_exact(runs.len() + 1).map_err(|_| Error::memory("the plan"))?;
+    let mut sum = 0;
+    result.push(sum);
+    for run in runs {
+        sum += size(run) as u64;
+        result.push(sum);
+    }
+    Ok(result)
+}
+
+/// Which count of a run places it among the elements of a kind.
+pub(super) type Key = fn(&Counts) -> u32;
+
+/// The run that holds for element `index`.
+pub(super) fn held(runs: &[Run], key: Key, index: u32) -> Option<u32> {
+    runs.partition_point(|run| key(&run.at) <= index).checked_sub(1).map(|run| run as u32)
+}
+
+impl Held {
+    /// What holds for element `index`.
+    pub(super) fn at(mesh: &Mesh, key: Key, index: u32) -> Held {
+        let mut result = Held::default();
+        for (state, runs) in state_runs(mesh).into_iter().enumerate() {
+            result.runs[state] = held(runs, key, index);
+            if let Some(run) = result.runs[state] {
+                result.values[state] = runs[run as usize].value;
+            }
+        }
+        result
+    }
+
+    /// What holds when the header of an object is written: it may be a group statement.
+    fn after_header(mut self, object: &Object, mesh: &Mesh) -> Held {
+        if object.kind == ObjectKind::Group {
+            let own = header_run(object, mesh);
+            self.runs[GROUP] = own.map(|run| run as u32);
+            self.values[GROUP] = own.map_or(OTHER_GROUP, |run| mesh.group_runs[run].value);
+        }
+        self
+    }
+
+    /// What no element means, so that the next one states everything.
+    pub(super) fn unknown() -> Held {
+        Held { runs: [None; 3], values: [UNKNOWN; 3] }
+    }
+
+    /// The same text, seen from another mesh.
+    fn in_another_mesh(mut self) -> Held {
+        self.runs = [None; 3];
+        if self.values[GROUP] != NONE {
+            self.values[GROUP] = OTHER_GROUP;
+        }
+        self
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// The plan of objects of a scene; `written` comes before them.
+    pub(super) fn new(
+        scene: &'a Scene,
+        objects: &'a [Object],
+        materials: &[Material],
+        options: &'a ObjOptions,
+        mut written: Written,
+    ) -> Result<Plan<'a>> {
+        let mut names = Vec::new();
+        for mesh in &scene.meshes {
+            try_push(&mut names, NameCosts::new(mesh, materials)?, "the plan")?;
+        }
+        let tiled = tiled_meshes(scene, objects)?;
+        let (planned, starts) = (Vec::new(), Vec::new());
+        let mut plan = Plan { scene, options, objects, planned, starts, names, written };
+        let count = objects.len();
+        plan.planned.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
+        plan.starts.try_reserve_exact(count + 1).map_err(|_| Error::memory("the plan"))?;
+        plan.starts.push(0);
+        let mut mesh_before = None;
+        for (number, object) in objects.iter().enumerate() {
+            if !tiled[object.mesh] {
+                check_self_contained(&scene.meshes[object.mesh], object)?;
+            }
+            if mesh_before.replace(object.mesh) != Some(object.mesh) {
+                written.held = written.held.in_another_mesh();
+            }
+            let bases = bases(object, options, &mut written)?;
+            let entering = written.held.after_header(object, &scene.meshes[object.mesh]);
+            plan.planned.push(Planned { bases, entering, is_last: number + 1 == count });
+            let section = plan.section(number as u32);
+            section.check_curves()?;
+            written.held = section.after();
+            let cost = plan.pieces(number as u32).last().map_or(0, |piece| piece.start + plan.cost_of(piece));
+            plan.starts.push(cost.max(plan.starts[number]));
+        }
+        plan.written = written;
+        Ok(plan)
+    }
+
+    /// What the file holds after these objects.
+    pub(super) fn written(&self) -> Written {
+        self.written
+    }
+
+    /// An object and what is known of it.
+    pub(super) fn section(&self, number: u32) -> Section<'_> {
+        let object = &self.objects[number as usize];
+        Section { object, mesh: &self.scene.meshes[object.mesh], planned: self.planned[number as usize] }
+    }
+
+    /// The pieces of an object, in order; some may be empty.
+    fn pieces(&self, number: u32) -> [Piece; 9] {
+        let section = self.section(number);
+        let Section { object, mesh, .. } = section;
+        let (Object { start, end, kind, .. }, options) = (object, self.options);
+        let some = |wanted: bool, range: Range<u32>| if wanted { range } else { 0..0 };
+        // The positions of a curve are written inside of it.
+        let has_curves = options.export_curves && end.curves > start.curves;
+        let header_bytes = (object.name.len() as u32).saturating_add(8);
+        let parts = [
+            (PieceKind::Header, some(*kind != ObjectKind::Unnamed, 0..1), header_bytes),
+            (PieceKind::Curves, some(has_curves, start.curves..end.curves), 4096),
+            (PieceKind::Positions, some(!has_curves, start.positions..end.positions), 32),
+            (PieceKind::Normals, some(options.export_normals, start.normals..end.normals), 24),
+            (PieceKind::Uvs, some(options.export_uv, start.uvs..end.uvs), 24),
+            (PieceKind::Faces, start.faces..end.faces, bytes_per_corner(&mesh.faces)),
+            (PieceKind::Lines, start.lines..end.lines, bytes_per_corner(&mesh.lines)),
+            (PieceKind::Points, start.points..end.points, 12),
+            (PieceKind::Trailing, some(section.trailing().is_some(), 0..1), 64),
+        ];
+        let mut at = self.starts[number as usize];
+        parts.map(|(kind, range, cost)| {
+            let piece = Piece { kind, object: number, range, cost, start: at };
+            at += self.cost_of(&piece);
+            piece
+        })
+    }
+
+    fn cost_of(&self, piece: &Piece) -> u64 {
+        if piece.range.is_empty() { 0 } else { self.cost_before(piece, piece.range.end) }
+    }
+
+    /// About how many bytes a piece takes before its element `index`: exact in corners and names, so
+    /// that one element of very many corners is a chunk of its own.
+    fn cost_before(&self, piece: &Piece, index: u32) -> u64 {
+        let object = &self.objects[piece.object as usize];
+        let mesh = &self.scene.meshes[object.mesh];
+        let count = u64::from(index - piece.range.start);
+        let corners = |elements: &Elements| {
+            let at = |index: u32| u64::from(elements.offsets[index as usize]);
+            8 * count + u64::from(piece.cost) * (at(index) - at(piece.range.start))
+        };
+        let own = match piece.kind {
+            PieceKind::Faces => corners(&mesh.faces),
+            PieceKind::Lines => corners(&mesh.lines),
+            _ => count * u64::from(piece.cost),
+        };
+        own + piece.kind.key().map_or(0, |key| self.names_between(object, key, piece.range.start, index))
+    }
+
+    /// What the state lines before the elements `from..to` of a kind take.
+    fn names_between(&self, object: &Object, key: Key, from: u32, to: u32) -> u64 {
+        let (mesh, names) = (&self.scene.meshes[object.mesh], &self.names[object.mesh]);
+        let between = |runs: &[Run], sums: &[u64]| {
+            let first = runs.partition_point(|run| key(&run.at) < from);
+            let last = runs.partition_point(|run| key(&run.at) < to);
+            (sums[last] - sums[first], (last - first) as u64)
+        };
+        let (groups, _) = between(&mesh.group_runs, &names.groups);
+        let (materials, count) = between(&mesh.material_runs, &names.materials);
+        let own_name = if self.options.export_material_groups { count * object.name.len() as u64 } else { 0 };
+        groups + materials + own_name
+    }
+
+    /// The elements of a piece that begin in a share of the costs.
+    fn part(&self, piece: &Piece, share: &Range<u64>) -> Option<Piece> {
+        let first_at = |cost: u64| {
+            let (mut low, mut high) = (piece.range.start, piece.range.end);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                match piece.start + self.cost_before(piece, middle) < cost {
+                    true => low = middle + 1,
+                    false => high = middle,
+                }
+            }
+            low
+        };
+        let range = first_at(share.start)..first_at(share.end);
+        (range.start < range.end).then(|| Piece { range, ..piece.clone() })
+    }
+
+    /// About how many bytes the text takes.
+    pub(super) fn cost(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// The parts of pieces that lie in the share of chunk `number` when a chunk takes `chunk_cost`.
+    pub(super) fn chunk(&self, number: u64, chunk_cost: u64) -> impl Iterator<Item = Piece> {
+        let share = number.saturating_mul(chunk_cost)..(number + 1).saturating_mul(chunk_cost);
+        // An object without any cost stands before the next that has some.
+        let first = self.starts.partition_point(|&start| start < share.start).saturating_sub(1);
+        let end = share.end;
+        let objects = (first..self.objects.len()).take_while(move |&object| self.starts[object] < end);
+        let pieces = objects.flat_map(|object| self.pieces(object as u32));
+        pieces.filter_map(move |piece| self.part(&piece, &share))
+    }
+}
+
+/// What a corner takes, at about 8 bytes an index.
+fn bytes_per_corner(elements: &Elements) -> u32 {
+    8 * (1 + u32::from(!elements.corner_uvs.is_empty()) + u32::from(!elements.corner_normals.is_empty()))
+}
+
+/// What turns an object's indices into the file's; counts what is written.
+///
+/// Where the objects of a mesh cover it from end to end, its arrays are written once and keep their
+/// order, and any object may use any of it. Otherwise each object brings its own elements along.
+fn bases(object: &Object, options: &ObjOptions, written: &mut Written) -> Result<Bases> {
+    let (start, end) = (streams(object.start), streams(object.end));
+    let exported = [true, options.export_uv, options.export_normals];
+    let add = std::array::from_fn(|i| (written.counts[i] as u32).wrapping_sub(start[i]).wrapping_add(1));
+    written.add(std::array::from_fn(|i| if exported[i] { (end[i] - start[i]) as usize } else { 0 }))?;
+    Ok(Bases { add })
+}
+
+fn streams(counts: Counts) -> [u32; 3] {
+    [counts.positions, counts.uvs, counts.normals]
+}
+
+/// For each mesh, whether its objects follow one another without gap from its begin to its end.
+fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
+    let mut next = vec![Some((Counts::default(), false)); scene.meshes.len()];
+    let mut last = None;
+    for object in objects {
+        let Some(mesh) = scene.meshes.get(object.mesh) else {
+            let message =
+                format!("object `{}` refers to mesh {}, which the scene does not have", object.name, object.mesh);
+            return Err(Error::new(ErrorKind::Usage, message));
+        };
+        let (start, end, counts) = (object.start.to_array(), object.end.to_array(), mesh.counts().to_array());
+        if start.iter().zip(end).zip(counts).any(|((&start, end), count)| start > end || end > count) {
+            let message = format!("object `{}` is a section that its mesh does not have", object.name);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        let slot = &mut next[object.mesh];
+        // Sections of a mesh stand together: another mesh between them would break the numbering.
+        let together = last == Some(object.mesh) || *slot == Some((Counts::default(), false));
+        *slot = slot.filter(|(at, _)| *at == object.start && together).map(|_| (object.end, true));
+        last = Some(object.mesh);
+    }
+    let covers = |(slot, mesh): (&Option<(Counts, bool)>, &Mesh)| slot.is_some_and(|(at, _)| at == mesh.counts());
+    Ok(next.iter().zip(&scene.meshes).map(covers).collect())
+}
+
+/// An object that is written on its own may use its own elements only.
+fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
+    let inside = |indices: &[u32], corners: Range<usize>, range: Range<u32>| {
+        indices.get(corners).is_none_or(|indices| indices.iter().all(|i| *i == NONE || range.contains(i)))
+    };
+    let (start, end) = (object.start, object.end);
+    let curves = &mesh.curves[start.curves as usize..end.curves as usize];
+    let own_positions = start.positions..end.positions;
+    let mut right = curves.iter().all(|curve| curve.control_points.iter().all(|i| own_positions.contains(i)));
+    right &= mesh.points[start.points as usize..end.points as usize]
+        .iter()
+        .all(|i| (start.positions..end.positions).contains(i));
+    for (elements, range) in [(&mesh.faces, start.faces..end.faces), (&mesh.lines, start.lines..end.lines)] {
+        let first = elements.offsets.get(range.start as usize).map_or(0, |&at| at as usize);
+        let last = elements.offsets.get(range.end as usize).map_or(first, |&at| at as usize);
+        right &= inside(&elements.corner_positions, first..last, start.positions..end.positions)
+            && inside(&elements.corner_uvs, first..last, start.uvs..end.uvs)
+            && inside(&elements.corner_normals, first..last, start.normals..end.normals);
+    }
+    if right {
+        return Ok(());
+    }
+    let message = format!("object `{}` uses elements of its mesh that belong to another object", object.name);
+    Err(Error::new(ErrorKind::Usage, message)
+        .with_hint("put the objects of a mesh in order, so that together they cover it from start to end"))
+}

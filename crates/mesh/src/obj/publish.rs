@@ -1,0 +1,325 @@
+//! The final arrays of a mesh, and the copying of a chunk's values to their places in them.
+
+use super::parsed::{Corners, ElementKind, Parsed, Stream};
+use super::reader::Slot;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Counts, Elements, Mesh, NONE};
+use polyhaul_pipeline::column::Column;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The arrays of a mesh while chunks fill them.
+pub(super) struct Columns {
+    positions: Column<[f32; 3]>,
+    weights: Sparse<f32>,
+    colors: Sparse<[f32; 4]>,
+    uvs: Column<[f32; 2]>,
+    uv_depths: Sparse<f32>,
+    normals: Column<[f32; 3]>,
+    elements: [ElementColumns; 3],
+}
+
+struct ElementColumns {
+    offsets: Column<u32>,
+    positions: Column<u32>,
+    uvs: Sparse<u32>,
+    normals: Sparse<u32>,
+}
+
+/// A column that begins with the first chunk that needs it; before that and in gaps stands `missing`.
+struct Sparse<T> {
+    column: Column<T>,
+    missing: T,
+    /// How many places were handed out. Only the ordered part changes it.
+    placed: AtomicUsize,
+}
+
+/// A chunk's places in a [`Sparse`] column: a gap to fill, then its own.
+#[derive(Clone, Debug, Default)]
+struct SparsePlace {
+    gap: Range<usize>,
+    own: Range<usize>,
+}
+
+/// Where the values of a chunk go.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    pub(super) start: Counts,
+    pub(super) end: Counts,
+    pub(super) corners_start: [u32; 3],
+    pub(super) corners_end: [u32; 3],
+    /// Lines that ended before the chunk.
+    pub(super) first_line: u64,
+    weights: SparsePlace,
+    colors: SparsePlace,
+    uv_depths: SparsePlace,
+    corner_uvs: [SparsePlace; 3],
+    corner_normals: [SparsePlace; 3],
+}
+
+impl Places {
+    /// How many positions, uvs and normals there are up to the chunk's end.
+    pub(super) fn known(&self) -> [u32; 3] {
+        [self.end.positions, self.end.uvs, self.end.normals]
+    }
+}
+
+impl<T: Copy + Send> Sparse<T> {
+    fn new(name: &'static str, missing: T) -> Sparse<T> {
+        Sparse { column: Column::new(name), missing, placed: AtomicUsize::new(0) }
+    }
+
+    /// Hands out the places `own`, and the gap before them, if `needed` or begun.
+    fn place(&self, own: Range<usize>, needed: bool) -> Result<SparsePlace> {
+        let placed = self.placed.load(Ordering::Relaxed);
+        if own.is_empty() || !needed && placed == 0 {
+            return Ok(SparsePlace::default());
+        }
+        self.column.reserve(own.end)?;
+        self.placed.store(own.end, Ordering::Relaxed);
+        Ok(SparsePlace { gap: placed..own.start, own })
+    }
+
+    /// Fills a chunk's places: the gap with `missing`, its own by `fill`, which fills all of them.
+    ///
+    /// # Safety
+    /// `place` belongs to the caller's chunk alone.
+    unsafe fn write(&self, place: &SparsePlace, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.column.fill(place.gap.clone(), self.missing)?;
+            self.column.write(place.own.clone(), fill)
+        }
+    }
+
+    /// The finished array: empty where nothing needed it, otherwise `total` long.
+    ///
+    /// # Safety
+    /// All places that were handed out were written.
+    unsafe fn finish(self, total: usize) -> Result<Vec<T>> {
+        let placed = self.placed.into_inner();
+        if placed == 0 {
+            return Ok(Vec::new());
+        }
+        self.column.reserve(total)?;
+        // SAFETY: nobody else is left; the rest becomes `missing`, everything before was written.
+        unsafe {
+            self.column.fill(placed..total, self.missing)?;
+            Ok(self.column.finish(total))
+        }
+    }
+}
+
+impl ElementColumns {
+    fn new() -> ElementColumns {
+        ElementColumns {
+            offsets: Column::new("element offsets"),
+            positions: Column::new("corners"),
+            uvs: Sparse::new("corner uvs", NONE),
+            normals: Sparse::new("corner normals", NONE),
+        }
+    }
+
+    /// # Safety
+    /// All places that were handed out were written.
+    unsafe fn finish(self, rows: u32, corners: u32, has_offsets: bool) -> Result<Elements> {
+        let offsets = if rows > 0 && has_offsets { rows as usize + 1 } else { 0 };
+        // SAFETY: the caller's promise.
+        unsafe {
+            Ok(Elements {
+                offsets: self.offsets.finish(offsets).into(),
+                corner_positions: self.positions.finish(corners as usize).into(),
+                corner_uvs: self.uvs.finish(corners as usize)?.into(),
+                corner_normals: self.normals.finish(corners as usize)?.into(),
+            })
+        }
+    }
+}
+
+impl Columns {
+    pub(super) fn new() -> Columns {
+        Columns {
+            positions: Column::new("positions"),
+            weights: Sparse::new("position weights", 1.0),
+            colors: Sparse::new("colors", [f32::NAN; 4]),
+            uvs: Column::new("uvs"),
+            uv_depths: Sparse::new("uv depths", 0.0),
+            normals: Column::new("normals"),
+            elements: std::array::from_fn(|_| ElementColumns::new()),
+        }
+    }
+
+    /// Hands out places for a chunk. Called in order, and after the limits were checked.
+    pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &Parsed) -> Result<Places> {
+        let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
+        let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
+        let mut corners_end = corners;
+        for (corner, elements) in corners_end.iter_mut().zip(&parsed.elements) {
+            *corner = corner.checked_add(elements.corner_count() as u32).ok_or_else(overflow)?;
+        }
+        self.positions.reserve(end.positions as usize)?;
+        self.uvs.reserve(end.uvs as usize)?;
+        self.normals.reserve(end.normals as usize)?;
+        let positions = start.positions as usize..end.positions as usize;
+        let uvs = start.uvs as usize..end.uvs as usize;
+        let mut places = Places {
+            start,
+            end,
+            corners_start: corners,
+            corners_end,
+            weights: self.weights.place(positions.clone(), !parsed.weights.is_empty())?,
+            colors: self.colors.place(positions, !parsed.colors.is_empty())?,
+            uv_depths: self.uv_depths.place(uvs, !parsed.uv_depths.is_empty())?,
+            ..Places::default()
+        };
+        for kind in ElementKind::ALL {
+            self.place_elements(kind, parsed, &mut places)?;
+        }
+        Ok(places)
+    }
+
+    fn place_elements(&self, kind: ElementKind, parsed: &Parsed, places: &mut Places) -> Result<()> {
+        let k = kind as usize;
+        let (columns, corners) = (&self.elements[k], &parsed.elements[k]);
+        let own = places.corners_start[k] as usize..places.corners_end[k] as usize;
+        columns.positions.reserve(own.end)?;
+        if kind != ElementKind::Point {
+            let rows = [places.end.faces, places.end.lines][k] as usize;
+            columns.offsets.reserve(rows + 1)?;
+        }
+        places.corner_uvs[k] = columns.uvs.place(own.clone(), corners.has(Stream::Uv))?;
+        places.corner_normals[k] = columns.normals.place(own, corners.has(Stream::Normal))?;
+        Ok(())
+    }
+
+    /// Copies a chunk's values to their places; returns the largest index of each stream, 1-based.
+    pub(super) fn publish(&self, slot: &Slot) -> Result<[u32; 3]> {
+        let (parsed, places) = (&slot.parsed, &slot.places);
+        // SAFETY: `Columns::place` gave these places to this chunk alone.
+        unsafe {
+            self.positions.copy(places.start.positions as usize, parsed.positions.as_slice())?;
+            self.uvs.copy(places.start.uvs as usize, parsed.uvs.as_slice())?;
+            self.normals.copy(places.start.normals as usize, parsed.normals.as_slice())?;
+            self.weights.write(&places.weights, |slots| scatter(slots, 1.0, &parsed.weights))?;
+            self.colors.write(&places.colors, |slots| scatter(slots, [f32::NAN; 4], &parsed.colors))?;
+            self.uv_depths.write(&places.uv_depths, |slots| scatter(slots, 0.0, &parsed.uv_depths))?;
+        }
+        let mut largest = [0; 3];
+        for kind in ElementKind::ALL {
+            let own = self.publish_elements(kind, parsed, places)?;
+            largest = std::array::from_fn(|stream| own[stream].max(largest[stream]));
+        }
+        Ok(largest)
+    }
+
+    /// Copies the elements of one kind; returns the largest index of each stream.
+    fn publish_elements(&self, kind: ElementKind, parsed: &Parsed, places: &Places) -> Result<[u32; 3]> {
+        let k = kind as usize;
+        let (columns, corners) = (&self.elements[k], &parsed.elements[k]);
+        let start = places.corners_start[k] as usize;
+        let own = start..places.corners_end[k] as usize;
+        let mut largest = [0; 3];
+        // SAFETY: `Columns::place` gave these places to this chunk alone.
+        unsafe {
+            if kind != ElementKind::Point && corners.rows() > 0 {
+                let first_row = [places.start.faces, places.start.lines][k] as usize;
+                let rows = first_row + 1..first_row + 1 + corners.rows();
+                columns.offsets.write(rows, |slots| write_offsets(slots, corners, start as u32))?;
+                if first_row == 0 {
+                    columns.offsets.fill(0..1, 0)?;
+                }
+            }
+            let [positions, uvs, normals] = &mut largest;
+            columns.positions.write(own, |slots| *positions = write_stream(slots, corners, Stream::Position))?;
+            columns.uvs.write(&places.corner_uvs[k], |slots| *uvs = write_stream(slots, corners, Stream::Uv))?;
+            let place = &places.corner_normals[k];
+            columns.normals.write(place, |slots| *normals = write_stream(slots, corners, Stream::Normal))?;
+        }
+        Ok(largest)
+    }
+
+    /// The mesh.
+    ///
+    /// # Safety
+    /// Every chunk that was placed was published.
+    pub(super) unsafe fn finish(self, counts: Counts, corners: [u32; 3]) -> Result<Mesh> {
+        let [faces, lines, points] = self.elements;
+        let (positions, uvs) = (counts.positions as usize, counts.uvs as usize);
+        // SAFETY: the caller's promise.
+        unsafe {
+            Ok(Mesh {
+                positions: self.positions.finish(positions).into(),
+                position_weights: self.weights.finish(positions)?.into(),
+                colors: self.colors.finish(positions)?.into(),
+                uvs: self.uvs.finish(uvs).into(),
+                uv_depths: self.uv_depths.finish(uvs)?.into(),
+                normals: self.normals.finish(counts.normals as usize).into(),
+                faces: faces.finish(counts.faces, corners[0], true)?,
+                lines: lines.finish(counts.lines, corners[1], true)?,
+                points: points.finish(counts.points, corners[2], false)?.corner_positions,
+                ..Mesh::default()
+            })
+        }
+    }
+}
+
+/// Fills all slots with `missing`, and some with a value of their own.
+fn scatter<T: Copy>(slots: &mut [MaybeUninit<T>], missing: T, values: &[(u32, T)]) {
+    slots.fill(MaybeUninit::new(missing));
+    for &(index, value) in values {
+        if let Some(slot) = slots.get_mut(index as usize) {
+            slot.write(value);
+        }
+    }
+}
+
+/// Writes where each row ends, in corners.
+fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &Corners, mut corner: u32) {
+    let (mut slots, mut ends) = (slots.iter_mut(), corners.row_ends.as_slice().iter());
+    for segment in &corners.segments {
+        let rows = ends.by_ref().take(segment.rows as usize).zip(slots.by_ref());
+        let base = corner;
+        // One loop per stride: a division by a constant is a multiplication.
+        match segment.stride {
+            1 => rows.for_each(|(end, slot)| _ = slot.write(base + end)),
+            2 => rows.for_each(|(end, slot)| _ = slot.write(base + end / 2)),
+            _ => rows.for_each(|(end, slot)| _ = slot.write(base + end / 3)),
+        }
+        corner += segment.values / u32::from(segment.stride);
+    }
+}
+
+/// Writes one of the index streams, 0-based, and returns the largest index, 1-based.
+fn write_stream(slots: &mut [MaybeUninit<u32>], corners: &Corners, stream: Stream) -> u32 {
+    let (mut slots, mut values) = (slots, corners.values.as_slice());
+    let mut largest = 0;
+    for segment in &corners.segments {
+        let stride = usize::from(segment.stride);
+        let (own, rest) = values.split_at(segment.values as usize);
+        let (places, later) = slots.split_at_mut(own.len() / stride);
+        (values, slots) = (rest, later);
+        let found = match (stride, segment.has[stream as usize]) {
+            (_, false) => {
+                places.fill(MaybeUninit::new(NONE));
+                0
+            }
+            (1, _) => pick::<1>(places, own, stream as usize),
+            (2, _) => pick::<2>(places, own, stream as usize),
+            _ => pick::<3>(places, own, stream as usize),
+        };
+        largest = largest.max(found);
+    }
+    largest
+}
+
+/// Every `S`-th value from `first` on, less one.
+fn pick<const S: usize>(slots: &mut [MaybeUninit<u32>], values: &[u32], first: usize) -> u32 {
+    let mut largest = 0;
+    for (slot, group) in slots.iter_mut().zip(values.chunks_exact(S)) {
+        let value = group[first.min(S - 1)];
+        largest = largest.max(value);
+        slot.write(value.wrapping_sub(1));
+    }
+    largest
+}

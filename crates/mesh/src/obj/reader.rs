@@ -1,0 +1,325 @@
+//! OBJ text to a mesh: the job that the pipeline runs, chunk by chunk.
+//!
+//! Parsing is parallel ([`super::parse`]); the ordered part hands out places in the final arrays
+//! and settles the state that crosses chunk borders ([`super::assemble`]); copying to those places
+//! is parallel again ([`super::publish`]).
+
+use super::assemble::{Assembler, Sections};
+use super::parse::{ChunkText, Parser};
+use super::parsed::{Complaint, Parsed, Stream};
+use super::publish::{Columns, Places};
+use super::suspects;
+use super::suspects::Suspects;
+use crate::place::{Placer, excerpt};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::warnings::{Warnings, Weight};
+use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::scan::{Index, PADDING};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
+const CHUNK_BYTES: usize = 256 << 10;
+/// What a slot takes, as a multiple of its chunk: text, values, and room to grow.
+const SLOT_FACTOR: usize = 4;
+
+/// The result of reading an OBJ: a scene without materials, and references to the libraries that have them.
+pub struct Obj {
+    pub scene: Scene,
+    /// `mtllib` statements in order, each with its place.
+    pub libraries: Vec<Reference>,
+    /// The first use of each material, in the order of the scene's materials.
+    pub uses: Vec<Reference>,
+    pub warnings: Warnings,
+    pub threads: usize,
+}
+
+/// A name in the text, and its place.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    pub name: String,
+    pub(crate) place: Place,
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+impl Reference {
+    /// A diagnostic that points at the name.
+    pub fn diagnostic(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { place: self.place.clone(), excerpt: self.excerpt.clone(), ..Diagnostic::new(message) }
+    }
+}
+
+/// A chunk in flight.
+pub(super) struct Slot {
+    pub(super) text: Text,
+    index: Box<Index>,
+    pub(super) parsed: Parsed,
+    pub(super) places: Places,
+}
+
+struct ObjJob<'s, 'o> {
+    chunks: TextChunks<'s>,
+    parser: Parser<'o>,
+    options: &'o ParseOptions,
+    columns: Columns,
+    suspects: Mutex<Suspects>,
+    slot_bytes: usize,
+}
+
+/// What the commits build.
+struct State {
+    counts: Counts,
+    corners: [u32; 3],
+    lines: u64,
+    assembler: Assembler,
+    warnings: Warnings,
+    last_report: u64,
+}
+
+/// A limit that is passed at an offset of a chunk's text.
+struct Excess {
+    offset: u32,
+    message: String,
+    hint: String,
+}
+
+/// Reads OBJ text.
+pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
+    let chunk_count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let job = ObjJob {
+        chunks: text.cut(chunk_bytes, options.limits.line_bytes, PADDING),
+        parser: Parser { options, level: Level::best() },
+        options,
+        columns: Columns::new(),
+        suspects: Mutex::default(),
+        slot_bytes,
+    };
+    let mut state = State {
+        counts: Counts::default(),
+        corners: [0; 3],
+        lines: 0,
+        assembler: Assembler::default(),
+        warnings: Warnings::default(),
+        last_report: 0,
+    };
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
+    finish(job, state, crew.threads)
+}
+
+impl Job for ObjJob<'_, '_> {
+    type Slot = Slot;
+    type State = State;
+
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn ends_in_order(&self) -> bool {
+        false
+    }
+
+    fn takes_in_order(&self) -> bool {
+        self.chunks.in_order()
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        Ok(Slot { text: Text::default(), index, parsed: Parsed::default(), places: Places::default() })
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        self.chunks.take(number, &mut slot.text)
+    }
+
+    /// Parses; then, when it is known what came before, fills the arrays.
+    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
+        if stage == 1 {
+            return self.publish(slot);
+        }
+        let Slot { text, index, parsed, .. } = slot;
+        let text = ChunkText { padded: text.padded(), start: text.start, end: text.end };
+        self.parser.parse(text, index, parsed)
+    }
+
+    /// Settles what crosses the borders of chunks and gives the chunk its places in the arrays.
+    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+        self.relate(state, slot)?;
+        let excess = self.excess(state, slot);
+        state.settle(slot, excess, self)?;
+        slot.places = self.columns.place(state.counts, state.corners, &slot.parsed)?;
+        slot.places.first_line = state.lines;
+        state.counts = slot.places.end;
+        state.corners = slot.places.corners_end;
+        state.lines += slot.parsed.line_count;
+        self.report(state, slot.text.offset + slot.text.len() as u64);
+        Ok(())
+    }
+}
+
+impl ObjJob<'_, '_> {
+    fn publish(&self, slot: &mut Slot) -> Result<()> {
+        let largest = self.columns.publish(slot)?;
+        if largest.iter().zip(slot.places.known()).any(|(&largest, known)| largest > known) {
+            let found = suspects::find(slot, self.options.raises())?;
+            let mut suspects = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
+            suspects.merge(found, largest)?;
+        }
+        slot.parsed.shrink(self.slot_bytes);
+        slot.text.shrink(self.slot_bytes);
+        Ok(())
+    }
+
+    /// Gives indices that count backwards their values. One that points before the file's start is broken.
+    fn relate(&self, state: &State, slot: &mut Slot) -> Result<()> {
+        let counts = [state.counts.positions, state.counts.uvs, state.counts.normals];
+        let parsed = &mut slot.parsed;
+        let mut broken = None;
+        for relative in &parsed.relatives {
+            let value = i64::from(counts[relative.stream as usize]) + relative.local;
+            let values = parsed.elements[relative.kind as usize].values.as_mut_slice();
+            let Some(place) = values.get_mut(relative.value as usize) else { continue };
+            // Out of range on purpose where it is broken: the element goes when the reading ends.
+            *place = if value >= 1 { value.min(i64::from(NONE - 1)) as u32 } else { suspects::BEFORE_START };
+            if value < 1 && self.options.raises() {
+                broken = Some(before_start(relative.stream, relative.token, slot.text.bytes()));
+                break;
+            }
+        }
+        if let Some(complaint) = broken {
+            parsed.complain(complaint, self.options)?;
+            parsed.complaints.sort_by_key(|complaint| complaint.token.0);
+        }
+        Ok(())
+    }
+
+    /// What stops the reading in this chunk besides complaints: a limit, and where it is passed.
+    fn excess(&self, state: &State, slot: &Slot) -> Option<Excess> {
+        let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
+        let text = slot.text.bytes();
+        let added = slot.parsed.counts().to_array();
+        let sums = state.counts.to_array().into_iter().zip(added).map(|(a, b)| u64::from(a) + u64::from(b));
+        let corners =
+            state.corners.iter().zip(&slot.parsed.elements).map(|(&a, b)| u64::from(a) + b.corner_count() as u64);
+        if sums.max() > Some(limit) || corners.max() >= Some(u64::from(NONE)) {
+            let complaints = slot.parsed.complaints.iter().filter(|complaint| complaint.weight == Weight::Broken);
+            let broken = complaints.map(|complaint| complaint.token.0);
+            return Some(Excess {
+                offset: suspects::find_excess(text, broken, state.counts, limit),
+                message: format!("more than the limit of {limit} elements of one kind (elements)"),
+                hint: limit_hint("elements") + " (at most 2^32 - 2)",
+            });
+        }
+        let line_bytes = self.chunks.line_bytes();
+        slot.text.too_long.then(|| Excess {
+            offset: text.len() as u32,
+            message: format!("line is longer than the limit of {line_bytes} bytes (line_bytes)"),
+            hint: limit_hint("line_bytes") + " (at most 1 GiB)",
+        })
+    }
+
+    /// Tells the caller how far the reading is, every few megabytes.
+    fn report(&self, state: &mut State, done: u64) {
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &self.options.run.progress
+            && done >= state.last_report + EVERY_BYTES
+        {
+            state.last_report = done;
+            progress.tell(done, self.chunks.size());
+        }
+    }
+}
+
+fn before_start(stream: Stream, token: (u32, u32), text: &[u8]) -> Complaint {
+    Complaint {
+        weight: Weight::Broken,
+        code: "index-out-of-range",
+        message: format!("index is before the first {}", stream.noun()),
+        expected: None,
+        hint: Some("a negative index counts back from the last element before it"),
+        token,
+        excerpt: excerpt(text, token),
+    }
+}
+
+impl State {
+    /// Files the complaints and takes the statements of a chunk, both in the order of the text, so
+    /// that the first error is the first by position.
+    fn settle(&mut self, slot: &Slot, excess: Option<Excess>, job: &ObjJob<'_, '_>) -> Result<()> {
+        let file = job.chunks.name();
+        let mut placer = Placer::new(slot.text.bytes(), slot.text.offset, self.lines, file);
+        let stop = excess.as_ref().map_or(u32::MAX, |excess| excess.offset);
+        let mut complaints = slot.parsed.complaints.iter().peekable();
+        for event in slot.parsed.events.iter().take_while(|event| event.token.0 < stop) {
+            while let Some(complaint) = complaints.next_if(|complaint| complaint.token.0 <= event.token.0) {
+                self.complain(complaint, &mut placer, job.options)?;
+            }
+            let name = &slot.parsed.names[event.name.clone()];
+            let Some(at) = self.counts.checked_add(event.at) else { continue };
+            self.assembler.event(event, name, at, &mut placer, job.options, &mut self.warnings)?;
+        }
+        for complaint in complaints.take_while(|complaint| complaint.token.0 < stop) {
+            self.complain(complaint, &mut placer, job.options)?;
+        }
+        for ((_, code), count) in &slot.parsed.uncounted {
+            self.warnings.count(code, *count);
+        }
+        match excess {
+            Some(Excess { offset, message, hint }) => {
+                let place = placer.place(offset);
+                let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+                Err(error.with_hint(hint))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn complain(&mut self, complaint: &Complaint, placer: &mut Placer<'_>, options: &ParseOptions) -> Result<()> {
+        let diagnostic = Diagnostic {
+            message: complaint.message.clone(),
+            expected: complaint.expected.map(str::to_owned),
+            hint: complaint.hint.map(str::to_owned),
+            place: placer.place(complaint.token.0),
+            excerpt: Some(complaint.excerpt.clone()),
+            ..Diagnostic::default()
+        };
+        match complaint.weight {
+            Weight::Note => self.warnings.note(options.faults, complaint.code, diagnostic),
+            Weight::Broken => self.warnings.broken(options.faults, complaint.code, diagnostic),
+            Weight::Limit => {
+                let error = diagnostic.into_error(ErrorKind::Limit);
+                Err(error.with_hint(limit_hint("name_bytes")))
+            }
+        }
+    }
+}
+
+/// Checks what only the end of the file decides, and assembles the scene.
+fn finish(job: ObjJob<'_, '_>, state: State, threads: usize) -> Result<Obj> {
+    let State { counts, corners, assembler, mut warnings, .. } = state;
+    let file: &Arc<str> = job.chunks.name();
+    let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let broken = suspects.check(counts, file, job.options, &mut warnings)?;
+    // SAFETY: every chunk was committed and published, so all places that were handed out are filled.
+    let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
+    let mut sections = assembler.finish(&mut mesh, counts, job.options, &mut warnings)?;
+    if broken {
+        super::repair::drop_broken(&mut mesh, &mut sections.objects, &mut warnings)?;
+    }
+    let Sections { objects, materials, libraries, uses } = sections;
+    let mut material_libraries = Vec::new();
+    for library in &libraries {
+        try_push(&mut material_libraries, try_string(&library.name)?, "names")?;
+    }
+    let meshes = vec![mesh];
+    let scene = Scene { meshes, objects, materials, material_libraries, axes: Axes::OBJ, ..Scene::default() };
+    Ok(Obj { scene, libraries, uses, warnings, threads })
+}

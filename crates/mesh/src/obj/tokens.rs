@@ -1,0 +1,204 @@
+//! One logical line as tokens: white space, escaped newlines and comments are seen to here.
+
+use polyhaul_model::error::{Error, Result};
+use polyhaul_text::scan::is_space;
+use std::borrow::Cow;
+
+/// A logical line: its content, and where the next one begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) start: usize,
+    /// Where the content ends: at a newline that no backslash escapes, or at the end of the text.
+    pub(super) end: usize,
+    pub(super) next: usize,
+    /// Whether an escaped newline lies inside.
+    pub(super) continued: bool,
+}
+
+impl Line {
+    /// The logical line that begins at `start` of `text`, which ends at `limit`.
+    pub(super) fn find(text: &[u8], start: usize, limit: usize) -> Line {
+        let mut from = start;
+        let mut continued = false;
+        while let Some(offset) = memchr::memchr2(b'\n', b'\r', &text[from..limit]) {
+            let newline = from + offset;
+            let pair = text[newline] == b'\r' && newline + 1 < limit && text[newline + 1] == b'\n';
+            let next = newline + 1 + usize::from(pair);
+            if newline == start || text[newline - 1] != b'\\' {
+                return Line { start, end: newline, next, continued };
+            }
+            continued = true;
+            from = next;
+        }
+        Line { start, end: limit, next: limit, continued }
+    }
+
+    pub(super) fn tokens(self, text: &[u8]) -> Tokens<'_> {
+        Tokens { text, at: self.start, end: self.end }
+    }
+}
+
+/// The tokens of a line, as offsets into the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tokens<'a> {
+    text: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+/// A token: where it begins and ends.
+pub(super) type Token = std::ops::Range<usize>;
+
+impl<'a> Tokens<'a> {
+    /// Skips white space and escaped newlines.
+    fn skip_space(&mut self) {
+        while self.at < self.end {
+            if is_space(self.text[self.at]) {
+                self.at += 1;
+            } else if let Some(size) = escaped_newline(&self.text[self.at..self.end]) {
+                self.at += size;
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// The next token up to white space, whatever it begins with.
+    pub(super) fn next_word(&mut self) -> Option<Token> {
+        self.skip_space();
+        let start = self.at;
+        while self.at < self.end && !is_space(self.text[self.at]) && !self.at_escape() {
+            self.at += 1;
+        }
+        (start < self.at).then_some(start..self.at)
+    }
+
+    fn at_escape(&self) -> bool {
+        self.text[self.at] == b'\\' && escaped_newline(&self.text[self.at..self.end]).is_some()
+    }
+
+    /// Everything that is left, without the white space and escaped newlines around it.
+    pub(super) fn rest(mut self) -> Token {
+        self.skip_space();
+        let mut end = self.end;
+        while end > self.at && (is_space(self.text[end - 1]) || self.ends_in_escape(end)) {
+            end -= 1;
+        }
+        self.at..end
+    }
+
+    /// Whether the byte before `end` is a backslash before a newline, or the text's last byte.
+    fn ends_in_escape(&self, end: usize) -> bool {
+        let after = self.text.get(end).filter(|_| end < self.end);
+        self.text[end - 1] == b'\\'
+            && matches!(after, None | Some(b'\n' | b'\r'))
+            && (after.is_some() || end == self.end)
+    }
+
+    pub(super) fn text(&self, token: &Token) -> &'a [u8] {
+        &self.text[token.clone()]
+    }
+
+    /// Where the line ends: the place of something that is missing.
+    pub(super) fn end(&self) -> Token {
+        let mut end = self.end;
+        while end > self.at && is_space(self.text[end - 1]) {
+            end -= 1;
+        }
+        end..end
+    }
+}
+
+/// The tokens up to a comment.
+impl Iterator for Tokens<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let token = self.next_word()?;
+        if self.text[token.start] == b'#' {
+            self.at = self.end;
+            return None;
+        }
+        Some(token)
+    }
+}
+
+/// The size of the backslash and newline that `text` begins with. A backslash that ends the text counts.
+fn escaped_newline(text: &[u8]) -> Option<usize> {
+    match text {
+        [b'\\', b'\r', b'\n', ..] => Some(3),
+        [b'\\', b'\n' | b'\r', ..] => Some(2),
+        [b'\\'] => Some(1),
+        _ => None,
+    }
+}
+
+/// `name` with each escaped newline turned into a blank.
+pub(super) fn unescaped(name: &[u8]) -> Result<Cow<'_, [u8]>> {
+    if memchr::memchr2(b'\n', b'\r', name).is_none() {
+        return Ok(name.into());
+    }
+    let mut result = Vec::new();
+    result.try_reserve_exact(name.len()).map_err(|_| Error::memory("a name"))?;
+    let mut at = 0;
+    while at < name.len() {
+        let (byte, size) = match escaped_newline(&name[at..]) {
+            Some(size) if size > 1 => (b' ', size),
+            _ => (name[at], 1),
+        };
+        result.push(byte);
+        at += size;
+    }
+    Ok(result.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &[u8]) -> Vec<&[u8]> {
+        let line = Line::find(text, 0, text.len());
+        let tokens = line.tokens(text);
+        tokens.map(|token| &text[token]).collect()
+    }
+
+    #[test]
+    fn lines_end_where_no_backslash_stands() {
+        let cases: [(&[u8], usize, usize); 8] = [
+            (b"v 1\nf", 3, 4),
+            (b"v 1\r\nf", 3, 5),
+            (b"v 1\rf", 3, 4),
+            (b"v \\\n1\nf", 5, 6),
+            (b"v \\\r\n1\rf", 6, 7),
+            (b"v 1", 3, 3),
+            (b"v 1 \\", 5, 5),
+            (b"\nf", 0, 1),
+        ];
+        for (text, end, next) in cases {
+            let line = Line::find(text, 0, text.len());
+            assert_eq!((line.end, line.next), (end, next), "{:?}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn names_keep_their_backslashes_but_not_those_of_a_continued_line() {
+        let rest = |text: &'static [u8]| {
+            let mut tokens = Line::find(text, 0, text.len()).tokens(text);
+            tokens.next_word();
+            &text[tokens.rest()]
+        };
+        assert_eq!(rest(b"o a \\\n\n"), b"a");
+        assert_eq!(rest(b"o a \\\r\n  \\\n\n"), b"a");
+        assert_eq!(rest(b"o a \\"), b"a");
+        assert_eq!(rest(b"o a\\ \n"), b"a\\");
+        assert_eq!(rest(b"o a\\b \n"), b"a\\b");
+    }
+
+    #[test]
+    fn tokens_skip_space_escapes_and_comments() {
+        assert_eq!(words(b"  v\t1 \\\n 2 \\\r\n3 # not 4"), [b"v".as_slice(), b"1", b"2", b"3"]);
+        assert_eq!(words(b"f 1 2 3 \\"), [b"f".as_slice(), b"1", b"2", b"3"]);
+        assert_eq!(words(b"o a#b"), [b"o".as_slice(), b"a#b"]);
+        assert_eq!(unescaped(b"a\\\nb").unwrap().as_ref(), b"a b");
+    }
+}

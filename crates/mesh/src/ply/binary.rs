@@ -1,0 +1,638 @@
+//! Binary rows, element by element, to the sinks.
+//!
+//! Rows of one size are found without looking at those before: every worker reads its own share of a positioned
+//! source and parses it. Members of compressed data are read whole, and a row that two share is handed on. What was
+//! read beyond the last row of that size is kept, so that no byte is read twice. Rows with lists are assumed to be like
+//! the first one and verified while they are parsed ([`Even`]); from the first that differs on, and in streams, they
+//! are walked in order ([`Walk`]), and only parsing them is parallel.
+
+use super::layout::{RowEnd, Shape, Walked};
+use super::rows::{Outcome, Progress, Target};
+use super::sink::{Block, Flaw, Found, Scratch};
+use polyhaul_model::NONE;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::feed::{Feed, Part};
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::relay::Relay;
+use polyhaul_pipeline::run::{Crew, Job, Phase, run};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of rows per chunk: they stay in a core's own cache until they are taken apart.
+const CHUNK_BYTES: usize = 512 << 10;
+/// How far the first row is looked for, to know what all may be like.
+const FIRST_ROW_BYTES: u64 = 64 << 10;
+
+/// What the rows of all elements are read with.
+pub(super) struct Reader<'a, 'o> {
+    pub(super) feed: Feed<'a>,
+    pub(super) options: &'o ParseOptions,
+    pub(super) warnings: &'o mut Warnings,
+    pub(super) threads: usize,
+    pub(super) progress: Progress,
+}
+
+/// A chunk in flight.
+struct Slot {
+    bytes: Vec<u8>,
+    /// How many of them are rows.
+    size: usize,
+    /// Where they lie in the file.
+    offset: u64,
+    first_row: u64,
+    rows: usize,
+    bases: Vec<u64>,
+    totals: Vec<u64>,
+    scratch: Scratch,
+    found: Found,
+}
+
+/// What the commits settle.
+struct State {
+    outcome: Outcome,
+    mismatch: Option<u64>,
+    /// What was read from the row that is not of the shape on.
+    unused: Vec<Part>,
+    warnings: Warnings,
+    progress: Progress,
+}
+
+/// What both jobs have.
+struct Common<'a> {
+    target: Target<'a>,
+    options: &'a ParseOptions,
+    name: Arc<str>,
+    size: Option<u64>,
+    chunk_bytes: usize,
+}
+
+impl Reader<'_, '_> {
+    /// Reads all rows of an element.
+    pub(super) fn element(&mut self, target: Target<'_>) -> Result<Outcome> {
+        let mut outcome = Outcome::new(target.sink)?;
+        let count = target.element.count;
+        if count == 0 {
+            return Ok(outcome);
+        }
+        let mut row = 0;
+        if self.feed.is_positioned()
+            && let Some(shape) = self.shape(target)?
+        {
+            (row, outcome) = self.even(target, shape, outcome)?;
+        }
+        if row < count {
+            outcome = self.walk(target, row, outcome)?;
+        }
+        Ok(outcome)
+    }
+
+    /// The shape that all rows may have; `None` where they cannot.
+    fn shape(&mut self, target: Target<'_>) -> Result<Option<Shape>> {
+        let layout = &target.sink.layout;
+        let (at, size) = (self.feed.at(), self.feed.size().unwrap_or(0));
+        let remaining = size.saturating_sub(at);
+        let counts = match layout.lists.is_empty() {
+            true => Some(Vec::new()),
+            false => {
+                let mut first = Vec::new();
+                let wanted = remaining.min(FIRST_ROW_BYTES) as usize;
+                first.try_reserve_exact(wanted)?;
+                first.resize(wanted, 0);
+                let have = self.feed.peek_at(at, &mut first)?;
+                layout.counts(&first[..have])?
+            }
+        };
+        let Some(counts) = counts else { return Ok(None) };
+        let Some(shape) = layout.shape(&counts)? else { return Ok(None) };
+        let rows = target.element.count;
+        let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
+        let few = counts.iter().all(|&count| u64::from(count) * rows <= limit);
+        let all = rows.checked_mul(shape.row_bytes as u64).filter(|&bytes| bytes <= remaining);
+        if all.is_none() && layout.lists.is_empty() && target.sink.check.is_none() {
+            let whole = remaining / shape.row_bytes.max(1) as u64;
+            return Err(target.truncated(whole, self.place(size)));
+        }
+        Ok(all.filter(|_| few && shape.row_bytes as u64 <= self.options.limits.line_bytes).map(|_| shape))
+    }
+
+    fn place(&self, offset: u64) -> Place {
+        Place { file: self.feed.name().clone(), offset: Some(offset), ..Place::default() }
+    }
+
+    fn common<'c>(&self, target: Target<'c>, options: &'c ParseOptions) -> Common<'c> {
+        let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+        Common { target, options, name: self.feed.name().clone(), size: self.feed.size(), chunk_bytes }
+    }
+
+    fn crew(&mut self, bytes: u64, slot_bytes: usize) -> Crew {
+        let run = &self.options.run;
+        let chunks = usize::try_from(bytes.div_ceil(slot_bytes.max(1) as u64)).unwrap_or(usize::MAX);
+        // What is found about rows, and where lists begin, is beside their bytes.
+        let crew = Crew::new(run.worker_threads().min(chunks).max(1), run.memory_limit, slot_bytes + (64 << 10));
+        self.threads = self.threads.max(crew.threads);
+        crew
+    }
+
+    /// Reads rows of one size; returns how many there are, which is all of them where the shape is right.
+    fn even(&mut self, target: Target<'_>, shape: Shape, outcome: Outcome) -> Result<(u64, Outcome)> {
+        let (rows, row_bytes) = (target.element.count, shape.row_bytes);
+        target.sink.reserve_rows(rows)?;
+        let totals: Vec<u64> = shape.counts.iter().map(|&(_, count)| u64::from(count) * rows).collect();
+        target.sink.reserve_values(&totals)?;
+        let options = self.options;
+        let common = self.common(target, options);
+        let chunk_rows = (common.chunk_bytes / row_bytes.max(1)).max(1);
+        let slot_bytes = self.feed.piece_bytes().map_or(chunk_rows * row_bytes, |bytes| bytes + row_bytes);
+        let crew = self.crew(rows * row_bytes as u64, slot_bytes);
+        let start = self.feed.at();
+        let mut state = self.state(outcome);
+        let (first_piece, taken, relay) = (first_piece(&self.feed, start), Mutex::default(), Relay::default());
+        let job = Even { common, feed: &self.feed, start, shape, chunk_rows, first_piece, taken, relay };
+        let result = run(&job, &mut state, crew, &options.run.cancel);
+        let Even { shape: Shape { counts, .. }, relay, .. } = job;
+        let mut unused = std::mem::take(&mut state.unused);
+        unused.extend(relay.into_rests());
+        let (mut outcome, mismatch) = self.settled(state);
+        // What a worker met behind a row that is not of the shape does not count.
+        if mismatch.is_none() {
+            result?;
+        }
+        let done = mismatch.unwrap_or(rows);
+        for (total, &(_, count)) in outcome.totals.iter_mut().zip(&counts) {
+            *total = u64::from(count) * done;
+        }
+        self.feed.seek(start + done * row_bytes as u64);
+        if mismatch.is_some() {
+            self.feed.keep(unused);
+        }
+        Ok((done, outcome))
+    }
+
+    /// Reads rows from `row` on in order.
+    fn walk(&mut self, target: Target<'_>, row: u64, outcome: Outcome) -> Result<Outcome> {
+        let options = self.options;
+        let common = self.common(target, options);
+        let left = self.feed.size().map_or(u64::MAX, |size| size.saturating_sub(self.feed.at()));
+        // Few rows are not worth a thread: there may be thousands of elements.
+        let least = (target.element.count - row).saturating_mul(8 * target.sink.layout.least_row_bytes() as u64);
+        let crew = self.crew(left.min(least), common.chunk_bytes);
+        let (mut bases, mut totals) = (Vec::new(), Vec::new());
+        bases.try_reserve_exact(outcome.totals.len())?;
+        bases.extend_from_slice(&outcome.totals);
+        totals.try_reserve_exact(outcome.totals.len())?;
+        totals.resize(outcome.totals.len(), 0);
+        let mut state = self.state(outcome);
+        let line = Line { feed: &mut self.feed, row, bases, totals };
+        let job = Walk { common, line: Mutex::new(line) };
+        let result = run(&job, &mut state, crew, &options.run.cancel);
+        let totals = job.line.into_inner().unwrap_or_else(PoisonError::into_inner).bases;
+        let (outcome, _) = self.settled(state);
+        result?;
+        Ok(Outcome { totals, ..outcome })
+    }
+
+    fn state(&mut self, outcome: Outcome) -> State {
+        let (warnings, progress) = (std::mem::take(self.warnings), std::mem::take(&mut self.progress));
+        State { outcome, mismatch: None, unused: Vec::new(), warnings, progress }
+    }
+
+    fn settled(&mut self, state: State) -> (Outcome, Option<u64>) {
+        (*self.warnings, self.progress) = (state.warnings, state.progress);
+        (state.outcome, state.mismatch)
+    }
+
+    /// Notes what follows the last row.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        let at = self.feed.at();
+        let extra = self.feed.drain()?;
+        if extra > 0 {
+            let message = format!("{extra} extra bytes after the last row");
+            let diagnostic = Diagnostic { place: self.place(at), ..Diagnostic::new(message) };
+            self.warnings.note(self.options.faults, "extra-data", diagnostic)?;
+        }
+        Ok(())
+    }
+}
+
+impl Common<'_> {
+    fn slot(&self) -> Slot {
+        Slot {
+            bytes: Vec::new(),
+            size: 0,
+            offset: 0,
+            first_row: 0,
+            rows: 0,
+            bases: Vec::new(),
+            totals: Vec::new(),
+            scratch: Scratch::default(),
+            found: Found::default(),
+        }
+    }
+
+    /// Takes the rows of a slot apart.
+    fn publish(&self, slot: &mut Slot, shape: Option<&Shape>) -> Result<()> {
+        let Slot { bytes, size, first_row, rows, bases, totals, scratch, found, .. } = slot;
+        let (first_row, rows) = (*first_row, *rows);
+        let block = Block { bytes: &bytes[..*size], rows, first_row, bases, totals, shape };
+        // SAFETY: no two chunks have the same rows, and the values before each are counted.
+        *found = unsafe { self.target.sink.publish(&block, scratch)? };
+        Ok(())
+    }
+
+    fn place(&self, offset: u64) -> Place {
+        Place { file: self.name.clone(), offset: Some(offset), ..Place::default() }
+    }
+
+    /// Files what was found in a slot.
+    fn settle(&self, state: &mut State, slot: &Slot) -> Result<()> {
+        let at = |flaw: &Flaw| (self.place(slot.offset + flaw.at as u64), None);
+        state.outcome.file(self.target, &slot.found, self.options, &mut state.warnings, at)?;
+        state.progress.report(slot.offset + slot.size as u64, self.size, self.options);
+        Ok(())
+    }
+}
+
+/// Makes `bytes` at least `size` long.
+fn grow(bytes: &mut Vec<u8>, size: usize) -> Result<()> {
+    if bytes.len() < size {
+        let more = size - bytes.len();
+        bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of rows"))?;
+        bytes.resize(size, 0);
+    }
+    Ok(())
+}
+
+/// Rows of one size, each chunk by itself.
+struct Even<'a, 'f> {
+    common: Common<'a>,
+    feed: &'a Feed<'f>,
+    /// Where the first row lies.
+    start: u64,
+    shape: Shape,
+    chunk_rows: usize,
+    /// The piece with the first row, where the source has pieces: then those are the chunks.
+    first_piece: Option<u64>,
+    taken: Mutex<Taken>,
+    /// Rows that are cut off at the end of a piece.
+    relay: Relay<Part>,
+}
+
+/// Which chunks were taken.
+#[derive(Default)]
+struct Taken {
+    /// One past the highest number.
+    end: u64,
+    /// Whether a row is not of the shape: nothing behind what was taken matters.
+    stop: bool,
+}
+
+/// The piece with the byte at `start`, where a source has pieces.
+fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
+    feed.piece_bytes()?;
+    let ends_behind = |number: u64| feed.piece(number).is_none_or(|piece| piece.end > start);
+    let (mut low, mut high) = (0, 1);
+    while !ends_behind(high - 1) {
+        (low, high) = (high, 2 * high);
+    }
+    while low + 1 < high {
+        let middle = low.midpoint(high) - 1;
+        (low, high) = if ends_behind(middle) { (low, middle + 1) } else { (middle + 1, high) };
+    }
+    feed.piece(low).map(|_| low)
+}
+
+impl Even<'_, '_> {
+    /// Whether a chunk is still to be taken. One is if a later one was: what is read has no gaps.
+    fn is_wanted(&self, number: u64) -> bool {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.stop && number >= taken.end {
+            return false;
+        }
+        taken.end = taken.end.max(number + 1);
+        true
+    }
+
+    /// Takes as many rows as a chunk has.
+    fn take_rows(&self, first: u64, slot: &mut Slot) -> Result<()> {
+        let left = self.common.target.element.count - first;
+        slot.rows = left.min(self.chunk_rows as u64) as usize;
+        slot.size = slot.rows * self.shape.row_bytes;
+        self.place_slot(first, slot)?;
+        grow(&mut slot.bytes, slot.size)?;
+        let Slot { offset, bytes, size, .. } = slot;
+        self.read(*offset, &mut bytes[..*size])
+    }
+
+    /// Takes a piece: the rows that end in it, and hands on what it has of another one.
+    fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut Slot) -> Result<()> {
+        let row_bytes = self.shape.row_bytes as u64;
+        let end = self.start + self.common.target.element.count * row_bytes;
+        let (from, to) = (piece.start.clamp(self.start, end), piece.end.min(end));
+        let [first, last] = [from, to].map(|at| (at - self.start) / row_bytes.max(1));
+        let mut handover = self.relay.begin(number);
+        (slot.rows, slot.size) = ((last - first) as usize, (last - first) as usize * self.shape.row_bytes);
+        self.place_slot(first, slot)?;
+        let known = (from - slot.offset) as usize;
+        let have = known + (to - from) as usize;
+        grow(&mut slot.bytes, have)?;
+        self.read(from, &mut slot.bytes[known..have])?;
+        let rest_at = slot.offset + slot.size as u64;
+        if slot.rows > 0 {
+            handover.give(Part { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
+        }
+        if number > 0 {
+            let before = handover.receive().ok_or_else(Error::cancelled)?;
+            slot.bytes[..known].copy_from_slice(before.bytes.get(..known).ok_or_else(shorter)?);
+        }
+        if slot.rows == 0 {
+            handover.give(Part { offset: rest_at, bytes: try_copy(&slot.bytes[..have], "a row")? });
+        }
+        Ok(())
+    }
+
+    /// What comes before a row.
+    fn place_slot(&self, first: u64, slot: &mut Slot) -> Result<()> {
+        slot.first_row = first;
+        slot.offset = self.start + first * self.shape.row_bytes as u64;
+        slot.bases.clear();
+        slot.bases.try_reserve(self.shape.counts.len())?;
+        slot.bases.extend(self.shape.counts.iter().map(|&(_, count)| u64::from(count) * first));
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let have = self.feed.read_at(offset, out)?;
+        if have == out.len() { Ok(()) } else { Err(shorter()) }
+    }
+}
+
+#[cold]
+fn shorter() -> Error {
+    Error::new(ErrorKind::Internal, "a source is shorter than declared")
+}
+
+impl Job for Even<'_, '_> {
+    type Slot = Slot;
+    type State = State;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn takes_in_order(&self) -> bool {
+        false
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(self.common.slot())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        let row_bytes = self.shape.row_bytes as u64;
+        let count = self.common.target.element.count;
+        let Some(first_piece) = self.first_piece else {
+            let first = number.saturating_mul(self.chunk_rows as u64);
+            let is_wanted = first < count && self.is_wanted(number);
+            return if is_wanted { self.take_rows(first, slot).map(|()| true) } else { Ok(false) };
+        };
+        let end = self.start + count * row_bytes;
+        let piece = self.feed.piece(first_piece + number).filter(|piece| piece.start < end);
+        match piece.filter(|_| self.is_wanted(number)) {
+            Some(piece) => self.take_piece(number, piece, slot).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Bytes that are numbers already: what takes time is the memory where they go.
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Build
+    }
+
+    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        if slot.rows == 0 {
+            slot.found = Found::default();
+            return Ok(());
+        }
+        self.common.publish(slot, Some(&self.shape))
+    }
+
+    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+        if state.mismatch.is_none() {
+            self.common.settle(state, slot)?;
+            state.mismatch = slot.found.mismatch;
+            if state.mismatch.is_none() {
+                return Ok(());
+            }
+            self.taken.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
+        }
+        let mut bytes = std::mem::take(&mut slot.bytes);
+        bytes.truncate(slot.size);
+        try_push(&mut state.unused, Part { offset: slot.offset, bytes }, "rows")
+    }
+}
+
+/// How far rows were walked.
+struct Line<'a, 'f> {
+    feed: &'a mut Feed<'f>,
+    /// The row that begins where the feed stands.
+    row: u64,
+    /// How many values each list has before that row.
+    bases: Vec<u64>,
+    /// How many it has in the rows that are taken.
+    totals: Vec<u64>,
+}
+
+/// Rows in order.
+struct Walk<'a, 'f> {
+    common: Common<'a>,
+    line: Mutex<Line<'a, 'f>>,
+}
+
+/// Why no more rows are taken.
+enum Stop {
+    /// There are enough.
+    Done,
+    Row(RowEnd),
+    /// The lists have too many values.
+    Values,
+    /// The row is too long.
+    Length,
+}
+
+impl Walk<'_, '_> {
+    /// The most bytes of a row.
+    fn longest(&self) -> u64 {
+        self.common.options.limits.line_bytes.min(1 << 30)
+    }
+
+    /// How many bytes to begin with: few for few rows, since what is too much is put back.
+    fn first_bytes(&self, line: &Line<'_, '_>) -> usize {
+        let Common { target, chunk_bytes, .. } = &self.common;
+        let least = target.sink.layout.least_row_bytes() as u64;
+        let rows = (target.element.count - line.row).saturating_mul(least.saturating_mul(4)).saturating_add(4096);
+        usize::try_from(rows).unwrap_or(usize::MAX).min(*chunk_bytes)
+    }
+
+    /// How many of `bytes` are whole rows, and how many rows these are.
+    fn cut(&self, line: &mut Line<'_, '_>, bytes: &[u8]) -> (usize, u64, Stop) {
+        let layout = &self.common.target.sink.layout;
+        let most = self.common.target.element.count - line.row;
+        let longest = self.longest();
+        line.totals.fill(0);
+        if layout.lists.is_empty() {
+            let size = layout.least_row_bytes();
+            if size as u64 > longest {
+                return (0, 0, Stop::Length);
+            }
+            let rows = (bytes.len() / size.max(1)) as u64;
+            let stop = if rows < most { Stop::Row(RowEnd::Cut(size as u64)) } else { Stop::Done };
+            return (rows.min(most) as usize * size, rows.min(most), stop);
+        }
+        let limit = self.common.options.limits.elements.min(u64::from(NONE) - 1);
+        let (mut at, mut rows) = (0, 0);
+        let (bases, totals) = (&line.bases, &mut line.totals);
+        while rows < most {
+            // What a count asks for is judged before its numbers are there: so it does not depend on how much is.
+            let mut verdict = None;
+            let end = layout.walk(bytes, at, |Walked { list, start, count }| {
+                totals[list] += u64::from(count);
+                let size = (start - at) as u64 + u64::from(count) * layout.lists[list].item.bytes() as u64;
+                let is_over = bases[list] + totals[list] > limit;
+                let found = if size > longest { Some(Stop::Length) } else { is_over.then_some(Stop::Values) };
+                verdict = verdict.take().or(found);
+            });
+            let is_long = |end: usize| (end - at) as u64 > longest;
+            let stop = match (verdict, end) {
+                (Some(verdict), _) => verdict,
+                (None, RowEnd::Whole(end)) if !is_long(end) => {
+                    (at, rows) = (end, rows + 1);
+                    continue;
+                }
+                (None, RowEnd::Negative(list, field)) if !is_long(field + layout.lists[list].count.bytes()) => {
+                    Stop::Row(end)
+                }
+                (None, RowEnd::Cut(_)) => Stop::Row(end),
+                (None, _) => Stop::Length,
+            };
+            // What the row had before its end was counted.
+            self.uncount(bytes, at, totals);
+            return (at, rows, stop);
+        }
+        (at, rows, Stop::Done)
+    }
+
+    /// Takes back what was counted of the row at `at`.
+    fn uncount(&self, bytes: &[u8], at: usize, totals: &mut [u64]) {
+        self.common.target.sink.layout.walk(bytes, at, |walked| totals[walked.list] -= u64::from(walked.count));
+    }
+
+    /// That there is more to read for a row of which nothing is whole yet, or why there is not.
+    fn go_on(&self, line: &mut Line<'_, '_>, offset: u64, stop: Stop) -> Result<()> {
+        let Common { target, options, size, .. } = &self.common;
+        let place = |offset: u64| self.common.place(offset);
+        let needed = match stop {
+            Stop::Row(RowEnd::Cut(needed)) if needed <= self.longest() => needed,
+            Stop::Row(RowEnd::Negative(list, at)) => {
+                let (name, row) = (names::shown(target.list_name(list)), line.row);
+                let element = names::shown(&target.element.name);
+                let message = format!("row {row} of `{element}`: the list `{name}` has a negative count");
+                let diagnostic = Diagnostic { place: place(offset + at as u64), ..Diagnostic::new(message) };
+                return Err(diagnostic.into_error(ErrorKind::Malformed));
+            }
+            Stop::Values => {
+                let limit = options.limits.elements.min(u64::from(NONE) - 1);
+                return Err(target.too_many_values(line.row, limit, place(offset)));
+            }
+            _ => return Err(target.too_long(line.row, self.longest(), place(offset))),
+        };
+        if let Some(size) = size.filter(|&size| offset + needed > size) {
+            return Err(target.truncated(line.row, place(size)));
+        }
+        if !line.feed.is_over() {
+            return Ok(());
+        }
+        let (row, offset) = (line.row, line.feed.at());
+        Err(line.feed.failed().unwrap_or_else(|| target.truncated(row, place(offset))))
+    }
+}
+
+impl Job for Walk<'_, '_> {
+    type Slot = Slot;
+    type State = State;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn takes_in_order(&self) -> bool {
+        true
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(self.common.slot())
+    }
+
+    fn take(&self, _: u64, slot: &mut Slot) -> Result<bool> {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = &mut *line;
+        if line.row >= self.common.target.element.count {
+            return Ok(false);
+        }
+        slot.offset = line.feed.at();
+        let (mut have, mut wanted) = (0, self.first_bytes(line));
+        let (size, rows) = loop {
+            grow(&mut slot.bytes, wanted)?;
+            have += line.feed.take(&mut slot.bytes[have..wanted]);
+            let (size, rows, stop) = self.cut(line, &slot.bytes[..have]);
+            if rows > 0 {
+                break (size, rows);
+            }
+            if let Err(error) = self.go_on(line, slot.offset, stop) {
+                line.row = u64::MAX;
+                return Err(error);
+            }
+            wanted *= 2;
+        };
+        line.feed.put_back(&slot.bytes[size..have])?;
+        (slot.size, slot.first_row, slot.rows) = (size, line.row, rows as usize);
+        for (to, from) in [(&mut slot.bases, &line.bases), (&mut slot.totals, &line.totals)] {
+            to.clear();
+            to.try_reserve(from.len())?;
+            to.extend_from_slice(from);
+        }
+        line.row += rows;
+        line.bases.iter_mut().zip(&line.totals).for_each(|(base, total)| *base += total);
+        self.common.target.sink.reserve_rows(line.row)?;
+        self.common.target.sink.reserve_values(&line.bases)?;
+        Ok(true)
+    }
+
+    fn phase(&self, _: usize) -> Phase {
+        Phase::Build
+    }
+
+    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let layout = &self.common.target.sink.layout;
+        let even = layout.lists.is_empty().then(|| layout.shape(&[])).transpose()?.flatten();
+        self.common.publish(slot, even.as_ref())
+    }
+
+    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+        self.common.settle(state, slot)?;
+        if slot.bytes.len() > 4 * self.common.chunk_bytes.max(64 << 10) {
+            // An uncommonly long row took it.
+            slot.bytes = Vec::new();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,461 @@
+//! The header of a PLY file: its form, its elements and their properties.
+//!
+//! Everything is checked here that can be told without the rows. Nothing is reserved for a declared count.
+
+use polyhaul_model::Scalar;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::options::ParseOptions;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How the rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    Ascii,
+    LittleEndian,
+    BigEndian,
+}
+
+impl Encoding {
+    /// What it is called.
+    pub fn title(self) -> &'static str {
+        match self {
+            Encoding::Ascii => "PLY ascii",
+            Encoding::LittleEndian => "PLY binary little endian",
+            Encoding::BigEndian => "PLY binary big endian",
+        }
+    }
+}
+
+/// All that a header says.
+#[derive(Clone, Debug)]
+pub struct Header {
+    pub encoding: Encoding,
+    pub elements: Vec<Element>,
+    pub comments: Vec<String>,
+    pub infos: Vec<String>,
+    /// Where the rows begin, in bytes.
+    pub(super) body: u64,
+}
+
+/// A kind of rows.
+#[derive(Clone, Debug)]
+pub struct Element {
+    pub name: String,
+    pub count: u64,
+    pub properties: Vec<Property>,
+    /// Where it is declared.
+    pub(super) place: Place,
+}
+
+/// A number of a row, or a list of numbers.
+#[derive(Clone, Debug)]
+pub struct Property {
+    pub name: String,
+    pub item: Scalar,
+    /// The type of the count that stands before the numbers of a list.
+    pub count: Option<Scalar>,
+}
+
+impl Element {
+    /// The property of that name.
+    pub(super) fn property(&self, name: &str) -> Option<usize> {
+        self.properties.iter().position(|property| property.name == name)
+    }
+}
+
+/// The type that a name stands for, in both styles. 64-bit integers are no part of the format as it was published;
+/// some programs write them.
+fn scalar(name: &[u8]) -> Option<Scalar> {
+    Some(match name {
+        b"char" | b"int8" => Scalar::I8,
+        b"uchar" | b"uint8" => Scalar::U8,
+        b"short" | b"int16" => Scalar::I16,
+        b"ushort" | b"uint16" => Scalar::U16,
+        b"int" | b"int32" => Scalar::I32,
+        b"uint" | b"uint32" => Scalar::U32,
+        b"int64" => Scalar::I64,
+        b"uint64" => Scalar::U64,
+        b"float" | b"float32" => Scalar::F32,
+        b"double" | b"float64" => Scalar::F64,
+        _ => return None,
+    })
+}
+
+/// Where a header's lines end: found with its first line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Newline {
+    /// LF, or CR LF.
+    LineFeed,
+    /// CR alone: what comes after it belongs to the next line, whatever it is.
+    Return,
+}
+
+/// What parsing gave so far.
+pub(super) enum Parsed {
+    Header(Header),
+    /// More bytes are needed.
+    More,
+}
+
+/// A header while its bytes arrive.
+pub(super) struct Parser<'a> {
+    file: Arc<str>,
+    options: &'a ParseOptions,
+    newline: Option<Newline>,
+    /// Where the next line begins, and how many came before it.
+    at: usize,
+    lines: u64,
+    encoding: Option<Encoding>,
+    elements: Vec<Element>,
+    properties: usize,
+    comments: Vec<String>,
+    infos: Vec<String>,
+    /// Names of elements; those of the properties of the last one.
+    element_names: HashSet<String>,
+    names: HashSet<String>,
+}
+
+/// A line and its words.
+struct Line<'a> {
+    bytes: &'a [u8],
+    /// Where it begins in the file.
+    start: usize,
+    number: u64,
+    file: &'a Arc<str>,
+}
+
+impl<'a> Line<'a> {
+    fn words(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        let bytes = self.bytes;
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = at + bytes[at..].iter().position(|byte| !byte.is_ascii_whitespace())?;
+            at = bytes[start..].iter().position(u8::is_ascii_whitespace).map_or(bytes.len(), |size| start + size);
+            Some(start..at)
+        })
+    }
+
+    fn place(&self, column: usize) -> Place {
+        Place {
+            file: self.file.clone(),
+            line: Some(self.number),
+            column: Some(column as u64 + 1),
+            offset: Some((self.start + column) as u64),
+        }
+    }
+
+    fn diagnostic(&self, word: Range<usize>, message: String, expected: Option<&str>) -> Diagnostic {
+        Diagnostic {
+            expected: expected.map(str::to_owned),
+            place: self.place(word.start),
+            excerpt: Some(Excerpt::of_line(self.bytes, word)),
+            ..Diagnostic::new(message)
+        }
+    }
+
+    fn error(&self, word: Range<usize>, message: impl Into<String>, expected: &str) -> Error {
+        self.diagnostic(word, message.into(), Some(expected)).into_error(ErrorKind::Malformed)
+    }
+
+    /// The error that a word is not what belongs there; where there is none, that it is missing.
+    fn wrong(&self, word: Option<Range<usize>>, expected: &str) -> Error {
+        let end = self.bytes.len();
+        match word {
+            Some(word) => {
+                let message = format!("unexpected `{}`", names::shown(&self.text(word.clone())));
+                self.error(word, message, expected)
+            }
+            None => self.error(end..end, "unexpected end of line", expected),
+        }
+    }
+
+    fn text(&self, word: Range<usize>) -> String {
+        String::from_utf8_lossy(&self.bytes[word]).into_owned()
+    }
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(file: Arc<str>, options: &'a ParseOptions) -> Parser<'a> {
+        Parser {
+            file,
+            options,
+            newline: None,
+            at: 0,
+            lines: 0,
+            encoding: None,
+            elements: Vec::new(),
+            properties: 0,
+            comments: Vec::new(),
+            infos: Vec::new(),
+            element_names: HashSet::new(),
+            names: HashSet::new(),
+        }
+    }
+
+    /// Goes on with all bytes of the file so far; `ended` where there are no more.
+    pub(super) fn parse(&mut self, bytes: &[u8], ended: bool, warnings: &mut Warnings) -> Result<Parsed> {
+        loop {
+            let Some((end, next)) = self.line_end(bytes, ended)? else { return Ok(Parsed::More) };
+            let file = self.file.clone();
+            let line = Line { bytes: &bytes[self.at..end], start: self.at, number: self.lines + 1, file: &file };
+            (self.at, self.lines) = (next, self.lines + 1);
+            if self.line(&line, warnings)? {
+                return self.finish(&line).map(Parsed::Header);
+            }
+        }
+    }
+
+    /// Where the next line ends, and where the one after it begins.
+    fn line_end(&mut self, bytes: &[u8], ended: bool) -> Result<Option<(usize, usize)>> {
+        let rest = bytes.get(self.at..).unwrap_or(&[]);
+        if self.lines == 0 && !b"ply".starts_with(&rest[..rest.len().min(3)]) || ended && bytes.is_empty() {
+            return Err(self.not_ply(bytes));
+        }
+        if self.newline.is_none() {
+            match memchr::memchr2(b'\n', b'\r', rest).map(|at| (rest[at], rest.get(at + 1))) {
+                Some((b'\n', _)) | Some((_, Some(b'\n'))) => self.newline = Some(Newline::LineFeed),
+                Some((_, Some(_))) => self.newline = Some(Newline::Return),
+                _ => {}
+            }
+        }
+        let ends = if self.newline == Some(Newline::Return) { b'\r' } else { b'\n' };
+        let found = memchr::memchr(ends, rest);
+        self.check_size(bytes, found.unwrap_or(rest.len()))?;
+        match found {
+            Some(size) => {
+                let carriage_return = usize::from(rest[..size].ends_with(b"\r"));
+                Ok(Some((self.at + size - carriage_return, self.at + size + 1)))
+            }
+            None if ended && !rest.is_empty() => Ok(Some((bytes.len(), bytes.len()))),
+            None if ended => {
+                let place = self.end_place(self.at);
+                let diagnostic = Diagnostic { place, ..Diagnostic::new("unexpected end of file in the header") };
+                let expected = Some("`end_header`".to_owned());
+                Err(Diagnostic { expected, ..diagnostic }.into_error(ErrorKind::Malformed))
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn end_place(&self, offset: usize) -> Place {
+        let (line, column, offset) = (Some(self.lines + 1), Some(1), Some(offset as u64));
+        Place { file: self.file.clone(), line, column, offset }
+    }
+
+    fn not_ply(&self, bytes: &[u8]) -> Error {
+        let line = Line { bytes: &bytes[..bytes.len().min(80)], start: 0, number: 1, file: &self.file };
+        let end = line.bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.bytes.len());
+        let line = Line { bytes: &line.bytes[..end], ..line };
+        let message = if bytes.is_empty() { "the file is empty" } else { "not a PLY file" };
+        line.error(0..end, message, "a first line `ply`")
+    }
+
+    fn check_size(&self, bytes: &[u8], size: usize) -> Result<()> {
+        let limits = &self.options.limits;
+        let limit = limits.name_bytes.min(limits.line_bytes);
+        let (message, hint) = if size as u64 > limit {
+            let message = format!("line of the header is longer than the limit of {limit} bytes (name_bytes)");
+            (message, limit_hint("name_bytes"))
+        } else if (self.at + size) as u64 > limits.header_bytes {
+            let message =
+                format!("the header is longer than the limit of {} bytes (header_bytes)", limits.header_bytes);
+            (message, limit_hint("header_bytes"))
+        } else {
+            return Ok(());
+        };
+        let line = &bytes[self.at..self.at + size];
+        let excerpt = Some(Excerpt::of_line(line, 0..line.len().min(20)));
+        let diagnostic = Diagnostic { place: self.end_place(self.at), excerpt, ..Diagnostic::new(message) };
+        Err(diagnostic.into_error(ErrorKind::Limit).with_hint(hint))
+    }
+
+    /// Takes a line; `true` where it ends the header.
+    fn line(&mut self, line: &Line<'_>, warnings: &mut Warnings) -> Result<bool> {
+        if let Some(nul) = memchr::memchr(0, line.bytes) {
+            return Err(line.error(nul..nul + 1, "the header contains a NUL byte", "text"));
+        }
+        let mut words = line.words();
+        let Some(keyword) = words.next() else { return Ok(false) };
+        let word = &line.bytes[keyword.clone()];
+        if line.number == 1 {
+            return match word {
+                b"ply" if words.next().is_none() && keyword.start == 0 => Ok(false),
+                _ => Err(self.not_ply(line.bytes)),
+            };
+        }
+        match word {
+            b"format" => self.format(line)?,
+            b"comment" | b"obj_info" => self.remark(line, keyword, warnings)?,
+            b"element" => self.element(line, warnings)?,
+            b"property" => self.property(line, warnings)?,
+            b"end_header" => match words.next() {
+                None => return Ok(true),
+                extra => return Err(line.wrong(extra, "nothing after `end_header`")),
+            },
+            _ => {
+                let expected = "`format`, `comment`, `obj_info`, `element`, `property` or `end_header`";
+                return Err(line.wrong(Some(keyword), expected));
+            }
+        }
+        Ok(false)
+    }
+
+    fn format(&mut self, line: &Line<'_>) -> Result<()> {
+        let mut words = line.words().skip(1);
+        if self.encoding.is_some() {
+            return Err(line.error(0..line.bytes.len(), "the format is declared twice", "one `format` line"));
+        }
+        let expected = "`ascii`, `binary_little_endian` or `binary_big_endian`";
+        let word = words.next().ok_or_else(|| line.wrong(None, expected))?;
+        self.encoding = Some(match &line.bytes[word.clone()] {
+            b"ascii" => Encoding::Ascii,
+            b"binary_little_endian" => Encoding::LittleEndian,
+            b"binary_big_endian" => Encoding::BigEndian,
+            _ => return Err(line.wrong(Some(word), expected)),
+        });
+        match (words.next(), words.next()) {
+            (Some(version), None) if &line.bytes[version.clone()] == b"1.0" => Ok(()),
+            (Some(version), None) => {
+                let message = format!("unsupported PLY version {}", names::shown(&line.text(version.clone())));
+                Err(line.diagnostic(version, message, Some("version 1.0")).into_error(ErrorKind::Unsupported))
+            }
+            (Some(_), extra) => Err(line.wrong(extra, "nothing after the version")),
+            (None, _) => Err(line.wrong(None, "version 1.0")),
+        }
+    }
+
+    /// A comment: all that comes behind the keyword and the blank after it.
+    fn remark(&mut self, line: &Line<'_>, keyword: Range<usize>, warnings: &mut Warnings) -> Result<()> {
+        let start = (keyword.end + 1).min(line.bytes.len());
+        let text = names::decode(&line.bytes[start..], &line.place(start), self.options.faults, warnings)?;
+        let is_info = &line.bytes[keyword] == b"obj_info";
+        let list = if is_info { &mut self.infos } else { &mut self.comments };
+        try_push(list, try_string(&text)?, "comments")
+    }
+
+    fn element(&mut self, line: &Line<'_>, warnings: &mut Warnings) -> Result<()> {
+        let mut words = line.words().skip(1);
+        let word = words.next().ok_or_else(|| line.wrong(None, "the name of an element"))?;
+        let name = self.name(line, word.clone(), warnings)?;
+        let count = words.next().ok_or_else(|| line.wrong(None, "the number of rows"))?;
+        let digits = &line.bytes[count.clone()];
+        let rows = match polyhaul_text::parse::number::u64(digits) {
+            Ok(rows) => rows,
+            Err(_) => {
+                let message = format!("`{}` is not a count", names::shown(&line.text(count.clone())));
+                return Err(line.error(count, message, "a number from 0 to 2^64 - 1"));
+            }
+        };
+        if let extra @ Some(_) = words.next() {
+            return Err(line.wrong(extra, "nothing after the count"));
+        }
+        let limit = self.options.limits.elements.min(u64::from(u32::MAX) - 1);
+        if rows > limit {
+            let message = format!("more rows than the limit of {limit} (elements)");
+            let error = line.diagnostic(count, message, None).into_error(ErrorKind::Limit);
+            return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
+        }
+        self.check_last(line)?;
+        unique(&mut self.element_names, line, word.clone(), &name, "element")?;
+        self.count_property(line)?;
+        self.names.clear();
+        let place = line.place(word.start);
+        let element = Element { name, count: rows, properties: Vec::new(), place };
+        try_push(&mut self.elements, element, "elements")
+    }
+
+    fn property(&mut self, line: &Line<'_>, warnings: &mut Warnings) -> Result<()> {
+        let mut words = line.words().skip(1);
+        if self.elements.is_empty() {
+            return Err(line.error(0..line.bytes.len(), "property without an element", "`element` before it"));
+        }
+        let types = "char, uchar, short, ushort, int, uint, float, double, or int8 to float64";
+        let mut word = words.next();
+        let is_list = word.clone().is_some_and(|word| &line.bytes[word] == b"list");
+        let mut count = None;
+        if is_list {
+            count = Some(type_of(line, words.next(), types)?);
+            if let Some((_, at)) = count.clone().filter(|(scalar, _)| matches!(scalar, Scalar::F32 | Scalar::F64)) {
+                return Err(line.error(at, "the count of a list cannot be a float", "an integer type"));
+            }
+            word = words.next();
+        }
+        let (item, _) = type_of(line, word, if is_list { types } else { "a type, or `list` and two types" })?;
+        let at = words.next().ok_or_else(|| line.wrong(None, "the name of a property"))?;
+        let name = self.name(line, at.clone(), warnings)?;
+        if let extra @ Some(_) = words.next() {
+            return Err(line.wrong(extra, "nothing after the name"));
+        }
+        unique(&mut self.names, line, at.clone(), &name, "property")?;
+        self.count_property(line)?;
+        let property = Property { name, item, count: count.map(|(scalar, _)| scalar) };
+        match self.elements.last_mut() {
+            Some(element) => try_push(&mut element.properties, property, "properties"),
+            None => Ok(()),
+        }
+    }
+
+    fn name(&self, line: &Line<'_>, word: Range<usize>, warnings: &mut Warnings) -> Result<String> {
+        let place = line.place(word.start);
+        try_string(&names::decode(&line.bytes[word], &place, self.options.faults, warnings)?)
+    }
+
+    fn count_property(&mut self, line: &Line<'_>) -> Result<()> {
+        self.properties += 1;
+        let limit = self.options.limits.properties;
+        if self.properties as u64 <= limit {
+            return Ok(());
+        }
+        let message = format!("more than the limit of {limit} elements and properties (properties)");
+        let error = line.diagnostic(0..line.bytes.len(), message, None).into_error(ErrorKind::Limit);
+        Err(error.with_hint(limit_hint("properties")))
+    }
+
+    /// An element that has rows must have properties: otherwise any number of rows takes no bytes.
+    fn check_last(&self, line: &Line<'_>) -> Result<()> {
+        match self.elements.last() {
+            Some(last) if last.properties.is_empty() && last.count > 0 => {
+                let message = format!("the {} rows of `{}` have no properties", last.count, names::shown(&last.name));
+                Err(line.error(0..line.bytes.len(), message, "`property`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, line: &Line<'_>) -> Result<Header> {
+        self.check_last(line)?;
+        let missing = || line.error(0..line.bytes.len(), "the header does not declare a format", "`format` before it");
+        let encoding = self.encoding.ok_or_else(missing)?;
+        Ok(Header {
+            encoding,
+            elements: std::mem::take(&mut self.elements),
+            comments: std::mem::take(&mut self.comments),
+            infos: std::mem::take(&mut self.infos),
+            body: self.at as u64,
+        })
+    }
+}
+
+fn type_of(line: &Line<'_>, word: Option<Range<usize>>, expected: &str) -> Result<(Scalar, Range<usize>)> {
+    let Some(word) = word else { return Err(line.wrong(None, expected)) };
+    match scalar(&line.bytes[word.clone()]) {
+        Some(scalar) => Ok((scalar, word)),
+        None => {
+            let message = format!("`{}` is not a type", names::shown(&line.text(word.clone())));
+            Err(line.error(word, message, expected))
+        }
+    }
+}
+
+fn unique(seen: &mut HashSet<String>, line: &Line<'_>, word: Range<usize>, name: &str, what: &str) -> Result<()> {
+    seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
+    if seen.insert(try_string(name)?) {
+        return Ok(());
+    }
+    let message = format!("duplicate {what} `{}`", names::shown(name));
+    Err(line.error(word, message, "a unique name"))
+}

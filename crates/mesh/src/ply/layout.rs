@@ -1,0 +1,188 @@
+//! How the rows of an element lie in memory: numbers, and lists of numbers behind their counts.
+//!
+//! A row without lists has one size. A row with lists is walked from count to count, unless all counts are presumed:
+//! then it has one size too ([`Shape`]). Nothing is moved here.
+
+use super::header::Element;
+use polyhaul_model::Scalar;
+use polyhaul_model::error::{Error, Result};
+
+/// A list in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ListType {
+    pub(super) count: Scalar,
+    pub(super) item: Scalar,
+}
+
+/// What a row of an element is made of: a gap of plain numbers, a list, a gap, a list, ..., a gap.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layout {
+    /// The bytes of each gap; one more than there are lists.
+    pub(super) gaps: Vec<usize>,
+    pub(super) lists: Vec<ListType>,
+    /// Whether the bytes of a number are the other way round than this machine has them.
+    pub(super) swap: bool,
+}
+
+/// Where a row is cut off, or what is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowEnd {
+    /// It ends at this offset.
+    Whole(usize),
+    /// It goes on at least up to this offset, which is not there.
+    Cut(u64),
+    /// The count of this list, at this offset, is negative.
+    Negative(usize, usize),
+}
+
+/// A list as it was walked past.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walked {
+    pub(super) list: usize,
+    /// Where its numbers begin.
+    pub(super) start: usize,
+    pub(super) count: u32,
+}
+
+/// Rows whose lists all have the same counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) row_bytes: usize,
+    /// Where each gap begins in a row.
+    pub(super) gap_starts: Vec<usize>,
+    /// Where each count stands, and how large it is.
+    pub(super) counts: Vec<(usize, u32)>,
+}
+
+impl Layout {
+    /// The rows of an element; `swap` as in [`Layout::swap`].
+    pub(super) fn of(element: &Element, swap: bool) -> Result<Layout> {
+        let mut layout = Layout { gaps: Vec::new(), lists: Vec::new(), swap };
+        let room = element.properties.iter().filter(|property| property.count.is_some()).count();
+        layout.gaps.try_reserve_exact(room + 1)?;
+        layout.lists.try_reserve_exact(room)?;
+        let mut gap = 0;
+        for property in &element.properties {
+            match property.count {
+                None => gap += property.item.bytes(),
+                Some(count) => {
+                    layout.gaps.push(std::mem::take(&mut gap));
+                    layout.lists.push(ListType { count, item: property.item });
+                }
+            }
+        }
+        layout.gaps.push(gap);
+        Ok(layout)
+    }
+
+    /// The bytes of a row whose lists are all empty.
+    pub(super) fn least_row_bytes(&self) -> usize {
+        self.gaps.iter().sum::<usize>() + self.lists.iter().map(|list| list.count.bytes()).sum::<usize>()
+    }
+
+    /// The rows whose lists have these counts; `None` where a row is larger than any file.
+    pub(super) fn shape(&self, counts: &[u32]) -> Result<Option<Shape>> {
+        let mut shape = Shape::default();
+        shape.gap_starts.try_reserve_exact(self.gaps.len())?;
+        shape.counts.try_reserve_exact(self.lists.len())?;
+        let mut at = 0usize;
+        for (number, gap) in self.gaps.iter().enumerate() {
+            shape.gap_starts.push(at);
+            at += gap;
+            let Some((list, &count)) = self.lists.get(number).zip(counts.get(number)) else { continue };
+            shape.counts.push((at, count));
+            let size = (count as usize).checked_mul(list.item.bytes());
+            let Some(end) = size.and_then(|size| size.checked_add(at + list.count.bytes())) else { return Ok(None) };
+            at = end;
+        }
+        shape.row_bytes = at;
+        Ok(Some(shape))
+    }
+
+    /// The counts of the lists of the row at the beginning of `bytes`, where it is there.
+    pub(super) fn counts(&self, bytes: &[u8]) -> Result<Option<Vec<u32>>> {
+        let mut counts = Vec::new();
+        counts.try_reserve_exact(self.lists.len()).map_err(|_| Error::memory("lists"))?;
+        let end = self.walk(bytes, 0, |walked| counts.push(walked.count));
+        Ok(matches!(end, RowEnd::Whole(_)).then_some(counts))
+    }
+
+    /// Walks the row that begins at `at`. Each list whose count is there is told, whether its numbers are there or not.
+    #[inline]
+    pub(super) fn walk(&self, bytes: &[u8], at: usize, mut on_list: impl FnMut(Walked)) -> RowEnd {
+        let mut at = at;
+        for (number, (gap, list)) in self.gaps.iter().zip(&self.lists).enumerate() {
+            at += gap;
+            let start = at + list.count.bytes();
+            let Some(field) = bytes.get(at..start) else { return RowEnd::Cut(start as u64) };
+            let Some(count) = count(list.count, field, self.swap) else { return RowEnd::Negative(number, at) };
+            on_list(Walked { list: number, start, count });
+            let end = u64::from(count) * list.item.bytes() as u64 + start as u64;
+            match usize::try_from(end) {
+                Ok(end) if end <= bytes.len() => at = end,
+                _ => return RowEnd::Cut(end),
+            }
+        }
+        let end = at + self.gaps.last().copied().unwrap_or(0);
+        if end <= bytes.len() { RowEnd::Whole(end) } else { RowEnd::Cut(end as u64) }
+    }
+}
+
+/// The count of a list. What passes 32 bits becomes the largest number of 32 bits: no file has as many.
+#[inline(always)]
+fn count(scalar: Scalar, field: &[u8], swap: bool) -> Option<u32> {
+    match (scalar, field) {
+        (Scalar::U8, &[byte]) => Some(u32::from(byte)),
+        (Scalar::I8, &[byte]) => u32::try_from(byte as i8).ok(),
+        _ => wide_count(scalar, field, swap),
+    }
+}
+
+fn wide_count(scalar: Scalar, field: &[u8], swap: bool) -> Option<u32> {
+    let mut bytes = [0; 8];
+    let size = field.len().min(8);
+    bytes[..size].copy_from_slice(&field[..size]);
+    if swap {
+        bytes[..size].reverse();
+    }
+    let [a, b, c, d, ..] = bytes;
+    let signed = match scalar {
+        Scalar::I16 => i64::from(i16::from_ne_bytes([a, b])),
+        Scalar::U16 => i64::from(u16::from_ne_bytes([a, b])),
+        Scalar::I32 => i64::from(i32::from_ne_bytes([a, b, c, d])),
+        Scalar::U32 => i64::from(u32::from_ne_bytes([a, b, c, d])),
+        Scalar::I64 => i64::from_ne_bytes(bytes),
+        _ => u64::from_ne_bytes(bytes).min(i64::MAX as u64) as i64,
+    };
+    u64::try_from(signed).ok().map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Layout {
+        let list = |count, item| ListType { count, item };
+        let lists = vec![list(Scalar::U8, Scalar::I32), list(Scalar::I16, Scalar::U8)];
+        Layout { gaps: vec![2, 0, 1], lists, swap: cfg!(target_endian = "little") }
+    }
+
+    #[test]
+    fn rows_are_walked_from_count_to_count() {
+        let (layout, mut seen) = (layout(), Vec::new());
+        let bytes = [9, 9, 1, 0, 0, 0, 7, 0, 2, 5, 6, 9];
+        let end = layout.walk(&bytes, 0, |walked| seen.push((walked.list, walked.start, walked.count)));
+        assert_eq!((end, seen), (RowEnd::Whole(12), vec![(0, 3, 1), (1, 9, 2)]));
+        for size in 0..12 {
+            assert!(matches!(layout.walk(&bytes[..size], 0, |_| ()), RowEnd::Cut(to) if to > size as u64), "{size}");
+        }
+        assert_eq!(layout.walk(&[9, 9, 0, 255, 255], 0, |_| ()), RowEnd::Negative(1, 3));
+        assert_eq!(layout.least_row_bytes(), 6);
+    }
+
+    #[test]
+    fn presumed_counts_give_a_shape() {
+        let shape = layout().shape(&[1, 2]).unwrap().unwrap();
+        assert_eq!(shape, Shape { row_bytes: 12, gap_starts: vec![0, 7, 11], counts: vec![(2, 1), (7, 2)] });
+    }
+}

@@ -1,0 +1,387 @@
+//! Lines of text to rows, where every line is a row: many numbers at once.
+//!
+//! A chunk of lines is parsed as far as its lines are rows of the elements that they must belong to. It says where it
+//! stopped, and not why: [`super::words`] takes it from there.
+
+use super::header::Element;
+use super::layout::Layout;
+use super::rows::Target;
+use super::words::{Fed, Progress, push, words};
+use polyhaul_model::Scalar;
+use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::rows::Window;
+use polyhaul_text::parse::tokens;
+use polyhaul_text::scan::{Index, MAX_ENDS};
+use std::ops::Range;
+
+/// The rows of a file, one element after the other.
+pub(super) struct Order {
+    /// How many rows there are up to the end of each element.
+    ends: Vec<u64>,
+    forms: Vec<Form>,
+}
+
+/// What the lines of an element look like.
+enum Form {
+    /// So many f32s.
+    Floats(usize),
+    /// Numbers: runs of one type.
+    Numbers(Vec<(Scalar, usize)>),
+    /// A list of integers.
+    List { count: Scalar, item: Scalar },
+    /// Anything else.
+    Any,
+}
+
+/// Consecutive rows of an element in a chunk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Segment {
+    pub(super) element: usize,
+    /// The number of the first row in its element.
+    pub(super) first_row: u64,
+    pub(super) rows: usize,
+    /// Where they are in the chunk's rows.
+    pub(super) bytes: Range<usize>,
+    /// Where the first row begins in the chunk's text.
+    pub(super) text_start: usize,
+    /// Where each row begins in the text, if it does there; empty where each has a line of its own.
+    pub(super) starts: Vec<u32>,
+    /// How many values each list has, and how many came before.
+    pub(super) totals: Vec<u64>,
+    pub(super) bases: Vec<u64>,
+}
+
+/// Room for the numbers of a window, kept for the next one.
+#[derive(Default)]
+pub(super) struct Numbers {
+    floats: Vec<f32>,
+    integers: Vec<i32>,
+}
+
+/// What lines became.
+#[derive(Default)]
+pub(super) struct Parsed {
+    pub(super) rows: Vec<u8>,
+    pub(super) segments: Vec<Segment>,
+    /// Where the first line begins that is not a row.
+    pub(super) stop: Option<usize>,
+    /// Where the text behind the last row begins.
+    pub(super) rest: Option<usize>,
+}
+
+impl Segment {
+    /// No rows yet, of an element from `first_row` on. `at`: where they will be in the chunk's rows, and in its text.
+    pub(super) fn new(element: usize, first_row: u64, targets: &[Target<'_>], at: (usize, usize)) -> Result<Segment> {
+        let mut segment = Segment { element, first_row, bytes: at.0..at.0, text_start: at.1, ..Segment::default() };
+        let lists = targets[element].sink.lists.len();
+        segment.totals.try_reserve_exact(lists)?;
+        segment.totals.resize(lists, 0);
+        Ok(segment)
+    }
+
+    /// Counts one more row, and what its lists have.
+    pub(super) fn count(&mut self, layout: &Layout, row: &[u8]) {
+        self.rows += 1;
+        layout.walk(row, 0, |walked| self.totals[walked.list] += u64::from(walked.count));
+    }
+}
+
+impl Order {
+    pub(super) fn of(targets: &[Target<'_>]) -> Result<Order> {
+        let mut order = Order { ends: Vec::new(), forms: Vec::new() };
+        let mut end = 0u64;
+        for Target { element, .. } in targets {
+            end = end.saturating_add(element.count);
+            try_push(&mut order.ends, end, "elements")?;
+            try_push(&mut order.forms, Form::of(element)?, "elements")?;
+        }
+        Ok(order)
+    }
+
+    /// How many rows there are in all.
+    pub(super) fn total(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// The element of a row, its number there, and how many rows of the element there are from it on.
+    pub(super) fn find(&self, row: u64) -> Option<(usize, u64, u64)> {
+        let element = self.ends.partition_point(|&end| end <= row);
+        let end = *self.ends.get(element)?;
+        let start = if element == 0 { 0 } else { self.ends[element - 1] };
+        Some((element, row - start, end - row))
+    }
+}
+
+impl Form {
+    fn of(element: &Element) -> Result<Form> {
+        let properties = &element.properties;
+        if let [property] = properties.as_slice()
+            && let Some(count) = property.count
+            && !matches!(property.item, Scalar::F32 | Scalar::F64)
+        {
+            return Ok(Form::List { count, item: property.item });
+        }
+        if properties.iter().any(|property| property.count.is_some()) {
+            return Ok(Form::Any);
+        }
+        let mut runs: Vec<(Scalar, usize)> = Vec::new();
+        for property in properties {
+            match runs.last_mut() {
+                Some((scalar, count)) if *scalar == property.item => *count += 1,
+                _ => try_push(&mut runs, (property.item, 1), "properties")?,
+            }
+        }
+        Ok(match runs.as_slice() {
+            [(Scalar::F32, count)] => Form::Floats(*count),
+            _ => Form::Numbers(runs),
+        })
+    }
+}
+
+/// The text of a chunk, and the row that its first line is.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'a> {
+    pub(super) order: &'a Order,
+    pub(super) targets: &'a [Target<'a>],
+    pub(super) padded: &'a [u8],
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) first_row: u64,
+}
+
+impl Parsed {
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.segments.clear();
+        (self.stop, self.rest) = (None, None);
+    }
+}
+
+impl Lines<'_> {
+    /// Parses as many lines as are rows into `out`, which is empty.
+    pub(super) fn parse(self, index: &mut Index, numbers: &mut Numbers, out: &mut Parsed) -> Result<()> {
+        let (mut at, mut row) = (self.start, self.first_row);
+        while at < self.end {
+            let Some((element, first_row, left)) = self.order.find(row) else {
+                out.rest = Some(at);
+                return Ok(());
+            };
+            let mut segment = Segment::new(element, first_row, self.targets, (out.rows.len(), at))?;
+            at = self.segment(at, left, &mut segment, index, numbers, &mut out.rows)?;
+            segment.bytes.end = out.rows.len();
+            row += segment.rows as u64;
+            let is_whole = segment.rows as u64 == left || at >= self.end;
+            if segment.rows > 0 {
+                try_push(&mut out.segments, segment, "rows")?;
+            }
+            if !is_whole {
+                out.stop = Some(at);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses up to `left` rows of one element; returns where the first line behind them begins.
+    fn segment(
+        self,
+        mut at: usize,
+        left: u64,
+        segment: &mut Segment,
+        index: &mut Index,
+        numbers: &mut Numbers,
+        rows: &mut Vec<u8>,
+    ) -> Result<usize> {
+        let level = Level::best();
+        while at < self.end && (segment.rows as u64) < left {
+            // The newline behind the text ends a last line that has none.
+            index.scan(self.padded, at, self.end + 1, level);
+            if index.lines().is_empty() {
+                let size = memchr::memchr2(b'\n', b'\r', &self.padded[at..self.end]);
+                let end = size.map_or(self.end, |size| at + size);
+                if !self.line(at, end, segment, rows)? {
+                    return Ok(at);
+                }
+                at = after_newline(self.padded, end, self.end);
+                continue;
+            }
+            let window = Window { padded: self.padded, index, level };
+            let mut line = 0;
+            while line < index.lines().len() && index.line_start(line) < self.end && (segment.rows as u64) < left {
+                let most = usize::try_from(left - segment.rows as u64).unwrap_or(usize::MAX);
+                let lines = line..index.lines().len().min(line.saturating_add(most));
+                let taken = self.plain(window, lines, segment, numbers, rows)?;
+                segment.rows += taken;
+                line += taken;
+                if taken == 0 {
+                    let start = index.line_start(line);
+                    if !self.line(start, index.lines()[line].newline as usize, segment, rows)? {
+                        return Ok(start);
+                    }
+                    line += 1;
+                }
+            }
+            at = index.line_start(line);
+        }
+        Ok(at)
+    }
+
+    /// Parses one line that has any notation; `false`, and nothing is added, where it is not a row.
+    fn line(self, start: usize, end: usize, segment: &mut Segment, rows: &mut Vec<u8>) -> Result<bool> {
+        let Target { element, sink } = self.targets[segment.element];
+        let (before, mut progress) = (rows.len(), Progress::default());
+        let mut last = Fed::Part;
+        for word in words(self.padded, start, end.min(self.end)) {
+            let fed = match last {
+                Fed::Last => None,
+                Fed::Part => progress.feed(element, &self.padded[word], rows)?.ok(),
+            };
+            match fed {
+                Some(fed) => last = fed,
+                None => {
+                    rows.truncate(before);
+                    return Ok(false);
+                }
+            }
+        }
+        if last == Fed::Part {
+            rows.truncate(before);
+            return Ok(false);
+        }
+        segment.count(&sink.layout, &rows[before..]);
+        Ok(true)
+    }
+
+    /// Parses plain lines from the first of `lines` on; returns how many.
+    fn plain(
+        self,
+        window: Window<'_>,
+        lines: Range<usize>,
+        segment: &mut Segment,
+        numbers: &mut Numbers,
+        rows: &mut Vec<u8>,
+    ) -> Result<usize> {
+        let form = &self.order.forms[segment.element];
+        let first = window.tokens(lines.start).start;
+        let last = window.tokens(lines.end - 1).end;
+        if window.has_slash(first..last) {
+            return Ok(0);
+        }
+        match form {
+            Form::Floats(count) => {
+                let same = lines.clone().take_while(|&line| window.tokens(line).len() == *count).count();
+                numbers.make_room()?;
+                let out = &mut numbers.floats[..(same * count).min(MAX_ENDS)];
+                let whole = tokens::floats(window, first, out) / count.max(&1);
+                rows.try_reserve(whole * count * 4).map_err(|_| Error::memory("rows"))?;
+                rows.extend(numbers.floats[..whole * count].iter().flat_map(|number| number.to_ne_bytes()));
+                Ok(whole)
+            }
+            Form::Numbers(runs) => {
+                numbers.make_room()?;
+                let width = runs.iter().map(|(_, count)| count).sum::<usize>();
+                let mut taken = 0;
+                for line in lines {
+                    let tokens = window.tokens(line);
+                    let before = rows.len();
+                    if tokens.len() != width || !numbers.row(window, tokens.start, runs, rows)? {
+                        rows.truncate(before);
+                        break;
+                    }
+                    taken += 1;
+                }
+                Ok(taken)
+            }
+            Form::List { count, item } => {
+                numbers.make_room()?;
+                let out = &mut numbers.integers[..(last - first).min(MAX_ENDS)];
+                let plain = tokens::integers(window, first, out);
+                let mut taken = 0;
+                for line in lines {
+                    let tokens = window.tokens(line);
+                    let Some(words) = numbers.integers[..plain].get(tokens.start - first..tokens.end - first) else {
+                        break;
+                    };
+                    let Some(size) = push_list(*count, *item, words, rows)? else { break };
+                    segment.totals[0] += size;
+                    taken += 1;
+                }
+                Ok(taken)
+            }
+            Form::Any => Ok(0),
+        }
+    }
+}
+
+/// Where the line behind the newline at `at` begins.
+fn after_newline(text: &[u8], at: usize, end: usize) -> usize {
+    match text.get(at..(at + 2).min(end)) {
+        Some(b"\r\n") => at + 2,
+        _ => at + 1,
+    }
+}
+
+/// Appends a list; returns how many numbers it has, or `None`, and appends nothing, where the words are none.
+fn push_list(count: Scalar, item: Scalar, words: &[i32], rows: &mut Vec<u8>) -> Result<Option<u64>> {
+    let Some((&size, items)) = words.split_first() else { return Ok(None) };
+    if usize::try_from(size) != Ok(items.len()) {
+        return Ok(None);
+    }
+    rows.try_reserve(8 + 8 * items.len()).map_err(|_| Error::memory("rows"))?;
+    let before = rows.len();
+    let mut fits = push(count, i64::from(size), rows);
+    match item {
+        Scalar::I32 => items.iter().for_each(|number| rows.extend_from_slice(&number.to_ne_bytes())),
+        _ => fits = fits && items.iter().all(|&number| push(item, i64::from(number), rows)),
+    }
+    if !fits {
+        rows.truncate(before);
+        return Ok(None);
+    }
+    Ok(Some(items.len() as u64))
+}
+
+impl Numbers {
+    fn make_room(&mut self) -> Result<()> {
+        if self.floats.is_empty() {
+            self.floats.try_reserve_exact(MAX_ENDS)?;
+            self.floats.resize(MAX_ENDS, 0.0);
+            self.integers.try_reserve_exact(MAX_ENDS)?;
+            self.integers.resize(MAX_ENDS, 0);
+        }
+        Ok(())
+    }
+
+    /// Appends a row of numbers; `false` where a word is not plain.
+    fn row(
+        &mut self,
+        window: Window<'_>,
+        mut token: usize,
+        runs: &[(Scalar, usize)],
+        rows: &mut Vec<u8>,
+    ) -> Result<bool> {
+        for &(scalar, count) in runs {
+            rows.try_reserve(8 * count).map_err(|_| Error::memory("rows"))?;
+            let is_plain = match scalar {
+                Scalar::F32 => {
+                    let out = &mut self.floats[..count.min(MAX_ENDS)];
+                    let plain = tokens::floats(window, token, out);
+                    out.iter().for_each(|number| rows.extend_from_slice(&number.to_ne_bytes()));
+                    plain == count
+                }
+                Scalar::F64 => false,
+                _ => {
+                    let out = &mut self.integers[..count.min(MAX_ENDS)];
+                    let plain = tokens::integers(window, token, out);
+                    plain == count && out.iter().all(|&number| push(scalar, i64::from(number), rows))
+                }
+            };
+            if !is_plain {
+                return Ok(false);
+            }
+            token += count;
+        }
+        Ok(true)
+    }
+}

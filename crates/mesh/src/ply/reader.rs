@@ -1,0 +1,114 @@
+//! Reading PLY: the header, then all rows into the sinks that somebody makes for its elements.
+//!
+//! There are two makers: [`super::tables`] keeps every column as it is, [`super::scene`] makes a mesh. Both bring the
+//! same rows through the same core: [`super::binary`] or [`super::text`], and [`super::sink`].
+
+use super::binary;
+use super::header::{Encoding, Header, Parsed, Parser};
+use super::rows::{Outcome, Progress, Target};
+use super::sink::Sink;
+use super::tables::{sink, table, targets};
+use polyhaul_model::Table;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+
+/// What reading gives beside the rows.
+pub struct Read<T> {
+    pub content: T,
+    pub header: Header,
+    pub warnings: Warnings,
+    pub threads: usize,
+}
+
+/// A file whose header was read.
+pub(super) struct Begun<'a, 'o> {
+    feed: Feed<'a>,
+    pub(super) header: Header,
+    options: &'o ParseOptions,
+    pub(super) warnings: Warnings,
+}
+
+/// What became of the rows.
+pub(super) struct Rows {
+    pub(super) header: Header,
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) warnings: Warnings,
+    pub(super) threads: usize,
+}
+
+/// Reads the header.
+pub(super) fn begin<'a, 'o>(mut feed: Feed<'a>, options: &'o ParseOptions) -> Result<Begun<'a, 'o>> {
+    let mut warnings = Warnings::default();
+    let mut parser = Parser::new(feed.name().clone(), options);
+    loop {
+        let (bytes, is_all) = feed.look_further()?;
+        if let Parsed::Header(header) = parser.parse(bytes, is_all, &mut warnings)? {
+            return Ok(Begun { feed, header, options, warnings });
+        }
+    }
+}
+
+impl Begun<'_, '_> {
+    /// Whether the bytes of a number are the other way round than this machine has them. Text becomes rows as this
+    /// machine has them.
+    pub(super) fn swap(&self) -> bool {
+        match self.header.encoding {
+            Encoding::Ascii => false,
+            Encoding::LittleEndian => cfg!(target_endian = "big"),
+            Encoding::BigEndian => cfg!(target_endian = "little"),
+        }
+    }
+
+    /// Reads all rows, those of each element to its sink.
+    pub(super) fn rows(self, sinks: &[Sink]) -> Result<Rows> {
+        let Begun { mut feed, header, options, mut warnings } = self;
+        let targets = targets(&header.elements, sinks)?;
+        let (outcomes, threads) = match header.encoding {
+            Encoding::Ascii => super::text::read(feed, header.body, &targets, options, &mut warnings)?,
+            _ => {
+                feed.skip(header.body);
+                read_binary(feed, &targets, options, &mut warnings)?
+            }
+        };
+        Ok(Rows { header, outcomes, warnings, threads })
+    }
+}
+
+fn read_binary(
+    feed: Feed<'_>,
+    targets: &[Target<'_>],
+    options: &ParseOptions,
+    warnings: &mut Warnings,
+) -> Result<(Vec<Outcome>, usize)> {
+    let mut reader = binary::Reader { feed, options, warnings, threads: 1, progress: Progress::default() };
+    let mut outcomes = Vec::new();
+    for &target in targets {
+        let outcome = reader.element(target)?;
+        try_push(&mut outcomes, outcome, "elements")?;
+    }
+    reader.finish()?;
+    reader.feed.check_end(Extent::Whole, &options.run.cancel)?;
+    Ok((outcomes, reader.threads))
+}
+
+/// Reads all elements as tables.
+pub fn tables(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Vec<Table>>> {
+    let begun = begin(feed, options)?;
+    let (mut sinks, mut homes) = (Vec::new(), Vec::new());
+    for element in &begun.header.elements {
+        let (sink, home) = sink(element, begun.swap())?;
+        try_push(&mut sinks, sink, "elements")?;
+        try_push(&mut homes, home, "elements")?;
+    }
+    let Rows { header, outcomes, warnings, threads } = begun.rows(&sinks)?;
+    let mut content = Vec::new();
+    for (((element, sink), homes), outcome) in header.elements.iter().zip(sinks).zip(&homes).zip(&outcomes) {
+        // SAFETY: reading ended well, so all rows were published.
+        let table = unsafe { table(element, sink, homes, outcome)? };
+        try_push(&mut content, table, "tables")?;
+    }
+    Ok(Read { content, header, warnings, threads })
+}

@@ -1,0 +1,138 @@
+//! Takes out faces and edges that are no such, after the caller chose to go on in spite of them.
+
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::{Column, Elements, Values};
+use std::ops::Range;
+
+/// Removes faces of fewer than three corners, and those with an index out of range, with their rows in `columns`;
+/// returns how many.
+pub(super) fn drop_faces<'a>(
+    faces: &mut Elements,
+    columns: impl Iterator<Item = &'a mut Column>,
+    positions: u32,
+) -> Result<u64> {
+    let kept = compact(faces, 3, positions)?;
+    for column in columns {
+        match &mut column.offsets {
+            Some(offsets) => with_array(&mut column.values, &mut Lists { offsets: offsets.to_mut()?, kept: &kept })?,
+            None => with_array(&mut column.values, &mut Rows(&kept))?,
+        }
+    }
+    Ok(dropped(&kept))
+}
+
+/// Removes lines with an index out of range; returns how many.
+pub(super) fn drop_lines(lines: &mut Elements, positions: u32) -> Result<u64> {
+    Ok(dropped(&compact(lines, 2, positions)?))
+}
+
+/// Keeps the elements that are right; returns for each whether it was.
+fn compact(elements: &mut Elements, least: usize, positions: u32) -> Result<Vec<bool>> {
+    let kept = kept(elements, least, positions)?;
+    compact_lists(elements.offsets.to_mut()?, elements.corner_positions.to_mut()?, &kept);
+    if elements.is_empty() {
+        *elements = Elements::default();
+    }
+    Ok(kept)
+}
+
+fn dropped(kept: &[bool]) -> u64 {
+    kept.iter().filter(|&&is_kept| !is_kept).count() as u64
+}
+
+/// For each element whether it stays.
+fn kept(elements: &Elements, least: usize, positions: u32) -> Result<Vec<bool>> {
+    let mut kept = Vec::new();
+    kept.try_reserve_exact(elements.len()).map_err(|_| Error::memory("the repair"))?;
+    kept.extend(elements.offsets.windows(2).map(|pair| {
+        let corners = elements.corner_positions.get(pair[0] as usize..pair[1] as usize).unwrap_or(&[]);
+        corners.len() >= least && corners.iter().all(|&corner| corner < positions)
+    }));
+    Ok(kept)
+}
+
+/// Something to be done to an array of any type.
+trait Work {
+    fn on<T: Copy>(&mut self, items: &mut Vec<T>);
+}
+
+struct Rows<'a>(&'a [bool]);
+
+struct Lists<'a> {
+    offsets: &'a mut Vec<u32>,
+    kept: &'a [bool],
+}
+
+impl Work for Rows<'_> {
+    fn on<T: Copy>(&mut self, items: &mut Vec<T>) {
+        let mut kept = self.0.iter();
+        items.retain(|_| kept.next().copied().unwrap_or(false));
+    }
+}
+
+impl Work for Lists<'_> {
+    fn on<T: Copy>(&mut self, items: &mut Vec<T>) {
+        compact_lists(self.offsets, items, self.kept);
+    }
+}
+
+fn with_array(values: &mut Values, work: &mut impl Work) -> Result<()> {
+    match values {
+        Values::I8(array) => work.on(array.to_mut()?),
+        Values::U8(array) => work.on(array.to_mut()?),
+        Values::I16(array) => work.on(array.to_mut()?),
+        Values::U16(array) => work.on(array.to_mut()?),
+        Values::I32(array) => work.on(array.to_mut()?),
+        Values::U32(array) => work.on(array.to_mut()?),
+        Values::I64(array) => work.on(array.to_mut()?),
+        Values::U64(array) => work.on(array.to_mut()?),
+        Values::F32(array) => work.on(array.to_mut()?),
+        Values::F64(array) => work.on(array.to_mut()?),
+    }
+    Ok(())
+}
+
+/// Keeps some of the lists.
+fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, kept: &[bool]) {
+    let (mut lists, mut end) = (0, 0);
+    for (list, _) in kept.iter().enumerate().filter(|(_, is_kept)| **is_kept) {
+        let own: Range<usize> = offsets[list] as usize..offsets[list + 1] as usize;
+        let size = own.len();
+        items.copy_within(own, end);
+        end += size;
+        lists += 1;
+        // Never behind the list that was just read.
+        offsets[lists] = end as u32;
+    }
+    items.truncate(end);
+    offsets.truncate(lists + 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_model::Array;
+
+    #[test]
+    fn rows_of_columns_go_with_their_faces() {
+        let mut faces = Elements {
+            offsets: [0, 3, 5, 8, 11].into(),
+            corner_positions: [0, 1, 2, 0, 1, 0, 1, 9, 2, 1, 0].into(),
+            ..Elements::default()
+        };
+        let flags = Column { values: Values::U8([1, 2, 3, 4].into()), ..Column::default() };
+        let lists = Column {
+            offsets: Some([0, 1, 1, 3, 5].into()),
+            values: Values::I16([1, 2, 3, 4, 5].into()),
+            ..Column::default()
+        };
+        let mut columns = [flags, lists];
+        assert_eq!(drop_faces(&mut faces, columns.iter_mut(), 3).unwrap(), 2);
+        assert_eq!((&*faces.offsets, &*faces.corner_positions), (&[0, 3, 6][..], &[0, 1, 2, 2, 1, 0][..]));
+        assert_eq!(columns[0].values, Values::U8([1, 4].into()));
+        assert_eq!(columns[1].offsets, Some(Array::from([0, 1, 3])));
+        assert_eq!(columns[1].values, Values::I16([1, 4, 5].into()));
+        assert_eq!(drop_lines(&mut faces, 0).unwrap(), 2);
+        assert_eq!(faces, Elements::default());
+    }
+}

@@ -1,0 +1,362 @@
+//! The tight loops that take numbers out of rows: copied, turned around, or converted.
+//!
+//! A loop takes one number, or a few that lie side by side, out of many rows, and puts them into one array. What goes
+//! where is said elsewhere ([`super::sink`]); nothing here looks at more than what it moves.
+
+use polyhaul_model::Scalar;
+
+/// What becomes of numbers on their way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Op {
+    /// So many bytes as they are.
+    Copy(usize),
+    /// So many numbers of a width in bytes, each turned around.
+    Swap { width: usize, count: usize },
+    /// One number of a type into 4 bytes; whether its bytes are turned around before.
+    Convert { from: Scalar, to: Target, swap: bool },
+    /// Nothing is taken out of the row: these are the 4 bytes.
+    Fill(f32),
+}
+
+/// What a number is converted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// The nearest f32.
+    Float,
+    /// A part of one: the largest number of the type is 1. Floats stay as they are.
+    Unit,
+    /// An index: -1 becomes the largest number of 32 bits, what else does not fit the one before it.
+    Index,
+}
+
+impl Op {
+    /// How a number of type `from` gets into an array of the same type.
+    pub(super) fn same(from: Scalar, swap: bool) -> Op {
+        match from.bytes() {
+            width if swap && width > 1 => Op::Swap { width, count: 1 },
+            width => Op::Copy(width),
+        }
+    }
+
+    /// How a number of type `from` becomes what `to` says.
+    pub(super) fn to(to: Target, from: Scalar, swap: bool) -> Op {
+        match (to, from) {
+            // Two's complement has -1 where it is to be.
+            (Target::Index, Scalar::I32 | Scalar::U32) | (Target::Float | Target::Unit, Scalar::F32) => {
+                Op::same(from, swap)
+            }
+            _ => Op::Convert { from, to, swap },
+        }
+    }
+
+    /// The bytes that it takes out of a row.
+    pub(super) fn source_bytes(self) -> usize {
+        match self {
+            Op::Copy(bytes) => bytes,
+            Op::Swap { width, count } => width * count,
+            Op::Convert { from, .. } => from.bytes(),
+            Op::Fill(_) => 0,
+        }
+    }
+
+    /// The same for `count` numbers side by side, where that is one step.
+    pub(super) fn times(self, count: usize) -> Option<Op> {
+        match self {
+            Op::Copy(bytes) => bytes.checked_mul(count).map(Op::Copy),
+            Op::Swap { width, count: own } => Some(Op::Swap { width, count: own.checked_mul(count)? }),
+            _ if count == 1 => Some(self),
+            _ => None,
+        }
+    }
+
+    /// The bytes that it writes.
+    pub(super) fn target_bytes(self) -> usize {
+        match self {
+            Op::Copy(_) | Op::Swap { .. } => self.source_bytes(),
+            _ => 4,
+        }
+    }
+
+    /// This and what lies behind it, where both can be one step.
+    pub(super) fn joined(self, next: Op) -> Option<Op> {
+        match (self, next) {
+            (Op::Copy(a), Op::Copy(b)) => Some(Op::Copy(a + b)),
+            (Op::Swap { width, count }, Op::Swap { width: other, count: more }) if width == other => {
+                Some(Op::Swap { width, count: count + more })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where rows begin.
+pub(super) trait Starts: Copy {
+    /// Where row `row` begins.
+    ///
+    /// # Safety
+    /// There is such a row.
+    unsafe fn of(self, row: usize) -> usize;
+}
+
+/// Rows of one size.
+#[derive(Clone, Copy)]
+pub(super) struct Even {
+    pub(super) first: usize,
+    pub(super) step: usize,
+}
+
+/// Rows of any size.
+#[derive(Clone, Copy)]
+pub(super) struct Listed<'a>(pub(super) &'a [u32]);
+
+impl Starts for Even {
+    #[inline(always)]
+    unsafe fn of(self, row: usize) -> usize {
+        self.first + row * self.step
+    }
+}
+
+impl Starts for Listed<'_> {
+    #[inline(always)]
+    unsafe fn of(self, row: usize) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { *self.0.get_unchecked(row) as usize }
+    }
+}
+
+/// Where numbers come from.
+#[derive(Clone, Copy)]
+pub(super) struct From<S> {
+    pub(super) bytes: *const u8,
+    pub(super) starts: S,
+    /// How far behind the start of its row a number stands.
+    pub(super) at: usize,
+    pub(super) rows: usize,
+}
+
+/// Where they go: item by item, `step` bytes from one to the next.
+#[derive(Clone, Copy)]
+pub(super) struct To {
+    pub(super) bytes: *mut u8,
+    pub(super) step: usize,
+}
+
+/// Moves a number of each row. `true` where one of them was rounded.
+///
+/// # Safety
+/// For each row the bytes that the operation takes are readable, those that it writes are nobody else's.
+pub(super) unsafe fn run<S: Starts>(op: Op, from: From<S>, to: To) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match op {
+            Op::Copy(1) => each::<1, 1, S>(from, to, |bytes| bytes),
+            Op::Copy(2) => each::<2, 2, S>(from, to, |bytes| bytes),
+            Op::Copy(4) => each::<4, 4, S>(from, to, |bytes| bytes),
+            Op::Copy(8) => each::<8, 8, S>(from, to, |bytes| bytes),
+            Op::Copy(12) => each::<12, 12, S>(from, to, |bytes| bytes),
+            Op::Copy(16) => each::<16, 16, S>(from, to, |bytes| bytes),
+            Op::Swap { width: 2, count: 1 } => each::<2, 2, S>(from, to, reversed),
+            Op::Swap { width: 8, count: 1 } => each::<8, 8, S>(from, to, reversed),
+            Op::Swap { width: 4, count: 1 } => each::<4, 4, S>(from, to, reversed),
+            Op::Swap { width: 4, count: 2 } => each::<8, 8, S>(from, to, words_reversed),
+            Op::Swap { width: 4, count: 3 } => each::<12, 12, S>(from, to, words_reversed),
+            Op::Swap { width: 4, count: 4 } => each::<16, 16, S>(from, to, words_reversed),
+            Op::Convert { from: scalar, to: Target::Float, swap } => return floats(scalar, swap, from, to),
+            Op::Convert { from: scalar, to: Target::Unit, swap } => return units(scalar, swap, from, to),
+            Op::Convert { from: scalar, to: Target::Index, swap } => indices(scalar, swap, from, to),
+            Op::Fill(value) => each::<0, 4, S>(from, to, |_| value.to_ne_bytes()),
+            Op::Copy(_) | Op::Swap { .. } => {
+                for row in 0..from.rows {
+                    let source = from.bytes.add(from.starts.of(row) + from.at);
+                    items(op, source, 1, to.bytes.add(row * to.step));
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Moves `count` numbers, or groups of them, that lie side by side: those of a list. `true` where one was rounded.
+///
+/// # Safety
+/// As for [`run`].
+#[inline]
+pub(super) unsafe fn items(op: Op, source: *const u8, count: usize, target: *mut u8) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match op {
+            Op::Copy(4) => {
+                // Lists are short: a call would take longer than the loop.
+                for item in 0..count {
+                    target.cast::<[u8; 4]>().add(item).write(source.cast::<[u8; 4]>().add(item).read());
+                }
+            }
+            Op::Copy(bytes) => std::ptr::copy_nonoverlapping(source, target, bytes * count),
+            Op::Swap { width, count: own } => {
+                for item in 0..count * own {
+                    for byte in 0..width {
+                        *target.add(item * width + byte) = *source.add((item + 1) * width - 1 - byte);
+                    }
+                }
+            }
+            _ => {
+                let starts = Even { first: 0, step: op.source_bytes() };
+                let to = To { bytes: target, step: op.target_bytes() };
+                return run(op, From { bytes: source, starts, at: 0, rows: count }, to);
+            }
+        }
+    }
+    false
+}
+
+/// # Safety
+/// As for [`run`], with `N` bytes to read and `M` to write.
+#[inline(always)]
+unsafe fn each<const N: usize, const M: usize, S: Starts>(
+    from: From<S>,
+    to: To,
+    mut convert: impl FnMut([u8; N]) -> [u8; M],
+) {
+    for row in 0..from.rows {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let bytes = from.bytes.add(from.starts.of(row) + from.at).cast::<[u8; N]>().read();
+            to.bytes.add(row * to.step).cast::<[u8; M]>().write(convert(bytes));
+        }
+    }
+}
+
+#[inline(always)]
+fn reversed<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
+    bytes.reverse();
+    bytes
+}
+
+#[inline(always)]
+fn words_reversed<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
+    for word in bytes.as_chunks_mut::<4>().0 {
+        *word = u32::from_ne_bytes(*word).swap_bytes().to_ne_bytes();
+    }
+    bytes
+}
+
+/// Runs `each` over numbers of a type, given as they are.
+macro_rules! each_number {
+    ($scalar:expr, $swap:expr, $from:expr, $to:expr, $number:ident => $convert:expr, [$($name:ident: $type:ty),+]) => {
+        match $scalar {
+            $(Scalar::$name => each::<{ size_of::<$type>() }, 4, S>($from, $to, |bytes| {
+                let $number = <$type>::from_ne_bytes(if $swap { reversed(bytes) } else { bytes });
+                ($convert).to_ne_bytes()
+            }),)+
+        }
+    };
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: To) -> bool {
+    let mut rounded = false;
+    // SAFETY: the caller's promise.
+    unsafe {
+        each_number!(scalar, swap, from, to, number => {
+            let float = number as f32;
+            // NaN is unlike itself, and stays NaN. Beyond 2^53 an f64 may be wrong about integers, which then are
+            // no f32s either, but for powers of two.
+            rounded |= f64::from(float) != number as f64 && !float.is_nan();
+            float
+        }, [I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32, I64: i64, U64: u64, F32: f32, F64: f64]);
+    }
+    rounded
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn units<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: To) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match scalar {
+            Scalar::U8 => each::<1, 4, S>(from, to, |[byte]| (f32::from(byte) / 255.0).to_ne_bytes()),
+            Scalar::U16 => each::<2, 4, S>(from, to, |bytes| {
+                let number = u16::from_ne_bytes(if swap { reversed(bytes) } else { bytes });
+                (f32::from(number) / 65535.0).to_ne_bytes()
+            }),
+            _ => return floats(scalar, swap, from, to),
+        }
+    }
+    false
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn indices<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: To) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        each_number!(scalar, swap, from, to, number => {
+            match number as i128 {
+                -1 => u32::MAX,
+                index => u32::try_from(index).unwrap_or(u32::MAX - 1),
+            }
+        }, [I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32, I64: i64, U64: u64, F32: f32, F64: f64]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moves one number of two rows of `step` bytes.
+    fn moved(op: Op, bytes: &[u8], at: usize, step: usize) -> (Vec<u8>, bool) {
+        let size = op.target_bytes();
+        let mut out = vec![0; 2 * size];
+        let starts = [0, step as u32];
+        let (bytes, to) = (bytes.as_ptr(), To { bytes: out.as_mut_ptr(), step: size });
+        // SAFETY: two rows of `step` bytes, and two items.
+        let rounded = unsafe { run(op, From { bytes, starts: Even { first: 0, step }, at, rows: 2 }, to) };
+        let mut listed = vec![0; 2 * size];
+        let to = To { bytes: listed.as_mut_ptr(), step: size };
+        // SAFETY: as above.
+        let again = unsafe { run(op, From { bytes, starts: Listed(&starts), at, rows: 2 }, to) };
+        assert_eq!((&listed, again), (&out, rounded));
+        (out, rounded)
+    }
+
+    #[test]
+    fn bytes_are_copied_and_turned_around() {
+        let rows: Vec<u8> = (0..42).collect();
+        for size in 1..=20 {
+            let want: Vec<u8> = (1..1 + size).chain(22..22 + size).collect();
+            assert_eq!(moved(Op::Copy(size.into()), &rows, 1, 21).0, want);
+        }
+        for (width, count) in [(2, 1), (4, 1), (4, 2), (4, 3), (4, 4), (4, 5), (8, 1), (8, 2), (2, 3)] {
+            let row = |at: u8| -> Vec<u8> {
+                let bytes: Vec<u8> = (at..at + width * count).collect();
+                bytes.chunks(width.into()).flat_map(|number| number.iter().rev().copied()).collect()
+            };
+            let op = Op::Swap { width: width.into(), count: count.into() };
+            assert_eq!(moved(op, &rows, 1, 21).0, [row(1), row(22)].concat());
+        }
+    }
+
+    #[test]
+    fn numbers_are_converted() {
+        let floats = |op, bytes: &[u8], step| {
+            let (out, rounded) = moved(op, bytes, 0, step);
+            let read = |at: usize| f32::from_ne_bytes(out[at..at + 4].try_into().unwrap());
+            ([read(0), read(4)], rounded)
+        };
+        let convert = |from, to, swap| Op::Convert { from, to, swap };
+        assert_eq!(floats(convert(Scalar::U8, Target::Unit, false), &[255, 51], 1), ([1.0, 0.2], false));
+        assert_eq!(floats(convert(Scalar::U8, Target::Float, false), &[255, 51], 1), ([255.0, 51.0], false));
+        let bytes = [1e300f64.to_be_bytes(), 0.5f64.to_be_bytes()].concat();
+        let swap = cfg!(target_endian = "little");
+        assert_eq!(floats(convert(Scalar::F64, Target::Float, swap), &bytes, 8), ([f32::INFINITY, 0.5], true));
+        assert_eq!(floats(Op::Fill(1.0), &[], 0), ([1.0, 1.0], false));
+        let indices = |from, bytes: &[u8], step| {
+            let out = moved(convert(from, Target::Index, false), bytes, 0, step).0;
+            [0, 4].map(|at| u32::from_ne_bytes(out[at..at + 4].try_into().unwrap()))
+        };
+        assert_eq!(indices(Scalar::I8, &[255, 254], 1), [u32::MAX, u32::MAX - 1]);
+        let bytes = [5u64.to_ne_bytes(), (1u64 << 32).to_ne_bytes()].concat();
+        assert_eq!(indices(Scalar::U64, &bytes, 8), [5, u32::MAX - 1]);
+    }
+}

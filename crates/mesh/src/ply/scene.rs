@@ -1,0 +1,421 @@
+//! A PLY file as a scene: vertices, faces, strips and edges become a mesh, all else stays a table.
+//!
+//! What is taken for what is decided by names and types alone, before any row is read ([`plan`]).
+
+use super::header::{Element, Header, Property};
+use super::reader::{Read, Rows, begin};
+use super::rows::Outcome;
+use super::scatter::{Op, Target};
+use super::sink::{Check, Checked, ListSink, Sink};
+use super::store::{Store, paired};
+use super::tables::{Builder, Home, columns, offsets, parts, table};
+use super::{repair, strips};
+use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Column, Domain, Elements, Mesh, Object, ObjectKind, Scalar, Scene, Values};
+use polyhaul_pipeline::column;
+use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::options::ParseOptions;
+
+/// What an element is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Table,
+    /// The stores of positions, normals, uvs and colours.
+    Vertices([Option<usize>; 4]),
+    /// The list of corners, and that of two texture coordinates for each.
+    Faces(usize, Option<usize>),
+    /// The list of positions.
+    Strips(usize),
+    /// The store of pairs.
+    Edges(usize),
+}
+
+/// An element with what it is taken for.
+struct Planned {
+    sink: Sink,
+    homes: Vec<Home>,
+    role: Role,
+}
+
+/// Reads a scene.
+pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
+    let begun = begin(feed, options)?;
+    let (mut sinks, mut kept) = (Vec::new(), Vec::new());
+    for Planned { sink, homes, role } in plan(&begun.header, begun.swap())? {
+        try_push(&mut sinks, sink, "elements")?;
+        try_push(&mut kept, (homes, role), "elements")?;
+    }
+    let Rows { mut header, outcomes, mut warnings, threads } = begun.rows(&sinks)?;
+    let mut made = Made::default();
+    for (((element, sink), (homes, role)), outcome) in header.elements.iter().zip(sinks).zip(&kept).zip(&outcomes) {
+        // SAFETY: reading ended well, so all rows were published.
+        unsafe { made.element(element, sink, homes, *role, outcome)? };
+        if outcome.rounded {
+            let message = format!("numbers of `{}` were rounded to 32-bit floats", names::shown(&element.name));
+            let diagnostic = Diagnostic { place: element.place.clone(), ..Diagnostic::new(message) };
+            warnings.note(options.faults, "rounded", diagnostic)?;
+        }
+    }
+    let mut scene = made.finish(&mut warnings)?;
+    scene.comments = std::mem::take(&mut header.comments);
+    scene.infos = std::mem::take(&mut header.infos);
+    Ok(Read { content: scene, header, warnings, threads })
+}
+
+/// What all elements are taken for.
+fn plan(header: &Header, swap: bool) -> Result<Vec<Planned>> {
+    let vertices = header.elements.iter().find(|element| is_vertices(element));
+    let has_faces = header.elements.iter().any(|element| element.name == "face" && corners(element).is_some());
+    let mut all = Vec::new();
+    for element in &header.elements {
+        let builder = Builder::new(element, swap)?;
+        let planned = match (vertices, element.name.as_str()) {
+            (Some(vertices), "vertex") if std::ptr::eq(vertices, element) => plan_vertices(builder)?,
+            (Some(vertices), "face") if has_faces => plan_faces(builder, vertices)?,
+            (Some(vertices), "tristrips") if !has_faces && is_strips(element) => plan_strips(builder, vertices)?,
+            (Some(vertices), "edge") if is_edges(element) => plan_edges(builder, vertices)?,
+            _ => plan_table(builder)?,
+        };
+        try_push(&mut all, planned, "elements")?;
+    }
+    Ok(all)
+}
+
+fn is_vertices(element: &Element) -> bool {
+    element.name == "vertex" && group(element, &["x", "y", "z"]).is_some()
+}
+
+/// The properties of these names, where all are there and none is a list.
+fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Option<[usize; N]> {
+    let mut found = [0; N];
+    for (place, name) in found.iter_mut().zip(names) {
+        *place = element.property(name).filter(|&at| element.properties[at].count.is_none())?;
+    }
+    Some(found)
+}
+
+/// The list that names the corners of faces and strips.
+fn corners(element: &Element) -> Option<usize> {
+    let found = element.property("vertex_indices").or_else(|| element.property("vertex_index"))?;
+    let Property { count, item, .. } = &element.properties[found];
+    (count.is_some() && !is_float(*item)).then_some(found)
+}
+
+fn is_float(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::F32 | Scalar::F64)
+}
+
+fn is_strips(element: &Element) -> bool {
+    element.properties.len() == 1 && corners(element).is_some()
+}
+
+fn is_edges(element: &Element) -> bool {
+    match element.properties.as_slice() {
+        [a, b] => {
+            let ends = a.name == "vertex1" && b.name == "vertex2";
+            ends && a.item == b.item && !is_float(a.item) && a.count.is_none() && b.count.is_none()
+        }
+        _ => false,
+    }
+}
+
+fn plan_table(mut builder: Builder<'_>) -> Result<Planned> {
+    for property in &builder.element.properties {
+        builder.keep(property)?;
+    }
+    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Table })
+}
+
+/// The names that texture coordinates have.
+const UVS: [[&str; 2]; 4] = [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
+/// The names that colours have.
+const COLORS: [[&str; 4]; 3] = [
+    ["red", "green", "blue", "alpha"],
+    ["diffuse_red", "diffuse_green", "diffuse_blue", "diffuse_alpha"],
+    ["r", "g", "b", "a"],
+];
+
+/// The red, green, blue and, where it is there, alpha of vertices.
+fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
+    let is_channel =
+        |&at: &usize| matches!(element.properties[at].item, Scalar::U8 | Scalar::U16 | Scalar::F32 | Scalar::F64);
+    COLORS.iter().find_map(|[red, green, blue, alpha]| {
+        let found = group(element, &[red, green, blue]).filter(|found| found.iter().all(is_channel))?;
+        Some((found, group(element, &[alpha]).map(|[at]| at).filter(is_channel)))
+    })
+}
+
+/// The texture coordinates of vertices.
+fn uvs(element: &Element) -> Option<[usize; 2]> {
+    UVS.iter().find_map(|names| group(element, names))
+}
+
+fn plan_vertices(mut builder: Builder<'_>) -> Result<Planned> {
+    let element = builder.element;
+    let swap = builder.sink.layout.swap;
+    // Of each property: its store, where in the items of it, and what it becomes.
+    let mut places = Vec::new();
+    places.try_reserve_exact(element.properties.len())?;
+    places.resize(element.properties.len(), None);
+    let mut stores = [None; 4];
+    let position = group(element, &["x", "y", "z"]);
+    for (kind, found) in [(0, position), (1, group(element, &["nx", "ny", "nz"]))] {
+        let Some(found) = found else { continue };
+        let name = ["positions", "normals"][kind];
+        let store = builder.store(Store::Triples(column::Column::new(name)))?;
+        found.iter().enumerate().for_each(|(at, &property)| places[property] = Some((store, 4 * at, Target::Float)));
+        stores[kind] = Some(store);
+    }
+    if let Some(found) = uvs(element) {
+        let store = builder.store(Store::Pairs(column::Column::new("uvs")))?;
+        found.iter().enumerate().for_each(|(at, &property)| places[property] = Some((store, 4 * at, Target::Float)));
+        stores[2] = Some(store);
+    }
+    if let Some((found, alpha)) = colors(element) {
+        let store = builder.store(Store::Quads(column::Column::new("colors")))?;
+        let channels = found.into_iter().chain(alpha).enumerate();
+        channels.for_each(|(at, property)| places[property] = Some((store, 4 * at, Target::Unit)));
+        if alpha.is_none() {
+            builder.fill(store, 12, 1.0)?;
+        }
+        stores[3] = Some(store);
+    }
+    for (property, place) in element.properties.iter().zip(places) {
+        match place {
+            Some((store, to, target)) => builder.part(property, store, to, Op::to(target, property.item, swap))?,
+            None => builder.keep(property)?,
+        }
+    }
+    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Vertices(stores) })
+}
+
+/// What indices of a type are held to.
+fn check(of: Checked, scalar: Scalar, vertices: &Element) -> Check {
+    let count = u32::try_from(vertices.count).unwrap_or(u32::MAX - 1);
+    // What is negative in the file is large here.
+    let limit = if scalar == Scalar::I32 { count.min(1 << 31) } else { count };
+    let limit = limit + u32::from(planted("ply-index"));
+    Check { of, scalar, limit, restarts: false, least: 0 }
+}
+
+fn plan_faces(mut builder: Builder<'_>, vertices: &Element) -> Result<Planned> {
+    let element = builder.element;
+    let Some(corners) = corners(element) else { return plan_table(builder) };
+    // Vertices that have uvs need no others.
+    let texcoord = element.property("texcoord").filter(|&at| {
+        let property = &element.properties[at];
+        property.count.is_some() && property.item == Scalar::F32 && uvs(vertices).is_none()
+    });
+    let mut role = (0, None);
+    for (at, property) in element.properties.iter().enumerate() {
+        let list = builder.sink.lists.len();
+        if at == corners {
+            let op = Op::to(Target::Index, property.item, builder.sink.layout.swap);
+            builder.list(Store::of(Scalar::U32, "corners"), op)?;
+            role.0 = list;
+            let check = check(Checked::List(list), property.item, vertices);
+            builder.sink.check = Some(Check { least: 3, ..check });
+        } else {
+            builder.keep(property)?;
+            role.1 = if Some(at) == texcoord { Some(list) } else { role.1 };
+        }
+    }
+    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Faces(role.0, role.1) })
+}
+
+fn plan_strips(mut builder: Builder<'_>, vertices: &Element) -> Result<Planned> {
+    for property in &builder.element.properties {
+        let op = Op::to(Target::Index, property.item, builder.sink.layout.swap);
+        builder.list(Store::of(Scalar::U32, "strips"), op)?;
+        let check = check(Checked::List(0), property.item, vertices);
+        builder.sink.check = Some(Check { restarts: true, ..check });
+    }
+    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Strips(0) })
+}
+
+fn plan_edges(mut builder: Builder<'_>, vertices: &Element) -> Result<Planned> {
+    let store = builder.store(Store::Pairs(column::Column::new("edges")))?;
+    for (at, property) in builder.element.properties.iter().enumerate() {
+        let op = Op::to(Target::Index, property.item, builder.sink.layout.swap);
+        builder.part(property, store, 4 * at, op)?;
+        builder.sink.check = Some(check(Checked::Pairs(store), property.item, vertices));
+    }
+    Ok(Planned { sink: builder.sink, homes: builder.homes, role: Role::Edges(store) })
+}
+
+/// A scene in the making.
+#[derive(Default)]
+struct Made {
+    scene: Scene,
+    mesh: Option<Mesh>,
+    /// Texture coordinates of corners, as a column of faces.
+    texcoord: Option<Column>,
+    /// Whether faces, strips or lines have flaws.
+    broken: [bool; 3],
+    /// Strips, while the positions are not known.
+    strips: Option<(Vec<u32>, Vec<u32>)>,
+}
+
+impl Made {
+    /// Takes an element.
+    ///
+    /// # Safety
+    /// All of its rows were published.
+    unsafe fn element(
+        &mut self,
+        element: &Element,
+        sink: Sink,
+        homes: &[Home],
+        role: Role,
+        outcome: &Outcome,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise, in all of this.
+        unsafe {
+            if role == Role::Table {
+                return try_push(&mut self.scene.tables, table(element, sink, homes, outcome)?, "tables");
+            }
+            let (mut stores, mut lists) = parts(sink)?;
+            let rows = element.count as usize;
+            let mesh = self.mesh.get_or_insert_default();
+            match role {
+                Role::Table => {}
+                Role::Vertices(found) => {
+                    take_vertices(mesh, &mut stores, found, rows);
+                    mesh.vertex_columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
+                }
+                Role::Faces(corners, texcoord) => {
+                    let total = outcome.totals.get(corners).copied().unwrap_or(0) as usize;
+                    if let Some(list) = lists.get_mut(corners).and_then(Option::take) {
+                        mesh.faces = take_elements(list, rows, total)?;
+                    }
+                    let mut columns = columns(element, &mut stores, &mut lists, homes, outcome)?;
+                    if texcoord.is_some()
+                        && let Some(at) = columns.iter().position(|column| column.name == "texcoord")
+                    {
+                        self.texcoord = Some(columns.remove(at));
+                    }
+                    mesh.face_columns = columns;
+                    self.broken[0] = outcome.broken;
+                }
+                Role::Strips(list) => {
+                    let total = outcome.totals.get(list).copied().unwrap_or(0) as usize;
+                    if let Some(list) = lists.get_mut(list).and_then(Option::take) {
+                        self.strips = Some((offsets(list.offsets, rows)?, list.values.finish(total)));
+                    }
+                    self.broken[1] = outcome.broken;
+                }
+                Role::Edges(store) => {
+                    if let Some(store) = stores.get_mut(store).and_then(Option::take) {
+                        mesh.lines = strips::rows_of(store.finish::<[u32; 2]>(rows).into_flattened(), 2)?;
+                    }
+                    self.broken[2] = outcome.broken;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The scene.
+    fn finish(mut self, warnings: &mut Warnings) -> Result<Scene> {
+        let Some(mut mesh) = self.mesh else { return Ok(self.scene) };
+        let positions = mesh.positions.len() as u32;
+        if let Some((offsets, values)) = self.strips {
+            mesh.faces = strips::triangles(&offsets, &values, positions)?;
+        }
+        let mut dropped = 0;
+        if self.broken[0] {
+            let texcoord = self.texcoord.iter_mut();
+            dropped += repair::drop_faces(&mut mesh.faces, mesh.face_columns.iter_mut().chain(texcoord), positions)?;
+        }
+        if self.broken[2] {
+            dropped += repair::drop_lines(&mut mesh.lines, positions)?;
+        }
+        let message = format!("skipped {dropped} faces and edges");
+        warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
+        if let Some(texcoord) = self.texcoord {
+            take_texcoord(&mut mesh, texcoord)?;
+        }
+        take_face_normals(&mut mesh)?;
+        let end = mesh.counts();
+        if end != Default::default() {
+            let object = Object { kind: ObjectKind::Unnamed, end, ..Object::default() };
+            try_push(&mut self.scene.objects, object, "objects")?;
+        }
+        try_push(&mut self.scene.meshes, mesh, "meshes")?;
+        Ok(self.scene)
+    }
+}
+
+/// # Safety
+/// All rows were published.
+unsafe fn take_vertices(mesh: &mut Mesh, stores: &mut [Option<Store>], found: [Option<usize>; 4], rows: usize) {
+    let [positions, normals, uvs, colors] = found.map(|at| at.and_then(|at| stores.get_mut(at)).and_then(Option::take));
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(store) = positions {
+            mesh.positions = store.finish::<[f32; 3]>(rows).into();
+        }
+        if let Some(store) = normals.filter(|_| rows > 0) {
+            mesh.normals = store.finish::<[f32; 3]>(rows).into();
+            mesh.normal_domain = Domain::Vertex;
+        }
+        if let Some(store) = uvs.filter(|_| rows > 0) {
+            mesh.uvs = store.finish::<[f32; 2]>(rows).into();
+            mesh.uv_domain = Domain::Vertex;
+        }
+        if let Some(store) = colors {
+            mesh.colors = store.finish::<[f32; 4]>(rows).into();
+        }
+    }
+}
+
+/// # Safety
+/// All rows and values were published.
+unsafe fn take_elements(list: ListSink, rows: usize, total: usize) -> Result<Elements> {
+    // SAFETY: the caller's promise.
+    let (offsets, corners) = unsafe { (offsets(list.offsets, rows)?, list.values.finish::<u32>(total)) };
+    let offsets = if rows == 0 { Vec::new() } else { offsets };
+    Ok(Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() })
+}
+
+/// Three floats for every face are its normal, where vertices have none; that is what our writer makes of such normals.
+fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
+    let count = mesh.faces.len();
+    let is_axis = |column: &Column, name: &str| {
+        column.name == name
+            && column.offsets.is_none()
+            && matches!(&column.values, Values::F32(all) if all.len() == count)
+    };
+    let place = |name: &str| mesh.face_columns.iter().position(|column| is_axis(column, name));
+    let (true, true, Some(x), Some(y), Some(z)) =
+        (mesh.normals.is_empty(), count > 0, place("nx"), place("ny"), place("nz"))
+    else {
+        return Ok(());
+    };
+    let mut normals = Vec::new();
+    normals.try_reserve_exact(count).map_err(|_| Error::memory("normals"))?;
+    if let [Values::F32(x), Values::F32(y), Values::F32(z)] = [x, y, z].map(|axis| &mesh.face_columns[axis].values) {
+        normals.extend(x.iter().zip(y.iter()).zip(z.iter()).map(|((x, y), z)| [*x, *y, *z]));
+    }
+    (mesh.normals, mesh.normal_domain) = (normals.into(), Domain::Face);
+    mesh.face_columns.retain(|column| !["nx", "ny", "nz"].iter().any(|name| is_axis(column, name)));
+    Ok(())
+}
+
+/// Two numbers for every corner of every face are uvs; otherwise the column stays what it is.
+fn take_texcoord(mesh: &mut Mesh, column: Column) -> Result<()> {
+    let offsets = column.offsets.as_deref().unwrap_or(&[]);
+    let faces = &mesh.faces.offsets;
+    let is_whole = faces.len() == offsets.len()
+        && faces.iter().zip(offsets).all(|(&corner, &number)| u64::from(corner) * 2 == u64::from(number));
+    match column.values {
+        Values::F32(values) if is_whole && !values.is_empty() => {
+            mesh.uvs = paired(values.into_vec()?)?.into();
+            mesh.uv_domain = Domain::Corner;
+            Ok(())
+        }
+        values => try_push(&mut mesh.face_columns, Column { values, ..column }, "columns"),
+    }
+}

@@ -1,0 +1,530 @@
+//! Where the numbers of an element go, and how blocks of rows get there.
+//!
+//! Blocks are published side by side: each has places of its own in the arrays, which were handed out before. What
+//! the rows mean is said by who makes the sink: [`super::tables`] keeps everything as it is, [`super::scene`] makes
+//! meshes.
+
+use super::layout::{Layout, RowEnd, Shape};
+use super::scatter::{Even, From, Listed, Op, Starts, To, items, run};
+use super::store::{Pinned, Store};
+use polyhaul_model::Scalar;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::warnings::KEPT;
+use polyhaul_pipeline::column::Column;
+use std::ops::Range;
+
+/// Where the rows of an element go.
+pub(super) struct Sink {
+    pub(super) layout: Layout,
+    /// Arrays of one item per row.
+    pub(super) stores: Vec<Store>,
+    /// The numbers of a row outside of lists.
+    pub(super) moves: Vec<Move>,
+    /// The lists of a row.
+    pub(super) lists: Vec<ListSink>,
+    pub(super) check: Option<Check>,
+}
+
+/// A step: some numbers of a row to an item of a store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    /// Which of the row's gaps, and where in it.
+    pub(super) gap: usize,
+    pub(super) at: usize,
+    /// Which store, and where in its items.
+    pub(super) store: usize,
+    pub(super) to: usize,
+    pub(super) op: Op,
+}
+
+/// Where the lists of a property go.
+pub(super) struct ListSink {
+    /// Where each list ends, and a 0 before.
+    pub(super) offsets: Column<u32>,
+    pub(super) values: Store,
+    /// What becomes of a number.
+    pub(super) op: Op,
+}
+
+/// Numbers that must be smaller than others say: indices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Check {
+    pub(super) of: Checked,
+    /// The type that they have in the file.
+    pub(super) scalar: Scalar,
+    /// How many there are to point at.
+    pub(super) limit: u32,
+    /// Whether -1 has a meaning of its own.
+    pub(super) restarts: bool,
+    /// The fewest numbers of a list that are no flaw.
+    pub(super) least: u32,
+}
+
+/// Which numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checked {
+    /// Those of a list.
+    List(usize),
+    /// The pairs of a store.
+    Pairs(usize),
+}
+
+/// Rows of an element, one after the other.
+pub(super) struct Block<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) rows: usize,
+    /// The number of the first one in its element.
+    pub(super) first_row: u64,
+    /// How many values of each list come before the block.
+    pub(super) bases: &'a [u64],
+    /// How many are in the block. With a shape that is known.
+    pub(super) totals: &'a [u64],
+    pub(super) shape: Option<&'a Shape>,
+}
+
+/// What publishing found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The first row whose lists have not the counts of the shape: it and all behind it are still to be published.
+    pub(super) mismatch: Option<u64>,
+    /// Whether a number was rounded.
+    pub(super) rounded: bool,
+    /// What is wrong with rows; the first ones.
+    pub(super) flaws: Vec<Flaw>,
+    /// How many more have an index out of range, or are too short.
+    pub(super) more: [u64; 2],
+}
+
+/// Something wrong with a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flaw {
+    pub(super) row: u64,
+    /// Where the number, or the row, begins in the block.
+    pub(super) at: usize,
+    /// Which number of the list or the pair it is.
+    pub(super) item: u32,
+    pub(super) kind: FlawKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FlawKind {
+    /// An index out of range: as it was converted.
+    Index(u32),
+    /// A list of so few numbers.
+    Short(u32),
+}
+
+/// Where lists begin and gaps are, in rows of any size: kept for the next rows.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// Rows that there is room for.
+    capacity: usize,
+    gaps: Vec<u32>,
+    starts: Vec<u32>,
+    counts: Vec<u32>,
+}
+
+/// Bytes of rows that are taken apart in one turn: each number of a row is taken out in a pass of its own, and
+/// the rows must stay in the nearest cache.
+const TURN_BYTES: usize = 24 << 10;
+/// The most rows of a turn that are walked.
+const TURN_ROWS: usize = 512;
+
+impl Sink {
+    /// Makes room for so many rows in all.
+    pub(super) fn reserve_rows(&self, rows: u64) -> Result<()> {
+        let rows = usize::try_from(rows).map_err(|_| Error::memory("rows"))?;
+        self.stores.iter().try_for_each(|store| store.reserve(rows))?;
+        self.lists.iter().try_for_each(|list| list.offsets.reserve(rows + 1))
+    }
+
+    /// Makes room for so many values of each list in all.
+    pub(super) fn reserve_values(&self, totals: &[u64]) -> Result<()> {
+        for (list, &total) in self.lists.iter().zip(totals) {
+            list.values.reserve(usize::try_from(total).map_err(|_| Error::memory("lists"))?)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a block's numbers into the arrays, where there is room for them.
+    ///
+    /// # Safety
+    /// The places of its rows and of its lists' values are the caller's alone.
+    pub(super) unsafe fn publish(&self, block: &Block<'_>, scratch: &mut Scratch) -> Result<Found> {
+        let mut turns = Turns::new(self, block, scratch)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match block.shape {
+                Some(shape) => turns.even(shape)?,
+                None => turns.walked()?,
+            }
+        }
+        Ok(turns.found)
+    }
+}
+
+/// A block on its way.
+struct Turns<'a, 's> {
+    sink: &'a Sink,
+    block: &'a Block<'a>,
+    scratch: &'s mut Scratch,
+    stores: Vec<Pinned<'a>>,
+    lists: Vec<HeldList<'a>>,
+    found: Found,
+}
+
+/// The places of a block in a list's arrays.
+struct HeldList<'a> {
+    /// From the end of the block's first list on.
+    offsets: polyhaul_pipeline::column::pin::Pin<'a, u32>,
+    values: Pinned<'a>,
+    /// How many values are there already, those of the blocks before and of this one.
+    base: u64,
+    done: u64,
+    total: u64,
+    item_bytes: usize,
+}
+
+fn range(start: u64, count: u64) -> Result<Range<usize>> {
+    let end = start.checked_add(count).and_then(|end| usize::try_from(end).ok());
+    let end = end.ok_or_else(|| Error::memory("rows"))?;
+    Ok(start as usize..end)
+}
+
+/// A mistake of ours: what was announced and what is there differ.
+fn internal() -> Error {
+    Error::new(ErrorKind::Internal, "a block of rows differs from its announcement")
+}
+
+impl<'a, 's> Turns<'a, 's> {
+    fn new(sink: &'a Sink, block: &'a Block<'a>, scratch: &'s mut Scratch) -> Result<Self> {
+        let rows = range(block.first_row, block.rows as u64)?;
+        let (mut stores, mut lists) = (Vec::new(), Vec::new());
+        stores.try_reserve_exact(sink.stores.len())?;
+        for store in &sink.stores {
+            stores.push(store.pin(rows.clone())?);
+        }
+        lists.try_reserve_exact(sink.lists.len())?;
+        for (number, list) in sink.lists.iter().enumerate() {
+            let base = block.bases.get(number).copied().unwrap_or(0);
+            let total = match block.shape {
+                Some(shape) => u64::from(shape.counts[number].1) * block.rows as u64,
+                None => block.totals.get(number).copied().unwrap_or(0),
+            };
+            let offsets = list.offsets.pin(rows.start + 1..rows.end + 1)?;
+            let values = list.values.pin(range(base, total)?)?;
+            if rows.start == 0 {
+                // SAFETY: there is a place before the first row's end, and the first row is the caller's.
+                unsafe { offsets.start().sub(1).write(0) };
+            }
+            let item_bytes = list.values.item_bytes();
+            lists.push(HeldList { offsets, values, base, done: 0, total, item_bytes });
+        }
+        Ok(Turns { sink, block, scratch, stores, lists, found: Found::default() })
+    }
+
+    /// Rows of one size.
+    ///
+    /// # Safety
+    /// The places are the caller's alone.
+    unsafe fn even(&mut self, shape: &Shape) -> Result<()> {
+        let step = shape.row_bytes;
+        if self.block.rows.checked_mul(step) != Some(self.block.bytes.len()) {
+            return Err(internal());
+        }
+        let turn_rows = (TURN_BYTES / step.max(1)).max(1);
+        let mut row = 0;
+        while row < self.block.rows {
+            let announced = turn_rows.min(self.block.rows - row);
+            let first = row * step;
+            let rows = self.verified(shape, first, announced);
+            // SAFETY: `first + rows * step` bytes are there; the caller's promise.
+            unsafe {
+                for step in &self.sink.moves {
+                    let starts = Even { first: first + shape.gap_starts[step.gap], step: shape.row_bytes };
+                    self.go(step, starts, row, rows);
+                }
+                for list in 0..self.lists.len() {
+                    self.even_lists(shape, list, first, row, rows);
+                }
+            }
+            self.check(row, rows, |number, row| first + row * step + shape.counts[number].0)?;
+            row += rows;
+            if rows < announced {
+                self.found.mismatch = Some(self.block.first_row + row as u64);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of the rows have lists of the shape's counts.
+    fn verified(&self, shape: &Shape, first: usize, rows: usize) -> usize {
+        let layout = &self.sink.layout;
+        shape.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
+            let bytes = &self.block.bytes[first + at..];
+            let size = list.count.bytes();
+            let mut wanted = u64::from(count).to_ne_bytes();
+            // The count as the file has it. It came from there, so it fits.
+            if cfg!(target_endian = "big") {
+                wanted.rotate_left(size);
+            }
+            let wanted = &mut wanted[..size];
+            if layout.swap {
+                wanted.reverse();
+            }
+            match *wanted {
+                [byte] => {
+                    let differs = |row: &usize| bytes[row * shape.row_bytes] != byte;
+                    // Without a branch for each row, which compilers make one wide step of.
+                    let any = (0..rows).fold(false, |any, row| any | differs(&row));
+                    if any { (0..rows).find(differs).unwrap_or(rows) } else { rows }
+                }
+                _ => {
+                    let start = |row: usize| row * shape.row_bytes;
+                    (0..rows).find(|&row| bytes[start(row)..start(row) + size] != *wanted).unwrap_or(rows)
+                }
+            }
+        })
+    }
+
+    /// # Safety
+    /// The rows that `starts` names are there.
+    unsafe fn go<S: Starts>(&mut self, step: &Move, starts: S, row: usize, rows: usize) {
+        let item = self.sink.stores[step.store].item_bytes();
+        let from = From { bytes: self.block.bytes.as_ptr(), starts, at: step.at, rows };
+        // SAFETY: `row + rows` items are held, and the step stays inside of each.
+        unsafe {
+            let to = To { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
+            self.found.rounded |= run(step.op, from, to);
+        }
+    }
+
+    /// # Safety
+    /// The rows are there, and their lists have the shape's counts.
+    unsafe fn even_lists(&mut self, shape: &Shape, number: usize, first: usize, row: usize, rows: usize) {
+        let (at, count) = shape.counts[number];
+        let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
+        let start = first + at + self.sink.layout.lists[number].count.bytes();
+        let wide = count as usize * held.item_bytes;
+        let (bytes, starts) = (self.block.bytes.as_ptr(), Even { first: start, step: shape.row_bytes });
+        // SAFETY: the rows are there; the held values are `count` for each of the block's rows.
+        unsafe {
+            let target = held.values.start().add(row * wide);
+            match list.op.times(count as usize) {
+                _ if count == 0 => {}
+                Some(op) => {
+                    let to = To { bytes: target, step: wide };
+                    self.found.rounded |= run(op, From { bytes, starts, at: 0, rows }, to);
+                }
+                None => {
+                    for row in 0..rows {
+                        let source = bytes.add(starts.of(row));
+                        self.found.rounded |= items(list.op, source, count as usize, target.add(row * wide));
+                    }
+                }
+            }
+            let mut end = (held.base + held.done) as u32;
+            for offset in row..row + rows {
+                end = end.wrapping_add(count);
+                held.offsets.start().add(offset).write(end);
+            }
+        }
+        held.done += u64::from(count) * rows as u64;
+    }
+
+    /// Rows of any size.
+    ///
+    /// # Safety
+    /// The places are the caller's alone.
+    unsafe fn walked(&mut self) -> Result<()> {
+        self.scratch.make_room(&self.sink.layout)?;
+        let (mut row, mut at) = (0, 0);
+        while row < self.block.rows {
+            let rows = self.scratch.capacity.min(self.block.rows - row);
+            at = self.scratch.walk(&self.sink.layout, self.block.bytes, at, rows)?;
+            let scratch = std::mem::take(self.scratch);
+            // SAFETY: the rows were walked, so they are there; the caller's promise.
+            unsafe {
+                for step in &self.sink.moves {
+                    self.go(step, Listed(scratch.gaps_of(step.gap)), row, rows);
+                }
+                for list in 0..self.lists.len() {
+                    self.walked_lists(list, &scratch, row, rows)?;
+                }
+            }
+            *self.scratch = scratch;
+            let (capacity, count_bytes) = (self.scratch.capacity, self.sink.layout.lists.as_slice());
+            let starts = std::mem::take(&mut self.scratch.starts);
+            let counted = |number: usize, row: usize| {
+                (starts[number * capacity + row] as usize).saturating_sub(count_bytes[number].count.bytes())
+            };
+            let checked = self.check(row, rows, counted);
+            self.scratch.starts = starts;
+            checked?;
+            row += rows;
+        }
+        match at == self.block.bytes.len() {
+            true => Ok(()),
+            false => Err(internal()),
+        }
+    }
+
+    /// # Safety
+    /// The rows are there as they were walked.
+    unsafe fn walked_lists(&mut self, number: usize, scratch: &Scratch, row: usize, rows: usize) -> Result<()> {
+        let (list, held) = (&self.sink.lists[number], &mut self.lists[number]);
+        let from = number * scratch.capacity;
+        let (starts, counts) = (&scratch.starts[from..from + rows], &scratch.counts[from..from + rows]);
+        let added: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        if held.done + added > held.total {
+            return Err(internal());
+        }
+        let bytes = self.block.bytes.as_ptr();
+        // SAFETY: the values that are held are at least as many; the rows are there.
+        unsafe {
+            let mut target = held.values.start().add(held.done as usize * held.item_bytes);
+            let mut end = (held.base + held.done) as u32;
+            for (at, (&start, &count)) in starts.iter().zip(counts).enumerate() {
+                self.found.rounded |= items(list.op, bytes.add(start as usize), count as usize, target);
+                target = target.add(count as usize * held.item_bytes);
+                end = end.wrapping_add(count);
+                held.offsets.start().add(row + at).write(end);
+            }
+        }
+        held.done += added;
+        Ok(())
+    }
+
+    /// Looks for flaws in rows that were just written. `at` says where the count of a list, or a row, begins.
+    fn check(&mut self, row: usize, rows: usize, at: impl Fn(usize, usize) -> usize) -> Result<()> {
+        let Some(check) = self.sink.check else { return Ok(()) };
+        let bytes = |number: usize| self.sink.layout.lists[number].item.bytes();
+        match check.of {
+            Checked::List(number) => {
+                let held = &self.lists[number];
+                // SAFETY: the ends of these rows and all before them in the block were written.
+                let ends = unsafe { std::slice::from_raw_parts(held.offsets.start(), row + rows) };
+                let first = if row == 0 { held.base as u32 } else { ends[row - 1] };
+                let (ends, from) = (&ends[row..], u64::from(first) - held.base);
+                let written = ends.last().map_or(0, |end| (end - first) as usize);
+                // SAFETY: as many values were written behind those of the rows before.
+                let values = unsafe {
+                    std::slice::from_raw_parts(held.values.start().cast::<u32>().add(from as usize), written)
+                };
+                let mut begin = first;
+                let too_short = ends.iter().fold(false, |any, &end| {
+                    let short = end - begin < check.least;
+                    begin = end;
+                    any | short
+                });
+                if !too_short && check.all_fit(values) {
+                    return Ok(());
+                }
+                let count_bytes = self.sink.layout.lists[number].count.bytes();
+                let place = |row: usize, item: u32| at(number, row) + count_bytes + item as usize * bytes(number);
+                let mut begin = first;
+                for (at_row, &end) in ends.iter().enumerate() {
+                    let own = &values[(begin - first) as usize..(end - first) as usize];
+                    begin = end;
+                    let Some((item, kind)) = check.flaw(own) else { continue };
+                    let row = self.block.first_row + (row + at_row) as u64;
+                    let at = if item == u32::MAX { at(number, at_row) } else { place(at_row, item) };
+                    self.found.add(Flaw { row, at, item, kind })?;
+                }
+            }
+            Checked::Pairs(store) => {
+                let size = self.block.bytes.len() / self.block.rows.max(1);
+                // SAFETY: the pairs of these rows were written.
+                let pairs = unsafe {
+                    let start = self.stores[store].start().cast::<u32>().add(2 * row);
+                    std::slice::from_raw_parts(start, 2 * rows)
+                };
+                if check.all_fit(pairs) {
+                    return Ok(());
+                }
+                for (at_row, own) in pairs.chunks_exact(2).enumerate() {
+                    if let Some((item, kind)) = check.flaw(own) {
+                        let at_row = row + at_row;
+                        let at = at_row * size + item as usize * check.scalar.bytes();
+                        self.found.add(Flaw { row: self.block.first_row + at_row as u64, at, item, kind })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Check {
+    /// Whether an index may be.
+    fn fits(&self, value: u32) -> bool {
+        value < self.limit || self.restarts && value == u32::MAX
+    }
+
+    fn all_fit(&self, values: &[u32]) -> bool {
+        // One comparison and no branch for each.
+        let turned = u32::from(self.restarts);
+        let largest = values.iter().fold(0, |largest, value| value.wrapping_add(turned).max(largest));
+        values.is_empty() || largest < self.limit.saturating_add(turned)
+    }
+
+    /// What is wrong with a row of numbers, and with which; for all of it, with the largest number.
+    fn flaw(&self, values: &[u32]) -> Option<(u32, FlawKind)> {
+        if (values.len() as u64) < u64::from(self.least) {
+            return Some((u32::MAX, FlawKind::Short(values.len() as u32)));
+        }
+        let at = values.iter().position(|&value| !self.fits(value))?;
+        Some((at as u32, FlawKind::Index(values[at])))
+    }
+}
+
+impl Found {
+    fn add(&mut self, flaw: Flaw) -> Result<()> {
+        if self.flaws.len() < KEPT {
+            return polyhaul_model::error::try_push(&mut self.flaws, flaw, "complaints");
+        }
+        self.more[usize::from(matches!(flaw.kind, FlawKind::Short(_)))] += 1;
+        Ok(())
+    }
+}
+
+impl Scratch {
+    fn make_room(&mut self, layout: &Layout) -> Result<()> {
+        let lists = layout.lists.len();
+        self.capacity = ((64 << 10) / lists.max(1)).clamp(1, TURN_ROWS);
+        let sizes = [(&mut self.gaps, lists + 1), (&mut self.starts, lists), (&mut self.counts, lists)];
+        for (column, count) in sizes {
+            let size = count * self.capacity;
+            column.try_reserve_exact(size.saturating_sub(column.len()))?;
+            column.resize(size, 0);
+        }
+        Ok(())
+    }
+
+    /// Walks rows from `at` on; returns where the last one ends.
+    fn walk(&mut self, layout: &Layout, bytes: &[u8], at: usize, rows: usize) -> Result<usize> {
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(Error::new(ErrorKind::Limit, "a row is longer than 4 GiB"));
+        }
+        let mut at = at;
+        for row in 0..rows {
+            self.gaps[row] = at as u32;
+            let (gaps, starts, counts, capacity) = (&mut self.gaps, &mut self.starts, &mut self.counts, self.capacity);
+            let end = layout.walk(bytes, at, |walked| {
+                let place = walked.list * capacity + row;
+                starts[place] = walked.start as u32;
+                counts[place] = walked.count;
+                let size = walked.count as usize * layout.lists[walked.list].item.bytes();
+                gaps[place + capacity] = (walked.start + size) as u32;
+            });
+            let RowEnd::Whole(end) = end else { return Err(internal()) };
+            at = end;
+        }
+        Ok(at)
+    }
+
+    fn gaps_of(&self, gap: usize) -> &[u32] {
+        &self.gaps[gap * self.capacity..(gap + 1) * self.capacity]
+    }
+}

@@ -1,0 +1,191 @@
+//! Arrays of any type that rows are spread into, known by the size of their items alone.
+//!
+//! A number is written as bytes, whatever it is; only the finished array has a type. Nothing here knows PLY.
+
+use polyhaul_model::error::Result;
+use polyhaul_model::{Scalar, Values};
+use polyhaul_pipeline::column::Column;
+use polyhaul_pipeline::column::pin::Pin;
+use std::mem::ManuallyDrop;
+use std::ops::Range;
+
+/// An array that many threads fill: one of numbers of 1 to 8 bytes, or of 2 to 4 numbers of 4 bytes.
+pub(super) enum Store {
+    Bytes1(Column<u8>),
+    Bytes2(Column<u16>),
+    Bytes4(Column<u32>),
+    Bytes8(Column<u64>),
+    Pairs(Column<[u32; 2]>),
+    Triples(Column<[u32; 3]>),
+    Quads(Column<[u32; 4]>),
+}
+
+/// A part of a [`Store`] that does not move.
+pub(super) enum Pinned<'a> {
+    Bytes1(Pin<'a, u8>),
+    Bytes2(Pin<'a, u16>),
+    Bytes4(Pin<'a, u32>),
+    Bytes8(Pin<'a, u64>),
+    Pairs(Pin<'a, [u32; 2]>),
+    Triples(Pin<'a, [u32; 3]>),
+    Quads(Pin<'a, [u32; 4]>),
+}
+
+/// Runs `$body` with `$inner` as what a store, or a pinned one, holds, whatever its type.
+macro_rules! with {
+    ($type:ident, $store:expr, $inner:pat => $body:expr) => {
+        match $store {
+            $type::Bytes1($inner) => $body,
+            $type::Bytes2($inner) => $body,
+            $type::Bytes4($inner) => $body,
+            $type::Bytes8($inner) => $body,
+            $type::Pairs($inner) => $body,
+            $type::Triples($inner) => $body,
+            $type::Quads($inner) => $body,
+        }
+    };
+}
+
+impl Store {
+    /// For numbers of a type; `name` is what errors call them.
+    pub(super) fn of(scalar: Scalar, name: &'static str) -> Store {
+        match scalar.bytes() {
+            1 => Store::Bytes1(Column::new(name)),
+            2 => Store::Bytes2(Column::new(name)),
+            4 => Store::Bytes4(Column::new(name)),
+            _ => Store::Bytes8(Column::new(name)),
+        }
+    }
+
+    /// The bytes of an item.
+    pub(super) fn item_bytes(&self) -> usize {
+        match self {
+            Store::Bytes1(_) => 1,
+            Store::Bytes2(_) => 2,
+            Store::Bytes4(_) => 4,
+            Store::Bytes8(_) | Store::Pairs(_) => 8,
+            Store::Triples(_) => 12,
+            Store::Quads(_) => 16,
+        }
+    }
+
+    /// Makes room for `total` items in all.
+    pub(super) fn reserve(&self, total: usize) -> Result<()> {
+        with!(Store, self, column => column.reserve(total))
+    }
+
+    /// Holds a range that there is room for.
+    pub(super) fn pin(&self, range: Range<usize>) -> Result<Pinned<'_>> {
+        Ok(match self {
+            Store::Bytes1(column) => Pinned::Bytes1(column.pin(range)?),
+            Store::Bytes2(column) => Pinned::Bytes2(column.pin(range)?),
+            Store::Bytes4(column) => Pinned::Bytes4(column.pin(range)?),
+            Store::Bytes8(column) => Pinned::Bytes8(column.pin(range)?),
+            Store::Pairs(column) => Pinned::Pairs(column.pin(range)?),
+            Store::Triples(column) => Pinned::Triples(column.pin(range)?),
+            Store::Quads(column) => Pinned::Quads(column.pin(range)?),
+        })
+    }
+
+    /// The finished array: `total` items as `N`-tuples of `T`, where these have the size and the alignment of the
+    /// items.
+    ///
+    /// # Safety
+    /// All of them were written.
+    pub(super) unsafe fn finish<T: Word>(self, total: usize) -> Vec<T> {
+        // SAFETY: the caller's promise.
+        unsafe { with!(Store, self, column => recast(column.finish(total))) }
+    }
+
+    /// The finished array as numbers of a type, whose size must be that of the items.
+    ///
+    /// # Safety
+    /// All of the `total` items were written.
+    pub(super) unsafe fn values(self, scalar: Scalar, total: usize) -> Values {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match scalar {
+                Scalar::I8 => Values::I8(self.finish(total).into()),
+                Scalar::U8 => Values::U8(self.finish(total).into()),
+                Scalar::I16 => Values::I16(self.finish(total).into()),
+                Scalar::U16 => Values::U16(self.finish(total).into()),
+                Scalar::I32 => Values::I32(self.finish(total).into()),
+                Scalar::U32 => Values::U32(self.finish(total).into()),
+                Scalar::I64 => Values::I64(self.finish(total).into()),
+                Scalar::U64 => Values::U64(self.finish(total).into()),
+                Scalar::F32 => Values::F32(self.finish(total).into()),
+                Scalar::F64 => Values::F64(self.finish(total).into()),
+            }
+        }
+    }
+}
+
+impl Pinned<'_> {
+    /// The first byte of the range. Who writes there must be the only one who uses those bytes.
+    pub(super) fn start(&self) -> *mut u8 {
+        with!(Pinned, self, pin => pin.start().cast())
+    }
+}
+
+/// A type that any bytes are a value of.
+///
+/// # Safety
+/// Every bit pattern is valid, and there is no padding.
+pub(super) unsafe trait Word: Copy {}
+
+macro_rules! words {
+    ($($type:ty),+) => {
+        $(
+            // SAFETY: numbers and arrays of numbers.
+            unsafe impl Word for $type {}
+        )+
+    };
+}
+
+words!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, [u32; 2], [u32; 3], [u32; 4], [f32; 2], [f32; 3], [f32; 4]);
+
+/// The same array under another type. Empty where the types differ in size or alignment, which no caller asks for.
+pub(super) fn recast<A: Word, B: Word>(items: Vec<A>) -> Vec<B> {
+    if size_of::<A>() != size_of::<B>() || align_of::<A>() != align_of::<B>() {
+        debug_assert!(false, "items of other sizes");
+        return Vec::new();
+    }
+    let mut items = ManuallyDrop::new(items);
+    let (start, len, capacity) = (items.as_mut_ptr().cast::<B>(), items.len(), items.capacity());
+    // SAFETY: sizes and alignments are equal, any bytes are values of B, and the old vector is not dropped.
+    unsafe { Vec::from_raw_parts(start, len, capacity) }
+}
+
+/// Numbers as pairs; an odd last one is left out.
+pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
+    numbers.truncate(numbers.len() / 2 * 2);
+    numbers.shrink_to_fit();
+    if numbers.capacity().is_multiple_of(2) {
+        let mut numbers = ManuallyDrop::new(numbers);
+        let (start, len, capacity) = (numbers.as_mut_ptr().cast(), numbers.len() / 2, numbers.capacity() / 2);
+        // SAFETY: a pair has the alignment of a number and twice its size; the old vector is not dropped.
+        return Ok(unsafe { Vec::from_raw_parts(start, len, capacity) });
+    }
+    let mut pairs = Vec::new();
+    pairs.try_reserve_exact(numbers.len() / 2)?;
+    pairs.extend_from_slice(numbers.as_chunks().0);
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_keep_their_bytes() {
+        let store = Store::of(Scalar::F32, "numbers");
+        store.reserve(2).unwrap();
+        let pinned = store.pin(0..2).unwrap();
+        // SAFETY: two items of four bytes are held, by this thread alone.
+        unsafe { pinned.start().cast::<[f32; 2]>().write_unaligned([1.5, -2.0]) };
+        drop(pinned);
+        assert!(store.pin(1..3).is_err());
+        // SAFETY: both were written.
+        assert_eq!(unsafe { store.values(Scalar::F32, 2) }, Values::F32(vec![1.5, -2.0].into()));
+    }
+}

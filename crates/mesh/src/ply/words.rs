@@ -1,0 +1,181 @@
+//! Words of text to rows as this machine has them in memory, one word after the other.
+//!
+//! This is the path that takes everything: rows over several lines, any notation, any type. It says what is wrong
+//! with a word. Runs of plain lines go through [`super::lines`].
+
+use super::header::{Element, Property};
+use polyhaul_model::Scalar;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::names;
+use polyhaul_text::parse::number::{self, IntegerError};
+use polyhaul_text::scan::is_space;
+use std::ops::Range;
+
+/// A row in the making.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// The property whose word comes next.
+    property: usize,
+    /// How many numbers of its list are still to come; the count came already.
+    left: Option<u64>,
+}
+
+/// What a word was.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fed {
+    /// A part of a row.
+    Part,
+    /// The last one of a row.
+    Last,
+}
+
+/// Why a word is not what belongs there.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) expected: String,
+}
+
+impl Progress {
+    /// Whether the next word begins a row.
+    pub(super) fn is_fresh(&self) -> bool {
+        *self == Progress::default()
+    }
+
+    /// Takes the next word of a row of `element`, and appends its number to `row`.
+    pub(super) fn feed(
+        &mut self,
+        element: &Element,
+        word: &[u8],
+        row: &mut Vec<u8>,
+    ) -> Result<std::result::Result<Fed, Fault>> {
+        row.try_reserve(8).map_err(|_| Error::memory("a row"))?;
+        let Some(property) = element.properties.get(self.property) else { return Ok(Ok(Fed::Last)) };
+        let (scalar, is_count) = match (property.count, self.left) {
+            (Some(count), None) => (count, true),
+            _ => (property.item, false),
+        };
+        let count = match append(scalar, word, row) {
+            Ok(count) => count,
+            Err(why) => return Ok(Err(fault(element, property, scalar, is_count, word, why))),
+        };
+        if is_count {
+            let Ok(count) = u64::try_from(count) else {
+                return Ok(Err(fault(element, property, scalar, true, word, Why::Range)));
+            };
+            self.left = Some(count);
+        } else {
+            self.left = self.left.map(|left| left.saturating_sub(1));
+        }
+        if self.left.is_none_or(|left| left == 0) {
+            (self.property, self.left) = (self.property + 1, None);
+        }
+        if self.property < element.properties.len() {
+            return Ok(Ok(Fed::Part));
+        }
+        *self = Progress::default();
+        Ok(Ok(Fed::Last))
+    }
+}
+
+enum Why {
+    Malformed,
+    Range,
+}
+
+impl From<IntegerError> for Why {
+    fn from(error: IntegerError) -> Why {
+        match error {
+            IntegerError::Malformed => Why::Malformed,
+            IntegerError::Overflow => Why::Range,
+        }
+    }
+}
+
+/// Appends a number; returns it where it is an integer of up to 63 bits.
+fn append(scalar: Scalar, word: &[u8], row: &mut Vec<u8>) -> std::result::Result<i64, Why> {
+    match scalar {
+        Scalar::F32 => row.extend(number::f32(word).ok_or(Why::Malformed)?.to_ne_bytes()),
+        Scalar::F64 => row.extend(number::f64(word).ok_or(Why::Malformed)?.to_ne_bytes()),
+        Scalar::U64 => {
+            let digits = word.strip_prefix(b"+").unwrap_or(word);
+            let number = number::u64(digits)?;
+            row.extend(number.to_ne_bytes());
+            return Ok(number.min(i64::MAX as u64) as i64);
+        }
+        _ => {
+            let number = number::i64(word)?;
+            return if push(scalar, number, row) { Ok(number) } else { Err(Why::Range) };
+        }
+    }
+    Ok(0)
+}
+
+/// Appends an integer as a type of integers; `false` where it does not fit.
+#[inline]
+pub(super) fn push(scalar: Scalar, number: i64, row: &mut Vec<u8>) -> bool {
+    macro_rules! push {
+        ($type:ty) => {
+            match <$type>::try_from(number) {
+                Ok(number) => row.extend_from_slice(&number.to_ne_bytes()),
+                Err(_) => return false,
+            }
+        };
+    }
+    match scalar {
+        Scalar::I8 => push!(i8),
+        Scalar::U8 => push!(u8),
+        Scalar::I16 => push!(i16),
+        Scalar::U16 => push!(u16),
+        Scalar::I32 => push!(i32),
+        Scalar::U32 => push!(u32),
+        Scalar::I64 => push!(i64),
+        Scalar::U64 => push!(u64),
+        Scalar::F32 | Scalar::F64 => return false,
+    }
+    true
+}
+
+fn fault(element: &Element, property: &Property, scalar: Scalar, is_count: bool, word: &[u8], why: Why) -> Fault {
+    let text = String::from_utf8_lossy(&word[..word.len().min(400)]);
+    let word = names::shown(&text);
+    let (element, property) = (names::shown(&element.name), names::shown(&property.name));
+    let of = if is_count { format!("the count of `{property}`") } else { format!("`{property}`") };
+    let message = match why {
+        Why::Malformed => format!("`{word}` is not a valid value for {of} of `{element}`"),
+        Why::Range => format!("`{word}` does not fit into {of} of `{element}`"),
+    };
+    Fault { message, expected: range_of(scalar, is_count) }
+}
+
+/// Which numbers a type has.
+fn range_of(scalar: Scalar, is_count: bool) -> String {
+    let (low, high) = match scalar {
+        Scalar::I8 => (i128::from(i8::MIN), i128::from(i8::MAX)),
+        Scalar::U8 => (0, i128::from(u8::MAX)),
+        Scalar::I16 => (i128::from(i16::MIN), i128::from(i16::MAX)),
+        Scalar::U16 => (0, i128::from(u16::MAX)),
+        Scalar::I32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
+        Scalar::U32 => (0, i128::from(u32::MAX)),
+        Scalar::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
+        Scalar::U64 => (0, i128::from(u64::MAX)),
+        Scalar::F32 | Scalar::F64 => return "a decimal number".into(),
+    };
+    format!("an integer from {} to {high}", if is_count { 0 } else { low })
+}
+
+/// The words of `text[from..to]`.
+pub(super) fn words(text: &[u8], from: usize, to: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = from;
+    let end = to.min(text.len());
+    std::iter::from_fn(move || {
+        while at < end && is_space(text[at]) {
+            at += 1;
+        }
+        let start = at;
+        while at < end && !is_space(text[at]) {
+            at += 1;
+        }
+        (start < at).then_some(start..at)
+    })
+}

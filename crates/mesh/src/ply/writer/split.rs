@@ -1,0 +1,154 @@
+//! One uv and one normal per vertex, where corners have more.
+//!
+//! A PLY vertex has one of each, so a position whose corners differ becomes several vertices. Positions keep their
+//! places and take what their first corner has; what other corners have comes behind all positions. So whatever
+//! names positions (lines, points, a caller) still finds them, and loose positions stay.
+
+use super::tables::longest;
+use crate::options::PlyOptions;
+use crate::vertices::{Stream, Vertices};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Array, Column, Domain, Mesh, NONE};
+use polyhaul_pipeline::options::RunOptions;
+
+/// The vertices of a mesh whose corners have uvs or normals of their own.
+#[derive(Default)]
+pub(super) struct Split {
+    /// The position of each vertex past the positions.
+    pub(super) more: Vec<u32>,
+    /// The uv of each vertex.
+    pub(super) uvs: Values,
+    /// The normal of each vertex.
+    pub(super) normals: Values,
+    /// Per vertex: the first corner that has it.
+    first: Vec<u32>,
+    /// Per corner: its vertex.
+    pub(super) corners: Vec<u32>,
+    /// For each vertex column of lists: the offsets of the vertices' lists.
+    pub(super) lists: Vec<Option<Vec<u32>>>,
+}
+
+/// Where the values of an attribute are.
+#[derive(Default)]
+pub(super) enum Values {
+    /// There is none that corners decide.
+    #[default]
+    Nothing,
+    /// At the first corner of each vertex.
+    AtCorners,
+    /// Per vertex a place, [`NONE`] for none.
+    Listed(Vec<u32>),
+}
+
+/// An attribute of corners: what tells them apart, and where values are.
+struct Source<'a> {
+    stream: Stream<'a>,
+    /// Per corner the place of its value; `None` where that is its own.
+    places: Option<&'a [u32]>,
+}
+
+impl<'a> Source<'a> {
+    const NOTHING: Source<'static> = Source { stream: Stream::Nothing, places: None };
+
+    fn of(domain: Domain, own: Stream<'a>, listed: &'a [u32], of_face: &'a [u32]) -> Source<'a> {
+        match domain {
+            Domain::Indexed => Source { stream: Stream::Listed(listed), places: Some(listed) },
+            Domain::Face => Source { stream: Stream::Listed(of_face), places: Some(of_face) },
+            Domain::Corner => Source { stream: own, places: None },
+            Domain::Vertex => Source::NOTHING,
+        }
+    }
+
+    /// Whether corners have nothing of it.
+    fn is_nothing(&self) -> bool {
+        matches!(self.stream, Stream::Nothing | Stream::Listed([]))
+    }
+
+    fn values(&self, first: &[u32]) -> Result<Values> {
+        let Some(places) = self.places else {
+            return Ok(if self.is_nothing() { Values::Nothing } else { Values::AtCorners });
+        };
+        let mut values = Vec::new();
+        values.try_reserve_exact(first.len())?;
+        values.extend(first.iter().map(|&corner| places.get(corner as usize).copied().unwrap_or(NONE)));
+        Ok(if places.is_empty() { Values::Nothing } else { Values::Listed(values) })
+    }
+}
+
+impl Split {
+    /// `None` where each position has one of each already.
+    pub(super) fn of(mesh: &Mesh, options: &PlyOptions, run: &RunOptions) -> Result<Option<Split>> {
+        let faces = &mesh.faces;
+        let has_uvs = options.export_uv && !mesh.uvs.is_empty();
+        let has_normals = options.export_normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
+        let of_face = if has_uvs && mesh.uv_domain == Domain::Face { by_face(mesh)? } else { Vec::new() };
+        let uvs = match has_uvs {
+            true => Source::of(mesh.uv_domain, Stream::Pairs(&mesh.uvs), &faces.corner_uvs, &of_face),
+            false => Source::NOTHING,
+        };
+        let normals = match has_normals {
+            true => Source::of(mesh.normal_domain, Stream::Triples(&mesh.normals), &faces.corner_normals, &[]),
+            false => Source::NOTHING,
+        };
+        if uvs.is_nothing() && normals.is_nothing() {
+            return Ok(None);
+        }
+        let streams = [&uvs, &normals].map(|source| if source.is_nothing() { Stream::Nothing } else { source.stream });
+        let vertices = Vertices::of(&faces.corner_positions, mesh.positions.len(), streams, run)?;
+        let Vertices { first, more, of_corner: corners } = vertices;
+        let (uvs, normals) = (uvs.values(&first)?, normals.values(&first)?);
+        let mut split = Split { more, uvs, normals, first, corners, lists: Vec::new() };
+        for column in &mesh.vertex_columns {
+            let offsets = column.offsets.as_ref().map(|own| split.offsets(own)).transpose()?;
+            try_push(&mut split.lists, offsets, "vertices")?;
+        }
+        Ok(Some(split))
+    }
+
+    /// Where the values of an attribute are, vertex by vertex; empty where there are none.
+    pub(super) fn places<'a>(&'a self, values: &'a Values) -> &'a [u32] {
+        match values {
+            Values::Nothing => &[],
+            Values::AtCorners => &self.first,
+            Values::Listed(places) => places,
+        }
+    }
+
+    /// The offsets of the vertices' lists, from those of the positions.
+    fn offsets(&self, offsets: &[u32]) -> Result<Vec<u32>> {
+        let mut result = Vec::new();
+        result.try_reserve_exact(offsets.len() + self.more.len())?;
+        result.extend_from_slice(offsets);
+        let mut end = offsets.last().map_or(0, |&end| u64::from(end));
+        for &position in &self.more {
+            let place = position as usize;
+            end += u64::from(longest(offsets.get(place..=place + 1).unwrap_or_default()));
+            result.push(end as u32);
+        }
+        match end < u64::from(NONE) {
+            true => Ok(result),
+            false => Err(Error::new(ErrorKind::Limit, "the lists of split vertices have more than 2^32 - 2 numbers")),
+        }
+    }
+
+    /// How many vertices there are.
+    pub(super) fn count(&self, mesh: &Mesh) -> usize {
+        mesh.positions.len() + self.more.len()
+    }
+}
+
+/// Per corner: its face.
+fn by_face(mesh: &Mesh) -> Result<Vec<u32>> {
+    let mut faces = Vec::new();
+    faces.try_reserve_exact(mesh.faces.corner_positions.len())?;
+    for face in 0..mesh.faces.len() {
+        faces.extend(mesh.faces.corners(face).map(|_| face as u32));
+    }
+    Ok(faces)
+}
+
+/// The offsets of a column's lists among the vertices.
+pub(super) fn list_offsets<'a>(split: Option<&'a Split>, place: usize, column: &'a Column) -> &'a [u32] {
+    let own = column.offsets.as_ref().map_or(&[][..], Array::as_slice);
+    split.and_then(|split| split.lists.get(place)?.as_deref()).unwrap_or(own)
+}

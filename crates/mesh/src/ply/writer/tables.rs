@@ -1,0 +1,108 @@
+//! Tables as elements: columns keep their names, their types and their order.
+
+use super::fields::{Field, Pick, Picked, Rows};
+use super::text::Kind;
+use super::{Element, Property, Remarks};
+use crate::options::PlyOptions;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::{Array, Column, Scalar, Table, Values};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::write::Writing;
+
+/// Writes an element for each table.
+pub fn write(
+    tables: &[Table],
+    [comments, infos]: [&[String]; 2],
+    options: &PlyOptions,
+    run: &RunOptions,
+    writing: &mut Writing<'_, '_>,
+) -> Result<()> {
+    super::write(&elements(tables)?, &Remarks { comments, infos }, options, run, writing)
+}
+
+/// An element for each table.
+pub(super) fn elements(tables: &[Table]) -> Result<Vec<Element<'_>>> {
+    let mut elements = Vec::new();
+    for table in tables {
+        let (mut properties, mut fields) = (Vec::new(), Vec::new());
+        for column in &table.columns {
+            let kind = Need::of(column)?.kind();
+            try_push(&mut properties, Property { name: column.name.as_str().into(), kind }, "the plan")?;
+            try_push(&mut fields, field(column, 0..table.row_count, kind.count), "the plan")?;
+        }
+        let mut pieces = Vec::new();
+        try_push(&mut pieces, Rows::new(table.row_count, fields), "the plan")?;
+        try_push(&mut elements, Element::new(&table.name, properties, pieces)?, "the plan")?;
+    }
+    Ok(elements)
+}
+
+/// Rows of a column as they are.
+pub(super) fn field<'a>(column: &'a Column, rows: std::ops::Range<usize>, count: Option<Scalar>) -> Field<'a> {
+    match (&column.offsets, count) {
+        (Some(offsets), Some(count)) => {
+            let picked = Picked { pick: Pick::Own(rows.start), offsets };
+            let offsets = offsets.get(rows.start..=rows.end).unwrap_or_default();
+            Field::Lists { offsets, values: &column.values, picked, count }
+        }
+        _ => Field::Numbers(&column.values, Pick::Own(rows.start)),
+    }
+}
+
+/// What columns that become one property need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Need {
+    scalar: Scalar,
+    /// The longest list.
+    longest: Option<u32>,
+}
+
+impl Need {
+    /// # Errors
+    /// [`ErrorKind::Usage`] for integers that take more than 32 bits, which PLY does not have.
+    pub(super) fn of(column: &Column) -> Result<Need> {
+        let scalar = match &column.values {
+            Values::I64(values) => match bounds(values) {
+                (low, high) if low >= i32::MIN.into() && high <= i32::MAX.into() => Some(Scalar::I32),
+                (low, high) if low >= 0 && high <= u32::MAX.into() => Some(Scalar::U32),
+                _ => None,
+            },
+            Values::U64(values) => values.iter().all(|&value| value <= u32::MAX.into()).then_some(Scalar::U32),
+            values => Some(values.scalar()),
+        };
+        let message =
+            || format!("column `{}` has integers that need more than 32 bits, which PLY cannot store", column.name);
+        let scalar =
+            scalar.ok_or_else(|| Error::new(ErrorKind::Usage, message()).with_hint("convert it to 64-bit floats"))?;
+        Ok(Need { scalar, longest: column.offsets.as_ref().map(Array::as_slice).map(longest) })
+    }
+
+    /// What both need; `None` where they do not fit together.
+    pub(super) fn join(self, other: Need) -> Option<Need> {
+        let fits = self.scalar == other.scalar && self.longest.is_some() == other.longest.is_some();
+        fits.then(|| Need { longest: self.longest.max(other.longest), ..self })
+    }
+
+    pub(super) fn kind(self) -> Kind {
+        Kind { scalar: self.scalar, count: self.longest.map(count_type) }
+    }
+}
+
+fn bounds(values: &[i64]) -> (i64, i64) {
+    values.iter().fold((0, 0), |(low, high), &value| (low.min(value), high.max(value)))
+}
+
+/// The longest of lists.
+pub(super) fn longest(offsets: &[u32]) -> u32 {
+    let ends = offsets.get(1..).unwrap_or_default();
+    offsets.iter().zip(ends).fold(0, |longest, (start, end)| longest.max(end.wrapping_sub(*start)))
+}
+
+/// The smallest type that counts up to `longest`.
+pub(super) fn count_type(longest: u32) -> Scalar {
+    match longest {
+        0..=0xff => Scalar::U8,
+        0x100..=0xffff => Scalar::U16,
+        _ => Scalar::U32,
+    }
+}

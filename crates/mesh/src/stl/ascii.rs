@@ -1,0 +1,438 @@
+//! STL as text: chunks of lines, parsed side by side.
+//!
+//! A chunk may begin inside a triangle. What stands before the first statement that does not depend on what
+//! came before it (`Word::begins_anew`), and that one itself, is kept and settled in order; all others are known at
+//! once. Triangles that stand on seven lines each are taken many at once ([`polyhaul_text::parse::facets`]), all others
+//! statement by statement.
+
+use super::facets::{Facet, Facets, Places, Solid, check_count};
+use super::machine::{Machine, Step};
+use super::reader::Found;
+use super::statement::{Statement, Statements, Word};
+use crate::options::StlReadOptions;
+use crate::place::{Placer, excerpt};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::{KEPT, Warnings};
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::facets;
+use polyhaul_text::parse::rows::Window;
+use polyhaul_text::scan::{Index, PADDING};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of text per chunk.
+const CHUNK_BYTES: usize = 256 << 10;
+/// What a slot takes, as a multiple of its chunk: text and triangles.
+const SLOT_FACTOR: usize = 3;
+/// How many triangles are taken at once.
+const TOGETHER: usize = 32;
+
+struct AsciiJob<'a, 'o> {
+    chunks: TextChunks<'a>,
+    options: &'o ParseOptions<StlReadOptions>,
+    facets: Facets,
+}
+
+struct Slot {
+    text: Text,
+    index: Box<Index>,
+    parsed: Parsed,
+    /// The triangle that began in a chunk before.
+    first: Option<Facet>,
+    places: Places,
+}
+
+/// What a chunk says.
+#[derive(Default)]
+struct Parsed {
+    /// What depends on the chunks before.
+    head: Vec<Statement>,
+    facets: Vec<Facet>,
+    solids: Vec<LocalSolid>,
+    complaints: Vec<Complaint>,
+    /// Complaints that are only counted.
+    more_complaints: u64,
+    /// How far the last triangle is; `None` where that depends on the chunks before.
+    machine: Option<Machine>,
+    /// Whether a solid is open at the end; `None` where nothing says so.
+    is_open: Option<bool>,
+    lines: u64,
+}
+
+/// A solid that begins in a chunk, after so many of its triangles.
+struct LocalSolid {
+    name: Range<u32>,
+    first: usize,
+}
+
+/// A statement at a wrong place, or what is none.
+struct Complaint {
+    expected: &'static str,
+    token: (u32, u32),
+    /// How many triangles of the chunk come before.
+    facets: usize,
+}
+
+#[derive(Default)]
+struct State {
+    machine: Machine,
+    solids: Vec<Solid>,
+    is_open: bool,
+    count: usize,
+    lines: u64,
+    end: u64,
+    last_report: u64,
+    warnings: Warnings,
+}
+
+/// Reads STL text.
+pub fn read(text: TextChunks<'_>, options: &ParseOptions<StlReadOptions>) -> Result<Found> {
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, SLOT_FACTOR * chunk_bytes + (64 << 10));
+    let chunks = text.cut(chunk_bytes, options.limits.line_bytes, PADDING);
+    let job = AsciiJob { chunks, options, facets: Facets::new() };
+    let mut state = State::default();
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
+    state.end(&job)?;
+    let State { mut solids, count, warnings, .. } = state;
+    // The last solid may have no triangles, and is nothing then unless it is the only one.
+    if solids.len() > 1 && solids.last().is_some_and(|last| last.first == count) {
+        solids.pop();
+    }
+    if solids.first().is_none_or(|solid| solid.first > 0) {
+        solids.try_reserve(1)?;
+        solids.insert(0, Solid { name: String::new(), first: 0 });
+    }
+    // SAFETY: every chunk was placed and published.
+    let scene = unsafe { job.facets.finish(count, solids, options)? };
+    Ok(Found { scene, warnings, threads: crew.threads })
+}
+
+impl Parsed {
+    fn clear(&mut self) {
+        self.head.clear();
+        self.facets.clear();
+        self.solids.clear();
+        self.complaints.clear();
+        (self.more_complaints, self.machine, self.is_open, self.lines) = (0, None, None, 0);
+    }
+
+    /// Parses a chunk; up to the first complaint where that ends the reading.
+    fn parse(&mut self, text: &Text, index: &mut Index, stops: bool) -> Result<()> {
+        self.clear();
+        self.lines = polyhaul_text::lines::count(text.bytes()) as u64;
+        let mut at = text.start + self.head(text.bytes())?;
+        let mut facets = [[[0.0; 3]; 4]; TOGETHER];
+        while at < text.end {
+            // The newline behind the text ends a last line that has none.
+            index.scan(text.padded(), at, text.end + 1, Level::best());
+            let goes_on = if index.lines().is_empty() {
+                let size = memchr::memchr2(b'\n', b'\r', &text.padded()[at..text.end]);
+                let end = size.map_or(text.end, |size| at + size);
+                let line = at..end;
+                at = end + 1;
+                self.line(text, line, stops)?
+            } else {
+                at = index.next_start();
+                self.window(text, index, &mut facets, stops)?
+            };
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what depends on the chunks before; returns where it ends.
+    fn head(&mut self, text: &[u8]) -> Result<usize> {
+        let mut statements = Statements::new(text);
+        for statement in statements.by_ref() {
+            let is_last = statement.word.begins_anew();
+            if is_last {
+                let mut machine = Machine::default();
+                machine.step(&statement.word);
+                self.machine = Some(machine);
+            }
+            try_push(&mut self.head, statement, "statements")?;
+            if is_last {
+                break;
+            }
+        }
+        Ok(statements.at())
+    }
+
+    /// Parses the lines of a window, many triangles at once where they have seven lines each; `false` where a
+    /// complaint ends the reading.
+    fn window(&mut self, text: &Text, index: &Index, room: &mut [Facet], stops: bool) -> Result<bool> {
+        let window = Window { padded: text.padded(), index, level: Level::best() };
+        let mut line = 0;
+        while line < index.lines().len() && index.line_start(line) < text.end {
+            if !self.machine.is_some_and(|machine| machine.is_inside()) {
+                let taken = facets::facets(window, line, room);
+                if taken > 0 {
+                    self.facets.try_reserve(taken).map_err(|_| Error::memory("triangles"))?;
+                    self.facets.extend_from_slice(&room[..taken]);
+                    (self.machine, self.is_open) = (Some(Machine::default()), Some(true));
+                    line += facets::LINES * taken;
+                    continue;
+                }
+            }
+            let end = (index.lines()[line].newline as usize).min(text.end);
+            if !self.line(text, index.line_start(line)..end, stops)? {
+                return Ok(false);
+            }
+            line += 1;
+        }
+        Ok(true)
+    }
+
+    /// Parses a line, which is at `line` of the padded text; `false` where a complaint ends the reading.
+    fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
+        let mut machine = self.machine.unwrap_or_default();
+        let mut goes_on = true;
+        for Statement { word, token } in
+            Statements::of_line(text.bytes(), line.start - text.start..line.end - text.start)
+        {
+            match machine.step(&word) {
+                Step::Fine => self.open(&word)?,
+                Step::Whole(facet) => try_push(&mut self.facets, facet, "triangles")?,
+                Step::Wrong(expected) => {
+                    self.complain(Complaint { expected, token, facets: self.facets.len() })?;
+                    if stops {
+                        goes_on = false;
+                        break;
+                    }
+                    self.open(&word)?;
+                }
+            }
+        }
+        self.machine = Some(machine);
+        Ok(goes_on)
+    }
+
+    /// Notes whether a solid is open now.
+    #[inline]
+    fn open(&mut self, word: &Word) -> Result<()> {
+        match word {
+            Word::Solid(name) => {
+                self.is_open = Some(true);
+                let solid = LocalSolid { name: name.clone(), first: self.facets.len() };
+                try_push(&mut self.solids, solid, "solids")?;
+            }
+            Word::Facet(_) => self.is_open = Some(true),
+            Word::EndSolid => self.is_open = Some(false),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn complain(&mut self, complaint: Complaint) -> Result<()> {
+        if self.complaints.len() < KEPT {
+            return try_push(&mut self.complaints, complaint, "complaints");
+        }
+        self.more_complaints += 1;
+        Ok(())
+    }
+}
+
+impl State {
+    /// Settles what depends on the chunks before; returns the triangle that ends in the chunk's head.
+    fn settle(&mut self, slot: &Slot, job: &AsciiJob<'_, '_>) -> Result<Option<Facet>> {
+        let Slot { text, parsed, .. } = slot;
+        let file = job.chunks.name();
+        let mut placer = Placer::new(text.bytes(), text.offset, self.lines, file);
+        let mut first = None;
+        for Statement { word, token } in &parsed.head {
+            match self.machine.step(word) {
+                Step::Fine => {}
+                Step::Whole(facet) => first = Some(facet),
+                Step::Wrong(expected) => {
+                    let complaint = Complaint { expected, token: *token, facets: usize::from(first.is_some()) };
+                    self.complain(&complaint, text, &mut placer, job.options)?;
+                }
+            }
+            match word {
+                Word::Solid(name) => self.begin(name, usize::from(first.is_some()), text, &mut placer, job.options)?,
+                Word::Facet(_) => self.is_open = true,
+                Word::EndSolid => self.is_open = false,
+                _ => {}
+            }
+        }
+        let before = usize::from(first.is_some());
+        let mut complaints = parsed.complaints.iter().peekable();
+        for solid in &parsed.solids {
+            while let Some(complaint) = complaints.next_if(|complaint| complaint.token.0 <= solid.name.start) {
+                self.complain(&complaint.after(before), text, &mut placer, job.options)?;
+            }
+            self.begin(&solid.name, before + solid.first, text, &mut placer, job.options)?;
+        }
+        for complaint in complaints {
+            self.complain(&complaint.after(before), text, &mut placer, job.options)?;
+        }
+        if parsed.more_complaints > 0 {
+            self.warnings.count("broken-facet", parsed.more_complaints);
+        }
+        self.machine = parsed.machine.unwrap_or(if planted("stl-machine") { Machine::default() } else { self.machine });
+        self.is_open = parsed.is_open.unwrap_or(self.is_open);
+        Ok(first)
+    }
+
+    /// Begins a solid, after so many triangles of the chunk.
+    fn begin(
+        &mut self,
+        name: &Range<u32>,
+        facets: usize,
+        text: &Text,
+        placer: &mut Placer<'_>,
+        options: &ParseOptions<StlReadOptions>,
+    ) -> Result<()> {
+        self.is_open = true;
+        let first = self.count + facets;
+        check_count(first as u64, options)?;
+        let start = name.start;
+        let bytes = text.bytes().get(start as usize..name.end as usize).unwrap_or_default();
+        let limit = options.limits.name_bytes;
+        if bytes.len() as u64 > limit {
+            let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
+            let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
+            return Err(diagnostic.into_error(ErrorKind::Limit).with_hint(limit_hint("name_bytes")));
+        }
+        let name = names::decode(bytes, &placer.place(start), options.faults, &mut self.warnings)?.into_owned();
+        match self.solids.last_mut().filter(|last| last.first == first) {
+            // There could be very many in little text.
+            Some(last) => {
+                let message = format!("the solid `{}` before this one has no triangles", names::shown(&last.name));
+                let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
+                self.warnings.push("empty-solid", diagnostic);
+                last.name = name;
+            }
+            None => try_push(&mut self.solids, Solid { name, first }, "solids")?,
+        }
+        Ok(())
+    }
+
+    fn complain(
+        &mut self,
+        complaint: &Complaint,
+        text: &Text,
+        placer: &mut Placer<'_>,
+        options: &ParseOptions<StlReadOptions>,
+    ) -> Result<()> {
+        let Complaint { expected, token, facets } = *complaint;
+        // What comes first in the file is the error: too many triangles, or this.
+        check_count((self.count + facets) as u64, options)?;
+        if !options.raises() && self.warnings.kept().len() >= KEPT {
+            self.warnings.count("broken-facet", 1);
+            return Ok(());
+        }
+        let (start, end) = (token.0 as usize, token.0 as usize + token.1 as usize);
+        let found = String::from_utf8_lossy(text.bytes().get(start..end).unwrap_or_default()).into_owned();
+        let facet = self.count + facets + 1;
+        let message = match found.as_str() {
+            "" => format!("unexpected end of line in triangle {facet}"),
+            found => format!("unexpected `{}` in triangle {facet}", names::shown(found)),
+        };
+        let diagnostic = Diagnostic {
+            expected: Some(expected.to_owned()),
+            place: placer.place(token.0),
+            excerpt: Some(excerpt(text.bytes(), token)),
+            ..Diagnostic::new(message)
+        };
+        self.warnings.broken(options.faults, "broken-facet", diagnostic)
+    }
+
+    /// What only the end of the file can show.
+    fn end(&mut self, job: &AsciiJob<'_, '_>) -> Result<()> {
+        let file: &Arc<str> = job.chunks.name();
+        let place = Place { file: file.clone(), line: Some(self.lines + 1), offset: Some(self.end), column: None };
+        if self.machine.is_inside() {
+            let message = format!("unexpected end of file in triangle {}", self.count + 1);
+            let diagnostic = Diagnostic { place, ..Diagnostic::new(message) };
+            return self.warnings.broken(job.options.faults, "broken-facet", diagnostic);
+        }
+        if self.is_open {
+            let diagnostic = Diagnostic { place, ..Diagnostic::new("the last solid has no `endsolid`") };
+            self.warnings.note(job.options.faults, "missing-endsolid", diagnostic)?;
+        }
+        Ok(())
+    }
+}
+
+impl Complaint {
+    /// The same complaint, where so many more triangles come before.
+    fn after(&self, facets: usize) -> Complaint {
+        Complaint { facets: self.facets + facets, ..*self }
+    }
+}
+
+impl Job for AsciiJob<'_, '_> {
+    type Slot = Slot;
+    type State = State;
+
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn takes_in_order(&self) -> bool {
+        self.chunks.in_order()
+    }
+
+    fn ends_in_order(&self) -> bool {
+        false
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        let (text, parsed, places) = (Text::default(), Parsed::default(), Places::default());
+        Ok(Slot { text, index, parsed, first: None, places })
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        self.chunks.take(number, &mut slot.text)
+    }
+
+    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
+        if stage == 0 {
+            return slot.parsed.parse(&slot.text, &mut slot.index, self.options.raises());
+        }
+        let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
+        // SAFETY: `Facets::place` gave these places to this chunk alone.
+        unsafe { self.facets.publish(&slot.places, facets) }
+    }
+
+    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+        slot.first = state.settle(slot, self)?;
+        let end = state.count + usize::from(slot.first.is_some()) + slot.parsed.facets.len();
+        check_count(end as u64, self.options)?;
+        slot.places = self.facets.place(state.count..end, false)?;
+        state.count = end;
+        state.lines += slot.parsed.lines;
+        if slot.text.len() > 0 || slot.text.too_long {
+            state.end = slot.text.offset + slot.text.len() as u64;
+        }
+        if slot.text.too_long {
+            let line_bytes = self.chunks.line_bytes();
+            let message = format!("line is longer than the limit of {line_bytes} bytes (line_bytes)");
+            let place = Place { file: self.chunks.name().clone(), line: Some(state.lines + 1), ..Place::default() };
+            let diagnostic =
+                Diagnostic { place: Place { offset: Some(state.end), ..place }, ..Diagnostic::new(message) };
+            return Err(diagnostic.into_error(ErrorKind::Limit));
+        }
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &self.options.run.progress
+            && state.end >= state.last_report + EVERY_BYTES
+        {
+            state.last_report = state.end;
+            progress.tell(state.end, self.chunks.size());
+        }
+        Ok(())
+    }
+}

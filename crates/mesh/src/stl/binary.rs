@@ -1,0 +1,187 @@
+//! Binary STL: blocks of whole triangles, each read to its own place.
+
+use super::facets::{Facet, Facets, Places, Solid, check_count};
+use super::reader::Found;
+use super::{FACET_BYTES, HEADER_BYTES};
+use crate::options::StlReadOptions;
+use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::blocks::{Block, Blocks, Source};
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Garbage;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use std::sync::Arc;
+
+/// Triangles of a block: 256 KB, which stay in a core's own cache.
+const BLOCK_FACETS: usize = 5243;
+
+struct BinaryJob<'a, 'o> {
+    blocks: Blocks<'a>,
+    block_facets: usize,
+    /// How many triangles the header counts.
+    count: u64,
+    size: Option<u64>,
+    facets: Facets,
+    options: &'o ParseOptions<StlReadOptions>,
+}
+
+#[derive(Default)]
+struct Slot {
+    number: u64,
+    block: Block,
+    has_attributes: bool,
+    places: Places,
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct State {
+    bytes: u64,
+    last_report: u64,
+}
+
+/// Reads the triangles behind a header that counts `count` of them.
+pub fn read(
+    source: Source<'_>,
+    garbage: Option<Garbage>,
+    count: u32,
+    options: &ParseOptions<StlReadOptions>,
+    mut warnings: Warnings,
+) -> Result<Found> {
+    let (name, size): (Arc<str>, _) = (source.name().into(), source.len());
+    let block_facets = options.run.chunk_bytes.map_or(BLOCK_FACETS, |bytes| bytes / FACET_BYTES).clamp(1, 1 << 24);
+    let block_bytes = block_facets * FACET_BYTES;
+    let blocks = Blocks::new(source, garbage, HEADER_BYTES as u64, block_bytes);
+    let count = u64::from(count);
+    check_count(count, options)?;
+    let job = BinaryJob { blocks, block_facets, count, size, facets: Facets::new(), options };
+    // A size is to be believed, and a header that counts more is not.
+    let known = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
+    if let Some(known) = known {
+        job.facets.reserve(known as usize)?;
+    }
+    let blocks = known.unwrap_or(count).div_ceil(block_facets as u64).max(1);
+    let threads = options.run.worker_threads().min(usize::try_from(blocks).unwrap_or(usize::MAX));
+    let crew = Crew::new(threads, options.run.memory_limit, block_bytes);
+    let mut state = State::default();
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    job.blocks.finish(&options.run.cancel)?;
+    let whole = settle(&state, count, size, &name, options, &mut warnings)?;
+    let mut solids = Vec::new();
+    try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
+    // SAFETY: all blocks up to the last whole triangle were placed and published.
+    let scene = unsafe { job.facets.finish(whole as usize, solids, options)? };
+    Ok(Found { scene, warnings, threads: crew.threads })
+}
+
+/// Compares what there was with what the header counts; how many triangles are whole.
+fn settle(
+    state: &State,
+    count: u64,
+    size: Option<u64>,
+    name: &Arc<str>,
+    options: &ParseOptions<StlReadOptions>,
+    warnings: &mut Warnings,
+) -> Result<u64> {
+    let facet_bytes = FACET_BYTES as u64;
+    let found = state.bytes / facet_bytes;
+    let start = HEADER_BYTES as u64;
+    if found < count && !planted("stl-truncated") {
+        let message = format!("unexpected end of file in triangle {} of {count}", found + 1);
+        let diagnostic = Diagnostic {
+            expected: Some(format!("{} bytes", start + count * facet_bytes)),
+            ..Diagnostic::at(name, start + state.bytes, message)
+        };
+        warnings.broken(options.faults, "truncated", diagnostic)?;
+    }
+    let bytes = size.map_or(state.bytes, |size| size.saturating_sub(start));
+    if bytes > count * facet_bytes {
+        let message = format!("extra data after the {count} triangles that the header declares");
+        warnings.note(options.faults, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
+    }
+    Ok(found.min(count))
+}
+
+/// The triangles of some bytes.
+fn facets(bytes: &[u8]) -> impl Iterator<Item = (Facet, u16)> + Clone {
+    bytes.as_chunks::<FACET_BYTES>().0.iter().map(|facet| {
+        let (numbers, attribute) = facet.split_at(48);
+        let mut values = [[0.0; 3]; 4];
+        let numbers = numbers.as_chunks::<4>().0;
+        values
+            .as_flattened_mut()
+            .iter_mut()
+            .zip(numbers)
+            .for_each(|(value, bytes)| *value = f32::from_le_bytes(*bytes));
+        (values, u16::from_le_bytes([attribute[0], attribute[1]]))
+    })
+}
+
+impl BinaryJob<'_, '_> {
+    /// The bytes of a block that are triangles of the file.
+    fn own<'a>(&self, slot: &'a Slot) -> &'a [u8] {
+        let left = self.count.saturating_sub(slot.number.saturating_mul(self.block_facets as u64));
+        let most = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(FACET_BYTES);
+        let bytes = slot.block.bytes();
+        &bytes[..bytes.len().min(most) / FACET_BYTES * FACET_BYTES]
+    }
+}
+
+impl Job for BinaryJob<'_, '_> {
+    type Slot = Slot;
+    type State = State;
+
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn takes_in_order(&self) -> bool {
+        self.blocks.in_order()
+    }
+
+    fn ends_in_order(&self) -> bool {
+        false
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        slot.number = number;
+        // A stream shows whether something follows; of a file the size does.
+        let end = if self.blocks.in_order() { self.count + 1 } else { self.count };
+        Ok(number.saturating_mul(self.block_facets as u64) < end && self.blocks.take(number, &mut slot.block)?)
+    }
+
+    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
+        if stage == 0 {
+            let has_attributes = facets(self.own(slot)).any(|(_, attribute)| attribute != 0);
+            slot.has_attributes = has_attributes;
+            return Ok(());
+        }
+        // SAFETY: `Facets::place` gave these places to this block alone.
+        unsafe { self.facets.publish(&slot.places, facets(self.own(slot))) }
+    }
+
+    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+        let first = usize::try_from(slot.number).unwrap_or(usize::MAX).saturating_mul(self.block_facets);
+        let count = self.own(slot).len() / FACET_BYTES;
+        slot.places = self.facets.place(first..first + count, slot.has_attributes)?;
+        state.bytes += slot.block.bytes().len() as u64;
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &self.options.run.progress
+            && state.bytes >= state.last_report + EVERY_BYTES
+        {
+            state.last_report = state.bytes;
+            progress.tell(state.bytes, self.size);
+        }
+        Ok(())
+    }
+}
+
+/// The error of a file that is too short for its header.
+pub(super) fn short(bytes: u64, name: &Arc<str>) -> Error {
+    let message = "not an STL file: a binary file has at least 84 bytes, and a text file starts with `solid`";
+    fault(name, bytes, message)
+}

@@ -1,0 +1,198 @@
+//! The arrays that triangles are read into.
+
+use crate::dedup::number_rows;
+use crate::options::StlReadOptions;
+use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
+use polyhaul_model::{Axes, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values};
+use polyhaul_pipeline::arrays::multiples;
+use polyhaul_pipeline::column::Column;
+use polyhaul_pipeline::options::{ParseOptions, RunOptions};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A triangle: its normal, then its positions.
+pub(super) type Facet = [[f32; 3]; 4];
+
+/// Where a file's triangles go.
+pub(super) struct Facets {
+    positions: Column<[[f32; 3]; 3]>,
+    normals: Column<[f32; 3]>,
+    attributes: Column<u16>,
+    /// Whether there are attributes. Only the ordered part changes it.
+    has_attributes: AtomicBool,
+}
+
+/// The places of some triangles.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    pub(super) facets: Range<usize>,
+    /// The places of the attributes before them, where these are the first that are not 0.
+    gap: Range<usize>,
+    has_attributes: bool,
+}
+
+/// A solid of the file: its name, and how many triangles came before it.
+pub(super) struct Solid {
+    pub(super) name: String,
+    pub(super) first: usize,
+}
+
+impl Facets {
+    pub(super) fn new() -> Facets {
+        let (positions, normals) = (Column::new("positions"), Column::new("normals"));
+        Facets { positions, normals, attributes: Column::new("attributes"), has_attributes: AtomicBool::new(false) }
+    }
+
+    /// Hands out places, in order; `needs_attributes` where one of them is not 0.
+    pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<Places> {
+        self.positions.reserve(facets.end)?;
+        self.normals.reserve(facets.end)?;
+        let had = self.has_attributes.load(Ordering::Relaxed);
+        let mut places = Places { gap: 0..0, has_attributes: had || needs_attributes, facets };
+        if places.has_attributes {
+            self.attributes.reserve(places.facets.end)?;
+            self.has_attributes.store(true, Ordering::Relaxed);
+        }
+        if needs_attributes && !had {
+            places.gap = 0..places.facets.start;
+        }
+        Ok(places)
+    }
+
+    /// Makes room for as many triangles as there will be.
+    pub(super) fn reserve(&self, count: usize) -> Result<()> {
+        self.positions.reserve(count)?;
+        self.normals.reserve(count)
+    }
+
+    /// Fills places.
+    ///
+    /// # Safety
+    /// [`Facets::place`] gave these places to the caller alone, and `facets` has as many.
+    pub(super) unsafe fn publish(
+        &self,
+        places: &Places,
+        facets: impl Iterator<Item = (Facet, u16)> + Clone,
+    ) -> Result<()> {
+        let range = || places.facets.clone();
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.positions.write(range(), |slots| fill(slots, facets.clone().map(|([_, a, b, c], _)| [a, b, c])))?;
+            self.normals.write(range(), |slots| fill(slots, facets.clone().map(|([normal, ..], _)| normal)))?;
+            if places.has_attributes {
+                self.attributes.fill(places.gap.clone(), 0)?;
+                self.attributes.write(range(), |slots| fill(slots, facets.map(|(_, attribute)| attribute)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The scene.
+    ///
+    /// # Safety
+    /// The places `0..count` were handed out and filled.
+    pub(super) unsafe fn finish(
+        self,
+        count: usize,
+        solids: Vec<Solid>,
+        options: &ParseOptions<StlReadOptions>,
+    ) -> Result<Scene> {
+        let has_attributes = self.has_attributes.into_inner();
+        // SAFETY: the caller's promise; attributes are there from the first on that is not 0.
+        let (positions, normals, attributes) = unsafe {
+            let attributes = if has_attributes { self.attributes.finish(count) } else { Vec::new() };
+            (self.positions.finish(count), self.normals.finish(count), attributes)
+        };
+        let mut scene = Scene { axes: Axes::OBJ, ..Scene::default() };
+        let mut rest = (flat(positions)?, normals, attributes);
+        // From the end on, so that each triangle is moved once. Most files have one solid.
+        for solid in solids.iter().rev() {
+            let own = match solid.first {
+                0 => std::mem::take(&mut rest),
+                first => {
+                    let attributes = if has_attributes { cut(&mut rest.2, first)? } else { Vec::new() };
+                    (cut(&mut rest.0, 3 * first)?, cut(&mut rest.1, first)?, attributes)
+                }
+            };
+            let mesh = mesh(own, options)?;
+            let (name, end) = (solid.name.clone(), mesh.counts());
+            let kind = if name.is_empty() { ObjectKind::Unnamed } else { ObjectKind::Object };
+            try_push(&mut scene.meshes, mesh, "the scene")?;
+            try_push(&mut scene.objects, Object { name, kind, end, ..Object::default() }, "the scene")?;
+        }
+        scene.meshes.reverse();
+        scene.objects.reverse();
+        scene.objects.iter_mut().enumerate().for_each(|(mesh, object)| object.mesh = mesh);
+        Ok(scene)
+    }
+}
+
+/// Fills all places; where there are too few values, which cannot be, with zeros.
+fn fill<T: Copy + Default>(slots: &mut [MaybeUninit<T>], mut values: impl Iterator<Item = T>) {
+    slots.iter_mut().for_each(|slot| _ = slot.write(values.next().unwrap_or_default()));
+}
+
+/// Three positions of a triangle as three positions; the memory stays.
+fn flat(positions: Vec<[[f32; 3]; 3]>) -> Result<Vec<[f32; 3]>> {
+    let fits = positions.len() < (NONE as usize) / 3;
+    fits.then(|| positions.into_flattened()).ok_or_else(too_many)
+}
+
+pub(super) fn too_many() -> Error {
+    Error::new(ErrorKind::Limit, "more than 2^32 - 2 corners")
+}
+
+/// The elements from `at` on.
+fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
+    let mut end = Vec::new();
+    let own = values.get(at..).unwrap_or_default();
+    end.try_reserve_exact(own.len())?;
+    end.extend_from_slice(own);
+    values.truncate(at);
+    Ok(end)
+}
+
+/// The mesh of triangles with positions of their own.
+fn mesh(
+    (positions, normals, attributes): (Vec<[f32; 3]>, Vec<[f32; 3]>, Vec<u16>),
+    options: &ParseOptions<StlReadOptions>,
+) -> Result<Mesh> {
+    let threads = options.run.worker_threads();
+    let offsets = if normals.is_empty() { Vec::new() } else { multiples(normals.len() + 1, 3, threads)? };
+    let corners;
+    let mut mesh = Mesh { normals: normals.into(), normal_domain: Domain::Face, ..Mesh::default() };
+    if options.own.weld {
+        let (merged, of_corner) = weld(&positions, &options.run)?;
+        (mesh.positions, corners) = (merged.into(), of_corner);
+    } else {
+        corners = multiples(positions.len(), 1, threads)?;
+        mesh.positions = positions.into();
+    }
+    mesh.faces = Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() };
+    if attributes.iter().any(|&attribute| attribute != 0) {
+        let values = Values::U16(attributes.into());
+        let column = ModelColumn { name: "attribute".into(), values, offsets: None };
+        try_push(&mut mesh.face_columns, column, "columns")?;
+    }
+    Ok(mesh)
+}
+
+/// The distinct positions, by their first appearance, and which of them each has.
+fn weld(positions: &[[f32; 3]], run: &RunOptions) -> Result<(Vec<[f32; 3]>, Vec<u32>)> {
+    let found = number_rows(positions, None, run.worker_threads(), &run.cancel)?;
+    let mut merged = Vec::new();
+    merged.try_reserve_exact(found.first.len())?;
+    merged.extend(found.first.iter().map(|&first| positions[first as usize]));
+    Ok((merged, found.of_item))
+}
+
+/// Fails where more triangles would pass the caller's limit, or what indices can name.
+pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) -> Result<()> {
+    let limit = options.limits.elements.min(u64::from(NONE) - 1);
+    if count.saturating_mul(3) <= limit {
+        return Ok(());
+    }
+    let message = format!("more positions than the limit of {limit} (elements)");
+    Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
+}

@@ -1,0 +1,30 @@
+//! STL: triangles, as text or 50 bytes each.
+//!
+//! What polyhaul takes an STL file to mean where programs differ:
+//!
+//! - A file is binary where its size is that of the triangles that its header counts, whatever its first word is.
+//!   Otherwise, and where the size is not known, it is text if it begins with `solid` and text follows.
+//! - Each triangle has three positions of its own, and its normal is that of a face, as the file has it. Welding is
+//!   asked for ([`crate::options::StlReadOptions`]).
+//! - The two bytes behind a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
+//!   header is a comment.
+//! - Text may have any case and white space, several statements on a line, and several solids: each is an object.
+//!
+//! `reader`: which kind a file is. `binary`, `ascii`: the jobs that the pipeline runs. `facets`: the arrays they fill.
+//! `statement`, `machine`: words, and the order they must come in. `writer`: both kinds.
+
+mod ascii;
+mod binary;
+mod facets;
+mod machine;
+mod reader;
+mod statement;
+mod writer;
+
+pub use reader::{fits, is_text, read};
+pub use writer::write;
+
+/// Bytes before the first triangle.
+const HEADER_BYTES: usize = 84;
+/// Bytes of a triangle: normal, three positions, attribute.
+const FACET_BYTES: usize = 50;

@@ -1,0 +1,345 @@
+//! Triangles to STL, as 50 bytes each or as text, in pages.
+
+use super::{FACET_BYTES, HEADER_BYTES};
+use crate::dedup::BATCH;
+use crate::frame::Frame;
+use crate::options::{Digits, StlOptions};
+use crate::parts;
+use crate::parts::{Part, homeless, homes, loose_vertices, named, note_left_out};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Array, Domain, Mesh, Scene, Values};
+use polyhaul_pipeline::out::Out;
+use polyhaul_pipeline::write::{Pages, Writing};
+use polyhaul_text::format::{FixedLine, NumberLines, Page};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// About how many bytes a page has.
+const PAGE_BYTES: usize = 512 << 10;
+/// About how many bytes of text a triangle takes.
+const TEXT_BYTES: usize = 240;
+
+/// What is written as this format.
+pub(crate) type Job<'a> = parts::Job<'a, StlOptions>;
+
+/// Writes the triangles of a scene.
+pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
+    note_all_left_out(job, warnings)?;
+    warnings.refuse_losses(job.strict)?;
+    let pages = FacetPages::new(job)?;
+    writing.announce(HEADER_BYTES as u64 + pages.count * pages.facet_bytes() as u64);
+    match (job.options.ascii, pages.pieces.is_empty()) {
+        (false, _) => writing.begin(header(job.scene, pages.count)?),
+        (true, true) => writing.begin(b"solid\nendsolid\n".to_vec()),
+        (true, false) => {}
+    }
+    let slot_bytes = pages.page_facets * pages.facet_bytes() * if job.options.ascii { 3 } else { 1 };
+    writing.pages(&pages, &mut (), pages.count / pages.page_facets as u64 + 1, slot_bytes)
+}
+
+fn note_all_left_out(job: &Job<'_>, warnings: &mut Warnings) -> Result<()> {
+    let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
+    let by_corner = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { 0 } else { mesh.normals.len() };
+    let is_kept = |mesh: &Mesh| usize::from(!job.options.ascii && attributes(mesh).is_some());
+    let mut loose = 0;
+    for part in homes(job.parts) {
+        loose += loose_vertices(part.mesh)?;
+    }
+    let others = [
+        ("left-out-vertices", "vertices not used by a face", loose),
+        ("left-out-names", "object names", if job.options.ascii { 0 } else { named(job.parts) }),
+        ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
+        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-normals", "vertex normals", sum(&by_corner)),
+        ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
+        ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
+        ("left-out-columns", "vertex and face columns", {
+            sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len() - is_kept(mesh))
+        }),
+        ("left-out-tables", "tables", job.scene.tables.len() as u64),
+        ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len().saturating_sub(1)) as u64),
+    ];
+    note_left_out("STL", homeless(job.parts, job.materials).into_iter().chain(others), job.output, warnings);
+    Ok(())
+}
+
+/// The column of the two bytes behind each triangle.
+fn attributes(mesh: &Mesh) -> Option<&[u16]> {
+    mesh.face_columns.iter().find_map(|column| match &column.values {
+        Values::U16(values) if column.name == "attribute" && column.offsets.is_none() => Some(values.as_slice()),
+        _ => None,
+    })
+}
+
+/// The header of a binary file: the first comment, as far as it fits, and how many triangles follow.
+fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
+    let count = u32::try_from(count)
+        .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
+    let own = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
+    let comment = scene.comments.first().map_or(own, String::as_str);
+    // That word would make it text for many readers.
+    let is_word = comment.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
+    let title = if is_word { own } else { comment };
+    let size = (0..HEADER_BYTES - 3).rfind(|&size| title.is_char_boundary(size)).unwrap_or(0);
+    let mut header = Vec::new();
+    header.try_reserve_exact(HEADER_BYTES)?;
+    header.extend_from_slice(&title.as_bytes()[..size]);
+    header.resize(HEADER_BYTES - 4, 0);
+    header.extend_from_slice(&count.to_le_bytes());
+    Ok(header)
+}
+
+/// Triangles of a part.
+struct Piece<'a> {
+    part: &'a Part<'a>,
+    normals: Option<&'a Array<[f32; 3]>>,
+    attributes: Option<&'a [u16]>,
+    /// How many triangles come before.
+    start: u64,
+}
+
+/// A triangle as it is written: its normal, then its positions.
+type Facet = [[f32; 3]; 4];
+
+impl<'a> Piece<'a> {
+    fn new(part: &'a Part<'a>, start: u64) -> Self {
+        let has_normals = part.mesh.normal_domain == Domain::Face && !part.mesh.normals.is_empty();
+        let normals = has_normals.then_some(&part.mesh.normals);
+        Piece { part, normals, attributes: attributes(part.mesh), start }
+    }
+
+    /// Up to [`BATCH`] triangles; `faces` are those of the mesh.
+    fn facets(&self, faces: Range<usize>, facets: &mut [Facet; BATCH]) {
+        let (mesh, frame) = (self.part.mesh, &self.part.frame);
+        let positions = mesh.positions.as_slice();
+        let position = |corner: u32| positions.get(corner as usize).copied().unwrap_or_default();
+        let corners = mesh.faces.corner_positions.get(3 * faces.start..3 * faces.end).unwrap_or_default();
+        for (facet, &[a, b, c]) in facets.iter_mut().zip(corners.as_chunks::<3>().0) {
+            // Part by part: maps of arrays are slower.
+            (facet[1], facet[2], facet[3]) = (position(a), position(b), position(c));
+        }
+        let own = &mut facets[..faces.len()];
+        if let Some(frame) = frame {
+            for [_, corners @ ..] in own.iter_mut() {
+                corners.iter_mut().for_each(|corner| *corner = frame.position(*corner));
+                if frame.is_mirrored {
+                    corners.swap(1, 2);
+                }
+            }
+        }
+        match self.normals {
+            Some(normals) => self.own_normals(normals.get(faces).unwrap_or_default(), frame.as_ref(), facets),
+            None => own.iter_mut().for_each(|[place, corners @ ..]| *place = normal(*corners)),
+        }
+    }
+
+    fn own_normals(&self, normals: &[[f32; 3]], frame: Option<&Frame>, facets: &mut [Facet; BATCH]) {
+        let Some(frame) = frame else {
+            facets.iter_mut().zip(normals).for_each(|(facet, normal)| facet[0] = *normal);
+            return;
+        };
+        let (mut batch, mut lanes) = ([[0.0; 3]; BATCH], [[0.0; BATCH]; 3]);
+        batch.iter_mut().zip(normals).for_each(|(place, normal)| *place = *normal);
+        frame.normals(&batch, &mut lanes);
+        let [xs, ys, zs] = &lanes;
+        let turned = xs.iter().zip(ys).zip(zs).map(|((x, y), z)| [*x, *y, *z]);
+        facets.iter_mut().zip(turned).for_each(|(facet, normal)| facet[0] = normal);
+    }
+}
+
+/// The direction that a triangle faces, of unit length; zero where it has no area.
+fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
+    let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|i| f64::from(a[i]) - f64::from(b[i]));
+    let (u, v) = (minus(b, a), minus(c, a));
+    let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    let length = normal.iter().map(|part| part * part).sum::<f64>().sqrt();
+    // Adding 0 makes minus zero zero.
+    if length > 0.0 && length.is_finite() { normal.map(|part| (part / length + 0.0) as f32) } else { [0.0; 3] }
+}
+
+/// All triangles, in pages.
+struct FacetPages<'a> {
+    pieces: Vec<Piece<'a>>,
+    count: u64,
+    page_facets: usize,
+    options: &'a StlOptions,
+}
+
+#[derive(Default)]
+struct Slot {
+    number: u64,
+    bytes: Vec<u8>,
+    len: usize,
+    text: Out,
+}
+
+impl<'a> FacetPages<'a> {
+    fn new(job: &Job<'a>) -> Result<Self> {
+        let mut pages = FacetPages { pieces: Vec::new(), count: 0, page_facets: 0, options: job.options };
+        let page_bytes = job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
+        pages.page_facets = (page_bytes / pages.facet_bytes()).max(1);
+        for part in job.parts.iter().filter(|part| !part.faces.is_empty()) {
+            try_push(&mut pages.pieces, Piece::new(part, pages.count), "the plan")?;
+            pages.count += part.faces.len() as u64;
+        }
+        Ok(pages)
+    }
+
+    /// About how many bytes a triangle takes.
+    fn facet_bytes(&self) -> usize {
+        if self.options.ascii { TEXT_BYTES } else { FACET_BYTES }
+    }
+
+    /// The triangles of page `number`, piece by piece, as places in the pieces.
+    fn shares(&self, number: u64) -> impl Iterator<Item = (&Piece<'a>, Range<usize>)> {
+        let start = number.saturating_mul(self.page_facets as u64);
+        let end = start.saturating_add(self.page_facets as u64);
+        let first = self.pieces.partition_point(|piece| piece.start + piece.part.faces.len() as u64 <= start);
+        let pieces = self.pieces[first..].iter().take_while(move |piece| piece.start < end);
+        pieces.map(move |piece| {
+            let place = |at: u64| (at.saturating_sub(piece.start) as usize).min(piece.part.faces.len());
+            (piece, place(start)..place(end))
+        })
+    }
+}
+
+impl Slot {
+    /// Makes triangles behind those there are.
+    fn binary(&mut self, piece: &Piece<'_>, range: Range<usize>) -> Result<()> {
+        let end = self.len + range.len() * FACET_BYTES;
+        if end > self.bytes.len() {
+            self.bytes.try_reserve_exact(end - self.bytes.len()).map_err(|_| Error::memory("a page"))?;
+            self.bytes.resize(end, 0);
+        }
+        let rows = self.bytes[self.len..end].as_chunks_mut::<FACET_BYTES>().0;
+        let faces = piece.part.faces.start + range.start..piece.part.faces.start + range.end;
+        let mut facets = [[[0.0; 3]; 4]; BATCH];
+        for (rows, start) in rows.chunks_mut(BATCH).zip(faces.step_by(BATCH)) {
+            piece.facets(start..start + rows.len(), &mut facets);
+            for ((row, facet), face) in rows.iter_mut().zip(&facets).zip(start..) {
+                let attribute = piece.attributes.and_then(|values| values.get(face)).copied().unwrap_or(0);
+                let (numbers, last) = row.as_chunks_mut::<4>();
+                let values = numbers.iter_mut().zip(facet.as_flattened());
+                values.for_each(|(place, value)| *place = value.to_le_bytes());
+                last.copy_from_slice(&attribute.to_le_bytes());
+            }
+        }
+        self.len = end;
+        Ok(())
+    }
+
+    /// Writes triangles as text, between the lines of their solid.
+    fn lines(&mut self, piece: &Piece<'_>, range: Range<usize>, digits: Digits) -> Result<()> {
+        let name = name(&piece.part.object.name);
+        if range.start == 0 {
+            self.text.whole(|page| solid(page, b"solid", &name))?;
+        }
+        let (first, end) = (piece.part.faces.start + range.start, piece.part.faces.start + range.end);
+        let mut facets = [[[0.0; 3]; 4]; BATCH];
+        for start in (first..end).step_by(BATCH) {
+            let count = BATCH.min(end - start);
+            piece.facets(start..start + count, &mut facets);
+            match digits {
+                Digits::Shortest => shortest(&mut self.text, &facets[..count])?,
+                Digits::Fixed(digits) => fixed(&mut self.text, &facets[..count], digits.into())?,
+            }
+        }
+        if range.end == piece.part.faces.len() {
+            self.text.whole(|page| solid(page, b"endsolid", &name))?;
+        }
+        Ok(())
+    }
+}
+
+/// A name as it is written: with control characters the file would not look like text.
+fn name(name: &str) -> Cow<'_, str> {
+    match name.contains(|c: char| c.is_ascii_control()) {
+        true => names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into(),
+        false => names::on_a_line(name),
+    }
+}
+
+fn solid(page: &mut Page<'_>, word: &[u8], name: &str) {
+    page.bytes(word);
+    if !name.is_empty() {
+        page.byte(b' ');
+        page.bytes(name.as_bytes());
+    }
+    page.byte(b'\n');
+}
+
+/// What stands around the numbers of a triangle.
+const NORMAL: &[u8] = b"facet normal ";
+const OUTER: &[u8] = b"  outer loop\n";
+const VERTEX: &[u8] = b"    vertex ";
+const END: &[u8] = b"  endloop\nendfacet\n";
+
+/// Triangles whose numbers have the fewest digits.
+fn shortest(text: &mut Out, facets: &[Facet]) -> Result<()> {
+    let vertex = b"\n    vertex ";
+    let ends: [&[u8]; 4] = [b"\n  outer loop\n    vertex ", vertex, vertex, b"\n  endloop\nendfacet\nfacet normal "];
+    let lines = NumberLines::new(3, b' ', ends);
+    let numbers = facets.as_flattened().as_flattened();
+    let (mut done, facet) = (0, Facet::default().as_flattened().len());
+    text.format(|page| {
+        let is_between = |done: usize| done.is_multiple_of(facet);
+        if is_between(done) && !page.whole(|page| page.bytes(NORMAL)) {
+            return false;
+        }
+        done += page.shortest_lines(&lines, done, &numbers[done..]);
+        if is_between(done) {
+            // The begin of one more.
+            page.truncate(page.len() - NORMAL.len());
+        }
+        done == numbers.len()
+    })
+}
+
+/// Triangles whose numbers have so many digits behind the point.
+fn fixed(text: &mut Out, mut facets: &[Facet], digits: usize) -> Result<()> {
+    let (normals, vertices) = (FixedLine::new(NORMAL, digits), FixedLine::new(VERTEX, digits));
+    text.format(|page| {
+        while let [[normal, corners @ ..], others @ ..] = facets {
+            let is_whole = page.whole(|page| {
+                page.fixed_line(&normals, *normal);
+                page.bytes(OUTER);
+                corners.iter().for_each(|corner| page.fixed_line(&vertices, *corner));
+                page.bytes(END);
+            });
+            if !is_whole {
+                return false;
+            }
+            facets = others;
+        }
+        true
+    })
+}
+
+impl Pages for FacetPages<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        slot.number = number;
+        slot.len = 0;
+        slot.text.clear();
+        Ok(number.saturating_mul(self.page_facets as u64) < self.count)
+    }
+
+    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        self.shares(slot.number).try_for_each(|(piece, range)| match self.options.ascii {
+            true => slot.lines(piece, range, self.options.digits),
+            false => slot.binary(piece, range),
+        })
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+        if self.options.ascii { slot.text.text() } else { &slot.bytes[..slot.len] }
+    }
+}

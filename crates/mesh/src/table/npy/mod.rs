@@ -1,0 +1,16 @@
+//! Arrays of numpy (`.npy`) as tables: one or two dimensions, or records with named fields.
+//!
+//! A file is a magic, a version, the size of a header, the header (a Python dict as text, padded such that the data is
+//! aligned to 64 bytes), and the numbers as they lie in memory
+//! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>). Versions 1 to 3 are read; nothing is
+//! converted but the order of bytes. Bools become bytes.
+//!
+//! Where to look next: `literal` (Python's notation), `header`, `reader`, `writer`.
+
+mod header;
+mod literal;
+mod reader;
+mod writer;
+
+pub use reader::read;
+pub use writer::{is_uniform, write};

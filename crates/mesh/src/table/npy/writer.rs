@@ -1,0 +1,221 @@
+//! Rows to an npy file: an array of two dimensions where all columns have one type, of records otherwise.
+
+use super::super::writer::{Lane, Moved, Numbers, Rows};
+use super::header::MAGIC;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::write::{Pages, Writing};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// About how many bytes a page has.
+const PAGE_BYTES: usize = 256 << 10;
+/// The data begins at a multiple of this.
+const ALIGNMENT: usize = 64;
+
+/// How rows are written.
+struct Records<'a> {
+    rows: &'a Rows<'a>,
+    /// Where the columns are in a row.
+    offsets: Vec<usize>,
+    row_bytes: usize,
+    page_rows: usize,
+    /// The first page of each block, and how many there are.
+    first_pages: Vec<u64>,
+}
+
+/// A page in flight.
+struct Slot {
+    block: usize,
+    rows: Range<usize>,
+    moved: Moved,
+    bytes: Vec<u8>,
+}
+
+/// Writes rows as an array of numpy.
+pub fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
+    let lanes = rows.blocks.first().map_or(&[][..], |block| &block.lanes);
+    let (mut offsets, mut row_bytes) = (Vec::new(), 0);
+    for lane in lanes {
+        try_push(&mut offsets, row_bytes, "columns")?;
+        row_bytes += type_of(lane.numbers).1;
+    }
+    writing.begin(head(rows, lanes)?);
+    let page_rows = (run.chunk_bytes.unwrap_or(PAGE_BYTES) / row_bytes.max(1)).max(1);
+    let (mut first_pages, mut pages) = (Vec::new(), 0);
+    for block in &rows.blocks {
+        try_push(&mut first_pages, pages, "the plan")?;
+        pages += block.row_count.div_ceil(page_rows) as u64;
+    }
+    try_push(&mut first_pages, pages, "the plan")?;
+    writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));
+    let records = Records { rows, offsets, row_bytes, page_rows, first_pages };
+    writing.pages(&records, &mut (), pages, page_rows.saturating_mul(row_bytes) + (16 << 10))
+}
+
+/// Whether all columns have one type, so that the file is a plain array without names.
+pub fn is_uniform(rows: &Rows<'_>) -> bool {
+    let lanes = rows.blocks.first().map_or(&[][..], |block| &block.lanes);
+    let first = lanes.first().map(|lane| type_of(lane.numbers).0);
+    lanes.iter().all(|lane| Some(type_of(lane.numbers).0) == first)
+}
+
+/// The name of a type in an npy file, and its size in bytes.
+fn type_of(numbers: Numbers<'_>) -> (&'static str, usize) {
+    match numbers {
+        Numbers::I8(_) => ("|i1", 1),
+        Numbers::U8(_) | Numbers::Unit(_) => ("|u1", 1),
+        Numbers::I16(_) => ("<i2", 2),
+        Numbers::U16(_) => ("<u2", 2),
+        Numbers::I32(_) => ("<i4", 4),
+        Numbers::U32(_) => ("<u4", 4),
+        Numbers::I64(_) => ("<i8", 8),
+        Numbers::U64(_) => ("<u8", 8),
+        Numbers::F32(_) => ("<f4", 4),
+        Numbers::F64(_) => ("<f8", 8),
+    }
+}
+
+/// Everything before the data.
+fn head(rows: &Rows<'_>, lanes: &[Lane<'_>]) -> Result<Vec<u8>> {
+    let first = lanes.first().map_or("<f8", |lane| type_of(lane.numbers).0);
+    let is_uniform = is_uniform(rows);
+    let mut text = Text::default();
+    text.push("{'descr': ")?;
+    match is_uniform {
+        true => ["'", first, "'"].iter().try_for_each(|part| text.push(part))?,
+        false => fields(rows, lanes, &mut text)?,
+    }
+    let shape = match lanes.len() {
+        width if is_uniform && width != 1 => format!("({}, {width})", rows.row_count()),
+        _ => format!("({},)", rows.row_count()),
+    };
+    [", 'fortran_order': False, 'shape': ", &shape, ", }"].iter().try_for_each(|part| text.push(part))?;
+    let Text(text) = text;
+    // Text of the first versions is Latin-1.
+    let (version, size_bytes) = match (text.is_ascii(), text.len() + ALIGNMENT < usize::from(u16::MAX)) {
+        (true, true) => (1, 2),
+        (true, false) => (2, 4),
+        (false, _) => (3, 4),
+    };
+    let before = MAGIC.len() + 2 + size_bytes;
+    let total = (before + text.len() + 1).next_multiple_of(ALIGNMENT);
+    let mut head = Vec::new();
+    head.try_reserve_exact(total).map_err(|_| Error::memory("a header"))?;
+    head.extend_from_slice(MAGIC);
+    head.extend_from_slice(&[version, 0]);
+    head.extend_from_slice(&((total - before) as u32).to_le_bytes()[..size_bytes]);
+    head.extend_from_slice(text.as_bytes());
+    head.resize(total - 1, b' ');
+    head.push(b'\n');
+    Ok(head)
+}
+
+/// Text whose lack of memory is an error.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn push(&mut self, part: &str) -> Result<()> {
+        self.0.try_reserve(part.len()).map_err(|_| Error::memory("a header"))?;
+        self.0.push_str(part);
+        Ok(())
+    }
+}
+
+/// The fields of records. numpy wants names, each once.
+fn fields(rows: &Rows<'_>, lanes: &[Lane<'_>], text: &mut Text) -> Result<()> {
+    let mut seen = HashSet::new();
+    for (number, (lane, name)) in lanes.iter().zip(&rows.names).enumerate() {
+        let name: Cow<'_, str> = if name.is_empty() { format!("f{number}").into() } else { names::written(name) };
+        text.push(if number == 0 { "[('" } else { ", ('" })?;
+        for part in name.split_inclusive(['\\', '\'']) {
+            let escaped = part.strip_suffix(['\\', '\'']);
+            text.push(escaped.unwrap_or(part))?;
+            match part.as_bytes().last() {
+                Some(b'\\') => text.push("\\\\")?,
+                Some(b'\'') => text.push("\\'")?,
+                _ => {}
+            }
+        }
+        ["', '", type_of(lane.numbers).0, "')"].iter().try_for_each(|part| text.push(part))?;
+        if seen.contains(&name) {
+            let message = format!("two columns are named `{}`; numpy requires unique names", names::shown(&name));
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        seen.insert(name);
+    }
+    text.push("]")
+}
+
+impl Pages for Records<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot { block: 0, rows: 0..0, moved: Moved::default(), bytes: Vec::new() })
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        slot.block = self.first_pages.partition_point(|&first| first <= number).saturating_sub(1);
+        let Some(block) = self.rows.blocks.get(slot.block) else { return Ok(false) };
+        let first = (number - self.first_pages[slot.block]) as usize * self.page_rows;
+        slot.rows = first..block.row_count.min(first + self.page_rows);
+        Ok(true)
+    }
+
+    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let size = slot.rows.len() * self.row_bytes;
+        slot.bytes.clear();
+        slot.bytes.try_reserve_exact(size).map_err(|_| Error::memory("a page of rows"))?;
+        slot.bytes.resize(size, 0);
+        let lanes = self.rows.blocks[slot.block].lanes(slot.rows.clone(), &mut slot.moved)?;
+        for (lane, &offset) in lanes.iter().zip(&self.offsets) {
+            lane.store(0..slot.rows.len(), &mut slot.bytes[offset..], self.row_bytes);
+        }
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+        &slot.bytes
+    }
+}
+
+impl Lane<'_> {
+    /// Stores rows in bytes that are `row_bytes` apart.
+    fn store(&self, rows: Range<usize>, bytes: &mut [u8], row_bytes: usize) {
+        /// One arm per type.
+        macro_rules! store {
+            ($($kind:ident),*) => {
+                match self.numbers {
+                    $(Numbers::$kind(values) => self.put(values, rows, bytes, row_bytes, |value| value.to_le_bytes()),)*
+                    Numbers::Unit(values) => {
+                        let byte = |value| [super::super::writer::byte_of(value) as u8];
+                        self.put(values, rows, bytes, row_bytes, byte);
+                    }
+                }
+            };
+        }
+        store!(I8, U8, I16, U16, I32, U32, I64, U64, F32, F64);
+    }
+
+    fn put<T: Copy, const N: usize>(
+        &self,
+        values: &[T],
+        rows: Range<usize>,
+        bytes: &mut [u8],
+        row_bytes: usize,
+        convert: impl Fn(T) -> [u8; N],
+    ) {
+        let values = values.get(self.first + rows.start * self.step..).unwrap_or_default();
+        let values = values.iter().step_by(self.step).take(rows.len());
+        for (place, &value) in bytes.chunks_mut(row_bytes.max(1)).zip(values) {
+            if let Some(place) = place.first_chunk_mut() {
+                *place = convert(value);
+            }
+        }
+    }
+}

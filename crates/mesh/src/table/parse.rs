@@ -1,0 +1,490 @@
+//! A chunk of a table's text to values, row by row: runs of plain rows at once, all other lines one by one.
+
+use super::head::{Head, Kind, line_end};
+use super::line::{Field, OPEN, Quotes};
+use super::value::{Value, Wide, check_number, f64_of, range_of};
+use crate::options::{Missing, TableOptions};
+use crate::place::excerpt;
+use polyhaul_model::error::{Diagnostic, Error, Excerpt, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::KEPT;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, Run, WIDE};
+use polyhaul_text::parse::grid::Grid;
+use polyhaul_text::scan::Index;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What parsing leaves of a chunk. The memory is pooled.
+#[derive(Default)]
+pub(super) struct Parsed {
+    /// The kept values of all rows, where all columns are f32s.
+    pub(super) singles: Vec<f32>,
+    /// The kept values of all rows otherwise.
+    pub(super) doubles: Vec<f64>,
+    /// All values, still text, where that is as regular as can be; then there are none of the others.
+    pub(super) grid: Grid,
+    /// Integers that no f64 keeps, in the order of the values.
+    pub(super) wides: Vec<Wide>,
+    /// For each column, whether a value is no integer.
+    pub(super) has_floats: Vec<bool>,
+    pub(super) row_count: usize,
+    pub(super) complaints: Vec<Complaint>,
+    /// Complaints beyond those that are kept.
+    pub(super) uncounted: BTreeMap<&'static str, u64>,
+    /// Whether a complaint ends the reading.
+    pub(super) over: bool,
+    /// Where the last row begins.
+    pub(super) last_row: usize,
+    /// How many lines end in the text, if it was parsed to its end.
+    pub(super) line_count: u64,
+    marks: Vec<u8>,
+    /// Where the fields that are kept end.
+    ends: Vec<u32>,
+    fields: Vec<Field>,
+}
+
+/// A row that is left out, and why.
+pub(super) struct Complaint {
+    pub(super) code: &'static str,
+    /// Where in the chunk's text.
+    pub(super) offset: usize,
+    /// All but the place.
+    pub(super) diagnostic: Diagnostic,
+}
+
+/// Parses chunks of one table.
+pub(super) struct Parser<'a> {
+    pub(super) head: &'a Head,
+    pub(super) options: &'a ParseOptions<TableOptions>,
+    pub(super) level: Level,
+}
+
+/// The text of a chunk: `padded[start..end]`, behind which a newline is.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkText<'a> {
+    pub(super) padded: &'a [u8],
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Parsed {
+    fn clear(&mut self, columns: usize) -> Result<()> {
+        self.wides.clear();
+        self.complaints.clear();
+        self.uncounted.clear();
+        self.has_floats.clear();
+        self.has_floats.try_reserve_exact(columns)?;
+        self.has_floats.resize(columns, false);
+        self.grid.clear();
+        (self.row_count, self.over, self.line_count) = (0, false, 0);
+        Ok(())
+    }
+
+    /// Gives back memory that an uncommonly long line took: slots are counted as `slot_bytes` each.
+    pub(super) fn shrink(&mut self, slot_bytes: usize) {
+        let held = self.grid.heap_bytes()
+            + 4 * self.singles.len()
+            + 8 * self.doubles.len()
+            + size_of::<Wide>() * self.wides.capacity();
+        if held + size_of::<Field>() * self.fields.capacity() > 4 * slot_bytes {
+            *self = Parsed::default();
+        }
+    }
+
+    fn complain(&mut self, complaint: Complaint, options: &ParseOptions<TableOptions>) -> Result<()> {
+        self.over |= options.raises();
+        if self.complaints.len() >= KEPT && !self.over {
+            *self.uncounted.entry(complaint.code).or_default() += 1;
+            return Ok(());
+        }
+        try_push(&mut self.complaints, complaint, "complaints")
+    }
+}
+
+/// Makes room for values up to `wanted`; they are always initialised, so this happens seldom.
+fn grow<T: Copy + Default>(values: &mut Vec<T>, wanted: usize) -> Result<()> {
+    if wanted > values.len() {
+        let more = wanted + wanted / 4 - values.len();
+        values.try_reserve_exact(more).map_err(|_| Error::memory("a chunk's values"))?;
+        values.resize(values.len() + more, T::default());
+    }
+    Ok(())
+}
+
+impl Parser<'_> {
+    /// Parses up to `most_rows` rows of the text into `out`, which is cleared first.
+    ///
+    /// Stops early where a complaint will end the reading anyway.
+    pub(super) fn parse(
+        &self,
+        text: ChunkText<'_>,
+        most_rows: usize,
+        index: &mut Index,
+        out: &mut Parsed,
+    ) -> Result<()> {
+        out.clear(self.head.columns())?;
+        if most_rows == usize::MAX && self.grid(text, out)? {
+            return Ok(());
+        }
+        let mut at = text.start;
+        while at < text.end && out.row_count < most_rows && !out.over {
+            // The newline behind the text ends a last line that has none.
+            let range = at..text.end + 1;
+            let fields = Fields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
+            out.line_count += fields.index().lines().len().max(1) as u64;
+            at = match fields.index().lines().is_empty() {
+                true => self.line(text, at, out)?,
+                false => self.window(text, fields, most_rows, out)?,
+            };
+        }
+        // The newline behind a last line that has none is no line's end.
+        out.line_count -= u64::from(at > text.end);
+        Ok(())
+    }
+
+    /// Takes the text as a grid, if it is one: its values need no look before they have their places.
+    fn grid(&self, text: ChunkText<'_>, out: &mut Parsed) -> Result<bool> {
+        let columns = self.head.columns();
+        let is_fit = self.head.is_f32() || self.head.kinds.iter().all(|kind| matches!(kind, Kind::Auto | Kind::F64));
+        // The newline behind the text ends a last line that has none.
+        let has_end = text.padded[..text.end].ends_with(b"\n");
+        let range = text.start..text.end + usize::from(!has_end);
+        let separator = self.head.grammar.separator;
+        let found =
+            self.head.keeps_all && is_fit && out.grid.scan(text.padded, range, separator, columns, self.level)?;
+        if found {
+            out.row_count = out.grid.len() / columns;
+            out.line_count = out.row_count as u64 - u64::from(!has_end);
+            out.has_floats.fill(true);
+        }
+        Ok(found)
+    }
+
+    /// Parses the lines of a window; returns where the first line after it begins.
+    fn window(&self, text: ChunkText<'_>, fields: Fields<'_>, most_rows: usize, out: &mut Parsed) -> Result<usize> {
+        let (index, lines) = (fields.index(), fields.index().lines().len());
+        let (mut line, mut equal, mut special) = (0, 0, text.start);
+        while line < lines && index.line_start(line) < text.end {
+            if out.row_count == most_rows || out.over {
+                return Ok(index.line_start(line));
+            }
+            if equal == 0 {
+                equal = fields.lines_of(line, self.head.field_count);
+                if !self.head.keeps_all {
+                    special = self.special(text, index.line_start(line), special, index.next_start());
+                    let lines = &index.lines()[line..line + equal];
+                    equal = lines.partition_point(|line| (line.newline as usize) < special);
+                }
+            }
+            let wanted = equal.min(most_rows - out.row_count);
+            let taken = if wanted > 0 { self.rows(text, fields, line, wanted, out)? } else { 0 };
+            (line, equal) = (line + taken, equal - taken);
+            if taken > 0 {
+                out.last_row = index.line_start(line - 1);
+            }
+            if taken == wanted && wanted > 0 {
+                continue;
+            }
+            self.line(text, index.line_start(line), out)?;
+            (line, equal) = (line + 1, equal.saturating_sub(1));
+        }
+        Ok(index.next_start())
+    }
+
+    /// The first place from `from` on that may be a quote or the begin of a comment, or `end`; none was before
+    /// `known`. Fields that nobody looks at may have such, and then separators mean nothing.
+    fn special(&self, text: ChunkText<'_>, from: usize, known: usize, end: usize) -> usize {
+        if known > from {
+            return known;
+        }
+        let bytes = &text.padded[from..end.max(from)];
+        let first = self.head.grammar.comment.first().copied().unwrap_or(b'"');
+        memchr::memchr2(b'"', first, bytes).map_or(end, |place| from + place)
+    }
+
+    /// Takes rows that have as many fields as the first one, until a value needs more care: returns how many.
+    fn rows(
+        &self,
+        text: ChunkText<'_>,
+        fields: Fields<'_>,
+        line: usize,
+        rows: usize,
+        out: &mut Parsed,
+    ) -> Result<usize> {
+        let columns = self.head.columns();
+        let base = out.row_count * columns;
+        let mut ends = std::mem::take(&mut out.ends);
+        let run = match self.head.keeps_all {
+            true => {
+                let first = fields.first_of(line);
+                fields.all(first..first + rows * columns)
+            }
+            false => {
+                grow(&mut ends, rows * columns + PICK_SLACK)?;
+                fields.pick(line, rows, self.head.field_count, &self.head.kept, &mut ends)
+            }
+        };
+        let rows = match self.head.is_f32() {
+            true => self.single_rows(text, run, out)? / columns,
+            false => self.double_rows(text, run, out)? / columns,
+        };
+        out.ends = ends;
+        let end = base + rows * columns;
+        while out.wides.pop_if(|wide| wide.cell as usize >= end).is_some() {}
+        out.row_count += rows;
+        Ok(rows)
+    }
+
+    fn single_rows(&self, text: ChunkText<'_>, run: Run<'_>, out: &mut Parsed) -> Result<usize> {
+        let base = out.row_count * self.head.columns();
+        grow(&mut out.singles, base + run.len() + FIELD_SLACK)?;
+        let mut done = 0;
+        loop {
+            done += run.f32s(done, &mut out.singles[base + done..]);
+            if done == run.len() {
+                return Ok(done);
+            }
+            match self.missing(text, run.place(done)) {
+                Some(value) => out.singles[base + done] = value as f32,
+                None => return Ok(done),
+            }
+            done += 1;
+        }
+    }
+
+    fn double_rows(&self, text: ChunkText<'_>, run: Run<'_>, out: &mut Parsed) -> Result<usize> {
+        let columns = self.head.columns();
+        let base = out.row_count * columns;
+        grow(&mut out.doubles, base + run.len() + FIELD_SLACK)?;
+        grow(&mut out.marks, run.len() + FIELD_SLACK)?;
+        let mut done = 0;
+        while done < run.len() {
+            done += run.f64s(done, &mut out.doubles[base + done..], &mut out.marks[done..]);
+            if done == run.len() {
+                break;
+            }
+            let Some(value) = self.missing(text, run.place(done)).map(f64_of) else { break };
+            (out.doubles[base + done], out.marks[done]) = (value.number, value.mark);
+            done += 1;
+        }
+        let rows = self.wides(text, run, done, base, out)? / columns;
+        let rows = self.checked(text, run, rows, base, out);
+        self.fold_marks(rows, out);
+        Ok(rows * columns)
+    }
+
+    /// Looks at the large ones of `done` integers again: returns how many values are right.
+    fn wides(&self, text: ChunkText<'_>, run: Run<'_>, done: usize, base: usize, out: &mut Parsed) -> Result<usize> {
+        let mut at = 0;
+        while let Some(found) = memchr::memchr(WIDE, &out.marks[at..done]) {
+            at += found;
+            let kind = self.head.kinds[at % self.head.columns()];
+            let Some(value) = Value::of(&text.padded[run.place(at)], kind) else { return Ok(at) };
+            (out.doubles[base + at], out.marks[at]) = (value.number, value.mark);
+            value.note_wide(base + at, &mut out.wides)?;
+            at += 1;
+        }
+        Ok(done)
+    }
+
+    /// Looks whether the values are what their columns hold, and rounds those of f32s where twice would be wrong.
+    /// Returns how many rows were right.
+    fn checked(&self, text: ChunkText<'_>, run: Run<'_>, mut rows: usize, base: usize, out: &mut Parsed) -> usize {
+        let columns = self.head.columns();
+        for (column, &kind) in self.head.kinds.iter().enumerate() {
+            if matches!(kind, Kind::Auto | Kind::F64) || self.are_right(kind, column, rows, base, out) {
+                continue;
+            }
+            for row in 0..rows {
+                let place = row * columns + column;
+                let cell = &mut out.doubles[base + place];
+                if check_number(*cell, kind) {
+                    continue;
+                }
+                // What is wrong with it the line finds.
+                match Value::of(&text.padded[run.place(place)], kind) {
+                    Some(value) if value.wide.is_none() => *cell = value.number,
+                    Some(_) => {}
+                    None => {
+                        rows = row;
+                        break;
+                    }
+                }
+            }
+        }
+        rows
+    }
+
+    /// Whether all values of a column are certainly as it holds them: a look without branches.
+    fn are_right(&self, kind: Kind, column: usize, rows: usize, base: usize, out: &Parsed) -> bool {
+        let columns = self.head.columns();
+        let end = rows * columns;
+        let values = out.doubles[base..base + end].iter().skip(column).step_by(columns);
+        match kind {
+            Kind::Integer(scalar) => {
+                let (least, most) = range_of(scalar);
+                let (least, most) = (least as f64, most as f64);
+                let marks = out.marks[..end].iter().skip(column).step_by(columns);
+                let is_right = |(value, mark): (&f64, &u8)| {
+                    (*mark == 0) & (*value >= least) & (*value <= most) & (value.abs() < MOST_EXACT as f64)
+                };
+                values.zip(marks).fold(true, |all, cell| all & is_right(cell))
+            }
+            _ => values.fold(true, |all, value| all & check_number(*value, kind)),
+        }
+    }
+
+    /// Notes the columns that have values which are no integers.
+    fn fold_marks(&self, rows: usize, out: &mut Parsed) {
+        let Parsed { marks, has_floats, .. } = out;
+        if has_floats.iter().all(|found| *found) {
+            return;
+        }
+        let marks = &marks[..rows * has_floats.len()];
+        if marks.iter().all(|mark| *mark == 0) {
+            return;
+        }
+        for row in marks.chunks_exact(has_floats.len()) {
+            for (found, mark) in has_floats.iter_mut().zip(row) {
+                *found |= *mark != 0;
+            }
+        }
+    }
+
+    /// What stands for a field of a row that has others, if it is empty and may be.
+    fn missing(&self, text: ChunkText<'_>, field: Range<usize>) -> Option<f64> {
+        let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
+        let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, Kind::Integer(_)));
+        match self.head.missing {
+            Missing::Nan if is_one_of_many && holds_nan() => Some(f64::NAN),
+            Missing::Value(value) if is_one_of_many => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Parses the line at `start`, whatever it is; returns where the next one begins.
+    fn line(&self, text: ChunkText<'_>, start: usize, out: &mut Parsed) -> Result<usize> {
+        let (end, next) = line_end(&text.padded[..text.end], start);
+        let line = &text.padded[start..end];
+        let grammar = &self.head.grammar;
+        let content = grammar.content(line);
+        out.fields.clear();
+        let (mut count, mut open) = (0, None);
+        for field in grammar.fields(content) {
+            count += 1;
+            open = (field.quotes == Quotes::Open).then_some(field.range.start);
+            if count <= self.head.field_count {
+                try_push(&mut out.fields, field, "the fields of a line")?;
+            }
+        }
+        if count > 0 {
+            let result = match open {
+                Some(quote) => Err((quote..quote + 1, "unclosed-quote", Box::new(Diagnostic::new(OPEN)))),
+                None if count == self.head.field_count => self.row(content, out)?,
+                None => Err(self.ragged(content, count)),
+            };
+            match result {
+                Ok(()) => (out.row_count, out.last_row) = (out.row_count + 1, start),
+                Err((range, code, diagnostic)) => {
+                    let offset = start - text.start + range.start;
+                    let token = (offset as u32, range.len() as u32);
+                    let excerpt: Option<Excerpt> = Some(excerpt(&text.padded[text.start..text.end], token));
+                    let diagnostic = Diagnostic { excerpt, ..*diagnostic };
+                    out.complain(Complaint { code, offset, diagnostic }, self.options)?;
+                }
+            }
+        }
+        // The newline behind a last line that has none is passed too.
+        Ok(if end == text.end { text.end + 1 } else { next })
+    }
+
+    /// Takes the fields of a line as a row.
+    fn row(&self, line: &[u8], out: &mut Parsed) -> Result<std::result::Result<(), Broken>> {
+        let columns = self.head.columns();
+        let base = out.row_count * columns;
+        let wides = out.wides.len();
+        match self.head.is_f32() {
+            true => grow(&mut out.singles, base + columns)?,
+            false => grow(&mut out.doubles, base + columns)?,
+        }
+        for (column, (&field, &kind)) in self.head.kept.iter().zip(&self.head.kinds).enumerate() {
+            let Field { range, .. } = out.fields[field].clone();
+            let value = match self.value(&line[range.clone()], kind) {
+                Ok(value) => value,
+                Err((code, diagnostic)) => {
+                    out.wides.truncate(wides);
+                    return Ok(Err((range, code, diagnostic)));
+                }
+            };
+            match self.head.is_f32() {
+                true => out.singles[base + column] = value.number as f32,
+                false => out.doubles[base + column] = value.number,
+            }
+            value.note_wide(base + column, &mut out.wides)?;
+            grow(&mut out.marks, columns)?;
+            out.marks[column] = value.mark;
+        }
+        for (found, mark) in out.has_floats.iter_mut().zip(&out.marks) {
+            *found |= *mark == NOT_INTEGER;
+        }
+        Ok(Ok(()))
+    }
+
+    fn value(&self, token: &[u8], kind: Kind) -> std::result::Result<Value, (&'static str, Box<Diagnostic>)> {
+        if token.is_empty() {
+            let missing = |message, expected| ("missing-value", wanting(message, expected));
+            return match (self.head.missing, kind) {
+                (Missing::Value(value), _) => Ok(f64_of(value)),
+                (Missing::Nan, Kind::Auto | Kind::F32 | Kind::F64) => Ok(f64_of(f64::NAN)),
+                (Missing::Nan, Kind::Integer(_)) => {
+                    Err(missing("missing value; an integer column cannot store NaN", "an integer"))
+                }
+                (Missing::Error, _) => Err(missing("missing value", "a number")),
+            };
+        }
+        Value::of(token, kind).ok_or_else(|| {
+            // No more than a message shows.
+            let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
+            let shown = names::shown(&shown);
+            let diagnostic = match (kind, Value::of(token, Kind::Auto)) {
+                (Kind::Integer(scalar), Some(_)) => {
+                    wanting(&format!("`{shown}` does not fit the column's type"), &integers_of(scalar))
+                }
+                _ => {
+                    let mut diagnostic = wanting(&format!("`{shown}` is not a number"), "a number");
+                    diagnostic.hint = hint_of(token);
+                    diagnostic
+                }
+            };
+            ("not-a-number", diagnostic)
+        })
+    }
+
+    fn ragged(&self, line: &[u8], count: usize) -> Broken {
+        let expected = self.head.field_count;
+        let message = match count {
+            1 => "this row has 1 value".to_owned(),
+            _ => format!("this row has {count} values"),
+        };
+        (0..line.trim_ascii_end().len(), "ragged-row", wanting(&message, &format!("{expected}, as in the first row")))
+    }
+}
+
+/// What is wrong with a line: where in it, of which kind, and the rest.
+type Broken = (Range<usize>, &'static str, Box<Diagnostic>);
+
+fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic { expected: Some(expected.into()), ..Diagnostic::new(message) })
+}
+
+fn hint_of(token: &[u8]) -> Option<String> {
+    let is_decimal = token.contains(&b',') && token.iter().all(|byte| byte.is_ascii_digit() || b"+-,".contains(byte));
+    is_decimal.then(|| "write numbers with a decimal point, not a comma".into())
+}
+
+fn integers_of(scalar: polyhaul_model::Scalar) -> String {
+    let (least, most) = range_of(scalar);
+    format!("an integer from {least} to {most}")
+}

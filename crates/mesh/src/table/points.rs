@@ -1,0 +1,146 @@
+//! The positions of a scene as rows of a table, with the colours and normals that all of them have, and what of the
+//! scene such a table does not store.
+//!
+//! Nothing is copied: lanes refer to the arrays of the meshes, and what stands elsewhere is moved while it is written.
+//! The other way round is `scene`.
+
+use super::TableFormat;
+use super::scene::{COLOR, NORMAL, POSITION};
+use super::writer::{Block, Lane, Numbers, Placed, Role, Rows};
+use crate::parts::{Part, homeless, homes, is_between_bytes, named, note_left_out};
+use polyhaul_model::error::{Diagnostic, Place, Result, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Domain, Mesh, Scene};
+
+/// A scene as points: which attributes the rows have, and the rows.
+pub struct Points<'a> {
+    parts: &'a [Part<'a>],
+    format: TableFormat,
+    has_colors: bool,
+    has_normals: bool,
+    /// Columns beside positions, colours and normals.
+    columns: usize,
+    pub rows: Rows<'a>,
+}
+
+impl<'a> Points<'a> {
+    /// The positions of all parts, each of which has them once.
+    pub fn of_parts(parts: &'a [Part<'a>], format: TableFormat) -> Result<Points<'a>> {
+        let is_colored = |mesh: &Mesh| mesh.colors.len() == mesh.positions.len();
+        let has_normals =
+            |mesh: &Mesh| mesh.normal_domain == Domain::Vertex && mesh.normals.len() == mesh.positions.len();
+        let meshes = || homes(parts).map(|part| part.mesh).filter(|mesh| !mesh.positions.is_empty());
+        let has_colors = meshes().all(is_colored);
+        let has_normals = meshes().all(has_normals) && format != TableFormat::Pts;
+        let others = match (meshes().next(), meshes().count()) {
+            (Some(mesh), 1) => others(mesh, format)?,
+            _ => Vec::new(),
+        };
+        let columns = others.len();
+        // In points without names an intensity stands before a colour, and everything else behind.
+        let (intensity, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == "intensity");
+        let mut rows = Rows { names: POSITION.to_vec(), blocks: Vec::new() };
+        rows.names.extend(intensity.iter().map(|(name, _)| *name));
+        rows.names.extend(if has_colors { &COLOR[..3] } else { &[] });
+        rows.names.extend(if has_normals { &NORMAL[..] } else { &[] });
+        rows.names.extend(others.iter().map(|(name, _)| *name));
+        for part in homes(parts).filter(|part| !part.mesh.positions.is_empty()) {
+            let mesh = part.mesh;
+            let mut lanes = Vec::new();
+            let positions = Numbers::F32(mesh.positions.as_flattened());
+            lanes.extend((0..3).map(|first| Lane { numbers: positions, first, step: 3, role: Role::Position }));
+            lanes.extend(intensity.iter().map(|(_, lane)| *lane));
+            let colors = Numbers::Unit(mesh.colors.as_flattened());
+            let channels = 0..if has_colors { 3 } else { 0 };
+            lanes.extend(channels.map(|first| Lane { numbers: colors, first, step: 4, role: Role::Other }));
+            let normals = Numbers::F32(mesh.normals.as_flattened());
+            let axes = 0..if has_normals { 3 } else { 0 };
+            lanes.extend(axes.map(|first| Lane { numbers: normals, first, step: 3, role: Role::Normal }));
+            lanes.extend(others.iter().map(|(_, lane)| *lane));
+            let normals = if has_normals { mesh.normals.as_slice() } else { &[] };
+            let placed = part.frame.map(|frame| Placed { frame, positions: &mesh.positions, normals });
+            try_push(&mut rows.blocks, Block { row_count: mesh.positions.len(), lanes, placed }, "the plan")?;
+        }
+        Ok(Points { parts, format, has_colors, has_normals, columns, rows })
+    }
+
+    /// Notes what the table does not store of the scene, which has so many materials.
+    pub fn note_losses(&self, scene: &Scene, materials: usize, output: &str, warnings: &mut Warnings) {
+        let parts = self.parts;
+        let sum = |count: &dyn Fn(&Mesh) -> usize| homes(parts).map(|part| count(part.mesh) as u64).sum::<u64>();
+        let columns = sum(&|mesh| mesh.vertex_columns.len() + mesh.face_columns.len());
+        let (has_colors, has_normals) = (self.has_colors, self.has_normals);
+        let others = [
+            ("left-out-names", "object names", named(parts)),
+            ("left-out-faces", "faces", sum(&|mesh| mesh.faces.len())),
+            ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
+            ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
+            ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
+            ("left-out-normals", "these normals", sum(&|mesh| if has_normals { 0 } else { mesh.normals.len() })),
+            ("left-out-colors", "colors of some objects", sum(&|mesh| if has_colors { 0 } else { mesh.colors.len() })),
+            ("left-out-columns", "vertex and face columns", columns.saturating_sub(self.columns as u64)),
+            ("left-out-tables", "further tables", scene.tables.len() as u64),
+        ];
+        let name = self.format.name();
+        note_left_out(name, homeless(parts, materials).into_iter().chain(others), output, warnings);
+        if has_colors {
+            ByteColors::of(homes(parts).map(|part| part.mesh)).note(name, output, warnings);
+        }
+    }
+}
+
+/// What becomes of colours as bytes of red, green and blue.
+#[derive(Default)]
+struct ByteColors {
+    missing: u64,
+    outside: u64,
+    alpha: u64,
+    rounded: u64,
+}
+
+impl ByteColors {
+    fn of<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> ByteColors {
+        let mut found = ByteColors::default();
+        for &[red, green, blue, alpha] in meshes.flat_map(|mesh| mesh.colors.iter()) {
+            let color = [red, green, blue];
+            let is_missing = color.iter().any(|channel| channel.is_nan());
+            found.missing += u64::from(is_missing);
+            found.outside += u64::from(color.iter().any(|channel| *channel < 0.0 || *channel > 1.0));
+            found.rounded += u64::from(color.iter().any(|&channel| is_between_bytes(channel)));
+            found.alpha += u64::from(alpha != 1.0 && !alpha.is_nan());
+        }
+        found
+    }
+
+    fn note(&self, format: &str, output: &str, warnings: &mut Warnings) {
+        let about = |message: String| {
+            let place = Place { file: output.into(), ..Place::default() };
+            Diagnostic { place, ..Diagnostic::new(message) }
+        };
+        let kinds = [
+            ("missing-color", self.missing, "vertices without a color were written as black"),
+            ("clamped-color", self.outside, "color values outside 0 to 1 were clamped"),
+            ("changed-colors", self.rounded, "color values were rounded to bytes"),
+        ];
+        for (code, count, what) in kinds {
+            warnings.push_many(code, count, about(format!("{count} {what}")));
+        }
+        note_left_out(format, [("left-out-alpha", "the alpha of colors", self.alpha)], output, warnings);
+    }
+}
+
+/// What else is known of the positions: in files that cannot name columns the intensity alone.
+fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, Lane<'_>)>> {
+    let mut found = Vec::new();
+    for column in &mesh.vertex_columns {
+        let is_written = match format {
+            TableFormat::Xyz | TableFormat::Pts => column.name == "intensity",
+            _ => true,
+        };
+        if is_written && column.offsets.is_none() && column.values.len() == mesh.positions.len() {
+            let lane = Lane { numbers: Numbers::of(&column.values), first: 0, step: 1, role: Role::Other };
+            try_push(&mut found, (column.name.as_str(), lane), "columns")?;
+        }
+    }
+    Ok(found)
+}

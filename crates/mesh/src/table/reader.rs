@@ -1,0 +1,356 @@
+//! Text to a table: the job that the pipeline runs, chunk by chunk.
+//!
+//! First an ordered part finds the head ([`super::head`]), then chunks are parsed side by side ([`super::parse`]), get
+//! their rows in order, and are copied to them side by side ([`super::columns`]).
+
+use super::TableFormat;
+use super::columns::{Columns, FloatsFrom, Layout};
+use super::head::{Finder, Head};
+use super::parse::{ChunkText, Parsed, Parser};
+use super::scene;
+use crate::options::{TableOptions, Types};
+use crate::place::Placer;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Column, Table, Values};
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::read::Extent;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::scan::{Index, PADDING};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of text per chunk: text and values of a chunk stay in a core's own cache (2 MiB here).
+const CHUNK_BYTES: usize = 256 << 10;
+/// What a slot takes, as a multiple of its chunk: text, values of few digits, and room to grow.
+const SLOT_FACTOR: usize = 6;
+
+/// What reading the text of a table gives.
+pub struct TableText {
+    /// The names of the columns, as the header has them; empty where there is none.
+    pub names: Vec<String>,
+    /// An array per column, or one of all rows.
+    pub values: Vec<Values>,
+    pub row_count: usize,
+    pub comments: Vec<String>,
+    pub warnings: Warnings,
+    pub threads: usize,
+}
+
+impl TableText {
+    /// The columns as a table.
+    pub fn into_table(self, format: TableFormat) -> Result<(Table, Vec<String>)> {
+        let mut columns = Vec::new();
+        let names = scene::names_of(format, self.names, &self.values);
+        for (name, values) in names.into_iter().zip(self.values) {
+            try_push(&mut columns, Column { name, values, offsets: None }, "columns")?;
+        }
+        Ok((Table { name: String::new(), row_count: self.row_count, columns }, self.comments))
+    }
+}
+
+/// A chunk in flight.
+struct Slot {
+    text: Text,
+    /// Where the rows begin in the text; its end where they begin later.
+    body: usize,
+    /// Whether the head was found when the chunk came by: then it may have rows.
+    is_body: bool,
+    /// Why there is no text.
+    failed: Option<Error>,
+    index: Box<Index>,
+    parsed: Parsed,
+    /// The first of the chunk's rows, and how many it has.
+    rows: std::ops::Range<usize>,
+    /// Which columns are ones of floats.
+    is_float: Vec<bool>,
+}
+
+/// What is found once, before the first row.
+struct Plan {
+    head: Head,
+    columns: Columns,
+}
+
+struct TableJob<'s, 'o> {
+    chunks: TextChunks<'s>,
+    options: &'o ParseOptions<TableOptions>,
+    layout: Layout,
+    plan: OnceLock<Plan>,
+    /// Whether all rows that were asked for are there.
+    is_done: AtomicBool,
+    slot_bytes: usize,
+}
+
+/// What the ordered parts build.
+struct State<'o> {
+    finder: Finder<'o>,
+    floats: FloatsFrom,
+    row_count: usize,
+    lines: u64,
+    warnings: Warnings,
+    last_report: u64,
+}
+
+/// Reads the text of a table.
+pub fn read(
+    text: TextChunks<'_>,
+    format: TableFormat,
+    layout: Layout,
+    options: &ParseOptions<TableOptions>,
+) -> Result<TableText> {
+    if layout == Layout::Rows
+        && matches!(&options.own.types, Types::Each(types) if types.windows(2).any(|it| it[0] != it[1]))
+    {
+        return Err(Error::new(ErrorKind::Usage, "an array has one type, but several were given for its columns"));
+    }
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
+    let chunk_count = text.size().map_or(u64::MAX, |size| size.div_ceil(chunk_bytes as u64));
+    let threads = options.run.worker_threads().min(usize::try_from(chunk_count).unwrap_or(usize::MAX)).max(1);
+    let crew = Crew::new(threads, options.run.memory_limit, slot_bytes);
+    let job = TableJob {
+        chunks: text.cut(chunk_bytes, options.limits.line_bytes, PADDING),
+        options,
+        layout,
+        plan: OnceLock::new(),
+        is_done: AtomicBool::new(options.own.max_rows == Some(0)),
+        slot_bytes,
+    };
+    let mut state = State {
+        finder: Finder::new(format, layout, options)?,
+        floats: FloatsFrom::default(),
+        row_count: 0,
+        lines: 0,
+        warnings: Warnings::default(),
+        last_report: 0,
+    };
+    run(&job, &mut state, crew, &options.run.cancel)?;
+    let extent = if options.own.max_rows.is_some() { Extent::Begin } else { Extent::Whole };
+    job.chunks.check_end(extent, &options.run.cancel)?;
+    finish(job, state, crew.threads)
+}
+
+impl<'o> Job for TableJob<'_, 'o> {
+    type Slot = Slot;
+    type State = State<'o>;
+
+    fn stages(&self) -> usize {
+        3
+    }
+
+    fn ends_in_order(&self) -> bool {
+        false
+    }
+
+    fn takes_in_order(&self) -> bool {
+        self.chunks.in_order()
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        let index = Index::try_new().map_err(|_| Error::memory("the token index"))?;
+        let (text, parsed) = (Text::default(), Parsed::default());
+        Ok(Slot { text, body: 0, is_body: false, failed: None, index, parsed, rows: 0..0, is_float: Vec::new() })
+    }
+
+    /// What goes wrong is not looked at before it is known that the chunk is needed.
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        if self.is_done.load(Ordering::Relaxed) {
+            self.chunks.leave(number);
+            return Ok(false);
+        }
+        slot.failed = None;
+        match self.chunks.take(number, &mut slot.text) {
+            Ok(taken) => Ok(taken),
+            Err(error) => {
+                slot.text = Text::default();
+                slot.failed = Some(error);
+                Ok(true)
+            }
+        }
+    }
+
+    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
+        match (stage, self.plan.get().filter(|_| slot.is_body)) {
+            (1, Some(plan)) => self.parse(&plan.head, usize::MAX, slot),
+            (2, Some(plan)) if !slot.rows.is_empty() => {
+                let Slot { rows, text, parsed, is_float, .. } = slot;
+                // SAFETY: the rows were given to this chunk alone.
+                unsafe {
+                    match parsed.grid.len() {
+                        0 => plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())?,
+                        _ => plan.columns.publish_grid(rows.clone(), text.padded(), &parsed.grid)?,
+                    }
+                }
+                slot.parsed.shrink(self.slot_bytes);
+                slot.text.shrink(self.slot_bytes);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn commit(&self, stage: usize, state: &mut State<'o>, slot: &mut Slot) -> Result<()> {
+        match stage {
+            0 => self.find_head(state, slot),
+            _ => self.settle(state, slot),
+        }
+    }
+}
+
+impl TableJob<'_, '_> {
+    fn parse(&self, head: &Head, most_rows: usize, slot: &mut Slot) -> Result<()> {
+        let Slot { text, body, index, parsed, .. } = slot;
+        let text = ChunkText { padded: text.padded(), start: *body, end: text.end };
+        Parser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
+    }
+
+    /// Looks for the head, until it is found.
+    fn find_head(&self, state: &mut State<'_>, slot: &mut Slot) -> Result<()> {
+        (slot.body, slot.rows) = (slot.text.start, 0..0);
+        slot.is_body = self.plan.get().is_some();
+        if slot.is_body || slot.failed.is_some() {
+            return Ok(());
+        }
+        slot.body = slot.text.end;
+        let (text, file) = (slot.text.bytes(), self.chunks.name());
+        if let Some((head, at)) = state.finder.feed(text, slot.text.offset, file, &mut state.warnings)? {
+            let columns = Columns::new(&head, self.layout)?;
+            let _ = self.plan.set(Plan { head, columns });
+            (slot.body, slot.is_body) = (slot.text.start + at, true);
+        }
+        Ok(())
+    }
+
+    /// Files the complaints of a chunk and gives its rows their places.
+    fn settle(&self, state: &mut State<'_>, slot: &mut Slot) -> Result<()> {
+        if self.is_done.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if let Some(error) = slot.failed.take() {
+            return Err(error);
+        }
+        if let Some(Plan { head, columns }) = self.plan.get().filter(|_| slot.is_body) {
+            let wanted = self.options.own.max_rows.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+            let left = wanted.map(|wanted| wanted - state.row_count);
+            if let Some(left) = left.filter(|left| slot.parsed.row_count >= *left) {
+                self.parse(head, left, slot)?;
+                self.is_done.store(true, Ordering::Relaxed);
+            }
+            let excess = self.excess(state, head, slot)?;
+            self.complain(state, slot)?;
+            if let Some(error) = excess {
+                return Err(error);
+            }
+            let end = state.row_count + slot.parsed.row_count;
+            if state.row_count == 0
+                && let Some(rows) = self.expected_rows(slot, wanted)
+            {
+                // A lack of memory for this is none for what there is.
+                let _ = columns.reserve(rows);
+            }
+            columns.reserve(end)?;
+            columns.settle(state.row_count, &slot.parsed, &mut state.floats, &mut slot.is_float)?;
+            slot.rows = state.row_count..end;
+            state.row_count = end;
+        }
+        if slot.text.too_long && !self.is_done.load(Ordering::Relaxed) {
+            return Err(self.too_long(state, slot));
+        }
+        let before = &slot.text.padded()[slot.text.start..slot.body];
+        let parsed = if slot.is_body { slot.parsed.line_count } else { 0 };
+        state.lines += polyhaul_text::lines::count(before) as u64 + parsed;
+        self.report(state, slot.text.offset + slot.text.len() as u64);
+        Ok(())
+    }
+
+    /// About how many rows the input has, if all are as those of this chunk: then the columns need not grow, which
+    /// costs page faults. What is too much is given back at the end, untouched.
+    fn expected_rows(&self, slot: &Slot, wanted: Option<usize>) -> Option<usize> {
+        let (found, size) = (slot.parsed.row_count as u64, self.chunks.size()?);
+        let bytes = slot.text.end.saturating_sub(slot.body) as u64;
+        let all = u128::from(found) * u128::from(size) / u128::from(bytes.max(1));
+        let all = usize::try_from(all + all / 50).ok()?;
+        Some(all.min(wanted.unwrap_or(usize::MAX)).min(usize::try_from(self.options.limits.elements).ok()?))
+    }
+
+    /// The error where there are more rows than the limit; what comes after them has no turn.
+    fn excess(&self, state: &State<'_>, head: &Head, slot: &mut Slot) -> Result<Option<Error>> {
+        let limit = self.options.limits.elements;
+        let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(state.row_count);
+        if slot.parsed.row_count <= room {
+            return Ok(None);
+        }
+        self.parse(head, room + 1, slot)?;
+        let mut placer = self.placer(state, slot);
+        let place = placer.place((slot.parsed.last_row - slot.text.start) as u32);
+        let message = format!("more rows than the limit of {limit} (elements)");
+        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+        Ok(Some(error.with_hint(limit_hint("elements"))))
+    }
+
+    fn too_long(&self, state: &State<'_>, slot: &Slot) -> Error {
+        let limit = self.chunks.line_bytes();
+        let place = self.placer(state, slot).place(slot.text.len() as u32);
+        let message = format!("line is longer than the limit of {limit} bytes (line_bytes)");
+        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
+        error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
+    }
+
+    fn placer<'a>(&'a self, state: &State<'_>, slot: &'a Slot) -> Placer<'a> {
+        Placer::new(slot.text.bytes(), slot.text.offset, state.lines, self.chunks.name())
+    }
+
+    fn complain(&self, state: &mut State<'_>, slot: &mut Slot) -> Result<()> {
+        let mut placer = self.placer(state, slot);
+        let skipped = slot.body - slot.text.start;
+        for complaint in &slot.parsed.complaints {
+            let place = placer.place((skipped + complaint.offset) as u32);
+            let diagnostic = Diagnostic { place, ..complaint.diagnostic.clone() };
+            state.warnings.broken(self.options.faults, complaint.code, diagnostic)?;
+        }
+        for (code, count) in &slot.parsed.uncounted {
+            state.warnings.count(code, *count);
+        }
+        Ok(())
+    }
+
+    /// Tells the caller how far the reading is, every few megabytes.
+    fn report(&self, state: &mut State<'_>, done: u64) {
+        const EVERY_BYTES: u64 = 4 << 20;
+        if let Some(progress) = &self.options.run.progress
+            && done >= state.last_report + EVERY_BYTES
+        {
+            state.last_report = done;
+            progress.tell(done, self.chunks.size());
+        }
+    }
+}
+
+fn finish(job: TableJob<'_, '_>, state: State<'_>, threads: usize) -> Result<TableText> {
+    let State { mut finder, floats, row_count, mut warnings, .. } = state;
+    let Plan { head, columns } = match job.plan.into_inner() {
+        Some(plan) => plan,
+        None => {
+            let head = finder.end(&mut warnings)?;
+            let columns = Columns::new(&head, job.layout)?;
+            Plan { head, columns }
+        }
+    };
+    if let Some((declared, place)) = &finder.declared
+        && *declared != row_count as u64
+        && job.options.own.max_rows.is_none()
+    {
+        let message = format!("the first line declares {declared} points, found {row_count}");
+        warnings.broken(job.options.faults, "point-count", at(place.clone(), message))?;
+    }
+    // SAFETY: every chunk was settled and published, so all rows are there.
+    let values = unsafe { columns.finish(row_count, floats, &job.options.run)? };
+    Ok(TableText { names: head.names, values, row_count, comments: finder.comments, warnings, threads })
+}
+
+fn at(place: Place, message: String) -> Diagnostic {
+    Diagnostic { place, ..Diagnostic::new(message) }
+}

@@ -1,0 +1,221 @@
+//! A table as the points of a scene, and what columns without a name mean. `points` is the other way round.
+//!
+//! Positions are columns `x`, `y`, `z`, normals `nx`, `ny`, `nz`, colours `red`, `green`, `blue` and `alpha` (also `r`,
+//! `g`, `b`, `a`), in any case. Columns without names go by their place: the first three are a position; then come,
+//! if the number of columns fits, an intensity, a colour where three columns are integers that are not negative, and a
+//! normal otherwise. A second group of such integers is a normal too. Files that we write have a point in at least one
+//! value of a normal, so they come back as they were.
+//! Integers of colours are from 0 to 255, floats from 0 to 1.
+
+use super::TableFormat;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
+use polyhaul_model::{Array, Axes, Column, Domain, Mesh, Scene, Table, Values};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::parallel::for_each_item;
+use std::sync::Arc;
+
+pub(super) const POSITION: [&str; 3] = ["x", "y", "z"];
+pub(super) const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
+pub(super) const COLOR: [&str; 4] = ["red", "green", "blue", "alpha"];
+const COLOR_SHORT: [&str; 4] = ["r", "g", "b", "a"];
+/// Rows per parallel step.
+const PIECE: usize = 1 << 15;
+
+/// The names of the columns of a file: those of its header, or of points where it is one of points.
+pub(super) fn names_of(format: TableFormat, mut names: Vec<String>, values: &[Values]) -> Vec<String> {
+    let is_unnamed = names.iter().all(String::is_empty);
+    if matches!(format, TableFormat::Xyz | TableFormat::Pts) && is_unnamed {
+        for (name, guess) in names.iter_mut().zip(guess(&natural(values.iter()))) {
+            *name = guess.into();
+        }
+    }
+    names
+}
+
+/// Whether a column of this name is one that meshes keep as f32s.
+pub(super) fn is_coordinate(name: &str) -> bool {
+    POSITION.iter().chain(&NORMAL).any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn is_integer(values: &Values) -> bool {
+    !matches!(values, Values::F32(_) | Values::F64(_))
+}
+
+/// Whether these are integers of which none is negative, as the values of colours are.
+fn is_natural(values: &Values) -> bool {
+    match values {
+        Values::U8(_) | Values::U16(_) | Values::U32(_) | Values::U64(_) => true,
+        Values::I8(values) => values.iter().all(|&value| value >= 0),
+        Values::I16(values) => values.iter().all(|&value| value >= 0),
+        Values::I32(values) => values.iter().all(|&value| value >= 0),
+        Values::I64(values) => values.iter().all(|&value| value >= 0),
+        Values::F32(_) | Values::F64(_) => false,
+    }
+}
+
+/// What columns without names are, of which these may be colours.
+fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
+    let rest = natural.get(3..).unwrap_or_default();
+    let (intensity, rest) = rest.split_at(usize::from(rest.len() % 3 == 1));
+    let (mut color, mut normal) = (Some(&COLOR[..3]), Some(&NORMAL[..]));
+    let groups = rest.chunks_exact(3).map(move |group| {
+        let color = if group.iter().all(|is_natural| *is_natural) { color.take() } else { None };
+        color.or_else(|| normal.take()).unwrap_or(&["", "", ""])
+    });
+    let groups: Vec<_> = groups.take(2).collect();
+    let first = POSITION.into_iter().take(natural.len());
+    first.chain(intensity.iter().map(|_| "intensity")).chain(groups.into_iter().flatten().copied())
+}
+
+/// Of columns, which may be colours; nobody asks that of the first three.
+fn natural<'a>(values: impl Iterator<Item = &'a Values>) -> Vec<bool> {
+    values.enumerate().map(|(place, values)| place >= 3 && is_natural(values)).collect()
+}
+
+/// Gives columns of which none has a name those that their places tell.
+pub fn name_points(columns: &mut [Column]) {
+    if !columns.iter().all(|column| column.name.is_empty()) {
+        return;
+    }
+    let names: Vec<_> = guess(&natural(columns.iter().map(|column| &column.values))).collect();
+    for (number, column) in columns.iter_mut().enumerate() {
+        column.name = names.get(number).copied().unwrap_or_default().into();
+    }
+}
+
+/// How many columns get another name, or none, when they are read from a file of points that has no names.
+pub fn unrestored_names(columns: &[Column]) -> u64 {
+    let is_normal = |column: &Column| NORMAL.iter().any(|known| known.eq_ignore_ascii_case(&column.name));
+    let mut natural = natural(columns.iter().map(|column| &column.values));
+    for (natural, _) in natural.iter_mut().zip(columns).filter(|(_, column)| is_normal(column)) {
+        *natural = false;
+    }
+    let short =
+        |name: &str| COLOR_SHORT.iter().zip(COLOR).find(|(short, _)| short.eq_ignore_ascii_case(name)).map(|it| it.1);
+    let guessed = guess(&natural).chain(std::iter::repeat(""));
+    let is_lost = |(column, guess): &(&Column, &str)| {
+        let name = column.name.strip_prefix("diffuse_").unwrap_or(&column.name);
+        !column.name.is_empty() && !name.eq_ignore_ascii_case(guess) && short(name) != Some(*guess)
+    };
+    columns.iter().zip(guessed).filter(is_lost).count() as u64
+}
+
+/// A table as the points of a scene; columns other than position, intensity, color and normal stay columns.
+pub fn scene_of_table(mut table: Table, file: &Arc<str>, run: &RunOptions) -> Result<Scene> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(table.columns.len())?;
+    all.append(&mut table.columns);
+    name_points(&mut all);
+    if all.is_empty() && table.row_count == 0 {
+        // Text without a row does not tell what columns it has.
+        return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
+    }
+    let mut points = Points { columns: all, row_count: table.row_count, run };
+    let Some(positions) = points.take(POSITION, |value| value as f32)? else {
+        let message = "cannot read this table as points: it has no columns x, y and z";
+        let place = Place { file: file.clone(), ..Place::default() };
+        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed);
+        return Err(error.with_hint("read it as a table, or convert it to a table format"));
+    };
+    let normals = points.take(NORMAL, |value| value as f32)?;
+    let colors = points.colors()?;
+    let mut mesh = Mesh { positions, vertex_columns: points.columns, ..Mesh::default() };
+    if let Some(normals) = normals {
+        (mesh.normals, mesh.normal_domain) = (normals, Domain::Vertex);
+    }
+    mesh.colors = colors.unwrap_or_default();
+    let meshes = vec![mesh];
+    Ok(Scene { meshes, axes: Axes::OBJ, ..Scene::default() })
+}
+
+/// Columns of points.
+struct Points<'o> {
+    columns: Vec<Column>,
+    row_count: usize,
+    run: &'o RunOptions,
+}
+
+impl Points<'_> {
+    fn find(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
+    }
+
+    /// Takes columns out and makes one array of them.
+    fn take<const N: usize>(
+        &mut self,
+        names: [&str; N],
+        convert: impl Fn(f64) -> f32 + Sync,
+    ) -> Result<Option<Array<[f32; N]>>> {
+        if names.iter().any(|name| self.find(name).is_none()) {
+            return Ok(None);
+        }
+        let mut rows: Vec<[f32; N]> = Vec::new();
+        rows.try_reserve_exact(self.row_count).map_err(|_| Error::memory("points"))?;
+        rows.resize(self.row_count, [0.0; N]);
+        for (place, name) in names.iter().enumerate() {
+            let Some(number) = self.find(name) else { continue };
+            let column = self.columns.remove(number);
+            let pieces = rows.chunks_mut(PIECE).enumerate();
+            for_each_item(
+                self.run.worker_threads(),
+                pieces,
+                || (),
+                |(), (piece, rows)| {
+                    spread(rows, place, &column.values, piece * PIECE, &convert);
+                },
+            );
+        }
+        Ok(Some(rows.into()))
+    }
+
+    fn colors(&mut self) -> Result<Option<Array<[f32; 4]>>> {
+        for names in [COLOR, COLOR_SHORT] {
+            // All of them tell: a one may be the largest float, or the smallest step above nothing.
+            let found = || names.iter().filter_map(|name| self.find(name));
+            let factor = match found().all(|column| is_integer(&self.columns[column].values)) {
+                true => 255.0,
+                false => 1.0,
+            };
+            let unit = move |value: f64| (value / factor) as f32;
+            if let Some(colors) = self.take(names, unit)? {
+                return Ok(Some(colors));
+            }
+            let [red, green, blue, _] = names;
+            if let Some(colors) = self.take([red, green, blue], unit)? {
+                let mut whole: Vec<[f32; 4]> = Vec::new();
+                whole.try_reserve_exact(colors.len()).map_err(|_| Error::memory("colors"))?;
+                whole.extend(colors.iter().map(|&[red, green, blue]| [red, green, blue, 1.0]));
+                return Ok(Some(whole.into()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Writes a part of a column to one place of each row.
+fn spread<const N: usize>(
+    rows: &mut [[f32; N]],
+    place: usize,
+    values: &Values,
+    first: usize,
+    convert: &impl Fn(f64) -> f32,
+) {
+    match values {
+        Values::I8(values) => fill(rows, place, &values[first..], |value| convert(f64::from(value))),
+        Values::U8(values) => fill(rows, place, &values[first..], |value| convert(f64::from(value))),
+        Values::I16(values) => fill(rows, place, &values[first..], |value| convert(f64::from(value))),
+        Values::U16(values) => fill(rows, place, &values[first..], |value| convert(f64::from(value))),
+        Values::I32(values) => fill(rows, place, &values[first..], |value| convert(f64::from(value))),
+        Values::U32(values) => fill(rows, place, &values[first..], |value| convert(f64::from(value))),
+        Values::I64(values) => fill(rows, place, &values[first..], |value| convert(value as f64)),
+        Values::U64(values) => fill(rows, place, &values[first..], |value| convert(value as f64)),
+        Values::F32(values) => fill(rows, place, &values[first..], |value| convert(f64::from(value))),
+        Values::F64(values) => fill(rows, place, &values[first..], convert),
+    }
+}
+
+fn fill<const N: usize, T: Copy>(rows: &mut [[f32; N]], place: usize, values: &[T], convert: impl Fn(T) -> f32) {
+    for (row, &value) in rows.iter_mut().zip(values) {
+        row[place] = convert(value);
+    }
+}

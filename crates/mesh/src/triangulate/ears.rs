@@ -1,0 +1,290 @@
+//! Cuts a polygon of five corners or more into triangles, ear by ear.
+//!
+//! An ear is a convex corner whose triangle holds no other part of the polygon. Good ears are cut
+//! first; slivers wait, and where no ear is left (the polygon intersects itself) convex
+//! corners are cut as they are. Every corner is looked at a bounded number of times, and
+//! [`super::nearby`] finds what is in the way, so large polygons do not take quadratic time.
+
+use super::nearby::Nearby;
+use super::{Point, cross, dot, minus};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_pipeline::options::Cancel;
+use std::collections::VecDeque;
+
+/// Doubled area by the sum of squared sides below which a triangle is a sliver. A square's half has
+/// 0.25; what rounding to `f32` leaves of a straight line is below.
+const SLIVER: f64 = 1e-5;
+/// Up to this many corners, those in the way are the bits of one number.
+const FEW: usize = 64;
+/// How often other corners may be looked at, per corner of the polygon.
+const LOOKS_PER_CORNER: u64 = 1000;
+/// Polygons of more corners do not leave their memory behind.
+const KEPT_CORNERS: usize = 1 << 16;
+
+/// Cuts polygons, and keeps its memory from one to the next.
+#[derive(Default)]
+pub(super) struct Clipper {
+    /// The corners in the plane; counter-clockwise is positive.
+    points: Vec<Point<2>>,
+    ring: Vec<Node>,
+    /// Corners to look at: as good ears, as ears of any kind, as the least evil.
+    tiers: [VecDeque<Waiting>; 3],
+    /// The corners in the way, where there are few.
+    few: u64,
+    nearby: Nearby,
+    looks_left: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    previous: u32,
+    next: u32,
+    /// Rises with each change of the neighbours; [`GONE`] for a corner that was cut off.
+    changes: u32,
+    /// Whether it may be in the way of ears: every corner that is not strictly convex.
+    blocks: bool,
+}
+
+const GONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Waiting {
+    corner: u32,
+    changes: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Convex,
+    /// Convex, and so thin that its ear would be a poor triangle.
+    Sliver,
+    /// There and back on one line, or at the same place as a neighbour: nothing is lost by cutting it.
+    Flat,
+    /// Straight or reflex.
+    Hollow,
+}
+
+impl Clipper {
+    /// Writes the corners of `count - 2` triangles.
+    pub(super) fn cut(
+        &mut self,
+        count: usize,
+        corner: impl Fn(usize) -> Point<3>,
+        triangles: &mut [u32],
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let memory = |_| Error::memory("a polygon");
+        self.points.clear();
+        self.points.try_reserve(count).map_err(memory)?;
+        if flatten(count, corner, &mut self.points) {
+            self.ring.clear();
+            self.ring.try_reserve(count).map_err(memory)?;
+            for tier in &mut self.tiers {
+                tier.clear();
+                tier.try_reserve(count).map_err(memory)?;
+            }
+            self.prepare(count)?;
+            self.cut_ears(triangles, cancel)?;
+        } else {
+            fan(triangles);
+        }
+        if count > KEPT_CORNERS {
+            *self = Clipper::default();
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, count: usize) -> Result<()> {
+        let last = count as u32 - 1;
+        self.ring.extend((0..=last).map(|i| Node {
+            previous: if i == 0 { last } else { i - 1 },
+            next: if i == last { 0 } else { i + 1 },
+            changes: 0,
+            blocks: false,
+        }));
+        self.tiers[0].extend((0..=last).map(|corner| Waiting { corner, changes: 0 }));
+        self.looks_left = LOOKS_PER_CORNER * count as u64;
+        self.few = 0;
+        if count > FEW {
+            self.nearby.build(&self.points)?;
+        }
+        (0..=last).for_each(|corner| self.update_blocks(corner));
+        Ok(())
+    }
+
+    fn cut_ears(&mut self, triangles: &mut [u32], cancel: &Cancel) -> Result<()> {
+        let mut alive = 0;
+        let mut places = triangles.chunks_exact_mut(3);
+        let last = places.next_back();
+        for place in places {
+            if cancel.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            let tip = self.next_tip().unwrap_or(alive);
+            let Node { previous, next, .. } = self.ring[tip as usize];
+            place.copy_from_slice(&[previous, tip, next]);
+            self.cut_off(tip);
+            alive = next;
+        }
+        if let Some(place) = last {
+            let Node { previous, next, .. } = self.ring[alive as usize];
+            place.copy_from_slice(&[previous, alive, next]);
+        }
+        Ok(())
+    }
+
+    /// The next corner to cut off; `None` where no corner is convex.
+    fn next_tip(&mut self) -> Option<u32> {
+        loop {
+            let tier = self.tiers.iter().position(|tier| !tier.is_empty())?;
+            let waiting = self.tiers[tier].pop_front()?;
+            let corner = waiting.corner;
+            if waiting.changes != self.ring[corner as usize].changes {
+                continue;
+            }
+            match (tier, self.shape(corner)) {
+                (_, Shape::Flat) | (2, _) => return Some(corner),
+                (_, Shape::Hollow) => {}
+                (0, Shape::Convex) | (1, _) if !self.is_blocked(corner) => return Some(corner),
+                _ => self.tiers[tier + 1].push_back(waiting),
+            }
+        }
+    }
+
+    /// Takes a corner out of the ring. Its neighbours go to the end of the line, so that cutting goes
+    /// around and does not make a fan of slivers.
+    fn cut_off(&mut self, tip: u32) {
+        let Node { previous, next, .. } = self.ring[tip as usize];
+        self.set_blocks(tip, false);
+        self.ring[tip as usize].changes = GONE;
+        self.ring[previous as usize].next = next;
+        self.ring[next as usize].previous = previous;
+        for corner in [previous, next] {
+            let changes = self.ring[corner as usize].changes + 1;
+            self.ring[corner as usize].changes = changes;
+            self.update_blocks(corner);
+            self.tiers[0].push_back(Waiting { corner, changes });
+        }
+    }
+
+    fn update_blocks(&mut self, corner: u32) {
+        let [a, b, c] = self.triangle(corner);
+        let convex = turn(a, b, c) > 0.0;
+        self.set_blocks(corner, !convex);
+    }
+
+    fn set_blocks(&mut self, corner: u32, blocks: bool) {
+        let node = &mut self.ring[corner as usize];
+        if node.blocks == blocks {
+            return;
+        }
+        node.blocks = blocks;
+        if self.ring.len() <= FEW {
+            self.few ^= 1 << corner;
+        } else {
+            self.nearby.set_active(corner, blocks);
+        }
+    }
+
+    fn triangle(&self, tip: u32) -> [Point<2>; 3] {
+        let Node { previous, next, .. } = self.ring[tip as usize];
+        [previous, tip, next].map(|corner| self.points[corner as usize])
+    }
+
+    fn shape(&self, corner: u32) -> Shape {
+        let [a, b, c] = self.triangle(corner);
+        let area = turn(a, b, c);
+        let (ab, cb, ac) = (minus(a, b), minus(c, b), minus(a, c));
+        if area > 0.0 {
+            let sides = dot(ab, ab) + dot(cb, cb) + dot(ac, ac);
+            if area > SLIVER * sides { Shape::Convex } else { Shape::Sliver }
+        } else if a == b || b == c || area == 0.0 && dot(ab, cb) > 0.0 {
+            Shape::Flat
+        } else {
+            Shape::Hollow
+        }
+    }
+
+    fn is_blocked(&mut self, tip: u32) -> bool {
+        let triangle = self.triangle(tip);
+        let (ring, points) = (&self.ring, &self.points);
+        let blocks = |corner: u32| {
+            let node = &ring[corner as usize];
+            let point = |corner: u32| points[corner as usize];
+            node.blocks && is_in_way(&triangle, point(corner), [point(node.previous), point(node.next)])
+        };
+        if ring.len() > FEW {
+            return self.nearby.any_in(&triangle, &mut self.looks_left, blocks);
+        }
+        let mut rest = self.few;
+        while rest != 0 {
+            if blocks(rest.trailing_zeros()) {
+                return true;
+            }
+            rest &= rest - 1;
+        }
+        false
+    }
+}
+
+/// Whether an ear cannot be cut off because of a corner at `point` between two `neighbors`.
+///
+/// Inside the triangle and on the cut it is in the way. On the polygon's own edges and corners it is
+/// only where one of its edges leads inside: holes joined by a bridge touch corners without harm.
+fn is_in_way(ear: &[Point<2>; 3], point: Point<2>, neighbors: [Point<2>; 2]) -> bool {
+    let side = |edge: usize, point| turn(ear[edge], ear[(edge + 1) % 3], point);
+    let sides = [side(0, point), side(1, point), side(2, point)];
+    if !sides.iter().all(|&side| side >= 0.0) {
+        return false;
+    }
+    if sides[0] > 0.0 && sides[1] > 0.0 {
+        return true;
+    }
+    let leads_inside = |neighbor| (0..3).all(|edge| sides[edge] > 0.0 || side(edge, neighbor) > 0.0);
+    neighbors.into_iter().any(leads_inside)
+}
+
+/// Twice the area of a triangle in the plane: positive where it turns left.
+pub(super) fn turn(a: Point<2>, b: Point<2>, c: Point<2>) -> f64 {
+    let (ab, ac) = (minus(b, a), minus(c, a));
+    ab[0] * ac[1] - ab[1] * ac[0]
+}
+
+/// All triangles from the first corner: for what has no plane.
+fn fan(triangles: &mut [u32]) {
+    for (place, second) in triangles.chunks_exact_mut(3).zip(1..) {
+        place.copy_from_slice(&[0, second, second + 1]);
+    }
+}
+
+/// Projects a polygon onto its best-fit plane; `false` where it has none.
+///
+/// After the projection the largest axis of the normal is left out, which shears the plane: ears
+/// stay ears, and where the plane is square to an axis the coordinates stay what they are.
+fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Point<2>>) -> bool {
+    let origin = corner(0);
+    let at = |i: usize| minus(corner(i), origin);
+    let spans = || (1..count - 1).map(|i| cross(at(i), at(i + 1)));
+    let sum = spans().fold([0.0; 3], |sum, span| [0, 1, 2].map(|i| sum[i] + span[i]));
+    let longest = || spans().fold([0.0; 3], |a, b| if dot(b, b) > dot(a, a) { b } else { a });
+    // A bow tie's halves cancel out; any plane that it lies in will do.
+    let Some(normal) = unit(sum).or_else(|| unit(longest())) else {
+        return false;
+    };
+    let largest = (0..3).fold(0, |a, b| if normal[b].abs() > normal[a].abs() { b } else { a });
+    let (mut u, mut v) = ((largest + 1) % 3, (largest + 2) % 3);
+    if normal[largest] < 0.0 {
+        (u, v) = (v, u);
+    }
+    points.extend((0..count).map(|i| {
+        let point = at(i);
+        let height = dot(point, normal);
+        [u, v].map(|axis| point[axis] - height * normal[axis])
+    }));
+    true
+}
+
+fn unit(vector: Point<3>) -> Option<Point<3>> {
+    let length = dot(vector, vector).sqrt();
+    (length > 0.0 && length.is_finite()).then(|| vector.map(|part| part / length))
+}

@@ -1,0 +1,163 @@
+//! An array that owns its memory, or shares the memory of somebody else.
+//!
+//! A reader makes arrays that own what they hold. A caller who already has the numbers, in a Python
+//! buffer or in a host's memory, hands them over as they are: nothing is copied until somebody
+//! changes them.
+
+use std::collections::TryReserveError;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A read-only slice of `T` with an owner; it derefs to `[T]`.
+///
+/// ```
+/// use polyhaul_model::Array;
+/// use std::sync::Arc;
+///
+/// let mut owned = Array::from(vec![1, 2, 3]);
+/// owned.to_mut()?.push(4);
+///
+/// let shared = Array::shared(Arc::new(vec![1, 2, 3, 4]));
+/// assert_eq!(owned, shared);
+/// assert_eq!(shared.iter().sum::<i32>(), 10);
+/// # Ok::<(), std::collections::TryReserveError>(())
+/// ```
+pub struct Array<T> {
+    /// Nothing, where the elements are somebody else's.
+    owned: Vec<T>,
+    owner: Option<Arc<dyn AsRef<[T]> + Send + Sync>>,
+}
+
+impl<T> Array<T> {
+    /// An array over the memory of `owner`, which is never copied and never written to. The owner
+    /// must give the same elements each time.
+    pub fn shared(owner: Arc<dyn AsRef<[T]> + Send + Sync>) -> Array<T> {
+        Array { owned: Vec::new(), owner: Some(owner) }
+    }
+
+    /// The elements.
+    pub fn as_slice(&self) -> &[T] {
+        self.owner.as_deref().map_or(&self.owned, |owner| owner.as_ref())
+    }
+
+    /// Makes clones cheap from now on: they share this array's memory. Moves nothing.
+    pub fn share(&mut self)
+    where
+        T: Send + Sync + 'static,
+    {
+        if self.owner.is_none() {
+            self.owner = Some(Arc::new(std::mem::take(&mut self.owned)));
+        }
+    }
+
+    /// The bytes that the elements take.
+    pub fn heap_bytes(&self) -> u64 {
+        size_of_val(self.as_slice()) as u64
+    }
+}
+
+impl<T: Clone> Array<T> {
+    /// The elements to be changed; shared ones are copied first.
+    ///
+    /// # Errors
+    /// If there is no memory for the copy.
+    pub fn to_mut(&mut self) -> Result<&mut Vec<T>, TryReserveError> {
+        if let Some(owner) = &self.owner {
+            self.owned = copy((**owner).as_ref())?;
+            self.owner = None;
+        }
+        Ok(&mut self.owned)
+    }
+
+    /// The elements as a `Vec`; shared ones are copied.
+    ///
+    /// # Errors
+    /// If there is no memory for the copy.
+    pub fn into_vec(mut self) -> Result<Vec<T>, TryReserveError> {
+        self.to_mut().map(std::mem::take)
+    }
+
+    /// A copy, cheap where the array is shared.
+    ///
+    /// # Errors
+    /// If there is no memory for the copy.
+    pub fn try_clone(&self) -> Result<Array<T>, TryReserveError> {
+        let owned = copy(&self.owned)?;
+        Ok(Array { owned, owner: self.owner.clone() })
+    }
+}
+
+fn copy<T: Clone>(elements: &[T]) -> Result<Vec<T>, TryReserveError> {
+    let mut result = Vec::new();
+    result.try_reserve_exact(elements.len())?;
+    result.extend_from_slice(elements);
+    Ok(result)
+}
+
+impl<T> Deref for Array<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+impl<T> Default for Array<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<T> From<Vec<T>> for Array<T> {
+    fn from(vec: Vec<T>) -> Self {
+        Array { owned: vec, owner: None }
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Array<T> {
+    fn from(elements: [T; N]) -> Self {
+        Vec::from(elements).into()
+    }
+}
+
+impl<T> FromIterator<T> for Array<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
+        Vec::from_iter(iter).into()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Array<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T: Clone> Clone for Array<T> {
+    fn clone(&self) -> Self {
+        Array { owned: self.owned.clone(), owner: self.owner.clone() }
+    }
+}
+
+impl<T: PartialEq, S: AsRef<[T]> + ?Sized> PartialEq<S> for Array<T> {
+    fn eq(&self, other: &S) -> bool {
+        self.as_slice() == other.as_ref()
+    }
+}
+
+impl<T: Eq> Eq for Array<T> {}
+
+impl<T> AsRef<[T]> for Array<T> {
+    fn as_ref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}

@@ -1,0 +1,118 @@
+//! Copies of models whose lack of memory is an error.
+//!
+//! `Clone` would end the process. Small strings are cloned all the same.
+
+use crate::error::{Error, Result, try_copy};
+use crate::render::{Instances, Render, Segment};
+use crate::{Array, Column, Curve, Elements, Mesh, Scene, Table};
+
+/// A copy of a scene without its materials and libraries, which only the caller changes.
+pub fn scene(scene: &Scene) -> Result<Scene> {
+    let (meshes, objects) = (each(&scene.meshes, mesh)?, array(&scene.objects)?);
+    let (tables, comments, infos) = (each(&scene.tables, table)?, array(&scene.comments)?, array(&scene.infos)?);
+    let folder = scene.folder.clone();
+    Ok(Scene { meshes, objects, axes: scene.axes, tables, comments, infos, folder, ..Scene::default() })
+}
+
+/// A copy of a scene for a renderer; both share the values, which never change.
+pub fn render(render: &Render) -> Result<Render> {
+    let instances = &render.instances;
+    Ok(Render {
+        options: array(&render.options)?,
+        attributes: array(&render.attributes)?,
+        media: array(&render.media)?,
+        textures: array(&render.textures)?,
+        materials: array(&render.materials)?,
+        lights: array(&render.lights)?,
+        area_lights: array(&render.area_lights)?,
+        states: array(&render.states)?,
+        objects: array(&render.objects)?,
+        instances: Instances { objects: array(&instances.objects)?, runs: array(&instances.runs)? },
+        folder: render.folder.clone(),
+        shapes: array(&render.shapes)?,
+        moving: array(&render.moving)?,
+        meshes: array(&render.meshes)?,
+        names: array(&render.names)?,
+        nodes: array(&render.nodes)?,
+        segments: each(&render.segments, segment)?,
+        ..*render
+    })
+}
+
+fn segment(segment: &Segment) -> Result<Segment> {
+    Ok(Segment {
+        names: array(&segment.names)?.into(),
+        declarations: array(&segment.declarations)?.into(),
+        parameters: segment.parameters.clone(),
+        floats: segment.floats.clone(),
+        integers: segment.integers.clone(),
+        bools: array(&segment.bools)?.into(),
+        strings: segment.strings.clone(),
+        doubles: segment.doubles.clone(),
+        folder: segment.folder.clone(),
+    })
+}
+
+fn mesh(mesh: &Mesh) -> Result<Mesh> {
+    Ok(Mesh {
+        positions: mesh.positions.try_clone()?,
+        position_weights: mesh.position_weights.try_clone()?,
+        colors: mesh.colors.try_clone()?,
+        uvs: mesh.uvs.try_clone()?,
+        uv_depths: mesh.uv_depths.try_clone()?,
+        normals: mesh.normals.try_clone()?,
+        faces: elements(&mesh.faces)?,
+        lines: elements(&mesh.lines)?,
+        points: mesh.points.try_clone()?,
+        curves: each(&mesh.curves, curve)?,
+        material_runs: array(&mesh.material_runs)?,
+        group_runs: array(&mesh.group_runs)?,
+        smoothing_runs: array(&mesh.smoothing_runs)?,
+        groups: array(&mesh.groups)?,
+        uv_domain: mesh.uv_domain,
+        normal_domain: mesh.normal_domain,
+        face_materials: mesh.face_materials.try_clone()?,
+        face_smooth: mesh.face_smooth.try_clone()?,
+        sharp_edges: mesh.sharp_edges.try_clone()?,
+        vertex_groups: array(&mesh.vertex_groups)?,
+        vertex_columns: each(&mesh.vertex_columns, column)?,
+        face_columns: each(&mesh.face_columns, column)?,
+    })
+}
+
+fn table(table: &Table) -> Result<Table> {
+    Ok(Table { name: table.name.clone(), row_count: table.row_count, columns: each(&table.columns, column)? })
+}
+
+fn column(column: &Column) -> Result<Column> {
+    let offsets = column.offsets.as_ref().map(Array::try_clone).transpose()?;
+    Ok(Column { name: column.name.clone(), values: column.values.try_clone()?, offsets })
+}
+
+fn curve(curve: &Curve) -> Result<Curve> {
+    let (control_points, knots) = (array(&curve.control_points)?, array(&curve.knots)?);
+    let Curve { degree, rational, range, at, .. } = *curve;
+    Ok(Curve { degree, rational, range, at, control_points, knots })
+}
+
+fn elements(elements: &Elements) -> Result<Elements> {
+    Ok(Elements {
+        offsets: elements.offsets.try_clone()?,
+        corner_positions: elements.corner_positions.try_clone()?,
+        corner_uvs: elements.corner_uvs.try_clone()?,
+        corner_normals: elements.corner_normals.try_clone()?,
+    })
+}
+
+fn each<T>(items: &[T], copy: impl Fn(&T) -> Result<T>) -> Result<Vec<T>> {
+    let mut copies = Vec::new();
+    copies.try_reserve_exact(items.len()).map_err(|_| Error::memory("a copy of the scene"))?;
+    for item in items {
+        copies.push(copy(item)?);
+    }
+    Ok(copies)
+}
+
+fn array<T: Clone>(items: &[T]) -> Result<Vec<T>> {
+    try_copy(items, "a copy of the scene")
+}

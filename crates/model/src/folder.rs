@@ -1,0 +1,92 @@
+//! The folder that the file names in a scene are relative to: noted when a scene is read, used when it is written
+//! elsewhere.
+//!
+//! It is plain data; nothing here looks at the file system. It does not count as content: two scenes that differ only
+//! in their folders are equal. Names are resolved by `references`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The folder that file names in a [`Scene`](super::Scene) or a [`Material`](super::Material) are relative to. Unknown
+/// by default: then names are written unchanged.
+///
+/// Values always compare equal, so that comparing scenes compares their content.
+///
+/// ```
+/// use polyhaul_model::{Scene, SourceFolder};
+///
+/// let scene = Scene { folder: SourceFolder::new("assets/chair"), ..Scene::default() };
+/// assert_eq!(scene.folder.path().unwrap().to_str(), Some("assets/chair"));
+/// assert_eq!(scene, Scene::default());
+/// ```
+#[derive(Clone, Default)]
+pub struct SourceFolder(Option<Arc<FolderPlace>>);
+
+/// What a [`SourceFolder`] knows.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct FolderPlace {
+    /// The scene's folder; of a scene in an archive, the archive's path and the folder in it.
+    pub scene: PathBuf,
+    /// The folder of the material library, where names are looked for first.
+    pub library: Option<PathBuf>,
+    /// Whether files outside the scene's folder could be read.
+    pub allow_outside: bool,
+    /// Whether the scene lies in an archive.
+    pub in_archive: bool,
+    /// Whether a resolver was asked for files, which may have some that are on no disk.
+    pub has_resolver: bool,
+}
+
+impl SourceFolder {
+    /// Names are relative to this folder, and files outside it are not to be copied.
+    pub fn new(folder: impl Into<PathBuf>) -> SourceFolder {
+        FolderPlace { scene: folder.into(), ..FolderPlace::default() }.into()
+    }
+
+    /// The same scene's folder, and names that are looked for in the folder of a material library first.
+    #[must_use]
+    pub fn with_library(&self, library: impl Into<PathBuf>) -> SourceFolder {
+        self.0.as_deref().map_or_else(SourceFolder::default, |place| {
+            FolderPlace { library: Some(library.into()), ..place.clone() }.into()
+        })
+    }
+
+    /// The scene's folder, if it is known.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.as_ref().map(|place| &*place.scene)
+    }
+
+    /// All that is known.
+    pub fn place(&self) -> Option<&FolderPlace> {
+        self.0.as_deref()
+    }
+
+    /// This one, or `other` if this one is unknown.
+    pub fn or<'a>(&'a self, other: &'a SourceFolder) -> &'a SourceFolder {
+        if self.0.is_some() { self } else { other }
+    }
+}
+
+impl From<FolderPlace> for SourceFolder {
+    fn from(place: FolderPlace) -> SourceFolder {
+        SourceFolder(Some(Arc::new(place)))
+    }
+}
+
+/// Always: where a scene was read from is not part of its content.
+impl PartialEq for SourceFolder {
+    fn eq(&self, _: &SourceFolder) -> bool {
+        true
+    }
+}
+
+impl Eq for SourceFolder {}
+
+/// Without the folder, so that equal scenes have the same text.
+impl fmt::Debug for SourceFolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SourceFolder")
+    }
+}

@@ -1,0 +1,310 @@
+//! An image: a rectangle of pixels, and named channels beside them.
+//!
+//! Plain data, as it lies in memory: row after row from the top, the samples of a pixel side by side; each channel
+//! beside the colours is a plane of its own. How files store pixels is up to their formats; operations on images are in
+//! `polyhaul-image`.
+
+use super::array::Array;
+use std::collections::TryReserveError;
+
+/// A rectangle of pixels.
+///
+/// ```
+/// use polyhaul_model::{Channels, Image, Samples};
+///
+/// let image = Image {
+///     width: 2,
+///     height: 1,
+///     channels: Channels::Rgb,
+///     samples: Samples::U8([255, 0, 0, 0, 0, 255].into()),
+///     ..Image::default()
+/// };
+/// assert_eq!(image.samples.len(), image.sample_count().unwrap());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Image {
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// What a pixel has.
+    pub channels: Channels,
+    /// The samples, `width * height * channels.count()` of them, from the top left.
+    pub samples: Samples,
+    /// What the samples of colours mean.
+    pub color_space: ColorSpace,
+    /// Whether the colours are multiplied with alpha already.
+    pub premultiplied: bool,
+    /// The channels beside the colours and alpha (depth, ids, normals, other layers), in the order of the file.
+    /// One with the name of a [`ColorChannel`] holds the exact values of that colour, whose samples are rounded.
+    pub extra: Vec<ImageChannel>,
+    /// The name and type that each sample of a pixel had in the file, in the order of the samples; empty for formats
+    /// without named channels. EXR writes these names and types.
+    pub stored: Vec<ColorChannel>,
+    /// What the file declares beside its pixels. EXR writes it unchanged.
+    pub attributes: Vec<ImageAttribute>,
+}
+
+/// A channel of an image beside its colours: a plane of samples with a name.
+///
+/// ```
+/// use polyhaul_model::{ChannelSamples, Image, ImageChannel};
+///
+/// let depth = ImageChannel { name: "Z".into(), samples: ChannelSamples::F32([0.5, 7.0].into()) };
+/// let image = Image { extra: vec![depth], ..Image::default() };
+/// assert_eq!(image.extra[0].samples.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImageChannel {
+    /// Its name, with its layer and view: `Z`, `diffuse.R`, `left.diffuse.R`.
+    pub name: String,
+    /// The samples, `width * height` of them, from the top left.
+    pub samples: ChannelSamples,
+}
+
+/// The samples of one channel, in the type of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChannelSamples {
+    /// 0 to 255.
+    U8(Array<u8>),
+    /// 0 to 65,535.
+    U16(Array<u16>),
+    /// 32-bit integers, such as ids.
+    U32(Array<u32>),
+    /// 16-bit floats (IEEE binary16), as their bits.
+    F16(Array<u16>),
+    /// 32-bit floats.
+    F32(Array<f32>),
+}
+
+/// The type of a channel's samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ChannelType {
+    /// 0 to 255.
+    U8,
+    /// 0 to 65,535.
+    U16,
+    /// 32-bit integers.
+    U32,
+    /// 16-bit floats.
+    #[default]
+    F16,
+    /// 32-bit floats.
+    F32,
+}
+
+/// What a file calls one sample of a pixel, and the type that it has there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColorChannel {
+    /// The name, with its layer and view: `R`, `diffuse.R`. Empty for a colour that the file does not have: its
+    /// samples are 0.
+    pub name: String,
+    /// The type.
+    pub kind: ChannelType,
+}
+
+/// What a file declares beside its pixels: a name and a value, as the bytes of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageAttribute {
+    /// The name: `owner`, `chromaticities`.
+    pub name: String,
+    /// The type of the value, by its name in OpenEXR: `string`, `float`, `box2i`.
+    pub kind: String,
+    /// The value, as OpenEXR stores this type.
+    pub value: Vec<u8>,
+}
+
+/// What a pixel has, in the order of its samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Channels {
+    /// A brightness.
+    Gray,
+    /// A brightness and alpha.
+    GrayAlpha,
+    /// Red, green and blue.
+    #[default]
+    Rgb,
+    /// Red, green, blue and alpha.
+    Rgba,
+}
+
+/// The samples of an image, in one type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Samples {
+    /// 0 to 255.
+    U8(Array<u8>),
+    /// 0 to 65,535.
+    U16(Array<u16>),
+    /// Any brightness; 1 is white.
+    F32(Array<f32>),
+}
+
+/// What the samples of colours mean. Alpha is linear always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColorSpace {
+    /// Encoded as sRGB does it: what is not said to be anything else.
+    #[default]
+    Srgb,
+    /// In proportion to the light.
+    Linear,
+}
+
+/// A part of a file of images (OpenEXR), its pixels apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImagePart {
+    /// Its name; empty where it has none.
+    pub name: String,
+    /// The view that it shows (`left`, `right`); empty where the file names none.
+    pub view: String,
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Whether it is a deep image, which is not supported.
+    pub is_deep: bool,
+    /// Whether it is the part that was read.
+    pub is_chosen: bool,
+    /// Levels of resolution: 1 unless it has mip or rip levels.
+    pub levels: usize,
+    /// The layers of its channels in alphabetical order; the empty name stands for channels without a layer.
+    pub layers: Vec<String>,
+    /// Its channels in alphabetical order.
+    pub channels: Vec<PartChannel>,
+}
+
+/// A channel of a part, its samples apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartChannel {
+    /// Its name, with its layer and view.
+    pub name: String,
+    /// The type of its samples.
+    pub kind: ChannelType,
+    /// It has a sample for every so many columns and rows.
+    pub sampling: [usize; 2],
+}
+
+impl Image {
+    /// How many samples an image of this size has; `None` where no memory holds so many.
+    pub fn sample_count(&self) -> Option<usize> {
+        self.width.checked_mul(self.height)?.checked_mul(self.channels.count())
+    }
+}
+
+impl Channels {
+    /// Samples per pixel.
+    pub const fn count(self) -> usize {
+        match self {
+            Channels::Gray => 1,
+            Channels::GrayAlpha => 2,
+            Channels::Rgb => 3,
+            Channels::Rgba => 4,
+        }
+    }
+
+    /// Samples of colour per pixel: 1 or 3.
+    pub const fn colors(self) -> usize {
+        match self {
+            Channels::Gray | Channels::GrayAlpha => 1,
+            Channels::Rgb | Channels::Rgba => 3,
+        }
+    }
+
+    /// Whether the last sample of a pixel is alpha.
+    pub const fn has_alpha(self) -> bool {
+        matches!(self, Channels::GrayAlpha | Channels::Rgba)
+    }
+}
+
+impl Samples {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Samples::U8(samples) => samples.len(),
+            Samples::U16(samples) => samples.len(),
+            Samples::F32(samples) => samples.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// None.
+impl Default for Samples {
+    fn default() -> Self {
+        Samples::U8(Array::default())
+    }
+}
+
+impl ChannelSamples {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            ChannelSamples::U8(samples) => samples.len(),
+            ChannelSamples::U16(samples) | ChannelSamples::F16(samples) => samples.len(),
+            ChannelSamples::U32(samples) => samples.len(),
+            ChannelSamples::F32(samples) => samples.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A copy, cheap where the samples are shared.
+    ///
+    /// # Errors
+    /// If there is no memory for the copy.
+    pub fn try_clone(&self) -> Result<ChannelSamples, TryReserveError> {
+        Ok(match self {
+            ChannelSamples::U8(samples) => ChannelSamples::U8(samples.try_clone()?),
+            ChannelSamples::U16(samples) => ChannelSamples::U16(samples.try_clone()?),
+            ChannelSamples::U32(samples) => ChannelSamples::U32(samples.try_clone()?),
+            ChannelSamples::F16(samples) => ChannelSamples::F16(samples.try_clone()?),
+            ChannelSamples::F32(samples) => ChannelSamples::F32(samples.try_clone()?),
+        })
+    }
+
+    /// Their type.
+    pub const fn kind(&self) -> ChannelType {
+        match self {
+            ChannelSamples::U8(_) => ChannelType::U8,
+            ChannelSamples::U16(_) => ChannelType::U16,
+            ChannelSamples::U32(_) => ChannelType::U32,
+            ChannelSamples::F16(_) => ChannelType::F16,
+            ChannelSamples::F32(_) => ChannelType::F32,
+        }
+    }
+}
+
+/// None.
+impl Default for ChannelSamples {
+    fn default() -> Self {
+        ChannelSamples::F32(Array::default())
+    }
+}
+
+impl ChannelType {
+    /// Its name, as numpy has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ChannelType::U8 => "uint8",
+            ChannelType::U16 => "uint16",
+            ChannelType::U32 => "uint32",
+            ChannelType::F16 => "float16",
+            ChannelType::F32 => "float32",
+        }
+    }
+
+    /// Bytes of a sample.
+    pub const fn bytes(self) -> usize {
+        match self {
+            ChannelType::U8 => 1,
+            ChannelType::U16 | ChannelType::F16 => 2,
+            ChannelType::U32 | ChannelType::F32 => 4,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Arrays that never change, in memory that they may share with others.
+
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+
+/// A read-only array in a block of memory, or in a vector of its own.
+pub struct Kept<T> {
+    values: NonNull<T>,
+    count: usize,
+    /// Nothing, where there are no values.
+    owner: Option<Arc<dyn Send + Sync>>,
+}
+
+// SAFETY: a kept array is a shared slice with an owner.
+unsafe impl<T: Sync> Send for Kept<T> {}
+// SAFETY: the same.
+unsafe impl<T: Sync> Sync for Kept<T> {}
+
+impl<T: Copy> Kept<T> {
+    /// An array of `count` values that lie in the memory of `owner`.
+    ///
+    /// # Safety
+    /// They are there, and nobody writes to them, as long as `owner` is.
+    pub unsafe fn of(values: NonNull<T>, count: usize, owner: Arc<dyn Send + Sync>) -> Kept<T> {
+        Kept { values, count, owner: Some(owner) }
+    }
+}
+
+impl<T: Copy + Send + Sync + 'static> From<Vec<T>> for Kept<T> {
+    fn from(mut values: Vec<T>) -> Self {
+        if values.is_empty() {
+            return Kept::default();
+        }
+        let (start, count) = (values.as_mut_ptr(), values.len());
+        NonNull::new(start).map_or_else(Kept::default, |start| Kept {
+            values: start,
+            count,
+            // What a vector holds stays where it is when the vector moves.
+            owner: Some(Arc::new(values)),
+        })
+    }
+}
+
+impl<T> Deref for Kept<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: so many values lie there, nobody writes to them, and their owner is there as long as this is.
+        unsafe { slice::from_raw_parts(self.values.as_ptr(), self.count) }
+    }
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept { values: NonNull::dangling(), count: 0, owner: None }
+    }
+}
+
+impl<T> Clone for Kept<T> {
+    fn clone(&self) -> Self {
+        Kept { values: self.values, count: self.count, owner: self.owner.clone() }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Kept<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

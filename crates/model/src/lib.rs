@@ -1,0 +1,39 @@
+//! The data that polyhaul moves: plain arrays and small structs, no methods that do work.
+//!
+//! A [`Scene`] owns [`Mesh`]es (arrays), [`Object`]s (named sections of a mesh), [`Material`]s and
+//! [`Table`]s (columns of numbers that no mesh has a place for). An [`Image`] stands for itself.
+//! This module reads no files, starts no threads and imports nothing of the crate.
+//! To fill a scene see `polyhaul::read`; to change one see `polyhaul::ops`.
+
+mod array;
+pub mod copy;
+pub mod error;
+mod folder;
+mod image;
+pub mod kept;
+pub mod limits;
+mod material;
+mod mesh;
+pub mod names;
+mod objects;
+pub mod printable;
+pub mod render;
+mod scene;
+mod table;
+mod texture;
+pub mod warnings;
+
+pub use array::Array;
+pub use folder::{FolderPlace, SourceFolder};
+pub use image::{
+    ChannelSamples, ChannelType, Channels, ColorChannel, ColorSpace, Image, ImageAttribute, ImageChannel, ImagePart,
+    PartChannel, Samples,
+};
+pub use material::{Color, Illumination, MapKind, Material, TextureMap};
+pub use mesh::{Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
+pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};
+pub use table::{Column, Scalar, Table, Values};
+pub use texture::{Encoding, Texel, Texture};
+
+/// The index that means "none": a corner without a uv, a face without a group.
+pub const NONE: u32 = u32::MAX;

@@ -1,0 +1,248 @@
+//! Meshes: positions, uvs and normals with an index stream each, and the elements that use them.
+
+use super::{Array, Bounds, Column};
+
+/// The arrays of a mesh.
+///
+/// Positions, uvs and normals keep the order and the count that the source gave them. A corner
+/// points at its position by an index, and finds its uv and its normal as their [`Domain`] says; nothing
+/// is duplicated to make them agree ([`polyhaul_mesh::weld`] does that on request).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mesh {
+    /// x, y, z in the source's units.
+    pub positions: Array<[f32; 3]>,
+    /// Rational weights: empty, or one per position (1 where the source gave none).
+    pub position_weights: Array<f32>,
+    /// Red, green, blue, alpha as the source gave them: empty, or one per position
+    /// (NaN where the source gave none; alpha 1 where it gave three).
+    pub colors: Array<[f32; 4]>,
+    /// Texture coordinates u, v.
+    pub uvs: Array<[f32; 2]>,
+    /// How a corner finds its uv.
+    pub uv_domain: Domain,
+    /// The third texture coordinate: empty, or one per uv (0 where the source gave none).
+    pub uv_depths: Array<f32>,
+    /// Normals, not necessarily of unit length.
+    pub normals: Array<[f32; 3]>,
+    /// How a corner finds its normal.
+    pub normal_domain: Domain,
+    /// Polygons of three corners or more.
+    pub faces: Elements,
+    /// Polylines of two corners or more; they have no normals.
+    pub lines: Elements,
+    /// Points: indices into `positions`.
+    pub points: Array<u32>,
+    /// Free-form curves.
+    pub curves: Vec<Curve>,
+    /// Which material holds from where on: indices into the scene's materials.
+    pub material_runs: Vec<Run>,
+    /// Which group holds from where on: indices into `groups`, [`super::NONE`] for no group.
+    pub group_runs: Vec<Run>,
+    /// Which smoothing group holds from where on: 0 is off, 1 and above are groups or bit flags.
+    pub smoothing_runs: Vec<Run>,
+    /// The text of each distinct group statement; several names stand in one, with spaces between.
+    pub groups: Vec<String>,
+    /// Per face: the material slot of the object. Empty: slot 0 for all. A slot that the object does
+    /// not have is no material.
+    pub face_materials: Array<i32>,
+    /// Per face: 0 is flat, anything else is smooth. Empty: nothing is said about it.
+    pub face_smooth: Array<u8>,
+    /// Edges, as pairs of positions, that part smoothing groups.
+    pub sharp_edges: Array<[u32; 2]>,
+    /// Weights of positions, by name.
+    pub vertex_groups: Vec<VertexGroup>,
+    /// What else is known of positions: columns of one row per position.
+    pub vertex_columns: Vec<Column>,
+    /// What else is known of faces: columns of one row per face.
+    pub face_columns: Vec<Column>,
+}
+
+/// How a corner finds its value of an attribute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Domain {
+    /// By an index stream of its own ([`Elements::corner_uvs`], [`Elements::corner_normals`]).
+    #[default]
+    Indexed,
+    /// There is one value per corner.
+    Corner,
+    /// There is one value per position.
+    Vertex,
+    /// There is one value per face.
+    Face,
+}
+
+/// A named set of positions with weights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VertexGroup {
+    /// The name.
+    pub name: String,
+    /// One per position; NaN where the position is not a member.
+    pub weights: Array<f32>,
+}
+
+/// Elements with any number of corners each, as offsets and index streams.
+///
+/// Element `i` owns the corners `offsets[i]..offsets[i + 1]`. `offsets` is empty where there are
+/// no elements, otherwise it holds one more entry than there are elements.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Elements {
+    /// Where each element's corners begin, and at last the number of corners.
+    pub offsets: Array<u32>,
+    /// Per corner: the index of its position.
+    pub corner_positions: Array<u32>,
+    /// Per corner: the index of its uv, [`super::NONE`] for none. Empty where no corner has one.
+    pub corner_uvs: Array<u32>,
+    /// Per corner: the index of its normal, [`super::NONE`] for none. Empty where no corner has one.
+    pub corner_normals: Array<u32>,
+}
+
+/// A B-spline curve over positions of the mesh.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// The polynomial degree.
+    pub degree: u32,
+    /// Whether the position weights count (a NURBS curve).
+    pub rational: bool,
+    /// The first and the last parameter value.
+    pub range: [f32; 2],
+    /// The control points: indices of positions.
+    pub control_points: Vec<u32>,
+    /// The knot vector.
+    pub knots: Vec<f32>,
+    /// Where the curve's statement began: the counts before it.
+    pub at: Counts,
+}
+
+/// From `at` on, `value` holds, until the next run. Repeated statements are kept, also those that no
+/// element follows: of several runs at one element the last one holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// The counts of everything that came before.
+    pub at: Counts,
+    /// The value: what it means is said where the runs are kept.
+    pub value: u32,
+}
+
+/// How many elements of each kind: a position in all streams of a mesh at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Positions.
+    pub positions: u32,
+    /// Uvs.
+    pub uvs: u32,
+    /// Normals.
+    pub normals: u32,
+    /// Faces.
+    pub faces: u32,
+    /// Polylines.
+    pub lines: u32,
+    /// Points.
+    pub points: u32,
+    /// Free-form curves.
+    pub curves: u32,
+}
+
+impl Counts {
+    /// How many kinds there are.
+    pub const KINDS: usize = 7;
+
+    /// The counts in the order of the fields.
+    pub fn to_array(self) -> [u32; Self::KINDS] {
+        [self.positions, self.uvs, self.normals, self.faces, self.lines, self.points, self.curves]
+    }
+
+    /// From counts in the order of the fields.
+    pub fn from_array([positions, uvs, normals, faces, lines, points, curves]: [u32; 7]) -> Counts {
+        Counts { positions, uvs, normals, faces, lines, points, curves }
+    }
+
+    /// The sum; `None` where one of the counts would pass 2^32 - 1.
+    pub fn checked_add(self, other: Counts) -> Option<Counts> {
+        let (mut sum, other) = (self.to_array(), other.to_array());
+        for (a, b) in sum.iter_mut().zip(other) {
+            *a = a.checked_add(b)?;
+        }
+        Some(Self::from_array(sum))
+    }
+
+    /// Whether none of the counts is above that of `other`.
+    pub fn precedes(self, other: Counts) -> bool {
+        self.to_array().iter().zip(other.to_array()).all(|(&count, other)| count <= other)
+    }
+
+    /// Whether no face, line, point or curve lies between `self` and `later`.
+    pub fn same_elements(self, later: Counts) -> bool {
+        (self.faces, self.lines, self.points, self.curves) == (later.faces, later.lines, later.points, later.curves)
+    }
+}
+
+impl Elements {
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The corners of element `index`; empty where there is no such element.
+    pub fn corners(&self, index: usize) -> std::ops::Range<usize> {
+        match self.offsets.get(index..).unwrap_or(&[]) {
+            [start, end, ..] => *start as usize..*end as usize,
+            _ => 0..0,
+        }
+    }
+}
+
+impl Mesh {
+    /// How many elements of each kind the mesh holds.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            positions: self.positions.len() as u32,
+            uvs: self.uvs.len() as u32,
+            normals: self.normals.len() as u32,
+            faces: self.faces.len() as u32,
+            lines: self.lines.len() as u32,
+            points: self.points.len() as u32,
+            curves: self.curves.len() as u32,
+        }
+    }
+
+    /// Whether it has what files do not state: attributes of a domain, or values per face or by vertex
+    /// group.
+    pub fn is_evaluated(&self) -> bool {
+        let domains = [self.uv_domain, self.normal_domain];
+        domains.into_iter().any(|domain| domain != Domain::Indexed)
+            || !self.face_materials.is_empty()
+            || !self.face_smooth.is_empty()
+            || !self.vertex_groups.is_empty()
+    }
+
+    /// The box around all finite positions; `None` where there are none.
+    pub fn bounds(&self) -> Option<Bounds> {
+        let finite = self.positions.iter().filter(|p| p.iter().all(|c| c.is_finite()));
+        finite.map(|&p| Bounds { min: p, max: p }).reduce(Bounds::union)
+    }
+
+    /// The bytes that the arrays use.
+    pub fn heap_bytes(&self) -> u64 {
+        let elements = |e: &Elements| {
+            let corners = [&e.offsets, &e.corner_positions, &e.corner_uvs, &e.corner_normals];
+            corners.into_iter().map(Array::heap_bytes).sum::<u64>()
+        };
+        let runs = self.material_runs.len() + self.group_runs.len() + self.smoothing_runs.len();
+        let floats = [&self.position_weights, &self.uv_depths];
+        let values = self.positions.heap_bytes()
+            + self.colors.heap_bytes()
+            + self.uvs.heap_bytes()
+            + self.normals.heap_bytes()
+            + floats.into_iter().map(Array::heap_bytes).sum::<u64>();
+        let faces = self.face_materials.heap_bytes() + self.face_smooth.heap_bytes() + self.sharp_edges.heap_bytes();
+        let groups: u64 = self.vertex_groups.iter().map(|group| group.weights.heap_bytes()).sum();
+        let columns: u64 = self.vertex_columns.iter().chain(&self.face_columns).map(Column::heap_bytes).sum();
+        let others = self.points.heap_bytes() + (runs * size_of::<Run>()) as u64;
+        values + faces + groups + columns + others + elements(&self.faces) + elements(&self.lines)
+    }
+}

@@ -1,0 +1,140 @@
+//! Names in text formats: what they become where they are not UTF-8, and how they stay on their line.
+
+use crate::error::{Diagnostic, Error, Place, Result};
+use crate::limits::FaultPolicy;
+use crate::printable::printable;
+use crate::warnings::Warnings;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// The name as text. Bytes that are not UTF-8 are taken as Latin-1, character by character: so
+/// different names stay different, and a material finds its library. That is noted.
+pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: &mut Warnings) -> Result<Cow<'a, str>> {
+    match std::str::from_utf8(name) {
+        Ok(text) => Ok(text.into()),
+        Err(_) => {
+            let message = "name is not valid UTF-8; read as Latin-1";
+            let what = Diagnostic { place: place.clone(), ..Diagnostic::new(message) };
+            warnings.note(faults, "non-utf8-name", what)?;
+            latin1(name).map(Cow::Owned)
+        }
+    }
+}
+
+/// Bytes as the characters of their codes; a lack of memory is an error.
+pub fn latin1(bytes: &[u8]) -> Result<String> {
+    let mut text = String::new();
+    let size = bytes.len() + bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    text.try_reserve_exact(size).map_err(|_| Error::memory("names"))?;
+    text.extend(bytes.iter().map(|&byte| char::from(byte)));
+    Ok(text)
+}
+
+/// The name as messages show it: the beginning of a long one, so that a message stays small, and on one line.
+pub fn shown(name: &str) -> Cow<'_, str> {
+    const MOST_BYTES: usize = 200;
+    let size = (0..=MOST_BYTES).rfind(|&size| name.is_char_boundary(size)).unwrap_or(0);
+    let (beginning, dots) = if name.len() > MOST_BYTES { (&name[..size], "...") } else { (name, "") };
+    let beginning = printable(beginning, '?');
+    if dots.is_empty() { beginning } else { (beginning.into_owned() + dots).into() }
+}
+
+/// The first few names as messages list them, and how many there are besides.
+pub fn listed(names: &[impl AsRef<str>]) -> String {
+    const MAX_NAMES: usize = 8;
+    let (first, rest) = names.split_at(names.len().min(MAX_NAMES));
+    let first: Vec<String> = first.iter().map(|name| format!("`{}`", shown(name.as_ref()))).collect();
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// A name as it is written: readers refuse NUL, which becomes `_`.
+pub fn written(name: &str) -> Cow<'_, str> {
+    match name.contains('\0') {
+        true => on_a_line(&name.replace('\0', "_")).into_owned().into(),
+        false => on_a_line(name),
+    }
+}
+
+/// Text as it may stand in a comment: on one line, without control characters, which become `_`. A tab stays.
+pub fn remark(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && c != '\t';
+    match text.contains(is_control) {
+        true => on_a_line(&text.replace(is_control, "_")).into_owned().into(),
+        false => on_a_line(text),
+    }
+}
+
+/// How many comments are not written as they are.
+pub fn changed_remarks(remarks: &[String]) -> u64 {
+    remarks.iter().filter(|text| remark(text).as_ref() != text.as_str()).count() as u64
+}
+
+/// A name as it may stand in the header of a PLY file: one word. Blanks become `_` and controls `?`, which is in no
+/// name that means something: `vertex\x7findices` must not become the list of a mesh.
+pub fn word(name: &str) -> Cow<'_, str> {
+    let shown = |c: char| match c {
+        _ if c.is_whitespace() => '_',
+        _ if c.is_control() => '?',
+        _ => c,
+    };
+    if name.contains(|c| shown(c) != c) { name.chars().map(shown).collect::<String>().into() } else { name.into() }
+}
+
+/// One word that none of `taken` is, which it joins: `name` where that is one, with the number of its column (from 1)
+/// behind it where it is taken, and `column_1` and so on where there is no name.
+pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Result<String> {
+    let mut name = word(name).into_owned();
+    while name.is_empty() || taken.contains(&name) {
+        let joint = if name.is_empty() { "" } else { "_" };
+        name.push_str(&format!("{joint}column_{number}"));
+    }
+    taken.try_reserve(1).map_err(|_| Error::memory("names"))?;
+    taken.insert(name.clone());
+    Ok(name)
+}
+
+/// A name as it is written where it must be one word: blanks become `_`, as in Blender.
+pub fn joined(name: &str) -> Cow<'_, str> {
+    match name.contains(' ') {
+        true => written(&name.replace(' ', "_")).into_owned().into(),
+        false => written(name),
+    }
+}
+
+/// Text as it may stand at the end of a line: it must neither end the line nor join the next one to
+/// it. Newlines become `_`, and a blank follows a last backslash.
+pub fn on_a_line(name: &str) -> Cow<'_, str> {
+    if !name.contains(['\n', '\r']) && !name.ends_with('\\') {
+        return name.into();
+    }
+    let mut safe = name.replace(['\n', '\r'], "_");
+    if safe.ends_with('\\') {
+        safe.push(' ');
+    }
+    safe.into()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_stay_on_their_line() {
+        for (name, safe) in
+            [("a b", "a b"), ("a\nv 1 2 3", "a_v 1 2 3"), ("a\\", "a\\ "), ("\r\n", "__"), ("a\\b", "a\\b")]
+        {
+            assert_eq!(super::on_a_line(name), safe);
+        }
+        assert_eq!(super::written("a\0\nb\\"), "a__b\\ ");
+        assert_eq!(["a b", "vertex\u{7f}indices", "x"].map(super::word), ["a_b", "vertex?indices", "x"]);
+    }
+
+    #[test]
+    fn latin1_and_long_names() {
+        assert_eq!(super::latin1(b"a\xe9\xff").unwrap(), "a\u{e9}\u{ff}");
+        assert_eq!(super::shown("short"), "short");
+        assert_eq!(super::shown("\u{1b}[2J\u{9b}31m\u{202e}x"), "?[2J?31m?x");
+        assert_eq!(super::shown(&"\u{20ac}".repeat(100)), format!("{}...", "\u{20ac}".repeat(66)));
+    }
+}

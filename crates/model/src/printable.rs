@@ -1,0 +1,64 @@
+//! Characters that do something when text is shown, and text without them: the one rule for messages, reports, charts,
+//! traces and the command.
+//!
+//! A name in a file is written by whoever made the file. Shown as it is, it could move the cursor, change colours or
+//! the title of a terminal, or reverse the text that follows. Values that are converted are data and stay unchanged;
+//! what stands in markup or JSON is escaped by `report`.
+
+use std::borrow::Cow;
+
+/// Whether a terminal or a page would act on the character instead of showing it: controls (C0, DEL, C1), marks that
+/// change the direction of text, and separators of lines and paragraphs.
+///
+/// ```
+/// use polyhaul_model::printable::is_active;
+///
+/// assert!(is_active('\u{1b}') && is_active('\u{9b}') && is_active('\u{202e}'));
+/// assert!(!is_active('é') && !is_active(' '));
+/// ```
+pub fn is_active(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            // Direction: marks, embeddings and overrides, isolates, deprecated controls of shapes.
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
+            // Ends of lines and paragraphs, annotations, and what is no character.
+            | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// The text with `mark` in the place of each [active](is_active) character.
+///
+/// ```
+/// use polyhaul_model::printable::printable;
+///
+/// assert_eq!(printable("red\u{9b}31m", '?'), "red?31m");
+/// ```
+pub fn printable(text: &str, mark: char) -> Cow<'_, str> {
+    if text.contains(is_active) {
+        text.chars().map(|c| if is_active(c) { mark } else { c }).collect::<String>().into()
+    } else {
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_control_and_every_change_of_direction_is_replaced() {
+        for code in (0..0x20).chain(0x7f..0xa0).chain([0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0xfeff]) {
+            assert!(is_active(char::from_u32(code).unwrap()), "{code:x}");
+        }
+        for code in (0x202a..=0x202e).chain(0x2066..=0x2069) {
+            assert!(is_active(char::from_u32(code).unwrap()), "{code:x}");
+        }
+    }
+
+    #[test]
+    fn what_people_write_stays() {
+        for text in ["Würfel.001", "立方体", "куб", "قالب", "קוביה", "👩\u{200d}🚀", "a b-c_d/e", "e\u{301}"]
+        {
+            assert!(matches!(printable(text, '?'), Cow::Borrowed(_)), "{text}");
+        }
+    }
+}

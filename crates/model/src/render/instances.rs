@@ -1,0 +1,85 @@
+//! Instances: a million of them in a hundred bytes each, twelve numbers and what they show.
+//!
+//! Instances whose matrices follow one another in a segment, as in files that name a matrix for each, are a run: it
+//! says once what they have in common.
+
+use super::{Motion, Render, Step, StepKind, Transform};
+
+/// The instances of a scene, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Instances {
+    /// Per instance: an index into [`Render::objects`].
+    pub objects: Vec<u32>,
+    pub runs: Vec<InstanceRun>,
+}
+
+/// Instances from `first` on.
+#[derive(Clone, Copy, Debug)]
+pub struct InstanceRun {
+    pub first: u32,
+    pub placing: Placing,
+}
+
+/// Where the instances of a run stand.
+#[derive(Clone, Copy, Debug)]
+pub enum Placing {
+    /// All at one place.
+    Motion(Motion),
+    /// Each by the next matrix of a segment.
+    Matrices { parent: u32, step: StepKind, segment: u32, at: u32 },
+}
+
+/// An instance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instance {
+    /// What it shows: an index into [`Render::objects`].
+    pub object: usize,
+    /// Where it stands; or where what `step` is done to stands.
+    pub motion: Motion,
+    /// What is done last, where that is said of this instance alone.
+    pub step: Option<Step>,
+}
+
+/// Numbers of a matrix whose last row is 0 0 0 1.
+const MATRIX: u32 = 12;
+
+impl Instances {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// What each shows: indices into [`Render::objects`].
+    pub fn objects(&self) -> &[u32] {
+        &self.objects
+    }
+}
+
+impl Render {
+    /// The instances, in the order of the file.
+    pub fn instances(&self) -> impl Iterator<Item = Instance> {
+        let mut run = 0;
+        let runs = &self.instances.runs;
+        self.instances.objects.iter().enumerate().filter_map(move |(index, &object)| {
+            while runs.get(run + 1).is_some_and(|next| next.first as usize <= index) {
+                run += 1;
+            }
+            let InstanceRun { first, placing } = runs.get(run)?;
+            let object = object as usize;
+            Some(match *placing {
+                Placing::Motion(motion) => Instance { object, motion, step: None },
+                Placing::Matrices { parent, step, segment, at } => {
+                    let at = at + (index as u32 - first) * MATRIX;
+                    let parent = Transform(parent);
+                    let motion = Motion { start: parent, end: parent };
+                    Instance { object, motion, step: Some(self.step_of(step, segment, at)) }
+                }
+            })
+        })
+    }
+}

@@ -1,0 +1,324 @@
+//! Parameters: where they lie, and how they are seen.
+
+use super::super::kept::Kept;
+use super::{Name, Render};
+use std::sync::Arc;
+
+/// What a parameter's declaration says that its values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParameterType {
+    /// `bool`.
+    Bool,
+    /// `integer`.
+    Integer,
+    /// `float`.
+    Float,
+    /// `point2`.
+    Point2,
+    /// `vector2`.
+    Vector2,
+    /// `point3`.
+    Point3,
+    /// `vector3`.
+    Vector3,
+    /// `normal`.
+    Normal,
+    /// `string`.
+    String,
+    /// `texture`: the name of one.
+    Texture,
+    /// `rgb`.
+    Rgb,
+    /// `blackbody`: kelvins.
+    Blackbody,
+    /// `spectrum`: pairs of wavelength and value, or the name of a spectrum or of a file with one.
+    Spectrum,
+}
+
+impl ParameterType {
+    /// All types.
+    pub const ALL: [ParameterType; 13] = [
+        ParameterType::Bool,
+        ParameterType::Integer,
+        ParameterType::Float,
+        ParameterType::Point2,
+        ParameterType::Vector2,
+        ParameterType::Point3,
+        ParameterType::Vector3,
+        ParameterType::Normal,
+        ParameterType::String,
+        ParameterType::Texture,
+        ParameterType::Rgb,
+        ParameterType::Blackbody,
+        ParameterType::Spectrum,
+    ];
+
+    /// Its name in a declaration.
+    pub fn name(self) -> &'static str {
+        match self {
+            ParameterType::Bool => "bool",
+            ParameterType::Integer => "integer",
+            ParameterType::Float => "float",
+            ParameterType::Point2 => "point2",
+            ParameterType::Vector2 => "vector2",
+            ParameterType::Point3 => "point3",
+            ParameterType::Vector3 => "vector3",
+            ParameterType::Normal => "normal",
+            ParameterType::String => "string",
+            ParameterType::Texture => "texture",
+            ParameterType::Rgb => "rgb",
+            ParameterType::Blackbody => "blackbody",
+            ParameterType::Spectrum => "spectrum",
+        }
+    }
+
+    /// How many numbers make one of its values; 1 where its values are no numbers.
+    pub fn width(self) -> usize {
+        match self {
+            ParameterType::Point2 | ParameterType::Vector2 | ParameterType::Spectrum => 2,
+            ParameterType::Point3 | ParameterType::Vector3 | ParameterType::Normal | ParameterType::Rgb => 3,
+            _ => 1,
+        }
+    }
+}
+
+/// What kind of values a parameter has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueKind {
+    Floats,
+    Integers,
+    Bools,
+    Strings,
+}
+
+/// What a parameter is called, and what its values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Declaration {
+    pub kind: ParameterType,
+    pub values: ValueKind,
+    /// An index into the segment's names.
+    pub name: u32,
+}
+
+/// A parameter as it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredParameter {
+    pub declaration: u32,
+    pub start: u32,
+    pub count: u32,
+}
+
+/// Some of a segment's parameters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ParameterRange {
+    pub segment: u32,
+    pub start: u32,
+    pub count: u32,
+}
+
+/// The values of a piece of text. Names are indices into its own table.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    pub names: Box<[Name]>,
+    pub declarations: Box<[Declaration]>,
+    pub parameters: Kept<StoredParameter>,
+    pub floats: Kept<f32>,
+    pub integers: Kept<i32>,
+    pub bools: Box<[bool]>,
+    /// Indices into the names.
+    pub strings: Kept<u32>,
+    /// What transforms are made of.
+    pub doubles: Kept<f64>,
+    /// The folder of the file that said so, below that of the scene: empty, or ending in a slash.
+    pub folder: Arc<str>,
+}
+
+/// The parameters of an entity, in the order of the file.
+#[derive(Clone, Copy)]
+pub struct Parameters<'a> {
+    render: &'a Render,
+    segment: Option<&'a Segment>,
+    values: &'a [StoredParameter],
+}
+
+/// A parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter<'a> {
+    /// What its values are.
+    pub kind: ParameterType,
+    /// Its name.
+    pub name: &'a str,
+    /// Its values.
+    pub values: ParameterValues<'a>,
+}
+
+/// Parameters whose strings are names of files, whatever they belong to.
+const FILES: [&str; 5] = ["filename", "lensfile", "aperture", "normalmap", "emissionfilename"];
+
+impl Parameter<'_> {
+    /// Whether its one string may be the name of a file: a spectrum's may be that of a known one too, and a film's is
+    /// that of a file to be made.
+    pub fn names_file(&self) -> bool {
+        let may_be = match self.kind {
+            ParameterType::String => FILES.contains(&self.name),
+            kind => kind == ParameterType::Spectrum,
+        };
+        may_be && matches!(self.values, ParameterValues::Strings(strings) if strings.len() == 1)
+    }
+}
+
+/// The values of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ParameterValues<'a> {
+    /// Numbers of all types but `integer`.
+    Floats(&'a [f32]),
+    /// Integers.
+    Integers(&'a [i32]),
+    /// `true` and `false`.
+    Bools(&'a [bool]),
+    /// Strings, and names of textures and spectra.
+    Strings(Strings<'a>),
+}
+
+/// Strings of a parameter.
+#[derive(Clone, Copy)]
+pub struct Strings<'a> {
+    render: &'a Render,
+    names: &'a [Name],
+    values: &'a [u32],
+}
+
+impl<'a> Parameters<'a> {
+    pub(super) fn new(render: &'a Render, range: ParameterRange) -> Parameters<'a> {
+        let segment = render.segments.get(range.segment as usize);
+        let all = segment.map_or(&[][..], |segment| &*segment.parameters);
+        let end = range.start as usize + range.count as usize;
+        Parameters { render, segment, values: all.get(range.start as usize..end).unwrap_or_default() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = Parameter<'a>> {
+        self.values.iter().filter_map(move |values| self.view(values))
+    }
+
+    /// The one of this name.
+    pub fn get(self, name: &str) -> Option<Parameter<'a>> {
+        self.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// The folder of the file that has them, below that of the scene: empty, or ending in a slash.
+    pub fn folder(self) -> &'a str {
+        self.segment.map_or("", |segment| &segment.folder)
+    }
+
+    /// The text of the parameter of this name, where that is one string.
+    pub fn string(self, name: &str) -> Option<&'a str> {
+        match self.get(name)?.values {
+            ParameterValues::Strings(strings) if strings.len() == 1 => strings.get(0),
+            _ => None,
+        }
+    }
+
+    fn view(&self, values: &StoredParameter) -> Option<Parameter<'a>> {
+        let segment = self.segment?;
+        let declaration = segment.declarations.get(values.declaration as usize)?;
+        let range = values.start as usize..values.start as usize + values.count as usize;
+        let name = self.render.text(*segment.names.get(declaration.name as usize)?);
+        let values = match declaration.values {
+            ValueKind::Floats => ParameterValues::Floats(segment.floats.get(range)?),
+            ValueKind::Integers => ParameterValues::Integers(segment.integers.get(range)?),
+            ValueKind::Bools => ParameterValues::Bools(segment.bools.get(range)?),
+            ValueKind::Strings => ParameterValues::Strings(Strings {
+                render: self.render,
+                names: &segment.names,
+                values: segment.strings.get(range)?,
+            }),
+        };
+        Some(Parameter { kind: declaration.kind, name, values })
+    }
+}
+
+impl<'a> ParameterValues<'a> {
+    /// How many values there are; a point of three numbers counts as three.
+    pub fn len(&self) -> usize {
+        match self {
+            ParameterValues::Floats(values) => values.len(),
+            ParameterValues::Integers(values) => values.len(),
+            ParameterValues::Bools(values) => values.len(),
+            ParameterValues::Strings(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Numbers in groups of `N`: points, colours; `None` where they are no floats.
+    pub fn rows<const N: usize>(&self) -> Option<&'a [[f32; N]]> {
+        match self {
+            ParameterValues::Floats(values) => Some(values.as_chunks().0),
+            _ => None,
+        }
+    }
+
+    /// Whether all values are the same, bit by bit.
+    pub(super) fn same(&self, other: &ParameterValues<'_>) -> bool {
+        match (self, other) {
+            (ParameterValues::Floats(a), ParameterValues::Floats(b)) => {
+                a.len() == b.len() && a.iter().zip(*b).all(|(a, b)| a.to_bits() == b.to_bits())
+            }
+            (a, b) => a == b,
+        }
+    }
+}
+
+impl<'a> Strings<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The one at `index`.
+    pub fn get(&self, index: usize) -> Option<&'a str> {
+        self.names.get(*self.values.get(index)? as usize).map(|&name| self.render.text(name))
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = &'a str> {
+        (0..self.len()).filter_map(move |index| self.get(index))
+    }
+}
+
+impl PartialEq for Strings<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl std::fmt::Debug for Strings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl std::fmt::Debug for Parameters<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

@@ -1,0 +1,232 @@
+//! Tables: rows of numbers, kept as columns of one type each.
+//!
+//! The elements of a PLY file are tables, and so are files of numbers. What a mesh has arrays of its
+//! own for is not here: see [`super::Mesh`]. Nothing here reads, formats or converts.
+
+use super::Array;
+use crate::error::{Error, ErrorKind, Result};
+use std::collections::TryReserveError;
+
+/// Rows of numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// What the rows are, as the source calls them: `vertex`, `edge`; empty where it says nothing.
+    pub name: String,
+    /// How many rows there are.
+    pub row_count: usize,
+    /// The columns, in the source's order; each has [`Table::row_count`] rows.
+    pub columns: Vec<Column>,
+}
+
+/// A column of a table: a number, or a list of numbers, per row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// The name; empty where the source gave none.
+    pub name: String,
+    /// The numbers: one per row, or those of all lists.
+    pub values: Values,
+    /// For lists: row `i` has the values `offsets[i]..offsets[i + 1]`, so there is one offset more than
+    /// there are rows. `None` for one number per row.
+    pub offsets: Option<Array<u32>>,
+}
+
+/// The type of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scalar {
+    /// 8 bits with sign.
+    I8,
+    /// 8 bits.
+    U8,
+    /// 16 bits with sign.
+    I16,
+    /// 16 bits.
+    U16,
+    /// 32 bits with sign.
+    I32,
+    /// 32 bits.
+    U32,
+    /// 64 bits with sign.
+    I64,
+    /// 64 bits.
+    U64,
+    /// A float of 32 bits.
+    F32,
+    /// A float of 64 bits.
+    F64,
+}
+
+impl Scalar {
+    /// Bytes that a number takes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Scalar::I8 | Scalar::U8 => 1,
+            Scalar::I16 | Scalar::U16 => 2,
+            Scalar::I32 | Scalar::U32 | Scalar::F32 => 4,
+            Scalar::I64 | Scalar::U64 | Scalar::F64 => 8,
+        }
+    }
+}
+
+/// Numbers of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// See [`Scalar::I8`].
+    I8(Array<i8>),
+    /// See [`Scalar::U8`].
+    U8(Array<u8>),
+    /// See [`Scalar::I16`].
+    I16(Array<i16>),
+    /// See [`Scalar::U16`].
+    U16(Array<u16>),
+    /// See [`Scalar::I32`].
+    I32(Array<i32>),
+    /// See [`Scalar::U32`].
+    U32(Array<u32>),
+    /// See [`Scalar::I64`].
+    I64(Array<i64>),
+    /// See [`Scalar::U64`].
+    U64(Array<u64>),
+    /// See [`Scalar::F32`].
+    F32(Array<f32>),
+    /// See [`Scalar::F64`].
+    F64(Array<f64>),
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Values::F32(Array::default())
+    }
+}
+
+/// Runs `$body` with `$array` as the array of `$values`, whatever its type.
+#[macro_export]
+macro_rules! with_values {
+    ($values:expr, $array:pat => $body:expr) => {
+        match $values {
+            $crate::Values::I8($array) => $body,
+            $crate::Values::U8($array) => $body,
+            $crate::Values::I16($array) => $body,
+            $crate::Values::U16($array) => $body,
+            $crate::Values::I32($array) => $body,
+            $crate::Values::U32($array) => $body,
+            $crate::Values::I64($array) => $body,
+            $crate::Values::U64($array) => $body,
+            $crate::Values::F32($array) => $body,
+            $crate::Values::F64($array) => $body,
+        }
+    };
+}
+
+/// `$values` with `$body` in place of its `$array`, of the same type.
+#[macro_export]
+macro_rules! map_values {
+    ($values:expr, $array:pat => $body:expr) => {
+        match $values {
+            $crate::Values::I8($array) => $crate::Values::I8($body),
+            $crate::Values::U8($array) => $crate::Values::U8($body),
+            $crate::Values::I16($array) => $crate::Values::I16($body),
+            $crate::Values::U16($array) => $crate::Values::U16($body),
+            $crate::Values::I32($array) => $crate::Values::I32($body),
+            $crate::Values::U32($array) => $crate::Values::U32($body),
+            $crate::Values::I64($array) => $crate::Values::I64($body),
+            $crate::Values::U64($array) => $crate::Values::U64($body),
+            $crate::Values::F32($array) => $crate::Values::F32($body),
+            $crate::Values::F64($array) => $crate::Values::F64($body),
+        }
+    };
+}
+
+impl Values {
+    /// The type of the numbers.
+    pub fn scalar(&self) -> Scalar {
+        match self {
+            Values::I8(_) => Scalar::I8,
+            Values::U8(_) => Scalar::U8,
+            Values::I16(_) => Scalar::I16,
+            Values::U16(_) => Scalar::U16,
+            Values::I32(_) => Scalar::I32,
+            Values::U32(_) => Scalar::U32,
+            Values::I64(_) => Scalar::I64,
+            Values::U64(_) => Scalar::U64,
+            Values::F32(_) => Scalar::F32,
+            Values::F64(_) => Scalar::F64,
+        }
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        with_values!(self, array => array.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes that the numbers take.
+    pub fn heap_bytes(&self) -> u64 {
+        with_values!(self, array => array.heap_bytes())
+    }
+
+    /// A copy; cheap where the array is shared.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn try_clone(&self) -> std::result::Result<Values, TryReserveError> {
+        Ok(map_values!(self, array => array.try_clone()?))
+    }
+}
+
+impl Column {
+    /// How many rows there are.
+    pub fn row_count(&self) -> usize {
+        match &self.offsets {
+            Some(offsets) => offsets.len().saturating_sub(1),
+            None => self.values.len(),
+        }
+    }
+
+    /// The bytes that the arrays take.
+    pub fn heap_bytes(&self) -> u64 {
+        self.values.heap_bytes() + self.offsets.as_ref().map_or(0, Array::heap_bytes)
+    }
+}
+
+impl Table {
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The bytes that the arrays take.
+    pub fn heap_bytes(&self) -> u64 {
+        self.columns.iter().map(Column::heap_bytes).sum()
+    }
+}
+
+impl Column {
+    /// Whether it has `count` rows, and its lists are all of its values, in order.
+    pub fn is_whole(&self, count: usize) -> bool {
+        let lists = self.offsets.as_ref().is_none_or(|offsets| {
+            let ends =
+                offsets.first() == Some(&0) && offsets.last().is_some_and(|&end| end as usize == self.values.len());
+            ends && offsets.is_sorted()
+        });
+        lists && self.row_count() == count
+    }
+}
+
+impl Table {
+    /// Fails where a column does not have a row for each of the table's.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`].
+    pub fn check(&self) -> Result<()> {
+        if let Some(column) = self.columns.iter().find(|column| !column.is_whole(self.row_count)) {
+            let message =
+                format!("column `{}` of table `{}` does not have {} rows", column.name, self.name, self.row_count);
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        Ok(())
+    }
+}

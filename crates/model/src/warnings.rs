@@ -1,0 +1,271 @@
+//! What was repaired, skipped, dropped or missing: counted by kind always, kept with its place up to a cap.
+//!
+//! The cap keeps a hostile file from filling the memory with its own complaints.
+
+use crate::error::{Diagnostic, ErrorKind, Result, Warning, try_push};
+use crate::limits::{FaultPolicy, OnError};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// How many warnings are kept with their places. Beyond that, only the first [`KEPT_PER_KIND`] of each kind are.
+pub const KEPT: usize = 1000;
+
+/// How many warnings of a kind are kept in any case.
+pub const KEPT_PER_KIND: usize = 3;
+
+/// How much a complaint about a text weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// Repaired: a warning.
+    Note,
+    /// Left out: an error, unless the caller asked to go on.
+    Broken,
+    /// Always an error.
+    Limit,
+}
+
+/// A log of warnings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Warnings {
+    kept: Vec<Warning>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl Warnings {
+    /// Adds one. Where there is no memory for its place it is counted all the same.
+    pub fn push(&mut self, code: &'static str, diagnostic: Diagnostic) {
+        let _counted_only = self.try_add(code, diagnostic);
+    }
+
+    /// Adds one; a lack of memory for its place is an error.
+    fn try_add(&mut self, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
+        self.try_add_many(code, 1, diagnostic)
+    }
+
+    fn try_add_many(&mut self, code: &'static str, count: u64, diagnostic: Diagnostic) -> Result<()> {
+        let before = *self.counts.entry(code).and_modify(|sum| *sum += count).or_insert(count) - count;
+        self.keep(Warning { code, diagnostic, count }, before)
+    }
+
+    /// Keeps it if it is among the first of all or of its kind, of which so many came before: so which are kept does
+    /// not depend on how many logs they come from.
+    fn keep(&mut self, warning: Warning, before: u64) -> Result<()> {
+        if self.kept.len() < KEPT || before < KEPT_PER_KIND as u64 {
+            return try_push(&mut self.kept, warning, "warnings");
+        }
+        Ok(())
+    }
+
+    /// Adds many of one kind that one message covers.
+    pub fn push_many(&mut self, code: &'static str, count: u64, all: Diagnostic) {
+        if count > 0 {
+            let _counted_only = self.try_add_many(code, count, all);
+        }
+    }
+
+    /// Counts more of a kind, without keeping them.
+    pub fn count(&mut self, code: &'static str, count: u64) {
+        *self.counts.entry(code).or_default() += count;
+    }
+
+    /// A thing that is repaired and noted; with `strict` it is the error.
+    pub fn note(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
+        if faults.strict {
+            return Err(diagnostic.into_error(ErrorKind::Malformed));
+        }
+        self.try_add(code, diagnostic)
+    }
+
+    /// As [`Warnings::note`] for `count` things of one kind, of which only the first has a place.
+    pub fn note_many(&mut self, faults: FaultPolicy, code: &'static str, count: u64, first: Diagnostic) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.note(faults, code, first)?;
+        self.count(code, count - 1);
+        Ok(())
+    }
+
+    /// As [`Warnings::note_many`] for valid data that the model cannot hold: with `strict` it is unsupported, not
+    /// malformed.
+    pub fn note_dropped(
+        &mut self,
+        faults: FaultPolicy,
+        code: &'static str,
+        count: u64,
+        first: Diagnostic,
+    ) -> Result<()> {
+        if faults.strict && count > 0 {
+            return Err(first.into_error(ErrorKind::Unsupported));
+        }
+        self.note_many(faults, code, count, first)
+    }
+
+    /// A broken statement: the error, or with [`OnError::Warn`] a warning, and it is left out.
+    pub fn broken(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
+        match faults.on_error {
+            OnError::Warn if !faults.strict => self.try_add(code, diagnostic),
+            _ => Err(diagnostic.into_error(ErrorKind::Malformed)),
+        }
+    }
+
+    /// An error in place of these warnings, which writing gave, where the caller asked for `strict`.
+    ///
+    /// Called when the plan is complete and before the first byte is written, and once more before a file takes its
+    /// place: what is lost depends on the model alone, so the error is the same for any number of threads.
+    pub fn refuse_losses(&self, strict: bool) -> Result<()> {
+        if !strict || self.is_empty() {
+            return Ok(());
+        }
+        let mut diagnostic = self.kept.first().map_or_else(Diagnostic::default, |first| first.diagnostic.clone());
+        let first = self.kept.first().map(|first| first.code);
+        let others = self.counts.iter().filter(|(code, _)| Some(**code) != first);
+        let others: Vec<String> = others.map(|(code, count)| format!("{code}: {count}")).collect();
+        if !others.is_empty() {
+            diagnostic.message.push_str(&format!(" (also {})", others.join(", ")));
+        }
+        let is_warning = "without --strict this is a warning";
+        diagnostic.hint = Some(match diagnostic.hint {
+            Some(remedy) => format!("{remedy}; {is_warning}"),
+            None => is_warning.into(),
+        });
+        Err(diagnostic.into_error(ErrorKind::Unsupported))
+    }
+
+    /// The warnings that were kept, in the order of the data: the first [`KEPT`], and the first of each kind.
+    pub fn kept(&self) -> &[Warning] {
+        &self.kept
+    }
+
+    /// How many there were of each kind.
+    pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Appends another log. Those for whose places there is no memory are counted all the same.
+    pub fn extend(&mut self, other: Warnings) {
+        let mut before = self.counts.clone();
+        for warning in other.kept {
+            let of_kind = before.entry(warning.code).or_default();
+            let (count, earlier) = (warning.count, *of_kind);
+            *of_kind += count;
+            let _counted_only = self.keep(warning, earlier);
+        }
+        for (code, count) in other.counts {
+            *self.counts.entry(code).or_default() += count;
+        }
+    }
+}
+
+/// What warnings of each kind are about, one and many.
+const KINDS: [(&str, [&str; 2]); 49] = [
+    ("bad-number", ["invalid number", "invalid numbers"]),
+    ("bad-value", ["invalid value", "invalid values"]),
+    ("broken-facet", ["invalid facet", "invalid facets"]),
+    ("broken-mesh", ["invalid mesh file", "invalid mesh files"]),
+    ("changed-samples", ["approximate sample", "approximate samples"]),
+    ("conflicting-opacity", ["conflicting opacity", "conflicting opacities"]),
+    ("continued-comment", ["continued comment", "continued comments"]),
+    ("cut-samples", ["clamped sample", "clamped samples"]),
+    ("degenerate-face", ["degenerate face", "degenerate faces"]),
+    ("duplicate-material", ["duplicate material", "duplicate materials"]),
+    ("element-left-out", ["dropped element", "dropped elements"]),
+    ("empty-index", ["missing index", "missing indices"]),
+    ("empty-solid", ["empty solid", "empty solids"]),
+    ("extra-data", ["piece of extra data", "pieces of extra data"]),
+    ("extra-value", ["extra value", "extra values"]),
+    ("index-out-of-range", ["index out of range", "indices out of range"]),
+    ("mismatched-scopes", ["mismatched scope", "mismatched scopes"]),
+    ("missing-coordinate-system", ["undefined coordinate system", "undefined coordinate systems"]),
+    ("missing-file", ["unreadable file", "unreadable files"]),
+    ("missing-library", ["unreadable material library", "unreadable material libraries"]),
+    ("missing-material", ["undefined material", "undefined materials"]),
+    ("missing-mesh", ["missing mesh", "missing meshes"]),
+    ("missing-name", ["missing name", "missing names"]),
+    ("missing-object", ["undefined object", "undefined objects"]),
+    ("missing-parameter", ["missing parameter", "missing parameters"]),
+    ("missing-texture", ["missing texture", "missing textures"]),
+    ("missing-value", ["missing value", "missing values"]),
+    ("mixed-corners", ["element with mixed corners", "elements with mixed corners"]),
+    ("nested-object", ["nested object", "nested objects"]),
+    ("non-finite", ["number that is not finite", "numbers that are not finite"]),
+    ("out-of-range", ["value out of range", "values out of range"]),
+    ("outside-mesh", ["mesh outside the scene's folder", "meshes outside the scene's folder"]),
+    ("outside-reference", ["reference outside the scene's folder", "references outside the scene's folder"]),
+    ("outside-texture", ["texture outside the scene's folder", "textures outside the scene's folder"]),
+    ("ragged-row", ["row of a different length", "rows of a different length"]),
+    ("repeated-parameter", ["repeated parameter", "repeated parameters"]),
+    ("repeated-statement", ["repeated statement", "repeated statements"]),
+    ("short-face", ["face with fewer than 3 corners", "faces with fewer than 3 corners"]),
+    ("unchecked-mesh", ["unchecked mesh", "unchecked meshes"]),
+    ("unchecked-texture", ["unchecked texture", "unchecked textures"]),
+    ("unclosed-quote", ["unclosed quote", "unclosed quotes"]),
+    ("unknown-color-space", ["unknown color space", "unknown color spaces"]),
+    ("unknown-directive", ["unknown directive", "unknown directives"]),
+    ("unknown-option", ["unknown option", "unknown options"]),
+    ("unknown-statement", ["unknown statement", "unknown statements"]),
+    ("unmatched-end", ["unmatched end", "unmatched ends"]),
+    ("unsupported-statement", ["unsupported statement", "unsupported statements"]),
+    ("wrong-block", ["misplaced directive", "misplaced directives"]),
+    ("wrong-count", ["wrong number of values", "wrong numbers of values"]),
+];
+
+/// What so many warnings of a kind are about, in words: `undefined materials`. Kinds without words of their own are
+/// named: `` `tga-alpha` warnings ``.
+pub fn kind_words(code: &str, count: u64) -> Cow<'static, str> {
+    let is_many = count != 1;
+    match KINDS.iter().find(|(known, _)| *known == code) {
+        Some((_, words)) => Cow::Borrowed(words[usize::from(is_many)]),
+        None => Cow::Owned(format!("`{code}` warning{}", if is_many { "s" } else { "" })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(log: &mut Warnings, code: &'static str, count: usize) {
+        (0..count).for_each(|number| log.push(code, Diagnostic::new(number.to_string())));
+    }
+
+    #[test]
+    fn the_first_of_each_kind_are_kept_however_many_come_before() {
+        let mut whole = Warnings::default();
+        numbered(&mut whole, "common", KEPT + 10);
+        numbered(&mut whole, "rare", 5);
+        assert_eq!((whole.kept().len(), whole.total()), (KEPT + KEPT_PER_KIND, KEPT as u64 + 15));
+        let rare: Vec<_> = whole.kept()[KEPT..].iter().map(|it| (it.code, it.diagnostic.message.as_str())).collect();
+        assert_eq!(rare, [("rare", "0"), ("rare", "1"), ("rare", "2")]);
+        // The same from logs of their own, in order.
+        let (mut first, mut second) = (Warnings::default(), Warnings::default());
+        numbered(&mut first, "common", KEPT + 10);
+        numbered(&mut second, "rare", 5);
+        first.extend(second);
+        assert_eq!(first, whole);
+    }
+
+    #[test]
+    fn one_message_may_stand_for_many() {
+        let mut log = Warnings::default();
+        log.push_many("left-out-normals", 226, Diagnostic::new("226 normals dropped"));
+        assert_eq!((log.kept()[0].count, log.total()), (226, 226));
+    }
+
+    #[test]
+    fn kinds_have_words() {
+        assert_eq!(kind_words("missing-material", 1), "undefined material");
+        assert_eq!(kind_words("missing-material", 60), "undefined materials");
+        assert_eq!(kind_words("tga-alpha", 2), "`tga-alpha` warnings");
+        assert!(KINDS.is_sorted_by_key(|(code, _)| *code));
+    }
+}

@@ -1,0 +1,65 @@
+//! Where text may be cut: at lines that begin with a directive. Nothing that comes before decides that.
+
+use polyhaul_pipeline::chunk::Borders;
+
+/// The most blanks before a directive that a piece may begin with.
+const MOST_BLANKS: usize = 32;
+/// The bytes that tell a directive from an operand.
+const WORD: usize = 2;
+
+pub(super) const DIRECTIVES: Borders = Borders { next, last, reach: MOST_BLANKS + WORD + 1 };
+
+/// Whether a word begins a directive: with a capital and another letter, where it is none of the operands that do
+/// (`All`, `StartTime`, `EndTime`).
+#[inline]
+pub(super) fn begins_directive(first: u8, second: u8) -> bool {
+    first.is_ascii_uppercase()
+        && second.is_ascii_alphabetic()
+        && !matches!((first, second), (b'A', b'l') | (b'S', b't') | (b'E', b'n'))
+}
+
+/// Whether a line that begins at `at` begins with a directive.
+fn is_border(bytes: &[u8], at: usize) -> bool {
+    let Some(line) = bytes.get(at..) else { return false };
+    let Some(blanks) = line.iter().take(MOST_BLANKS).position(|byte| !matches!(byte, b' ' | b'\t')) else {
+        return false;
+    };
+    matches!(line.get(blanks..), Some([first, second, ..]) if begins_directive(*first, *second))
+}
+
+fn next(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
+    // A line may begin at `from` itself.
+    let mut at = from;
+    loop {
+        if (at == 0 || bytes.get(at - 1) == Some(&b'\n')) && is_border(bytes, at) {
+            return Some(at);
+        }
+        at += 1 + memchr::memchr(b'\n', bytes.get(at..to)?)?;
+    }
+}
+
+fn last(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut end = bytes.len();
+    loop {
+        let at = from + memchr::memrchr(b'\n', bytes.get(from..end)?)? + 1;
+        if is_border(bytes, at) {
+            return Some(at);
+        }
+        end = at - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directives_at_the_beginning_of_lines_are_borders() {
+        let text = b"Shape \"x\"\n  \"float a\" 1\n# Film\n \tShape\nActiveTransform\nAll\nStartTime\n1 2\nE";
+        assert_eq!(next(text, 0, text.len()), Some(0));
+        assert_eq!(next(text, 1, text.len()), Some(31));
+        assert_eq!(next(text, 32, text.len()), Some(39));
+        assert_eq!(next(text, 40, text.len()), None);
+        assert_eq!((last(text, 1), last(text, 38), last(text, 39)), (Some(39), Some(39), None));
+    }
+}

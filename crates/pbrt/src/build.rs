@@ -1,0 +1,228 @@
+//! Scenes for a renderer that are made by hand: entities with parameters, transforms, shapes and objects, one after
+//! another.
+//!
+//! Every entity has a segment of its own, so arrays that are handed over stay where they are. What a finished scene
+//! is as text is the business of `formats::pbrt::writer`.
+
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
+use polyhaul_model::render::{
+    Declaration, Entity, InstanceRun, Motion, Name, Node, ObjectDefinition, ParameterRange, ParameterType, Placing,
+    Render, Segment, ShapeState, Step, StepKind, StoredParameter, StoredShape, Transform, ValueKind,
+};
+use std::collections::HashMap;
+
+/// A parameter that is handed over: its type, its name, its values.
+pub type Given<'a> = (ParameterType, &'a str, GivenValues);
+
+/// Values that are handed over: see [`polyhaul_model::render::ParameterValues`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum GivenValues {
+    /// Numbers of all types but `integer`, one after another.
+    Floats(Vec<f32>),
+    /// Integers.
+    Integers(Vec<i32>),
+    /// `true` and `false`.
+    Bools(Vec<bool>),
+    /// Strings, and names of textures and spectra.
+    Strings(Vec<String>),
+}
+
+/// A scene that is being made.
+///
+/// ```
+/// use polyhaul_model::render::{ParameterType, ShapeState, Step, Transform};
+/// use polyhaul_pbrt::build::{Builder, GivenValues};
+///
+/// let mut builder = Builder::default();
+/// let radius = vec![(ParameterType::Float, "radius", GivenValues::Floats(vec![2.0]))];
+/// builder.shape("sphere", radius, ShapeState::default(), Transform::IDENTITY)?;
+/// let ball = builder.object("ball", 0)?;
+/// let place = builder.transform(Transform::IDENTITY, Step::Translate([0.0, 5.0, 0.0]))?;
+/// builder.instance(ball, place)?;
+/// let render = builder.finish();
+/// assert_eq!((render.shape_count(), render.instances.len()), (1, 1));
+/// # Ok::<(), polyhaul_model::error::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Builder {
+    /// The scene so far: cameras, lights and materials made by [`Builder::entity`] go into its lists.
+    pub render: Render,
+    numbers: HashMap<String, u32>,
+    states: HashMap<ShapeState, u32>,
+}
+
+impl Builder {
+    /// A name of the scene.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`], as everywhere here.
+    pub fn name(&mut self, text: &str) -> Result<Name> {
+        if let Some(&number) = self.numbers.get(text) {
+            return Ok(Name(number));
+        }
+        let number = self.render.names.len() as u32;
+        try_push(&mut self.render.names, try_string(text)?.into_boxed_str(), "names")?;
+        self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.numbers.insert(try_string(text)?, number);
+        Ok(Name(number))
+    }
+
+    /// An entity that stands at the origin, which is in no list yet.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn entity(&mut self, name: &str, parameters: Vec<Given<'_>>) -> Result<Entity> {
+        let (name, parameters) = (self.name(name)?, self.parameters(parameters)?);
+        Ok(Entity { name, parameters, color_space: None, attributes: None, motion: Motion::IDENTITY, medium: None })
+    }
+
+    pub(super) fn parameters(&mut self, given: Vec<Given<'_>>) -> Result<ParameterRange> {
+        let segment = self.render.segments.len() as u32;
+        let count = given.len() as u32;
+        let (mut names, mut declarations, mut parameters) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut floats, mut integers, mut bools, mut strings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (kind, name, values) in given {
+            let name = self.name(name)?;
+            try_push(&mut names, name, "names")?;
+            let name = names.len() as u32 - 1;
+            let (values, start, end) = match values {
+                GivenValues::Floats(values) => (ValueKind::Floats, floats.len(), append(&mut floats, values)?),
+                GivenValues::Integers(values) => (ValueKind::Integers, integers.len(), append(&mut integers, values)?),
+                GivenValues::Bools(values) => (ValueKind::Bools, bools.len(), append(&mut bools, values)?),
+                GivenValues::Strings(values) => {
+                    let start = strings.len();
+                    for value in values {
+                        let value = self.name(&value)?;
+                        try_push(&mut names, value, "names")?;
+                        try_push(&mut strings, names.len() as u32 - 1, "values")?;
+                    }
+                    (ValueKind::Strings, start, strings.len())
+                }
+            };
+            let declaration = declarations.len() as u32;
+            try_push(&mut declarations, Declaration { kind, values, name }, "parameters")?;
+            let stored = StoredParameter { declaration, start: start as u32, count: (end - start) as u32 };
+            try_push(&mut parameters, stored, "parameters")?;
+        }
+        let made = Segment {
+            names: names.into(),
+            declarations: declarations.into(),
+            parameters: parameters.into(),
+            floats: floats.into(),
+            integers: integers.into(),
+            bools: bools.into(),
+            strings: strings.into(),
+            ..Segment::default()
+        };
+        try_push(&mut self.render.segments, made, "values")?;
+        Ok(ParameterRange { segment, start: 0, count })
+    }
+
+    /// What `step` does to `parent`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn transform(&mut self, parent: Transform, step: Step) -> Result<Transform> {
+        let (kind, numbers): (StepKind, &[f64]) = match &step {
+            Step::Translate(numbers) => (StepKind::Translate, numbers),
+            Step::Scale(numbers) => (StepKind::Scale, numbers),
+            Step::Rotate(numbers) => (StepKind::Rotate, numbers),
+            Step::LookAt(numbers) => (StepKind::LookAt, numbers),
+            Step::Replace(numbers) => (StepKind::ReplaceAll, numbers),
+            Step::Concat(numbers) => (StepKind::ConcatAll, numbers),
+            Step::Inverse => (StepKind::Inverse, &[]),
+        };
+        let segment = self.render.segments.len() as u32;
+        let mut doubles = Vec::new();
+        append(&mut doubles, numbers.to_vec())?;
+        let made = Segment { doubles: doubles.into(), ..Segment::default() };
+        try_push(&mut self.render.segments, made, "values")?;
+        let parent = if matches!(step, Step::Replace(_)) { Transform::IDENTITY.0 } else { parent.0 };
+        let node = Transform(self.render.nodes.len() as u32);
+        try_push(&mut self.render.nodes, Node { parent, step: kind, segment, at: 0 }, "transforms")?;
+        Ok(node)
+    }
+
+    /// Adds a shape.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn shape(
+        &mut self,
+        class: &str,
+        parameters: Vec<Given<'_>>,
+        state: ShapeState,
+        transform: Transform,
+    ) -> Result<()> {
+        let next = self.render.states.len() as u32;
+        self.states.try_reserve(1).map_err(|_| Error::memory("states"))?;
+        let number = *self.states.entry(state).or_insert(next);
+        if number == next {
+            try_push(&mut self.render.states, state, "states")?;
+        }
+        let (class, parameters) = (self.name(class)?, self.parameters(parameters)?);
+        let shape = StoredShape { class, state: number, transform: transform.0, parameters };
+        try_push(&mut self.render.shapes, shape, "shapes")
+    }
+
+    /// Makes the shapes from `first` on a definition, which are not in the scene by themselves then: its index.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn object(&mut self, name: &str, first: usize) -> Result<u32> {
+        let (name, shapes) = (self.name(name)?, first.min(self.render.shapes.len())..self.render.shapes.len());
+        let number = self.render.objects.len() as u32;
+        try_push(&mut self.render.objects, ObjectDefinition { name, shapes, missing: false }, "objects")?;
+        Ok(number)
+    }
+
+    /// Adds an instance of a definition.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn instance(&mut self, object: u32, transform: Transform) -> Result<()> {
+        let first = self.render.instances.objects.len() as u32;
+        let placing = Placing::Motion(Motion { start: transform, end: transform });
+        try_push(&mut self.render.instances.runs, InstanceRun { first, placing }, "instances")?;
+        try_push(&mut self.render.instances.objects, object, "instances")
+    }
+
+    /// Adds many instances of definitions, each with a matrix of four columns of three numbers: where the three axes
+    /// and the origin go. That takes 100 bytes for each.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] where there is not a matrix for each, or too many for one call.
+    pub fn instances(&mut self, objects: &[u32], matrices: Vec<[f64; 12]>) -> Result<()> {
+        let fits = objects.len() == matrices.len() && matrices.len() < (u32::MAX / 12) as usize;
+        if !fits {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "expected one matrix per instance, and fewer than 2^32 / 12 instances",
+            ));
+        }
+        let (first, segment) = (self.render.instances.objects.len() as u32, self.render.segments.len() as u32);
+        let doubles = matrices.into_flattened().into();
+        try_push(&mut self.render.segments, Segment { doubles, ..Segment::default() }, "values")?;
+        let placing = Placing::Matrices { parent: Transform::IDENTITY.0, step: StepKind::Concat, segment, at: 0 };
+        try_push(&mut self.render.instances.runs, InstanceRun { first, placing }, "instances")?;
+        self.render.instances.objects.try_reserve(objects.len())?;
+        self.render.instances.objects.extend_from_slice(objects);
+        Ok(())
+    }
+
+    /// The scene.
+    pub fn finish(self) -> Render {
+        self.render
+    }
+}
+
+/// Appends values, or takes their memory over; returns how many there are then.
+fn append<T>(all: &mut Vec<T>, mut more: Vec<T>) -> Result<usize> {
+    if all.is_empty() {
+        *all = more;
+    } else {
+        all.try_reserve_exact(more.len())?;
+        all.append(&mut more);
+    }
+    Ok(all.len())
+}

@@ -1,0 +1,246 @@
+//! What a piece of text says: its directives one by one, what is wrong with it, and the values, ready for the model.
+
+use super::directive::{COUNT, Directive};
+use super::intern::Names;
+use super::shelf::{Shelf, room_of};
+use polyhaul_model::error::{Diagnostic, Excerpt, Place, Result, limit_hint, try_copy, try_string};
+use polyhaul_model::names;
+use polyhaul_model::render::{Declaration, Name, Segment, StoredParameter};
+use polyhaul_model::warnings::{KEPT, Weight};
+use std::sync::Arc;
+
+/// A place in a piece of text: lines from 0, columns from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) line: u32,
+    pub(super) column: u32,
+}
+
+/// Something that the text says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub(super) what: What,
+    /// Of directives with parameters: how many.
+    pub(super) count: u16,
+    /// A string, a place among the numbers, or the number of a complaint.
+    pub(super) a: u32,
+    /// Where parameters begin; a second string.
+    pub(super) b: u32,
+    pub(super) spot: Spot,
+}
+
+/// What an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Directive(Directive),
+    /// `Transform` and `ConcatTransform` with a last row of their own.
+    FullMatrix(Directive),
+    Complaint,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug)]
+pub(super) struct Complaint {
+    pub(super) weight: Weight,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    pub(super) expected: Option<&'static str>,
+    pub(super) hint: Option<String>,
+    pub(super) spot: Spot,
+    /// The offset in the text, for order.
+    pub(super) excerpt: Option<Excerpt>,
+}
+
+/// A piece of text that was parsed. The vectors are reused; what goes into the model is copied once.
+#[derive(Default)]
+pub(super) struct Parsed {
+    pub(super) events: Vec<Event>,
+    pub(super) complaints: Vec<Complaint>,
+    /// Complaints behind those that are kept, by their codes.
+    pub(super) uncounted: Vec<(&'static str, u64)>,
+    pub(super) names: Names,
+    /// Names that are no UTF-8, in order.
+    pub(super) odd_names: Vec<u32>,
+    pub(super) declaration_texts: Names,
+    /// By the number of its text: the declaration's index, and that of its twin with names for numbers; plus one.
+    pub(super) known: Vec<[u32; 2]>,
+    pub(super) declarations: Vec<Declaration>,
+    pub(super) parameters: Vec<StoredParameter>,
+    pub(super) floats: Vec<f32>,
+    pub(super) integers: Vec<i32>,
+    pub(super) bools: Vec<bool>,
+    pub(super) strings: Vec<u32>,
+    pub(super) doubles: Vec<f64>,
+    /// Strings of directives that have more than two.
+    pub(super) operands: Vec<u32>,
+    /// How many lines ended in it, and how long what is behind the last of them is.
+    pub(super) end: Spot,
+}
+
+/// What the scene needs of a piece once its values have gone into the model.
+pub(super) struct Said {
+    pub(super) events: Box<[Event]>,
+    /// How often each directive is among them.
+    pub(super) directives: [u32; COUNT],
+    pub(super) complaints: Vec<Complaint>,
+    pub(super) uncounted: Vec<(&'static str, u64)>,
+    pub(super) operands: Box<[u32]>,
+    /// The piece's strings.
+    pub(super) names: Box<[Box<str>]>,
+    pub(super) segment: Segment,
+    pub(super) end: Spot,
+    /// The files that it names: the event's number, and the file's.
+    pub(super) files: Vec<(u32, usize)>,
+    /// How many bytes of text it has.
+    pub(super) bytes: u64,
+}
+
+impl Parsed {
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        self.events.clear();
+        self.complaints.clear();
+        self.uncounted.clear();
+        self.names.clear();
+        self.odd_names.clear();
+        self.declaration_texts.clear();
+        self.known.clear();
+        self.declarations.clear();
+        self.parameters.clear();
+        self.floats.clear();
+        self.integers.clear();
+        self.bools.clear();
+        self.strings.clear();
+        self.doubles.clear();
+        self.operands.clear();
+    }
+
+    /// Gives back memory that an uncommonly long piece took.
+    pub(super) fn shrink(&mut self, slot_bytes: usize) {
+        let held = 4 * (self.floats.capacity() + self.integers.capacity() + self.strings.capacity())
+            + 8 * self.doubles.capacity()
+            + size_of::<Event>() * self.events.capacity()
+            + size_of::<StoredParameter>() * self.parameters.capacity();
+        if held > 2 * slot_bytes {
+            *self = Parsed::default();
+        }
+    }
+
+    /// Keeps a complaint, or counts it where there are too many.
+    pub(super) fn complain(&mut self, complaint: Complaint) -> Result<()> {
+        if self.complaints.len() >= KEPT && complaint.weight != Weight::Limit {
+            match self.uncounted.iter_mut().find(|(code, _)| *code == complaint.code) {
+                Some((_, count)) => *count += 1,
+                None => polyhaul_model::error::try_push(&mut self.uncounted, (complaint.code, 1), "warnings")?,
+            }
+            return Ok(());
+        }
+        let number = self.complaints.len() as u32;
+        let event = Event { what: What::Complaint, count: 0, a: number, b: 0, spot: complaint.spot };
+        polyhaul_model::error::try_push(&mut self.complaints, complaint, "warnings")?;
+        polyhaul_model::error::try_push(&mut self.events, event, "directives")
+    }
+
+    /// Ends with what comes behind being longer than the limit.
+    pub(super) fn too_long(&mut self, limit: u64) -> Result<()> {
+        let message = format!("the directive that starts here is longer than the limit of {limit} bytes (line_bytes)");
+        let mut complaint = Complaint::at(self.end, Weight::Limit, "limit", message);
+        complaint.hint = Some(limit_hint("line_bytes") + " (at most 1 GiB)");
+        self.complain(complaint)
+    }
+
+    /// Takes out what was said, in arrays of just its size; those of the model in a room of `shelf`.
+    pub(super) fn take(&mut self, shelf: &Shelf) -> Result<Said> {
+        let mut names = Vec::new();
+        names.try_reserve_exact(self.names.len())?;
+        for number in 0..self.names.len() {
+            names.push(text(self.names.get(number as u32))?);
+        }
+        let numbers = room_of(&self.floats) + room_of(&self.integers) + room_of(&self.doubles);
+        let mut room = shelf.room(numbers + room_of(&self.parameters) + room_of(&self.strings))?;
+        let segment = Segment {
+            names: Box::default(),
+            declarations: exactly(&self.declarations)?,
+            parameters: room.keep(&self.parameters)?,
+            floats: room.keep(&self.floats)?,
+            integers: room.keep(&self.integers)?,
+            bools: exactly(&self.bools)?,
+            strings: room.keep(&self.strings)?,
+            doubles: room.keep(&self.doubles)?,
+            ..Segment::default()
+        };
+        Ok(Said {
+            events: exactly(&self.events)?,
+            directives: counts(&self.events),
+            complaints: std::mem::take(&mut self.complaints),
+            uncounted: std::mem::take(&mut self.uncounted),
+            operands: exactly(&self.operands)?,
+            names: names.into_boxed_slice(),
+            segment,
+            end: self.end,
+            files: Vec::new(),
+            bytes: 0,
+        })
+    }
+}
+
+/// How often each directive is among some events.
+fn counts(events: &[Event]) -> [u32; COUNT] {
+    let mut counts = [0; COUNT];
+    for event in events {
+        if let What::Directive(directive) | What::FullMatrix(directive) = event.what {
+            counts[directive as usize] += 1;
+        }
+    }
+    counts
+}
+
+/// A string of just the size; what is no UTF-8 is taken as Latin-1.
+fn text(bytes: &[u8]) -> Result<Box<str>> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => try_string(text)?,
+        Err(_) => names::latin1(bytes)?,
+    };
+    Ok(text.into_boxed_str())
+}
+
+/// A copy of just the size.
+pub(super) fn exactly<T: Copy>(values: &[T]) -> Result<Box<[T]>> {
+    try_copy(values, "values").map(Vec::into_boxed_slice)
+}
+
+impl Said {
+    /// The names of the scene that the piece's strings are.
+    pub(super) fn name(&self, number: u32) -> Name {
+        self.segment.names.get(number as usize).copied().unwrap_or(Name(0))
+    }
+
+    /// A string.
+    pub(super) fn text(&self, number: u32) -> &str {
+        self.names.get(number as usize).map_or("", |name| name)
+    }
+}
+
+impl Complaint {
+    /// The diagnostic, where lines of the file come before the piece.
+    pub(super) fn diagnostic(&self, file: &Arc<str>, lines: u64) -> Diagnostic {
+        Diagnostic {
+            message: self.message.clone(),
+            expected: self.expected.map(str::to_owned),
+            hint: self.hint.clone(),
+            place: place(file, lines, self.spot),
+            excerpt: self.excerpt.clone(),
+            ..Diagnostic::default()
+        }
+    }
+}
+
+/// A place in a file.
+pub(super) fn place(file: &Arc<str>, lines: u64, spot: Spot) -> Place {
+    Place {
+        file: file.clone(),
+        line: Some(lines + u64::from(spot.line) + 1),
+        column: Some(u64::from(spot.column) + 1),
+        offset: None,
+    }
+}

@@ -1,0 +1,452 @@
+//! The files of a scene: which are still to be read, in the order in which the scene needs them, and what was read.
+//!
+//! A file is known from when it is first named and opened when its turn comes, so that no more are open than are
+//! read. Its text is handed out in pieces; what they say waits here until the scene comes to it.
+
+use super::borders::DIRECTIVES;
+use super::event::Said;
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
+use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::options::{Cancel, ParseOptions};
+use polyhaul_pipeline::read::Extent;
+use polyhaul_text::scan::PADDING;
+use std::cmp::Ordering as Order;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Who opens the files that a scene names.
+pub trait Files: Sync {
+    /// Opens the file that `name` means in a file of `folder`.
+    fn open(&self, name: &str, folder: &str) -> Result<OpenFile>;
+    /// Forgets a file that was read, and says what is wrong with it: that it changed.
+    fn close(&self, key: usize) -> Result<()>;
+}
+
+/// A file that was opened.
+pub struct OpenFile {
+    /// Its text.
+    pub text: TextChunks<'static>,
+    /// About how many bytes its pieces have, where it says so.
+    pub chunk_bytes: Option<usize>,
+    /// What tells it apart from others.
+    pub identity: Option<PathBuf>,
+    /// The folder that it lies in, relative to that of the scene: empty, or ending in a slash.
+    pub folder: String,
+    /// What its owner calls it.
+    pub key: usize,
+}
+
+/// The most files that are in one another, the scene's own apart.
+pub(super) const MOST_DEEP: usize = 64;
+
+/// An open file.
+pub(super) struct Reading {
+    text: TextChunks<'static>,
+    key: usize,
+    next: AtomicU64,
+    /// The next piece of what must be read in order.
+    in_order: Mutex<u64>,
+}
+
+/// What became of a piece.
+pub(super) enum Piece {
+    Said(Box<Said>),
+    Failed(Error),
+}
+
+/// A file of the scene.
+struct File {
+    /// Where it is named: its own place in the order of all.
+    order: Arc<[u64]>,
+    parent: Option<usize>,
+    name: String,
+    file_name: Arc<str>,
+    folder: Arc<str>,
+    identity: Option<PathBuf>,
+    reading: Option<Arc<Reading>>,
+    /// Why it could not be opened.
+    refused: Option<Error>,
+    pieces: BTreeMap<u64, Piece>,
+    /// How many pieces it has, once that is known.
+    piece_count: Option<u64>,
+}
+
+/// The files that are known.
+#[derive(Default)]
+struct Table {
+    files: Vec<File>,
+    /// Files that are still to be read, and some that were.
+    queue: BinaryHeap<Turn>,
+    round: Round,
+}
+
+/// A file in the queue: that which the scene needs first is the greatest.
+struct Turn {
+    order: Arc<[u64]>,
+    file: usize,
+}
+
+impl Ord for Turn {
+    fn cmp(&self, other: &Turn) -> Order {
+        match self.order == other.order {
+            true => Order::Equal,
+            false if is_before(&self.order, &other.order) => Order::Greater,
+            false => Order::Less,
+        }
+    }
+}
+
+impl PartialOrd for Turn {
+    fn partial_cmp(&self, other: &Turn) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Turn {
+    fn eq(&self, other: &Turn) -> bool {
+        self.cmp(other) == Order::Equal
+    }
+}
+
+impl Eq for Turn {}
+
+impl Table {
+    /// The file that the scene needs first, of those that are still to be read.
+    fn first(&mut self) -> Option<usize> {
+        while let Some(turn) = self.queue.peek() {
+            if self.files[turn.file].piece_count.is_none() {
+                return Some(turn.file);
+            }
+            self.queue.pop();
+        }
+        None
+    }
+
+    fn queue(&mut self, file: usize) -> Result<()> {
+        let turn = Turn { order: self.files[file].order.clone(), file };
+        self.queue.try_reserve(1)?;
+        self.queue.push(turn);
+        Ok(())
+    }
+}
+
+/// A run of the job. Its numbers must have no gaps below the last one that has a piece.
+#[derive(Default)]
+struct Round {
+    /// Workers that look for a piece.
+    looking: usize,
+    /// One more than the highest number that has a piece.
+    end: u64,
+    is_over: bool,
+}
+
+/// All files of a scene.
+pub(super) struct Library<'f> {
+    table: Mutex<Table>,
+    opener: &'f dyn Files,
+    chunk_bytes: usize,
+    line_bytes: u64,
+}
+
+/// Where a piece comes from.
+#[derive(Clone, Default)]
+pub(super) struct Origin {
+    pub(super) file: usize,
+    pub(super) piece: u64,
+    /// Why there is no text.
+    pub(super) failed: Option<Error>,
+}
+
+impl Origin {
+    fn nothing() -> Origin {
+        Origin { file: 0, piece: u64::MAX, failed: None }
+    }
+
+    /// Whether there is nothing to parse.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.piece == u64::MAX
+    }
+}
+
+/// What the scene finds where it looks for a piece.
+pub(super) enum Next {
+    Piece(Piece),
+    /// It was not read yet.
+    Wait,
+    /// The file ended.
+    End,
+    /// The file could not be opened.
+    Refused(Error),
+}
+
+impl<'f> Library<'f> {
+    pub(super) fn new(opener: &'f dyn Files, options: &ParseOptions, chunk_bytes: usize) -> Library<'f> {
+        Library { table: Mutex::default(), opener, chunk_bytes, line_bytes: options.limits.line_bytes }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The scene's own file.
+    pub(super) fn begin(&self, open: OpenFile) -> Result<usize> {
+        let name = try_string(open.text.name())?;
+        let file = self.add(None, Vec::new(), &name)?;
+        self.opened(file, open);
+        Ok(file)
+    }
+
+    /// Makes a file known that is named at `at` (a piece and an event) of another one.
+    pub(super) fn name(&self, parent: usize, at: (u64, usize), name: &str) -> Result<usize> {
+        let mut order = Vec::new();
+        {
+            let table = self.lock();
+            let before = &table.files[parent].order;
+            order.try_reserve_exact(before.len() + 1)?;
+            order.extend_from_slice(before);
+        }
+        order.push(at.0 << 32 | at.1 as u64 & u64::from(u32::MAX));
+        self.add(Some(parent), order, name)
+    }
+
+    fn add(&self, parent: Option<usize>, order: Vec<u64>, name: &str) -> Result<usize> {
+        let name = try_string(name)?;
+        let mut table = self.lock();
+        let number = table.files.len();
+        let file = File {
+            order: order.into(),
+            parent,
+            file_name: name.as_str().into(),
+            name,
+            folder: "".into(),
+            identity: None,
+            reading: None,
+            refused: None,
+            pieces: BTreeMap::new(),
+            piece_count: None,
+        };
+        try_push(&mut table.files, file, "files")?;
+        table.queue(number)?;
+        Ok(number)
+    }
+
+    /// How many files are known.
+    pub(super) fn count(&self) -> usize {
+        self.lock().files.len()
+    }
+
+    /// How many files a file is in.
+    pub(super) fn depth(&self, file: usize) -> usize {
+        self.lock().files[file].order.len()
+    }
+
+    /// What messages call a file.
+    pub(super) fn file_name(&self, file: usize) -> Arc<str> {
+        self.lock().files[file].file_name.clone()
+    }
+
+    /// What tells a file that was opened apart from others: its path, or its name.
+    pub(super) fn identity(&self, file: usize) -> PathBuf {
+        let table = self.lock();
+        let file = &table.files[file];
+        let path = file.identity.clone();
+        path.unwrap_or_else(|| PathBuf::from(&*file.file_name))
+    }
+
+    /// The folder of a file.
+    pub(super) fn folder(&self, file: usize) -> Arc<str> {
+        self.lock().files[file].folder.clone()
+    }
+
+    /// Whether pieces are left to be read.
+    pub(super) fn has_more(&self) -> bool {
+        self.lock().first().is_some()
+    }
+
+    fn opened(&self, file: usize, open: OpenFile) {
+        let OpenFile { text, chunk_bytes, identity, folder, key } = open;
+        let chunk_bytes = chunk_bytes.unwrap_or(self.chunk_bytes);
+        let text = text.cut(chunk_bytes, self.line_bytes, PADDING).at_borders(DIRECTIVES);
+        let mut table = self.lock();
+        let entry = &mut table.files[file];
+        (entry.identity, entry.folder) = (identity, folder.into());
+        entry.file_name = text.name().clone();
+        let in_order = Mutex::default();
+        entry.reading = Some(Arc::new(Reading { text, key, next: AtomicU64::new(0), in_order }));
+    }
+
+    /// Opens a file that was taken out of the queue: others take from it when it is back. Whether it could be opened.
+    fn open(&self, file: usize) -> bool {
+        let (name, folder) = {
+            let table = self.lock();
+            let parent = table.files[file].parent;
+            let folder = parent.map_or("".into(), |parent| table.files[parent].folder.clone());
+            (table.files[file].name.clone(), folder)
+        };
+        let result = self.opener.open(&name, &folder).and_then(|open| self.check_ring(file, open));
+        let result = result.and_then(|open| {
+            self.opened(file, open);
+            self.lock().queue(file)
+        });
+        result.map_err(|error| self.lock().files[file].refused = Some(error)).is_ok()
+    }
+
+    /// A file must not be in itself.
+    fn check_ring(&self, file: usize, open: OpenFile) -> Result<OpenFile> {
+        let table = self.lock();
+        let mut parent = table.files[file].parent;
+        while let (Some(number), Some(_)) = (parent, &open.identity) {
+            let other = &table.files[number];
+            if other.identity == open.identity {
+                return Err(Error::new(ErrorKind::Malformed, "it includes itself"));
+            }
+            parent = other.parent;
+        }
+        Ok(open)
+    }
+
+    /// A new run of the job begins.
+    pub(super) fn begin_round(&self) {
+        self.lock().round = Round::default();
+    }
+
+    /// Takes a piece as number `number` of this run; `None` where the run has no more. Where a higher number has a
+    /// piece, or may get one, it is a piece of nothing.
+    pub(super) fn take(&self, number: u64, text: &mut Text) -> Option<Origin> {
+        let is_over = {
+            let round = &mut self.lock().round;
+            round.looking += 1;
+            round.is_over
+        };
+        let found = if is_over { None } else { self.take_next(text) };
+        let round = &mut self.lock().round;
+        round.looking -= 1;
+        match found {
+            Some(_) => round.end = round.end.max(number + 1),
+            None if number < round.end || !round.is_over && round.looking > 0 => return Some(Origin::nothing()),
+            None => round.is_over = true,
+        }
+        found
+    }
+
+    /// Takes a piece of the file that the scene needs first; `None` where nothing is left.
+    fn take_next(&self, text: &mut Text) -> Option<Origin> {
+        loop {
+            let (file, reading) = {
+                let mut table = self.lock();
+                let file = table.first()?;
+                let reading = table.files[file].reading.clone();
+                if reading.is_none() {
+                    // One worker opens it.
+                    table.queue.pop();
+                }
+                (file, reading)
+            };
+            let Some(reading) = reading else {
+                if !self.open(file) {
+                    // The scene looks for it in its turn.
+                    return Some(Origin::nothing());
+                }
+                continue;
+            };
+            if let Some(origin) = self.take_from(file, &reading, text) {
+                return Some(origin);
+            }
+        }
+    }
+
+    fn take_from(&self, file: usize, reading: &Reading, text: &mut Text) -> Option<Origin> {
+        let (piece, taken) = if reading.text.in_order() {
+            let mut next = reading.in_order.lock().unwrap_or_else(PoisonError::into_inner);
+            let taken = reading.text.take(*next, text);
+            *next += 1;
+            (*next - 1, taken)
+        } else {
+            let piece = reading.next.fetch_add(1, Ordering::Relaxed);
+            (piece, reading.text.take(piece, text))
+        };
+        match taken {
+            Ok(true) => Some(Origin { file, piece, failed: None }),
+            Ok(false) => {
+                self.end(file, piece);
+                None
+            }
+            Err(error) => {
+                self.end(file, piece + 1);
+                Some(Origin { file, piece, failed: Some(error) })
+            }
+        }
+    }
+
+    /// A file has no more than `count` pieces.
+    fn end(&self, file: usize, count: u64) {
+        let mut table = self.lock();
+        let entry = &mut table.files[file];
+        entry.piece_count = Some(entry.piece_count.map_or(count, |known| known.min(count)));
+    }
+
+    /// Keeps what a piece says until the scene comes to it.
+    pub(super) fn put(&self, origin: &Origin, piece: Piece) {
+        if !origin.is_nothing() {
+            self.lock().files[origin.file].pieces.insert(origin.piece, piece);
+        }
+    }
+
+    /// What the scene finds at a piece of a file.
+    pub(super) fn next(&self, file: usize, piece: u64) -> Next {
+        let mut table = self.lock();
+        let entry = &mut table.files[file];
+        if let Some(error) = entry.refused.take() {
+            return Next::Refused(error);
+        }
+        if let Some(piece) = entry.pieces.remove(&piece) {
+            return Next::Piece(piece);
+        }
+        match entry.piece_count {
+            Some(count) if piece >= count => Next::End,
+            _ => Next::Wait,
+        }
+    }
+
+    /// The scene has gone through a file.
+    pub(super) fn close(&self, file: usize, cancel: &Cancel) -> Result<()> {
+        let reading = self.lock().files[file].reading.take();
+        match reading {
+            Some(reading) => {
+                reading.text.check_end(Extent::Whole, cancel)?;
+                self.opener.close(reading.key)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the scene needs a file before another one: what is in a file comes before what is left of it.
+fn is_before(one: &[u64], other: &[u64]) -> bool {
+    let (mut one, mut other) = (one.iter(), other.iter());
+    loop {
+        match (one.next(), other.next()) {
+            (Some(a), Some(b)) if a == b => {}
+            (Some(a), Some(b)) => return a < b,
+            (Some(_), None) => return true,
+            (None, _) => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_before;
+
+    #[test]
+    fn files_are_needed_in_the_order_of_the_scene() {
+        let order: [&[u64]; 5] = [&[1, 5], &[1], &[2, 0, 7], &[2], &[]];
+        for (at, one) in order.iter().enumerate() {
+            for (place, other) in order.iter().enumerate() {
+                assert_eq!(is_before(one, other), at < place, "{one:?} {other:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Scenes for a renderer as scenes of meshes.
+
+use crate::looks::{Looks, NameFile};
+use crate::options::Instances;
+use crate::places::{Matrix64, Places64, multiply64, places64};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push, try_string};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::render::{Parameter, ParameterValues, Render, Shape};
+use polyhaul_model::{Array, Domain, Elements, Mesh, Object, ObjectKind, Scene};
+use std::collections::{BTreeMap, HashMap};
+
+/// What [`flatten`] makes.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Flat {
+    /// Meshes, objects and materials.
+    pub scene: Scene,
+    /// How many shapes are no meshes, by class.
+    pub left_out: BTreeMap<String, u64>,
+    /// How many uses of textures by materials and shapes MTL cannot express, by what they are: `checkerboard as
+    /// reflectance`. A material that several shapes have counts once.
+    pub left_out_textures: BTreeMap<String, u64>,
+    /// How many arrays of shapes meshes cannot store, by their names: `S`, `faceIndices`, and normals or uvs of another
+    /// number than the points.
+    pub left_out_arrays: BTreeMap<String, u64>,
+    /// How many subdivision surfaces became their control meshes.
+    pub subdivided: u64,
+}
+
+/// Makes meshes, objects and materials of a scene for a renderer; `meshes` are those that it loaded.
+///
+/// Each shape that is a mesh becomes one: `trianglemesh` as it is, `bilinearmesh` as quads, `plymesh` where it was
+/// loaded, `loopsubdiv` as its control mesh. Each is an object with a transform, and once more for each instance, which
+/// shows the same mesh: objects have the names of what they show. With [`Instances::Once`] each definition stands there
+/// once instead, shown or not, and no instance. All other shapes are left out and counted.
+/// What moves stands where it is when the shutter opens. Reversed orientation turns faces around.
+///
+/// Of materials `reflectance`, `roughness`, `eta` and metals are taken over, with textures that are images: also those
+/// of normals, displacement and the shapes' `alpha`. The names of image files are those of the scene.
+///
+/// # Errors
+/// [`ErrorKind::Limit`] where instances are more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`], and
+/// [`ErrorKind::Usage`] for a mesh whose indices are out of range.
+pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances, limits: &Limits) -> Result<Flat> {
+    flatten_named(render, meshes, (instances, limits), &mut |_, _| Ok(None))
+}
+
+/// The same; `name_of` is asked for another name for each image file, by the folder of the file that names it, below
+/// the scene's, and the name.
+pub fn flatten_named(
+    render: &Render,
+    meshes: Vec<Mesh>,
+    (instances, limits): (Instances, &Limits),
+    name_of: NameFile<'_>,
+) -> Result<Flat> {
+    if instances != Instances::Once {
+        check_objects(render, limits)?;
+    }
+    let mut flat = Flattener {
+        render,
+        places: places64(render)?,
+        flat: Flat::default(),
+        mesh_of_shape: Vec::new(),
+        looks: Looks::new(render, name_of),
+    };
+    flat.meshes(meshes)?;
+    flat.world()?;
+    match instances {
+        Instances::Once => flat.definitions()?,
+        Instances::AsFormat | Instances::Flatten => flat.instances()?,
+    }
+    flat.flat.left_out_textures = flat.looks.into_left_out();
+    Ok(flat.flat)
+}
+
+/// That the instances of a scene are no more objects than the limit, as objects or shapes of their own.
+pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
+    let shapes = |object: usize| render.objects.get(object).map_or(0, |object| object.shapes.len() as u64);
+    let count = render.instances().fold(0, |sum: u64, instance| sum.saturating_add(shapes(instance.object)));
+    match count > limits.instanced_objects {
+        true => Err(too_many("objects", count, ("instanced_objects", limits.instanced_objects))),
+        false => Ok(()),
+    }
+}
+
+/// That the meshes which objects of a scene show again and again are no more than the limit, each as often as it is
+/// shown. What is shown once does not count.
+pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
+    let mut uses: Vec<u64> = Vec::new();
+    uses.try_reserve_exact(scene.meshes.len())?;
+    uses.resize(scene.meshes.len(), 0);
+    for object in &scene.objects {
+        if let Some(uses) = uses.get_mut(object.mesh) {
+            *uses += 1;
+        }
+    }
+    for (place, what) in ["vertices", "faces"].into_iter().enumerate() {
+        let count = |mesh: &Mesh| [mesh.positions.len(), mesh.faces.offsets.len().saturating_sub(1)][place] as u64;
+        let sum = |all: u64, (mesh, &uses): (&Mesh, &u64)| all.saturating_add(uses.saturating_mul(count(mesh)));
+        let shown = scene.meshes.iter().zip(&uses).filter(|(_, uses)| **uses > 1).fold(0, sum);
+        if shown > limits.instanced_elements {
+            return Err(too_many(what, shown, ("instanced_elements", limits.instanced_elements)));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn too_many(what: &str, count: u64, (name, limit): (&str, u64)) -> Error {
+    let message = format!("the scene's instances multiply to {count} {what}, more than the limit of {limit} ({name})");
+    let hint =
+        format!("write each definition once with `--instances once`, or raise the limit with `--limit {name}={count}`");
+    Error::new(ErrorKind::Limit, message).with_hint(hint)
+}
+
+struct Flattener<'a> {
+    render: &'a Render,
+    places: Places64,
+    flat: Flat,
+    mesh_of_shape: Vec<Option<usize>>,
+    looks: Looks<'a>,
+}
+
+impl<'a> Flattener<'a> {
+    /// Makes the mesh of each shape that is one.
+    fn meshes(&mut self, mut loaded: Vec<Mesh>) -> Result<()> {
+        self.mesh_of_shape.try_reserve_exact(self.render.shape_count())?;
+        // A file that many shapes name, and the orientation.
+        let mut known: HashMap<(usize, bool), usize> = HashMap::new();
+        for shape in self.render.shapes() {
+            let reverse = shape.state().is_some_and(|state| state.reverse_orientation);
+            let key = shape.mesh().map(|mesh| (mesh, reverse));
+            if let Some(&number) = key.and_then(|key| known.get(&key)) {
+                self.mesh_of_shape.push(Some(number));
+                continue;
+            }
+            let made = match shape.mesh().and_then(|mesh| loaded.get_mut(mesh)) {
+                Some(mesh) => Some(shared(mesh)),
+                None => own_mesh(&shape)?,
+            };
+            let Some(mut mesh) = made else {
+                count(&mut self.flat.left_out, shape.class())?;
+                self.mesh_of_shape.push(None);
+                continue;
+            };
+            self.flat.subdivided += u64::from(shape.class() == "loopsubdiv");
+            for parameter in shape.parameters().iter().filter(|it| is_lost(it, mesh.positions.len())) {
+                count(&mut self.flat.left_out_arrays, parameter.name)?;
+            }
+            if reverse {
+                turn_around(&mut mesh)?;
+            }
+            let number = self.flat.scene.meshes.len();
+            try_push(&mut self.flat.scene.meshes, mesh, "meshes")?;
+            if let Some(key) = key {
+                known.try_reserve(1).map_err(|_| Error::memory("meshes"))?;
+                known.insert(key, number);
+            }
+            self.mesh_of_shape.push(Some(number));
+        }
+        Ok(())
+    }
+
+    fn world(&mut self) -> Result<()> {
+        let render = self.render;
+        for index in render.world_shapes().into_iter().flatten() {
+            let Some(shape) = render.shape(index) else { continue };
+            let place = self.places.of(render, shape.motion().start);
+            self.object(&shape, place, "")?;
+        }
+        Ok(())
+    }
+
+    fn definitions(&mut self) -> Result<()> {
+        let render = self.render;
+        for object in &render.objects {
+            for index in object.shapes.clone() {
+                let Some(shape) = render.shape(index) else { continue };
+                let place = self.places.of(render, shape.motion().start);
+                self.object(&shape, place, render.text(object.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn instances(&mut self) -> Result<()> {
+        let render = self.render;
+        for instance in render.instances() {
+            let Some(object) = render.objects.get(instance.object) else { continue };
+            let outer = self.places.of_instance(render, &instance);
+            let name = render.text(object.name);
+            for index in object.shapes.clone() {
+                let Some(shape) = render.shape(index) else { continue };
+                let inner = self.places.of(render, shape.motion().start);
+                self.object(&shape, multiply64(outer, inner), name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, shape: &Shape<'a>, place: Matrix64, name: &str) -> Result<()> {
+        let Some(mesh) = self.mesh_of_shape.get(shape.index).copied().flatten() else { return Ok(()) };
+        let material = self.looks.material(shape, &mut self.flat.scene.materials)?;
+        let object = Object {
+            name: match name {
+                "" => format!("{}-{}", shape.class(), shape.index + 1),
+                name => try_string(name)?,
+            },
+            kind: ObjectKind::Object,
+            mesh,
+            end: self.flat.scene.meshes[mesh].counts(),
+            transform: Some(place.map(|row| row.map(|number| number as f32))),
+            materials: Some(vec![material]),
+            ..Object::default()
+        };
+        try_push(&mut self.flat.scene.objects, object, "objects")
+    }
+}
+
+/// Counts one more thing of this name.
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) -> Result<()> {
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => _ = counts.insert(try_string(name)?, 1),
+    }
+    Ok(())
+}
+
+/// Whether a mesh with so many points cannot store an array of its shape.
+fn is_lost(parameter: &Parameter<'_>, points: usize) -> bool {
+    match parameter.name {
+        "uv" => parameter.values.rows::<2>().is_none_or(|uvs| uvs.len() != points),
+        "N" => parameter.values.rows::<3>().is_none_or(|normals| normals.len() != points),
+        "S" | "faceIndices" => true,
+        _ => false,
+    }
+}
+
+/// A mesh with the same arrays, which are not copied.
+fn shared(mesh: &mut Mesh) -> Mesh {
+    mesh.positions.share();
+    mesh.colors.share();
+    mesh.uvs.share();
+    mesh.normals.share();
+    let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
+    [offsets, corner_positions, corner_uvs, corner_normals].into_iter().for_each(|stream| stream.share());
+    mesh.clone()
+}
+
+/// The mesh that a shape's arrays are.
+fn own_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
+    let quads = match shape.class() {
+        "trianglemesh" | "loopsubdiv" => false,
+        "bilinearmesh" => true,
+        _ => return Ok(None),
+    };
+    let parameters = shape.parameters();
+    let points = parameters.get("P").and_then(|it| it.values.rows::<3>()).unwrap_or_default();
+    let width = if quads { 4 } else { 3 };
+    let indices = parameters.get("indices").map(|it| it.values);
+    let mut corners: Vec<u32> = Vec::new();
+    match indices {
+        Some(ParameterValues::Integers(indices)) => {
+            corners.try_reserve_exact(indices.len())?;
+            corners.extend(indices.iter().map(|&index| index as u32));
+        }
+        _ => corners.extend(0..points.len().min(width) as u32),
+    }
+    corners.truncate(corners.len() / width * width);
+    if corners.iter().any(|&corner| corner as usize >= points.len()) {
+        let message = format!(
+            "shape {} ({}) has an index out of range (it has {} points)",
+            shape.index,
+            shape.class(),
+            points.len()
+        );
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    if quads {
+        // pbrt has the corners of a patch row by row.
+        corners.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
+    }
+    let mut offsets = Vec::new();
+    offsets.try_reserve_exact(corners.len() / width + 1)?;
+    offsets.extend((0..=corners.len() / width).map(|face| (width * face) as u32));
+    let faces = match corners.is_empty() {
+        true => Elements::default(),
+        false => Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() },
+    };
+    let uvs = parameters.get("uv").and_then(|it| it.values.rows::<2>()).filter(|uvs| uvs.len() == points.len());
+    let normals = parameters.get("N").and_then(|it| it.values.rows::<3>()).filter(|it| it.len() == points.len());
+    Ok(Some(Mesh {
+        positions: array(points)?,
+        uvs: array(uvs.unwrap_or_default())?,
+        uv_domain: Domain::Vertex,
+        normals: array(normals.unwrap_or_default())?,
+        normal_domain: Domain::Vertex,
+        faces,
+        ..Mesh::default()
+    }))
+}
+
+fn array<T: Copy>(values: &[T]) -> Result<Array<T>> {
+    try_copy(values, "an array").map(Array::from)
+}
+
+/// Turns the corners of every face around; the first one stays.
+fn turn_around(mesh: &mut Mesh) -> Result<()> {
+    let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
+    for stream in [corner_positions, corner_uvs, corner_normals] {
+        let stream = stream.to_mut()?;
+        for face in offsets.windows(2) {
+            if let Some([_, others @ ..]) = stream.get_mut(face[0] as usize..face[1] as usize) {
+                others.reverse();
+            }
+        }
+    }
+    Ok(())
+}

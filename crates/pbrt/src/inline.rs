@@ -1,0 +1,91 @@
+//! Meshes that shapes name in files, put into the scene itself.
+
+use crate::build::{Builder, Given, GivenValues};
+use polyhaul_model::error::{Result, try_copy, try_push, try_string};
+use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Render};
+use polyhaul_model::{Domain, Elements, Mesh};
+
+/// Makes shapes whose meshes were read from files shapes with arrays of their own: a `trianglemesh`, or a
+/// `bilinearmesh` where all faces have four corners. Returns how many stay as they are: those whose faces are of
+/// several sizes, and those that are displaced, which only `plymesh` can be.
+///
+/// # Errors
+/// [`polyhaul_model::error::ErrorKind::Memory`].
+pub fn inline_meshes(render: &mut Render, meshes: &[Mesh]) -> Result<u64> {
+    let uses = std::mem::take(&mut render.meshes);
+    let mut builder = Builder::default();
+    std::mem::swap(&mut builder.render, render);
+    let mut kept = Vec::new();
+    for (shape, mesh) in uses {
+        let arrays = meshes.get(mesh as usize).map(arrays).transpose()?.flatten();
+        let own = own_parameters(&builder.render, shape as usize)?;
+        let (Some((class, mut given)), Some(own)) = (arrays, own) else {
+            try_push(&mut kept, (shape, mesh), "meshes")?;
+            continue;
+        };
+        given.extend(own.iter().map(|(kind, name, values)| (*kind, name.as_str(), values.clone())));
+        let (class, parameters) = (builder.name(class)?, builder.parameters(given)?);
+        if let Some(stored) = builder.render.shapes.get_mut(shape as usize) {
+            (stored.class, stored.parameters) = (class, parameters);
+        }
+    }
+    let count = kept.len() as u64;
+    builder.render.meshes = kept;
+    *render = builder.finish();
+    Ok(count)
+}
+
+/// What a mesh is as a shape; `None` where no class has such faces.
+fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
+    let Elements { offsets, corner_positions, .. } = &mesh.faces;
+    let is_each = |size| offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == size);
+    let class = match () {
+        () if corner_positions.is_empty() => return Ok(None),
+        () if is_each(3) => "trianglemesh",
+        () if is_each(4) => "bilinearmesh",
+        () => return Ok(None),
+    };
+    let mut indices = Vec::new();
+    indices.try_reserve_exact(corner_positions.len())?;
+    indices.extend(corner_positions.iter().map(|&index| index as i32));
+    if class == "bilinearmesh" {
+        // pbrt has the corners of a patch row by row.
+        indices.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
+    }
+    let mut given = vec![(ParameterType::Integer, "indices", GivenValues::Integers(indices))];
+    given.push((ParameterType::Point3, "P", floats(mesh.positions.as_flattened())?));
+    if mesh.normal_domain == Domain::Vertex && mesh.normals.len() == mesh.positions.len() {
+        given.push((ParameterType::Normal, "N", floats(mesh.normals.as_flattened())?));
+    }
+    if mesh.uv_domain == Domain::Vertex && mesh.uvs.len() == mesh.positions.len() {
+        given.push((ParameterType::Point2, "uv", floats(mesh.uvs.as_flattened())?));
+    }
+    Ok(Some((class, given)))
+}
+
+fn floats(values: &[f32]) -> Result<GivenValues> {
+    Ok(GivenValues::Floats(try_copy(values, "values")?))
+}
+
+/// A parameter with a name of its own.
+type Owned = (ParameterType, String, GivenValues);
+
+/// What a shape says besides its file; `None` where another class would not know that.
+fn own_parameters(render: &Render, shape: usize) -> Result<Option<Vec<Owned>>> {
+    let mut own = Vec::new();
+    for Parameter { kind, name, values } in render.shape(shape).into_iter().flat_map(|it| it.parameters().iter()) {
+        match name {
+            "filename" => continue,
+            "displacement" | "edgelength" => return Ok(None),
+            _ => {}
+        }
+        let values = match values {
+            ParameterValues::Floats(values) => GivenValues::Floats(try_copy(values, "values")?),
+            ParameterValues::Integers(values) => GivenValues::Integers(try_copy(values, "values")?),
+            ParameterValues::Bools(values) => GivenValues::Bools(try_copy(values, "values")?),
+            ParameterValues::Strings(values) => GivenValues::Strings(values.iter().map(str::to_owned).collect()),
+        };
+        try_push(&mut own, (kind, try_string(name)?, values), "values")?;
+    }
+    Ok(Some(own))
+}

@@ -1,0 +1,217 @@
+//! Scenes for a renderer without instances: what they show stands in the scene itself.
+//!
+//! Shapes are not copied but named again: those of an instance share their parameters, so the arrays stay what they
+//! are. Where each stands is a node of the tree of transforms. What such a scene is as meshes is `flatten`'s business.
+
+use crate::flatten::check_objects;
+use crate::options::Instances;
+use crate::places::{Places64, places64};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::render::{Instances as All, Motion, Node, Render, Segment, Step, StepKind, StoredShape, Transform};
+use std::collections::HashMap;
+
+/// Puts what instances show into the scene itself, and takes definitions and instances out of it.
+///
+/// With [`Instances::Flatten`] the shapes of a definition come behind all others, once for each instance in their
+/// order, under the instance's transform. With [`Instances::Once`] they stay where they are, each once, as their
+/// definition has them. [`Instances::AsFormat`] changes nothing. Shapes of definitions give no light: pbrt ignores
+/// that of instances too.
+///
+/// # Errors
+/// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] where instances are more shapes than
+/// [`Limits::instanced_objects`], or there would be 2^32 shapes or transforms.
+pub fn expand(render: &mut Render, instances: Instances, limits: &Limits) -> Result<()> {
+    match instances {
+        Instances::AsFormat => return Ok(()),
+        Instances::Flatten => check_objects(render, limits)?,
+        Instances::Once => {}
+    }
+    let expanded = {
+        let mut expander = Expander::new(render)?;
+        expander.dim()?;
+        match instances {
+            Instances::Once => expander.all_once()?,
+            _ => expander.each()?,
+        }
+        expander.made
+    };
+    expanded.apply(render)
+}
+
+/// What is new.
+#[derive(Default)]
+struct Expanded {
+    shapes: Vec<StoredShape>,
+    moving: Vec<(u32, u32)>,
+    meshes: Vec<(u32, u32)>,
+    states: Vec<polyhaul_model::render::ShapeState>,
+    nodes: Vec<Node>,
+    /// The numbers of the nodes, 16 each.
+    numbers: Vec<f64>,
+}
+
+struct Expander<'a> {
+    render: &'a Render,
+    places: Places64,
+    made: Expanded,
+    /// By state of a shape that gives light: the same without.
+    dark: HashMap<u32, u32>,
+    /// By transform of a definition's shape: where its matrix lies among the numbers.
+    matrices: HashMap<u32, u32>,
+    /// The last node that was made for a shape, and what it was made of.
+    last: Option<([u32; 2], Transform)>,
+}
+
+impl<'a> Expander<'a> {
+    fn new(render: &'a Render) -> Result<Expander<'a>> {
+        let (dark, matrices) = (HashMap::new(), HashMap::new());
+        Ok(Expander { render, places: places64(render)?, made: Expanded::default(), dark, matrices, last: None })
+    }
+
+    /// Makes the states of shapes that give light in a definition anew.
+    fn dim(&mut self) -> Result<()> {
+        for object in &self.render.objects {
+            for shape in self.render.shapes.get(object.shapes.clone()).unwrap_or_default() {
+                let Some(state) = self.render.states.get(shape.state as usize) else { continue };
+                if state.area_light.is_none() || self.dark.contains_key(&shape.state) {
+                    continue;
+                }
+                let number = (self.render.states.len() + self.made.states.len()) as u32;
+                let state = polyhaul_model::render::ShapeState { area_light: None, ..*state };
+                try_push(&mut self.made.states, state, "states")?;
+                self.dark.try_reserve(1).map_err(|_| Error::memory("states"))?;
+                self.dark.insert(shape.state, number);
+            }
+        }
+        Ok(())
+    }
+
+    /// All shapes where they are.
+    fn all_once(&mut self) -> Result<()> {
+        let mut defined = self.render.world_shapes().into_iter().peekable();
+        for index in 0..self.render.shape_count() {
+            while defined.next_if(|world| world.end <= index).is_some() {}
+            let is_defined = defined.peek().is_none_or(|world| !world.contains(&index));
+            self.shape(index, None, is_defined)?;
+        }
+        Ok(())
+    }
+
+    /// The shapes of no definition, then those of each instance.
+    fn each(&mut self) -> Result<()> {
+        for index in self.render.world_shapes().into_iter().flatten() {
+            self.shape(index, None, false)?;
+        }
+        for instance in self.render.instances() {
+            let Some(object) = self.render.objects.get(instance.object) else { continue };
+            let place = match instance.step {
+                Some(step) => {
+                    let at = self.step(instance.motion.start, &step)?;
+                    Motion { start: at, end: at }
+                }
+                None => instance.motion,
+            };
+            for index in object.shapes.clone() {
+                self.shape(index, Some(place), true)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn shape(&mut self, index: usize, place: Option<Motion>, is_defined: bool) -> Result<()> {
+        let (Some(&stored), Some(shape)) = (self.render.shapes.get(index), self.render.shape(index)) else {
+            return Ok(());
+        };
+        let own = shape.motion();
+        let Motion { start, end } = match place {
+            None => own,
+            Some(place) => {
+                let start = self.under(place.start, own.start)?;
+                let is_still = !place.is_animated() && !own.is_animated();
+                let end = if is_still { start } else { self.under(place.end, own.end)? };
+                Motion { start, end }
+            }
+        };
+        let number = u32::try_from(self.made.shapes.len()).ok().filter(|&it| it < u32::MAX).ok_or_else(too_many)?;
+        if start != end {
+            try_push(&mut self.made.moving, (number, end.0), "shapes")?;
+        }
+        if let Some(mesh) = shape.mesh() {
+            try_push(&mut self.made.meshes, (number, mesh as u32), "shapes")?;
+        }
+        let dark = if is_defined { self.dark.get(&stored.state).copied() } else { None };
+        let state = dark.unwrap_or(stored.state);
+        try_push(&mut self.made.shapes, StoredShape { state, transform: start.0, ..stored }, "shapes")
+    }
+
+    /// A node for a shape of a definition under an instance.
+    fn under(&mut self, place: Transform, own: Transform) -> Result<Transform> {
+        if own == Transform::IDENTITY {
+            return Ok(place);
+        }
+        if let Some((_, node)) = self.last.filter(|(of, _)| *of == [place.0, own.0]) {
+            return Ok(node);
+        }
+        let at = match self.matrices.get(&own.0) {
+            Some(&at) => at,
+            None => {
+                let rows = self.places.of(self.render, own);
+                let at = self.numbers(std::array::from_fn(|at| rows[at % 4][at / 4]))?;
+                self.matrices.try_reserve(1).map_err(|_| Error::memory("transforms"))?;
+                self.matrices.insert(own.0, at);
+                at
+            }
+        };
+        let node = self.node(place, StepKind::ConcatAll, at)?;
+        self.last = Some(([place.0, own.0], node));
+        Ok(node)
+    }
+
+    /// A node for what an instance says of itself alone.
+    fn step(&mut self, parent: Transform, step: &Step) -> Result<Transform> {
+        let (parent, kind, numbers) = match *step {
+            Step::Replace(numbers) => (Transform::IDENTITY, StepKind::ReplaceAll, numbers),
+            Step::Concat(numbers) => (parent, StepKind::ConcatAll, numbers),
+            // Instances have matrices.
+            _ => return Ok(parent),
+        };
+        let at = self.numbers(numbers)?;
+        self.node(parent, kind, at)
+    }
+
+    fn numbers(&mut self, numbers: [f64; 16]) -> Result<u32> {
+        let at = u32::try_from(self.made.numbers.len()).map_err(|_| too_many())?;
+        self.made.numbers.try_reserve(16).map_err(|_| Error::memory("transforms"))?;
+        self.made.numbers.extend_from_slice(&numbers);
+        Ok(at)
+    }
+
+    fn node(&mut self, parent: Transform, step: StepKind, at: u32) -> Result<Transform> {
+        let number = self.render.nodes.len() + self.made.nodes.len();
+        let number = u32::try_from(number).ok().filter(|&it| it < u32::MAX).ok_or_else(too_many)?;
+        let segment = self.render.segments.len() as u32;
+        try_push(&mut self.made.nodes, Node { parent: parent.0, step, segment, at }, "transforms")?;
+        Ok(Transform(number))
+    }
+}
+
+impl Expanded {
+    /// Takes the place of what was there.
+    fn apply(self, render: &mut Render) -> Result<()> {
+        let doubles = self.numbers.into();
+        try_push(&mut render.segments, Segment { doubles, ..Segment::default() }, "transforms")?;
+        render.nodes.try_reserve_exact(self.nodes.len())?;
+        render.nodes.extend(self.nodes);
+        render.states.try_reserve_exact(self.states.len())?;
+        render.states.extend(self.states);
+        (render.shapes, render.moving, render.meshes) = (self.shapes, self.moving, self.meshes);
+        (render.objects, render.instances) = (Vec::new(), All::default());
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::new(ErrorKind::Limit, "the instances multiply to more shapes or transforms than a scene can store (2^32)")
+}

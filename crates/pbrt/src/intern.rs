@@ -1,0 +1,144 @@
+//! The different strings of a piece of text, numbered by first appearance.
+
+use polyhaul_model::error::{Error, Result, try_push};
+
+/// Strings, each once.
+#[derive(Default)]
+pub(super) struct Names {
+    bytes: Vec<u8>,
+    /// Where each string ends; it begins where the one before ends.
+    ends: Vec<u32>,
+    table: Vec<Slot>,
+}
+
+/// A place of the table.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    key: u64,
+    /// The string's number, plus one; 0 where there is none.
+    number: u32,
+}
+
+impl Names {
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        if !self.ends.is_empty() {
+            self.ends.clear();
+            self.table.fill(Slot::default());
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A string.
+    pub(super) fn get(&self, number: u32) -> &[u8] {
+        let end = self.ends.get(number as usize).map_or(0, |&end| end as usize);
+        let start = (number as usize).checked_sub(1).and_then(|at| self.ends.get(at)).map_or(0, |&end| end as usize);
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    /// The number of a string.
+    #[inline]
+    pub(super) fn number(&mut self, text: &[u8]) -> Result<u32> {
+        let key = key(text);
+        if !self.table.is_empty() {
+            let mask = self.table.len() - 1;
+            let mut at = (key >> 32) as usize & mask;
+            loop {
+                let slot = self.table[at];
+                if slot.number == 0 {
+                    break;
+                }
+                if slot.key == key && same(self.get(slot.number - 1), text) {
+                    return Ok(slot.number - 1);
+                }
+                at = (at + 1) & mask;
+            }
+        }
+        self.add(text, key)
+    }
+
+    fn add(&mut self, text: &[u8], key: u64) -> Result<u32> {
+        if 2 * (self.ends.len() + 1) > self.table.len() {
+            self.grow()?;
+        }
+        let number = self.ends.len() as u32;
+        self.bytes.try_reserve(text.len()).map_err(|_| Error::memory("names"))?;
+        self.bytes.extend_from_slice(text);
+        try_push(&mut self.ends, self.bytes.len() as u32, "names")?;
+        self.insert(key, number);
+        Ok(number)
+    }
+
+    fn insert(&mut self, key: u64, number: u32) {
+        let mask = self.table.len() - 1;
+        let mut at = (key >> 32) as usize & mask;
+        while self.table[at].number != 0 {
+            at = (at + 1) & mask;
+        }
+        self.table[at] = Slot { key, number: number + 1 };
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        let size = (2 * self.table.len()).max(64);
+        let mut table = Vec::new();
+        table.try_reserve_exact(size).map_err(|_| Error::memory("names"))?;
+        table.resize(size, Slot::default());
+        let old = std::mem::replace(&mut self.table, table);
+        for slot in old.into_iter().filter(|slot| slot.number != 0) {
+            self.insert(slot.key, slot.number - 1);
+        }
+        Ok(())
+    }
+}
+
+/// Whether two strings are the same; most are short.
+#[inline]
+pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
+    if let (Some(first), Some(last), Some(begin), Some(end)) =
+        (a.first_chunk::<8>(), a.last_chunk::<8>(), b.first_chunk::<8>(), b.last_chunk::<8>())
+    {
+        return a.len() == b.len() && first == begin && last == end && (a.len() <= 16 || a == b);
+    }
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
+}
+
+/// Mixes a string into 64 bits.
+#[inline]
+fn key(text: &[u8]) -> u64 {
+    const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+    let (words, rest) = text.as_chunks::<8>();
+    let mut key = text.len() as u64;
+    for word in words {
+        key = (key.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(MIX);
+    }
+    let mut last = 0;
+    for &byte in rest {
+        last = last << 8 | u64::from(byte);
+    }
+    key = (key.rotate_left(5) ^ last).wrapping_mul(MIX);
+    key ^ key >> 29
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_strings_have_one_number() {
+        let mut names = Names::default();
+        for round in 0..2 {
+            for n in 0..1000u32 {
+                let text = format!("name {n}");
+                assert_eq!(names.number(text.as_bytes()).unwrap(), n, "{round}");
+                assert_eq!(names.get(n), text.as_bytes());
+            }
+        }
+        names.clear();
+        assert_eq!((names.number(b"").unwrap(), names.number(b"x").unwrap(), names.len()), (0, 1, 2));
+        assert_eq!(names.get(0), b"");
+    }
+}

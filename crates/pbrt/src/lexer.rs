@@ -1,0 +1,370 @@
+//! The tokens of a piece of text: words, strings, brackets, and runs of numbers. It knows no directive.
+
+use super::event::{Complaint, Spot};
+use memchr::{memchr, memchr2, memrchr};
+use polyhaul_mesh::place::excerpt;
+use polyhaul_model::error::{Error, Excerpt, Result};
+use polyhaul_model::warnings::Weight;
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::list::{self, Lists, Stop, ends_token};
+
+/// Text that is read from front to back.
+pub(super) struct Lexer<'a> {
+    /// The text with padding around it; the byte behind it is white space.
+    padded: &'a [u8],
+    start: usize,
+    end: usize,
+    lists: Lists<'a>,
+    pub(super) at: usize,
+    lines: u32,
+    line_start: usize,
+    /// The last string, where it has escapes.
+    decoded: Vec<u8>,
+}
+
+/// What stands next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    End,
+    String,
+    Open,
+    Close,
+    Word,
+}
+
+/// What stands somewhere: where, and how long it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    pub(super) at: usize,
+    pub(super) len: usize,
+    pub(super) spot: Spot,
+}
+
+/// What is wrong with a token; or what is wrong with the machine.
+pub(super) enum Fault {
+    Broken(Box<Complaint>),
+    Error(Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Error(error)
+    }
+}
+
+/// What parsing gives.
+pub(super) type Parse<T> = std::result::Result<T, Fault>;
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(padded: &'a [u8], start: usize, end: usize, level: Level) -> Lexer<'a> {
+        let lists = Lists::new(padded, end, level);
+        Lexer { padded, start, end, lists, at: start, lines: 0, line_start: start, decoded: Vec::new() }
+    }
+
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.padded.get(self.at).copied().unwrap_or(b'\n')
+    }
+
+    /// The place of what stands next.
+    #[inline]
+    pub(super) fn spot(&self) -> Spot {
+        Spot { line: self.lines, column: (self.at - self.line_start) as u32 }
+    }
+
+    /// A mark for what stands next, `len` bytes long.
+    pub(super) fn mark(&self, len: usize) -> Mark {
+        Mark { at: self.at, len, spot: self.spot() }
+    }
+
+    /// Skips white space and comments: what stands next.
+    #[inline(always)]
+    pub(super) fn peek(&mut self) -> Token {
+        // Mostly a token follows, or one blank.
+        self.at += usize::from(self.byte() == b' ');
+        match self.byte() {
+            b'"' => self.unless_end(Token::String),
+            b'[' => self.unless_end(Token::Open),
+            b']' => self.unless_end(Token::Close),
+            b' ' | b'\t' | b'\r' | b'\n' | b'#' => self.peek_behind_space(),
+            _ => self.unless_end(Token::Word),
+        }
+    }
+
+    #[inline(never)]
+    fn peek_behind_space(&mut self) -> Token {
+        while self.at < self.end {
+            match self.byte() {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'\n' => {
+                    self.at += 1;
+                    self.lines += 1;
+                    self.line_start = self.at;
+                    let next = self.padded.get(self.at..).and_then(|rest| rest.first_chunk::<8>());
+                    let indent = next.map_or(0, |eight| (u64::from_le_bytes(*eight) ^ (ONES * 0x20)).trailing_zeros());
+                    self.at += indent as usize / 8;
+                }
+                b'#' => {
+                    let rest = &self.padded[self.at..self.end];
+                    self.at += memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+                }
+                b'"' => return Token::String,
+                b'[' => return Token::Open,
+                b']' => return Token::Close,
+                _ => return Token::Word,
+            }
+        }
+        self.at = self.end;
+        Token::End
+    }
+
+    #[inline]
+    fn unless_end(&mut self, token: Token) -> Token {
+        if self.at < self.end {
+            return token;
+        }
+        self.at = self.end;
+        Token::End
+    }
+
+    /// The word that stands next, which is not passed.
+    #[inline]
+    pub(super) fn word(&self) -> &'a [u8] {
+        let rest = &self.padded[self.at..self.end];
+        let mut size = skip_plain(rest, |word| below(word, b'"' + 1) | equal(word, b'[') | equal(word, b']'));
+        while rest.get(size).is_some_and(|&byte| !ends_token(byte)) {
+            size += 1;
+        }
+        &rest[..size]
+    }
+
+    /// The two bytes that stand next.
+    #[inline]
+    pub(super) fn pair(&self) -> [u8; 2] {
+        self.padded.get(self.at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()
+    }
+
+    /// Takes the one number of a list that ends behind it, where it is plain.
+    #[inline]
+    pub(super) fn only_float(&mut self) -> Option<f32> {
+        let word = self.word();
+        let end = self.at + word.len();
+        let behind = &self.padded[end..];
+        let size = if behind.starts_with(b" ]") { 2 } else { usize::from(behind.starts_with(b"]")) };
+        let value = self.lists.f32_until(end).filter(|_| size > 0)?;
+        self.at = end + size;
+        Some(value)
+    }
+
+    /// The nearest f32 of a word that stands next.
+    #[inline]
+    pub(super) fn float(&self, word: &[u8]) -> Option<f32> {
+        self.lists.f32_until(self.at + word.len()).or_else(|| list::f32(word))
+    }
+
+    /// Passes bytes in which no line ends.
+    #[inline]
+    pub(super) fn pass(&mut self, count: usize) {
+        self.at += count;
+    }
+
+    /// The mark of the token that stands next.
+    pub(super) fn token_mark(&mut self) -> Mark {
+        let len = match self.peek() {
+            Token::End => 0,
+            Token::Open | Token::Close => 1,
+            Token::Word => self.word().len(),
+            Token::String => {
+                let rest = &self.padded[self.at..self.end];
+                let line = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+                rest[1..line].iter().position(|&byte| byte == b'"').map_or(line, |at| at + 2)
+            }
+        };
+        self.mark(len)
+    }
+
+    /// Takes the string that stands next, which is one: its text, without quotes and escapes.
+    #[inline]
+    pub(super) fn string(&mut self) -> Parse<&[u8]> {
+        let rest = &self.padded[self.at + 1..self.end];
+        let mut size = skip_plain(rest, |word| below(word, b' ') | equal(word, b'"') | equal(word, b'\\'));
+        while rest.get(size).is_some_and(|byte| !matches!(byte, b'"' | b'\\' | b'\n' | b'\r')) {
+            size += 1;
+        }
+        if rest.get(size) == Some(&b'"') {
+            self.at += size + 2;
+            return Ok(&rest[..size]);
+        }
+        self.odd_string(size)
+    }
+
+    /// A string with an escape, or without an end.
+    fn odd_string(&mut self, plain: usize) -> Parse<&[u8]> {
+        let rest = &self.padded[self.at + 1..self.end];
+        let mut decoded = std::mem::take(&mut self.decoded);
+        decoded.clear();
+        decoded.try_reserve(rest.len().min(1 << 16)).map_err(Error::from)?;
+        decoded.extend_from_slice(&rest[..plain]);
+        let mut at = plain;
+        loop {
+            decoded.try_reserve(1).map_err(Error::from)?;
+            match rest.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    let Some(byte) = rest.get(at + 1).and_then(|&byte| unescaped(byte)) else {
+                        return Err(self.bad_escape(at, rest.get(at + 1).copied()));
+                    };
+                    decoded.push(byte);
+                    at += 2;
+                }
+                None | Some(b'\n' | b'\r') => {
+                    let mark = self.mark(at + 1);
+                    return Err(self.fault(
+                        mark,
+                        "unterminated-string",
+                        "this string is not terminated on its line".into(),
+                    ));
+                }
+                Some(&byte) => {
+                    decoded.push(byte);
+                    at += 1;
+                }
+            }
+        }
+        self.at += at + 2;
+        self.decoded = decoded;
+        Ok(&self.decoded)
+    }
+
+    fn bad_escape(&mut self, at: usize, byte: Option<u8>) -> Fault {
+        let end_of_line = matches!(byte, None | Some(b'\n' | b'\r'));
+        let mut mark = self.mark(if end_of_line { at + 1 } else { 2 });
+        if end_of_line {
+            return self.fault(mark, "unterminated-string", "this string is not terminated on its line".into());
+        }
+        mark.at += at + 1;
+        mark.spot.column += at as u32 + 1;
+        let shown = byte.filter(u8::is_ascii_graphic).map_or("?".into(), |byte| char::from(byte).to_string());
+        let mut fault = self.fault(mark, "bad-escape", format!("unknown escape sequence `\\{shown}`"));
+        if let Fault::Broken(complaint) = &mut fault {
+            complaint.expected = Some("one of \\b \\f \\n \\r \\t \\\\ \\' \\\"");
+        }
+        fault
+    }
+
+    /// Takes numbers up to the first token that is none; `true` where that is a number which does not fit.
+    pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> Parse<bool> {
+        let stop = self.lists.f32s(self.at, out);
+        self.stopped(stop)
+    }
+
+    pub(super) fn doubles(&mut self, out: &mut Vec<f64>) -> Parse<bool> {
+        let stop = self.lists.f64s(self.at, out);
+        self.stopped(stop)
+    }
+
+    /// Takes the numbers that stand next, where they are 16.
+    #[inline]
+    pub(super) fn matrix(&mut self) -> Option<[f64; 16]> {
+        let (numbers, at) = self.lists.matrix(self.at)?;
+        self.pass_to(at);
+        Some(numbers)
+    }
+
+    pub(super) fn integers(&mut self, out: &mut Vec<i32>) -> Parse<bool> {
+        let stop = self.lists.i32s(self.at, out);
+        self.stopped(stop)
+    }
+
+    fn stopped(&mut self, stop: Option<Stop>) -> Parse<bool> {
+        let stop = stop.ok_or_else(|| Error::memory("values"))?;
+        self.pass_to(stop.at.min(self.end));
+        Ok(stop.overflow)
+    }
+
+    /// Passes bytes in which lines may end.
+    fn pass_to(&mut self, to: usize) {
+        let passed = &self.padded[self.at..to];
+        if let Some(last) = memrchr(b'\n', passed) {
+            self.lines += passed.iter().map(|&byte| u32::from(byte == b'\n')).sum::<u32>();
+            self.line_start = self.at + last + 1;
+        }
+        self.at = to;
+    }
+
+    /// Something broken at a mark.
+    pub(super) fn fault(&self, mark: Mark, code: &'static str, message: String) -> Fault {
+        Fault::Broken(Box::new(Complaint {
+            weight: Weight::Broken,
+            code,
+            message,
+            expected: None,
+            hint: None,
+            spot: mark.spot,
+            excerpt: Some(self.excerpt(mark)),
+        }))
+    }
+
+    fn excerpt(&self, mark: Mark) -> Excerpt {
+        let text = &self.padded[self.start..self.end];
+        excerpt(text, ((mark.at - self.start) as u32, mark.len as u32))
+    }
+
+    /// Leaves the rest of a line that has a string without an end.
+    pub(super) fn skip_line(&mut self) {
+        let rest = &self.padded[self.at..self.end];
+        self.at += memchr(b'\n', rest).unwrap_or(rest.len());
+    }
+
+    /// The end of the text: how many lines ended, and how long what is behind the last one is.
+    pub(super) fn end(&mut self) -> Result<Spot> {
+        let rest = &self.padded[self.at..self.end];
+        if let Some(last) = memrchr(b'\n', rest) {
+            self.lines += rest.iter().map(|&byte| u32::from(byte == b'\n')).sum::<u32>();
+            self.line_start = self.at + last + 1;
+        }
+        self.at = self.end;
+        Ok(self.spot())
+    }
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const TOPS: u64 = ONES << 7;
+
+/// The top bit of the first byte below `limit`, and perhaps of others behind it.
+#[inline(always)]
+fn below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * u64::from(limit)) & !word & TOPS
+}
+
+/// The top bit of the first byte that is `byte`, and perhaps of others behind it.
+#[inline(always)]
+fn equal(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * u64::from(byte)), 1)
+}
+
+/// How many bytes come before the first for which `find` has a bit, in steps of eight: at most that many.
+#[inline(always)]
+fn skip_plain(text: &[u8], find: impl Fn(u64) -> u64) -> usize {
+    let mut size = 0;
+    for word in text.as_chunks::<8>().0 {
+        let found = find(u64::from_le_bytes(*word));
+        if found != 0 {
+            return size + found.trailing_zeros() as usize / 8;
+        }
+        size += 8;
+    }
+    size
+}
+
+fn unescaped(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'b' => 8,
+        b'f' => 12,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'\\' | b'\'' | b'"' => byte,
+        _ => return None,
+    })
+}

@@ -1,0 +1,50 @@
+//! pbrt-v4: reading and writing scenes for a renderer.
+//!
+//! A file is cut where directives begin ([`borders`]), its pieces are parsed side by side ([`parse`]) into events and
+//! a segment of values that becomes part of the model as it is, and the events are gone through in the order of the
+//! scene, through Includes and Imports, by whoever has what comes next ([`resolve`]). [`reader`] is the job, and who
+//! opens files is its caller's business.
+//!
+//! What pbrt-v4 does where its documentation is silent, and what is done here:
+//!
+//! - A word that begins with a capital begins a directive, wherever it stands. So a list that is not closed is
+//!   reported where it begins, and pieces can be parsed before it is known what came before.
+//! - A string ends on its line, be that ended by LF or CR.
+//! - What older versions of pbrt write differently (`point`, `vector`, `normal3`, `color`, textures of `color`,
+//!   `WorldEnd`, quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn` it is read as that,
+//!   with a warning. Their directives are errors, their classes a warning, which say how to upgrade the scene
+//!   ([`versions`]).
+//! - A name is looked for in the folder of the scene, as pbrt does, and then in that of the file that names it.
+
+mod borders;
+pub mod build;
+mod directive;
+mod event;
+mod files;
+pub mod flatten;
+pub mod inline;
+pub mod instances;
+mod intern;
+mod lexer;
+pub mod looks;
+pub mod options;
+mod parameters;
+mod parse;
+pub mod places;
+mod reader;
+mod resolve;
+mod shelf;
+mod versions;
+pub mod writer;
+
+pub use files::{Files, OpenFile};
+pub use reader::{MeshUse, Pbrt, read};
+
+/// Whether a text begins as scenes of pbrt do: with a directive, behind any comments.
+pub fn looks_like_scene(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'[');
+    let word = first.iter().position(is_end).map_or(first, |end| &first[..end]);
+    directive::Directive::named(word).is_some() || versions::of_directive(word).is_some()
+}

@@ -1,0 +1,382 @@
+//! Materials of a scene for a renderer as materials of MTL, with the images that MTL can name.
+//!
+//! - `reflectance` becomes `Kd`, or `map_Kd` where it is an `imagemap`; `roughness` `Pr` or `map_Pr`, `displacement`
+//!   `disp`, `normalmap` `norm`, and a shape's `alpha` `d` or `map_d` in a material of its own.
+//! - An `imagemap` keeps its `scale` and `invert` as `-mm` (of `disp`, `-bm`), `uscale` and so on as `-s` and `-o`, a
+//!   wrap of `clamp` and an `encoding` of `sRGB` or `linear`. A `scale` of a texture by constants is multiplied into
+//!   them; a `constant` is its value.
+//! - Everything else that a material says by textures is counted, with its class.
+//!
+//! Nothing is opened here. Meshes and objects are made in `flatten`.
+
+use polyhaul_model::error::{Error, Result, try_push, try_string};
+use polyhaul_model::render::{MaterialUse, ParameterType, ParameterValues, Parameters, Render, Shape};
+use polyhaul_model::{Color, MapKind, Material, TextureMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// How many textures may stand on top of each other.
+const MOST_DEPTH: u32 = 16;
+
+/// Gives image files other names: called with the folder of the file that names it, and the name.
+pub(super) type NameFile<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Option<String>>;
+
+/// The opacity of a shape, as its parameters say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Alpha<'a> {
+    Opaque,
+    /// The bits of a number.
+    Number(u32),
+    Texture(&'a str),
+}
+
+/// Materials, as shapes ask for them.
+pub(super) struct Looks<'a> {
+    render: &'a Render,
+    name_of: NameFile<'a>,
+    known: HashMap<(MaterialUse, Alpha<'a>), Option<usize>>,
+    /// The first definition of each texture, by its name and whether it is one of spectra.
+    textures: HashMap<(&'a str, bool), usize>,
+    /// Materials that have names.
+    named: HashMap<&'a str, usize>,
+    /// What materials are without their shapes' alpha.
+    bases: HashMap<MaterialUse, Option<Material>>,
+    /// The one alpha that all shapes with a material have; `None` where there are several.
+    alphas: HashMap<MaterialUse, Option<Alpha<'a>>>,
+    /// Names that were made up.
+    made_up: HashSet<String>,
+    left_out: BTreeMap<String, u64>,
+}
+
+/// What a texture comes to.
+enum Value<'a> {
+    Image(Image<'a>),
+    Constant([f32; 3]),
+    /// MTL has nothing like it: its class.
+    Other(&'a str),
+}
+
+/// An image, and what its values are multiplied by.
+struct Image<'a> {
+    parameters: Parameters<'a>,
+    factor: f32,
+}
+
+impl<'a> Looks<'a> {
+    pub(super) fn new(render: &'a Render, name_of: NameFile<'a>) -> Looks<'a> {
+        let (mut textures, mut named) = (HashMap::new(), HashMap::new());
+        for (index, texture) in render.textures.iter().enumerate() {
+            textures.entry((render.text(texture.entity.name), texture.is_spectrum)).or_insert(index);
+        }
+        for (index, material) in render.materials.iter().enumerate().filter(|(_, material)| material.is_named) {
+            named.entry(render.text(material.entity.name)).or_insert(index);
+        }
+        let mut alphas = HashMap::new();
+        for shape in render.shapes() {
+            let (Some(state), alpha) = (shape.state(), alpha_of(shape.parameters())) else { continue };
+            let only = alphas.entry(state.material).or_insert(Some(alpha));
+            *only = only.filter(|only| *only == alpha);
+        }
+        Looks {
+            bases: HashMap::new(),
+            alphas,
+            render,
+            name_of,
+            known: HashMap::new(),
+            textures,
+            named,
+            made_up: HashSet::new(),
+            left_out: BTreeMap::new(),
+        }
+    }
+
+    /// How many uses of textures were dropped, by what they are.
+    pub(super) fn into_left_out(self) -> BTreeMap<String, u64> {
+        self.left_out
+    }
+
+    /// The material of a shape, which joins `materials` if it is new.
+    pub(super) fn material(&mut self, shape: &Shape<'a>, materials: &mut Vec<Material>) -> Result<Option<usize>> {
+        let Some(state) = shape.state() else { return Ok(None) };
+        let alpha = alpha_of(shape.parameters());
+        let key = (state.material, alpha);
+        if let Some(&known) = self.known.get(&key) {
+            return Ok(known);
+        }
+        let base = match self.bases.get(&state.material) {
+            Some(base) => base.clone(),
+            None => {
+                let base = self.base(state.material)?;
+                self.bases.insert(state.material, base.clone());
+                base
+            }
+        };
+        let is_only = self.alphas.get(&state.material).is_some_and(Option::is_some);
+        let made = match alpha {
+            Alpha::Opaque => base,
+            alpha => Some(self.with_alpha(base, alpha, is_only)?),
+        };
+        let number = match made {
+            Some(made) => {
+                try_push(materials, made, "materials")?;
+                Some(materials.len() - 1)
+            }
+            None => None,
+        };
+        self.known.try_reserve(1).map_err(|_| Error::memory("materials"))?;
+        self.known.insert(key, number);
+        Ok(number)
+    }
+
+    /// The material without what shapes say; `None` for the default one.
+    fn base(&mut self, named: MaterialUse) -> Result<Option<Material>> {
+        let render = self.render;
+        let index = match named {
+            MaterialUse::Default => return Ok(None),
+            MaterialUse::Index(index) => Some(index as usize),
+            MaterialUse::Named(name) => self.named.get(render.text(name)).copied(),
+        };
+        match (index.and_then(|index| Some((render.materials.get(index)?, index))), named) {
+            (Some((material, index)), _) => self.mapped(material, index).map(Some),
+            (None, MaterialUse::Named(name)) => {
+                Ok(Some(Material { name: try_string(render.text(name))?, missing: true, ..Material::default() }))
+            }
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// A material that is not opaque, under a name of its own if there are shapes with the same one and another alpha.
+    fn with_alpha(&mut self, base: Option<Material>, alpha: Alpha<'a>, is_only: bool) -> Result<Material> {
+        let is_default = base.is_none();
+        let mut material = base.unwrap_or_else(|| Material {
+            name: "default".into(),
+            diffuse: Some(Color::Rgb([0.5; 3])),
+            ..Material::default()
+        });
+        material.missing = false;
+        if !is_only {
+            let suffix = match alpha {
+                Alpha::Opaque => String::new(),
+                Alpha::Number(bits) => f32::from_bits(bits).to_string(),
+                Alpha::Texture(name) => name.to_owned(),
+            };
+            material.name += &format!("-alpha-{suffix}");
+        }
+        if !is_only || is_default {
+            while self.named.contains_key(&*material.name) || !self.made_up.insert(material.name.clone()) {
+                material.name.push('_');
+            }
+        }
+        match alpha {
+            Alpha::Opaque => {}
+            Alpha::Number(bits) => material.opacity = Some(f32::from_bits(bits)),
+            Alpha::Texture(name) => match self.value(name, false) {
+                Value::Constant([alpha, ..]) => material.opacity = Some(alpha),
+                Value::Image(image) => self.add_image(&mut material, MapKind::Opacity, &image, "alpha")?,
+                Value::Other(class) => self.leave_out(class, "alpha"),
+            },
+        }
+        Ok(material)
+    }
+
+    /// What MTL says of a material of pbrt.
+    fn mapped(&mut self, material: &polyhaul_model::render::Material, index: usize) -> Result<Material> {
+        let render = self.render;
+        let parameters = render.parameters(&material.entity);
+        let own = render.text(material.entity.name);
+        let class = if material.is_named { parameters.string("type").unwrap_or_default() } else { own };
+        let mut made = Material {
+            name: if material.is_named { own.to_owned() } else { format!("{own}-{}", index + 1) },
+            ..Material::default()
+        };
+        match class {
+            "conductor" | "coatedconductor" => made.metallic = Some(1.0),
+            "dielectric" | "thindielectric" => {
+                made.refraction_index = Some(number(parameters, "eta").unwrap_or(1.5));
+                made.illumination = Some(7);
+            }
+            "coateddiffuse" => made.specular = Some(Color::Rgb([0.5; 3])),
+            _ => {}
+        }
+        for parameter in parameters.iter() {
+            match (parameter.name, parameter.values) {
+                ("reflectance", ParameterValues::Floats([r, g, b])) => made.diffuse = Some(Color::Rgb([*r, *g, *b])),
+                ("roughness", ParameterValues::Floats([roughness])) => made.roughness = Some(*roughness),
+                ("normalmap", ParameterValues::Strings(names)) => {
+                    if let Some(name) = names.get(0) {
+                        let map = TextureMap { kind: MapKind::Normal, ..TextureMap::default() };
+                        self.add_map(&mut made, map, parameters.folder(), name)?;
+                    }
+                }
+                (name, ParameterValues::Strings(names)) if parameter.kind == ParameterType::Texture => {
+                    self.textured(&mut made, name, names.get(0).unwrap_or_default())?;
+                }
+                _ => {}
+            }
+        }
+        Ok(made)
+    }
+
+    /// Sets what a material says by a texture.
+    fn textured(&mut self, made: &mut Material, parameter: &'a str, texture: &str) -> Result<()> {
+        let kind = match parameter {
+            "reflectance" => MapKind::Diffuse,
+            "roughness" => MapKind::Roughness,
+            "displacement" => MapKind::Displacement,
+            _ => {
+                let class = self.class_of(texture);
+                self.leave_out(class, parameter);
+                return Ok(());
+            }
+        };
+        match (self.value(texture, kind == MapKind::Diffuse), kind) {
+            (Value::Image(image), kind) => {
+                if kind == MapKind::Diffuse {
+                    made.diffuse = Some(Color::Rgb([1.0; 3]));
+                }
+                self.add_image(made, kind, &image, parameter)?;
+            }
+            (Value::Constant(color), MapKind::Diffuse) => made.diffuse = Some(Color::Rgb(color)),
+            (Value::Constant([roughness, ..]), MapKind::Roughness) => made.roughness = Some(roughness),
+            // A displacement that is the same everywhere moves nothing that shading sees.
+            (Value::Constant(_), _) => {}
+            (Value::Other(class), _) => self.leave_out(class, parameter),
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, class: &str, parameter: &str) {
+        *self.left_out.entry(format!("`{class}` as `{parameter}`")).or_default() += 1;
+    }
+
+    fn texture(&self, name: &str, is_spectrum: bool) -> Option<&'a polyhaul_model::render::Texture> {
+        let render = self.render;
+        let find = |is_spectrum| render.textures.get(*self.textures.get(&(name, is_spectrum))?);
+        find(is_spectrum).or_else(|| find(!is_spectrum))
+    }
+
+    fn class_of(&self, name: &str) -> &'a str {
+        self.texture(name, true).map_or("missing texture", |texture| self.render.text(texture.class))
+    }
+
+    /// What the texture of this name comes to.
+    fn value(&self, name: &str, is_spectrum: bool) -> Value<'a> {
+        let (mut name, mut factor) = (name, 1.0);
+        for _ in 0..MOST_DEPTH {
+            let Some(texture) = self.texture(name, is_spectrum) else { return Value::Other("missing texture") };
+            let class = self.render.text(texture.class);
+            let parameters = self.render.parameters(&texture.entity);
+            match class {
+                "imagemap" if parameters.string("mapping").is_none_or(|mapping| mapping == "uv") => {
+                    return Value::Image(Image { parameters, factor });
+                }
+                "imagemap" => return Value::Other("imagemap without uv mapping"),
+                "constant" => {
+                    return constant(parameters, "value", [1.0; 3])
+                        .map_or(Value::Other(class), |value| Value::Constant(value.map(|part| part * factor)));
+                }
+                "scale" => {
+                    let Some((inner, by)) = scaled(parameters) else { return Value::Other(class) };
+                    match inner {
+                        Inner::Texture(inner) => name = inner,
+                        Inner::Constant(value) => {
+                            return Value::Constant(value.map(|part| part * by * factor));
+                        }
+                    }
+                    factor *= by;
+                }
+                _ => return Value::Other(class),
+            }
+        }
+        Value::Other("scale")
+    }
+
+    /// Adds an image with the options that say the same as its parameters.
+    fn add_image(&mut self, made: &mut Material, kind: MapKind, image: &Image<'a>, parameter: &str) -> Result<()> {
+        let Image { parameters, factor } = *image;
+        let of = |name: &str, default: f32| number(parameters, name).unwrap_or(default);
+        let Some(file) = parameters.string("filename") else {
+            self.leave_out("imagemap without a file", parameter);
+            return Ok(());
+        };
+        let mut map = TextureMap { kind, ..TextureMap::default() };
+        let (scale, offset) = ([of("uscale", 1.0), of("vscale", 1.0)], [of("udelta", 0.0), of("vdelta", 0.0)]);
+        map.scale = (scale != [1.0; 2]).then_some([scale[0], scale[1], 1.0]);
+        map.offset = (offset != [0.0; 2]).then_some([offset[0], offset[1], 0.0]);
+        let gain = of("scale", 1.0) * factor;
+        match parameters.get("invert").map(|it| it.values) {
+            // 1 less the scaled value, of which nothing but the outer factor is left over.
+            Some(ParameterValues::Bools([true])) => map.base_gain = Some([factor, -gain]),
+            _ if gain == 1.0 => {}
+            _ if kind == MapKind::Displacement => map.bump_multiplier = Some(gain),
+            _ => map.base_gain = Some([0.0, gain]),
+        }
+        match parameters.string("wrap") {
+            Some("clamp") => map.clamp = Some(true),
+            Some("repeat") | None => {}
+            Some(_) => self.leave_out("wrap mode of an imagemap", parameter),
+        }
+        map.color_space = match parameters.string("encoding") {
+            Some(encoding @ ("linear" | "sRGB")) => Some(encoding.to_owned()),
+            _ => None,
+        };
+        self.add_map(made, map, parameters.folder(), file)
+    }
+
+    fn add_map(&mut self, made: &mut Material, map: TextureMap, folder: &str, file: &str) -> Result<()> {
+        let file = match (self.name_of)(folder, file)? {
+            Some(new) => new,
+            None => try_string(file)?,
+        };
+        try_push(&mut made.maps, TextureMap { file, ..map }, "texture maps")
+    }
+}
+
+/// What the parameters of a shape say of its opacity.
+fn alpha_of(parameters: Parameters<'_>) -> Alpha<'_> {
+    match parameters.get("alpha").map(|it| (it.kind, it.values)) {
+        Some((_, ParameterValues::Floats([alpha]))) if *alpha != 1.0 => Alpha::Number(alpha.to_bits()),
+        Some((ParameterType::Texture, ParameterValues::Strings(names))) => {
+            names.get(0).map_or(Alpha::Opaque, Alpha::Texture)
+        }
+        _ => Alpha::Opaque,
+    }
+}
+
+/// What a `scale` scales.
+enum Inner<'a> {
+    Texture(&'a str),
+    Constant([f32; 3]),
+}
+
+/// What a `scale` scales, and its factor, where that is one number: of `tex` and `scale` one may be a texture.
+fn scaled(parameters: Parameters<'_>) -> Option<(Inner<'_>, f32)> {
+    let texture =
+        |name| parameters.get(name).filter(|it| it.kind == ParameterType::Texture).and(parameters.string(name));
+    let grey = |name| match constant(parameters, name, [1.0; 3])? {
+        [r, g, b] if r == g && g == b => Some(r),
+        _ => None,
+    };
+    match (texture("tex"), texture("scale")) {
+        (Some(inner), None) => Some((Inner::Texture(inner), grey("scale")?)),
+        (None, Some(inner)) => Some((Inner::Texture(inner), grey("tex")?)),
+        (None, None) => Some((Inner::Constant(constant(parameters, "tex", [1.0; 3])?), grey("scale")?)),
+        (Some(_), Some(_)) => None,
+    }
+}
+
+/// A colour or a number as three; `default` where nothing is said; `None` where it is no number.
+fn constant(parameters: Parameters<'_>, name: &str, default: [f32; 3]) -> Option<[f32; 3]> {
+    match parameters.get(name).map(|it| (it.kind, it.values)) {
+        None => Some(default),
+        Some((_, ParameterValues::Floats([value]))) => Some([*value; 3]),
+        Some((ParameterType::Rgb, ParameterValues::Floats([r, g, b]))) => Some([*r, *g, *b]),
+        _ => None,
+    }
+}
+
+fn number(parameters: Parameters<'_>, name: &str) -> Option<f32> {
+    match parameters.get(name)?.values {
+        ParameterValues::Floats([number]) => Some(*number),
+        _ => None,
+    }
+}

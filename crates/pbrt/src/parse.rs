@@ -1,0 +1,409 @@
+//! A piece of text to what it says: directive by directive, with no knowledge of what came before.
+//!
+//! What is wrong is an event among the others, so that the first error of a scene is the first in its order.
+
+use super::borders::begins_directive;
+use super::directive::{Directive, Form};
+use super::event::{Complaint, Event, Parsed, Spot, What};
+use super::lexer::{Fault, Lexer, Mark, Parse, Token};
+use super::versions;
+use super::versions::Version;
+use polyhaul_model::error::{Error, Result, limit_hint, try_push};
+use polyhaul_model::printable::printable;
+use polyhaul_model::warnings::Weight;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::list;
+
+/// How pieces are parsed.
+pub(super) struct Parser<'o> {
+    pub(super) options: &'o ParseOptions,
+    pub(super) level: Level,
+}
+
+/// A piece that is parsed.
+pub(super) struct Piece<'t, 'o> {
+    pub(super) lexer: Lexer<'t>,
+    pub(super) parsed: &'t mut Parsed,
+    pub(super) options: &'o ParseOptions,
+}
+
+/// The last row of a matrix that is no perspective.
+const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
+
+/// How much of the values there was when a directive began: what is left of it when it is broken.
+struct Sizes([usize; 7]);
+
+impl Parser<'_> {
+    /// Parses `padded[start..end]`.
+    pub(super) fn parse(&self, padded: &[u8], start: usize, end: usize, parsed: &mut Parsed) -> Result<()> {
+        parsed.clear();
+        let mut piece = Piece { lexer: Lexer::new(padded, start, end, self.level), parsed, options: self.options };
+        while piece.lexer.peek() != Token::End {
+            let sizes = Sizes::of(piece.parsed);
+            match piece.directive() {
+                Ok(event) => try_push(&mut piece.parsed.events, event, "directives")?,
+                Err(Fault::Error(error)) => return Err(error),
+                Err(Fault::Broken(complaint)) => {
+                    sizes.restore(piece.parsed);
+                    let stops = self.options.raises() || complaint.weight == Weight::Limit;
+                    piece.parsed.complain(*complaint)?;
+                    if stops {
+                        break;
+                    }
+                    piece.recover();
+                }
+            }
+        }
+        piece.parsed.end = piece.lexer.end()?;
+        Ok(())
+    }
+}
+
+impl Sizes {
+    fn of(p: &Parsed) -> Sizes {
+        let values = [p.floats.len(), p.integers.len(), p.bools.len(), p.strings.len(), p.doubles.len()];
+        let [a, b, c, d, e] = values;
+        Sizes([a, b, c, d, e, p.parameters.len(), p.operands.len()])
+    }
+
+    fn restore(&self, p: &mut Parsed) {
+        let [a, b, c, d, e, f, g] = self.0;
+        p.floats.truncate(a);
+        p.integers.truncate(b);
+        p.bools.truncate(c);
+        p.strings.truncate(d);
+        p.doubles.truncate(e);
+        p.parameters.truncate(f);
+        p.operands.truncate(g);
+    }
+}
+
+impl Piece<'_, '_> {
+    /// Takes a directive and all that belongs to it.
+    #[inline]
+    fn directive(&mut self) -> Parse<Event> {
+        let word = self.lexer.word();
+        let spot = self.lexer.spot();
+        let Some((directive, form)) = Directive::named(word) else { return Err(self.no_directive()) };
+        let mark = self.lexer.mark(word.len());
+        self.lexer.pass(word.len());
+        let mut event = Event { what: What::Directive(directive), count: 0, a: 0, b: 0, spot };
+        match form {
+            Form::Bare if directive == Directive::WorldEnd => self.world_end(mark)?,
+            Form::Bare => {}
+            Form::Matrix => {
+                event.a = self.parsed.doubles.len() as u32;
+                if !self.matrix(directive, mark)? {
+                    event.what = What::FullMatrix(directive);
+                }
+            }
+            Form::Numbers(count) => {
+                event.a = self.parsed.doubles.len() as u32;
+                self.numbers(directive, mark, count)?;
+            }
+            Form::Name => event.a = self.name(directive, mark)?,
+            Form::Names => {
+                event.a = self.name(directive, mark)?;
+                event.b = if self.lexer.peek() == Token::String { self.string()? } else { event.a };
+            }
+            Form::Time => event.a = self.time(directive, mark)?,
+            Form::Setting => {
+                event.a = self.name(directive, mark)?;
+                let quoted;
+                (event.b, quoted) = self.value(directive, mark)?;
+                event.count = u16::from(quoted);
+            }
+            Form::Parameters => {
+                event.a = self.name(directive, mark)?;
+                event.b = self.parsed.parameters.len() as u32;
+                event.count = self.parameters(directive, mark)?;
+            }
+            Form::Texture => {
+                event.a = self.parsed.operands.len() as u32;
+                for _ in 0..3 {
+                    let number = self.name(directive, mark)?;
+                    try_push(&mut self.parsed.operands, number, "names")?;
+                }
+                event.b = self.parsed.parameters.len() as u32;
+                event.count = self.parameters(directive, mark)?;
+            }
+        }
+        Ok(event)
+    }
+
+    /// What stands where a directive should.
+    #[cold]
+    fn no_directive(&mut self) -> Fault {
+        let token = self.lexer.peek();
+        let mark = self.lexer.token_mark();
+        let old = (token == Token::Word).then(|| versions::of_directive(self.lexer.word())).flatten();
+        let message = match (token, old) {
+            (_, Some(version)) => {
+                let version = version.name();
+                format!("`{}` is a directive of {version}, not of pbrt-v4", self.shown(mark))
+            }
+            (Token::Word, None) => format!("`{}` is not a pbrt directive", self.shown(mark)),
+            (Token::String, _) => "expected a directive, found a string".to_owned(),
+            _ => "expected a directive, found a bracket".to_owned(),
+        };
+        let code = if old.is_some() { "old-syntax" } else { "unknown-directive" };
+        let mut fault = self.lexer.fault(mark, code, message);
+        if let (Fault::Broken(complaint), Some(version)) = (&mut fault, old) {
+            complaint.hint = Some(version.remedy().to_owned());
+        }
+        // Or it would be met again.
+        match token {
+            Token::String => self.skip_string(),
+            _ => self.lexer.pass(mark.len),
+        }
+        fault
+    }
+
+    /// The beginning of a token, for a message.
+    pub(super) fn shown(&self, mark: Mark) -> String {
+        const MOST_BYTES: usize = 60;
+        let bytes = self.lexer.word();
+        let bytes = &bytes[..bytes.len().min(mark.len).min(MOST_BYTES)];
+        let text = String::from_utf8_lossy(bytes);
+        let clean = printable(&text, '?').into_owned();
+        if mark.len > MOST_BYTES { clean + "..." } else { clean }
+    }
+
+    /// Goes on at the next directive.
+    #[cold]
+    fn recover(&mut self) {
+        loop {
+            match self.lexer.peek() {
+                Token::End => return,
+                Token::String => self.skip_string(),
+                Token::Open | Token::Close => self.lexer.pass(1),
+                Token::Word if self.at_directive() => return,
+                Token::Word => {
+                    let size = self.lexer.word().len();
+                    self.lexer.pass(size);
+                }
+            }
+        }
+    }
+
+    fn skip_string(&mut self) {
+        if self.lexer.string().is_err() {
+            self.lexer.skip_line();
+        }
+    }
+
+    /// Whether the word that stands next begins a directive.
+    #[inline]
+    pub(super) fn at_directive(&self) -> bool {
+        let [first, second] = self.lexer.pair();
+        begins_directive(first, second)
+    }
+
+    /// `WorldEnd` is no directive any more.
+    #[cold]
+    fn world_end(&mut self, mark: Mark) -> Parse<()> {
+        let message = "`WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4";
+        self.old(mark, message.into(), "remove it")
+    }
+
+    /// What older versions write differently: an error, or noted and taken for what it is today.
+    #[cold]
+    pub(super) fn old(&mut self, mark: Mark, message: String, fix: &str) -> Parse<()> {
+        let mut fault = self.lexer.fault(mark, "old-syntax", message);
+        if let Fault::Broken(complaint) = &mut fault {
+            complaint.hint = Some(format!("{}, or {fix}", Version::V3OrOlder.remedy()));
+        }
+        match fault {
+            Fault::Broken(complaint) if !self.options.raises() => Ok(self.parsed.complain(*complaint)?),
+            fault => Err(fault),
+        }
+    }
+
+    /// 16 numbers in brackets; whether their last row is that of a transform without a perspective: then it is left
+    /// out.
+    #[inline]
+    fn matrix(&mut self, directive: Directive, mark: Mark) -> Parse<bool> {
+        if self.lexer.peek() != Token::Open {
+            return Err(self.unexpected(directive, mark, "16 numbers in brackets"));
+        }
+        let bracket = self.lexer.mark(1);
+        self.lexer.pass(1);
+        let numbers = match self.lexer.matrix() {
+            Some(numbers) if self.lexer.peek() == Token::Close => {
+                self.lexer.pass(1);
+                numbers
+            }
+            Some(numbers) => self.odd_matrix(&numbers, directive, [mark, bracket])?,
+            None => self.odd_matrix(&[], directive, [mark, bracket])?,
+        };
+        let is_plain = [numbers[3], numbers[7], numbers[11], numbers[15]].map(f64::to_bits) == PLAIN_ROW;
+        let doubles = &mut self.parsed.doubles;
+        doubles.try_reserve(numbers.len()).map_err(Error::from)?;
+        if !is_plain {
+            doubles.extend_from_slice(&numbers);
+            return Ok(false);
+        }
+        let [a, b, c, _, d, e, f, _, g, h, i, _, x, y, z, _] = numbers;
+        doubles.extend_from_slice(&[a, b, c, d, e, f, g, h, i, x, y, z]);
+        Ok(true)
+    }
+
+    /// The numbers of a matrix, of which some are taken, where there are comments among them or not 16.
+    #[cold]
+    fn odd_matrix(&mut self, taken: &[f64], directive: Directive, [mark, bracket]: [Mark; 2]) -> Parse<[f64; 16]> {
+        let mut numbers = Vec::new();
+        numbers.try_reserve(taken.len()).map_err(Error::from)?;
+        numbers.extend_from_slice(taken);
+        while self.lexer.peek() == Token::Word && !self.at_directive() {
+            let before = self.lexer.at;
+            self.lexer.doubles(&mut numbers)?;
+            if self.lexer.at == before {
+                return Err(self.no_number());
+            }
+        }
+        if !self.is_closed(bracket)? {
+            return Err(self.unexpected(directive, mark, "16 numbers in brackets"));
+        }
+        numbers[..].try_into().map_err(|_| {
+            let message = format!("`{}` has {} numbers", directive.name(), numbers.len());
+            self.complaint(mark, "wrong-count", message, "16")
+        })
+    }
+
+    /// So many numbers, without brackets.
+    fn numbers(&mut self, directive: Directive, mark: Mark, count: usize) -> Parse<()> {
+        for taken in 0..count {
+            if self.lexer.peek() != Token::Word || self.at_directive() {
+                let name = directive.name();
+                let message = format!("`{name}` needs {count} numbers, found {taken}");
+                return Err(self.lexer.fault(mark, "wrong-count", message));
+            }
+            let word = self.lexer.word();
+            let Some(value) = list::f64(word) else { return Err(self.no_number()) };
+            self.lexer.pass(word.len());
+            try_push(&mut self.parsed.doubles, value, "values")?;
+        }
+        Ok(())
+    }
+
+    /// A string that belongs to a directive.
+    #[inline]
+    fn name(&mut self, directive: Directive, mark: Mark) -> Parse<u32> {
+        if self.lexer.peek() != Token::String {
+            return Err(self.unexpected(directive, mark, "a string in quotes"));
+        }
+        self.string()
+    }
+
+    /// Takes the string that stands next: its number.
+    #[inline]
+    pub(super) fn string(&mut self) -> Parse<u32> {
+        let mark = self.lexer.mark(1);
+        let limit = self.options.limits.name_bytes;
+        let text = self.lexer.string()?;
+        if text.len() as u64 > limit {
+            return Err(self.too_long(mark, limit));
+        }
+        let known = self.parsed.names.len();
+        let number = self.parsed.names.number(text)?;
+        if self.parsed.names.len() > known && std::str::from_utf8(text).is_err() {
+            try_push(&mut self.parsed.odd_names, number, "names")?;
+        }
+        if !self.parsed.odd_names.is_empty() && self.parsed.odd_names.binary_search(&number).is_ok() {
+            self.note(mark, "non-utf8-name", "this name is not valid UTF-8; read as Latin-1".into())?;
+        }
+        Ok(number)
+    }
+
+    #[cold]
+    pub(super) fn too_long(&self, mark: Mark, limit: u64) -> Fault {
+        let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
+        let mut fault = self.lexer.fault(mark, "limit", message);
+        if let Fault::Broken(complaint) = &mut fault {
+            complaint.weight = Weight::Limit;
+            complaint.hint = Some(limit_hint("name_bytes"));
+        }
+        fault
+    }
+
+    /// The value of an option: a string or a word, and whether it was a string.
+    fn value(&mut self, directive: Directive, mark: Mark) -> Parse<(u32, bool)> {
+        match self.lexer.peek() {
+            Token::String => Ok((self.string()?, true)),
+            Token::Word if !self.at_directive() => {
+                let word = self.lexer.word();
+                self.lexer.pass(word.len());
+                Ok((self.parsed.names.number(word)?, false))
+            }
+            _ => Err(self.unexpected(directive, mark, "a value")),
+        }
+    }
+
+    /// Which of the two transforms are meant, as bits.
+    fn time(&mut self, directive: Directive, mark: Mark) -> Parse<u32> {
+        let word = if self.lexer.peek() == Token::Word { self.lexer.word() } else { b"" };
+        let bits = match word {
+            b"StartTime" => 1,
+            b"EndTime" => 2,
+            b"All" => 3,
+            _ => return Err(self.unexpected(directive, mark, "`All`, `StartTime` or `EndTime`")),
+        };
+        self.lexer.pass(word.len());
+        Ok(bits)
+    }
+
+    /// Something else stands where an operand of a directive should; or nothing does.
+    #[cold]
+    fn unexpected(&mut self, directive: Directive, mark: Mark, expected: &'static str) -> Fault {
+        let token = self.lexer.peek();
+        let ends = token == Token::End || token == Token::Word && self.at_directive();
+        if ends {
+            let message = format!("`{}` is incomplete", directive.name());
+            return self.complaint(mark, "missing-operand", message, expected);
+        }
+        let found = self.lexer.token_mark();
+        let message = match token {
+            Token::Word => format!("unexpected `{}` in `{}`", self.shown(found), directive.name()),
+            Token::String => format!("unexpected string in `{}`", directive.name()),
+            _ => format!("unexpected bracket in `{}`", directive.name()),
+        };
+        self.complaint(found, "unexpected-token", message, expected)
+    }
+
+    /// The word that stands next is no number.
+    #[cold]
+    pub(super) fn no_number(&mut self) -> Fault {
+        let mark = self.lexer.token_mark();
+        let message = format!("`{}` is not a number", self.shown(mark));
+        self.lexer.fault(mark, "bad-number", message)
+    }
+
+    #[cold]
+    pub(super) fn complaint(&self, mark: Mark, code: &'static str, message: String, expected: &'static str) -> Fault {
+        let mut fault = self.lexer.fault(mark, code, message);
+        if let Fault::Broken(complaint) = &mut fault {
+            complaint.expected = Some(expected);
+        }
+        fault
+    }
+
+    /// Notes something that is no fault.
+    #[cold]
+    pub(super) fn note(&mut self, mark: Mark, code: &'static str, message: String) -> Parse<()> {
+        match self.lexer.fault(mark, code, message) {
+            Fault::Broken(mut complaint) => {
+                complaint.weight = Weight::Note;
+                Ok(self.parsed.complain(*complaint)?)
+            }
+            fault => Err(fault),
+        }
+    }
+}
+
+impl Complaint {
+    /// A complaint about a place alone.
+    pub(super) fn at(spot: Spot, weight: Weight, code: &'static str, message: String) -> Complaint {
+        Complaint { weight, code, message, expected: None, hint: None, spot, excerpt: None }
+    }
+}

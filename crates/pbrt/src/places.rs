@@ -1,0 +1,328 @@
+//! Where things of a [`Render`] stand: the tree of transforms multiplied out, in double precision, or in single
+//! precision with the operations and in the order that pbrt-v4 has.
+//!
+//! Matrices are rows and multiply column vectors from the left. A step that has no inverse makes the numbers that need
+//! it NaN.
+
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::render::{Instance, Render, Step, Transform};
+
+/// A matrix of f64s.
+pub type Matrix64 = [[f64; 4]; 4];
+/// A matrix of f32s.
+pub type Matrix32 = [[f32; 4]; 4];
+
+/// All transforms of a scene in double precision.
+pub struct Places64(Vec<Matrix64>);
+
+/// All transforms of a scene in single precision, each with its inverse as pbrt has it.
+pub struct Places32(Vec<[Matrix32; 2]>);
+
+/// Multiplies the transforms of a scene out in double precision.
+///
+/// # Errors
+/// [`polyhaul_model::error::ErrorKind::Memory`].
+pub fn places64(render: &Render) -> Result<Places64> {
+    let mut places = Places64(with_room(render)?);
+    for index in 0..render.transform_count() {
+        let Some((parent, step)) = render.step(render.transform(index)) else { break };
+        let matrix = places.after(render, parent, &step);
+        places.0.push(matrix);
+    }
+    Ok(places)
+}
+
+/// As [`places64`], in single precision and with the operations of pbrt-v4 in their order, so that the bits are those
+/// of a pbrt whose compiler fuses no products and sums. All is rounded to f32 after each operation:
+///
+/// - Each transform is a pair of matrices, the second its inverse. A directive multiplies the first by its own from the
+///   right and the second by its own inverse from the left.
+/// - Elements of products are sums of products `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, with what each rounding
+///   lost added at the end.
+/// - `Translate` and `Scale` have the inverse that negates or divides, `Rotate` the transpose. The inverses of the
+///   other ones come from 2x2 determinants of the upper two and the lower two rows.
+/// - `LookAt` is the inverse of the camera's matrix; cross products are differences of products with the error of the
+///   second one.
+///
+/// Numbers are read as doubles and rounded to f32, which differs from reading them as f32 for one in some hundred
+/// million that have more than 15 digits. Sine and cosine are the platform's.
+///
+/// # Errors
+/// [`polyhaul_model::error::ErrorKind::Memory`].
+pub fn places32(render: &Render) -> Result<Places32> {
+    let mut places = Places32(with_room(render)?);
+    for index in 0..render.transform_count() {
+        let Some((parent, step)) = render.step(render.transform(index)) else { break };
+        let matrices = places.after(render, parent, &step);
+        places.0.push(matrices);
+    }
+    Ok(places)
+}
+
+fn with_room<T>(render: &Render) -> Result<Vec<T>> {
+    let mut places = Vec::new();
+    places.try_reserve_exact(render.transform_count()).map_err(|_| Error::memory("transforms"))?;
+    Ok(places)
+}
+
+impl Places64 {
+    /// The matrix of a transform.
+    pub fn of(&self, render: &Render, transform: Transform) -> Matrix64 {
+        let place = render.transform_index(transform).and_then(|index| self.0.get(index));
+        place.copied().unwrap_or(IDENTITY64)
+    }
+
+    /// The matrix of an instance, when the shutter opens.
+    pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix64 {
+        match &instance.step {
+            Some(step) => self.after(render, instance.motion.start, step),
+            None => self.of(render, instance.motion.start),
+        }
+    }
+
+    fn after(&self, render: &Render, parent: Transform, step: &Step) -> Matrix64 {
+        let before = || self.of(render, parent);
+        match *step {
+            Step::Replace(numbers) => columns(numbers),
+            Step::Concat(numbers) => multiply64(before(), columns(numbers)),
+            Step::Translate([x, y, z]) => {
+                multiply64(before(), [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z], LAST64])
+            }
+            Step::Scale([x, y, z]) => {
+                multiply64(before(), [[x, 0.0, 0.0, 0.0], [0.0, y, 0.0, 0.0], [0.0, 0.0, z, 0.0], LAST64])
+            }
+            Step::Rotate([degrees, x, y, z]) => multiply64(before(), rotation64(degrees, [x, y, z])),
+            Step::LookAt(numbers) => multiply64(before(), inverse64(camera64(numbers))),
+            Step::Inverse => inverse64(before()),
+        }
+    }
+}
+
+const LAST64: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
+const IDENTITY64: Matrix64 = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], LAST64];
+
+/// 16 numbers, column by column.
+fn columns<T: Copy + Default>(numbers: [T; 16]) -> [[T; 4]; 4] {
+    let mut rows = [[T::default(); 4]; 4];
+    for (at, number) in numbers.into_iter().enumerate() {
+        rows[at % 4][at / 4] = number;
+    }
+    rows
+}
+
+pub(super) fn multiply64(a: Matrix64, b: Matrix64) -> Matrix64 {
+    std::array::from_fn(|i| std::array::from_fn(|j| (0..4).map(|k| a[i][k] * b[k][j]).sum()))
+}
+
+fn rotation64(degrees: f64, axis: [f64; 3]) -> Matrix64 {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    let [x, y, z] = unit64(axis);
+    let rest = 1.0 - cos;
+    [
+        [x * x * rest + cos, x * y * rest - z * sin, x * z * rest + y * sin, 0.0],
+        [x * y * rest + z * sin, y * y * rest + cos, y * z * rest - x * sin, 0.0],
+        [x * z * rest - y * sin, y * z * rest + x * sin, z * z * rest + cos, 0.0],
+        LAST64,
+    ]
+}
+
+fn unit64(v: [f64; 3]) -> [f64; 3] {
+    let size = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    v.map(|x| x / size)
+}
+
+fn cross64(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// From the camera's space to the world's.
+fn camera64([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f64; 9]) -> Matrix64 {
+    let d = unit64([lx - ex, ly - ey, lz - ez]);
+    let r = unit64(cross64(unit64([ux, uy, uz]), d));
+    let u = cross64(d, r);
+    [[r[0], u[0], d[0], ex], [r[1], u[1], d[1], ey], [r[2], u[2], d[2], ez], LAST64]
+}
+
+/// By elimination, with the largest pivot of each column.
+fn inverse64(mut m: Matrix64) -> Matrix64 {
+    let mut inverse = IDENTITY64;
+    for column in 0..4 {
+        let pivot = (column..4).max_by(|&a, &b| m[a][column].abs().total_cmp(&m[b][column].abs())).unwrap_or(column);
+        m.swap(column, pivot);
+        inverse.swap(column, pivot);
+        let by = m[column][column];
+        if by == 0.0 {
+            return [[f64::NAN; 4]; 4];
+        }
+        for at in 0..4 {
+            m[column][at] /= by;
+            inverse[column][at] /= by;
+        }
+        for row in (0..4).filter(|&row| row != column) {
+            let factor = m[row][column];
+            for at in 0..4 {
+                m[row][at] -= factor * m[column][at];
+                inverse[row][at] -= factor * inverse[column][at];
+            }
+        }
+    }
+    inverse
+}
+
+impl Places32 {
+    /// The matrix of a transform.
+    pub fn of(&self, render: &Render, transform: Transform) -> Matrix32 {
+        self.both(render, transform)[0]
+    }
+
+    /// The matrix of an instance, when the shutter opens.
+    pub fn of_instance(&self, render: &Render, instance: &Instance) -> Matrix32 {
+        match &instance.step {
+            Some(step) => self.after(render, instance.motion.start, step)[0],
+            None => self.of(render, instance.motion.start),
+        }
+    }
+
+    fn both(&self, render: &Render, transform: Transform) -> [Matrix32; 2] {
+        let place = render.transform_index(transform).and_then(|index| self.0.get(index));
+        place.copied().unwrap_or([IDENTITY32; 2])
+    }
+
+    fn after(&self, render: &Render, parent: Transform, step: &Step) -> [Matrix32; 2] {
+        let [m, inverse] = self.both(render, parent);
+        let by = |[n, back]: [Matrix32; 2]| [multiply32(m, n), multiply32(back, inverse)];
+        match *step {
+            Step::Replace(numbers) => matrix32(numbers),
+            Step::Concat(numbers) => by(matrix32(numbers)),
+            Step::Translate(numbers) => {
+                let shift = |[x, y, z]: [f32; 3]| [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z], LAST32];
+                let numbers = numbers.map(|number| number as f32);
+                by([shift(numbers), shift(numbers.map(|number| -number))])
+            }
+            Step::Scale(numbers) => {
+                let scale = |[x, y, z]: [f32; 3]| [[x, 0.0, 0.0, 0.0], [0.0, y, 0.0, 0.0], [0.0, 0.0, z, 0.0], LAST32];
+                let numbers = numbers.map(|number| number as f32);
+                by([scale(numbers), scale(numbers.map(|number| 1.0 / number))])
+            }
+            Step::Rotate(numbers) => {
+                let rotation = rotation32(numbers.map(|number| number as f32));
+                by([rotation, transpose(rotation)])
+            }
+            Step::LookAt(numbers) => {
+                let camera = camera32(numbers.map(|number| number as f32));
+                by([inverse32(camera), camera])
+            }
+            Step::Inverse => [inverse, m],
+        }
+    }
+}
+
+const LAST32: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
+const IDENTITY32: Matrix32 = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], LAST32];
+
+fn matrix32(numbers: [f64; 16]) -> [Matrix32; 2] {
+    // The numbers are transposed, and so is the inverse: of the matrix as it is written.
+    let written: Matrix32 = transpose(columns(numbers.map(|number| number as f32)));
+    [transpose(written), transpose(inverse32(written))]
+}
+
+fn transpose(m: Matrix32) -> Matrix32 {
+    std::array::from_fn(|i| std::array::from_fn(|j| m[j][i]))
+}
+
+fn multiply32(a: Matrix32, b: Matrix32) -> Matrix32 {
+    std::array::from_fn(|i| std::array::from_fn(|j| inner(std::array::from_fn::<_, 4, _>(|k| (a[i][k], b[k][j])))))
+}
+
+/// A sum of products with the error of each rounding added at the end.
+fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
+    let (mut sum, mut lost) = (0.0f32, 0.0f32);
+    for (at, &(a, b)) in products.iter().rev().enumerate() {
+        let product = a * b;
+        let rounded = a.mul_add(b, -product);
+        if at == 0 {
+            (sum, lost) = (product, rounded);
+            continue;
+        }
+        let total = product + sum;
+        let step = total - product;
+        let missed = (product - (total - step)) + (sum - step);
+        (sum, lost) = (total, rounded + (lost + missed));
+    }
+    sum + lost
+}
+
+/// `a * b - c * d`, with the error of the second product.
+fn difference(a: f32, b: f32, c: f32, d: f32) -> f32 {
+    let cd = c * d;
+    a.mul_add(b, -cd) + (-c).mul_add(d, cd)
+}
+
+fn unit32(v: [f32; 3]) -> [f32; 3] {
+    let size = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
+    v.map(|x| x / size)
+}
+
+fn cross32(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [difference(a[1], b[2], a[2], b[1]), difference(a[2], b[0], a[0], b[2]), difference(a[0], b[1], a[1], b[0])]
+}
+
+fn rotation32([degrees, x, y, z]: [f32; 4]) -> Matrix32 {
+    let angle = (std::f32::consts::PI / 180.0) * degrees;
+    let (sin, cos) = (angle.sin(), angle.cos());
+    let [x, y, z] = unit32([x, y, z]);
+    let rest = 1.0 - cos;
+    [
+        [x * x + (1.0 - x * x) * cos, x * y * rest - z * sin, x * z * rest + y * sin, 0.0],
+        [x * y * rest + z * sin, y * y + (1.0 - y * y) * cos, y * z * rest - x * sin, 0.0],
+        [x * z * rest - y * sin, y * z * rest + x * sin, z * z + (1.0 - z * z) * cos, 0.0],
+        LAST32,
+    ]
+}
+
+fn camera32([ex, ey, ez, lx, ly, lz, ux, uy, uz]: [f32; 9]) -> Matrix32 {
+    let d = unit32([lx - ex, ly - ey, lz - ez]);
+    let r = unit32(cross32(unit32([ux, uy, uz]), d));
+    let u = cross32(d, r);
+    [[r[0], u[0], d[0], ex], [r[1], u[1], d[1], ey], [r[2], u[2], d[2], ez], LAST32]
+}
+
+/// By the determinants of pairs of rows, as pbrt does.
+fn inverse32(m: Matrix32) -> Matrix32 {
+    const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+    let pairs =
+        |above: [f32; 4], below: [f32; 4]| PAIRS.map(|(i, j)| difference(above[i], below[j], below[i], above[j]));
+    let (s, c) = (pairs(m[0], m[1]), pairs(m[2], m[3]));
+    let determinant = inner([(s[0], c[5]), (-s[1], c[4]), (s[2], c[3]), (s[3], c[2]), (s[5], c[0]), (-s[4], c[1])]);
+    if determinant == 0.0 {
+        return [[f32::NAN; 4]; 4];
+    }
+    let by = 1.0 / determinant;
+    let sum = |a: f32, b: f32, c: f32, d: f32, e: f32, f: f32| by * inner([(a, b), (c, d), (e, f)]);
+    [
+        [
+            sum(m[1][1], c[5], m[1][3], c[3], -m[1][2], c[4]),
+            sum(-m[0][1], c[5], m[0][2], c[4], -m[0][3], c[3]),
+            sum(m[3][1], s[5], m[3][3], s[3], -m[3][2], s[4]),
+            sum(-m[2][1], s[5], m[2][2], s[4], -m[2][3], s[3]),
+        ],
+        [
+            sum(-m[1][0], c[5], m[1][2], c[2], -m[1][3], c[1]),
+            sum(m[0][0], c[5], m[0][3], c[1], -m[0][2], c[2]),
+            sum(-m[3][0], s[5], m[3][2], s[2], -m[3][3], s[1]),
+            sum(m[2][0], s[5], m[2][3], s[1], -m[2][2], s[2]),
+        ],
+        [
+            sum(m[1][0], c[4], m[1][3], c[0], -m[1][1], c[2]),
+            sum(-m[0][0], c[4], m[0][1], c[2], -m[0][3], c[0]),
+            sum(m[3][0], s[4], m[3][3], s[0], -m[3][1], s[2]),
+            sum(-m[2][0], s[4], m[2][1], s[2], -m[2][3], s[0]),
+        ],
+        [
+            sum(-m[1][0], c[3], m[1][1], c[1], -m[1][2], c[0]),
+            sum(m[0][0], c[3], m[0][2], c[0], -m[0][1], c[1]),
+            sum(-m[3][0], s[3], m[3][1], s[1], -m[3][2], s[0]),
+            sum(m[2][0], s[3], m[2][2], s[0], -m[2][1], s[1]),
+        ],
+    ]
+}

@@ -1,0 +1,169 @@
+//! Reading a scene: the job that the pipeline runs over the pieces of all files.
+//!
+//! Pieces are parsed by whoever takes them; the ordered part goes on through the scene as far as it was read. Files
+//! that a piece names are known at once, so that they are read side by side. Which numbers the pieces have in the job
+//! means nothing: the scene's order is that of the files.
+
+use super::directive::Directive;
+use super::event::{Parsed, Said, What};
+use super::files::{Files, Library, MOST_DEEP, OpenFile, Origin, Piece};
+use super::parse::Parser;
+use super::resolve::Scene;
+use super::shelf::Shelf;
+use polyhaul_model::error::{Error, ErrorKind, Place, Result, try_push};
+use polyhaul_model::render::Render;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::chunk::Text;
+use polyhaul_pipeline::options::ParseOptions;
+use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_text::cpu::Level;
+
+/// Bytes of text per piece.
+const CHUNK_BYTES: usize = 512 << 10;
+/// What a slot takes, as a multiple of its text.
+const SLOT_FACTOR: usize = 3;
+
+/// A scene that was read.
+pub struct Pbrt {
+    pub render: Render,
+    pub warnings: Warnings,
+    /// Shapes that are meshes of their own.
+    pub meshes: Vec<MeshUse>,
+    /// How often each directive was met, by its name, without those that were not.
+    pub directives: Vec<(&'static str, u64)>,
+    pub threads: usize,
+}
+
+/// A shape that names a file with a mesh.
+pub struct MeshUse {
+    /// The index of the shape.
+    pub shape: u32,
+    /// The file's name.
+    pub name: String,
+    /// The folder of the file that says so.
+    pub folder: std::sync::Arc<str>,
+    /// Where it says so.
+    pub place: Place,
+}
+
+/// A piece in flight.
+struct Slot {
+    text: Text,
+    parsed: Parsed,
+    origin: Origin,
+    said: Option<Said>,
+    /// The files that it names: the event, and the file.
+    files: Vec<(u32, usize)>,
+}
+
+struct PbrtJob<'a> {
+    library: &'a Library<'a>,
+    parser: Parser<'a>,
+    /// Where the values of all pieces are kept.
+    shelf: Shelf,
+    options: &'a ParseOptions,
+    slot_bytes: usize,
+}
+
+/// Reads the scene of a file; `files` opens those that it names.
+pub fn read(main: OpenFile, files: &dyn Files, options: &ParseOptions) -> Result<Pbrt> {
+    let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
+    let slot_bytes = SLOT_FACTOR * chunk_bytes.max(main.chunk_bytes.unwrap_or(0)) + (64 << 10);
+    let library = Library::new(files, options, chunk_bytes);
+    let main = library.begin(main)?;
+    let crew = Crew::new(options.run.worker_threads(), options.run.memory_limit, slot_bytes);
+    let parser = Parser { options, level: Level::best() };
+    let job = PbrtJob { library: &library, parser, shelf: Shelf::default(), options, slot_bytes };
+    let mut scene = Scene::new(main, &library, options);
+    // Files that are named by the last pieces of others are the next round's.
+    while !scene.is_done() {
+        library.begin_round();
+        run(&job, &mut scene, crew, &options.run.cancel)?;
+        scene.go_on()?;
+        if !scene.is_done() && !library.has_more() {
+            return Err(Error::new(ErrorKind::Internal, "a part of the scene is missing; this is a bug in polyhaul"));
+        }
+    }
+    scene.finish(crew.threads)
+}
+
+impl<'a> Job for PbrtJob<'a> {
+    type Slot = Slot;
+    type State = Scene<'a>;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    /// Each file takes care of its own order.
+    fn takes_in_order(&self) -> bool {
+        false
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        let (text, parsed, origin) = (Text::default(), Parsed::default(), Origin::default());
+        Ok(Slot { text, parsed, origin, said: None, files: Vec::new() })
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        let Some(origin) = self.library.take(number, &mut slot.text) else { return Ok(false) };
+        slot.origin = origin;
+        Ok(true)
+    }
+
+    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        slot.said = None;
+        slot.files.clear();
+        if slot.origin.is_nothing() || slot.origin.failed.is_some() {
+            return Ok(());
+        }
+        let Slot { text, parsed, .. } = slot;
+        self.parser.parse(text.padded(), text.start, text.end, parsed)?;
+        if text.too_long {
+            parsed.too_long(self.options.limits.line_bytes)?;
+        }
+        let mut said = parsed.take(&self.shelf)?;
+        said.bytes = text.len() as u64;
+        self.name_files(&said, &slot.origin, &mut slot.files)?;
+        slot.said = Some(said);
+        slot.parsed.shrink(self.slot_bytes);
+        slot.text.shrink(self.slot_bytes);
+        Ok(())
+    }
+
+    fn commit(&self, _: usize, scene: &mut Scene<'a>, slot: &mut Slot) -> Result<()> {
+        let piece = match (slot.origin.failed.take(), slot.said.take()) {
+            (Some(error), _) => Piece::Failed(error),
+            (None, Some(mut said)) => {
+                said.files = std::mem::take(&mut slot.files);
+                Piece::Said(Box::new(said))
+            }
+            (None, None) => return scene.go_on(),
+        };
+        self.library.put(&slot.origin, piece);
+        scene.go_on()
+    }
+}
+
+impl PbrtJob<'_> {
+    /// Makes the files known that a piece names, so that others read them while the scene is elsewhere. What is too
+    /// deep or too much is left to the scene, which says so when it comes there.
+    fn name_files(&self, said: &Said, origin: &Origin, files: &mut Vec<(u32, usize)>) -> Result<()> {
+        for (number, event) in said.events.iter().enumerate() {
+            let (What::Directive(Directive::Include) | What::Directive(Directive::Import)) = event.what else {
+                continue;
+            };
+            let is_few = (self.library.count() as u64) <= self.options.limits.files;
+            if !is_few || self.library.depth(origin.file) >= MOST_DEEP {
+                return Ok(());
+            }
+            let file = self.library.name(origin.file, (origin.piece, number), said.text(event.a))?;
+            try_push(files, (number as u32, file), "files")?;
+        }
+        Ok(())
+    }
+}

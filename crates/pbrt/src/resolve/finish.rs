@@ -1,0 +1,37 @@
+//! What only the end of a scene can tell: names that are defined nowhere.
+
+use super::{Scene, Where};
+use crate::Pbrt;
+use crate::directive::Directive;
+use polyhaul_model::error::{Diagnostic, Result, try_push};
+use polyhaul_model::names::shown;
+
+impl Scene<'_> {
+    /// The scene as a whole, read by so many threads.
+    pub(crate) fn finish(mut self, threads: usize) -> Result<Pbrt> {
+        let mut missing: Vec<(u32, Where)> = Vec::new();
+        missing.try_reserve_exact(self.entities.object_uses.len())?;
+        missing.extend(self.entities.object_uses.drain());
+        missing.sort_unstable_by_key(|&(object, _)| object);
+        for (object, at) in missing {
+            let name = self.render.objects.get(object as usize).map_or("", |object| self.render.text(object.name));
+            let message = format!("the object `{}` is not defined", shown(name));
+            let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
+            self.warnings.broken(self.options.faults, "missing-object", diagnostic)?;
+        }
+        for &name in &self.entities.material_order {
+            let Some(&at) = self.entities.material_uses.get(&name) else { continue };
+            let name = self.render.text(name);
+            let message = format!("the material `{}` is not defined", shown(name));
+            let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
+            self.warnings.note(self.options.faults, "missing-material", diagnostic)?;
+        }
+        self.render.states.shrink_to_fit();
+        let mut directives = Vec::new();
+        for (&(_, name, _), count) in Directive::ALL.iter().zip(self.directives).filter(|(_, count)| *count > 0) {
+            try_push(&mut directives, (name, count), "names")?;
+        }
+        let Scene { render, warnings, meshes, .. } = self;
+        Ok(Pbrt { render, warnings, meshes, directives, threads })
+    }
+}

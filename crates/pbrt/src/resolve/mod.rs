@@ -1,0 +1,400 @@
+//! The scene in its order: goes through the events of all files, keeps the graphics state, fills the model.
+//!
+//! It goes on as far as pieces were read, and nothing here reads or parses. [`state`] is what directives change,
+//! [`entities`] what they make.
+
+mod entities;
+mod finish;
+mod state;
+
+use super::directive::{COUNT, Directive};
+use super::event::{Complaint, Event, Said, Spot, What, exactly, place};
+use super::files::{Library, MOST_DEEP, Next, Piece};
+use super::reader::MeshUse;
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push};
+use polyhaul_model::names;
+use polyhaul_model::render::{Name, Render};
+use polyhaul_model::warnings::{Warnings, Weight};
+use polyhaul_pipeline::options::ParseOptions;
+use state::{Graphics, Systems};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// A place in the scene, small enough to be kept for each scope.
+#[derive(Clone, Copy, Debug)]
+struct Where {
+    file: u32,
+    line: u32,
+    column: u32,
+}
+
+/// A file that the scene is in.
+struct Frame {
+    file: usize,
+    /// The piece that comes next, or is gone through.
+    piece: u64,
+    said: Option<Box<Said>>,
+    segment: u32,
+    event: usize,
+    /// How many lines ended before the piece.
+    lines: u64,
+    /// How long the line is that the last piece ended in.
+    column: u32,
+    /// Bytes of text so far.
+    bytes: u64,
+    /// Where the file was included.
+    named: Option<Where>,
+    /// Of an Import: what holds again behind it.
+    import: Option<Box<Outer>>,
+}
+
+/// How much text a scene has: a file of a few bytes may be included many times.
+#[derive(Default)]
+struct Volume {
+    /// Bytes of each file that was gone through.
+    by_file: HashMap<PathBuf, u64>,
+    /// Bytes of all files, each once.
+    unique_bytes: u64,
+    /// Bytes of files that were read before.
+    repeated_bytes: u64,
+}
+
+/// What an Import does not change.
+struct Outer {
+    graphics: Graphics,
+    scopes: usize,
+    systems: Systems,
+    node_count: u32,
+    object: Option<usize>,
+}
+
+/// The scene so far.
+pub(super) struct Scene<'a> {
+    library: &'a Library<'a>,
+    options: &'a ParseOptions,
+    render: Render,
+    warnings: Warnings,
+    meshes: Vec<MeshUse>,
+    /// How often each directive was met.
+    directives: [u64; COUNT],
+    frames: Vec<Frame>,
+    /// How many files were included.
+    file_count: u64,
+    /// The text of all files.
+    volume: Volume,
+    names: HashMap<Box<str>, u32>,
+    state: state::State,
+    entities: entities::Tables,
+    done: bool,
+    warned_of_transform_begin: bool,
+    /// Whether a class of an older version was noted.
+    warned_of_version: bool,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(main: usize, library: &'a Library<'a>, options: &'a ParseOptions) -> Scene<'a> {
+        let main = Frame::new(main, None, None);
+        Scene {
+            library,
+            options,
+            render: Render::default(),
+            warnings: Warnings::default(),
+            meshes: Vec::new(),
+            directives: [0; COUNT],
+            frames: vec![main],
+            file_count: 0,
+            volume: Volume::default(),
+            names: HashMap::new(),
+            state: state::State::default(),
+            entities: entities::Tables::default(),
+            done: false,
+            warned_of_transform_begin: false,
+            warned_of_version: false,
+        }
+    }
+
+    /// Whether all files were gone through.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Goes on through the scene as far as it was read.
+    pub(super) fn go_on(&mut self) -> Result<()> {
+        while let Some(frame) = self.frames.last_mut() {
+            if let Some(said) = frame.said.take() {
+                self.events(said)?;
+                continue;
+            }
+            match self.library.next(frame.file, frame.piece) {
+                Next::Wait => return Ok(()),
+                Next::End => self.leave()?,
+                Next::Refused(error) => self.refused(error)?,
+                Next::Piece(Piece::Failed(error)) => return Err(error),
+                Next::Piece(Piece::Said(said)) => self.enter(said)?,
+            }
+        }
+        self.done = true;
+        Ok(())
+    }
+
+    /// Takes a piece into the model: its values as they are, its names into the table of all.
+    fn enter(&mut self, mut said: Box<Said>) -> Result<()> {
+        self.count_bytes(said.bytes)?;
+        self.directives.iter_mut().zip(said.directives).for_each(|(sum, count)| *sum += u64::from(count));
+        let mut all = Vec::new();
+        all.try_reserve_exact(said.names.len())?;
+        for name in &said.names {
+            all.push(self.name(name)?);
+        }
+        // The events need the names until they are gone through.
+        let mut moved = std::mem::take(&mut said.segment);
+        said.segment.names = exactly(&all)?;
+        moved.names = all.into_boxed_slice();
+        if let Some(frame) = self.frames.last_mut() {
+            moved.folder = self.library.folder(frame.file);
+        }
+        let segment = self.render.segments.len() as u32;
+        try_push(&mut self.render.segments, moved, "values")?;
+        if let Some(frame) = self.frames.last_mut() {
+            (frame.segment, frame.event) = (segment, 0);
+            frame.said = Some(said);
+        }
+        Ok(())
+    }
+
+    /// Counts text of the file that the scene is in. At the beginning of one that was read before, its whole size is
+    /// compared with the limit.
+    fn count_bytes(&mut self, bytes: u64) -> Result<()> {
+        let Some(frame) = self.frames.last_mut() else { return Ok(()) };
+        frame.bytes += bytes;
+        let (file, named) = (frame.file, frame.named.filter(|_| frame.piece == 0));
+        let (Some(named), Some(known)) = (named, self.volume.by_file.get(&self.library.identity(file))) else {
+            return Ok(());
+        };
+        self.volume.repeated_bytes += known;
+        let Volume { unique_bytes, repeated_bytes, .. } = self.volume;
+        let limit = self.options.limits.included_bytes;
+        if repeated_bytes <= limit.max(unique_bytes) {
+            return Ok(());
+        }
+        let message = format!(
+            "files that are included again add {repeated_bytes} bytes of text, more than the limit of {limit} bytes \
+             (included_bytes)"
+        );
+        let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message) };
+        diagnostic.hint = Some(format!("raise the limit with `--limit included_bytes={repeated_bytes}` or more"));
+        Err(diagnostic.into_error(ErrorKind::Limit))
+    }
+
+    /// The scene has gone through a file with so much text.
+    fn count_file(&mut self, file: usize, bytes: u64) -> Result<()> {
+        self.volume.by_file.try_reserve(1).map_err(|_| Error::memory("files"))?;
+        let identity = self.library.identity(file);
+        if self.volume.by_file.insert(identity, bytes).is_none() {
+            self.volume.unique_bytes += bytes;
+        }
+        Ok(())
+    }
+
+    /// The name of all that a text is.
+    fn name(&mut self, text: &str) -> Result<Name> {
+        if let Some(&number) = self.names.get(text) {
+            return Ok(Name(number));
+        }
+        let number = self.render.names.len() as u32;
+        let copy = || polyhaul_model::error::try_string(text).map(String::into_boxed_str);
+        try_push(&mut self.render.names, copy()?, "names")?;
+        self.names.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.names.insert(copy()?, number);
+        Ok(Name(number))
+    }
+
+    /// Goes through the events of a piece, up to a file that is included.
+    fn events(&mut self, said: Box<Said>) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let (segment, first) = (frame.segment, frame.event);
+        for (number, event) in said.events.iter().enumerate().skip(first) {
+            match event.what {
+                What::Directive(Directive::Include | Directive::Import) => {
+                    let depth = self.frames.len();
+                    self.include(&said, number, event)?;
+                    if self.frames.len() > depth {
+                        let frame = &mut self.frames[depth - 1];
+                        (frame.event, frame.said) = (number + 1, Some(said));
+                        return Ok(());
+                    }
+                }
+                What::Directive(directive) => self.directive(directive, false, event, &said, segment)?,
+                What::FullMatrix(directive) => self.directive(directive, true, event, &said, segment)?,
+                What::Complaint => self.complaint(&said.complaints[event.a as usize])?,
+            }
+        }
+        for (code, count) in &said.uncounted {
+            self.warnings.count(code, *count);
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            frame.piece += 1;
+            frame.lines += u64::from(said.end.line) - u64::from(planted("pbrt-lines") && said.end.line > 1);
+            frame.column = if said.bytes == 0 { frame.column } else { said.end.column };
+        }
+        Ok(())
+    }
+
+    fn complaint(&mut self, complaint: &Complaint) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let mut diagnostic = complaint.diagnostic(&self.library.file_name(frame.file), frame.lines);
+        self.add_chain(&mut diagnostic);
+        match complaint.weight {
+            Weight::Note => self.warnings.note(self.options.faults, complaint.code, diagnostic),
+            Weight::Broken => self.warnings.broken(self.options.faults, complaint.code, diagnostic),
+            Weight::Limit => Err(diagnostic.into_error(ErrorKind::Limit)),
+        }
+    }
+
+    /// Something broken at a spot of the piece.
+    #[cold]
+    fn broken(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
+        self.complaint(&Complaint::at(spot, Weight::Broken, code, message))
+    }
+
+    /// Something that is noted at a spot of the piece.
+    #[cold]
+    fn note(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
+        self.complaint(&Complaint::at(spot, Weight::Note, code, message))
+    }
+
+    /// A limit that is passed at a spot of the piece.
+    #[cold]
+    fn limit(&mut self, spot: Spot, message: String, hint: &str) -> Result<()> {
+        let mut complaint = Complaint::at(spot, Weight::Limit, "limit", message);
+        complaint.hint = Some(hint.to_owned());
+        self.complaint(&complaint)
+    }
+
+    /// Says which files led to this one.
+    fn add_chain(&self, diagnostic: &mut Diagnostic) {
+        /// More would say nothing more.
+        const MOST_SHOWN: usize = 8;
+        let mut named: Vec<_> = self.frames.iter().rev().filter_map(|frame| frame.named).collect();
+        if named.is_empty() {
+            return;
+        }
+        let more = named.len() > MOST_SHOWN;
+        named.truncate(MOST_SHOWN);
+        let shown: Vec<_> = named.iter().map(|&at| self.place_of(at).to_string()).collect();
+        let end = if more { ", ..." } else { "" };
+        diagnostic.message.push_str(&format!(" (included at {}{end})", shown.join(", ")));
+    }
+
+    /// A spot of the piece as a place of the scene.
+    fn at(&self, spot: Spot) -> Where {
+        let (file, lines) = self.frames.last().map_or((0, 0), |frame| (frame.file, frame.lines));
+        let line = lines + u64::from(spot.line);
+        Where { file: file as u32, line: u32::try_from(line).unwrap_or(u32::MAX), column: spot.column }
+    }
+
+    fn place_of(&self, at: Where) -> Place {
+        let name = self.library.file_name(at.file as usize);
+        place(&name, 0, Spot { line: at.line, column: at.column })
+    }
+
+    /// Goes on in a file that an event names.
+    fn include(&mut self, said: &Said, number: usize, event: &Event) -> Result<()> {
+        let is_import = event.what == What::Directive(Directive::Import);
+        if is_import && !self.state.in_world {
+            let message = "`Import` is allowed only after `WorldBegin`".to_owned();
+            return self.broken(event.spot, "wrong-block", message);
+        }
+        if self.frames.len() > MOST_DEEP {
+            let message = format!("includes are nested more than {MOST_DEEP} deep");
+            return self.limit(event.spot, message, "check whether a file includes itself; this limit is fixed");
+        }
+        let limit = self.options.limits.files;
+        if self.file_count >= limit {
+            let message = format!("the scene includes more than the limit of {limit} files (files)");
+            return self.limit(event.spot, message, &limit_hint("files"));
+        }
+        self.file_count += 1;
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let known = said.files.binary_search_by_key(&(number as u32), |&(event, _)| event);
+        let file = match known.ok().and_then(|at| said.files.get(at)) {
+            Some(&(_, file)) => file,
+            None => self.library.name(frame.file, (frame.piece, number), said.text(event.a))?,
+        };
+        let import = is_import.then(|| {
+            Box::new(Outer {
+                graphics: self.state.graphics,
+                scopes: self.state.open_from,
+                systems: std::mem::take(&mut self.state.systems),
+                node_count: self.render.nodes.len() as u32,
+                object: self.state.object,
+            })
+        });
+        if is_import {
+            self.state.open_from = self.state.scopes.len();
+        }
+        let named = Some(self.at(event.spot));
+        try_push(&mut self.frames, Frame::new(file, named, import), "files")
+    }
+
+    /// The file could not be opened.
+    fn refused(&mut self, error: Error) -> Result<()> {
+        use ErrorKind::{Cancelled, Host, Limit, Memory};
+        let Some(frame) = self.frames.pop() else { return Err(error) };
+        self.restore(frame.import)?;
+        let (Some(named), false) = (frame.named, matches!(error.kind(), Limit | Memory | Host | Cancelled)) else {
+            return Err(error);
+        };
+        let why = match error.io_error() {
+            Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
+            _ => error.diagnostic().message.clone(),
+        };
+        let name = self.library.file_name(frame.file);
+        let message = format!("cannot read the file `{}`: {why}", names::shown(&name));
+        let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message).about(&*name) };
+        self.add_chain(&mut diagnostic);
+        self.warnings.broken(self.options.faults, "missing-file", diagnostic)
+    }
+
+    /// The end of a file.
+    fn leave(&mut self) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let (file, is_main, is_import) = (frame.file, frame.named.is_none(), frame.import.is_some());
+        self.count_file(file, frame.bytes)?;
+        if is_main || is_import {
+            self.check_scopes()?;
+        }
+        if is_main && !self.state.in_world {
+            self.broken(self.end_of_file(), "no-world", "the scene has no `WorldBegin`".into())?;
+        }
+        let import = self.frames.pop().and_then(|frame| frame.import);
+        self.restore(import)?;
+        self.library.close(file, &self.options.run.cancel)
+    }
+
+    /// Where the file ends.
+    fn end_of_file(&self) -> Spot {
+        Spot { line: 0, column: self.frames.last().map_or(0, |frame| frame.column) }
+    }
+
+    /// What holds behind an Import.
+    fn restore(&mut self, import: Option<Box<Outer>>) -> Result<()> {
+        if let Some(outer) = import {
+            self.state.scopes.truncate(self.state.open_from);
+            if planted("pbrt-import") {
+                return Ok(());
+            }
+            (self.state.graphics, self.state.open_from) = (outer.graphics, outer.scopes);
+            (self.state.systems, self.state.object) = (outer.systems, outer.object);
+            self.forget_nodes(outer.node_count);
+        }
+        Ok(())
+    }
+}
+
+impl Frame {
+    fn new(file: usize, named: Option<Where>, import: Option<Box<Outer>>) -> Frame {
+        let (piece, event, lines, column, segment, bytes) = (0, 0, 0, 0, 0, 0);
+        Frame { file, piece, said: None, segment, event, lines, column, bytes, named, import }
+    }
+}

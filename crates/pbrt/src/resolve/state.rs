@@ -1,0 +1,356 @@
+//! The graphics state: what holds for the things that come next, and the scopes that end it.
+
+use super::super::directive::Directive;
+use super::super::event::{Event, Said, Spot};
+use super::{Scene, Where};
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::render::{MaterialUse, Motion, Name, Node, StepKind, Transform};
+use std::collections::HashMap;
+
+/// No index.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Coordinate systems by name.
+pub(super) type Systems = HashMap<Name, Motion>;
+
+/// What holds for the things that come next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Graphics {
+    pub(super) motion: Motion,
+    /// Which of the two transforms are changed, as bits.
+    pub(super) active: u8,
+    pub(super) reverse: bool,
+    pub(super) color_space: Option<Name>,
+    pub(super) material: MaterialUse,
+    pub(super) area_light: u32,
+    pub(super) inside: Option<Name>,
+    pub(super) outside: Option<Name>,
+    /// What `Attribute` said of shapes, lights, materials, media and textures.
+    pub(super) attributes: [u32; 5],
+    /// The state of shapes that this is, where that is known.
+    pub(super) shape_state: u32,
+}
+
+/// A scope that is open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scope {
+    graphics: Graphics,
+    is_object: bool,
+    /// How many transforms there were.
+    node_count: u32,
+    at: Where,
+}
+
+/// The state of the scene.
+pub(super) struct State {
+    pub(super) graphics: Graphics,
+    pub(super) scopes: Vec<Scope>,
+    /// Scopes before this one are not those of the file that is imported.
+    pub(super) open_from: usize,
+    pub(super) systems: Systems,
+    pub(super) in_world: bool,
+    /// The object that is defined.
+    pub(super) object: Option<usize>,
+    /// Transforms before this one are used.
+    used_nodes: u32,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        let graphics = Graphics {
+            motion: Motion::IDENTITY,
+            active: 3,
+            reverse: false,
+            color_space: None,
+            material: MaterialUse::Default,
+            area_light: NONE,
+            inside: None,
+            outside: None,
+            attributes: [NONE; 5],
+            shape_state: NONE,
+        };
+        let (scopes, systems) = (Vec::new(), HashMap::new());
+        State { graphics, scopes, open_from: 0, systems, in_world: false, object: None, used_nodes: 0 }
+    }
+}
+
+/// Whether a directive may not stand where the scene is: before its world, or in it.
+#[inline]
+fn is_misplaced(directive: Directive, in_world: bool) -> bool {
+    use Directive as D;
+    match directive {
+        D::AttributeBegin
+        | D::AttributeEnd
+        | D::TransformBegin
+        | D::TransformEnd
+        | D::ReverseOrientation
+        | D::ObjectBegin
+        | D::ObjectEnd
+        | D::ObjectInstance
+        | D::Shape
+        | D::LightSource
+        | D::AreaLightSource
+        | D::Material
+        | D::MakeNamedMaterial
+        | D::NamedMaterial
+        | D::Texture => !in_world,
+        D::Camera
+        | D::Film
+        | D::Sampler
+        | D::Integrator
+        | D::PixelFilter
+        | D::Accelerator
+        | D::TransformTimes
+        | D::WorldBegin => in_world,
+        _ => false,
+    }
+}
+
+impl Scene<'_> {
+    /// Does what a directive says.
+    #[inline]
+    pub(super) fn directive(
+        &mut self,
+        directive: Directive,
+        full: bool,
+        event: &Event,
+        said: &Said,
+        segment: u32,
+    ) -> Result<()> {
+        use Directive as D;
+        if is_misplaced(directive, self.state.in_world) {
+            return self.misplaced(directive, event.spot);
+        }
+        match directive {
+            D::AttributeBegin => self.begin(event.spot, false),
+            D::AttributeEnd => self.end(event.spot, false),
+            D::Transform => self.step(if full { StepKind::ReplaceAll } else { StepKind::Replace }, segment, event.a),
+            D::ConcatTransform => {
+                self.step(if full { StepKind::ConcatAll } else { StepKind::Concat }, segment, event.a)
+            }
+            D::ObjectInstance => self.instance(said.name(event.a), event.spot),
+            D::Shape => self.shape(event, said, segment),
+            D::TransformBegin => {
+                self.warn_of_transform_begin(event.spot)?;
+                self.begin(event.spot, false)
+            }
+            D::TransformEnd => self.end(event.spot, false),
+            D::ObjectBegin => self.object_begin(said.name(event.a), event.spot),
+            D::ObjectEnd => self.end(event.spot, true),
+            D::Translate => self.step(StepKind::Translate, segment, event.a),
+            D::Scale => self.step(StepKind::Scale, segment, event.a),
+            D::Rotate => self.step(StepKind::Rotate, segment, event.a),
+            D::LookAt => self.step(StepKind::LookAt, segment, event.a),
+            D::WorldEnd => Ok(()),
+            D::Identity
+            | D::ActiveTransform
+            | D::CoordinateSystem
+            | D::CoordSysTransform
+            | D::WorldBegin
+            | D::TransformTimes
+            | D::ReverseOrientation
+            | D::ColorSpace
+            | D::MediumInterface
+            | D::NamedMaterial => self.set(directive, event, said, segment),
+            _ => self.entity(directive, event, said, segment),
+        }
+    }
+
+    /// A directive stands in the wrong one of a scene's two parts.
+    #[cold]
+    fn misplaced(&mut self, directive: Directive, spot: Spot) -> Result<()> {
+        let side = if self.state.in_world { "before" } else { "after" };
+        let message = format!("`{}` is allowed only {side} `WorldBegin`", directive.name());
+        self.broken(spot, "wrong-block", message)
+    }
+
+    #[cold]
+    fn warn_of_transform_begin(&mut self, spot: Spot) -> Result<()> {
+        if !std::mem::replace(&mut self.warned_of_transform_begin, true) {
+            let message = "`TransformBegin` is from pbrt-v3 and older; it is read as `AttributeBegin`, as in pbrt-v4";
+            self.note(spot, "transform-begin", message.into())?;
+        }
+        Ok(())
+    }
+
+    /// Directives that only change the state.
+    fn set(&mut self, directive: Directive, event: &Event, said: &Said, segment: u32) -> Result<()> {
+        use Directive as D;
+        let named = |number: u32| (!said.text(number).is_empty()).then(|| said.name(number));
+        let graphics = &mut self.state.graphics;
+        match directive {
+            D::Identity => graphics.set_active(|_| Transform::IDENTITY),
+            D::ActiveTransform => graphics.active = event.a as u8,
+            D::CoordinateSystem => {
+                let motion = graphics.motion;
+                self.name_system(said.name(event.a), motion)?;
+            }
+            D::CoordSysTransform => match self.state.systems.get(&said.name(event.a)) {
+                Some(&motion) => self.state.graphics.motion = motion,
+                None => {
+                    let name = polyhaul_model::names::shown(said.text(event.a)).into_owned();
+                    let message = format!("the coordinate system `{name}` is not defined; directive skipped");
+                    self.note(event.spot, "missing-coordinate-system", message)?;
+                }
+            },
+            D::WorldBegin => {
+                self.state.in_world = true;
+                graphics.motion = Motion::IDENTITY;
+                graphics.active = 3;
+                let world = self.name("world")?;
+                self.name_system(world, Motion::IDENTITY)?;
+            }
+            D::TransformTimes => {
+                let numbers = self.render.segments.get(segment as usize).map_or(&[][..], |segment| &segment.doubles);
+                self.render.transform_times = numbers.get(event.a as usize..).and_then(|it| it.first_chunk()).copied();
+            }
+            D::ReverseOrientation => graphics.reverse = !graphics.reverse,
+            D::ColorSpace => {
+                let text = said.text(event.a);
+                if !matches!(text, "srgb" | "dci-p3" | "rec2020" | "aces2065-1") {
+                    let name = polyhaul_model::names::shown(text).into_owned();
+                    let message = format!("`{name}` is not a pbrt color space");
+                    return self.broken(event.spot, "unknown-color-space", message);
+                }
+                graphics.color_space = (text != "srgb").then(|| said.name(event.a));
+            }
+            D::MediumInterface => (graphics.inside, graphics.outside) = (named(event.a), named(event.b)),
+            D::NamedMaterial => {
+                graphics.material = MaterialUse::Named(said.name(event.a));
+                self.use_material(said.name(event.a), event.spot)?;
+            }
+            _ => {}
+        }
+        self.state.graphics.shape_state = NONE;
+        Ok(())
+    }
+
+    pub(super) fn name_system(&mut self, name: Name, motion: Motion) -> Result<()> {
+        self.keep(motion);
+        self.state.systems.try_reserve(1).map_err(|_| polyhaul_model::error::Error::memory("names"))?;
+        self.state.systems.insert(name, motion);
+        Ok(())
+    }
+
+    /// Opens a scope.
+    #[inline]
+    pub(super) fn begin(&mut self, spot: Spot, is_object: bool) -> Result<()> {
+        let (at, node_count) = (self.at(spot), self.render.nodes.len() as u32);
+        let scope = Scope { graphics: self.state.graphics, is_object, node_count, at };
+        try_push(&mut self.state.scopes, scope, "scopes")
+    }
+
+    /// Closes a scope.
+    #[inline]
+    fn end(&mut self, spot: Spot, is_object: bool) -> Result<()> {
+        let scope = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from);
+        let Some(&Scope { graphics, is_object: of_object, node_count, at }) = scope else {
+            return self.unmatched(spot, is_object);
+        };
+        if is_object != of_object {
+            let (found, open) = if is_object { ("ObjectEnd", "Attribute") } else { ("AttributeEnd", "Object") };
+            let open_at = self.place_of(at);
+            let message = format!("found `{found}`, expected `{open}End` for the `{open}Begin` at {open_at}");
+            return self.broken(spot, "mismatched-scopes", message);
+        }
+        self.state.scopes.pop();
+        self.state.graphics = graphics;
+        self.forget_nodes(node_count);
+        if is_object {
+            self.object_end();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn unmatched(&mut self, spot: Spot, is_object: bool) -> Result<()> {
+        if is_object {
+            return self.broken(spot, "unmatched-end", "`ObjectEnd` without `ObjectBegin`".into());
+        }
+        // As in pbrt.
+        self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; skipped".into())
+    }
+
+    /// Scopes must be closed where a scene or an imported file ends.
+    pub(super) fn check_scopes(&mut self) -> Result<()> {
+        let Some(scope) = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from) else {
+            return Ok(());
+        };
+        let (name, place) = (if scope.is_object { "ObjectBegin" } else { "AttributeBegin" }, self.place_of(scope.at));
+        let count = self.state.scopes.len() - self.state.open_from;
+        let others = if count > 1 { format!(" (the last of {count} open scopes)") } else { String::new() };
+        if scope.is_object {
+            self.object_end();
+        }
+        self.broken(self.end_of_file(), "unclosed-scope", format!("`{name}` at {place} is not closed{others}"))
+    }
+
+    /// Changes the transforms that are active.
+    #[inline]
+    fn step(&mut self, step: StepKind, segment: u32, at: u32) -> Result<()> {
+        let Motion { start, end } = self.state.graphics.motion;
+        let replaces = matches!(step, StepKind::Replace | StepKind::ReplaceAll);
+        let mut node = |parent: Transform| -> Result<Transform> {
+            let parent = if replaces { NONE } else { parent.0 };
+            let number = self.render.nodes.len() as u32;
+            try_push(&mut self.render.nodes, Node { parent, step, segment, at }, "transforms")?;
+            Ok(Transform(number))
+        };
+        self.state.graphics.motion = match self.state.graphics.active {
+            3 if start == end || replaces => {
+                let both = node(start)?;
+                Motion { start: both, end: both }
+            }
+            3 => Motion { start: node(start)?, end: node(end)? },
+            1 => Motion { start: node(start)?, end },
+            _ => Motion { start, end: node(end)? },
+        };
+        Ok(())
+    }
+
+    /// The inverse of where things stand now.
+    pub(super) fn inverse(&mut self) -> Result<Motion> {
+        let Motion { start, end } = self.state.graphics.motion;
+        let mut node = |parent: Transform| -> Result<Transform> {
+            let number = self.render.nodes.len() as u32;
+            let node = Node { parent: parent.0, step: StepKind::Inverse, segment: 0, at: 0 };
+            try_push(&mut self.render.nodes, node, "transforms")?;
+            Ok(Transform(number))
+        };
+        let first = node(start)?;
+        Ok(Motion { start: first, end: if start == end { first } else { node(end)? } })
+    }
+
+    /// Something refers to a motion: its transforms stay.
+    #[inline]
+    pub(super) fn keep(&mut self, motion: Motion) {
+        for transform in [motion.start, motion.end] {
+            if transform != Transform::IDENTITY {
+                self.state.used_nodes = self.state.used_nodes.max(transform.0 + 1);
+            }
+        }
+    }
+
+    /// Whether something refers to a transform, or to one that was made later.
+    #[inline]
+    pub(super) fn is_kept(&self, transform: Transform) -> bool {
+        transform.0 < self.state.used_nodes
+    }
+
+    /// Forgets the transforms from `count` on that nothing refers to.
+    #[inline]
+    pub(super) fn forget_nodes(&mut self, count: u32) {
+        self.render.nodes.truncate(count.max(self.state.used_nodes) as usize);
+    }
+}
+
+impl Graphics {
+    fn set_active(&mut self, to: impl Fn(Transform) -> Transform) {
+        if self.active & 1 != 0 {
+            self.motion.start = to(self.motion.start);
+        }
+        if self.active & 2 != 0 {
+            self.motion.end = to(self.motion.end);
+        }
+    }
+}

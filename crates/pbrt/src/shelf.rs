@@ -1,0 +1,165 @@
+//! Blocks of memory for the values of a scene: many threads put arrays there, each into its own room.
+//!
+//! Fresh memory in small pages costs much of the time of reading a scene, so blocks are large, begin where huge pages
+//! do and ask for them. A block lives as long as any array in it. What the arrays mean is their owner's business.
+
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::kept::Kept;
+use polyhaul_pipeline::column::advise_huge_pages;
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where arrays begin, in bytes.
+const ALIGNMENT: usize = 16;
+/// Blocks of this size or more are whole huge pages.
+const HUGE_BYTES: usize = 2 << 20;
+const MOST_BLOCK_BYTES: usize = 32 << 20;
+/// A new block is this part of all that there is, so that little is left over.
+const GROWTH: usize = 8;
+
+/// Memory that rooms are parts of.
+struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+/// A part of a block that one array after another is put into.
+pub(super) struct Room {
+    block: Option<Arc<Block>>,
+    at: usize,
+    end: usize,
+}
+
+/// Where rooms come from.
+#[derive(Default)]
+pub(super) struct Shelf {
+    last: Mutex<Last>,
+}
+
+/// The block that has room left.
+#[derive(Default)]
+struct Last {
+    block: Option<Arc<Block>>,
+    used: usize,
+    /// The bytes of all blocks.
+    total: usize,
+}
+
+// SAFETY: a block is memory that each owner writes only in its room, before anybody reads there.
+unsafe impl Send for Block {}
+// SAFETY: the same.
+unsafe impl Sync for Block {}
+/// The bytes that an array takes of a room.
+pub(super) fn room_of<T>(values: &[T]) -> usize {
+    size_of_val(values).next_multiple_of(ALIGNMENT)
+}
+
+impl Block {
+    fn new(bytes: usize) -> Result<Arc<Block>> {
+        let alignment = if bytes >= HUGE_BYTES { HUGE_BYTES } else { ALIGNMENT };
+        let layout = Layout::from_size_align(bytes.max(1), alignment).map_err(|_| Error::memory("values"))?;
+        // SAFETY: the size is not zero.
+        let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(|| Error::memory("values"))?;
+        advise_huge_pages(start.as_ptr(), bytes);
+        Ok(Arc::new(Block { start, layout }))
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated so.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+impl Shelf {
+    /// A room of `bytes`, see [`room_of`].
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub(super) fn room(&self, bytes: usize) -> Result<Room> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = last.block.as_ref().map_or(0, |block| block.layout.size() - last.used);
+        if left < bytes {
+            let wanted = (last.total / GROWTH).min(MOST_BLOCK_BYTES);
+            let wanted = if wanted >= HUGE_BYTES { wanted.next_multiple_of(HUGE_BYTES) } else { wanted };
+            let block = Block::new(wanted.max(bytes)).or_else(|_| Block::new(bytes))?;
+            last.total = last.total.saturating_add(block.layout.size());
+            (last.block, last.used) = (Some(block), 0);
+        }
+        let at = last.used;
+        last.used += bytes;
+        Ok(Room { block: last.block.clone(), at, end: at + bytes })
+    }
+}
+
+impl Room {
+    /// Puts a copy of an array into the room.
+    ///
+    /// # Errors
+    /// If there is no room left, which is a fault of polyhaul.
+    pub(super) fn keep<T: Copy>(&mut self, values: &[T]) -> Result<Kept<T>> {
+        const { assert!(align_of::<T>() <= ALIGNMENT) };
+        let bytes = room_of(values);
+        if values.is_empty() {
+            return Ok(Kept::default());
+        }
+        let block = self.block.as_ref().filter(|_| bytes <= self.end - self.at);
+        let Some(block) = block else {
+            return Err(Error::new(ErrorKind::Internal, "out of space for parameter values"));
+        };
+        // SAFETY: the room is a part of the block, and nobody else has it; it begins at a multiple of the alignment,
+        // as blocks and all that was put there do.
+        let place = unsafe {
+            let place = block.start.add(self.at).cast::<T>();
+            place.copy_from_nonoverlapping(NonNull::from(values).cast(), values.len());
+            place
+        };
+        self.at += bytes;
+        // SAFETY: they were put there, and nobody else ever has this part of the block.
+        Ok(unsafe { Kept::of(place, values.len(), block.clone()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rooms_of_one_block_keep_their_values_on_all_threads() {
+        let shelf = Shelf::default();
+        let fill = |thread: u64| {
+            let mut kept = Vec::new();
+            for size in 0..200 {
+                let (wide, narrow) = (vec![thread << 32 | size as u64; size], vec![size as u8; 3 * size]);
+                let mut room = shelf.room(room_of(&wide) + room_of(&narrow)).unwrap();
+                kept.push((room.keep(&wide).unwrap(), room.keep(&narrow).unwrap()));
+                assert!(room.keep(&[1u8]).is_err());
+            }
+            kept
+        };
+        let all: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || fill(thread))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        drop(shelf);
+        for (thread, kept) in all.iter().enumerate() {
+            for (size, (wide, narrow)) in kept.iter().enumerate() {
+                assert_eq!(wide[..], vec![(thread as u64) << 32 | size as u64; size]);
+                assert_eq!(narrow.clone()[..], vec![size as u8; 3 * size]);
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_are_a_small_part_of_all() {
+        let shelf = Shelf::default();
+        for _ in 0..500 {
+            shelf.room(1 << 16).unwrap();
+        }
+        let last = shelf.last.lock().unwrap();
+        assert!((500 << 16..600 << 16).contains(&last.total), "{}", last.total);
+        assert!(last.block.as_ref().unwrap().layout.size() >= HUGE_BYTES);
+    }
+}

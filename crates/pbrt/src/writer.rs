@@ -1,0 +1,275 @@
+//! Writing scenes: pretty or compact text, in pages that are made side by side.
+//!
+//! [`Plan`] puts a scene into an order ([`plan`]): settings, named coordinate systems, media, textures, lights, shapes
+//! with their materials and the definitions of objects, and at last the instances. Whatever stands somewhere has a
+//! short scope of its own. Text that was written comes back byte for byte when it is read and written again.
+//!
+//! - Numbers have the fewest digits that are read as the same; one that is too large for its type is `1e999`.
+//! - Lists break after a fixed number of values; one value has no brackets.
+//! - Coordinate systems that nothing stands in are not written; nodes that are deep in the tree get names of ours.
+//! - `Attribute` is written where something has it.
+//!
+//! It opens no files: who has more than one ([`Plan::parts`], meshes) hands out their names.
+
+mod convert;
+mod instances;
+mod materials;
+pub mod meshes;
+mod pages;
+mod places;
+mod plan;
+mod script;
+mod text;
+
+pub use convert::from_meshes;
+use instances::{Instances, Stand};
+use pages::ScriptPages;
+use places::{Path, Places};
+use plan::Planner;
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::render::{Motion, Render};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::write::Writing;
+use script::{Op, What};
+use std::collections::HashMap;
+use text::Pen;
+
+/// The text of a scene, as a plan.
+pub struct Plan<'a> {
+    render: &'a Render,
+    places: Places<'a>,
+    main: Vec<Op>,
+    parts: Vec<Vec<Op>>,
+    part_names: Vec<String>,
+    /// Shapes whose arrays are in files, in order, and the names of those.
+    meshes: &'a [(u32, String)],
+    renamed: &'a Renamed<'a>,
+}
+
+/// Names of files that are written otherwise than the scene has them.
+#[derive(Debug, Default)]
+pub struct Renamed<'a> {
+    /// By the folder of the file that says a name, and the name: what is written.
+    pub names: HashMap<(&'a str, &'a str), Option<String>>,
+}
+
+/// What is to be moved to other files.
+#[derive(Clone, Copy, Debug)]
+pub struct Split<'a> {
+    /// Shapes whose arrays are in PLY files, in order, and the names of those.
+    pub meshes: &'a [(u32, String)],
+    /// Into how many files shapes and instances go; less than two is none.
+    pub parts: usize,
+    /// Names of files.
+    pub renamed: &'a Renamed<'a>,
+}
+
+impl<'a> Plan<'a> {
+    /// Plans a scene; `part_name` names the file of a part.
+    pub fn new(render: &'a Render, split: Split<'a>, part_name: impl Fn(usize) -> String) -> Result<Plan<'a>> {
+        let places = Places::new(render, |each| motions(render, each))?;
+        let mut planner = Planner::new(render)?;
+        planner.settings()?;
+        for number in 0..places.named_count() {
+            planner.push(What::System(number as u32))?;
+        }
+        planner.things()?;
+        planner.end_all()?;
+        planner.shapes()?;
+        instance_ops(render, &mut planner)?;
+        let (main, Split { meshes, renamed, .. }) = (std::mem::take(&mut planner.ops), split);
+        let mut plan = Plan { render, places, main, parts: Vec::new(), part_names: Vec::new(), meshes, renamed };
+        if split.parts > 1 && plan.places.named_count() == 0 {
+            plan.split(split.parts)?;
+        }
+        for number in 0..plan.parts.len() {
+            try_push(&mut plan.part_names, part_name(number), "the plan")?;
+        }
+        Ok(plan)
+    }
+
+    /// The names of the files that the main one imports.
+    pub fn parts(&self) -> &[String] {
+        &self.part_names
+    }
+
+    /// Writes the main file (`None`) or a part.
+    pub fn write(
+        &self,
+        part: Option<usize>,
+        compact: bool,
+        run: &RunOptions,
+        writing: &mut Writing<'_, '_>,
+    ) -> Result<()> {
+        let ops = match part {
+            Some(part) => self.parts.get(part).map_or(&[][..], |ops| ops),
+            None => &self.main,
+        };
+        let pages = ScriptPages::new(self, ops, compact, run.chunk_bytes)?;
+        writing.announce(pages.expected);
+        writing.pages(&pages, &mut (), pages.count(), ScriptPages::slot_bytes(run.chunk_bytes))
+    }
+
+    /// The file that has the arrays of a shape.
+    fn file_of_mesh(&self, shape: usize) -> Option<&'a str> {
+        let at = self.meshes.binary_search_by_key(&(shape as u32), |&(shape, _)| shape).ok()?;
+        self.meshes.get(at).map(|(_, name)| name.as_str())
+    }
+
+    /// Moves long runs of shapes and instances to parts of about the same size.
+    fn split(&mut self, count: usize) -> Result<()> {
+        let weigh = |op: &Op| match &op.what {
+            What::Things(script::Things::Shapes, range) => {
+                let values = |index: u32| match (self.file_of_mesh(index as usize), self.render.shape(index as usize)) {
+                    (None, Some(shape)) => {
+                        shape.parameters().iter().map(|it| it.values.len() as u64 + 4).sum::<u64>() + 8
+                    }
+                    _ => 16,
+                };
+                range.clone().map(values).sum::<u64>()
+            }
+            What::Instances(range, false) => 24 * u64::from(range.end - range.start),
+            _ => 0,
+        };
+        let total: u64 = self.main.iter().map(weigh).sum();
+        let most = total.div_ceil(count as u64).max(1);
+        let mut main = Vec::new();
+        let mut parts = Vec::new();
+        for op in &self.main {
+            let pieces = (weigh(op) + most / 2) / most;
+            let range = match &op.what {
+                What::Things(script::Things::Shapes, range) | What::Instances(range, _) if pieces > 0 => range.clone(),
+                _ => {
+                    try_push(&mut main, op.clone(), "the plan")?;
+                    continue;
+                }
+            };
+            let mut from = range.start;
+            for piece in 1..=pieces {
+                let to = range.start + (u64::from(range.end - range.start) * piece / pieces) as u32;
+                let to = self.next_stand(&op.what, from.max(to), range.end);
+                if to == from {
+                    continue;
+                }
+                let what = match &op.what {
+                    What::Instances(_, is_based) => What::Instances(from..to, *is_based),
+                    _ => What::Things(script::Things::Shapes, from..to),
+                };
+                let mut part = Vec::new();
+                try_push(&mut part, Op { what, depth: 0 }, "the plan")?;
+                let import = Op { what: What::Import(parts.len() as u32), depth: op.depth };
+                try_push(&mut main, import, "the plan")?;
+                try_push(&mut parts, part, "the plan")?;
+                from = to;
+            }
+        }
+        (self.main, self.parts) = (main, parts);
+        Ok(())
+    }
+
+    /// The first thing from `at` on that stands elsewhere than the one before it.
+    fn next_stand(&self, what: &What, at: u32, end: u32) -> u32 {
+        let mut instances = Instances::new(self.render);
+        let mut is_same = |at: u32| match what {
+            What::Instances(..) => instances.stand(at - 1) == instances.stand(at),
+            _ => {
+                let motion = |at: u32| self.render.shape(at as usize).map(|shape| shape.motion());
+                motion(at) == motion(at - 1) && motion(at) != Some(Motion::IDENTITY)
+            }
+        };
+        (at..end).find(|&at| at == 0 || !is_same(at)).unwrap_or(end)
+    }
+
+    /// Steps that have no parameters.
+    fn small(&self, pen: &mut Pen<'_, '_>, op: &Op, path: &mut Path) -> Result<()> {
+        let (render, depth) = (self.render, op.depth);
+        let named = |name: Option<polyhaul_model::render::Name>| name.map_or("", |name| render.text(name));
+        match &op.what {
+            What::Move(motion) => return self.places.go(pen, depth, *motion, path),
+            What::System(number) => return self.places.name(pen, depth, *number, path),
+            What::World => pen.line(depth, "WorldBegin"),
+            What::Begin => pen.line(depth, "AttributeBegin"),
+            What::End => pen.line(depth, "AttributeEnd"),
+            What::ObjectEnd => pen.line(depth, "ObjectEnd"),
+            What::Reverse => pen.line(depth, "ReverseOrientation"),
+            What::ObjectBegin(index) => {
+                let object = render.objects.get(*index as usize);
+                pen.named(depth, "ObjectBegin", &[named(object.map(|object| object.name))]);
+            }
+            What::ColorSpace(space) => {
+                pen.named(depth, "ColorSpace", &[space.map_or("srgb", |space| render.text(space))]);
+            }
+            What::Media([inside, outside]) => {
+                pen.named(depth, "MediumInterface", &[named(*inside), named(*outside)]);
+            }
+            What::NamedMaterial(name) => pen.named(depth, "NamedMaterial", &[render.text(*name)]),
+            What::Import(part) => {
+                let name = self.part_names.get(*part as usize);
+                pen.named(depth, "Import", &[name.map_or("", String::as_str)]);
+            }
+            What::TransformTimes => {
+                if let Some(times) = render.transform_times {
+                    pen.numbers("TransformTimes", &times);
+                    pen.page.byte(b'\n');
+                }
+            }
+            What::Setting(index) => {
+                let Some(setting) = render.options.get(*index as usize) else { return Ok(()) };
+                pen.head("Option", &[render.text(setting.name)]);
+                pen.page.byte(b' ');
+                match setting.quoted {
+                    true => pen.string(render.text(setting.value)),
+                    false => pen.page.bytes(render.text(setting.value).as_bytes()),
+                }
+                pen.page.byte(b'\n');
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Where everything stands.
+fn motions(render: &Render, each: &mut dyn FnMut(Motion)) {
+    render.media.iter().for_each(|it| each(it.motion));
+    render.textures.iter().for_each(|it| each(it.entity.motion));
+    render.lights.iter().for_each(|it| each(it.motion));
+    render.shapes().for_each(|it| each(it.motion()));
+    let mut instances = Instances::new(render);
+    (0..render.instances.len() as u32).for_each(|index| each(instances.stand(index).base()));
+}
+
+/// Instances, those together whose matrices are on top of one transform.
+fn instance_ops(render: &Render, planner: &mut Planner<'_>) -> Result<()> {
+    let count = render.instances.len() as u32;
+    let mut instances = Instances::new(render);
+    let base = |stand: Stand| match stand {
+        Stand::Matrix { .. } if stand.base() != Motion::IDENTITY => Some(stand.base()),
+        _ => None,
+    };
+    let mut from = 0;
+    while from < count {
+        let first = instances.stand(from);
+        let shared = base(first);
+        let (mut to, mut is_one) = (from + 1, true);
+        while to < count {
+            let stand = instances.stand(to);
+            if base(stand) != shared {
+                break;
+            }
+            is_one &= stand == first;
+            to += 1;
+        }
+        match shared {
+            Some(motion) if !is_one => {
+                planner.begin()?;
+                planner.push(What::Move(motion))?;
+                planner.push(What::Instances(from..to, true))?;
+                planner.end()?;
+            }
+            _ => planner.push(What::Instances(from..to, false))?,
+        }
+        from = to;
+    }
+    Ok(())
+}

@@ -1,0 +1,400 @@
+//! Scenes of meshes and materials as scenes for a renderer.
+//!
+//! Each object becomes a `trianglemesh` per material, with one index for positions, uvs and normals; its transform is
+//! a `ConcatTransform`. Objects that show one mesh with the same materials are instances of it.
+//! Materials are mapped as [`super::materials`] says. What such a scene lacks is added: a
+//! perspective camera that sees all of it from the front, film, and a white sky. The camera's x axis is flipped, since
+//! pbrt's cameras are left-handed.
+
+use super::materials;
+use super::materials::OfShapes;
+use crate::build::{Builder, Given, GivenValues};
+use polyhaul_mesh::parts::{loose_vertices, note_left_out};
+use polyhaul_mesh::transform::UNMOVED;
+use polyhaul_mesh::weld::{Welded, weld};
+use polyhaul_model::error::{Diagnostic, Error, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::render::{MaterialUse, Motion, ParameterType, Render, ShapeState, Step, Transform};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Axis, Bounds, MapKind, Material, Mesh, NONE, Object, Scene};
+use polyhaul_pipeline::options::RunOptions;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+/// A scene whose faces are triangles and whose attributes are indexed, and what pbrt has no place for.
+pub fn from_meshes(
+    scene: &Scene,
+    objects: &[Object],
+    materials: &[Material],
+    run: &RunOptions,
+) -> Result<(Render, Warnings)> {
+    let mut warnings = Warnings::default();
+    note(scene, &mut warnings)?;
+    let (builder, looks, defined) = (Builder::default(), Vec::new(), HashSet::new());
+    let mut converter = Converter { builder, looks, defined, nameless: 0, normals: 0, run };
+    converter.settings(scene, objects)?;
+    converter.materials(materials)?;
+    converter.note_dropped(&mut warnings);
+    let mut of_mesh: Vec<Vec<&Object>> = Vec::new();
+    of_mesh.try_reserve_exact(scene.meshes.len())?;
+    of_mesh.resize(scene.meshes.len(), Vec::new());
+    for object in objects {
+        if let Some(all) = of_mesh.get_mut(object.mesh) {
+            try_push(all, object, "the plan")?;
+        }
+    }
+    for (mesh, objects) in scene.meshes.iter().zip(of_mesh) {
+        converter.mesh(mesh, &objects)?;
+    }
+    let approximated = materials.iter().filter(|material| !material.missing && !is_kept(material)).count() as u64;
+    let message = format!("pbrt has different material models: {approximated} approximated");
+    warnings.push_many("changed-materials", approximated, Diagnostic::new(message));
+    let undefined = materials.iter().filter(|material| material.missing && !material.name.is_empty()).count() as u64;
+    let kinds = [
+        ("left-out-materials", "names of undefined materials", undefined),
+        ("left-out-names", "object names", converter.nameless),
+        ("left-out-normals", "normals of shapes with missing normals", converter.normals),
+    ];
+    note_left_out("pbrt", kinds, "", &mut warnings);
+    Ok((converter.builder.finish(), warnings))
+}
+
+/// Whether pbrt says the same of a material: it has a colour or an image of it, and nothing else.
+fn is_kept(material: &Material) -> bool {
+    let Material { name, diffuse, maps, .. } = material.clone();
+    let has_images = maps.iter().all(|map| map.kind == MapKind::Diffuse);
+    has_images && *material == Material { name, diffuse, maps, ..Material::default() }
+}
+
+fn note(scene: &Scene, warnings: &mut Warnings) -> Result<()> {
+    let mut loose = 0;
+    for mesh in &scene.meshes {
+        loose += loose_vertices(mesh)?;
+    }
+    let sum = |count: fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
+    let kinds = [
+        ("left-out-colors", "vertex colors", sum(|mesh| mesh.colors.len())),
+        ("left-out-lines", "lines", sum(|mesh| mesh.lines.len())),
+        ("left-out-points", "points", sum(|mesh| mesh.points.len())),
+        ("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
+        ("left-out-columns", "vertex and face columns", {
+            sum(|mesh| mesh.vertex_columns.len() + mesh.face_columns.len())
+        }),
+        ("left-out-tables", "tables", scene.tables.len() as u64),
+        ("left-out-vertices", "vertices not used by a face", loose),
+        ("left-out-groups", "face groups", sum(|mesh| mesh.groups.len())),
+        ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
+        ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
+        ("left-out-vertex-groups", "vertex groups", sum(|mesh| mesh.vertex_groups.len())),
+        ("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
+        ("left-out-uv-depths", "third uv coordinates", sum(|mesh| mesh.uv_depths.len())),
+        ("left-out-remarks", "comments", (scene.comments.len() + scene.infos.len()) as u64),
+    ];
+    note_left_out("pbrt", kinds, "", warnings);
+    Ok(())
+}
+
+/// The vertices of the group of faces that is made.
+struct Scratch {
+    /// Per vertex of the mesh: the group that had it last, and its number there.
+    seen: Vec<(u32, u32)>,
+    group: u32,
+}
+
+impl Scratch {
+    fn new(count: usize) -> Result<Scratch> {
+        let mut seen = Vec::new();
+        seen.try_reserve_exact(count)?;
+        seen.resize(count, (0, 0));
+        Ok(Scratch { seen, group: 0 })
+    }
+}
+
+struct Converter<'a> {
+    builder: Builder,
+    /// By material: how shapes name it, and what it says of them.
+    looks: Vec<(MaterialUse, OfShapes)>,
+    /// Names of objects that are taken.
+    defined: HashSet<String>,
+    /// Objects whose names nothing has.
+    nameless: u64,
+    /// Normals of shapes that are written without.
+    normals: u64,
+    run: &'a RunOptions,
+}
+
+impl Converter<'_> {
+    /// Camera, film and light.
+    fn settings(&mut self, scene: &Scene, objects: &[Object]) -> Result<()> {
+        let builder = &mut self.builder;
+        let Bounds { min, max } = bounds(scene, objects).unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] });
+        let center = [0, 1, 2].map(|i| (f64::from(min[i]) + f64::from(max[i])) / 2.0);
+        let size = [0, 1, 2].map(|i| (f64::from(max[i]) - f64::from(min[i])) / 2.0);
+        let radius = size.iter().map(|part| part * part).sum::<f64>().sqrt().max(1e-6);
+        let (forward, up) = (direction(scene.axes.forward), direction(scene.axes.up));
+        // Half of the angle is 20 degrees: from there a ball of this radius is seen whole.
+        let distance = radius / 20f64.to_radians().sin() * 1.05;
+        let eye = [0, 1, 2].map(|i| center[i] - forward[i] * distance + up[i] * distance * 0.35);
+        let flipped = builder.transform(Transform::IDENTITY, Step::Scale([-1.0, 1.0, 1.0]))?;
+        let numbers: Vec<f64> = [eye, center, up].concat().iter().map(|&number| f64::from(number as f32)).collect();
+        let look = Step::LookAt(numbers.try_into().unwrap_or([0.0; 9]));
+        let place = builder.transform(flipped, look)?;
+        let number = |kind, name, value: i32| -> Given<'static> { (kind, name, GivenValues::Integers(vec![value])) };
+        let mut camera =
+            builder.entity("perspective", vec![(ParameterType::Float, "fov", GivenValues::Floats(vec![40.0]))])?;
+        camera.motion = Motion { start: place, end: place };
+        builder.render.camera = Some(camera);
+        let film = vec![
+            number(ParameterType::Integer, "xresolution", 1280),
+            number(ParameterType::Integer, "yresolution", 720),
+            (ParameterType::String, "filename", GivenValues::Strings(vec!["image.exr".into()])),
+        ];
+        builder.render.film = Some(builder.entity("rgb", film)?);
+        let sky = builder.entity("infinite", vec![(ParameterType::Rgb, "L", GivenValues::Floats(vec![1.0; 3]))])?;
+        try_push(&mut builder.render.lights, sky, "lights")
+    }
+
+    fn materials(&mut self, materials: &[Material]) -> Result<()> {
+        let mut met = HashSet::new();
+        for material in materials {
+            let look = match met.insert(material.name.as_str()) && !material.missing {
+                true => materials::add(&mut self.builder, material)?,
+                false => OfShapes::default(),
+            };
+            let named = MaterialUse::Named(self.builder.name(&material.name)?);
+            let named = if material.missing { MaterialUse::Default } else { named };
+            try_push(&mut self.looks, (named, look), "materials")?;
+        }
+        Ok(())
+    }
+
+    /// Notes the texture maps that no material of pbrt has.
+    fn note_dropped(&self, warnings: &mut Warnings) {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for keyword in self.looks.iter().flat_map(|look| &look.1.dropped) {
+            *counts.entry(keyword).or_default() += 1;
+        }
+        for (keyword, count) in counts {
+            let message =
+                format!("dropped texture maps that pbrt materials cannot use: {count} `{}`", names::shown(keyword));
+            warnings.push_many("left-out-textures", count, Diagnostic::new(message));
+        }
+    }
+
+    /// The objects that show a mesh: as instances where they differ in their places alone.
+    fn mesh(&mut self, mesh: &Mesh, objects: &[&Object]) -> Result<()> {
+        let welded = weld(mesh, self.run)?;
+        let mut scratch = Scratch::new(welded.vertex_count())?;
+        let gives_light = |object: &Object| {
+            let materials = object.materials.iter().flatten().flatten();
+            materials.into_iter().any(|&it| self.looks.get(it).is_some_and(|look| look.1.area_light.is_some()))
+        };
+        let shared = match objects {
+            [first, others @ ..] if !others.is_empty() && first.materials.is_some() && !gives_light(first) => others
+                .iter()
+                .all(|it| it.materials == first.materials && (it.start, it.end) == (first.start, first.end))
+                .then_some(*first),
+            _ => None,
+        };
+        let Some(first) = shared else {
+            self.nameless += objects.iter().filter(|object| !object.name.is_empty()).count() as u64;
+            return objects.iter().try_for_each(|object| {
+                let transform = self.place(object)?;
+                self.object(mesh, &welded, object, transform, &mut scratch)
+            });
+        };
+        let is_other = |object: &&&Object| !object.name.is_empty() && object.name != first.name;
+        self.nameless += objects.iter().filter(is_other).count() as u64;
+        let begin = self.builder.render.shapes.len();
+        self.object(mesh, &welded, first, Transform::IDENTITY, &mut scratch)?;
+        let mut name = first.name.clone();
+        if !self.defined.insert(name.clone()) {
+            name = format!("{name}-{}", begin + 1);
+            self.defined.insert(name.clone());
+        }
+        let number = self.builder.object(&name, begin)?;
+        for object in objects {
+            let transform = self.place(object)?;
+            self.builder.instance(number, transform)?;
+        }
+        Ok(())
+    }
+
+    /// Where an object stands.
+    fn place(&mut self, object: &Object) -> Result<Transform> {
+        let Some(rows) = object.transform.filter(|transform| *transform != UNMOVED) else {
+            return Ok(Transform::IDENTITY);
+        };
+        let columns = std::array::from_fn(|at| f64::from(rows[at % 4][at / 4]));
+        self.builder.transform(Transform::IDENTITY, Step::Concat(columns))
+    }
+
+    fn object(
+        &mut self,
+        mesh: &Mesh,
+        welded: &Welded,
+        object: &Object,
+        transform: Transform,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        for (material, faces) in groups(mesh, object)? {
+            let state = self.state(material);
+            let parameters = self.arrays(mesh, welded, &faces, material, scratch)?;
+            self.builder.shape("trianglemesh", parameters, state, transform)?;
+        }
+        Ok(())
+    }
+
+    fn state(&self, material: Option<usize>) -> ShapeState {
+        let look = material.and_then(|material| self.looks.get(material));
+        ShapeState {
+            material: look.map_or(MaterialUse::Default, |look| look.0),
+            area_light: look.and_then(|look| look.1.area_light),
+            inside: None,
+            outside: None,
+            reverse_orientation: false,
+            attributes: None,
+            color_space: None,
+        }
+    }
+
+    /// The parameters of faces that have one material.
+    fn arrays(
+        &mut self,
+        mesh: &Mesh,
+        welded: &Welded,
+        faces: &[Range<usize>],
+        material: Option<usize>,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Given<'static>>> {
+        let corner_count: usize = faces.iter().map(|range| 3 * range.len()).sum();
+        let (mut indices, mut vertices) = (Vec::new(), Vec::new());
+        indices.try_reserve_exact(corner_count)?;
+        scratch.group += 1;
+        for corner in faces.iter().flat_map(|range| 3 * range.start..3 * range.end) {
+            let Some(&vertex) = welded.corner_vertices.get(corner) else { continue };
+            let Some(seen) = scratch.seen.get_mut(vertex as usize) else { continue };
+            if seen.0 != scratch.group {
+                *seen = (scratch.group, vertices.len() as u32);
+                try_push(&mut vertices, vertex, "vertices")?;
+            }
+            indices.push(seen.1 as i32);
+        }
+        let mut given = vec![(ParameterType::Integer, "indices", GivenValues::Integers(indices))];
+        let positions = gather(&vertices, &welded.vertex_positions, &mesh.positions)?;
+        given.push((ParameterType::Point3, "P", GivenValues::Floats(positions.0)));
+        let (normals, normal_count) = gather(&vertices, &welded.vertex_normals, &mesh.normals)?;
+        if normal_count == vertices.len() && !normals.is_empty() {
+            given.push((ParameterType::Normal, "N", GivenValues::Floats(normals)));
+        } else {
+            self.normals += normal_count as u64;
+        }
+        let (uvs, uv_count) = gather(&vertices, &welded.vertex_uvs, &mesh.uvs)?;
+        if uv_count > 0 {
+            given.push((ParameterType::Point2, "uv", GivenValues::Floats(uvs)));
+        }
+        given.extend(material.and_then(|material| self.looks.get(material)?.1.alpha()));
+        if self.run.cancel.is_cancelled() { Err(Error::cancelled()) } else { Ok(given) }
+    }
+}
+
+/// The values of vertices, zeros where there are none; how many there are.
+fn gather<const N: usize>(vertices: &[u32], indices: &[u32], values: &[[f32; N]]) -> Result<(Vec<f32>, usize)> {
+    let mut gathered = Vec::new();
+    if indices.is_empty() || values.is_empty() {
+        return Ok((gathered, 0));
+    }
+    gathered.try_reserve_exact(N * vertices.len())?;
+    let mut found = 0;
+    for &vertex in vertices {
+        let value = indices.get(vertex as usize).filter(|&&index| index != NONE).and_then(|&i| values.get(i as usize));
+        found += usize::from(value.is_some());
+        gathered.extend(value.copied().unwrap_or([0.0; N]));
+    }
+    Ok((gathered, found))
+}
+
+/// A material, and the faces that have it.
+type Group = (Option<usize>, Vec<Range<usize>>);
+
+/// The faces of an object by material, in the order of their first faces.
+fn groups(mesh: &Mesh, object: &Object) -> Result<Vec<Group>> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut number_of = std::collections::HashMap::new();
+    let faces = object.start.faces as usize..object.end.faces as usize;
+    for (material, range) in material_ranges(mesh, object, faces)? {
+        let number = *number_of.entry(material).or_insert(groups.len());
+        if number == groups.len() {
+            try_push(&mut groups, (material, Vec::new()), "the plan")?;
+        }
+        try_push(&mut groups[number].1, range, "the plan")?;
+    }
+    Ok(groups)
+}
+
+fn material_ranges(mesh: &Mesh, object: &Object, faces: Range<usize>) -> Result<Vec<(Option<usize>, Range<usize>)>> {
+    let mut ranges = Vec::new();
+    let mut add = |material, range: Range<usize>| match range.is_empty() {
+        true => Ok(()),
+        false => try_push(&mut ranges, (material, range), "the plan"),
+    };
+    let slots = object.materials.as_deref();
+    if let Some(slots) = slots {
+        let slot = |slot: i32| usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
+        let Some(of_faces) = mesh.face_materials.get(faces.clone()) else {
+            add(slot(0), faces)?;
+            return Ok(ranges);
+        };
+        let mut at = faces.start;
+        for run in of_faces.chunk_by(|a, b| a == b) {
+            add(slot(run[0]), at..at + run.len())?;
+            at += run.len();
+        }
+        return Ok(ranges);
+    }
+    let runs = &mesh.material_runs;
+    let first = runs.partition_point(|run| run.at.faces as usize <= faces.start).saturating_sub(1);
+    let mut at = faces.start;
+    let mut material = None;
+    for run in &runs[first.min(runs.len())..] {
+        let begin = (run.at.faces as usize).clamp(at, faces.end);
+        add(material, at..begin)?;
+        (at, material) = (begin, Some(run.value as usize));
+        if run.at.faces as usize >= faces.end {
+            break;
+        }
+    }
+    add(material, at..faces.end)?;
+    Ok(ranges)
+}
+
+fn bounds(scene: &Scene, objects: &[Object]) -> Option<Bounds> {
+    let mut all: Option<Bounds> = None;
+    for object in objects {
+        let Some(found) = scene.meshes.get(object.mesh).and_then(Mesh::bounds) else { continue };
+        let rows = object.transform.unwrap_or(UNMOVED);
+        for corner in 0..8 {
+            let corner = [0, 1, 2].map(|i| if corner >> i & 1 == 0 { found.min[i] } else { found.max[i] });
+            let place = [0, 1, 2].map(|i| {
+                let [x, y, z, shift] = rows[i];
+                x * corner[0] + y * corner[1] + z * corner[2] + shift
+            });
+            if place.iter().all(|part| part.is_finite()) {
+                let point = Bounds { min: place, max: place };
+                all = Some(all.map_or(point, |all| all.union(point)));
+            }
+        }
+    }
+    all
+}
+
+fn direction(axis: Axis) -> [f64; 3] {
+    match axis {
+        Axis::X => [1.0, 0.0, 0.0],
+        Axis::Y => [0.0, 1.0, 0.0],
+        Axis::Z => [0.0, 0.0, 1.0],
+        Axis::NegativeX => [-1.0, 0.0, 0.0],
+        Axis::NegativeY => [0.0, -1.0, 0.0],
+        Axis::NegativeZ => [0.0, 0.0, -1.0],
+    }
+}

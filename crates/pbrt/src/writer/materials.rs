@@ -1,0 +1,214 @@
+//! Materials of MTL as materials of pbrt-v4.
+//!
+//! - `d` below 1 together with a model of refraction (`illum` 4, 6, 7 or 9; or none, and `Ni` above 1): `dielectric`,
+//!   with `Ni` as `eta` (1.5 unless said) and the roughness.
+//! - Metallic (`Pm` of 0.5 or more), or a black `Kd` without a map beside a `Ks` that is not black: `conductor`, whose
+//!   `reflectance` is `Kd` or `Ks`.
+//! - A `Ks` that is not black, or a clearcoat: `coateddiffuse`, with `Kd`, the roughness, and `Ni` as `eta` where it is
+//!   above 1.
+//! - Everything else: `diffuse`.
+//!
+//! The roughness is `Pr`, of a coat `Pcr`; without those sqrt(2 / (`Ns` + 2)), the width of a microfacet distribution
+//! for that exponent; it is not remapped. `map_Kd` is an `imagemap` in place of the colour, and `map_Pr` in place
+//! of the roughness, with `-s`, `-o`, `-clamp`, `-mm` where its base is 0 or 1, and `-colorspace`. `map_Bump` and
+//! `disp` become `displacement`, `norm` is `normalmap`. Colours are linear and are kept within 0 and 1; XYZ is turned
+//! into linear sRGB, a spectral curve is left out. `Ke` makes a shape a light, and `d` and `map_d` of what is not
+//! refractive are its `alpha`; those stand with the shapes. Other maps are dropped, which is noted.
+
+use crate::build::{Builder, Given, GivenValues};
+use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::render;
+use polyhaul_model::render::ParameterType;
+use polyhaul_model::{Color, MapKind, Material, TextureMap};
+
+/// What a material says of the shapes that have it.
+#[derive(Default)]
+pub(super) struct OfShapes {
+    /// An index of the light that they give.
+    pub(super) area_light: Option<u32>,
+    /// Their alpha, where they are not opaque.
+    alpha: Option<f32>,
+    alpha_texture: Option<String>,
+    /// The keywords of texture maps that are dropped.
+    pub(super) dropped: Vec<String>,
+}
+
+impl OfShapes {
+    /// The parameter of a shape.
+    pub(super) fn alpha(&self) -> Option<Given<'static>> {
+        match (&self.alpha_texture, self.alpha) {
+            (Some(name), _) => Some((ParameterType::Texture, "alpha", strings(name))),
+            (None, Some(alpha)) => Some((ParameterType::Float, "alpha", GivenValues::Floats(vec![alpha]))),
+            (None, None) => None,
+        }
+    }
+}
+
+fn strings(text: &str) -> GivenValues {
+    GivenValues::Strings(vec![text.to_owned()])
+}
+
+fn float(name: &str, value: f32) -> Given<'_> {
+    (ParameterType::Float, name, GivenValues::Floats(vec![value]))
+}
+
+fn rgb(name: &str, value: [f32; 3]) -> Given<'_> {
+    (ParameterType::Rgb, name, GivenValues::Floats(value.to_vec()))
+}
+
+/// Red, green, blue; `None` where it is a curve.
+fn linear(color: &Color) -> Option<[f32; 3]> {
+    match *color {
+        Color::Rgb(rgb) => Some(rgb),
+        Color::Xyz([x, y, z]) => Some([
+            3.240_97 * x - 1.537_383_2 * y - 0.498_610_76 * z,
+            -0.969_243_6 * x + 1.875_967_5 * y + 0.041_555_06 * z,
+            0.055_630_08 * x - 0.203_976_96 * y + 1.056_971_5 * z,
+        ]),
+        Color::Spectral { .. } => None,
+    }
+}
+
+fn color_of(color: &Option<Color>) -> Option<[f32; 3]> {
+    color.as_ref().and_then(linear)
+}
+
+/// A reflectance.
+fn bounded(color: [f32; 3]) -> [f32; 3] {
+    color.map(|part| if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) })
+}
+
+fn is_lit(color: Option<[f32; 3]>) -> bool {
+    color.is_some_and(|color| color.iter().any(|&part| part > 0.0))
+}
+
+/// Adds a material under its name, with its textures and its light.
+pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<OfShapes> {
+    let map = |kind: MapKind| material.maps.iter().rfind(|map| map.kind == kind && !map.file.is_empty());
+    let diffuse = color_of(&material.diffuse).map(bounded);
+    let specular = color_of(&material.specular).map(bounded);
+    let opacity = material.opacity.filter(|opacity| *opacity < 1.0);
+    let eta = material.refraction_index.filter(|eta| *eta > 1.0);
+    let refracts =
+        opacity.is_some() && material.illumination.map_or(eta.is_some(), |model| matches!(model, 4 | 6 | 7 | 9));
+    let is_black = diffuse == Some([0.0; 3]) && map(MapKind::Diffuse).is_none();
+    let is_metal = material.metallic.is_some_and(|metallic| metallic >= 0.5) || is_black && is_lit(specular);
+    let is_coated = is_lit(specular) || material.clearcoat.is_some_and(|coat| coat > 0.0);
+    let class = match () {
+        () if refracts => "dielectric",
+        () if is_metal => "conductor",
+        () if is_coated => "coateddiffuse",
+        () => "diffuse",
+    };
+    let mut given = vec![(ParameterType::String, "type", strings(class))];
+    if class != "dielectric" {
+        let color = if is_metal && is_black { specular } else { diffuse };
+        given.push(match map(MapKind::Diffuse) {
+            Some(map) => (ParameterType::Texture, "reflectance", strings(&texture(builder, material, map, true)?)),
+            None => rgb("reflectance", color.unwrap_or([0.5; 3])),
+        });
+    }
+    if class != "diffuse" {
+        let coat = material.clearcoat_roughness.filter(|_| class == "coateddiffuse");
+        let of_exponent = material.shininess.map(|exponent| (2.0 / (exponent.max(0.0) + 2.0)).sqrt());
+        let map = map(MapKind::Roughness).filter(|_| coat.is_none());
+        if let Some(map) = map {
+            let name = texture(builder, material, map, false)?;
+            given.push((ParameterType::Texture, "roughness", strings(&name)));
+            given.push((ParameterType::Bool, "remaproughness", GivenValues::Bools(vec![false])));
+        } else if let Some(roughness) = coat.or(material.roughness).or(of_exponent).filter(|it| it.is_finite()) {
+            given.push(float("roughness", roughness));
+            given.push((ParameterType::Bool, "remaproughness", GivenValues::Bools(vec![false])));
+        }
+    }
+    if matches!(class, "dielectric" | "coateddiffuse") && eta.is_some_and(f32::is_finite) {
+        given.push(float("eta", eta.unwrap_or(1.5)));
+    }
+    if let Some(map) = map(MapKind::Bump).or(map(MapKind::Displacement)) {
+        let name = texture(builder, material, map, false)?;
+        given.push((ParameterType::Texture, "displacement", strings(&name)));
+    }
+    if let Some(map) = map(MapKind::Normal) {
+        given.push((ParameterType::String, "normalmap", strings(&map.file)));
+    }
+    let entity = builder.entity(&material.name, given)?;
+    try_push(&mut builder.render.materials, render::Material { entity, is_named: true }, "materials")?;
+    let mut of_shapes = OfShapes::default();
+    if let Some(color) =
+        color_of(&material.emission).filter(|color| is_lit(Some(*color)) && color.iter().all(|c| c.is_finite()))
+    {
+        let light = builder.entity("diffuse", vec![rgb("L", color.map(|part| part.max(0.0)))])?;
+        of_shapes.area_light = Some(builder.render.area_lights.len() as u32);
+        try_push(&mut builder.render.area_lights, light, "lights")?;
+    }
+    if !refracts {
+        of_shapes.alpha = opacity.map(|opacity| opacity.max(0.0));
+        if let Some(map) = map(MapKind::Opacity) {
+            of_shapes.alpha_texture = Some(texture(builder, material, map, false)?);
+        }
+    }
+    of_shapes.dropped = dropped(material, class);
+    Ok(of_shapes)
+}
+
+/// The keywords of maps that a material of this class does not have.
+fn dropped(material: &Material, class: &str) -> Vec<String> {
+    use MapKind::{Bump, Diffuse, Displacement, Normal, Opacity, Roughness};
+    let is_written = |at: usize, map: &TextureMap| {
+        let is_last = |kinds: &[MapKind]| {
+            let later = material.maps.get(at + 1..).unwrap_or_default();
+            later.iter().all(|other| other.file.is_empty() || !kinds.contains(&other.kind))
+        };
+        let has_bump = material.maps.iter().any(|map| map.kind == Bump && !map.file.is_empty());
+        match map.kind {
+            Diffuse | Opacity => class != "dielectric" && is_last(&[map.kind]),
+            Roughness => {
+                let has_coat = class == "coateddiffuse" && material.clearcoat_roughness.is_some();
+                class != "diffuse" && !has_coat && is_last(&[Roughness])
+            }
+            Displacement => !has_bump && is_last(&[Displacement]),
+            Bump | Normal => is_last(&[map.kind]),
+            _ => false,
+        }
+    };
+    let maps = material.maps.iter().enumerate().filter(|(_, map)| !map.file.is_empty());
+    maps.filter(|(at, map)| !is_written(*at, map)).map(|(_, map)| keyword(map)).collect()
+}
+
+/// How MTL calls a map.
+fn keyword(map: &TextureMap) -> String {
+    if map.keyword.is_empty() { format!("{:?}", map.kind).to_lowercase() } else { map.keyword.clone() }
+}
+
+/// Adds an image as a texture: its name.
+fn texture(builder: &mut Builder, material: &Material, map: &TextureMap, is_spectrum: bool) -> Result<String> {
+    let name = format!("{}:{}", material.name, builder.render.textures.len());
+    let mut given = vec![(ParameterType::String, "filename", strings(&map.file))];
+    for (values, names) in [(map.scale, ["uscale", "vscale"]), (map.offset, ["udelta", "vdelta"])] {
+        if let Some([u, v, _]) = values.filter(|values| values.iter().all(|value| value.is_finite())) {
+            given.extend([float(names[0], u), float(names[1], v)]);
+        }
+    }
+    if map.clamp == Some(true) {
+        given.push((ParameterType::String, "wrap", strings("clamp")));
+    }
+    if let Some(scale) = map.bump_multiplier.filter(|scale| scale.is_finite()) {
+        given.push(float("scale", scale));
+    } else if let Some([base, gain]) = map.base_gain.filter(|values| values.iter().all(|value| value.is_finite())) {
+        match base {
+            0.0 => given.push(float("scale", gain)),
+            1.0 => {
+                given.push(float("scale", -gain));
+                given.push((ParameterType::Bool, "invert", GivenValues::Bools(vec![true])));
+            }
+            _ => {}
+        }
+    }
+    if let Some(encoding @ ("linear" | "sRGB")) = map.color_space.as_deref() {
+        given.push((ParameterType::String, "encoding", strings(encoding)));
+    }
+    let (entity, class) = (builder.entity(&name, given)?, builder.name("imagemap")?);
+    let texture = render::Texture { entity, class, is_spectrum };
+    try_push(&mut builder.render.textures, texture, "textures")?;
+    Ok(name)
+}

@@ -1,0 +1,554 @@
+//! The text of a script, in pages that are made side by side.
+
+use super::Plan;
+use super::instances::{Instances, Matrices, Stand};
+use super::places::Path;
+use super::script::{Cursor, Op, Things, What, Whose};
+use super::text;
+use super::text::Pen;
+use polyhaul_model::error::{Error, ErrorKind, Result, planted, try_push};
+use polyhaul_model::render::{Entity, Motion, Parameter, ParameterValues, Parameters};
+use polyhaul_pipeline::out::Out;
+use polyhaul_pipeline::write::Pages;
+use polyhaul_text::format::{NumberLines, Page};
+
+/// About how many bytes a page has.
+const PAGE_BYTES: usize = 512 << 10;
+/// Numbers on a line of a list.
+const ON_A_LINE: usize = 24;
+/// Fewer floats are written one by one.
+const MANY: usize = 8;
+/// About how many bytes of text a value takes, and what is around the values of a parameter.
+const VALUE_BYTES: u64 = 9;
+const PARAMETER_BYTES: u64 = 24;
+const THING_BYTES: u64 = 64;
+
+/// The pages of one file.
+pub(super) struct ScriptPages<'a> {
+    plan: &'a Plan<'a>,
+    ops: &'a [Op],
+    compact: bool,
+    /// Where pages begin, and the end.
+    cuts: Vec<Cursor>,
+    /// About how many bytes there are.
+    pub(super) expected: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Slot {
+    number: u64,
+    out: Out,
+    path: Path,
+}
+
+/// A directive with its parameters.
+struct Body<'a> {
+    word: &'static str,
+    strings: [&'a str; 3],
+    string_count: usize,
+    parameters: Option<Parameters<'a>>,
+    /// A parameter in place of all others.
+    own: Option<(&'static str, &'a str)>,
+}
+
+impl<'a> ScriptPages<'a> {
+    pub(super) fn new(plan: &'a Plan<'a>, ops: &'a [Op], compact: bool, chunk_bytes: Option<usize>) -> Result<Self> {
+        let page_bytes = chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30) as u64;
+        let mut pages = ScriptPages { plan, ops, compact, cuts: Vec::new(), expected: 0 };
+        try_push(&mut pages.cuts, Cursor::default(), "the plan")?;
+        let mut filled = 0;
+        for (number, op) in ops.iter().enumerate() {
+            for item in 0..op.what.count() {
+                let at = Cursor { op: number as u32, item, ..Cursor::default() };
+                if filled >= page_bytes {
+                    pages.cut(at, &mut filled)?;
+                }
+                pages.count_thing(op, at, page_bytes, &mut filled)?;
+            }
+        }
+        let end = Cursor { op: ops.len() as u32, ..Cursor::default() };
+        pages.cut(end, &mut filled)?;
+        Ok(pages)
+    }
+
+    fn cut(&mut self, at: Cursor, filled: &mut u64) -> Result<()> {
+        self.expected += std::mem::take(filled);
+        try_push(&mut self.cuts, at, "the plan")
+    }
+
+    /// Counts what a thing takes; long lists are cut.
+    fn count_thing(&mut self, op: &Op, at: Cursor, page_bytes: u64, filled: &mut u64) -> Result<()> {
+        *filled += match &op.what {
+            What::Instances(..) => 4 * THING_BYTES,
+            _ => THING_BYTES,
+        };
+        let Some(Body { parameters: Some(parameters), own: None, .. }) = self.body(op, at.item) else { return Ok(()) };
+        for (number, parameter) in parameters.iter().enumerate() {
+            let count = parameter.values.len() as u64;
+            let room = (page_bytes.saturating_sub(*filled) / VALUE_BYTES).max(1);
+            *filled += PARAMETER_BYTES;
+            if count <= room || count <= 4 {
+                *filled += count * VALUE_BYTES;
+                continue;
+            }
+            let step = (page_bytes / VALUE_BYTES).max(1);
+            let mut next = room;
+            *filled += room * VALUE_BYTES;
+            while next < count {
+                self.cut(Cursor { parameter: number as u32, value: next as u32, ..at }, filled)?;
+                *filled += step.min(count - next) * VALUE_BYTES;
+                next += step;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.cuts.len() as u64 - 1
+    }
+
+    /// About how much a slot takes.
+    pub(super) fn slot_bytes(chunk_bytes: Option<usize>) -> usize {
+        3 * chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1 << 10, 1 << 30)
+    }
+
+    /// The directive of a thing; `None` where a step is none with parameters.
+    fn body(&self, op: &Op, item: u32) -> Option<Body<'a>> {
+        let render = self.plan.render;
+        let of = |word, strings: &[&'a str], entity: &'a Entity| {
+            let mut all = [""; 3];
+            all[..strings.len()].copy_from_slice(strings);
+            let parameters = Some(render.parameters(entity));
+            Some(Body { word, strings: all, string_count: strings.len(), parameters, own: None })
+        };
+        match &op.what {
+            What::Entity(whose) => {
+                let (word, entity) = match whose {
+                    Whose::Sampler => ("Sampler", &render.sampler),
+                    Whose::Film => ("Film", &render.film),
+                    Whose::Filter => ("PixelFilter", &render.filter),
+                    Whose::Integrator => ("Integrator", &render.integrator),
+                    Whose::Accelerator => ("Accelerator", &render.accelerator),
+                    Whose::Camera => ("Camera", &render.camera),
+                };
+                let entity = entity.as_ref()?;
+                of(word, &[render.text(entity.name)], entity)
+            }
+            &What::Attribute(index) => {
+                let entity = &render.attributes.get(index as usize)?.entity;
+                of("Attribute", &[render.text(entity.name)], entity)
+            }
+            &What::Material(index) => {
+                let material = render.materials.get(index as usize)?;
+                let word = if material.is_named { "MakeNamedMaterial" } else { "Material" };
+                of(word, &[render.text(material.entity.name)], &material.entity)
+            }
+            &What::AreaLight(index) => {
+                let light = render.area_lights.get(index as usize)?;
+                of("AreaLightSource", &[render.text(light.name)], light)
+            }
+            What::Things(list, range) => {
+                let index = (range.start + item) as usize;
+                match list {
+                    Things::Media => {
+                        let medium = render.media.get(index)?;
+                        of("MakeNamedMedium", &[render.text(medium.name)], medium)
+                    }
+                    Things::Textures => {
+                        let texture = render.textures.get(index)?;
+                        let kind = if texture.is_spectrum { "spectrum" } else { "float" };
+                        let strings = [render.text(texture.entity.name), kind, render.text(texture.class)];
+                        of("Texture", &strings, &texture.entity)
+                    }
+                    Things::Lights => {
+                        let light = render.lights.get(index)?;
+                        of("LightSource", &[render.text(light.name)], light)
+                    }
+                    Things::Shapes => self.shape(index),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn shape(&self, index: usize) -> Option<Body<'a>> {
+        let shape = self.plan.render.shape(index)?;
+        let (word, string_count) = ("Shape", 1);
+        if let Some(file) = self.plan.file_of_mesh(index) {
+            let own = Some(("string filename", file));
+            return Some(Body {
+                word,
+                strings: ["plymesh", "", ""],
+                string_count,
+                parameters: Some(shape.parameters()),
+                own,
+            });
+        }
+        let parameters = Some(shape.parameters());
+        Some(Body { word, strings: [shape.class(), "", ""], string_count, parameters, own: None })
+    }
+
+    /// What a name of a file is written as, where that is not how the scene has it.
+    fn new_name(&self, body: &Body<'a>, parameter: &Parameter<'a>) -> Option<&'a str> {
+        let names = &self.plan.renamed.names;
+        let ParameterValues::Strings(strings) = parameter.values else { return None };
+        // What a film names is made by the renderer.
+        let is_file = parameter.names_file() && !(names.is_empty() || body.own.is_some() || body.word == "Film");
+        let key = (body.parameters.filter(|_| is_file)?.folder(), strings.get(0)?);
+        names.get(&key)?.as_deref()
+    }
+
+    fn motion(&self, list: Things, index: u32) -> Motion {
+        let (render, index) = (self.plan.render, index as usize);
+        let motion = match list {
+            Things::Media => render.media.get(index).map(|it| it.motion),
+            Things::Textures => render.textures.get(index).map(|it| it.entity.motion),
+            Things::Lights => render.lights.get(index).map(|it| it.motion),
+            Things::Shapes => render.shape(index).map(|it| it.motion()),
+        };
+        motion.unwrap_or(Motion::IDENTITY)
+    }
+}
+
+impl Slot {
+    /// Text that is written as a whole; an error where a number is none.
+    fn whole(out: &mut Out, compact: bool, mut write: impl FnMut(&mut Pen<'_, '_>) -> Result<()>) -> Result<()> {
+        let mut result = Ok(());
+        let mut bad = false;
+        out.whole(|page| {
+            let mut pen = Pen { page, compact, bad: false };
+            result = write(&mut pen);
+            bad = pen.bad;
+        })?;
+        result?;
+        if bad { Err(no_number()) } else { Ok(()) }
+    }
+
+    /// Writes from a place on; returns where it came to, no further than `end`.
+    fn op(&mut self, pages: &ScriptPages<'_>, at: Cursor, end: Cursor) -> Result<Cursor> {
+        let Some(op) = pages.ops.get(at.op as usize) else { return Ok(end) };
+        let next = Cursor { op: at.op + 1, ..Cursor::default() };
+        match &op.what {
+            What::Instances(range, is_based) => {
+                let last = if end.op == at.op { range.start + end.item } else { range.end };
+                self.instances(pages, op.depth, (range.start, range.end, *is_based), range.start + at.item..last)?;
+                Ok(if end.op == at.op { end } else { next })
+            }
+            What::Things(list, range) => {
+                let (index, first, last) = (range.start + at.item, range.start, range.end - 1);
+                let motion = pages.motion(*list, index);
+                let is_first = index == first || pages.motion(*list, index - 1) != motion;
+                let is_last = index == last || pages.motion(*list, index + 1) != motion;
+                let is_placed = motion != Motion::IDENTITY;
+                let depth = op.depth + u32::from(is_placed);
+                if is_placed && is_first && (at.parameter, at.value) == (0, 0) {
+                    let (path, compact) = (&mut self.path, pages.compact);
+                    Self::whole(&mut self.out, compact, |pen| {
+                        pen.line(op.depth, "AttributeBegin");
+                        pages.plan.places.go(pen, depth, motion, path)
+                    })?;
+                }
+                if !self.thing(pages, (op, depth), at, end)? {
+                    return Ok(end);
+                }
+                if is_placed && is_last {
+                    Self::whole(&mut self.out, pages.compact, |pen| {
+                        pen.line(op.depth, "AttributeEnd");
+                        Ok(())
+                    })?;
+                }
+                Ok(if index == last { next } else { Cursor { op: at.op, item: at.item + 1, ..Cursor::default() } })
+            }
+            What::Entity(_) | What::Attribute(_) | What::Material(_) | What::AreaLight(_) => {
+                Ok(if self.thing(pages, (op, op.depth), at, end)? { next } else { end })
+            }
+            _ => {
+                let path = &mut self.path;
+                Self::whole(&mut self.out, pages.compact, |pen| pages.plan.small(pen, op, path))?;
+                Ok(next)
+            }
+        }
+    }
+
+    /// A directive with parameters; `false` where the page ends in it.
+    fn thing(&mut self, pages: &ScriptPages<'_>, (op, depth): (&Op, u32), at: Cursor, end: Cursor) -> Result<bool> {
+        let Some(body) = pages.body(op, at.item) else { return Ok(true) };
+        if (at.parameter, at.value) == (0, 0) {
+            Self::whole(&mut self.out, pages.compact, |pen| {
+                pen.indent(depth);
+                pen.head(body.word, &body.strings[..body.string_count]);
+                Ok(())
+            })?;
+        }
+        let ends_here = (end.op, end.item) == (at.op, at.item);
+        let parameters = body.parameters.into_iter().flat_map(Parameters::iter);
+        let parameters = parameters.enumerate().skip(at.parameter as usize);
+        if let Some((declaration, text)) = body.own {
+            self.own(pages.compact, depth, declaration, text)?;
+        }
+        for (number, parameter) in parameters {
+            let from = if number == at.parameter as usize { at.value as usize } else { 0 };
+            let count = parameter.values.len();
+            let stops = ends_here && number == end.parameter as usize;
+            let to = if stops { (end.value as usize).min(count) } else { count };
+            if let Some(name) = pages.new_name(&body, &parameter) {
+                self.own(pages.compact, depth, &format!("{} {}", parameter.kind.name(), parameter.name), name)?;
+            } else if body.own.is_none() || is_kept(&parameter) {
+                self.values(&parameter, depth + 1, pages.compact, from..to)?;
+            }
+            if stops {
+                return Ok(false);
+            }
+        }
+        self.out.whole(|page| page.byte(b'\n'))?;
+        Ok(true)
+    }
+
+    fn own(&mut self, compact: bool, depth: u32, declaration: &str, text: &str) -> Result<()> {
+        Self::whole(&mut self.out, compact, |pen| {
+            begin_parameter(pen, depth + 1);
+            pen.string(declaration);
+            pen.page.byte(b' ');
+            pen.string(text);
+            Ok(())
+        })
+    }
+
+    /// Some of a parameter's values, with what stands before the first and behind the last.
+    fn values(
+        &mut self,
+        parameter: &Parameter<'_>,
+        depth: u32,
+        compact: bool,
+        range: std::ops::Range<usize>,
+    ) -> Result<()> {
+        let count = parameter.values.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let list = List::new(count, compact, [text::new_line(depth), text::new_line(depth + 1)]);
+        if range.start == 0 {
+            Self::whole(&mut self.out, compact, |pen| {
+                begin_parameter(pen, depth);
+                pen.page.byte(b'"');
+                pen.page.bytes(parameter.kind.name().as_bytes());
+                pen.page.byte(b' ');
+                pen.name(parameter.name);
+                pen.page.bytes(b"\" ");
+                if count > 1 {
+                    pen.page.byte(b'[');
+                }
+                Ok(())
+            })?;
+        }
+        let mut bad = false;
+        let mut next = range.start + usize::from(planted("pbrt-pages") && range.start > 0);
+        self.out.format(|page| {
+            let mut pen = Pen { page, compact, bad: false };
+            let done = list.values(&mut pen, &parameter.values, &mut next, range.end);
+            bad |= pen.bad;
+            done
+        })?;
+        if bad {
+            return Err(no_number());
+        }
+        if range.end == count && count > 1 {
+            self.out.whole(|page| {
+                page.bytes(list.end);
+                page.byte(b']');
+            })?;
+        }
+        Ok(())
+    }
+
+    fn instances(
+        &mut self,
+        pages: &ScriptPages<'_>,
+        depth: u32,
+        (first, end, is_based): (u32, u32, bool),
+        range: std::ops::Range<u32>,
+    ) -> Result<()> {
+        let render = pages.plan.render;
+        let mut instances = Instances::new(render);
+        let mut before = (range.start > first).then(|| instances.stand(range.start - 1));
+        let mut matrices = Matrices::new(range.clone());
+        let mut here = instances.stand(range.start);
+        for index in range {
+            let after = (index + 1 < end).then(|| instances.stand(index + 1));
+            let is_placed = here != Stand::At(Motion::IDENTITY);
+            let depth_inside = depth + u32::from(is_placed);
+            let path = &mut self.path;
+            matrices.prepare(index, render);
+            Self::whole(&mut self.out, pages.compact, |pen| {
+                if is_placed && before != Some(here) {
+                    pen.line(depth, "AttributeBegin");
+                    if !is_based {
+                        pages.plan.places.go(pen, depth_inside, here.base(), path)?;
+                    }
+                    match (here.step(render), matrices.text(index)) {
+                        (Some(step), None) => pen.step(depth_inside, &step),
+                        (Some(step), Some(text)) => pen.made_matrix(depth_inside, &step, text),
+                        (None, _) => {}
+                    }
+                }
+                pen.indent(depth_inside);
+                pen.head("ObjectInstance", &[instances.object(index)]);
+                pen.page.byte(b'\n');
+                if is_placed && after != Some(here) {
+                    pen.line(depth, "AttributeEnd");
+                }
+                Ok(())
+            })?;
+            (before, here) = (Some(here), after.unwrap_or(here));
+        }
+        Ok(())
+    }
+}
+
+/// How the values of a list stand.
+struct List<'l> {
+    /// What stands before the first value, before the first of another line, and behind the last.
+    begin: &'l [u8],
+    line: &'l [u8],
+    end: &'l [u8],
+    lines: NumberLines<'l>,
+}
+
+impl<'l> List<'l> {
+    fn new(count: usize, compact: bool, [outside, inside]: [&'l [u8]; 2]) -> Self {
+        let (begin, line, end): (&[u8], &[u8], &[u8]) = match (compact, count) {
+            (true, _) => (b"", b"\n", b""),
+            (false, ..=1) => (b"", b"", b""),
+            (false, ..=ON_A_LINE) => (b" ", b"", b" "),
+            _ => (inside, inside, outside),
+        };
+        List { begin, line, end, lines: NumberLines::new(ON_A_LINE, b' ', [line]) }
+    }
+
+    /// What stands before a value; where lines end depends on its index alone.
+    fn before(&self, at: usize) -> &[u8] {
+        match at {
+            0 => self.begin,
+            _ if at.is_multiple_of(ON_A_LINE) => self.line,
+            _ => b" ",
+        }
+    }
+
+    /// Writes values up to `end`, as far as they fit; `false` where they did not.
+    fn values(&self, pen: &mut Pen<'_, '_>, values: &ParameterValues<'_>, next: &mut usize, end: usize) -> bool {
+        match values {
+            ParameterValues::Floats(values) if values.len() < MANY || !are_finite(&values[*next..end]) => {
+                self.each(pen, next, end, |pen, at| pen.single(values[at]))
+            }
+            ParameterValues::Floats(values) => self.numbers(pen.page, &values[..end], next, |page, at, values| {
+                page.shortest_lines(&self.lines, at, values)
+            }),
+            ParameterValues::Integers(values) => self.numbers(pen.page, &values[..end], next, |page, at, values| {
+                page.integer_lines(&self.lines, at, values)
+            }),
+            ParameterValues::Bools(values) => self.each(pen, next, end, |pen, at| {
+                pen.page.bytes(if values[at] { b"true" } else { b"false" });
+            }),
+            ParameterValues::Strings(values) => self.each(pen, next, end, |pen, at| {
+                pen.string(values.get(at).unwrap_or_default());
+            }),
+        }
+    }
+
+    /// Many numbers at a time.
+    fn numbers<T>(
+        &self,
+        page: &mut Page<'_>,
+        values: &[T],
+        next: &mut usize,
+        write: impl Fn(&mut Page<'_>, usize, &[T]) -> usize,
+    ) -> bool {
+        let before = page.len();
+        page.bytes(self.before(*next));
+        // A number alone would fit where what stands before it does not.
+        let count = if page.overflowed() { 0 } else { write(page, *next, &values[*next..]) };
+        if count == 0 {
+            page.truncate(before);
+            return false;
+        }
+        *next += count;
+        // What stands behind the last of these is for those that follow.
+        page.truncate(page.len() - self.lines.bytes_behind(*next - 1));
+        *next == values.len()
+    }
+
+    fn each(
+        &self,
+        pen: &mut Pen<'_, '_>,
+        next: &mut usize,
+        end: usize,
+        write: impl Fn(&mut Pen<'_, '_>, usize),
+    ) -> bool {
+        while *next < end {
+            let before = pen.page.len();
+            pen.page.bytes(self.before(*next));
+            write(pen, *next);
+            if pen.page.overflowed() {
+                pen.page.truncate(before);
+                return false;
+            }
+            *next += 1;
+        }
+        true
+    }
+}
+
+/// Whether none is infinite or NaN. Without a branch, so that many are looked at together.
+fn are_finite(values: &[f32]) -> bool {
+    let largest = values.iter().fold(0, |largest, value| value.abs().to_bits().max(largest));
+    largest < f32::INFINITY.to_bits()
+}
+
+/// What stands in front of a parameter.
+fn begin_parameter(pen: &mut Pen<'_, '_>, depth: u32) {
+    if pen.compact {
+        pen.page.byte(b' ');
+    } else {
+        pen.page.byte(b'\n');
+        pen.indent(depth);
+    }
+}
+
+/// Whether a parameter of a mesh stays with its shape when its arrays move to a file.
+fn is_kept(parameter: &Parameter<'_>) -> bool {
+    !super::meshes::MOVED.contains(&parameter.name)
+}
+
+#[cold]
+fn no_number() -> Error {
+    Error::new(ErrorKind::Usage, "the scene contains NaN, which pbrt cannot represent")
+}
+
+impl Pages for ScriptPages<'_> {
+    type Slot = Slot;
+    type State = ();
+
+    fn slot(&self) -> Result<Slot> {
+        Ok(Slot::default())
+    }
+
+    fn take(&self, number: u64, slot: &mut Slot) -> Result<bool> {
+        slot.number = number;
+        slot.out.clear();
+        Ok(number < self.count())
+    }
+
+    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+        let number = slot.number as usize;
+        let (Some(&at), Some(&end)) = (self.cuts.get(number), self.cuts.get(number + 1)) else { return Ok(()) };
+        let mut at = at;
+        while at < end {
+            at = slot.op(self, at, end)?;
+        }
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, slot: &'a Slot) -> &'a [u8] {
+        slot.out.text()
+    }
+}

@@ -1,0 +1,215 @@
+//! Where things stand, as directives: from the world's origin along the tree of transforms.
+//!
+//! A node that is deep in the tree and leads to others gets a name once, from which the others go on: so the text
+//! grows with the tree and not with its square. What the camera's inverse leads to is said with the camera's name;
+//! other inverses, and what moves and is very deep, are one matrix.
+
+use super::text::Pen;
+use crate::places::{Places64, places64};
+use polyhaul_model::error::{Error, Result, try_push};
+use polyhaul_model::render::{Motion, Render, Step, Transform};
+
+/// Nodes of these depths may get names.
+const NAME_EVERY: u32 = 16;
+/// What moves and is deeper is a matrix.
+const DEEPEST: usize = 64;
+/// In front of the numbers of named nodes.
+const PREFIX: &str = "polyhaul-";
+
+/// The places of a scene.
+pub(super) struct Places<'a> {
+    render: &'a Render,
+    /// Nodes with names, in order.
+    named: Vec<u32>,
+    /// Multiplied out, where something needs it.
+    matrices: Option<Places64>,
+}
+
+/// The steps that lead to a place, the last one first; pooled.
+#[derive(Default)]
+pub(super) struct Path {
+    steps: Vec<Step>,
+}
+
+/// Where a path begins.
+#[derive(Clone, Copy, PartialEq)]
+enum Base {
+    Origin,
+    Named(u32),
+    Inverse(Transform),
+}
+
+impl<'a> Places<'a> {
+    /// `motions` are those of everything that stands somewhere.
+    pub(super) fn new(render: &'a Render, motions: impl Fn(&mut dyn FnMut(Motion))) -> Result<Places<'a>> {
+        let mut places = Places { render, named: Vec::new(), matrices: None };
+        let count = render.transform_count();
+        let mut depths: Vec<u32> = Vec::new();
+        depths.try_reserve_exact(count).map_err(|_| Error::memory("the plan"))?;
+        let (mut deepest, mut has_inverse) = (0, false);
+        for node in 0..count {
+            let Some((parent, step)) = render.step(render.transform(node)) else { break };
+            let above = render.transform_index(parent).and_then(|parent| depths.get(parent));
+            let is_base = matches!(step, Step::Inverse | Step::Replace(_));
+            has_inverse |= matches!(step, Step::Inverse);
+            let depth = if is_base { 1 } else { above.map_or(0, |above| *above) + 1 };
+            deepest = deepest.max(depth);
+            depths.push(depth);
+        }
+        if deepest > NAME_EVERY {
+            places.name_nodes(&depths, motions)?;
+        }
+        if has_inverse || deepest as usize > DEEPEST {
+            places.matrices = Some(places64(render)?);
+        }
+        Ok(places)
+    }
+
+    fn name_nodes(&mut self, depths: &[u32], motions: impl Fn(&mut dyn FnMut(Motion))) -> Result<()> {
+        let mut used = Vec::new();
+        used.try_reserve_exact(depths.len()).map_err(|_| Error::memory("the plan"))?;
+        used.resize(depths.len(), false);
+        motions(&mut |motion| {
+            if let Some(node) = self.render.transform_index(motion.start)
+                && !motion.is_animated()
+            {
+                used[node] = true;
+            }
+        });
+        for node in (0..depths.len()).rev().filter(|&node| depths[node] > 1) {
+            let parent = self.render.step(self.render.transform(node)).and_then(|it| self.render.transform_index(it.0));
+            let (Some(parent), true) = (parent, used[node]) else { continue };
+            used[parent] = true;
+            if depths[parent].is_multiple_of(NAME_EVERY) && self.named.last() != Some(&(parent as u32)) {
+                try_push(&mut self.named, parent as u32, "the plan")?;
+            }
+        }
+        self.named.sort_unstable();
+        self.named.dedup();
+        Ok(())
+    }
+
+    /// How many nodes have names.
+    pub(super) fn named_count(&self) -> usize {
+        self.named.len()
+    }
+
+    /// Defines the named node of this number.
+    pub(super) fn name(&self, pen: &mut Pen<'_, '_>, depth: u32, number: u32, path: &mut Path) -> Result<()> {
+        let Some(&node) = self.named.get(number as usize) else { return Ok(()) };
+        let node = self.render.transform(node as usize);
+        pen.line(depth, "AttributeBegin");
+        let base = self.path(node, Some(node), path)?;
+        self.still(pen, depth + 1, base, path);
+        pen.indent(depth + 1);
+        pen.head("CoordinateSystem", &[&format!("{PREFIX}{number}")]);
+        pen.page.byte(b'\n');
+        pen.line(depth, "AttributeEnd");
+        Ok(())
+    }
+
+    /// The steps down to a node; `except` is no place to begin at.
+    fn path(&self, to: Transform, except: Option<Transform>, path: &mut Path) -> Result<Base> {
+        path.steps.clear();
+        let mut at = to;
+        while let Some((parent, step)) = self.render.step(at) {
+            let number = self.render.transform_index(at).and_then(|node| self.named.binary_search(&(node as u32)).ok());
+            match (number, step) {
+                (Some(number), _) if except != Some(at) => return Ok(Base::Named(number as u32)),
+                (_, Step::Inverse) => return Ok(Base::Inverse(at)),
+                _ => {}
+            }
+            try_push(&mut path.steps, step, "the plan")?;
+            if matches!(step, Step::Replace(_)) {
+                break;
+            }
+            at = parent;
+        }
+        Ok(Base::Origin)
+    }
+
+    /// Goes to a place from the origin.
+    pub(super) fn go(&self, pen: &mut Pen<'_, '_>, depth: u32, motion: Motion, path: &mut Path) -> Result<()> {
+        if motion.is_animated() {
+            return self.moving(pen, depth, motion, path);
+        }
+        let base = self.path(motion.start, None, path)?;
+        self.still(pen, depth, base, path);
+        Ok(())
+    }
+
+    fn still(&self, pen: &mut Pen<'_, '_>, depth: u32, base: Base, path: &Path) {
+        match base {
+            Base::Origin => {}
+            Base::Named(number) => self.begin_at(pen, depth, &format!("{PREFIX}{number}")),
+            Base::Inverse(node) if self.is_of_camera([node, node]) => self.begin_at(pen, depth, "camera"),
+            Base::Inverse(node) => self.matrix(pen, depth, node),
+        }
+        path.steps.iter().rev().for_each(|step| pen.step(depth, step));
+    }
+
+    fn begin_at(&self, pen: &mut Pen<'_, '_>, depth: u32, name: &str) {
+        pen.indent(depth);
+        pen.head("CoordSysTransform", &[name]);
+        pen.page.byte(b'\n');
+    }
+
+    /// Whether two nodes are what the camera leaves behind as its name.
+    fn is_of_camera(&self, nodes: [Transform; 2]) -> bool {
+        let Some(camera) = self.render.camera else { return false };
+        let parents = nodes.map(|node| self.render.step(node).map(|(parent, _)| parent));
+        parents == [Some(camera.motion.start), Some(camera.motion.end)]
+    }
+
+    fn matrix(&self, pen: &mut Pen<'_, '_>, depth: u32, node: Transform) {
+        let rows = self.matrices.as_ref().map_or([[0.0; 4]; 4], |matrices| matrices.of(self.render, node));
+        let columns = std::array::from_fn(|at| rows[at % 4][at / 4]);
+        pen.step(depth, &Step::Replace(columns));
+    }
+
+    fn moving(&self, pen: &mut Pen<'_, '_>, depth: u32, motion: Motion, path: &mut Path) -> Result<()> {
+        let ends = [(motion.start, "ActiveTransform StartTime"), (motion.end, "ActiveTransform EndTime")];
+        let bases = [self.whole(ends[0].0, path)?, self.whole(ends[1].0, path)?];
+        let is_camera = match bases {
+            [Base::Inverse(start), Base::Inverse(end)] => self.is_of_camera([start, end]),
+            _ => false,
+        };
+        if is_camera {
+            self.begin_at(pen, depth, "camera");
+        }
+        for (node, word) in ends {
+            if node == Transform::IDENTITY {
+                continue;
+            }
+            pen.line(depth, word);
+            match self.whole(node, path)? {
+                _ if path.steps.len() > DEEPEST => {
+                    self.matrix(pen, depth, node);
+                    continue;
+                }
+                Base::Inverse(node) if !is_camera => self.matrix(pen, depth, node),
+                _ => {}
+            }
+            path.steps.iter().rev().for_each(|step| pen.step(depth, step));
+        }
+        pen.line(depth, "ActiveTransform All");
+        Ok(())
+    }
+
+    /// The steps from the origin or an inverse, named nodes included; no more than are said.
+    fn whole(&self, to: Transform, path: &mut Path) -> Result<Base> {
+        path.steps.clear();
+        let mut at = to;
+        while let Some((parent, step)) = self.render.step(at) {
+            if matches!(step, Step::Inverse) {
+                return Ok(Base::Inverse(at));
+            }
+            try_push(&mut path.steps, step, "the plan")?;
+            if matches!(step, Step::Replace(_)) || path.steps.len() > DEEPEST {
+                break;
+            }
+            at = parent;
+        }
+        Ok(Base::Origin)
+    }
+}

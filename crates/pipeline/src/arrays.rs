@@ -1,0 +1,154 @@
+//! Arrays for parallel work: allocated with an error in place of an abort, split, gathered.
+
+use crate::column::advise_huge_pages;
+use crate::parallel::for_each_item;
+use polyhaul_model::NONE;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use std::alloc::{Layout, alloc_zeroed};
+use std::sync::atomic::AtomicU32;
+
+/// How many elements one piece of a simple loop over arrays holds.
+pub const PIECE: usize = 1 << 15;
+
+/// A value that may consist of zero bytes.
+///
+/// # Safety
+///
+/// All bytes zero must be a valid value, and dropping it must do nothing.
+pub unsafe trait Zero: Copy {}
+
+// SAFETY: zero bytes are the number zero.
+unsafe impl Zero for u8 {}
+// SAFETY: as above.
+unsafe impl Zero for u16 {}
+// SAFETY: as above.
+unsafe impl Zero for u32 {}
+// SAFETY: as above.
+unsafe impl Zero for u64 {}
+// SAFETY: as above.
+unsafe impl Zero for f32 {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Zero for [f32; N] {}
+
+/// `count` zeroes. The system hands out zeroed pages at their first use, so the threads that fill
+/// the array share that cost too.
+pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
+    let layout = Layout::array::<T>(count).map_err(|_| Error::memory(what))?;
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the size is not zero.
+    let start = unsafe { alloc_zeroed(layout) }.cast::<T>();
+    if start.is_null() {
+        return Err(Error::memory(what));
+    }
+    advise_huge_pages(start, count);
+    // SAFETY: the block is from the global allocator, has room for exactly `count` values, and zero
+    // bytes are a value by the contract of `Zero`.
+    Ok(unsafe { Vec::from_raw_parts(start, count, count) })
+}
+
+/// 0, `step`, twice `step` and so on, wrapped around where that is too large.
+pub fn multiples(count: usize, step: u32, threads: usize) -> Result<Vec<u32>> {
+    let mut values = zeroed(count, "indices")?;
+    for_each_item(
+        threads,
+        values.chunks_mut(PIECE).enumerate(),
+        || (),
+        |(), (piece, values)| {
+            let first = ((piece * PIECE) as u32).wrapping_mul(step);
+            (0..)
+                .zip(values)
+                .for_each(|(index, value): (u32, _)| *value = first.wrapping_add(index.wrapping_mul(step)));
+        },
+    );
+    Ok(values)
+}
+
+/// The same numbers, for threads that store into places of their own which are no slice.
+pub fn as_atomics(values: &mut [u32]) -> &[AtomicU32] {
+    const { assert!(align_of::<AtomicU32>() == align_of::<u32>()) };
+    // SAFETY: both types have the same size, alignment and values, and the borrow is exclusive.
+    unsafe { &*(std::ptr::from_mut(values) as *const [AtomicU32]) }
+}
+
+/// Cuts a slice into pieces of these lengths.
+pub fn split<T: Send>(
+    mut rest: &mut [T],
+    lengths: impl Iterator<Item = usize> + Send,
+) -> impl Iterator<Item = &mut [T]> + Send {
+    lengths.map(move |length| rest.split_off_mut(..length).unwrap_or_default())
+}
+
+/// Fails unless every stream of `Elements` that is there has one index per corner.
+pub fn check_streams(faces: &polyhaul_model::Elements) -> Result<()> {
+    let corners = faces.corner_positions.len();
+    for (stream, name) in [(&faces.corner_uvs, "corner_uvs"), (&faces.corner_normals, "corner_normals")] {
+        if !stream.is_empty() && stream.len() != corners {
+            let found = stream.len();
+            let message = format!("{name} has {found} indices for {corners} corners");
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
+    Ok(())
+}
+
+/// The error about an index that points past its array.
+pub fn out_of_range(corner: usize, what: &str, index: u32, count: usize) -> Error {
+    let index = if index == NONE { "NONE".into() } else { index.to_string() };
+    let message = format!("corner {corner} has {what} {index}, but the mesh has {count} {what}s");
+    Error::new(ErrorKind::Usage, message)
+}
+
+/// `values[indices[i]]` for every `i`; `missing` where the index is [`NONE`].
+pub fn gather<const N: usize>(
+    threads: usize,
+    values: &[[f32; N]],
+    indices: &[u32],
+    missing: [f32; N],
+) -> Result<Vec<[f32; N]>> {
+    if let Some(bad) = indices.iter().find(|&&index| index != NONE && index as usize >= values.len()) {
+        let message =
+            format!("index {bad} is out of range for {} values: the map belongs to a different mesh", values.len());
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let mut gathered = zeroed(indices.len(), "gathered values")?;
+    let pieces = gathered.chunks_mut(PIECE).zip(indices.chunks(PIECE));
+    for_each_item(
+        threads,
+        pieces,
+        || (),
+        |(), (gathered, indices)| {
+            for (place, &index) in gathered.iter_mut().zip(indices) {
+                *place = values.get(index as usize).copied().unwrap_or(missing);
+            }
+        },
+    );
+    Ok(gathered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_memory_is_an_error() {
+        assert!(zeroed::<u64>(usize::MAX / 16, "a test").is_err());
+        assert_eq!(zeroed::<u16>(0, "a test").unwrap(), []);
+        assert_eq!(zeroed::<u16>(3, "a test").unwrap(), [0; 3]);
+    }
+
+    #[test]
+    fn a_slice_is_split_by_lengths() {
+        let mut values = [1, 2, 3, 4, 5];
+        let pieces: Vec<Vec<i32>> = split(&mut values, [2, 0, 3].into_iter()).map(|piece| piece.to_vec()).collect();
+        assert_eq!(pieces, [vec![1, 2], vec![], vec![3, 4, 5]]);
+    }
+
+    #[test]
+    fn gathering_fills_in_what_is_missing() {
+        let values = [[1.0], [2.0]];
+        assert_eq!(gather(3, &values, &[1, NONE, 0], [9.0]).unwrap(), [[2.0], [9.0], [1.0]]);
+        assert_eq!(gather(3, &values, &[2], [9.0]).unwrap_err().kind(), ErrorKind::Usage);
+    }
+}

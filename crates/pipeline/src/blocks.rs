@@ -1,0 +1,146 @@
+//! Cuts the bytes of a source into blocks of one size: for records that all have the same.
+//!
+//! Any worker reads its own block of a file; a stream is read on, block by block. What comes before an error
+//! of a stream has its turn first.
+
+use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
+use crate::options::Cancel;
+use polyhaul_model::error::{Error, Result};
+use std::sync::{Mutex, PoisonError};
+
+/// What formats are handed to read from.
+pub use polyhaul_bytes::Source;
+
+/// A source of blocks.
+pub struct Blocks<'a> {
+    source: Source<'a>,
+    garbage: Option<Garbage>,
+    /// Where the first block begins.
+    start: u64,
+    block_bytes: usize,
+    stream: Mutex<Stream>,
+}
+
+/// What became of a stream.
+#[derive(Default)]
+struct Stream {
+    /// Whether the bytes before the first block were read.
+    begun: bool,
+    ended: bool,
+    failed: Option<Error>,
+}
+
+/// A block in flight.
+#[derive(Default)]
+pub struct Block {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Block {
+    /// The bytes: fewer than a block has only at the end of the source.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl<'a> Blocks<'a> {
+    /// Blocks of `block_bytes` bytes, of which the first begins at `start`.
+    pub fn new(source: Source<'a>, garbage: Option<Garbage>, start: u64, block_bytes: usize) -> Self {
+        Blocks { source, garbage, start, block_bytes: block_bytes.max(1), stream: Mutex::default() }
+    }
+
+    /// Whether blocks must be taken one after another.
+    pub fn in_order(&self) -> bool {
+        !self.source.is_positioned()
+    }
+
+    /// Goes to the end of a stream. As [`check_end`].
+    pub fn finish(&self, cancel: &Cancel) -> Result<()> {
+        if self.in_order() {
+            let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut rest = buffer(self.block_bytes)?;
+            while self.fill(&mut rest, &mut stream) > 0 {
+                if cancel.is_cancelled() {
+                    return Err(Error::cancelled());
+                }
+            }
+            if let Some(error) = stream.failed.take() {
+                return Err(error);
+            }
+        }
+        check_end(&self.source, Extent::Whole, cancel)
+    }
+
+    /// Fills `block` with block `number`; `false` where there is none.
+    pub fn take(&self, number: u64, block: &mut Block) -> Result<bool> {
+        if block.bytes.len() < self.block_bytes {
+            let more = self.block_bytes - block.bytes.len();
+            block.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a block of bytes"))?;
+            block.bytes.resize(self.block_bytes, 0);
+        }
+        block.len = match self.in_order() {
+            true => self.take_next(&mut block.bytes)?,
+            false => {
+                let at = self.start.saturating_add(number.saturating_mul(self.block_bytes as u64));
+                self.source.read_at(at, &mut block.bytes).map_err(|e| failed(&self.source, e))?
+            }
+        };
+        Ok(block.len > 0)
+    }
+
+    fn take_next(&self, bytes: &mut [u8]) -> Result<usize> {
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        if !stream.begun {
+            stream.begun = true;
+            let mut left = self.start;
+            while left > 0 && !stream.ended {
+                let part = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                left -= self.fill(&mut bytes[..part], &mut stream) as u64;
+            }
+        }
+        let len = self.fill(bytes, &mut stream);
+        match stream.failed.take_if(|_| len == 0) {
+            Some(error) => Err(error),
+            None => Ok(len),
+        }
+    }
+
+    /// Reads on from a stream until `out` is full, or the stream ended or failed.
+    fn fill(&self, out: &mut [u8], stream: &mut Stream) -> usize {
+        let mut filled = 0;
+        while filled < out.len() && !stream.ended {
+            match read_part(&self.source, self.garbage.as_ref(), &mut out[filled..]) {
+                Ok(0) => stream.ended = true,
+                Ok(count) => filled += count,
+                Err(error) => (stream.ended, stream.failed) = (true, Some(error)),
+            }
+        }
+        filled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_the_same_from_files_and_streams() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for (start, size) in [(0, 7), (9, 10), (99, 3), (100, 5), (200, 5)] {
+            let sources = [Source::memory(bytes.clone()), Source::reader(Box::new(&bytes[..]), "test")];
+            for source in sources {
+                let (blocks, mut block, mut all) =
+                    (Blocks::new(source, None, start, size), Block::default(), Vec::new());
+                for number in 0.. {
+                    if !blocks.take(number, &mut block).unwrap() {
+                        break;
+                    }
+                    assert!(block.bytes().len() == size || all.len() + block.bytes().len() + start as usize == 100);
+                    all.extend_from_slice(block.bytes());
+                }
+                assert_eq!(all, bytes.get(start as usize..).unwrap_or_default(), "{start} {size}");
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Who works: threads of our own, or the caller's pool.
+//!
+//! The one place that starts threads. They live as long as one piece of work. What is done with them is in
+//! [`super::run`] and [`super::parallel`]; no worker there may wait for one that has not begun.
+
+use crate::options::{RunOptions, ThreadPool};
+use polyhaul_trace::{self as trace, Phase};
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError};
+
+thread_local! {
+    /// The pool of the job that this thread works for.
+    static POOL: RefCell<Option<ThreadPool>> = const { RefCell::new(None) };
+}
+
+/// Runs a job as its options say: whose threads work for it, which [`on_threads`] asks, and who records it.
+pub fn within<T>(options: &RunOptions, job: impl FnOnce() -> T) -> T {
+    trace::within(options.trace.as_ref(), options.worker_threads(), || with_pool(&options.pool, job))
+}
+
+/// Runs a job whose work `pool` does, or threads of our own where it is `None`.
+fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
+    struct Restored(Option<ThreadPool>);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            POOL.set(self.0.take());
+        }
+    }
+    let _before = Restored(POOL.replace(pool.clone()));
+    job()
+}
+
+/// Runs `work` on this thread and, as far as the system gives them, on others: `threads` in all. The pool of the job
+/// runs it as often, maybe one after another.
+pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
+    if threads <= 1 {
+        return work();
+    }
+    let joint = trace::joint();
+    let work = || match &joint {
+        Some(joint) => joint.join(&work),
+        None => work(),
+    };
+    // Whoever has nothing left to do waits for the others.
+    let _wait = trace::span(Phase::WaitEnd);
+    match POOL.with_borrow(Clone::clone) {
+        Some(pool) => on_pool(&pool, threads, work),
+        None => on_own(threads, work),
+    }
+}
+
+fn on_own(threads: usize, work: impl Fn() + Sync) {
+    // Threads are joined, not let go: glibc's `pthread_detach` looks into the memory of a thread that may have ended
+    // and freed it meanwhile, which ended a run of the tests (2.36).
+    std::thread::scope(|scope| {
+        let mut others = Vec::new();
+        let has_room = others.try_reserve_exact(threads - 1).is_ok();
+        for _ in (1..threads).take_while(|_| has_room) {
+            match std::thread::Builder::new().spawn_scoped(scope, &work) {
+                Ok(other) => others.push(other),
+                Err(_) => break,
+            }
+        }
+        work();
+        let panics = others.into_iter().filter_map(|other| other.join().err());
+        if let Some(panic) = panics.reduce(|first, _| first) {
+            resume_unwind(panic);
+        }
+    });
+}
+
+/// No panic reaches the pool: the first one goes on here. What the pool left undone is done here too; where it left
+/// nothing, `work` finds nothing to do.
+fn on_pool(pool: &ThreadPool, count: usize, work: impl Fn() + Sync) {
+    let panicked: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
+    let task = |_: usize| {
+        // The work may have parts that are done side by side themselves.
+        let inside = || with_pool(&Some(pool.clone()), &work);
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(inside)) {
+            panicked.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
+        }
+    };
+    (pool.0)(count, &task);
+    if let Some(payload) = panicked.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        resume_unwind(payload);
+    }
+    work();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn pool(run: impl Fn(usize, &(dyn Fn(usize) + Sync)) + Send + Sync + 'static) -> Option<ThreadPool> {
+        Some(ThreadPool(Arc::new(run)))
+    }
+
+    /// How many of `threads` workers took one of 100 things each time, and how many things were taken.
+    fn taken(threads: usize) -> (usize, usize) {
+        let (workers, left) = (AtomicUsize::new(0), AtomicUsize::new(100));
+        let take = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+        on_threads(threads, || {
+            workers.fetch_add(usize::from(take()), Ordering::Relaxed);
+            while take() {}
+        });
+        (workers.into_inner(), 100 - left.into_inner())
+    }
+
+    #[test]
+    fn a_pool_that_runs_one_task_after_another_or_none_gets_all_done() {
+        let alone = pool(|count, task| (0..count).for_each(task));
+        assert_eq!(with_pool(&alone, || taken(5)), (1, 100));
+        assert_eq!(with_pool(&pool(|_, _| ()), || taken(5)), (1, 100));
+        assert_eq!(taken(1), (1, 100));
+    }
+
+    #[test]
+    fn the_pool_is_that_of_the_job_and_of_what_its_tasks_begin() {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let noted = asked.clone();
+        let noting = pool(move |count, task| {
+            noted.lock().unwrap().push(count);
+            std::thread::scope(|scope| _ = scope.spawn(|| task(0)));
+        });
+        with_pool(&noting, || on_threads(3, || on_threads(2, || ())));
+        // The work itself ran twice: by the pool, and to see that nothing is left.
+        assert_eq!(*asked.lock().unwrap(), [3, 2, 2]);
+        with_pool(&noting, || with_pool(&None, || on_threads(7, || ())));
+        on_threads(7, || ());
+        assert_eq!(asked.lock().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_panic_passes_the_pool_by() {
+        let whole = Arc::new(AtomicUsize::new(0));
+        let counted = whole.clone();
+        let alone = pool(move |count, task| {
+            (0..count).for_each(task);
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        let planted = || with_pool(&alone, || on_threads(2, || panic!("a planted panic")));
+        assert!(catch_unwind(AssertUnwindSafe(planted)).is_err());
+        assert_eq!(whole.load(Ordering::Relaxed), 1);
+        assert!(POOL.with_borrow(Option::is_none));
+    }
+}

@@ -1,0 +1,266 @@
+//! The bytes of a source in order, for formats whose bytes are no lines: looked at, taken, given back.
+//!
+//! What comes before an error of the source has its turn first: the error waits until all of it was taken. A positioned
+//! source may be read at any place beside that. Text is cut by [`super::chunk`].
+
+use super::chunk::TextChunks;
+use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
+use crate::options::Cancel;
+use polyhaul_bytes::{BLOCK_BYTES, Source};
+use polyhaul_model::error::{Error, Result};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How a place of a source is read.
+type ReadAt<'a> = fn(&Source<'a>, u64, &mut [u8]) -> io::Result<usize>;
+
+/// A source, and how far it was read in order.
+pub struct Feed<'a> {
+    source: Source<'a>,
+    garbage: Option<Garbage>,
+    name: Arc<str>,
+    /// What was read; from `start` on nobody took it.
+    carry: Vec<u8>,
+    start: usize,
+    /// Where the source is read on: the end of `carry`.
+    offset: u64,
+    ended: bool,
+    /// Why it ended, where it should not have.
+    failed: Option<Error>,
+    /// What was read of a positioned source before its turn, in order.
+    ahead: VecDeque<Part>,
+}
+
+/// Bytes of a source, and where they lie.
+pub struct Part {
+    pub offset: u64,
+    pub bytes: Vec<u8>,
+}
+
+impl Part {
+    fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
+}
+
+impl<'a> Feed<'a> {
+    pub fn new(source: Source<'a>, garbage: Option<Garbage>) -> Feed<'a> {
+        let name = source.name().into();
+        let (carry, ahead) = (Vec::new(), VecDeque::new());
+        Feed { source, garbage, name, carry, start: 0, offset: 0, ended: false, failed: None, ahead }
+    }
+
+    /// The size in bytes, where that is known.
+    pub fn size(&self) -> Option<u64> {
+        self.source.len()
+    }
+
+    /// Where the next byte that nobody took lies.
+    pub fn at(&self) -> u64 {
+        self.offset - (self.carry.len() - self.start) as u64
+    }
+
+    /// Reads on until `out` is full, or the source ended or failed; returns how much that is.
+    fn fill(&mut self, out: &mut [u8]) -> usize {
+        self.fill_by(out, Source::read_at)
+    }
+
+    /// Reads on with `read`, where any place can be read.
+    fn fill_by(&mut self, out: &mut [u8], read: ReadAt<'a>) -> usize {
+        let mut filled = 0;
+        while filled < out.len() && !self.ended {
+            let part = &mut out[filled..];
+            let wanted = part.len();
+            let read = match self.source.is_positioned() {
+                true => self.read_by(self.offset, part, read),
+                false => read_part(&self.source, self.garbage.as_ref(), part),
+            };
+            match read {
+                Ok(count) => {
+                    filled += count;
+                    self.offset += count as u64;
+                    self.ended = count == 0 || self.source.is_positioned() && count < wanted;
+                }
+                Err(error) => (self.ended, self.failed) = (true, Some(error)),
+            }
+        }
+        self.forget_passed();
+        filled
+    }
+
+    /// Reads at a place until `out` is full or the end is met: what was read before from memory, the rest with `read`.
+    fn read_by(&self, offset: u64, out: &mut [u8], read: ReadAt<'a>) -> Result<usize> {
+        let mut filled = 0;
+        while filled < out.len() {
+            let at = offset + filled as u64;
+            let part = &mut out[filled..];
+            let known = self.known(at);
+            if !known.is_empty() {
+                let count = known.len().min(part.len());
+                part[..count].copy_from_slice(&known[..count]);
+                filled += count;
+                continue;
+            }
+            let next = self.ahead.iter().map(|ahead| ahead.offset).find(|&next| next > at).unwrap_or(u64::MAX);
+            let wanted = usize::try_from(next - at).map_or(part.len(), |gap| gap.min(part.len()));
+            let count = read(&self.source, at, &mut part[..wanted]).map_err(|error| failed(&self.source, error))?;
+            filled += count;
+            if count < wanted {
+                break;
+            }
+        }
+        Ok(filled)
+    }
+
+    /// What was read from `at` on and nobody took.
+    fn known(&self, at: u64) -> &[u8] {
+        fn behind(bytes: &[u8], begin: u64, at: u64) -> Option<&[u8]> {
+            let rest = bytes.get(usize::try_from(at.checked_sub(begin)?).ok()?..)?;
+            (!rest.is_empty()).then_some(rest)
+        }
+        let pending = self.carry.get(self.start..).unwrap_or_default();
+        let pending = behind(pending, self.offset - pending.len() as u64, at);
+        pending.or_else(|| self.ahead.iter().find_map(|part| behind(&part.bytes, part.offset, at))).unwrap_or_default()
+    }
+
+    /// Takes back parts of a positioned source that were read and are still to come.
+    pub fn keep(&mut self, parts: Vec<Part>) {
+        self.ahead.extend(parts);
+        self.ahead.make_contiguous().sort_by_key(|part| part.offset);
+        self.forget_passed();
+    }
+
+    /// Forgets what was read ahead and whose turn is over.
+    fn forget_passed(&mut self) {
+        let at = self.offset;
+        while self.ahead.front().is_some_and(|part| part.end() <= at) {
+            self.ahead.pop_front();
+        }
+    }
+
+    /// Whether there is nothing more to take: the end, or an error.
+    pub fn is_over(&self) -> bool {
+        self.ended && self.start == self.carry.len()
+    }
+
+    /// Takes bytes into `out` until it is full, or the source ended or failed; returns how many.
+    pub fn take(&mut self, out: &mut [u8]) -> usize {
+        let pending = &self.carry[self.start..];
+        let count = pending.len().min(out.len());
+        out[..count].copy_from_slice(&pending[..count]);
+        self.start += count;
+        count + self.fill(&mut out[count..])
+    }
+
+    /// Gives back the last bytes that were taken.
+    pub fn put_back(&mut self, rest: &[u8]) -> Result<()> {
+        if self.start < self.carry.len() {
+            // All that was taken came from here. Copying what is left for each of many small elements would take long.
+            self.start -= rest.len();
+            return Ok(());
+        }
+        self.carry.clear();
+        self.start = 0;
+        self.carry.try_reserve(rest.len()).map_err(|_| Error::memory("a row"))?;
+        self.carry.extend_from_slice(rest);
+        Ok(())
+    }
+
+    /// Goes on at `offset` of a positioned source.
+    pub fn seek(&mut self, offset: u64) {
+        self.carry.clear();
+        self.start = 0;
+        (self.offset, self.ended, self.failed) = (offset, false, None);
+        self.forget_passed();
+    }
+
+    /// What messages call the source.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Whether any place can be read.
+    pub fn is_positioned(&self) -> bool {
+        self.source.is_positioned()
+    }
+
+    /// Reads a positioned source at a place, until `out` is full or the end is met.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
+        self.read_by(offset, out, Source::read_at)
+    }
+
+    /// As [`Feed::read_at`], for bytes that will be read once more, which is from memory then.
+    pub fn peek_at(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
+        self.read_by(offset, out, Source::peek_at)
+    }
+
+    /// Where piece `number` lies, as [`Source::piece`].
+    pub fn piece(&self, number: u64) -> Option<Range<u64>> {
+        self.source.piece(number)
+    }
+
+    /// As [`Source::piece_bytes`].
+    pub fn piece_bytes(&self) -> Option<usize> {
+        self.source.piece_bytes()
+    }
+
+    /// The error, once all that came before it was taken.
+    pub fn failed(&mut self) -> Option<Error> {
+        self.failed.take()
+    }
+
+    /// Reads on without taking anything: all that nobody took, and whether that is all there is. It at least doubles
+    /// with each call until then; after that there is an error, if there was one.
+    pub fn look_further(&mut self) -> Result<(&[u8], bool)> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let have = self.carry.len();
+        let room = self.size().map_or(u64::MAX, |size| size.saturating_sub(self.offset));
+        // A small file takes no more than it has.
+        let step = usize::try_from(room).map_or(usize::MAX, |room| room.saturating_add(1)).min(have.max(BLOCK_BYTES));
+        self.carry.try_reserve(step).map_err(|_| Error::memory("the header"))?;
+        let mut carry = std::mem::take(&mut self.carry);
+        carry.resize(have + step, 0);
+        let count = self.fill_by(&mut carry[have..], Source::peek_at);
+        carry.truncate(have + count);
+        self.carry = carry;
+        Ok((&self.carry[self.start..], self.ended && self.failed.is_none()))
+    }
+
+    /// The whole source as text, what was looked at included.
+    pub fn into_text(self) -> TextChunks<'a> {
+        TextChunks::new(self.source).tolerant(self.garbage).begun(self.carry)
+    }
+
+    /// Leaves out the first `count` bytes, which were looked at.
+    pub fn skip(&mut self, count: u64) {
+        if self.is_positioned() {
+            return self.seek(self.at() + count);
+        }
+        let pending = self.carry.len() - self.start;
+        self.start += usize::try_from(count).map_or(pending, |count| count.min(pending));
+    }
+
+    /// As [`check_end`].
+    pub fn check_end(&self, extent: Extent, cancel: &Cancel) -> Result<()> {
+        check_end(&self.source, extent, cancel)
+    }
+
+    /// Reads what is left, for nobody; returns how much that was.
+    pub fn drain(&mut self) -> Result<u64> {
+        let from = self.at();
+        (self.carry, self.start) = (Vec::new(), 0);
+        if let Some(size) = self.size().filter(|_| self.source.is_positioned()) {
+            return Ok(size.saturating_sub(from));
+        }
+        let mut block = buffer(BLOCK_BYTES)?;
+        while self.fill(&mut block) > 0 {}
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => Ok(self.offset - from),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The text of a page: a buffer that grows to what the longest page takes, and is reused.
+
+use polyhaul_model::error::{Error, Result};
+use polyhaul_text::format::Page;
+
+/// The room that a page begins with.
+const FIRST_BYTES: usize = 512 << 10;
+
+/// Text that is being formatted.
+#[derive(Default)]
+pub struct Out {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Out {
+    /// Forgets the text and keeps the room.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// The text so far.
+    pub fn text(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Formats into the spare room; where `format` says that it was not enough, it is called
+    /// again with more.
+    pub fn format(&mut self, mut format: impl FnMut(&mut Page<'_>) -> bool) -> Result<()> {
+        loop {
+            let mut page = Page::new(&mut self.bytes[self.len..]);
+            let done = format(&mut page);
+            let written = page.len();
+            self.len += written;
+            if done {
+                return Ok(());
+            }
+            self.grow()?;
+        }
+    }
+
+    /// As [`Out::format`] for what is written as a whole.
+    pub fn whole(&mut self, mut write: impl FnMut(&mut Page<'_>)) -> Result<()> {
+        self.format(|page| page.whole(&mut write))
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        let wanted = (self.bytes.len() * 2).max(FIRST_BYTES);
+        let more = wanted - self.bytes.len();
+        self.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a chunk of text"))?;
+        self.bytes.resize(wanted, 0);
+        Ok(())
+    }
+}

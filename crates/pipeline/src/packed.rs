@@ -1,0 +1,124 @@
+//! Blocks of compressed bytes inside of other formats, whose plain size is told beside them.
+
+use super::read::damage_of;
+use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed, inflated};
+use polyhaul_model::error::{Error, ErrorKind, Result, fault};
+use std::io;
+use std::sync::Arc;
+
+/// How a block is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Frames of zstd.
+    Zstd,
+    /// zlib (RFC 1950).
+    Zlib,
+}
+
+/// Bytes as one frame of zstd.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for a level that zstd does not have.
+pub fn pack(plain: &[u8], level: i32) -> Result<Vec<u8>> {
+    let mut packed = Vec::new();
+    let encoder = Encoder::new(Codec::Zstd, Some(level));
+    encoder.and_then(|mut encoder| encoder.encode(plain, &mut packed)).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => Error::new(ErrorKind::Usage, error.to_string()),
+        _ => Error::memory("compressed data"),
+    })?;
+    Ok(packed)
+}
+
+/// The plain bytes of a block that lies at `offset` of a file, which must be `plain_bytes`. Memory is taken as they
+/// come.
+pub fn unpack(
+    packing: Packing,
+    packed: &[u8],
+    plain_bytes: usize,
+    (file, offset): (&Arc<str>, u64),
+) -> Result<Vec<u8>> {
+    // How much comes out is known: the caller checked it against the limit of pixels.
+    let limits = DecompressLimits::default().with_ratio(u64::MAX).with_bytes(u64::MAX);
+    let plain = match packing {
+        Packing::Zlib => inflated(packed, plain_bytes),
+        Packing::Zstd if Codec::of_content(packed) != Some(Codec::Zstd) => {
+            return Err(fault(file, offset, "not zstd data: invalid signature"));
+        }
+        Packing::Zstd => {
+            decompressed(Source::memory(packed), &limits).and_then(|source| read_all(&source, plain_bytes))
+        }
+    };
+    let plain = plain.map_err(|error| match error.kind() {
+        io::ErrorKind::OutOfMemory => Error::memory("pixels"),
+        _ => damage_of(&error, file, offset),
+    })?;
+    match plain.len() {
+        count if count == plain_bytes => Ok(plain),
+        count => {
+            let count = if count > plain_bytes { "more".into() } else { format!("{count} bytes") };
+            Err(fault(
+                file,
+                offset,
+                format!("the file declares that this decompresses to {plain_bytes} bytes, but found {count}"),
+            ))
+        }
+    }
+}
+
+/// All bytes, or one more than `most` and no further.
+fn read_all(source: &Source<'_>, most: usize) -> io::Result<Vec<u8>> {
+    /// How much is asked for at a time.
+    const STEP_BYTES: usize = 256 << 10;
+    let mut plain = Vec::new();
+    loop {
+        let begin = plain.len();
+        let step = STEP_BYTES.min(most.saturating_add(1) - begin);
+        plain.try_reserve(step).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        plain.resize(begin + step, 0);
+        let count = source.read_next(&mut plain[begin..])?;
+        plain.truncate(begin + count);
+        if count == 0 || plain.len() > most {
+            return Ok(plain);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn again(packing: Packing, packed: &[u8], size: usize) -> Result<Vec<u8>> {
+        unpack(packing, packed, size, (&"a".into(), 7))
+    }
+
+    #[test]
+    fn blocks_come_back() {
+        let plain: Vec<u8> = (0..700_000_u32).map(|at| (at / 5 % 251) as u8).collect();
+        for level in [1, 3, 22] {
+            assert!(again(Packing::Zstd, &pack(&plain, level).unwrap(), plain.len()).unwrap() == plain);
+        }
+        assert_eq!(pack(&plain, 23).unwrap_err().kind(), ErrorKind::Usage);
+        // `abc` as zlib stores it.
+        let stored = [0x78, 1, 1, 3, 0, 0xFC, 0xFF, b'a', b'b', b'c', 2, 0x4D, 1, 0x27];
+        assert_eq!(again(Packing::Zlib, &stored, 3).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn damage_has_a_place() {
+        let packed = pack(b"what is packed", 3).unwrap();
+        let stored = [0x78, 1, 1, 3, 0, 0xFC, 0xFF, b'a', b'b', b'x', 2, 0x4D, 1, 0x27];
+        for (packing, packed, size) in [
+            (Packing::Zstd, &packed[..], 13),
+            (Packing::Zstd, &packed, 15),
+            (Packing::Zstd, &packed[..9], 14),
+            (Packing::Zstd, &[], 0),
+            (Packing::Zstd, &stored, 3),
+            (Packing::Zlib, &stored, 3),
+            (Packing::Zlib, &stored[..8], 3),
+            (Packing::Zlib, &packed, 14),
+        ] {
+            let error = again(packing, packed, size).unwrap_err();
+            assert!(error.place().offset.is_some_and(|offset| offset >= 7), "{error}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Parallel loops, for work without order.
+//!
+//! What is one after another in a file goes through the run of
+//! numbered chunks beside this module; nothing here reads, writes or waits for anything but a turn.
+
+use crate::crew::on_threads;
+use crate::options::Cancel;
+use crate::run::lock;
+use polyhaul_model::error::{Error, Result};
+use polyhaul_trace::{self as trace, Phase};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Calls `work(scratch, item)` for every item, in any order, on up to `threads` threads: for disjoint
+/// mutable chunks of arrays.
+///
+/// Items are handed out in order, under a lock, so each should be worth some microseconds of work.
+/// Each thread makes its scratch once. With one thread, or one item, no thread is started; where the
+/// system refuses a thread, fewer do the work.
+pub fn for_each_item<I, S>(
+    threads: usize,
+    items: I,
+    scratch: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, I::Item) + Sync,
+) where
+    I: Iterator + Send,
+{
+    let most = items.size_hint().1.unwrap_or(usize::MAX);
+    let items = Mutex::new(items);
+    let next = || lock(&items).next();
+    on_threads(threads.min(most), || {
+        let _span = trace::otherwise(Phase::Transform);
+        let mut scratch = scratch();
+        while let Some(item) = next() {
+            work(&mut scratch, item);
+        }
+    });
+}
+
+/// As [`for_each_item`], until something fails or the caller cancels.
+///
+/// The error is that of the first failing item, whatever the number of threads: all items before
+/// it were handed out earlier and are finished. After an error some later items may be done too.
+pub fn try_for_each_item<I, S>(
+    threads: usize,
+    cancel: &Cancel,
+    items: I,
+    scratch: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, I::Item) -> Result<()> + Sync,
+) -> Result<()>
+where
+    I: Iterator + Send,
+{
+    let stop = AtomicBool::new(false);
+    let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let items = items.enumerate().take_while(|_| !stop.load(Ordering::Relaxed));
+    for_each_item(threads, items, scratch, |scratch, (index, item)| {
+        let result = if cancel.is_cancelled() { Err(Error::cancelled()) } else { work(scratch, item) };
+        if let Err(error) = result {
+            stop.store(true, Ordering::Relaxed);
+            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if failed.as_ref().is_none_or(|(first, _)| index < *first) {
+                *failed = Some((index, error));
+            }
+        }
+    });
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_model::error::ErrorKind;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn every_item_is_visited_once() {
+        for threads in [0, 1, 2, 7, 64] {
+            let visits: Vec<AtomicUsize> = (0..100).map(|_| AtomicUsize::new(0)).collect();
+            for_each_item(
+                threads,
+                visits.iter(),
+                || (),
+                |(), visit| {
+                    visit.fetch_add(1, Ordering::Relaxed);
+                },
+            );
+            assert!(visits.iter().all(|visit| visit.load(Ordering::Relaxed) == 1));
+        }
+    }
+
+    #[test]
+    fn chunks_are_changed_in_place_with_scratch() {
+        for threads in [1, 3, 64] {
+            let mut values: Vec<u32> = (0..1000).collect();
+            for_each_item(threads, values.chunks_mut(7), Vec::new, |scratch: &mut Vec<u32>, chunk| {
+                scratch.clear();
+                scratch.extend(chunk.iter().map(|value| value * 2));
+                chunk.copy_from_slice(scratch);
+            });
+            assert!(values.iter().enumerate().all(|(index, &value)| value == 2 * index as u32));
+        }
+    }
+
+    #[test]
+    fn the_first_failing_item_is_the_error() {
+        for threads in [1, 2, 7, 64] {
+            let result = try_for_each_item(
+                threads,
+                &Cancel::default(),
+                0..1000,
+                || (),
+                |(), item| {
+                    if item < 500 { Ok(()) } else { Err(Error::new(ErrorKind::Usage, format!("{item}"))) }
+                },
+            );
+            assert_eq!(result.unwrap_err().diagnostic().message, "500");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_loop_does_nothing_more() {
+        let cancel = Cancel::default();
+        let result = try_for_each_item(
+            1,
+            &cancel,
+            0..,
+            || (),
+            |(), item| {
+                if item == 3 {
+                    cancel.cancel();
+                }
+                assert!(item <= 3);
+                Ok(())
+            },
+        );
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+}

@@ -1,0 +1,165 @@
+//! Reading on from a source: what goes wrong becomes an error that says who is at fault, and where.
+//!
+//! A source may be a host's code, which may panic or claim what is not so, and its bytes may be compressed, and
+//! damaged. Nothing here looks at the bytes.
+
+use crate::options::Cancel;
+use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, fault};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+
+/// What follows compressed data, where that is noted and no error.
+#[derive(Clone, Default)]
+pub struct Garbage(Arc<OnceLock<Diagnostic>>);
+
+impl Garbage {
+    /// What was found.
+    pub fn found(&self) -> Option<&Diagnostic> {
+        self.0.get()
+    }
+}
+
+/// Reads on, at least one byte unless the source ended. Bytes that came before an error are not lost: the call after
+/// them has the error.
+pub fn read_part(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
+    let result = ask(source, || source.read_part(out));
+    match (result, garbage) {
+        (Err(error), Some(garbage)) if is(&error, DecompressErrorKind::TrailingGarbage) => {
+            garbage.0.get_or_init(|| error.diagnostic().clone());
+            Ok(0)
+        }
+        (result, _) => result,
+    }
+}
+
+/// So many zeros, to be read into.
+pub fn buffer(bytes: usize) -> Result<Vec<u8>> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(bytes).map_err(|_| Error::memory("a buffer"))?;
+    buffer.resize(bytes, 0);
+    Ok(buffer)
+}
+
+/// Reads on until `out` is full or the source ends; returns how much there was.
+pub fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match read_part(source, garbage, rest)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(filled)
+}
+
+/// Calls what may be a host's code: a broken contract or a panic is its fault.
+pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result.map_err(|error| failed(source, error)),
+        Err(_) => Err(Error::new(ErrorKind::Host, format!("{}: the reader panicked", source.name()))),
+    }
+}
+
+/// How much of a source was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    Whole,
+    /// The begin of it, as by `max_rows`: of a stream no more is read.
+    Begin,
+}
+
+/// The end of reading: an error where compressed data is damaged that nobody took to its end, be it behind all that was
+/// wanted, or where the file changed since it was opened.
+pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result<()> {
+    for number in (0..).take_while(|&number| source.piece(number).is_some()) {
+        if cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        ask(source, || source.check_piece(number, extent == Extent::Whole))?;
+    }
+    source.check_unchanged().map_err(|error| Error::io("reading", source.name(), error))
+}
+
+/// What a source said when it was read.
+pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
+    let name = source.name();
+    if let Some(damage) = damage(&error) {
+        // A file that was changed while it was read only looks damaged.
+        return match source.check_unchanged() {
+            Ok(()) => damaged(name, damage).caused_by(error),
+            Err(change) => Error::io("reading", name, change),
+        };
+    }
+    let is_stream = !source.compressed().unwrap_or(source).is_positioned();
+    let is_told = error.get_ref().is_some_and(|inner| inner.is::<HostFault>());
+    if is_stream && !is_told && error.kind() == io::ErrorKind::InvalidData {
+        return Error::new(ErrorKind::Host, format!("{name}: {error}")).caused_by(error);
+    }
+    Error::io("reading", name, error)
+}
+
+/// Whether an error is about compressed data, a limit for it included.
+pub fn is_damage(error: &Error) -> bool {
+    error.io_error().is_some_and(|error| damage(error).is_some())
+}
+
+fn is(error: &Error, kind: DecompressErrorKind) -> bool {
+    error.io_error().and_then(damage).is_some_and(|damage| damage.kind == kind)
+}
+
+/// What is wrong with a compressed block that lies at `offset` of a file.
+pub(crate) fn damage_of(error: &io::Error, file: &Arc<str>, offset: u64) -> Error {
+    match damage(error) {
+        Some(damage) => damaged(file, &DecompressError { offset: offset + damage.offset, ..damage.clone() }),
+        None => fault(file, offset, error.to_string()),
+    }
+}
+
+fn damage(error: &io::Error) -> Option<&DecompressError> {
+    error.get_ref()?.downcast_ref()
+}
+
+fn damaged(file: &str, damage: &DecompressError) -> Error {
+    let DecompressError { codec, offset, plain_offset, kind, message, .. } = damage;
+    let (error_kind, what) = match kind {
+        DecompressErrorKind::Truncated => (ErrorKind::Malformed, format!("unexpected end of the {codec} data")),
+        DecompressErrorKind::TrailingGarbage => (ErrorKind::Malformed, format!("extra data follows the {codec} data")),
+        DecompressErrorKind::Unsupported => {
+            (ErrorKind::Unsupported, format!("this {codec} data cannot be read: {message}"))
+        }
+        DecompressErrorKind::Limit(_) => (ErrorKind::Limit, format!("the {codec} data is too large: {message}")),
+        _ => (ErrorKind::Malformed, format!("the {codec} data is damaged: {message}")),
+    };
+    let (limit, hint) = match kind {
+        DecompressErrorKind::Limit(limit) => {
+            let (name, hint) = limit_of(*limit);
+            (format!(" ({name})"), Some(hint.to_owned()))
+        }
+        _ => (String::new(), None),
+    };
+    let place = Place { file: file.into(), offset: Some(*offset), ..Place::default() };
+    let message = format!("{what}{limit}; after {plain_offset} decompressed bytes");
+    Diagnostic { place, hint, ..Diagnostic::new(message) }.into_error(error_kind)
+}
+
+/// The caller's name of a limit, and how to raise it.
+fn limit_of(limit: DecompressLimit) -> (&'static str, &'static str) {
+    match limit {
+        DecompressLimit::Bytes => {
+            let hint =
+                "raise the limit with `--limit decompressed_bytes=N`, or `Limits::decompressed_bytes` in the API";
+            ("decompressed_bytes", hint)
+        }
+        DecompressLimit::Ratio => {
+            let hint =
+                "raise the limit with `--limit decompressed_ratio=N`, or `Limits::decompressed_ratio` in the API";
+            ("decompressed_ratio", hint)
+        }
+        DecompressLimit::Memory => {
+            let hint = "raise the limit with `--memory-limit SIZE`, or `RunOptions::memory_limit` in the API";
+            ("memory_limit", hint)
+        }
+    }
+}

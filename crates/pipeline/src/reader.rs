@@ -1,0 +1,340 @@
+//! A source behind the standard traits of readers, for decoders that are not our own.
+//!
+//! Such a decoder asks for what it likes, a byte at a time if it must; the source sees large blocks, in order. What
+//! the source fails with stays whole: decoders turn errors into their own, or drop them, so it is kept beside them and
+//! comes first. Nothing here knows what the bytes mean.
+
+use super::bytes::Bytes;
+use super::read::Extent;
+use crate::options::RunOptions;
+use polyhaul_model::error::{Error, Result};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How much is read at a time. It decides what a decoder sees at once, and with it what it says about damage: so no
+/// option changes it.
+const CHUNK_BYTES: usize = 256 << 10;
+/// How far a decoder may always go back.
+const KEPT_BYTES: usize = 64;
+/// After how many bytes progress is told.
+const REPORT_BYTES: u64 = 1 << 20;
+
+/// A source that is being decoded, and what happened to its reader.
+pub struct Decoding<'a> {
+    bytes: &'a Bytes<'a>,
+    run: &'a RunOptions,
+    /// Where the decoder stands.
+    at: AtomicU64,
+    left: Mutex<Left>,
+}
+
+/// What a reader leaves when it is dropped.
+#[derive(Default)]
+struct Left {
+    failed: Option<Error>,
+    /// Where the source is read on.
+    next: u64,
+    /// The last two bytes that the decoder took.
+    last: [u8; 2],
+}
+
+impl<'a> Decoding<'a> {
+    pub fn new(bytes: &'a Bytes<'a>, run: &'a RunOptions) -> Decoding<'a> {
+        Decoding { bytes, run, at: AtomicU64::new(0), left: Mutex::new(Left::default()) }
+    }
+
+    /// The one reader, at the begin of the source.
+    pub fn reader(&self) -> BlockReader<'_> {
+        BlockReader {
+            decoding: self,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            next: 0,
+            kept: KEPT_BYTES,
+            squeezed: 0,
+            is_over: false,
+            reported: 0,
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the source failed with, where it did.
+    pub fn failed(&self) -> Option<Error> {
+        self.left().failed.clone()
+    }
+
+    /// Where the next byte lies that the decoder takes.
+    pub fn at(&self) -> u64 {
+        self.at.load(Ordering::Relaxed)
+    }
+
+    /// The last two bytes that were taken before it was dropped.
+    pub fn last(&self) -> [u8; 2] {
+        self.left().last
+    }
+
+    /// Goes to the end of a stream, where alone damage of compressed data shows. An error if the file changed.
+    pub fn finish(&self) -> Result<()> {
+        if self.bytes.in_order() {
+            let next = self.left().next;
+            let mut reader = self.reader();
+            reader.next = next;
+            while reader.refill()? {
+                reader.start = reader.end;
+            }
+        }
+        self.bytes.check_end(Extent::Whole, &self.run.cancel)
+    }
+}
+
+/// The bytes of a source, in order.
+pub struct BlockReader<'a> {
+    decoding: &'a Decoding<'a>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Where the bytes behind `end` lie in the source.
+    next: u64,
+    /// How many bytes before `start` stay.
+    kept: usize,
+    /// How many of them were kept by [`BlockReader::squeeze`], from the begin of the buffer.
+    squeezed: usize,
+    is_over: bool,
+    reported: u64,
+}
+
+impl BlockReader<'_> {
+    /// Keeps all bytes from here on, so that [`BlockReader::rewind`] comes back to the begin.
+    pub fn keep_all(&mut self) {
+        self.kept = usize::MAX;
+    }
+
+    /// Keeps of what was passed since the last call only the last `count` bytes: those before them are not there any
+    /// more when the reader is rewound. Each byte moves once at most.
+    pub fn squeeze(&mut self, count: usize) {
+        let from = self.start.saturating_sub(count).max(self.squeezed);
+        if from > self.squeezed {
+            self.buffer.copy_within(from..self.start, self.squeezed);
+        }
+        self.squeezed += self.start - from;
+    }
+
+    /// Goes back to the begin of what was kept. What was squeezed out is gone.
+    pub fn rewind(&mut self) {
+        if self.squeezed > 0 {
+            self.buffer.copy_within(self.start..self.end, self.squeezed);
+            self.end -= self.start - self.squeezed;
+        }
+        (self.start, self.squeezed, self.kept) = (0, 0, KEPT_BYTES);
+    }
+
+    /// Where the next byte lies in the source.
+    pub fn offset(&self) -> u64 {
+        self.next - (self.end - self.start) as u64
+    }
+
+    #[inline]
+    fn move_to(&mut self, start: usize) {
+        self.start = start;
+        self.decoding.at.store(self.offset(), Ordering::Relaxed);
+    }
+
+    /// Reads ahead until there are `count` bytes, or all that there are.
+    pub fn ensure(&mut self, count: usize) -> Result<&[u8]> {
+        while self.end - self.start < count && self.refill()? {}
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// The next `count` bytes, or all that there are. Unlike that of [`BlockReader::ensure`] an error is kept, as those
+    /// of reads: for who stands between the source and a decoder.
+    pub fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
+        while self.end - self.start < count && self.more()? {}
+        Ok(&self.buffer[self.start..self.end.min(self.start.saturating_add(count))])
+    }
+
+    /// Passes `count` bytes, which [`BlockReader::ensure`] found.
+    pub fn pass(&mut self, count: usize) {
+        self.move_to(self.end.min(self.start + count));
+    }
+
+    /// Reads more behind what is there; `false` at the end.
+    #[cold]
+    fn refill(&mut self) -> Result<bool> {
+        if self.is_over {
+            return Ok(false);
+        }
+        let run = self.decoding.run;
+        if run.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let from = self.start.saturating_sub(self.kept);
+        self.buffer.copy_within(from..self.end, 0);
+        (self.start, self.end) = (self.start - from, self.end - from);
+        if self.buffer.len() < self.end + CHUNK_BYTES {
+            let size = (self.end + CHUNK_BYTES).max(KEPT_BYTES + CHUNK_BYTES).max(2 * self.end);
+            self.buffer.try_reserve_exact(size - self.buffer.len()).map_err(|_| Error::memory("a part of a file"))?;
+            self.buffer.resize(size, 0);
+        }
+        let count = self.decoding.bytes.read(self.next, &mut self.buffer[self.end..self.end + CHUNK_BYTES])?;
+        self.end += count;
+        self.next += count as u64;
+        self.is_over = count == 0;
+        if let Some(progress) = &run.progress
+            && self.next - self.reported >= REPORT_BYTES
+        {
+            self.reported = self.next;
+            progress.tell(self.next, self.decoding.bytes.len());
+        }
+        Ok(!self.is_over)
+    }
+
+    /// As [`BlockReader::refill`], of which the error is kept.
+    fn more(&mut self) -> io::Result<bool> {
+        self.refill().map_err(|error| {
+            // Nobody asks the source again: decoders may go on as if there were nothing more.
+            self.is_over = true;
+            self.decoding.left().failed.get_or_insert(error);
+            io::Error::other("the source failed")
+        })
+    }
+}
+
+impl Drop for BlockReader<'_> {
+    fn drop(&mut self) {
+        let mut left = self.decoding.left();
+        left.next = self.next;
+        if let Some(&last) = self.buffer[..self.start].last_chunk() {
+            left.last = last;
+        }
+    }
+}
+
+impl Read for BlockReader<'_> {
+    #[inline]
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if let Some(bytes) = self.buffer[self.start..self.end].get(..out.len()) {
+            out.copy_from_slice(bytes);
+            self.move_to(self.start + out.len());
+            return Ok(out.len());
+        }
+        if self.start == self.end && !self.more()? {
+            return Ok(0);
+        }
+        let count = out.len().min(self.end - self.start);
+        out[..count].copy_from_slice(&self.buffer[self.start..self.start + count]);
+        self.move_to(self.start + count);
+        Ok(count)
+    }
+}
+
+impl BufRead for BlockReader<'_> {
+    #[inline]
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.start == self.end {
+            self.more()?;
+        }
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    #[inline]
+    fn consume(&mut self, count: usize) {
+        self.move_to(self.end.min(self.start + count));
+    }
+}
+
+/// Forward as far as one likes, by reading; backward within what is kept.
+impl Seek for BlockReader<'_> {
+    #[inline]
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let far = || io::Error::other("the decoder seeks back too far");
+        let by = match to {
+            SeekFrom::Current(by) => by,
+            SeekFrom::Start(to) => i64::try_from(i128::from(to) - i128::from(self.offset())).map_err(|_| far())?,
+            SeekFrom::End(_) => return Err(far()),
+        };
+        if by < 0 {
+            let by = usize::try_from(by.unsigned_abs()).map_err(|_| far())?;
+            self.move_to(self.start.checked_sub(by).ok_or_else(far)?);
+            return Ok(self.offset());
+        }
+        let mut left = by as u64;
+        while left > 0 {
+            let count = left.min((self.end - self.start) as u64);
+            self.move_to(self.start + count as usize);
+            left -= count;
+            if left > 0 && !self.more()? {
+                break;
+            }
+        }
+        Ok(self.offset())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_bytes::Source;
+
+    fn plain(size: usize) -> Vec<u8> {
+        (0..size).map(|at| (at ^ at >> 8 ^ at >> 16) as u8).collect()
+    }
+
+    #[test]
+    fn a_decoder_gets_what_there_is_and_may_go_back_a_little() {
+        let plain = plain(3 * CHUNK_BYTES / 2 + 7);
+        let reader = io::Cursor::new(plain.clone());
+        for source in [Source::memory(plain.clone()), Source::reader(Box::new(reader), "x")] {
+            let (bytes, run) = (Bytes::new(&source, None), RunOptions::default());
+            let decoding = Decoding::new(&bytes, &run);
+            let mut reader = decoding.reader();
+            for at in (0..plain.len() - 8).step_by(4) {
+                let mut four = [0; 4];
+                reader.read_exact(&mut four).unwrap();
+                assert_eq!(four, plain[at..at + 4]);
+                if at % 1000 == 0 || at.abs_diff(CHUNK_BYTES) < 200 {
+                    let back = (at + 4).min(40) as i64;
+                    reader.seek(SeekFrom::Current(-back)).unwrap();
+                    assert_eq!(reader.fill_buf().unwrap()[0], plain[at + 4 - back as usize]);
+                    reader.seek(SeekFrom::Start(at as u64 + 4)).unwrap();
+                }
+            }
+            assert!(reader.seek(SeekFrom::Start(0)).is_err());
+            assert_eq!(reader.seek(SeekFrom::Current(1 << 40)).unwrap(), plain.len() as u64);
+            assert_eq!(reader.read(&mut [0; 9]).unwrap(), 0);
+            drop(reader);
+            assert_eq!((decoding.at(), decoding.last()), (plain.len() as u64, *plain.last_chunk().unwrap()));
+            assert!(decoding.failed().is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_kept_can_be_read_again() {
+        let plain = plain(2 * CHUNK_BYTES);
+        let source = Source::reader(Box::new(io::Cursor::new(plain.clone())), "x");
+        let (bytes, run) = (Bytes::new(&source, None), RunOptions::default());
+        let decoding = Decoding::new(&bytes, &run);
+        let mut reader = decoding.reader();
+        reader.keep_all();
+        reader.seek(SeekFrom::Start(CHUNK_BYTES as u64 + 5)).unwrap();
+        assert_eq!(reader.ensure(9).unwrap()[..9], plain[CHUNK_BYTES + 5..CHUNK_BYTES + 14]);
+        reader.rewind();
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).unwrap();
+        assert!(all == plain);
+    }
+
+    #[test]
+    fn a_cancelled_reader_says_so_whatever_its_decoder_makes_of_it() {
+        let source = Source::memory(vec![0; 10]);
+        let (bytes, run) = (Bytes::new(&source, None), RunOptions::default());
+        run.cancel.cancel();
+        let decoding = Decoding::new(&bytes, &run);
+        assert!(decoding.reader().read(&mut [0]).is_err());
+        assert_eq!(decoding.failed().unwrap().kind(), polyhaul_model::error::ErrorKind::Cancelled);
+    }
+}

@@ -1,0 +1,100 @@
+//! What one part of a source hands on to the next: parts are read side by side, and what lies behind the last border of
+//! one (a line or a row that is cut off) belongs to the part behind it. So no byte is read twice.
+//!
+//! Whoever takes a part waits for the part before it alone, which was begun earlier and waits for no later one. Parts
+//! must be begun in the order of their numbers. Nothing here knows what the bytes are.
+
+use crate::run::{Phase, span};
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What parts have handed on and nobody took yet.
+pub struct Relay<T> {
+    /// By the number of the part that it is for; `None` where the part before failed.
+    rests: Mutex<BTreeMap<u64, Option<T>>>,
+    changed: Condvar,
+}
+
+/// The right and duty of a part to hand something on: the next one learns of it too where it does not.
+pub struct Handover<'r, T> {
+    relay: &'r Relay<T>,
+    number: u64,
+    is_given: bool,
+}
+
+impl<T> Default for Relay<T> {
+    fn default() -> Self {
+        Relay { rests: Mutex::default(), changed: Condvar::new() }
+    }
+}
+
+impl<T> Relay<T> {
+    /// Part `number` begins.
+    pub fn begin(&self, number: u64) -> Handover<'_, T> {
+        Handover { relay: self, number, is_given: false }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<T>>> {
+        self.rests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What nobody took.
+    pub fn into_rests(self) -> impl Iterator<Item = T> {
+        self.rests.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten()
+    }
+}
+
+impl<T> Handover<'_, T> {
+    /// Hands something on to the next part.
+    pub fn give(&mut self, rest: T) {
+        self.put(Some(rest));
+    }
+
+    fn put(&mut self, rest: Option<T>) {
+        self.is_given = true;
+        self.relay.lock().insert(self.number + 1, rest);
+        self.relay.changed.notify_all();
+    }
+
+    /// What the part before hands on, once it does; `None` where it failed. Not for the first part.
+    pub fn receive(&self) -> Option<T> {
+        let mut rests = self.relay.lock();
+        if let Some(rest) = rests.remove(&self.number) {
+            return rest;
+        }
+        let _span = span(Phase::WaitInput);
+        loop {
+            rests = self.relay.changed.wait(rests).unwrap_or_else(PoisonError::into_inner);
+            if let Some(rest) = rests.remove(&self.number) {
+                return rest;
+            }
+        }
+    }
+}
+
+impl<T> Drop for Handover<'_, T> {
+    fn drop(&mut self) {
+        if !self.is_given {
+            self.put(None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_get_what_the_one_before_gave_or_that_it_failed() {
+        let relay = Relay::default();
+        std::thread::scope(|scope| {
+            let (first, second, third) = (relay.begin(0), relay.begin(1), relay.begin(2));
+            scope.spawn(move || assert_eq!(third.receive(), None));
+            scope.spawn(move || assert_eq!(second.receive(), Some("rest")));
+            let mut first = first;
+            first.give("rest");
+        });
+        // The second gave nothing, and neither did the third, whom nobody asked.
+        assert_eq!(relay.into_rests().count(), 0);
+    }
+}

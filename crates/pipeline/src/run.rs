@@ -1,0 +1,635 @@
+//! Numbered chunks through a pool of workers, in stages.
+//!
+//! A stage is a part that workers do side by side, then a part that is done in the order of the
+//! numbers: whoever finds the next number in line does it while the others go on. Reading parses side
+//! by side, settles what crosses borders in order, and fills arrays side by side. Writing formats,
+//! cuts the text into blocks in order, compresses, and writes in order.
+//!
+//! The slots are the budget: there are only as many as the memory limit backs, and a worker without
+//! one waits. Nothing here knows what a chunk is; see [`super::chunk`] for text that is read,
+//! [`super::write`] for pages that are written, and `formats::obj` for what is done with them.
+
+use crate::crew::on_threads;
+use crate::options::Cancel;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_trace::{self as trace, Lane};
+pub use polyhaul_trace::{Phase, lock, span};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+thread_local! {
+    /// How many workers this thread is, one inside of a step of another.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A job in numbered chunks. Every method but [`Job::slot`] may run on any thread.
+pub trait Job: Sync {
+    /// A pooled place for a chunk: its input, its output and all scratch memory.
+    type Slot: Send;
+    /// What the ordered parts build.
+    type State: Send;
+
+    /// How many stages a chunk passes, at least one.
+    fn stages(&self) -> usize;
+    /// Whether chunks must be taken one after another, as from a stream.
+    fn takes_in_order(&self) -> bool;
+    /// Whether the last stage has an ordered part.
+    fn ends_in_order(&self) -> bool;
+    /// A new slot; slots are reused, so this is called at most [`Crew::slots`] times.
+    fn slot(&self) -> Result<Self::Slot>;
+    /// Fills the slot with chunk `number`; `false` where there is none.
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
+    /// The parallel part of a stage.
+    fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
+    /// The ordered part of a stage: called once per chunk, in the order of the numbers, and never while
+    /// another ordered part runs.
+    fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
+    /// Whether a chunk is done when the ordered part of a stage that is not the last one was: then the
+    /// slot is free for another.
+    fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
+        false
+    }
+    /// What the parallel part of a stage is, for traces.
+    fn phase(&self, stage: usize) -> Phase {
+        if stage == 0 { Phase::Parse } else { Phase::Build }
+    }
+}
+
+/// Who works on a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crew {
+    /// Threads, the caller's included.
+    pub threads: usize,
+    /// Slots: chunks in flight.
+    pub(crate) slots: usize,
+    /// Threads that are missing since the memory backs no more.
+    pub(crate) missing: usize,
+}
+
+impl Crew {
+    /// As many of `threads` as `memory_bytes` backs with a slot each, and two slots more to keep
+    /// them busy while a chunk waits for its turn.
+    pub fn new(threads: usize, memory_bytes: u64, slot_bytes: usize) -> Crew {
+        let backed = (memory_bytes / slot_bytes.max(1) as u64).clamp(1, 4096) as usize;
+        let missing = threads.saturating_sub(backed);
+        let threads = threads.clamp(1, backed);
+        let spare = if threads == 1 { 0 } else { 2 + threads / 4 };
+        Crew { threads, slots: (threads + spare).min(backed), missing }
+    }
+}
+
+/// A chunk whose parallel part is done and that waits for its turn.
+struct Waiting<S> {
+    number: u64,
+    slot: S,
+    result: Result<()>,
+}
+
+/// The ordered part of a stage.
+struct Turn<S> {
+    /// How many chunks came to this stage; not for the first stage, to which all come. Each has its place: their
+    /// numbers would have gaps, since some chunks are done before.
+    came: u64,
+    /// The place whose turn it is.
+    next: u64,
+    /// Chunks that wait: the one at `place` is at `place % slots`. From the next one to the last one all
+    /// have a slot, so no two are at the same.
+    waiting: Vec<Option<Waiting<S>>>,
+}
+
+/// A chunk that is in a stage.
+struct Ready<S> {
+    stage: usize,
+    /// Its place among the chunks of the stage.
+    place: u64,
+    number: u64,
+    slot: S,
+}
+
+struct Line<S> {
+    next_take: u64,
+    /// One past the last chunk, once that is known.
+    end: u64,
+    /// Whether a chunk is being taken that the next one has to wait for.
+    taking: bool,
+    /// Whether an ordered part is being done.
+    committing: bool,
+    turns: Vec<Turn<S>>,
+    ready: Vec<Ready<S>>,
+    free: Vec<S>,
+    slots_made: usize,
+    /// Workers that are at work.
+    busy: usize,
+    /// Workers that wait for something to do.
+    waiting: usize,
+    /// The error of the lowest chunk.
+    failed: Option<(u64, Error)>,
+}
+
+struct Shared<'a, J: Job> {
+    job: &'a J,
+    crew: Crew,
+    cancel: &'a Cancel,
+    line: Mutex<Line<J::Slot>>,
+    changed: Condvar,
+    state: Mutex<&'a mut J::State>,
+}
+
+/// What a worker does next.
+enum Step<S> {
+    Work(Ready<S>),
+    Commit(usize, Waiting<S>),
+    Take(u64, S),
+    Leave,
+}
+
+/// Runs a job to its end, or to the error of its lowest failing chunk.
+///
+/// With one thread everything runs on the caller's. No worker waits for one that has not begun, so the others do the
+/// work of those that never come.
+pub fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
+    let line = Line::new(job.stages(), crew.slots, job.slot()?)?;
+    let (line, changed, state) = (Mutex::new(line), Condvar::new(), Mutex::new(state));
+    let shared = Shared { job, crew, cancel, line, changed, state };
+    let clock = (crew.missing > 0).then(trace::joint).flatten().map(|joint| (joint.trace().now_ns(), joint));
+    on_threads(crew.threads, || shared.worker());
+    if let Some((begin_ns, joint)) = clock {
+        let trace = joint.trace();
+        trace.starved(crew.missing, trace.now_ns().saturating_sub(begin_ns));
+    }
+    let line = shared.line.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match line.failed {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// A list that never grows beyond `count` items.
+fn with_room<T>(count: usize) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    items.try_reserve_exact(count).map_err(|_| Error::memory("the chunk pool"))?;
+    Ok(items)
+}
+
+impl<J: Job> Shared<'_, J> {
+    fn lock(&self) -> MutexGuard<'_, Line<J::Slot>> {
+        lock(&self.line)
+    }
+
+    /// A worker's life. A panic in the job is caught: it must not leave the others waiting.
+    fn worker(&self) {
+        let depth = DEPTH.get();
+        DEPTH.set(depth + 1);
+        let result = catch_unwind(AssertUnwindSafe(|| self.steps()));
+        DEPTH.set(depth);
+        if result.is_err() {
+            let mut line = self.lock();
+            line.fail(0, Error::new(ErrorKind::Internal, "a worker panicked; this is a bug in polyhaul"));
+            line.busy = line.busy.saturating_sub(1);
+            (line.taking, line.committing) = (false, false);
+            drop(line);
+            self.changed.notify_all();
+        }
+    }
+
+    fn steps(&self) {
+        trace::pause();
+        loop {
+            match self.next_step() {
+                Step::Work(ready) => self.work(ready),
+                Step::Commit(stage, waiting) => self.commit(stage, waiting),
+                Step::Take(number, slot) => self.take(number, slot),
+                Step::Leave => return,
+            }
+        }
+    }
+
+    fn work(&self, Ready { stage, place, number, mut slot }: Ready<J::Slot>) {
+        let span = trace::step(None, self.job.phase(stage), number);
+        let result = self.job.work(stage, &mut slot);
+        drop(span);
+        let mut line = self.lock();
+        line.busy -= 1;
+        if stage + 1 == line.turns.len() && !self.job.ends_in_order() {
+            line.free.push(slot);
+            if let Err(error) = result {
+                line.fail(number, error);
+            }
+        } else {
+            line.turns[stage].wait(place, Waiting { number, slot, result });
+        }
+    }
+
+    fn commit(&self, stage: usize, Waiting { number, mut slot, result }: Waiting<J::Slot>) {
+        let result = result.and_then(|()| {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let _span = trace::step(self.is_shared().then_some(Lane::Turn), Phase::Place, number);
+            self.job.commit(stage, &mut state, &mut slot)
+        });
+        let mut line = self.lock();
+        line.busy -= 1;
+        line.committing = false;
+        line.turns[stage].next += 1;
+        match result {
+            Err(error) => line.fail(number, error),
+            Ok(()) if stage + 1 == line.turns.len() || self.job.is_done(stage, &slot) => line.free.push(slot),
+            Ok(()) => line.come(stage + 1, number, slot),
+        }
+    }
+
+    fn take(&self, number: u64, mut slot: J::Slot) {
+        let span = trace::step(self.hands_on().then_some(Lane::Input), Phase::Cut, number);
+        let taken = self.job.take(number, &mut slot);
+        drop(span);
+        if !self.hands_on() && matches!(taken, Ok(true)) {
+            return self.work(Ready { stage: 0, place: number, number, slot });
+        }
+        let mut line = self.lock();
+        line.taking = false;
+        line.busy -= 1;
+        match taken {
+            Ok(true) => line.ready.push(Ready { stage: 0, place: number, number, slot }),
+            Ok(false) => {
+                line.end = line.end.min(number);
+                line.free.push(slot);
+            }
+            Err(error) => {
+                line.end = line.end.min(number + 1);
+                line.turns[0].wait(number, Waiting { number, slot, result: Err(error) });
+            }
+        }
+    }
+
+    /// The most useful thing that can be done now; waits where there is none.
+    ///
+    /// Whoever finds more than one thing to do wakes one that waits, which does the same: so nobody is woken for
+    /// nothing, and what one step makes possible is begun by whoever made the step.
+    fn next_step(&self) -> Step<J::Slot> {
+        let mut line = self.lock();
+        loop {
+            if self.cancel.is_cancelled() {
+                line.fail(0, Error::cancelled());
+            }
+            if let Some(step) = self.try_step(&mut line) {
+                line.busy += 1;
+                if line.waiting > 0 && self.has_step(&line) {
+                    self.changed.notify_one();
+                }
+                return step;
+            }
+            if line.busy == 0 || DEPTH.get() > 1 {
+                // Nobody is at work and nothing can be begun: that stays so. Or this worker began inside of another
+                // one's step, where a host's pool helped while its callback waited: the step to wait for may be that.
+                if line.waiting > 0 {
+                    self.changed.notify_all();
+                }
+                return Step::Leave;
+            }
+            let _span = trace::span(self.wait(&line));
+            line.waiting += 1;
+            line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
+            line.waiting -= 1;
+        }
+    }
+
+    /// What comes first is what others wait for: taking from a stream, which only one can do at a time, then ordered
+    /// parts.
+    fn try_step(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
+        let take = if self.hands_on() { self.try_take(line) } else { None };
+        take.or_else(|| line.next_commit().map(|(stage, waiting)| Step::Commit(stage, waiting)))
+            .or_else(|| line.next_ready().map(Step::Work))
+            .or_else(|| if self.hands_on() { None } else { self.try_take(line) })
+    }
+
+    /// Whether [`Shared::try_step`] would find something.
+    fn has_step(&self, line: &Line<J::Slot>) -> bool {
+        self.can_take(line) || line.committable().is_some() || line.workable().is_some()
+    }
+
+    /// Whether others wait while an ordered part is done.
+    fn is_shared(&self) -> bool {
+        self.crew.threads > 1
+    }
+
+    /// What a worker without anything to do waits for.
+    fn wait(&self, line: &Line<J::Slot>) -> Phase {
+        let is_full = line.free.is_empty() && line.slots_made == self.crew.slots;
+        match line.next_take < line.end {
+            true if line.taking && !is_full => Phase::WaitInput,
+            false if !line.committing => Phase::WaitEnd,
+            _ => Phase::WaitTurn,
+        }
+    }
+
+    /// Whether chunks are taken by one worker and worked on by others.
+    fn hands_on(&self) -> bool {
+        self.job.takes_in_order() && self.crew.threads > 1
+    }
+
+    fn can_take(&self, line: &Line<J::Slot>) -> bool {
+        let is_room = !line.free.is_empty() || line.slots_made < self.crew.slots;
+        line.failed.is_none() && line.next_take < line.end && !line.taking && is_room
+    }
+
+    fn try_take(&self, line: &mut Line<J::Slot>) -> Option<Step<J::Slot>> {
+        if !self.can_take(line) {
+            return None;
+        }
+        let slot = match line.free.pop() {
+            Some(slot) => slot,
+            None => {
+                // Where memory is short the slots there are must do.
+                let slot = self.job.slot().ok()?;
+                line.slots_made += 1;
+                slot
+            }
+        };
+        line.taking = self.hands_on();
+        line.next_take += 1;
+        Some(Step::Take(line.next_take - 1, slot))
+    }
+}
+
+impl<S> Turn<S> {
+    fn new(slots: usize) -> Result<Turn<S>> {
+        let mut waiting = with_room(slots)?;
+        waiting.resize_with(slots, || None);
+        Ok(Turn { came: 0, next: 0, waiting })
+    }
+
+    /// Where the chunk at `place` waits.
+    fn index(&self, place: u64) -> usize {
+        (place % self.waiting.len() as u64) as usize
+    }
+
+    /// The chunk at `place` waits for its turn.
+    fn wait(&mut self, place: u64, waiting: Waiting<S>) {
+        let index = self.index(place);
+        self.waiting[index] = Some(waiting);
+    }
+
+    /// The number of the chunk whose turn it is, if it is there.
+    fn due(&self) -> Option<u64> {
+        self.waiting[self.index(self.next)].as_ref().map(|waiting| waiting.number)
+    }
+
+    /// The chunk whose turn it is, if it is there.
+    fn take(&mut self) -> Option<Waiting<S>> {
+        let index = self.index(self.next);
+        self.waiting[index].take()
+    }
+}
+
+impl<S> Line<S> {
+    /// The first slot is made before: without one there is no progress, and its error is the job's.
+    fn new(stages: usize, slots: usize, first: S) -> Result<Line<S>> {
+        let (mut turns, mut free) = (with_room(stages)?, with_room(slots)?);
+        for _ in 0..stages {
+            turns.push(Turn::new(slots)?);
+        }
+        free.push(first);
+        Ok(Line {
+            next_take: 0,
+            end: u64::MAX,
+            taking: false,
+            committing: false,
+            turns,
+            ready: with_room(slots)?,
+            free,
+            slots_made: 1,
+            busy: 0,
+            waiting: 0,
+            failed: None,
+        })
+    }
+
+    /// Whether a chunk is still to be worked on: after a failure only those before it are, since an
+    /// error of a lower chunk wins.
+    fn counts(&self, number: u64) -> bool {
+        self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest)
+    }
+
+    /// A chunk comes to a stage that is not the first.
+    fn come(&mut self, stage: usize, number: u64, slot: S) {
+        let place = self.turns[stage].came;
+        self.turns[stage].came += 1;
+        self.ready.push(Ready { stage, place, number, slot });
+    }
+
+    /// The latest stage whose next ordered part can be done.
+    fn committable(&self) -> Option<usize> {
+        let is_due = |&stage: &usize| self.turns[stage].due().is_some_and(|number| self.counts(number));
+        (0..self.turns.len()).rev().find(is_due).filter(|_| !self.committing)
+    }
+
+    /// The next ordered part.
+    fn next_commit(&mut self) -> Option<(usize, Waiting<S>)> {
+        let stage = self.committable()?;
+        let waiting = self.turns[stage].take()?;
+        self.committing = true;
+        Some((stage, waiting))
+    }
+
+    /// Where the lowest chunk is that may be worked on. After a failure what comes behind it is dropped.
+    fn workable(&self) -> Option<usize> {
+        let lowest = (0..self.ready.len()).min_by_key(|&place| self.ready[place].number)?;
+        self.counts(self.ready[lowest].number).then_some(lowest)
+    }
+
+    fn next_ready(&mut self) -> Option<Ready<S>> {
+        self.workable().map(|place| self.ready.swap_remove(place))
+    }
+
+    /// Keeps the error of the lowest chunk.
+    fn fail(&mut self, number: u64, error: Error) {
+        if self.failed.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
+            self.failed = Some((number, error));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Counts to `count` in `Vec`s; some chunks fail in one of the steps.
+    struct Numbers {
+        count: u64,
+        in_order: bool,
+        ends_in_order: bool,
+        fail_work: Vec<u64>,
+        fail_publish: Vec<u64>,
+        panic_at: Option<u64>,
+        published: AtomicU64,
+    }
+
+    impl Numbers {
+        fn new(count: u64, in_order: bool) -> Numbers {
+            let (fail_work, fail_publish) = (Vec::new(), Vec::new());
+            let ends_in_order = !count.is_multiple_of(3);
+            Numbers {
+                count,
+                in_order,
+                ends_in_order,
+                fail_work,
+                fail_publish,
+                panic_at: None,
+                published: AtomicU64::new(0),
+            }
+        }
+    }
+
+    fn failure(number: u64) -> Result<()> {
+        Err(Error::new(ErrorKind::Malformed, format!("chunk {number}")))
+    }
+
+    impl Job for Numbers {
+        type Slot = u64;
+        type State = [Vec<u64>; 2];
+
+        fn stages(&self) -> usize {
+            2
+        }
+        fn ends_in_order(&self) -> bool {
+            self.ends_in_order
+        }
+        fn takes_in_order(&self) -> bool {
+            self.in_order
+        }
+        fn slot(&self) -> Result<u64> {
+            Ok(0)
+        }
+        fn take(&self, number: u64, slot: &mut u64) -> Result<bool> {
+            *slot = number;
+            Ok(number < self.count)
+        }
+        fn work(&self, stage: usize, slot: &mut u64) -> Result<()> {
+            if stage == 1 {
+                self.published.fetch_add(1, Ordering::Relaxed);
+                return if self.fail_publish.contains(slot) { failure(*slot) } else { Ok(()) };
+            }
+            assert_ne!(Some(*slot), self.panic_at, "a planted panic");
+            // Uneven work, so that chunks finish out of order.
+            (0..(*slot % 7) * 2000).for_each(|n| _ = std::hint::black_box(n));
+            if self.fail_work.contains(slot) { failure(*slot) } else { Ok(()) }
+        }
+        fn commit(&self, stage: usize, state: &mut [Vec<u64>; 2], slot: &mut u64) -> Result<()> {
+            state[stage].push(*slot);
+            Ok(())
+        }
+    }
+
+    /// Of every three chunks one passes all three stages; the others are done after the first or the second.
+    struct Sieve;
+
+    impl Job for Sieve {
+        type Slot = (u64, usize);
+        type State = [Vec<u64>; 3];
+
+        fn stages(&self) -> usize {
+            3
+        }
+        fn ends_in_order(&self) -> bool {
+            true
+        }
+        fn takes_in_order(&self) -> bool {
+            false
+        }
+        fn slot(&self) -> Result<(u64, usize)> {
+            Ok((0, 0))
+        }
+        fn take(&self, number: u64, slot: &mut (u64, usize)) -> Result<bool> {
+            *slot = (number, 0);
+            Ok(number < 1000)
+        }
+        fn work(&self, stage: usize, (number, passed): &mut (u64, usize)) -> Result<()> {
+            assert_eq!(*passed, stage);
+            (0..(*number % 5) * 2000).for_each(|n| _ = std::hint::black_box(n));
+            if *number == 998 && stage == 1 { failure(998) } else { Ok(()) }
+        }
+        fn commit(&self, stage: usize, state: &mut [Vec<u64>; 3], (number, passed): &mut (u64, usize)) -> Result<()> {
+            *passed += 1;
+            state[stage].push(*number);
+            Ok(())
+        }
+        fn is_done(&self, stage: usize, (number, _): &(u64, usize)) -> bool {
+            stage as u64 == *number % 3
+        }
+    }
+
+    #[test]
+    fn chunks_that_are_done_before_the_last_stage_do_not_hold_up_the_others() {
+        for crew in crews() {
+            let mut state: [Vec<u64>; 3] = Default::default();
+            let error = run(&Sieve, &mut state, crew, &Cancel::default()).unwrap_err();
+            assert_eq!(error.diagnostic().message, "chunk 998");
+            for (stage, found) in state.iter().enumerate() {
+                let counts = |&number: &u64| number % 3 >= stage as u64;
+                let settled = &found[..found.len().min(if stage == 0 { 998 } else { usize::MAX })];
+                assert!(settled.iter().copied().eq((0..998).filter(counts)), "{crew:?} {stage}");
+            }
+        }
+    }
+
+    fn crews() -> impl Iterator<Item = Crew> {
+        let crew = |(threads, slots)| Crew { threads, slots, missing: 0 };
+        [(1, 1), (2, 2), (2, 5), (3, 3), (7, 9), (64, 80)].into_iter().map(crew)
+    }
+
+    #[test]
+    fn chunks_are_committed_in_order_and_all_are_published() {
+        for crew in crews() {
+            for (count, in_order) in [(0, false), (1, true), (500, false), (501, true)] {
+                let (job, mut state) = (Numbers::new(count, in_order), Default::default());
+                run(&job, &mut state, crew, &Cancel::default()).unwrap();
+                assert!(state[0].iter().copied().eq(0..count), "{crew:?}");
+                assert!(state[1].iter().copied().eq(0..if job.ends_in_order { count } else { 0 }), "{crew:?}");
+                assert_eq!(job.published.into_inner(), count);
+            }
+        }
+    }
+
+    #[test]
+    fn the_error_of_the_lowest_chunk_wins_whoever_meets_it_first() {
+        for crew in crews() {
+            for round in 0..20 {
+                let mut job = Numbers::new(200 + round, false);
+                job.fail_work = vec![60, 41, 150];
+                job.fail_publish = vec![38, 39];
+                let error = run(&job, &mut Default::default(), crew, &Cancel::default()).unwrap_err();
+                assert_eq!(error.diagnostic().message, "chunk 38", "{crew:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_and_nobody_waits_for_ever() {
+        for crew in crews() {
+            let mut job = Numbers::new(100, crew.threads % 2 == 0);
+            job.panic_at = Some(30);
+            let error = run(&job, &mut Default::default(), crew, &Cancel::default()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Internal);
+        }
+    }
+
+    #[test]
+    fn cancelling_stops_the_job() {
+        for crew in crews() {
+            let cancel = Cancel::default();
+            cancel.cancel();
+            let mut state: [Vec<u64>; 2] = Default::default();
+            let error = run(&Numbers::new(u64::MAX, false), &mut state, crew, &cancel).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Cancelled);
+            assert!(state[0].is_empty());
+        }
+    }
+
+    #[test]
+    fn memory_bounds_the_crew() {
+        assert_eq!(Crew::new(8, 64 << 20, 1 << 20), Crew { threads: 8, slots: 12, missing: 0 });
+        assert_eq!(Crew::new(8, 3 << 20, 1 << 20), Crew { threads: 3, slots: 3, missing: 5 });
+        assert_eq!(Crew::new(8, 0, 1 << 20), Crew { threads: 1, slots: 1, missing: 7 });
+    }
+}

@@ -1,0 +1,331 @@
+//! Pages of bytes, made in parallel, written in order, compressed on the way where that is asked for.
+//!
+//! A format makes numbered pages and knows neither sinks nor codecs. Compressed output is cut into
+//! members of a fixed size, whatever the pages are, and each member is compressed by whoever has time:
+//! so the bytes depend on neither the threads nor the borders of pages.
+
+use super::run::{Crew, Job, Phase, run, span};
+use crate::options::RunOptions;
+use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES, SeekTable, Sink};
+use polyhaul_model::error::{Error, Result, try_push};
+use std::sync::{Mutex, PoisonError};
+
+/// A codec and its level.
+#[derive(Clone, Copy, Debug)]
+pub struct Compression {
+    pub codec: Codec,
+    pub level: Option<i32>,
+}
+
+/// What a codec's tables and windows are counted with, beside its buffers.
+const ENCODER_BYTES: usize = 1 << 20;
+
+/// What a format writes, in numbered pages.
+pub trait Pages: Sync {
+    /// A pooled place for a page.
+    type Slot: Send;
+
+    /// What is settled in order between stages.
+    type State: Send;
+
+    /// In how many stages a page is made, at least one; between two of them something is settled.
+    fn stages(&self) -> usize {
+        1
+    }
+    /// A new slot; slots are reused.
+    fn slot(&self) -> Result<Self::Slot>;
+    /// Plans page `number`; `false` where there is none. Cheap: the work is [`Pages::make`].
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
+    /// A stage of making the page; side by side with others.
+    fn make(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
+    /// What follows a stage, in the order of the numbers, the last stage apart.
+    fn settle(&self, _stage: usize, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
+    /// What making a page is, for traces.
+    fn phase(&self) -> Phase {
+        Phase::Format
+    }
+    /// The page that was made.
+    fn bytes<'a>(&'a self, slot: &'a Self::Slot) -> &'a [u8];
+}
+
+/// Where pages go.
+pub struct Writing<'s, 'o> {
+    front: Front<'s>,
+    options: &'o RunOptions,
+    /// About how many bytes of pages there will be.
+    expected: u64,
+    /// The most threads that worked.
+    threads: usize,
+}
+
+/// Cuts pages into members.
+struct Cutter {
+    compression: Compression,
+    /// The begin of the next member.
+    member: Vec<u8>,
+    /// Whether a member was complete.
+    any: bool,
+    /// Where those that were written begin.
+    table: SeekTable,
+}
+
+/// A page in flight, the members that end in it, and their compressed form.
+struct Slot<S> {
+    page: S,
+    members: Vec<Vec<u8>>,
+    /// How many of `members` are in use; the others are kept for later.
+    used: usize,
+    packed: Vec<u8>,
+    /// Where those of zstd begin.
+    table: SeekTable,
+    encoder: Option<Encoder>,
+}
+
+struct WriteJob<'a, 's, P> {
+    pages: &'a P,
+    compression: Option<Compression>,
+    options: &'a RunOptions,
+    expected: u64,
+    /// Ordered parts alone take it, one at a time.
+    front: Mutex<&'a mut Front<'s>>,
+}
+
+/// What finished pages go through.
+struct Front<'s> {
+    sink: Sink<'s>,
+    cutter: Option<Cutter>,
+    /// What stands before the next page.
+    head: Vec<u8>,
+    /// Bytes of pages so far.
+    done: u64,
+}
+
+impl<'s, 'o> Writing<'s, 'o> {
+    /// Pages go to `sink`.
+    pub fn new(sink: Sink<'s>, compression: Option<Compression>, options: &'o RunOptions) -> Result<Self> {
+        let cutter = match compression {
+            Some(compression) => {
+                // A level that the codec does not have is found before anything is written.
+                encoder(compression)?;
+                Some(Cutter { compression, member: Vec::new(), any: false, table: SeekTable::default() })
+            }
+            None => None,
+        };
+        Ok(Writing { front: Front { sink, cutter, head: Vec::new(), done: 0 }, options, expected: 0, threads: 1 })
+    }
+
+    /// Announces about how many bytes are still to come, for progress.
+    pub fn announce(&mut self, bytes: u64) {
+        self.expected = self.front.done + bytes;
+    }
+
+    /// The most threads that worked.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Writes pages after those that were written before. There are about `count` of them, and a slot
+    /// takes about `slot_bytes`; `state` is what the pages settle.
+    pub fn pages<P: Pages>(&mut self, pages: &P, state: &mut P::State, count: u64, slot_bytes: usize) -> Result<()> {
+        let (options, expected) = (self.options, self.expected);
+        let compression = self.front.cutter.as_ref().map(|cutter| cutter.compression);
+        let packing = if compression.is_some() { ENCODER_BYTES + 3 * MEMBER_BYTES } else { 0 };
+        let threads = options.worker_threads().min(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
+        let crew = Crew::new(threads, options.memory_limit, slot_bytes + packing);
+        self.threads = self.threads.max(crew.threads);
+        let job = WriteJob { pages, compression, options, expected, front: Mutex::new(&mut self.front) };
+        run(&job, state, crew, &options.cancel)
+    }
+
+    /// What stands before the first page; it goes out together with it.
+    pub fn begin(&mut self, head: Vec<u8>) {
+        self.front.head = head;
+    }
+
+    /// Bytes of pages so far, with what stood before them.
+    pub fn written(&self) -> u64 {
+        self.front.done
+    }
+
+    /// What stands behind the last page.
+    pub fn end(&mut self, tail: Vec<u8>) -> Result<()> {
+        let size = tail.len();
+        self.pages(&Whole(tail), &mut (), 1, size)
+    }
+
+    /// Writes what is left of the last member; gives the sink back, not yet finished.
+    pub fn finish(self) -> Result<Sink<'s>> {
+        let Front { mut sink, cutter, head, .. } = self.front;
+        let Some(Cutter { compression, mut member, any, mut table }) = cutter else {
+            write_to(&mut sink, &head)?;
+            return Ok(sink);
+        };
+        let mut packed = Vec::new();
+        if !member.is_empty() || !any {
+            // A head is left only where no page came: the member is empty then.
+            member.extend(head);
+            let _span = span(Phase::Compress);
+            pack(&mut encoder(compression)?, &member, &mut packed, &mut table)?;
+        }
+        write_to(&mut sink, &packed)?;
+        write_to(&mut sink, &table.finish().map_err(|_| Error::memory("compressed data"))?)?;
+        Ok(sink)
+    }
+}
+
+/// A page that is there already.
+struct Whole(Vec<u8>);
+
+impl Pages for Whole {
+    type Slot = ();
+    type State = ();
+
+    fn slot(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn take(&self, number: u64, (): &mut ()) -> Result<bool> {
+        Ok(number == 0)
+    }
+
+    fn make(&self, _: usize, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn bytes<'a>(&'a self, (): &'a ()) -> &'a [u8] {
+        &self.0
+    }
+}
+
+/// A compressor; a level that the codec does not have is an error of usage.
+pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
+    Encoder::new(codec, level).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidInput => Error::new(polyhaul_model::error::ErrorKind::Usage, e.to_string()),
+        _ => Error::memory("a compressor"),
+    })
+}
+
+/// Appends a member, and notes it where the codec has a table.
+pub fn pack(encoder: &mut Encoder, member: &[u8], packed: &mut Vec<u8>, table: &mut SeekTable) -> Result<()> {
+    let begin = packed.len();
+    let noted = encoder.encode(member, packed).and_then(|()| match encoder.codec() {
+        Codec::Zstd => table.push(packed.len() - begin, member.len()),
+        _ => Ok(()),
+    });
+    noted.map_err(|_| Error::memory("compressed data"))
+}
+
+fn write_to(sink: &mut Sink<'_>, bytes: &[u8]) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    sink.write_all(bytes).map_err(|e| Error::io("writing", sink.name(), e))
+}
+
+impl<P: Pages> Job for WriteJob<'_, '_, P> {
+    type Slot = Slot<P::Slot>;
+    type State = P::State;
+
+    /// Those of the pages; with compression one more.
+    fn stages(&self) -> usize {
+        self.pages.stages() + usize::from(self.compression.is_some())
+    }
+
+    fn takes_in_order(&self) -> bool {
+        false
+    }
+
+    fn ends_in_order(&self) -> bool {
+        true
+    }
+
+    fn slot(&self) -> Result<Self::Slot> {
+        let encoder = self.compression.map(encoder).transpose()?;
+        let (members, packed, table) = Default::default();
+        Ok(Slot { page: self.pages.slot()?, members, used: 0, packed, table, encoder })
+    }
+
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
+        self.pages.take(number, &mut slot.page)
+    }
+
+    fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()> {
+        match &mut slot.encoder {
+            Some(encoder) if stage == self.pages.stages() => {
+                slot.packed.clear();
+                let mut members = slot.members[..slot.used].iter();
+                members.try_for_each(|member| pack(encoder, member, &mut slot.packed, &mut slot.table))
+            }
+            _ => self.pages.make(stage, &mut slot.page),
+        }
+    }
+
+    fn phase(&self, stage: usize) -> Phase {
+        if stage == self.pages.stages() { Phase::Compress } else { self.pages.phase() }
+    }
+
+    /// A page in which no member ends is done when it was cut: who compresses must not hold up the pages.
+    fn is_done(&self, stage: usize, slot: &Self::Slot) -> bool {
+        self.compression.is_some() && stage + 1 == self.pages.stages() && slot.used == 0
+    }
+
+    fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()> {
+        if stage + 1 < self.pages.stages() {
+            return self.pages.settle(stage, state, &mut slot.page);
+        }
+        let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
+        if stage == self.pages.stages() {
+            if let Some(cutter) = &mut front.cutter {
+                cutter.table.append(&mut slot.table).map_err(|_| Error::memory("compressed data"))?;
+            }
+            return write_to(&mut front.sink, &slot.packed);
+        }
+        let mut head = std::mem::take(&mut front.head);
+        let plain = self.pages.bytes(&slot.page);
+        front.done += (head.len() + plain.len()) as u64;
+        match &mut front.cutter {
+            Some(cutter) => {
+                slot.used = 0;
+                cutter.cut(&head, &mut slot.members, &mut slot.used)?;
+                cutter.cut(plain, &mut slot.members, &mut slot.used)?;
+            }
+            None if head.is_empty() => write_to(&mut front.sink, plain)?,
+            None => {
+                head.try_reserve_exact(plain.len())?;
+                head.extend_from_slice(plain);
+                write_to(&mut front.sink, &head)?;
+            }
+        }
+        if let Some(progress) = &self.options.progress {
+            progress.tell(front.done, Some(self.expected.max(front.done)));
+        }
+        Ok(())
+    }
+}
+
+impl Cutter {
+    /// Appends `bytes`; members that are complete go to `members`, from `used` on.
+    fn cut(&mut self, mut bytes: &[u8], members: &mut Vec<Vec<u8>>, used: &mut usize) -> Result<()> {
+        while !bytes.is_empty() {
+            if self.member.capacity() < MEMBER_BYTES {
+                let more = MEMBER_BYTES - self.member.len();
+                self.member.try_reserve_exact(more)?;
+            }
+            let (now, later) = bytes.split_at(bytes.len().min(MEMBER_BYTES - self.member.len()));
+            self.member.extend_from_slice(now);
+            bytes = later;
+            if self.member.len() == MEMBER_BYTES {
+                if members.len() == *used {
+                    try_push(members, Vec::new(), "compressed data")?;
+                }
+                members[*used].clear();
+                std::mem::swap(&mut members[*used], &mut self.member);
+                *used += 1;
+                self.any = true;
+            }
+        }
+        Ok(())
+    }
+}

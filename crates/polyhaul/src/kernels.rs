@@ -1,0 +1,260 @@
+//! How fast our own pieces are on one core, from memory to memory: parsers, writers, codecs, decoders of images.
+//!
+//! Each is called as any job calls it, through the library's face. The data is that of `data`; nothing here touches a
+//! file.
+
+mod data;
+
+use crate::format::Format;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::report::Report;
+use crate::{Input, Output};
+use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
+use polyhaul_insight::measure::{Bench, Kernels};
+use polyhaul_insight::{Ceilings, Kernel, Unpacking};
+use polyhaul_model::error::{Error, Result};
+use polyhaul_model::{Image, Scene, Table};
+use polyhaul_pipeline::options::RunOptions;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The figures here: as many as `NAMES` of the tests has, and decompressing data of another kind.
+pub(crate) const FIGURES: u64 = 21 + CODECS.len() as u64;
+
+/// What [`crate::measure::ceilings`] measures beside the machine.
+pub(crate) const KERNELS: Kernels = Kernels { figures: FIGURES, measure };
+
+const CODECS: [Codec; 3] = [Codec::Gzip, Codec::Zstd, Codec::Lz4];
+
+/// How much less pixels there are than text: packing a PNG is slow.
+const IMAGE_SHARE: usize = 4;
+
+/// Plain bytes that are asked for at a time.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// A file in memory, which many jobs may read.
+type Bytes = Arc<Vec<u8>>;
+
+/// Fills in the kernels.
+fn measure(bench: &Bench<'_>, found: &mut Ceilings) -> Result<()> {
+    let mut list = List { bench, kernels: &mut found.kernels, unpacking: &mut found.unpacking };
+    let bytes = bench.options().data_bytes;
+    let scene = data::scene(bytes);
+    let text = list.scene(Format::Obj, &scene)?;
+    let floats = list.scene(Format::Ply, &scene)?;
+    list.scene(Format::Stl, &scene)?;
+    let pbrt = saved(|output| save_scene(&scene, Format::Pbrt, output))?;
+    drop(scene);
+    list.scene(Format::Pbrt, &load_scene(Format::Pbrt, &pbrt)?)?;
+    drop(pbrt);
+    list.table(&data::table(bytes))?;
+    for codec in CODECS {
+        list.codec(codec, &text)?;
+    }
+    drop(text);
+    for codec in CODECS {
+        let mut packed = Vec::new();
+        compress(codec, &floats, &mut packed).map_err(|error| Error::io("compressing", "memory", error))?;
+        list.unpack(codec, &packed, floats.len())?;
+    }
+    drop(floats);
+    let picture = data::picture(bytes / IMAGE_SHARE);
+    list.decode(Format::Tga, &picture)?;
+    list.encode(Format::Tga, &picture)?;
+    list.decode(Format::Png, &picture)?;
+    list.encode(Format::Png, &picture)?;
+    drop(picture);
+    list.decode(Format::Hdr, &data::light(bytes / IMAGE_SHARE))
+}
+
+/// The kernels that were measured so far.
+struct List<'a> {
+    bench: &'a Bench<'a>,
+    kernels: &'a mut Vec<Kernel>,
+    unpacking: &'a mut Vec<Unpacking>,
+}
+
+impl List<'_> {
+    /// Measures a kernel: what a round of it gets done, in bytes.
+    fn add(&mut self, name: String, round: impl FnMut() -> Result<u64>) -> Result<()> {
+        let rate = self.bench.rate(round)?;
+        self.kernels.push(Kernel::new(name, rate));
+        Ok(())
+    }
+
+    /// Reading and writing a format of scenes. Hands the file over.
+    fn scene(&mut self, format: Format, scene: &Scene) -> Result<Bytes> {
+        let file = saved(|output| save_scene(scene, format, output))?;
+        let name = format.name();
+        self.add(format!("parse {name}"), || {
+            load_scene(format, &file)?;
+            Ok(file.len() as u64)
+        })?;
+        self.add(format!("format {name}"), || Ok(save_scene(scene, format, nowhere())?.bytes_out))?;
+        Ok(file)
+    }
+
+    fn table(&mut self, table: &Table) -> Result<()> {
+        let save = |output| crate::save_tables(std::slice::from_ref(table), &[], &[], output, &writing(Format::Csv));
+        let file = saved(save)?;
+        self.add("parse table".into(), || {
+            crate::load_tables(input(&file), &reading(Format::Csv))?;
+            Ok(file.len() as u64)
+        })?;
+        self.add("format table".into(), || Ok(save(nowhere())?.bytes_out))
+    }
+
+    /// Both ways of a codec, by its plain bytes.
+    fn codec(&mut self, codec: Codec, text: &[u8]) -> Result<()> {
+        let mut packed = Vec::new();
+        self.add(format!("compress {codec}"), || {
+            packed.clear();
+            compress(codec, text, &mut packed).map_err(|error| Error::io("compressing", "memory", error))?;
+            Ok(text.len() as u64)
+        })?;
+        let rate = self.unpack(codec, &packed, text.len())?;
+        self.kernels.push(Kernel::new(format!("decompress {codec}"), rate));
+        Ok(())
+    }
+
+    /// Decompressing data that packed to `packed`.
+    fn unpack(&mut self, codec: Codec, packed: &[u8], plain_size: usize) -> Result<f64> {
+        let mut block = vec![0; BLOCK_BYTES];
+        let rate = self
+            .bench
+            .rate(|| decompress(packed, &mut block).map_err(|error| Error::io("decompressing", "memory", error)))?;
+        let share = packed.len() as f64 / plain_size.max(1) as f64;
+        self.unpacking.push(Unpacking::new(codec.to_string(), share, rate));
+        Ok(rate)
+    }
+
+    fn decode(&mut self, format: Format, image: &Image) -> Result<()> {
+        let file = saved(|output| crate::save_image(image, output, &writing(format)))?;
+        self.add(format!("decode {}", format.name()), || {
+            crate::load_image(input(&file), &reading(format))?;
+            Ok(file.len() as u64)
+        })
+    }
+
+    fn encode(&mut self, format: Format, image: &Image) -> Result<()> {
+        self.add(format!("encode {}", format.name()), || {
+            Ok(crate::save_image(image, nowhere(), &writing(format))?.bytes_out)
+        })
+    }
+}
+
+fn compress(codec: Codec, text: &[u8], packed: &mut Vec<u8>) -> io::Result<()> {
+    let mut encoder = Encoder::new(codec, None)?;
+    text.chunks(MEMBER_BYTES).try_for_each(|member| encoder.encode(member, packed))
+}
+
+/// How many plain bytes there are.
+fn decompress(packed: &[u8], block: &mut [u8]) -> io::Result<u64> {
+    let plain = decompressed(Source::memory(packed), &DecompressLimits::default())?;
+    let mut sum = 0;
+    loop {
+        match plain.read_next(block)? {
+            0 => return Ok(sum),
+            count => sum += count as u64,
+        }
+    }
+}
+
+/// One core, whatever the job is.
+fn alone() -> RunOptions {
+    RunOptions { threads: Some(1), ..RunOptions::default() }
+}
+
+fn reading(format: Format) -> ReadOptions {
+    ReadOptions { format: Some(format), run: alone(), ..ReadOptions::default() }
+}
+
+fn writing(format: Format) -> WriteOptions {
+    WriteOptions { format: Some(format), run: alone(), ..WriteOptions::default() }
+}
+
+fn load_scene(format: Format, file: &Bytes) -> Result<Scene> {
+    Ok(crate::load(input(file), &reading(format))?.scene)
+}
+
+fn save_scene(scene: &Scene, format: Format, output: Output) -> Result<Report> {
+    crate::save(scene, output, &writing(format))
+}
+
+fn input(file: &Bytes) -> Input {
+    Input::Shared(file.clone(), "memory".into())
+}
+
+fn nowhere() -> Output {
+    Output::Writer(Box::new(io::sink()), "memory".into())
+}
+
+/// The file that `save` writes.
+fn saved(save: impl FnOnce(Output) -> Result<Report>) -> Result<Bytes> {
+    let collected = Collected::default();
+    save(Output::Writer(Box::new(collected.clone()), "memory".into()))?;
+    let bytes = std::mem::take(&mut *collected.0.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(Arc::new(bytes))
+}
+
+/// A writer whose bytes can be had when it is gone.
+#[derive(Clone, Default)]
+struct Collected(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Collected {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.try_reserve(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels;
+    use crate::measure::tests::quick;
+    use polyhaul_insight::Ceilings;
+    use polyhaul_insight::measure::Bench;
+
+    /// Verdicts ask for them by these names, and kept files have them.
+    const NAMES: [&str; 21] = [
+        "parse obj",
+        "format obj",
+        "parse ply",
+        "format ply",
+        "parse stl",
+        "format stl",
+        "parse pbrt",
+        "format pbrt",
+        "parse table",
+        "format table",
+        "compress gzip",
+        "decompress gzip",
+        "compress zstd",
+        "decompress zstd",
+        "compress lz4",
+        "decompress lz4",
+        "decode tga",
+        "encode tga",
+        "decode png",
+        "encode png",
+        "decode hdr",
+    ];
+
+    #[test]
+    fn kernels_keep_their_names() {
+        let (options, mut found) = (quick(), Ceilings::default());
+        let bench = Bench::new(&options, kernels::FIGURES);
+        kernels::measure(&bench, &mut found).unwrap();
+        let names: Vec<_> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert_eq!(names, NAMES);
+        assert_eq!((NAMES.len() + kernels::CODECS.len()) as u64, kernels::FIGURES);
+        assert!(found.unpacking.iter().all(|it| it.share > 0.0 && it.rate > 0.0) && found.unpacking.len() == 6);
+        assert_eq!(bench.begun(), kernels::FIGURES);
+    }
+}

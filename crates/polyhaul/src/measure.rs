@@ -1,0 +1,125 @@
+//! What this machine and one of its disks can do at best, measured once and kept.
+//!
+//! [`ceilings`] measures, which takes some twenty seconds; [`keep`], [`kept`], [`kept_for`] and [`forget`] have to do
+//! with the file where the figures stay. The machine and its disk are `polyhaul-insight`'s business; what is measured
+//! of our own parsers, writers and codecs is in `kernels`. Nothing here judges a job.
+
+pub use polyhaul_insight::measure::{MeasureOptions, caches, forget, forget_cached, keep, kept, kept_for};
+
+use crate::Result;
+use crate::kernels::KERNELS;
+use crate::report::Ceilings;
+use std::path::Path;
+
+/// Measures the machine, and the disk of `folder`, in which nothing is left.
+///
+/// All cores are used where a figure is about them. Other programs that run meanwhile make the figures worse, so this
+/// is for an idle machine: [`Ceilings::other_load`] is what they used, and [`Ceilings::is_quiet`] whether that matters.
+///
+/// ```
+/// use polyhaul::measure::{MeasureOptions, ceilings};
+/// use std::time::Duration;
+///
+/// // Far too little for figures that mean something.
+/// let (file_bytes, data_bytes, figure_time) = (256 << 10, 16 << 10, Duration::ZERO);
+/// let options = MeasureOptions { file_bytes, data_bytes, figure_time, ..MeasureOptions::default() };
+/// let found = ceilings(&std::env::temp_dir(), &options)?;
+/// assert!(found.cached_read > 0.0 && found.kernel("parse obj").is_some_and(|rate| rate > 0.0));
+/// # Ok::<(), polyhaul::Error>(())
+/// ```
+///
+/// # Errors
+/// [`crate::ErrorKind::Io`] where no file can be made in `folder`, or there is no room for one;
+/// [`crate::ErrorKind::Memory`]; [`crate::ErrorKind::Cancelled`].
+pub fn ceilings(folder: &Path, options: &MeasureOptions) -> Result<Ceilings> {
+    polyhaul_insight::measure::ceilings(folder, options, &KERNELS)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::kernels;
+    use crate::options::{Cancel, Progress};
+    use polyhaul_insight::measure::FIGURES;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    /// Figures that mean nothing, at once.
+    pub(crate) fn quick() -> MeasureOptions {
+        let (file_bytes, data_bytes, figure_time) = (256 << 10, 16 << 10, Duration::ZERO);
+        MeasureOptions { file_bytes, data_bytes, figure_time, ..MeasureOptions::default() }
+    }
+
+    /// An empty folder, which goes away.
+    pub(crate) struct Folder(pub(crate) std::path::PathBuf);
+
+    impl Folder {
+        pub(crate) fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("polyhaul-measure-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+
+        fn is_empty(&self) -> bool {
+            std::fs::read_dir(&self.0).unwrap().next().is_none()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn every_figure_is_finite_and_more_than_nothing() {
+        let folder = Folder::new("figures");
+        let steps = Arc::new(Mutex::new(Vec::new()));
+        let seen = steps.clone();
+        let progress = Some(Progress(Arc::new(move |done, total| seen.lock().unwrap().push((done, total)))));
+        let found = ceilings(&folder.0, &MeasureOptions { progress, ..quick() }).unwrap();
+        let disk = [found.cached_read, found.cached_read_all, found.write, found.write_sync, found.small_read_ns];
+        let machine = [found.copy, found.fresh_memory, found.cores_side_by_side];
+        let kernels = found.kernels.iter().map(|kernel| kernel.rate);
+        let sizes = found.writes.iter().flat_map(|size| [size.bytes as f64, size.write, size.write_sync]);
+        let all: Vec<f64> =
+            disk.into_iter().chain(machine).chain(kernels).chain(sizes).chain(found.cold_read).collect();
+        assert!(all.iter().all(|figure| figure.is_finite() && *figure > 0.0), "{found:?}");
+        assert!(found.cold_read.is_some() || found.notes.iter().any(|note| note.contains("cold")), "{found:?}");
+        assert!(found.cores > 0 && !found.machine.is_empty() && !found.disk.is_empty());
+        assert!(found.measured_unix_s > 1_700_000_000);
+        // Nothing is left, and every figure was announced.
+        assert!(folder.is_empty());
+        let steps = steps.lock().unwrap();
+        let total = FIGURES + kernels::FIGURES;
+        assert_eq!(*steps, (0..total).map(|done| (done, Some(total))).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn it_stops_where_it_is_asked_to_and_leaves_nothing() {
+        let total = FIGURES + kernels::FIGURES;
+        let folder = Folder::new("stops");
+        for last in [0, 2, FIGURES, total - 1] {
+            let (cancel, begun) = (Cancel::default(), Arc::new(AtomicU64::new(0)));
+            let (stop, counted) = (cancel.clone(), begun.clone());
+            let progress = Progress(Arc::new(move |done, _| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                if done == last {
+                    stop.cancel();
+                }
+            }));
+            let options = MeasureOptions { cancel, progress: Some(progress), ..quick() };
+            assert_eq!(ceilings(&folder.0, &options).unwrap_err().kind(), crate::ErrorKind::Cancelled);
+            assert_eq!(begun.load(Ordering::Relaxed), last + 1);
+            assert!(folder.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error_that_names_it() {
+        let error = ceilings(Path::new("/no/such/folder"), &quick()).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Io);
+        assert!(error.to_string().contains("folder"), "{error}");
+    }
+}

@@ -1,0 +1,159 @@
+//! What a job did: bytes, time by phase, threads, warnings.
+//!
+//! A report is plain data. The command renders it (`crates/cli`).
+
+use polyhaul_bytes::Codec;
+#[cfg(feature = "tracing")]
+pub use polyhaul_insight::to_tracing;
+pub use polyhaul_insight::{
+    Bound, Ceilings, Cell, Crossing, Device, Document, Facts, Heading, Kernel, Moved, Pace, Sampler, Stored, Sweep,
+    Times, Unpacking, Verdict, Written, count, day, html, load_seconds, perfetto, svg,
+};
+use polyhaul_trace::{self as trace, Part, Span};
+
+use polyhaul_model::warnings::Warnings;
+use std::time::{Duration, Instant};
+
+/// What a job did.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Bytes read from sources, referenced files included: compressed ones where they are compressed.
+    pub bytes_in: u64,
+    /// What these bytes came to when they were decompressed; `bytes_in` where nothing was.
+    pub plain_bytes_in: u64,
+    /// How the scene's source was compressed.
+    pub codec: Option<Codec>,
+    /// Bytes written to sinks.
+    pub bytes_out: u64,
+    /// What was read, by format and codec; together it is `bytes_in`.
+    pub reads: Vec<Moved>,
+    /// What was written, by format and codec; together it is `bytes_out`.
+    pub writes: Vec<Moved>,
+    /// How many referenced files were copied beside the output; their bytes are in `bytes_out`, too.
+    pub copied_files: u64,
+    /// The bytes of those copies.
+    pub copied_bytes: u64,
+    /// Time by phase, in order; `read` and `write` are among the names.
+    pub phases: Vec<Phase>,
+    /// Worker threads.
+    pub threads: usize,
+    /// What was repaired, skipped or missing.
+    pub warnings: Warnings,
+}
+
+/// A part of a job and its wall time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The name: `read`, `transform`, `write`.
+    pub name: &'static str,
+    /// Wall time.
+    pub elapsed: Duration,
+}
+
+/// The time of a phase that runs.
+pub(crate) struct Clock {
+    name: &'static str,
+    start: Instant,
+    part: Part,
+    span: Option<Span>,
+}
+
+impl Clock {
+    /// The phase `name` begins.
+    pub(crate) fn start(name: &'static str) -> Clock {
+        let start = Instant::now();
+        Clock { name, start, part: trace::part_from(name, start), span: None }
+    }
+
+    /// The same; this thread is at `phase` until it ends.
+    pub(crate) fn of(name: &'static str, phase: trace::Phase) -> Clock {
+        let clock = Clock::start(name);
+        Clock { span: Some(trace::span_from(phase, clock.start)), ..clock }
+    }
+
+    /// It ends.
+    pub(crate) fn stop(self, report: &mut Report) {
+        let end = Instant::now();
+        report.phases.push(Phase { name: self.name, elapsed: end.saturating_duration_since(self.start) });
+        if let Some(span) = self.span {
+            span.ended(end);
+        }
+        self.part.ended(end);
+    }
+}
+
+impl Report {
+    /// The time of all phases together.
+    pub fn elapsed(&self) -> Duration {
+        self.phases.iter().map(|phase| phase.elapsed).sum()
+    }
+
+    /// Runs `work` as the phase `name`: a phase is a function.
+    pub fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let clock = Clock::of(name, trace::Phase::Transform);
+        let result = work();
+        clock.stop(self);
+        result
+    }
+
+    /// What a verdict needs to know of the job, on this machine.
+    pub fn facts(&self) -> Facts {
+        Facts::new(self.reads.clone(), self.writes.clone())
+    }
+
+    /// Notes bytes that were read.
+    pub(crate) fn note_read(&mut self, moved: Moved) {
+        self.bytes_in += moved.bytes;
+        self.plain_bytes_in += moved.plain_bytes;
+        moved.add_to(&mut self.reads);
+    }
+
+    /// Notes what was written, which came to so many bytes outside.
+    pub(crate) fn note_written(&mut self, mut moved: Moved, bytes: u64) {
+        self.bytes_out += bytes;
+        moved.bytes = bytes;
+        if moved.codec.is_none() {
+            moved.plain_bytes = bytes;
+        }
+        moved.add_to(&mut self.writes);
+    }
+
+    /// Appends what another job did. The codec stays that of the first that has any.
+    pub fn extend(&mut self, other: Report) {
+        self.codec = self.codec.or(other.codec);
+        self.bytes_in += other.bytes_in;
+        self.plain_bytes_in += other.plain_bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.copied_files += other.copied_files;
+        self.copied_bytes += other.copied_bytes;
+        other.reads.into_iter().for_each(|moved| moved.add_to(&mut self.reads));
+        other.writes.into_iter().for_each(|moved| moved.add_to(&mut self.writes));
+        self.phases.extend(other.phases);
+        self.threads = self.threads.max(other.threads);
+        self.warnings.extend(other.warnings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_jobs_moved_is_summed_by_format_and_codec() {
+        let of = |reads: &[Moved], writes: &[Moved]| {
+            let mut report = Report::default();
+            reads.iter().for_each(|moved| report.note_read(moved.clone()));
+            writes.iter().for_each(|moved| report.note_written(moved.clone(), moved.bytes));
+            report
+        };
+        let packed = Moved::new("obj", 3).streamed(Codec::Gzip, 10);
+        let durable = Moved::new("ply", 8).durable(true);
+        let mut all = of(&[Moved::new("obj", 3), Moved::new("ply", 4)], &[Moved::new("ply", 8)]);
+        all.extend(of(&[Moved::new("ply", 0), Moved::new("obj", 5), packed.clone()], std::slice::from_ref(&durable)));
+        all.extend(of(&[Moved::new("mtl", 0), packed], &[]));
+        let packed = Moved::new("obj", 6).streamed(Codec::Gzip, 20);
+        assert_eq!(all.reads, [Moved::new("obj", 8), Moved::new("ply", 4), packed]);
+        assert_eq!(all.writes, [Moved::new("ply", 8), durable]);
+        assert_eq!((all.bytes_in, all.plain_bytes_in, all.bytes_out), (18, 32, 16));
+    }
+}

@@ -1,0 +1,294 @@
+//! Counters of one source or sink: how many bytes, in how many calls of what size, and how long the calls took.
+//!
+//! Always on: one pair of clock readings and a few relaxed atomic additions per call of at least 64 KiB.
+//! They count calls to the system or the host, not requests of the consumer, and never influence what is read or
+//! written. Since every such call is made here, this is where one waits that is throttled.
+
+use crate::{NotedIn, Phase, span_from};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+/// Number of size classes: one for each bit length of a 64-bit size, and one for size 0.
+pub const BUCKET_COUNT: usize = 65;
+
+/// What holds calls back, as if the device were slower than it is.
+pub trait CallDelay: fmt::Debug + Send + Sync {
+    /// Waits until a call is over that began at `asked` and moved `size` bytes, of a file those at `offset`; returns for
+    /// how many nanoseconds.
+    fn hold(&self, asked: Instant, offset: Option<u64>, size: usize) -> u64;
+}
+
+/// Running totals, shared between threads by `Arc`.
+///
+/// ```
+/// use polyhaul_trace::Counters;
+/// use std::time::Duration;
+///
+/// let counters = Counters::new();
+/// counters.record(65_536, Duration::from_micros(10));
+/// counters.record(100, Duration::from_micros(1));
+/// let seen = counters.snapshot();
+/// assert_eq!((seen.bytes, seen.calls, seen.waiting_ns), (65_636, 2, 11_000));
+/// assert_eq!((seen.min_size, seen.max_size), (100, 65_536));
+/// assert_eq!(seen.histogram().collect::<Vec<_>>(), [(64, 1), (65_536, 1)]);
+/// ```
+#[derive(Debug)]
+pub struct Counters {
+    bytes: AtomicU64,
+    waiting_ns: AtomicU64,
+    throttled_ns: AtomicU64,
+    min_size: AtomicU64,
+    max_size: AtomicU64,
+    calls_by_size: [AtomicU64; BUCKET_COUNT],
+    /// What a thread is at in a call.
+    phase: Phase,
+    /// Which trace has the calls.
+    noted: OnceLock<NotedIn>,
+    delay: OnceLock<Box<dyn CallDelay>>,
+}
+
+/// What [`Counters`] held at one moment.
+///
+/// Taken field by field: while other threads count, the fields may belong to slightly different moments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Calls that succeeded, those that met the end (size 0) included.
+    pub calls: u64,
+    /// Time spent inside the calls, summed over threads, in nanoseconds; failed calls, syncs, closes and being
+    /// throttled included.
+    pub waiting_ns: u64,
+    /// For how much of that calls were held back by a [`CallDelay`], in nanoseconds.
+    pub throttled_ns: u64,
+    /// Smallest size moved by one call, in bytes; size 0 does not count. 0 when nothing was moved.
+    pub min_size: u64,
+    /// Largest size moved by one call, in bytes. 0 when nothing was moved.
+    pub max_size: u64,
+    /// Calls by size: index 0 counts size 0, index `i` the sizes from `2^(i-1)` to `2^i - 1`.
+    pub calls_by_size: [u64; BUCKET_COUNT],
+}
+
+/// Of a [`Snapshot`] all but the calls by size.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums {
+    bytes: u64,
+    waiting_ns: u64,
+    throttled_ns: u64,
+    min_size: u64,
+    max_size: u64,
+}
+
+impl Counters {
+    /// All zero.
+    pub fn new() -> Self {
+        Self::of(Phase::Other)
+    }
+
+    /// All zero; a call is `phase` where it is [traced](crate::trace).
+    pub fn of(phase: Phase) -> Self {
+        Counters {
+            bytes: AtomicU64::new(0),
+            waiting_ns: AtomicU64::new(0),
+            throttled_ns: AtomicU64::new(0),
+            min_size: AtomicU64::new(u64::MAX),
+            max_size: AtomicU64::new(0),
+            calls_by_size: [const { AtomicU64::new(0) }; BUCKET_COUNT],
+            phase,
+            noted: OnceLock::new(),
+            delay: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn noted(&self) -> &OnceLock<NotedIn> {
+        &self.noted
+    }
+
+    /// Holds calls back from now on, unless they are held back already.
+    pub fn set_delay(&self, delay: impl CallDelay + 'static) {
+        let _ = self.delay.set(Box::new(delay));
+    }
+
+    /// Whether calls are held back.
+    pub fn is_throttled(&self) -> bool {
+        self.delay.get().is_some()
+    }
+
+    /// Counts one call that moved `size` bytes in `elapsed`.
+    pub fn record(&self, size: usize, elapsed: Duration) {
+        let size = size as u64;
+        self.bytes.fetch_add(size, Relaxed);
+        self.calls_by_size[bucket(size)].fetch_add(1, Relaxed);
+        self.max_size.fetch_max(size, Relaxed);
+        if size > 0 {
+            self.min_size.fetch_min(size, Relaxed);
+        }
+        self.wait(elapsed);
+    }
+
+    /// Counts time spent in an operation that moves no bytes, such as a sync.
+    pub fn wait(&self, elapsed: Duration) {
+        let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        self.waiting_ns.fetch_add(elapsed_ns, Relaxed);
+    }
+
+    /// What was counted so far.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.sums(), self.calls_by_class())
+    }
+
+    pub(crate) fn sums(&self) -> Sums {
+        let min_size = self.min_size.load(Relaxed);
+        Sums {
+            bytes: self.bytes.load(Relaxed),
+            waiting_ns: self.waiting_ns.load(Relaxed),
+            throttled_ns: self.throttled_ns.load(Relaxed),
+            min_size: if min_size == u64::MAX { 0 } else { min_size },
+            max_size: self.max_size.load(Relaxed),
+        }
+    }
+
+    /// The size classes that were met, and how many calls each had.
+    pub(crate) fn calls_by_class(&self) -> impl Iterator<Item = (usize, u64)> {
+        let largest = bucket(self.max_size.load(Relaxed));
+        let calls = self.calls_by_size[..=largest].iter().map(|calls| calls.load(Relaxed));
+        calls.enumerate().filter(|&(_, calls)| calls > 0)
+    }
+
+    /// Runs `call`, which moves bytes and says how many, and counts it.
+    pub fn transfer(&self, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
+        self.transfer_at(None, call)
+    }
+
+    /// The same of a call that reads at a place of a file.
+    pub fn transfer_at(&self, offset: Option<u64>, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
+        let begin = Instant::now();
+        let span = span_from(self.phase, begin);
+        let result = call();
+        if let (Some(delay), Ok(size)) = (self.delay.get(), &result) {
+            self.throttled_ns.fetch_add(delay.hold(begin, offset, *size), Relaxed);
+        }
+        let end = Instant::now();
+        match result {
+            Ok(size) => self.record(size, end.saturating_duration_since(begin)),
+            Err(_) => self.wait(end.saturating_duration_since(begin)),
+        }
+        span.moved(self, *result.as_ref().unwrap_or(&0) as u64, end);
+        result
+    }
+
+    /// Runs `call`, which moves no bytes, and counts its time.
+    pub fn waiting<T>(&self, call: impl FnOnce() -> T) -> T {
+        let begin = Instant::now();
+        let phase = if self.phase == Phase::Write { Phase::Sync } else { self.phase };
+        let span = span_from(phase, begin);
+        let result = call();
+        let end = Instant::now();
+        self.wait(end.saturating_duration_since(begin));
+        span.ended(end);
+        result
+    }
+}
+
+impl Drop for Counters {
+    fn drop(&mut self) {
+        if let Some(noted) = self.noted.get() {
+            noted.close(self);
+        }
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn new(sums: Sums, sizes: impl Iterator<Item = (usize, u64)>) -> Snapshot {
+        let Sums { bytes, waiting_ns, throttled_ns, min_size, max_size } = sums;
+        let (mut calls, mut calls_by_size) = (0, [0; BUCKET_COUNT]);
+        for (class, count) in sizes {
+            calls += count;
+            calls_by_size[class] = count;
+        }
+        Snapshot { bytes, calls, waiting_ns, throttled_ns, min_size, max_size, calls_by_size }
+    }
+
+    /// The size classes that were met, smallest first: (smallest size of the class in bytes, number of calls).
+    pub fn histogram(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let met = |(_, calls): &(usize, &u64)| **calls > 0;
+        self.calls_by_size.iter().enumerate().filter(met).map(|(i, &calls)| (smallest_size(i), calls))
+    }
+}
+
+fn bucket(size: u64) -> usize {
+    (u64::BITS - size.leading_zeros()) as usize
+}
+
+fn smallest_size(bucket: usize) -> u64 {
+    if bucket == 0 { 0 } else { 1 << (bucket - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_falls_into_its_bucket() {
+        for (size, expected) in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (65_535, 16), (65_536, 17)] {
+            assert_eq!(bucket(size), expected, "{size}");
+        }
+        assert_eq!(bucket(u64::MAX), BUCKET_COUNT - 1);
+        for i in 0..BUCKET_COUNT {
+            assert_eq!(bucket(smallest_size(i)), i);
+        }
+    }
+
+    #[test]
+    fn nothing_counted_is_all_zero() {
+        let seen = Counters::default().snapshot();
+        assert_eq!((seen.bytes, seen.calls, seen.min_size, seen.max_size), (0, 0, 0, 0));
+        assert_eq!(seen.histogram().count(), 0);
+    }
+
+    #[test]
+    fn the_end_is_a_call_but_not_a_small_one() {
+        let counters = Counters::new();
+        counters.record(10, Duration::ZERO);
+        counters.record(0, Duration::ZERO);
+        let seen = counters.snapshot();
+        assert_eq!((seen.calls, seen.min_size, seen.max_size), (2, 10, 10));
+    }
+
+    #[test]
+    fn a_failed_call_counts_as_waiting_only() {
+        let counters = Counters::new();
+        let failed = counters.transfer(|| {
+            std::thread::sleep(Duration::from_millis(1));
+            Err(io::Error::other("no"))
+        });
+        assert!(failed.is_err());
+        let seen = counters.snapshot();
+        assert_eq!(seen.calls, 0);
+        assert!(seen.waiting_ns >= 1_000_000);
+    }
+
+    #[test]
+    fn threads_share_the_totals() {
+        let counters = Counters::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..1000).for_each(|_| counters.record(3, Duration::from_nanos(2))));
+            }
+        });
+        let seen = counters.snapshot();
+        assert_eq!((seen.bytes, seen.calls, seen.waiting_ns), (12_000, 4_000, 8_000));
+    }
+}

@@ -1,0 +1,146 @@
+//! The calls on sources and sinks that a trace saw open.
+//!
+//! While one is open its [`Counters`] count. When they go, what they counted is kept here in a few words, one file
+//! behind the other: jobs may be as short as a small file, and so the next one has the memory of its counters again.
+//! Nothing is counted here but who called.
+
+use super::phase::{PHASE_COUNT, Phase};
+use super::{FileUse, MOST_FILES, Shared};
+use crate::counters::{BUCKET_COUNT, Counters, Snapshot, Sums};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+
+/// What a source or sink is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileKind {
+    /// Whether it is a sink.
+    pub is_output: bool,
+    /// Whether it is a file of the system, not a stream or a callback.
+    pub is_file: bool,
+    /// Whether it is memory.
+    pub is_memory: bool,
+}
+
+/// Sources and sinks in the order in which they were opened.
+#[derive(Default)]
+pub(super) struct Files {
+    files: Vec<File>,
+    /// The names of all of them.
+    names: String,
+    /// Of those that are closed: calls by class of size, and by caller.
+    sizes: Vec<(usize, u64)>,
+    callers: Vec<(Phase, u64)>,
+}
+
+struct File {
+    name: Range<usize>,
+    phase: Phase,
+    kind: FileKind,
+    calls: Calls,
+}
+
+enum Calls {
+    Open(Weak<Counters>),
+    /// The sums, and where the sizes and the callers are.
+    Closed(Sums, Range<usize>, Range<usize>),
+}
+
+impl Files {
+    /// Notes one that is opened, and says which it is; `None` where there are too many.
+    pub(super) fn add(&mut self, name: &str, kind: FileKind, counters: &Arc<Counters>) -> Option<u32> {
+        let index = self.files.len();
+        let has_room = self.files.try_reserve(1).is_ok() && self.names.try_reserve(name.len()).is_ok();
+        if index == MOST_FILES || !has_room {
+            return None;
+        }
+        let begin = self.names.len();
+        self.names.push_str(name);
+        let calls = Calls::Open(Arc::downgrade(counters));
+        self.files.push(File { name: begin..self.names.len(), phase: counters.phase(), kind, calls });
+        Some(index as u32)
+    }
+
+    /// Keeps the calls of one whose counters go; says whether there was room for them.
+    fn close(&mut self, index: u32, counters: &Counters, noted: &NotedIn) -> bool {
+        let Some(file) = self.files.get_mut(index as usize) else { return true };
+        let has_room = self.sizes.try_reserve(BUCKET_COUNT).is_ok() && self.callers.try_reserve(PHASE_COUNT).is_ok();
+        if !has_room {
+            return false;
+        }
+        let (sizes, callers) = (self.sizes.len(), self.callers.len());
+        self.sizes.extend(counters.calls_by_class());
+        self.callers.extend(noted.callers());
+        file.calls = Calls::Closed(counters.sums(), sizes..self.sizes.len(), callers..self.callers.len());
+        true
+    }
+
+    /// All that were opened. The counters of those that are open are put into `open`, to be dropped when the trace is
+    /// not locked: they may be the last to have them, and what is dropped last tells the trace.
+    pub(super) fn used(&self, open: &mut Vec<Arc<Counters>>) -> Vec<FileUse> {
+        let used = |file: &File| {
+            let (calls, callers) = match &file.calls {
+                Calls::Open(counters) => counters.upgrade().map(|counters| {
+                    let callers = counters.noted().get().map(|noted| noted.callers().collect());
+                    let calls = counters.snapshot();
+                    open.push(counters);
+                    (calls, callers.unwrap_or_default())
+                }),
+                Calls::Closed(sums, sizes, callers) => {
+                    let sizes = self.sizes.get(sizes.clone()).unwrap_or_default().iter().copied();
+                    let callers = self.callers.get(callers.clone()).unwrap_or_default().to_vec();
+                    Some((Snapshot::new(*sums, sizes), callers))
+                }
+            }
+            .unwrap_or_else(|| (Counters::new().snapshot(), Vec::new()));
+            let name = self.names.get(file.name.clone()).unwrap_or_default().to_owned();
+            let FileKind { is_output, is_file, is_memory } = file.kind;
+            FileUse { name, phase: file.phase, is_output, is_file, is_memory, calls, callers }
+        };
+        self.files.iter().map(used).collect()
+    }
+}
+
+/// Which trace has the calls of a counter, and as which file.
+#[derive(Debug)]
+pub(crate) struct NotedIn {
+    trace: Weak<Shared>,
+    index: u32,
+    /// On behalf of which phase calls were made, where spans are asked for.
+    by: [AtomicU64; PHASE_COUNT],
+}
+
+impl NotedIn {
+    /// Notes a call on behalf of `phase`.
+    pub(super) fn called_by(&self, phase: Phase) {
+        self.by[phase as usize].fetch_add(1, Relaxed);
+    }
+
+    fn callers(&self) -> impl Iterator<Item = (Phase, u64)> {
+        let calls = self.by.iter().map(|calls| calls.load(Relaxed));
+        Phase::ALL.into_iter().zip(calls).filter(|&(_, calls)| calls > 0)
+    }
+
+    /// The last handle on `counters` goes.
+    pub(crate) fn close(&self, counters: &Counters) {
+        if let Some(trace) = self.trace.upgrade() {
+            let mut kept = trace.lock();
+            let is_kept = kept.files.close(self.index, counters, self);
+            kept.recording.dropped_files += u64::from(!is_kept);
+        }
+    }
+}
+
+impl Counters {
+    pub(super) fn noted_in(&self, trace: &Arc<Shared>, index: u32) {
+        // Of a source that several traces open, the first has it.
+        let by = [const { AtomicU64::new(0) }; PHASE_COUNT];
+        let _ = self.noted().set(NotedIn { trace: Arc::downgrade(trace), index, by });
+    }
+
+    /// Which file of `trace` these are the calls of.
+    pub(super) fn file_in(&self, trace: &Arc<Shared>) -> Option<(u32, &NotedIn)> {
+        let noted = self.noted().get()?;
+        std::ptr::eq(noted.trace.as_ptr(), Arc::as_ptr(trace)).then_some((noted.index, noted))
+    }
+}
