@@ -1,12 +1,9 @@
 //! Plain English: phrases that read like a translation, with what the field says instead.
 //!
-//! They are looked for where users read: in string literals and doc comments of Rust files, and in pages. Names, tests
-//! and history are let alone. A phrase is in the table only if it is wrong wherever it stands; what takes an editor's
-//! judgement is not for a list.
+//! They are looked for where users read: in string literals and doc comments of Rust files, and in pages. Tests and
+//! history are left alone. A phrase is in the table only if it is wrong wherever it stands.
 
-use super::Finding;
-use super::rust::Rust;
-use super::tree::Tree;
+use super::{Finding, Tree};
 
 /// What is not written, and what is. In small letters.
 const PHRASES: &[(&str, &str)] = &[
@@ -72,40 +69,27 @@ const PHRASES: &[(&str, &str)] = &[
 const QUOTING: &[&str] = &["xtask/src/tidy/words.rs", "CHANGELOG.md", "bench/record", "fuzz/RECORD.md", "testdata/"];
 
 /// No phrase of the table, in small or capital letters.
-pub(super) fn phrases(tree: &Tree) -> Vec<Finding> {
-    find_phrases(tree, PHRASES)
-}
-
-fn find_phrases(tree: &Tree, phrases: &[(&str, &str)]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut look = |path: &str, number: usize, text: &str| {
-        let text = text.to_lowercase();
-        for (phrase, instead) in phrases.iter().filter(|(phrase, _)| has_phrase(&text, phrase)) {
-            findings.push(Finding::new(path, number, "words", format!("\"{phrase}\": write {instead}")));
-        }
-    };
-    let is_quoting = |path: &str| QUOTING.iter().any(|quoting| path.starts_with(quoting));
-    for file in tree.files.iter().filter(|file| file.path.ends_with(".md") && !is_quoting(&file.path)) {
-        file.lines().for_each(|(number, line)| look(&file.path, number, line));
-    }
-    for (file, rust) in tree.rust().filter(|(file, _)| !is_quoting(&file.path) && !file.path.contains("/tests/")) {
-        for (number, line) in file.lines().filter(|(number, _)| !rust.is_test(*number)) {
-            look(&file.path, number, &read_by_users(rust, line, number));
+pub(super) fn phrases(tree: &Tree, findings: &mut Vec<Finding>) {
+    for file in tree.files.iter().filter(|file| !QUOTING.iter().any(|quoting| file.path.starts_with(quoting))) {
+        let text = if file.is("md") {
+            &file.text
+        } else if file.is("rs") {
+            file.product()
+        } else {
+            continue;
+        };
+        // Plain comments are for developers.
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| is_read_by_users(line.trim_start()));
+        for (number, line) in lines.map(|(number, line)| (number, line.to_lowercase())) {
+            for (phrase, instead) in PHRASES.iter().filter(|(phrase, _)| has_phrase(&line, phrase)) {
+                findings.push(Finding::new(&file.path, number, format!("\"{phrase}\": write {instead}")));
+            }
         }
     }
-    findings
 }
 
-/// Of a line of Rust the doc comment and the string literals; all else is a sign that no phrase has.
-fn read_by_users(rust: &Rust, line: &str, number: usize) -> String {
-    let of = |view: &'_ str| view.lines().nth(number - 1).unwrap_or_default().to_owned();
-    let (code, comment) = (of(&rust.code), of(&rust.comments));
-    if ["///", "//!"].iter().any(|begin| comment.trim_start().starts_with(begin)) {
-        return comment;
-    }
-    let is_other =
-        |at: usize| [&code, &comment].iter().any(|view| view.as_bytes().get(at).is_some_and(|byte| *byte != b' '));
-    line.char_indices().map(|(at, c)| if is_other(at) { '\u{1}' } else { c }).collect()
+fn is_read_by_users(line: &str) -> bool {
+    !line.starts_with("//") || line.starts_with("///") || line.starts_with("//!")
 }
 
 /// Whether the words stand there as they are, and not as parts of others.
@@ -117,32 +101,16 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::findings_of;
     use super::*;
-
-    const PLANTED: &[(&str, &str)] = &[("as was asked", "the option"), ("side by side", "in parallel")];
-
-    fn found(path: &str, text: &str) -> Vec<usize> {
-        find_phrases(&Tree::of(&[(path, text)]), PLANTED).iter().map(|finding| finding.line).collect()
-    }
 
     #[test]
     fn phrases_are_found_where_users_read() {
-        let source = "//! Works side by side.\nfn f() {\n    // side by side\n    g(\"held back, As was asked\");\n}\n";
-        assert_eq!(found("crates/text/src/a.rs", source), [1, 4]);
-        assert_eq!(found("docs/guide/a.md", "# Side by side\n\nas was asking\n"), [1]);
-    }
-
-    #[test]
-    fn names_tests_and_history_are_let_alone() {
-        let tests = "//! A.\n#[cfg(test)]\nmod tests {\n    const A: &str = \"as was asked\";\n}\n";
-        assert_eq!(found("crates/text/src/a.rs", tests), []);
-        assert_eq!(found("CHANGELOG.md", "side by side\n"), []);
-        assert_eq!(found("crates/text/tests/a.rs", "//! side by side\n"), []);
-        assert_eq!(found("crates/text/src/a.rs", "//! beside by side and as was askedfor\n"), []);
-    }
-
-    #[test]
-    fn every_phrase_can_be_found() {
+        let source =
+            "//! Takes leave.\nfn f() {\n    // takes leave\n    g(\"of it, Takes leave\");\n}\nmistakes leave\n";
+        let tests = "//! A.\n#[cfg(test)]\nmod tests {\n    const A: &str = \"takes leave\";\n}\n";
+        let files = [("src/a.rs", source), ("src/b.rs", tests), ("CHANGELOG.md", "takes leave\n")];
+        assert_eq!(findings_of(phrases, &files).len(), 2);
         assert!(PHRASES.iter().all(|(phrase, instead)| *phrase == phrase.to_lowercase() && !instead.is_empty()));
     }
 }

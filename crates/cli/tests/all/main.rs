@@ -1,0 +1,20 @@
+//! The command as users run it: a file for each part.
+
+mod common;
+mod compressed;
+mod images;
+mod limits;
+mod names;
+mod pbrt;
+mod ply;
+mod promises;
+mod scenes;
+mod signals;
+mod streams;
+mod sweep;
+mod tables;
+mod textures;
+mod trace;
+mod usage;
+mod validate;
+mod watch;

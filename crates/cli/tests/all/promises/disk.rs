@@ -1,0 +1,161 @@
+//! Full disks, limits of size, devices and pipes.
+
+use super::{BIG, COMMAND, assert_no_panic, blender, shell, skip, stderr};
+use crate::common::{Folder, command};
+use std::io::Read;
+use std::process::{Command, Output, Stdio};
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs a line of shell on a disk that only the child sees, so that it is looked at from inside too;
+/// `None` where there can be none.
+fn on_small_disk(size: &str, script: &str, args: &[&str]) -> Option<Output> {
+    let folder = Folder::new(&format!("disk-{size}"));
+    // The exit code of what follows the mount does not count.
+    let script = format!("mount -t tmpfs -o size={size} none \"$1\" && cd \"$1\" || exit 9; {script}; exit 0");
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-rm", "bash", "-c", &script, COMMAND, folder.path("").trim_end_matches('/')]).args(args);
+    let output = unshare.env("LC_ALL", "C").output().ok().filter(|output| output.status.success());
+    if output.is_none() {
+        skip("no small disk can be mounted here");
+    }
+    output
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file() {
+    let (small, scene) = (blender("opt_default"), blender(BIG));
+    let script = "\"$0\" convert -q \"$2\" a.obj; cp a.obj before; \"$0\" convert -q $4 \"$3\" a.obj; echo \"exit code $?\"; ls -A; cmp a.obj before";
+    for (size, flags) in [("2m", "-j1"), ("2m", "-j2"), ("2m", "--durable"), ("5m", "--digits=12"), ("100k", "-j7")] {
+        let Some(output) = on_small_disk(size, script, &[&small, &scene, flags]) else { return };
+        let (found, said) = (stdout(&output), stderr(&output));
+        assert_no_panic(&said);
+        if size == "5m" {
+            // There it may just fit.
+            assert!(!found.contains(".tmp"), "{found} {said}");
+            continue;
+        }
+        assert_eq!(found, "exit code 1\na.obj\nbefore\nopt_default.mtl\n", "{size} {flags}: {said}");
+        assert!(said.contains("No space left") && said.contains("a.obj"), "{said}");
+    }
+}
+
+/// There is room for the scene and none for the library.
+#[test]
+fn a_disk_that_is_full_for_the_library_leaves_the_old_files() {
+    // The scene takes 12 KB, and an object per page of memory is all there is.
+    let script = "printf old > a.obj; \"$0\" convert -q \"$2\" a.obj; echo \"exit code $?\"; ls -A; cat a.obj";
+    let Some(output) = on_small_disk("16k", script, &[&blender("opt_default")]) else { return };
+    assert_eq!(stdout(&output), "exit code 1\na.obj\nold", "{}", stderr(&output));
+    assert!(stderr(&output).contains("No space left"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_file_size_limit_leaves_the_old_file() {
+    for threads in ["-j1", "-j7"] {
+        let folder = Folder::new(&format!("disk-limit{threads}"));
+        let target = folder.file("a.obj", "old");
+        // In units of 1024 bytes, or of 512.
+        let output =
+            shell("ulimit -f 1000; exec \"$0\" convert -q $1 \"$2\" \"$3\"", &[threads, &blender(BIG), &target]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(stderr(&output).contains("a.obj") && stderr(&output).contains("too large"), "{}", stderr(&output));
+        assert_eq!(
+            (std::fs::read_to_string(&target).unwrap().as_str(), folder.names()),
+            ("old", vec!["a.obj".to_owned()])
+        );
+    }
+}
+
+/// A library belongs beside a file, and a device is none.
+#[test]
+#[cfg(target_os = "linux")]
+fn devices_get_no_library() {
+    let name = blender("opt_default");
+    let mut wrong = Vec::new();
+    for (target, code) in
+        [("/dev/null", 0), ("/dev/stdout", 0), ("/dev/fd/1", 0), ("/proc/self/fd/1", 0), ("/dev/full", 1)]
+    {
+        let output = command().args(["convert", "-q", "--to", "obj", &name, target]).output().unwrap();
+        assert_no_panic(&stderr(&output));
+        if output.status.code() != Some(code) {
+            wrong.push(format!("{target}: {:?} {}", output.status.code(), stderr(&output)));
+        }
+        for library in ["/dev/opt_default.mtl", "/dev/null.mtl", "/dev/full.mtl", "/dev/stdout.mtl"] {
+            if std::fs::remove_file(library).is_ok() {
+                wrong.push(format!("{target}: {library} was written"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_with_a_name_gets_everything() {
+    let output = shell("\"$0\" convert -q \"$1\" >(cat >&2) --to obj; echo $?", &[&blender("opt_default")]);
+    let text = stderr(&output);
+    assert!(text.contains("\nusemtl "), "{text}");
+    assert_eq!((stdout(&output).as_str(), text.contains("error:")), ("0\n", false), "{text}");
+}
+
+/// Runs with a reader that stops early.
+fn read_some(args: &[&str], bytes: usize) -> (Option<i32>, String) {
+    let mut child = command().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut some = vec![0; bytes];
+    out.read_exact(&mut some).unwrap();
+    drop(out);
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), stderr(&output))
+}
+
+#[test]
+fn a_reader_that_stops_early_ends_it_quietly() {
+    for threads in ["-j1", "-j2", "-j7"] {
+        for bytes in [1, 100, 300_000] {
+            let (code, said) = read_some(&["convert", "-q", threads, &blender(BIG), "-"], bytes);
+            assert_no_panic(&said);
+            assert_eq!((code, said.as_str()), (Some(0), ""));
+        }
+    }
+}
+
+#[test]
+fn pipes_of_a_shell_end_quietly() {
+    let name = blender(BIG);
+    let scripts = [
+        "\"$0\" convert -q \"$1\" - | head -c 100 > /dev/null; echo ${PIPESTATUS[0]}",
+        "\"$0\" convert \"$1\" - | true; echo ${PIPESTATUS[0]}",
+        "\"$0\" convert --json \"$1\" - | true; echo ${PIPESTATUS[0]}",
+    ];
+    for script in scripts {
+        let output = shell(script, &[&name]);
+        assert_no_panic(&stderr(&output));
+        assert_eq!(stdout(&output), "0\n", "{script}: {}", stderr(&output));
+    }
+    for script in ["\"$0\" info \"$1\" | true", "\"$0\" info --json \"$1\" | true", "\"$0\" validate \"$1\" | true"] {
+        // Whether the pipe is closed in time is up to the system.
+        let output = shell(&format!("{script}; exit ${{PIPESTATUS[0]}}"), &[&name]);
+        assert_no_panic(&stderr(&output));
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    }
+}
+
+#[test]
+fn closed_streams_are_not_mistaken_for_files() {
+    let folder = Folder::new("disk-closed");
+    let (name, target) = (blender("opt_default"), folder.path("a.obj"));
+    for script in ["exec \"$0\" convert -q \"$1\" - >&-", "exec \"$0\" info - <&-", "exec \"$0\" info none 2>&-"] {
+        let output = shell(script, &[&name]);
+        assert_no_panic(&stderr(&output));
+        assert!(output.status.code().is_some(), "{output:?}");
+    }
+    // The first descriptors that are opened must not be taken for the standard streams.
+    let output = shell("exec \"$0\" convert \"$1\" \"$2\" <&- >&- 2>&-", &[&name, &target]);
+    assert_eq!(output.status.code(), Some(0));
+    let found = std::fs::read_to_string(&target).unwrap();
+    assert!(found.starts_with("# polyhaul") && found.lines().count() > 300 && !found.contains("->"), "{found}");
+}

@@ -1,0 +1,124 @@
+//! Pipes that close, disks that are full, and the demo.
+
+use crate::common::{Folder, SOUND, command, run};
+use serde_json::json;
+use std::io::Write;
+use std::process::Stdio;
+
+/// Runs with a standard output that nobody reads; returns the exit code and standard error.
+fn run_deaf(args: &[&str]) -> (Option<i32>, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut child = command().args(args).stdin(Stdio::piped()).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    let _ = child.stdin.take().unwrap().write_all(SOUND.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it_quietly() {
+    for args in [
+        &["--help"][..],
+        &["completions", "bash"],
+        &["man"],
+        &["info", "-q", "-"],
+        &["info", "--json", "-"],
+        &["validate", "-q", "-"],
+        &["validate", "--json", "-"],
+        &["convert", "-q", "-", "-"],
+    ] {
+        assert_eq!(run_deaf(args), (Some(0), String::new()), "{args:?}");
+    }
+    let (code, json) = run_deaf(&["convert", "--json", "-", "-"]);
+    assert!(code == Some(0) && json.starts_with("{\"command\"") && !json.contains("\"error\""), "{json}");
+}
+
+/// What does not go to standard output needs a reader.
+#[test]
+#[cfg(unix)]
+fn a_fifo_whose_reader_leaves_is_an_error() {
+    let folder = Folder::new("streams-fifo");
+    let (scene, fifo) = (folder.file("in.obj", &SOUND.repeat(50_000)), folder.path("out.obj"));
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let child = command().args(["convert", "-q", &scene, &fifo]).stderr(Stdio::piped()).spawn().unwrap();
+    std::io::Read::read_exact(&mut std::fs::File::open(&fifo).unwrap(), &mut [0; 10]).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+/// Runs with a stream that is closed (`>&-`); returns the exit code and what was said.
+#[cfg(unix)]
+fn run_closed(redirection: &str, args: &[&str]) -> (Option<i32>, String) {
+    let script = format!("exec \"$0\" \"$@\" {redirection}");
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", &script, env!("CARGO_BIN_EXE_polyhaul")]).args(args).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+#[cfg(unix)]
+fn streams_that_are_closed_are_errors() {
+    let folder = Folder::new("streams-closed");
+    let (scene, out) = (folder.file("in.obj", SOUND), folder.path("out.obj"));
+    for args in [&["info", &scene][..], &["--help"], &["completions", "bash"], &["convert", &scene, "-"]] {
+        let (code, stderr) = run_closed(">&-", args);
+        assert!(code == Some(1) && stderr.contains("standard output failed: it is closed"), "{args:?} {stderr}");
+    }
+    let (code, stderr) = run_closed("<&-", &["convert", "-", &out]);
+    assert!(code == Some(1) && stderr.contains("standard input failed: it is closed"), "{stderr}");
+    // Nothing else needs them, and no file gets the number of a closed one.
+    assert_eq!(run_closed("<&- >&- 2>&-", &["convert", "-q", &scene, &out]), (Some(0), String::new()));
+    assert_eq!(folder.names(), ["in.obj", "out.obj"]);
+    assert_eq!(run_closed("> /dev/null < /dev/null", &["info", "-q", &scene]), (Some(0), String::new()));
+    assert_eq!(run(&["info", "-q", &out]).expect(0).stderr, "");
+}
+
+#[test]
+fn strict_refuses_what_the_target_cannot_store() {
+    let folder = Folder::new("streams-strict");
+    let (scene, target) = (folder.file("a.obj", &format!("{SOUND}o b\nl 1 2\n")), folder.file("a.stl", "old"));
+    let ran = run(&["convert", "--strict", &scene, &target]).expect(1);
+    assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("stores only triangles"), "{ran:?}");
+    assert!(ran.stderr.contains("without --strict"), "{ran:?}");
+    assert_eq!(std::fs::read(&target).unwrap(), b"old");
+    let ran = run(&["convert", "--strict", "--to", "stl", &scene, "-"]).expect(1);
+    assert!(ran.stdout.is_empty(), "{ran:?}");
+    run(&["convert", &scene, &target]).expect(0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error() {
+    for args in [&["info", "-"][..], &["info", "--json", "-"], &["validate", "-"], &["convert", "-", "-"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = command();
+        let mut child = command.args(args).stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(SOUND.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && stderr.starts_with("error: "), "{args:?} {stderr}");
+    }
+}
+
+#[test]
+fn the_demo_checks_itself_and_cleans_up() {
+    let folder = Folder::new("streams-demo");
+    let temporary = |command: &mut std::process::Command| {
+        let output = command.env("TMPDIR", folder.path("")).env("TMP", folder.path("")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let table = temporary(command().args(["demo", "--size", "1MB"]));
+    assert!(table.contains("verified by reading back") && table.contains("% of plain write"), "{table}");
+    assert!(folder.names().is_empty());
+    let kept = folder.path("kept");
+    let text = temporary(command().args(["demo", "--json", "--size", "200KB", "--keep", &kept]));
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&value["same"], &value["folder"]), (&json!(true), &json!(kept)));
+    let names: Vec<_> = value["rates"].as_array().unwrap().iter().map(|rate| rate["name"].clone()).collect();
+    assert_eq!(names, ["write", "plain write", "read", "plain read"]);
+    let bytes = value["bytes"].as_u64().unwrap();
+    assert!((100_000..400_000).contains(&bytes), "{bytes}");
+    assert_eq!(std::fs::metadata(format!("{kept}/demo.obj")).unwrap().len(), bytes);
+    assert_eq!(run(&["info", "--json", &format!("{kept}/demo.obj")]).expect(0).json()["faces"], value["faces"]);
+}

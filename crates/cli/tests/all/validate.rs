@@ -1,0 +1,109 @@
+//! `polyhaul validate`: complaints, places and codes.
+
+use crate::common::{BROKEN, Folder, SOUND, data, run, run_confined, run_with};
+use serde_json::json;
+
+#[test]
+fn a_sound_file_is_valid() {
+    let ran = run_with(&["validate", "-"], SOUND.as_bytes()).expect(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr_without_verdict()), ("-: valid\n", ""));
+    run_with(&["validate", "--strict", "-"], SOUND.as_bytes()).expect(0);
+}
+
+#[test]
+fn a_broken_statement_fails() {
+    let folder = Folder::new("validate-broken");
+    let scene = folder.file("broken.obj", BROKEN);
+    let ran = run(&["validate", &scene]).expect(1);
+    assert!(ran.stdout.starts_with(&format!("{scene}: invalid with ")), "{ran:?}");
+    assert_eq!(ran.stderr.matches("error: ").count(), 1);
+    assert!(ran.stderr.contains(&format!("--> {scene}:6:")), "{ran:?}");
+    run_with(&["validate", "-"], BROKEN.as_bytes()).expect(1);
+}
+
+#[test]
+fn every_complaint_is_listed() {
+    let text = BROKEN.replace("f 1 2 3 4", "f 1 1 2\nf 1 2 77\nf 1 2 3 4");
+    let ran = run_with(&["validate", "--json", "-"], text.as_bytes()).expect(1);
+    let value = ran.json();
+    assert_eq!((&value["valid"], &value["error"]["line"]), (&json!(false), &json!(6)));
+    let listed = value["files"][0]["warnings"]["listed"].as_array().unwrap();
+    let lines: Vec<_> = listed.iter().map(|warning| warning["line"].as_u64()).collect();
+    assert!(lines.starts_with(&[Some(6), Some(8)]), "{lines:?}");
+    assert_eq!(value["warnings"]["counts"]["degenerate-face"], 1);
+}
+
+#[test]
+fn warnings_fail_only_when_strict() {
+    let text = SOUND.replace("f 1 2 3 4", "f 1 2 3 3");
+    let ran = run_with(&["validate", "-"], text.as_bytes()).expect(0);
+    assert!(ran.stderr.contains("warning[degenerate-face]"), "{ran:?}");
+    run_with(&["validate", "--strict", "-"], text.as_bytes()).expect(1);
+    let quiet = run_with(&["validate", "-q", "-"], text.as_bytes()).expect(0);
+    assert!(quiet.stderr.is_empty() && quiet.stdout.is_empty());
+}
+
+#[test]
+fn missing_textures_are_found() {
+    let folder = Folder::new("validate-textures");
+    folder.file("a.mtl", "newmtl paint\nmap_Kd here.png\nmap_Ks gone.png\nbump ../up.png\n");
+    folder.file("here.png", "");
+    let scene = folder.file("a.obj", &format!("mtllib a.mtl\nusemtl paint\n{SOUND}"));
+    let value = run(&["validate", "--json", &scene]).expect(0).json();
+    let counts = &value["warnings"]["counts"];
+    assert_eq!((&counts["missing-texture"], &counts["outside-texture"]), (&json!(1), &json!(1)));
+}
+
+#[test]
+fn an_undefined_material_is_a_warning() {
+    let ran = run_with(&["validate", "-"], format!("usemtl nowhere\n{SOUND}").as_bytes()).expect(0);
+    assert!(ran.stderr.contains("warning[") && ran.stderr.contains("nowhere"), "{ran:?}");
+}
+
+#[test]
+fn some_of_many_is_code_3() {
+    let folder = Folder::new("validate-many");
+    let (good, bad) = (folder.file("good.obj", SOUND), folder.file("bad.obj", BROKEN));
+    let value = run(&["validate", "--json", &good, &bad]).expect(3).json();
+    assert_eq!((&value["files"][0]["valid"], &value["files"][1]["valid"]), (&json!(true), &json!(false)));
+    run(&["validate", &bad, &bad]).expect(1);
+    run(&["validate", &good, &good]).expect(0);
+}
+
+#[test]
+fn hostile_files_end_in_a_verdict() {
+    for entry in std::fs::read_dir(data("bad/generated")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "obj") {
+            let ran = run_confined(&["validate", "--json", path.to_str().unwrap()]);
+            assert!(matches!(ran.code, 0 | 1), "{}: {ran:?}", path.display());
+            assert_eq!(ran.json()["valid"], ran.code == 0);
+        }
+    }
+}
+
+#[test]
+fn diff_compares_what_files_mean() {
+    let folder = Folder::new("diff");
+    let scene = folder.file("a.obj", SOUND);
+    let copy = folder.path("a.ply");
+    run(&["convert", &scene, &copy]).expect(0);
+    // The name of the object is all that PLY drops.
+    let ran = run(&["diff", &scene, &copy]).expect(1);
+    assert_eq!(ran.stdout, "names: 1 differ: number 0 is `thing` and nothing\n");
+    assert_eq!(run(&["diff", &scene, &scene]).expect(0).stdout, "equal\n");
+    let moved = folder.file("b.obj", &SOUND.replace("-2.5", "-2.25"));
+    let ran = run(&["diff", &scene, &moved]).expect(1);
+    assert!(ran.stdout.starts_with("positions: 1 values differ, by 2.5e-1 at most, at face 1, corner 3"), "{ran:?}");
+    run(&["diff", "--tolerance", "0.25", &scene, &moved]).expect(0);
+    let value = run(&["diff", "--json", &scene, &moved]).expect(1).json();
+    assert_eq!((&value["equal"], &value["differences"][0]["largest"]), (&json!(false), &json!(0.25)));
+    let table = folder.file("a.csv", "x,y,z\n0,0,0\n");
+    run(&["diff", &table, &scene]).expect(1);
+    run(&["diff", &scene, &folder.path("missing.obj")]).expect(2);
+    run(&["diff", "--tolerance", "-1", &scene, &scene]).expect(2);
+    let image = folder.path("a.tga");
+    std::fs::write(&image, [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0, 3, 2, 1]).unwrap();
+    let ran = run(&["diff", &scene, &image]).expect(2);
+    assert!(ran.stderr.contains("cannot compare a scene (obj) with an image (tga)"), "{ran:?}");
+}

@@ -1,0 +1,115 @@
+//! Whether two images mean the same, whatever their formats.
+
+use crate::images::*;
+use polyhaul::model::{ChannelSamples, ImageAttribute, ImageChannel};
+
+/// What differs, in words, of two images in files of these names.
+#[track_caller]
+fn differences([a, b]: [(&str, &Image); 2]) -> Vec<(&'static str, String)> {
+    let style = ImageStyle { exr_float: true, ..ImageStyle::default() };
+    let inputs = [a, b]
+        .map(|(name, image)| Input::Memory(written(name, image, style, &RunOptions::default()).unwrap(), name.into()));
+    let [a, b] = inputs;
+    let found = polyhaul::diff(a, b, &ReadOptions::default(), 1e-6).unwrap();
+    found.differences.into_iter().map(|it| (it.what, it.message)).collect()
+}
+
+fn gray(samples: &[f32]) -> Image {
+    let samples = Samples::F32(samples.iter().copied().collect());
+    Image {
+        width: 2,
+        height: 1,
+        channels: Channels::Gray,
+        samples,
+        color_space: ColorSpace::Linear,
+        ..Image::default()
+    }
+}
+
+fn attribute(name: &str, value: &[u8]) -> ImageAttribute {
+    ImageAttribute { name: name.into(), kind: "string".into(), value: value.to_vec() }
+}
+
+#[test]
+fn attributes_are_compared_by_name() {
+    let with = |attributes: &[ImageAttribute]| Image { attributes: attributes.to_vec(), ..gray(&[0.0, 1.0]) };
+    let (me, you, scene) = (attribute("owner", b"me"), attribute("owner", b"you"), attribute("scene", b"a"));
+    let one = with(&[me.clone(), scene.clone()]);
+    // Their order does not count.
+    assert_eq!(differences([("a.exr", &one), ("b.exr", &with(&[scene.clone(), me.clone()]))]), []);
+    assert_eq!(
+        differences([("a.exr", &one), ("b.exr", &with(&[you]))]),
+        [
+            ("attributes", "attributes: 1 only in the first file: `scene`".into()),
+            ("attributes", "attributes: 1 have other values: `owner`".into())
+        ]
+    );
+    let found = differences([("a.png", &gray(&[0.0, 1.0])), ("b.exr", &one)]);
+    assert_eq!(found, [("attributes", "attributes: 2 only in the second file: `owner`, `scene`".into())]);
+}
+
+#[test]
+fn channels_are_compared_by_name_and_value() {
+    let with = |name: &str, samples| {
+        let extra = vec![ImageChannel { name: name.into(), samples }];
+        Image { extra, ..gray(&[0.0, 1.0]) }
+    };
+    let floats = with("Z", ChannelSamples::F32([0.5, 7.0].into()));
+    // A half holds 0.5 and 7 as well: the type does not count.
+    let halves = with("Z", ChannelSamples::F16([0x3800, 0x4700].into()));
+    assert_eq!(differences([("a.exr", &floats), ("b.exr", &halves)]), []);
+    let other = with("Z", ChannelSamples::F32([0.5, 8.0].into()));
+    let found = differences([("a.exr", &floats), ("b.exr", &other)]);
+    assert_eq!(found, [("channels", "channels `Z`: 1 values differ, by 1e0 at most, at pixel 1,0".into())]);
+    let found = differences([("a.exr", &floats), ("b.exr", &with("id", ChannelSamples::U32([1, 2].into())))]);
+    let wanted = ["channels: 1 only in the first file: `Z`", "channels: 1 only in the second file: `id`"];
+    assert_eq!(found, wanted.map(|message| ("channels", message.to_owned())));
+}
+
+#[test]
+fn sizes_are_compared() {
+    let tall = Image { width: 1, height: 2, ..gray(&[0.0, 1.0]) };
+    assert_eq!(
+        differences([("a.exr", &gray(&[0.0, 1.0])), ("b.exr", &tall)]),
+        [("size", "size: 1 size differs: 2x1 and 1x2".into())]
+    );
+}
+
+#[test]
+fn alpha_is_compared_where_it_means_something() {
+    let with = |samples: &[u8], channels| {
+        let samples = Samples::U8(samples.to_vec().into());
+        Image { width: 2, height: 1, channels, samples, ..Image::default() }
+    };
+    let plain = with(&[9, 200], Channels::Gray);
+    let kinds = |both: [(&str, &Image); 2]| differences(both).into_iter().map(|(what, _)| what).collect::<Vec<_>>();
+    assert_eq!(differences([("a.tga", &plain), ("b.png", &with(&[9, 255, 200, 255], Channels::GrayAlpha))]), []);
+    let clear = with(&[9, 255, 200, 7], Channels::GrayAlpha);
+    assert_eq!(kinds([("a.tga", &plain), ("b.png", &clear)]), ["alpha"]);
+    // Also where one of both has colours.
+    let colors = with(&[9, 9, 9, 255, 200, 200, 200, 7], Channels::Rgba);
+    assert_eq!(differences([("a.tga", &clear), ("b.png", &colors)]), []);
+    let other = with(&[9, 9, 9, 255, 200, 200, 200, 8], Channels::Rgba);
+    assert_eq!(kinds([("a.tga", &clear), ("b.png", &other)]), ["pixels"]);
+}
+
+#[test]
+fn colours_that_are_multiplied_with_alpha_are_divided_by_it() {
+    let with = |samples: [u8; 4]| Image {
+        width: 1,
+        height: 1,
+        channels: Channels::Rgba,
+        samples: Samples::U8(samples.into()),
+        ..Image::default()
+    };
+    let kinds = |both: [(&str, &Image); 2]| differences(both).into_iter().map(|(what, _)| what).collect::<Vec<_>>();
+    // EXR stores colours multiplied with alpha.
+    let straight = with([200, 100, 50, 128]);
+    assert_eq!(kinds([("a.png", &straight), ("b.exr", &straight)]), ["premultiplied"]);
+    assert_eq!(kinds([("a.png", &straight), ("b.exr", &with([200, 101, 50, 128]))]), ["premultiplied", "pixels"]);
+    // Colours that alpha hides are gone.
+    let hidden = with([200, 100, 50, 0]);
+    assert_eq!(kinds([("a.png", &hidden), ("b.exr", &hidden)]), ["premultiplied", "pixels"]);
+    let opaque = with([200, 100, 50, 255]);
+    assert_eq!(differences([("a.png", &opaque), ("b.exr", &opaque)]), []);
+}

@@ -1,0 +1,180 @@
+//! OpenEXR.
+
+use crate::images::*;
+use polyhaul::ErrorKind;
+use polyhaul::model::ColorSpace;
+
+fn file(name: &str) -> Vec<u8> {
+    crate::images::file("exr", &format!("good/{name}.exr"))
+}
+
+fn load(bytes: Vec<u8>) -> Result<Image> {
+    crate::images::load("x.exr", bytes, &ReadOptions::default())
+}
+
+fn floats(image: &Image) -> &[f32] {
+    match &image.samples {
+        Samples::F32(samples) => samples,
+        _ => panic!("EXR has floats"),
+    }
+}
+
+#[test]
+fn pixels_are_those_of_another_decoder() {
+    for folder in ["openexr", "openimageio"] {
+        for (name, bytes) in files("exr", &format!("good/{folder}")) {
+            same_for_all("x.exr", &bytes);
+            let image = load(bytes).unwrap();
+            assert_eq!((image.color_space, image.premultiplied), (ColorSpace::Linear, image.channels.has_alpha()));
+            // The depth that one file has besides its colours is not part of the image.
+            let (kept, stored) = if name == "with_depth" { (4, 5) } else { (1, 1) };
+            let array = crate::images::file("exr", &format!("expected/{name}.npy"));
+            let (_, bytes) = npy(&array);
+            if stored == 1 {
+                shaped(&image, &array, "<f4", &name);
+            }
+            let all = bytes.chunks_exact(4).map(|sample| f32::from_le_bytes(sample.try_into().unwrap()));
+            let wanted = all.enumerate().filter(|(at, _)| at % stored < kept).map(|(_, sample)| sample);
+            // This way of packing loses something, in each decoder its own.
+            let far = if name.starts_with("dwa") { 2e-3 } else { 0.0 };
+            let mut count = 0;
+            for (found, wanted) in floats(&image).iter().zip(wanted) {
+                assert!((found - wanted).abs() <= far * wanted.abs().max(1.0), "{name}: {found} and {wanted}");
+                count += 1;
+            }
+            assert_eq!(count, image.samples.len(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_read_is_said() {
+    let error = error("x.exr", &crate::images::file("exr", "bad/own/htj2k.exr"));
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(
+        error.to_string().contains("HTJ2K compression is not supported") && error.place().offset.is_some(),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_prefix_is_an_error() {
+    for name in ["openexr/zip_half", "openexr/none_half", "openimageio/rgba_tiled"] {
+        prefixes_are_errors("x.exr", &file(name));
+    }
+}
+
+#[test]
+fn one_changed_byte_breaks_nothing() {
+    for name in ["rle_half", "zips_half", "zip_half", "piz_half", "pxr24_half", "b44_half", "dwaa_half", "none_half"] {
+        changed_bytes_break_nothing("x.exr", &file(&format!("openexr/{name}")));
+    }
+    changed_bytes_break_nothing("x.exr", &file("openimageio/rgba_tiled"));
+}
+
+#[test]
+fn the_limit_of_pixels_is_exact() {
+    limit_is_exact("x.exr", &file("openexr/zip_half"), 21 * 37);
+}
+
+#[test]
+fn a_block_larger_than_the_memory_limit_is_refused() {
+    let run = RunOptions { memory_limit: 2015, ..RunOptions::default() };
+    let bytes = file("openexr/zip_half");
+    let error =
+        crate::images::load("x.exr", bytes.clone(), &ReadOptions { run, ..ReadOptions::default() }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains("(memory_limit)"), "{error}");
+    // 16 rows of 21 pixels of three floats of 16 bits.
+    let run = RunOptions { memory_limit: 2016, ..RunOptions::default() };
+    assert!(crate::images::load("x.exr", bytes, &ReadOptions { run, ..ReadOptions::default() }).is_ok());
+}
+
+#[test]
+fn blocks_that_are_missing_or_there_twice_are_errors() {
+    // Blocks of one row each, not packed: 8 bytes and a row of three floats of 16 bits.
+    let bytes = file("openexr/none_half");
+    let size = 8 + 21 * 3 * 2;
+    let mut twice = bytes.clone();
+    let (first, last) = (bytes.len() - 2 * size, bytes.len() - size);
+    twice.copy_within(first..last, last);
+    assert!(error("x.exr", &twice).to_string().ends_with("a block of the image is stored twice"));
+    let mut outside = bytes;
+    outside[last..last + 4].copy_from_slice(&4000_i32.to_le_bytes());
+    assert_eq!(error("x.exr", &outside).kind(), ErrorKind::Malformed);
+}
+
+#[test]
+fn sources_are_asked_for_blocks() {
+    asked_in_blocks("x.exr", &file("openimageio/mipmaps"));
+    asked_in_blocks(
+        "x.exr",
+        &written("x.exr", &sample(Channels::Rgb, 300, 200), FLOATS, &RunOptions::default()).unwrap(),
+    );
+}
+
+const FLOATS: ImageStyle = ImageStyle {
+    tga_rle: false,
+    png_level: polyhaul::options::PngLevel::Balanced,
+    jpeg_quality: 90,
+    exr_float: true,
+    ktx2_zstd_level: None,
+};
+
+/// The image without what its file called its samples.
+fn unnamed(image: Image) -> Image {
+    Image { stored: Vec::new(), ..image }
+}
+
+/// An image of numbers that 16 bits can say.
+fn sample(channels: Channels, width: usize, height: usize) -> Image {
+    let count = width * height * channels.count();
+    let samples: Vec<f32> = (0..count).map(|at| (at * 7 % 2048) as f32 / 64.0 - 3.0).collect();
+    let premultiplied = channels.has_alpha();
+    Image {
+        width,
+        height,
+        channels,
+        samples: Samples::F32(samples.into()),
+        color_space: ColorSpace::Linear,
+        premultiplied,
+        ..Image::default()
+    }
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    for channels in [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba] {
+        for (width, height) in [(31, 77), (1, 1), (300, 16)] {
+            for style in [ImageStyle::default(), FLOATS] {
+                let image = sample(channels, width, height);
+                let bytes = written_by_all("x.exr", &image, style);
+                assert!(unnamed(load(bytes).unwrap()) == image, "{channels:?} {width} x {height}");
+            }
+        }
+    }
+}
+
+#[test]
+fn floats_stay_or_are_rounded() {
+    let one = |samples: Vec<f32>| Image { samples: Samples::F32(samples.into()), ..sample(Channels::Gray, 4, 1) };
+    let image = one(vec![1.0 / 3.0, 1e9, -1e-9, 65504.0]);
+    assert!(unnamed(load(written_by_all("x.exr", &image, FLOATS)).unwrap()) == image);
+    let rounded = load(written_by_all("x.exr", &image, ImageStyle::default())).unwrap();
+    assert_eq!(floats(&rounded), [1365.0 / 4096.0, f32::INFINITY, -0.0, 65504.0]);
+}
+
+#[test]
+fn colors_are_multiplied_with_alpha() {
+    let samples = Samples::F32([1.0, 0.5, 2.0, 0.5].into());
+    let image = Image { samples, premultiplied: false, ..sample(Channels::Rgba, 1, 1) };
+    let found = load(written_by_all("x.exr", &image, ImageStyle::default())).unwrap();
+    assert_eq!((floats(&found), found.premultiplied), (&[0.5, 0.25, 1.0, 0.5][..], true));
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let error =
+        written("x.exr", &sample(Channels::Rgb, 0, 0), ImageStyle::default(), &RunOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+}

@@ -1,0 +1,159 @@
+//! Radiance HDR.
+
+use crate::images::*;
+use polyhaul::ErrorKind;
+
+fn floats(image: &Image) -> &[f32] {
+    match &image.samples {
+        Samples::F32(samples) => samples,
+        _ => panic!("HDR has floats"),
+    }
+}
+
+fn image(width: usize, height: usize, samples: Vec<f32>) -> Image {
+    let (channels, color_space) = (Channels::Rgb, ColorSpace::Linear);
+    Image { width, height, channels, samples: Samples::F32(samples.into()), color_space, ..Image::default() }
+}
+
+fn with(size: &str, pixels: &[u8]) -> Vec<u8> {
+    let header = format!("#?RADIANCE\n# made by hand\nEXPOSURE=2\nFORMAT=32-bit_rle_rgbe\n\n{size}\n");
+    [header.as_bytes(), pixels].concat()
+}
+
+fn load(bytes: Vec<u8>) -> Result<Image> {
+    crate::images::load("x.hdr", bytes, &ReadOptions::default())
+}
+
+#[test]
+fn files_are_read_however_they_are_stored() {
+    for (name, bytes) in files("hdr", "good/image-rs") {
+        same_for_all("x.hdr", &bytes);
+        let image = load(bytes).unwrap();
+        assert_eq!(image.sample_count(), Some(image.samples.len()), "{name}");
+        assert_eq!((image.channels, image.color_space), (Channels::Rgb, ColorSpace::Linear));
+        assert!(floats(&image).iter().any(|sample| *sample > 0.0), "{name}");
+    }
+}
+
+#[test]
+fn rows_may_begin_at_any_corner() {
+    let pixels = [[128, 0, 0, 129], [0, 128, 0, 129], [0, 0, 128, 129], [64, 64, 64, 129]].concat();
+    let [red, green, blue, gray] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5; 3]];
+    for (size, wanted) in [
+        ("-Y 2 +X 2", [red, green, blue, gray]),
+        ("+Y 2 +X 2", [blue, gray, red, green]),
+        ("-Y 2 -X 2", [green, red, gray, blue]),
+        ("+Y 2 -X 2", [gray, blue, green, red]),
+    ] {
+        assert_eq!(load(with(size, &pixels)).unwrap(), image(2, 2, wanted.concat()), "{size}");
+    }
+}
+
+#[test]
+fn old_runs_repeat_the_pixel_before() {
+    let pixel = [128, 0, 0, 129];
+    // Twice, then 1 + 256 times more: later counts are worth 256 times as much.
+    let pixels = [pixel, [1, 1, 1, 1], [1, 1, 1, 1], [0, 128, 0, 129]].concat();
+    let found = load(with("-Y 1 +X 259", &pixels)).unwrap();
+    assert_eq!(floats(&found)[..3 * 258], [1.0, 0.0, 0.0].repeat(258));
+    assert_eq!(floats(&found)[3 * 258..], [0.0, 1.0, 0.0]);
+    // As many runs of nothing as there may be are nothing.
+    let pixels = [&pixel[..], &[1, 1, 1, 0].repeat(9), &[0, 128, 0, 129]].concat();
+    assert_eq!(floats(&load(with("-Y 1 +X 2", &pixels)).unwrap()), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn rows_of_all_kinds_follow_one_another() {
+    // In runs by channel, plain, with a run by pixel, and in runs by channel again.
+    let by_channel = |red: u8| [2, 2, 0, 9, 128 + 9, red, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128 + 9, 0, 128 + 9, 136];
+    let pixel = |red: u8| [red, 0, 0, 136];
+    let runs = [pixel(7), pixel(8), [1, 1, 1, 7]].concat();
+    let plain: Vec<u8> = (10..19).flat_map(pixel).collect();
+    let pixels = [&by_channel(5)[..], &plain, &runs, &by_channel(6)].concat();
+    let bytes = with("-Y 4 +X 9", &pixels);
+    same_for_all("x.hdr", &bytes);
+    let reds: Vec<f32> = floats(&load(bytes.clone()).unwrap()).iter().step_by(3).copied().collect();
+    let wanted = [&[5.0; 9][..], &[10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0], &[7.0], &[8.0; 8], &[6.0; 9]];
+    assert_eq!(reds, wanted.concat());
+    // An error in the last row is the same for all, and one before it comes first.
+    let last = bytes.len() - 2;
+    let changed = |place: usize, byte: u8| {
+        let mut bytes = bytes.clone();
+        (bytes[place], bytes[last]) = (byte, 0);
+        error("x.hdr", &bytes).to_string()
+    };
+    assert_eq!(changed(last, 0), format!("x.hdr: byte {last}: a run has no pixels"));
+    let run = bytes.len() - by_channel(6).len() - 1;
+    let message = format!("x.hdr: byte {}: a run extends past the end of its row", run - 3);
+    assert_eq!(changed(run, 8), message);
+}
+
+#[test]
+fn bad_files_are_errors_with_places() {
+    for (name, bytes) in files("hdr", "bad/generated") {
+        let error = error("x.hdr", &bytes);
+        let kind = error.kind();
+        assert!(matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported), "{name}: {error}");
+        assert!(error.place().offset.is_some(), "{name}: {error}");
+    }
+    let columns = error("x.hdr", &with("+X 2 -Y 2", &[0; 16]));
+    assert!(columns.to_string().contains("stored in columns"), "{columns}");
+}
+
+#[test]
+fn every_prefix_is_an_error() {
+    for (name, bytes) in files("hdr", "good/image-rs") {
+        let whole = load(bytes.clone()).unwrap();
+        for size in (0..bytes.len()).step_by(1 + bytes.len() / 600) {
+            match load(bytes[..size].to_vec()) {
+                Ok(image) => assert!(image == whole, "{name}: {size} of {}", bytes.len()),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Malformed, "{name}: {size}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_claim_much_take_no_memory() {
+    let error = error("x.hdr", &with("-Y 1 +X 1073741824", &[]));
+    assert!(error.to_string().contains("invalid size"), "{error}");
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    // Wide enough for runs by channel, and not; numbers that mantissas of 8 bits can say.
+    for (width, height) in [(300, 20), (7, 3), (1, 1), (40_000, 1)] {
+        let samples =
+            (0..3 * width * height).map(|at| f32::from((at / 7 % 256) as u8) * 2_f32.powi((at / 999 % 9) as i32));
+        let pixels: Vec<f32> = samples.collect();
+        let bytes = written_by_all("x.hdr", &image(width, height, pixels), ImageStyle::default());
+        same_for_all("x.hdr", &bytes);
+        let first = load(bytes).unwrap();
+        let second = load(written_by_all("x.hdr", &first, ImageStyle::default())).unwrap();
+        assert!(first == second, "{width} x {height}");
+    }
+    // The least exponent, in rows that are not in runs.
+    let tiny = load(written_by_all("x.hdr", &image(1, 1, vec![4.6e-41; 3]), ImageStyle::default())).unwrap();
+    assert_eq!(floats(&tiny), [f32::from_bits(1 << 15); 3]);
+    let flat = image(64, 2, [0.5_f32, 2.0, 0.0].repeat(128));
+    let bytes = written_by_all("x.hdr", &flat, ImageStyle::default());
+    assert!(load(bytes.clone()).unwrap() == flat);
+    assert!(bytes.len() < 120, "equal pixels become runs");
+}
+
+#[test]
+fn the_darkest_pixels_come_back() {
+    // As the bytes that look nearest it would be three mantissas of 1, which a plain row takes for a run.
+    let dark = load(file("hdr", "regression/darkest.hdr")).unwrap();
+    assert_eq!(floats(&dark), [[1.0, 0.0, 0.0], [f32::from_bits(1 << 15); 3]].concat());
+    assert!(load(written_by_all("x.hdr", &dark, ImageStyle::default())).unwrap() == dark);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let broken = Image { samples: Samples::U8([1, 2].into()), ..image(1, 1, Vec::new()) };
+    for image in [broken, image(0, 0, Vec::new())] {
+        let error = written("x.hdr", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+}

@@ -1,0 +1,332 @@
+//! JPEG.
+
+use crate::images::*;
+use polyhaul::ErrorKind;
+
+fn file(name: &str) -> Vec<u8> {
+    crate::images::file("jpg", &format!("good/own/{name}.jpg"))
+}
+
+fn load(bytes: Vec<u8>) -> Result<Image> {
+    crate::images::load("x.jpg", bytes, &ReadOptions::default())
+}
+
+fn bytes_of(image: &Image) -> &[u8] {
+    match &image.samples {
+        Samples::U8(samples) => samples,
+        _ => panic!("JPEG has samples of 8 bits"),
+    }
+}
+
+/// Decoders differ in how they round, and in how they make colours that stand at fewer pixels.
+#[test]
+fn pixels_are_nearly_those_of_another_decoder() {
+    for (name, bytes) in files("jpg", "good/own") {
+        same_for_all("x.jpg", &bytes);
+        let image = load(bytes).unwrap();
+        let array = crate::images::file("jpg", &format!("expected/{name}.npy"));
+        let wanted = shaped(&image, &array, "|u1", &name);
+        let far = bytes_of(&image).iter().zip(wanted).map(|(found, wanted)| found.abs_diff(*wanted));
+        let (most, sum) = far.fold((0, 0), |(most, sum), by| (by.max(most), sum + usize::from(by)));
+        assert!(most <= 6 && sum <= wanted.len() / 2, "{name}: {most}, {sum} in {}", wanted.len());
+    }
+}
+
+#[test]
+fn progressive_files_have_the_same_pixels() {
+    for name in ["rgb_444", "rgb_422", "rgb_420", "gray"] {
+        assert!(load(file(name)).unwrap() == load(file(&format!("{name}_progressive"))).unwrap(), "{name}");
+    }
+    assert!(load(file("rgb_420")).unwrap() == load(file("rgb_420_restarts")).unwrap());
+    assert!(load(file("rgb_444")).unwrap() == load(file("rgb_orientation")).unwrap());
+}
+
+#[test]
+fn every_prefix_is_an_error() {
+    for name in ["gray", "gray_progressive", "rgb_420", "rgb_420_progressive", "rgb_420_restarts", "cmyk"] {
+        prefixes_are_errors("x.jpg", &file(name));
+    }
+}
+
+#[test]
+fn one_changed_byte_breaks_nothing() {
+    for name in ["gray", "gray_progressive", "rgb_420", "rgb_422_progressive", "rgb_420_restarts", "cmyk"] {
+        changed_bytes_break_nothing("x.jpg", &file(name));
+    }
+}
+
+#[test]
+fn the_limit_of_pixels_is_exact() {
+    limit_is_exact("x.jpg", &file("rgb_420"), 29 * 43);
+    limit_is_exact("x.jpg", &file("gray_progressive"), 29 * 43);
+}
+
+#[test]
+fn files_that_claim_much_are_cut() {
+    for name in ["gray", "rgb_420_progressive"] {
+        let mut bytes = file(name);
+        let frame = bytes.windows(2).position(|mark| matches!(mark, [0xFF, 0xC0 | 0xC2])).unwrap();
+        bytes[frame + 5..frame + 9].copy_from_slice(&[0x40, 0, 0x40, 0]);
+        let error = error("x.jpg", &bytes);
+        assert!(
+            error.to_string().ends_with("unexpected end of file: the header declares 16384 x 16384 pixels"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn other_kinds_are_not_read() {
+    let with = |place: usize, byte: u8| {
+        let mut bytes = file("rgb_444");
+        let frame = bytes.windows(2).position(|mark| mark == [0xFF, 0xC0]).unwrap();
+        bytes[frame + place] = byte;
+        error("x.jpg", &bytes)
+    };
+    for (place, byte, words) in [
+        (1, 0xC3, "lossless"),
+        (1, 0xC9, "arithmetic-coded"),
+        (1, 0xC5, "hierarchical"),
+        (4, 12, "12-bit samples"),
+        (9, 2, "images with 2 components"),
+    ] {
+        let error = with(place, byte);
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn what_follows_the_image_is_not_looked_at() {
+    let mut bytes = file("rgb_420");
+    let image = load(bytes.clone()).unwrap();
+    bytes.extend([0x55; 100]);
+    assert!(load(bytes.clone()).unwrap() == image);
+    same_for_all("x.jpg", &bytes);
+}
+
+#[test]
+fn a_long_header_is_kept_together() {
+    // 40 segments of 64 KiB, which a decoder is to see again after the size was found behind them.
+    let plain = file("rgb_420");
+    let segment = [&[0xFF, 0xEA, 0xFF, 0xFF][..], &[7; 65_533]].concat();
+    let bytes = [&plain[..2], &segment.repeat(40), &plain[2..]].concat();
+    assert!(load(bytes.clone()).unwrap() == load(plain).unwrap());
+    let stream = load_stream("x.jpg", bytes.clone(), &ReadOptions::default()).unwrap();
+    assert!(stream == load(bytes.clone()).unwrap());
+    asked_in_blocks("x.jpg", &bytes);
+}
+
+#[test]
+fn the_content_tells_the_format() {
+    assert_eq!(crate::images::load("picture", file("gray"), &ReadOptions::default()).unwrap().width, 43);
+}
+
+#[test]
+fn a_header_without_an_end_is_refused() {
+    // What stands between marks is kept for the decoder, so it must not go on for ever.
+    let endless = (&[0xFF, 0xD8, 0xFF, 0xE0, 0, 2][..]).chain(std::io::repeat(0));
+    let input = Input::Reader(Box::new(endless), "endless.jpg".into());
+    let error = polyhaul::load_image(input, &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+}
+
+/// Where each segment begins, up to that of the first scan.
+fn segments(bytes: &[u8]) -> Vec<usize> {
+    let mut at = 2;
+    let mut found = Vec::new();
+    while bytes[at + 1] != 0xDA {
+        found.push(at);
+        at += 2 + usize::from(u16::from_be_bytes([bytes[at + 2], bytes[at + 3]]));
+    }
+    found.push(at);
+    found
+}
+
+#[test]
+fn stray_bytes_between_segments_are_skipped() {
+    for name in ["gray", "rgb_420", "rgb_444_progressive", "cmyk"] {
+        let plain = file(name);
+        let whole = load(plain.clone()).unwrap();
+        for at in segments(&plain) {
+            for stray in [&[0][..], &[0x12, 0x34], &[7; 5], &[0xFF, 0, 9], &[0; 3000]] {
+                let bytes = [&plain[..at], stray, &plain[at..]].concat();
+                let (image, counts) = load_warned("x.jpg", bytes, &threads(1, None)).unwrap();
+                assert!(image == whole, "{name} {stray:?} at {at}");
+                assert_eq!(counts, [("stray-bytes", stray.len() as u64)], "{name} at {at}");
+            }
+            // Bytes that fill the room before a mark belong there.
+            let filled = [&plain[..at], &[0xFF; 9], &plain[at..]].concat();
+            assert_eq!(load_warned("x.jpg", filled, &threads(1, None)).unwrap(), (whole.clone(), vec![]));
+        }
+    }
+    let plain = file("rgb_420");
+    let all = segments(&plain);
+    let mut bytes = plain.clone();
+    all.iter().rev().for_each(|at| drop(bytes.splice(*at..*at, [1, 2, 3, 4, 5, 6])));
+    let (image, counts) = warned("x.jpg", &bytes);
+    assert!(image == load(plain).unwrap());
+    assert_eq!(counts, [("stray-bytes", 6 * all.len() as u64)]);
+    let loaded = polyhaul::load_image(Input::Memory(bytes, "x.jpg".into()), &ReadOptions::default()).unwrap();
+    let warning = &loaded.report.warnings.kept()[0].diagnostic;
+    let words = format!("x.jpg: byte 2: skipped {} stray bytes between segments", 6 * all.len());
+    assert_eq!(warning.to_string(), words);
+}
+
+/// An image without sharp edges, which JPEG nearly keeps.
+fn smooth(channels: Channels, width: usize, height: usize) -> Image {
+    let colors = channels.colors();
+    let value = |at: usize| {
+        let (x, y, color) = (at / colors % width, at / colors / width, at % colors);
+        match color {
+            0 => 40 + 170 * x / width,
+            1 => 40 + 170 * y / height,
+            _ => 200 - 80 * (x + y) / (width + height),
+        }
+    };
+    let samples = Samples::U8((0..width * height * colors).map(|at| value(at) as u8).collect());
+    Image { width, height, channels, samples, ..Image::default() }
+}
+
+fn with_quality(jpeg_quality: u8) -> ImageStyle {
+    ImageStyle { jpeg_quality, ..ImageStyle::default() }
+}
+
+/// The largest difference of two images of one size.
+#[track_caller]
+fn difference(first: &Image, second: &Image) -> u8 {
+    assert_eq!((first.width, first.height, first.channels), (second.width, second.height, second.channels));
+    bytes_of(first).iter().zip(bytes_of(second)).map(|(first, second)| first.abs_diff(*second)).max().unwrap()
+}
+
+#[test]
+fn what_is_written_is_nearly_read_again() {
+    for channels in [Channels::Gray, Channels::Rgb] {
+        // Sides of whole blocks, of parts of them, and of one pixel.
+        for (width, height) in [(64, 48), (61, 47), (1, 1), (1, 300), (300, 1)] {
+            let image = smooth(channels, width, height);
+            for (quality, most) in [(100, 4), (95, 6), (90, 8), (75, 24)] {
+                let bytes = written_by_all("x.jpg", &image, with_quality(quality));
+                let (found, counts) = load_warned("x.jpg", bytes, &threads(1, None)).unwrap();
+                let far = difference(&image, &found);
+                assert!(far <= most, "{channels:?} {width} x {height} at {quality}: {far}");
+                assert_eq!((counts, found.color_space), (vec![], image.color_space));
+            }
+        }
+    }
+}
+
+#[test]
+fn quality_decides_size_and_sampling() {
+    let image = smooth(Channels::Rgb, 200, 160);
+    let sizes = [10, 50, 89, 90, 100]
+        .map(|quality| written("x.jpg", &image, with_quality(quality), &RunOptions::default()).unwrap());
+    assert!(sizes.is_sorted_by(|small, large| small.len() < large.len()), "{:?}", sizes.each_ref().map(Vec::len));
+    for (bytes, factors) in [(&sizes[2], 0x22), (&sizes[3], 0x11)] {
+        let frame = bytes.windows(2).position(|mark| mark == [0xFF, 0xC0]).unwrap();
+        assert_eq!(bytes[frame + 11], factors);
+    }
+    assert!(written("x.jpg", &image, ImageStyle::default(), &RunOptions::default()).unwrap() == sizes[3]);
+    for quality in [0, 101, 255] {
+        let error = written("x.jpg", &image, with_quality(quality), &RunOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert_eq!(error.to_string(), format!("invalid JPEG quality {quality}; expected 1 to 100"));
+    }
+}
+
+/// Each restart stands where the header says, and their numbers go round.
+#[test]
+fn bands_are_one_scan() {
+    let image = smooth(Channels::Rgb, 1000, 1900);
+    let bytes = written("x.jpg", &image, with_quality(50), &threads(1, None).run).unwrap();
+    for options in [threads(2, Some(1)), threads(7, None)] {
+        assert!(written("x.jpg", &image, with_quality(50), &options.run).unwrap() == bytes);
+    }
+    let count_of = |mark: u8| bytes.windows(2).filter(|pair| *pair == [0xFF, mark]).count();
+    assert_eq!((count_of(0xD8), count_of(0xDA), count_of(0xD9)), (1, 1, 1));
+    let restarts: Vec<u8> = bytes
+        .windows(2)
+        .filter(|pair| pair[0] == 0xFF && (0xD0..=0xD7).contains(&pair[1]))
+        .map(|pair| pair[1])
+        .collect();
+    assert!(restarts.len() > 8, "{restarts:x?}");
+    assert!(restarts.iter().zip((0xD0..=0xD7).cycle()).all(|(found, wanted)| *found == wanted), "{restarts:x?}");
+    assert!(difference(&image, &load(bytes).unwrap()) < 40);
+}
+
+#[test]
+fn what_jpeg_does_not_hold_is_made_to_fit_and_told() {
+    let saved = |image: &Image| {
+        let shared = Shared::default();
+        let options = WriteOptions { format: Some(Format::Jpeg), ..WriteOptions::default() };
+        let report =
+            polyhaul::save_image(image, Output::Writer(Box::new(shared.clone()), "x.jpg".into()), &options).unwrap();
+        let counts: Vec<_> = report.warnings.counts().iter().map(|(code, count)| (*code, *count)).collect();
+        (load(shared.take()).unwrap(), counts)
+    };
+    let alpha = Samples::U8([200, 100, 50, 0].repeat(64).into());
+    let image = Image { width: 8, height: 8, channels: Channels::Rgba, samples: alpha, ..Image::default() };
+    let (found, counts) = saved(&image);
+    assert_eq!((found.channels, counts), (Channels::Rgb, vec![("changed-samples", 64), ("left-out-alpha", 1)]));
+    assert!(
+        bytes_of(&found)
+            .chunks_exact(3)
+            .all(|pixel| pixel.iter().zip([200, 100, 50]).all(|(found, wanted)| found.abs_diff(wanted) < 4))
+    );
+    let gray = Samples::U8([90, 255].repeat(64).into());
+    let image = Image { width: 8, height: 8, channels: Channels::GrayAlpha, samples: gray, ..Image::default() };
+    assert_eq!((saved(&image).0.channels, saved(&image).1), (Channels::Gray, vec![("changed-samples", 64)]));
+    // Light becomes sRGB, and what is above 1 is cut.
+    let light = Samples::F32([0.2140, 4.0, 0.0].repeat(64).into());
+    let image = Image { width: 8, height: 8, samples: light, color_space: ColorSpace::Linear, ..Image::default() };
+    let (found, counts) = saved(&image);
+    assert!(
+        bytes_of(&found)
+            .chunks_exact(3)
+            .all(|pixel| pixel.iter().zip([127, 255, 0]).all(|(found, wanted)| found.abs_diff(wanted) < 6))
+    );
+    assert_eq!(counts, [("changed-samples", 64), ("cut-samples", 64)]);
+    let wide = Samples::U16([0x8000].repeat(64).into());
+    let image = Image { width: 8, height: 8, channels: Channels::Gray, samples: wide, ..Image::default() };
+    let (found, counts) = saved(&image);
+    assert_eq!(bytes_of(&found), [128; 64]);
+    // One warning covers all that JPEG changes.
+    assert_eq!(counts, [("changed-samples", 64)]);
+}
+
+#[test]
+fn sizes_that_jpeg_does_not_hold_are_refused() {
+    for (width, height) in [(65_536, 1), (1, 65_536), (0, 1)] {
+        let samples = Samples::U8(vec![0; width * height].into());
+        let image = Image { width, height, channels: Channels::Gray, samples, ..Image::default() };
+        let error = written("x.jpg", &image, ImageStyle::default(), &RunOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{width} x {height}: {error}");
+    }
+    let wide = Image {
+        width: 65_535,
+        height: 1,
+        channels: Channels::Gray,
+        samples: Samples::U8(vec![7; 65_535].into()),
+        ..Image::default()
+    };
+    assert_eq!(load(written_by_all("x.jpg", &wide, ImageStyle::default())).unwrap().width, 65_535);
+}
+
+/// More than 512 MiB of pixels, in a file that has one byte for each 512 of them at least.
+#[test]
+fn pixels_out_of_nearly_nothing_are_refused() {
+    let (width, height) = (15_000_u16, 12_500_u16);
+    let least = 3 * usize::from(width) * usize::from(height) / 100;
+    let mut bytes = file("rgb_444");
+    let frame = bytes.windows(2).position(|mark| mark == [0xFF, 0xC0]).unwrap();
+    bytes[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
+    bytes[frame + 7..frame + 9].copy_from_slice(&width.to_be_bytes());
+    for size in [400_000, least - 1] {
+        bytes.resize(size, 0);
+        for load in [crate::images::load, load_stream] {
+            let error = load("x.jpg", bytes.clone(), &ReadOptions::default()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit, "{error} of {size}");
+            assert!(error.to_string().contains("(image_ratio)"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! KTX 2.
+
+use crate::images::textures::{encodings, load_texture, texture, written_texture};
+use crate::images::*;
+use polyhaul::ErrorKind;
+use polyhaul::model::{ColorSpace, Encoding, Texel, Texture};
+
+fn plain(texture: &Texture) -> Vec<u8> {
+    let style = ImageStyle { ktx2_zstd_level: None, ..ImageStyle::default() };
+    written_texture("x.ktx2", texture, style, &RunOptions::default()).unwrap()
+}
+
+fn packed(texture: &Texture) -> Vec<u8> {
+    written_texture("x.ktx2", texture, ImageStyle::default(), &RunOptions::default()).unwrap()
+}
+
+fn word(bytes: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
+}
+
+fn set(mut bytes: Vec<u8>, at: usize, word: u32) -> Vec<u8> {
+    bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    bytes
+}
+
+/// A small file by hand, as the specification lays it out: red, green and blue of one pixel.
+#[test]
+fn a_file_by_hand() {
+    let mut bytes = b"\xABKTX 20\xBB\r\n\x1A\n".to_vec();
+    // R8G8B8_SRGB of 1 x 1, one face, one level; descriptor behind the level index.
+    let words = [29_u32, 1, 1, 1, 0, 0, 1, 1, 0, 104, 76, 0, 0, 0, 0, 0, 0];
+    bytes.extend(words.into_iter().flat_map(u32::to_le_bytes));
+    bytes.extend([180_u64, 3, 3].into_iter().flat_map(u64::to_le_bytes));
+    bytes.extend([76_u32, 0, 2 | 72 << 16, 0x0002_0101, 0, 3, 0].into_iter().flat_map(u32::to_le_bytes));
+    for channel in 0..3_u32 {
+        let sample = [(8 * channel) | (7 << 16) | (channel << 24), 0, 0, 255];
+        bytes.extend(sample.into_iter().flat_map(u32::to_le_bytes));
+    }
+    bytes.extend([10, 20, 30]);
+    let image = load("x.ktx2", bytes.clone(), &ReadOptions::default()).unwrap();
+    assert_eq!((image.samples, image.color_space), (Samples::U8([10, 20, 30, 255].into()), ColorSpace::Srgb));
+    same_for_all("x.ktx2", &bytes);
+    // The blue first.
+    let bgr = load("x.ktx2", set(bytes, 12, 36), &ReadOptions::default()).unwrap();
+    assert_eq!(bgr.samples, Samples::U8([30, 20, 10, 255].into()));
+}
+
+#[test]
+fn files_are_what_another_decoder_makes_of_them() {
+    for (name, bytes) in files("ktx2", "good") {
+        same_for_all("x.ktx2", &bytes);
+        let image = load("x.ktx2", bytes, &ReadOptions::default()).unwrap();
+        let wanted = load("x.tga", file("ktx2", &format!("expected/{name}.tga")), &ReadOptions::default()).unwrap();
+        assert_eq!(
+            (image.width, image.height, image.channels),
+            (wanted.width, wanted.height, wanted.channels),
+            "{name}"
+        );
+        let (Samples::U8(found), Samples::U8(wanted)) = (&image.samples, &wanted.samples) else { panic!("{name}") };
+        // Between the two ends of a block of BC1 or BC3 decoders round in their own way.
+        let most = if name.contains("bc1") || name.contains("bc3") { 1 } else { 0 };
+        assert!(found.iter().zip(wanted).all(|(found, wanted)| found.abs_diff(*wanted) <= most), "{name}");
+        assert_eq!(image.color_space == ColorSpace::Linear, name == "bc7_zstd");
+    }
+}
+
+#[test]
+fn levels_stand_smallest_first_at_whole_blocks() {
+    for encoding in encodings() {
+        let texture = texture(encoding, [9, 7, 1], 1, 1, 4);
+        let bytes = plain(&texture);
+        let offsets: Vec<usize> = (0..4).map(|level| word(&bytes, 80 + 24 * level)).collect();
+        assert!(offsets.is_sorted_by(|a, b| a > b), "{offsets:?}");
+        assert!(offsets.iter().all(|offset| offset % encoding.bytes().max(4) == 0), "{encoding:?} {offsets:?}");
+        assert_eq!(offsets[0] + texture.levels[0].len(), bytes.len());
+        for (level, offset) in offsets.into_iter().enumerate() {
+            let level = &texture.levels[level];
+            assert!(bytes[offset..].starts_with(level));
+        }
+        // Descriptor and values follow the level index without a gap.
+        assert_eq!((word(&bytes, 48), word(&bytes, 48) + word(&bytes, 52)), (80 + 4 * 24, word(&bytes, 56)));
+        assert_eq!(word(&bytes, word(&bytes, 48)), word(&bytes, 52));
+    }
+}
+
+/// The `ktx2` crate reads what is written, and makes the same descriptors from the numbers of the formats.
+#[test]
+fn another_reader_sees_the_same() {
+    for encoding in encodings() {
+        for (color_space, premultiplied) in
+            [(ColorSpace::Linear, false), (ColorSpace::Srgb, false), (ColorSpace::Srgb, true)]
+        {
+            let texture = Texture { color_space, premultiplied, ..texture(encoding, [9, 7, 1], 3, 1, 4) };
+            for bytes in [plain(&texture), packed(&texture)] {
+                let other = ::ktx2::Reader::new(&bytes).unwrap();
+                let (header, basic) = (other.header(), other.basic_dfd().unwrap());
+                let format = header.format.unwrap();
+                let (mut wanted, type_bytes) = ::ktx2::dfd::Basic::from_format(format).unwrap();
+                assert_eq!(header.type_size, type_bytes, "{format:?}");
+                if premultiplied {
+                    wanted.flags = ::ktx2::dfd::DataFormatFlags::ALPHA_PREMULTIPLIED;
+                }
+                // A format without a number for sRGB has that of linear, and says so in the descriptor alone.
+                match wanted.transfer_function == basic.transfer_function {
+                    true => assert_eq!(basic, &wanted, "{format:?}"),
+                    false => assert_eq!(basic.transfer_function, Some(::ktx2::TransferFunction::SRGB), "{format:?}"),
+                }
+                assert_eq!((header.pixel_width, header.pixel_height, header.pixel_depth), (9, 7, 0));
+                assert_eq!((header.layer_count, header.face_count, header.level_count), (3, 1, 4));
+                assert_eq!(other.writer(), Some("polyhaul\0"));
+                for (level, wanted) in other.levels().zip(&texture.levels) {
+                    assert_eq!(level.uncompressed_byte_length, wanted.len() as u64);
+                    assert!(header.supercompression_scheme.is_some() || wanted == level.data, "{format:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn zlib_and_gaps_are_read() {
+    let whole = texture(Encoding::default(), [2, 1, 1], 1, 1, 2);
+    let bytes = plain(&whole);
+    // Each level as zlib stores it, with a gap before it.
+    let mut zlib = set(bytes[..word(&bytes, 80 + 24)].to_vec(), 44, 3);
+    for level in [1, 0] {
+        let raw = &whole.levels[level][..];
+        zlib.extend([0xEE; 5]);
+        let begin = zlib.len() as u32;
+        let size = raw.len() as u16;
+        zlib.extend([0x78, 1, 1]);
+        zlib.extend(size.to_le_bytes().into_iter().chain((!size).to_le_bytes()).chain(raw.iter().copied()));
+        let (low, high) = raw.iter().fold((1_u32, 0_u32), |(low, high), byte| {
+            let low = (low + u32::from(*byte)) % 65_521;
+            (low, (high + low) % 65_521)
+        });
+        zlib.extend((high << 16 | low).to_be_bytes());
+        let count = zlib.len() as u32 - begin;
+        zlib = set(set(zlib, 80 + 24 * level, begin), 88 + 24 * level, count);
+    }
+    assert!(load_texture("x.ktx2", &zlib).unwrap() == whole);
+    same_for_all("x.ktx2", &zlib);
+}
+
+#[test]
+fn what_headers_may_not_say() {
+    let whole = texture(Encoding::Bc1, [8, 8, 1], 1, 1, 2);
+    for (name, bytes) in [("plain", plain(&whole)), ("packed", packed(&whole))] {
+        for (at, word, kind) in [
+            (12, 0, ErrorKind::Unsupported),
+            (12, 157, ErrorKind::Unsupported),
+            (20, 0, ErrorKind::Malformed),
+            (20, u32::MAX, ErrorKind::Malformed),
+            (24, u32::MAX, ErrorKind::Limit),
+            (36, 2, ErrorKind::Malformed),
+            (36, 6, ErrorKind::Malformed),
+            (40, 5, ErrorKind::Malformed),
+            (40, 33, ErrorKind::Malformed),
+            (40, u32::MAX, ErrorKind::Malformed),
+            (44, 1, ErrorKind::Unsupported),
+            (44, 4, ErrorKind::Unsupported),
+            (48, 12, ErrorKind::Malformed),
+            (52, 8, ErrorKind::Malformed),
+            (52, u32::MAX, ErrorKind::Malformed),
+            // Places of levels: before the header's end, in the other level, behind the end, where nothing can be.
+            (80, 20, ErrorKind::Malformed),
+            (80, u32::from_le_bytes(bytes[104..108].try_into().unwrap()), ErrorKind::Malformed),
+            (80, bytes.len() as u32, ErrorKind::Malformed),
+            (84, u32::MAX, ErrorKind::Malformed),
+            (96, 1, ErrorKind::Malformed),
+            (100, 1, ErrorKind::Malformed),
+        ] {
+            let error = error("x.ktx2", &set(bytes.clone(), at, word));
+            // More pixels than the limit are found before anything else is wrong with them.
+            let is_limit = word == u32::MAX && error.kind() == ErrorKind::Limit;
+            assert!(error.kind() == kind || is_limit, "{name} {at} {word}: {error}");
+            assert!(error.place().offset.is_some(), "{name} {at}: {error}");
+        }
+    }
+}
+
+#[test]
+fn others_of_the_family_are_refused_by_name() {
+    let first = error("x.ktx2", b"\xABKTX 11\xBB\r\n\x1A\n and more");
+    assert!(first.kind() == ErrorKind::Unsupported && first.to_string().contains("version 1"), "{first}");
+    let bytes = plain(&texture(Encoding::Bc7, [4, 4, 1], 1, 1, 1));
+    let basis = error("x.ktx2", &set(bytes.clone(), 44, 1));
+    assert!(basis.to_string().contains("Basis"), "{basis}");
+    // The model of colours is the ninth byte behind the size of the descriptor.
+    let mut uastc = set(bytes, 12, 0);
+    uastc[104 + 12] = 166;
+    assert!(error("x.ktx2", &uastc).to_string().contains("UASTC"));
+}
+
+#[test]
+fn levels_that_claim_much_take_no_memory() {
+    let small = texture(Encoding::Plain { channels: 4, texel: Texel::F32 }, [1, 1, 1], 1, 1, 1);
+    let claim = |side: u32| {
+        let bytes = set(set(packed(&small), 20, side), 24, side);
+        let size = 16 * u64::from(side) * u64::from(side);
+        set(set(bytes, 96, size as u32), 100, (size >> 32) as u32)
+    };
+    // 256 MiB in a frame of a few bytes, and 4 GiB.
+    let of_frame = error("x.ktx2", &claim(1 << 12));
+    assert!(of_frame.to_string().contains("decompresses to 268435456 bytes"), "{of_frame}");
+    let of_ratio = error("x.ktx2", &claim(1 << 14));
+    assert_eq!(of_ratio.kind(), ErrorKind::Limit, "{of_ratio}");
+    assert!(of_ratio.to_string().contains("(image_ratio)"), "{of_ratio}");
+}

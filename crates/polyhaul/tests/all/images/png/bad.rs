@@ -1,0 +1,181 @@
+//! Files that are not read, and where that is said to be.
+
+use super::*;
+
+/// Files that are bad for others, but that have all their pixels: with profiles and texts that would unpack to much,
+/// with data behind the last row, and a large one.
+const READ: &[&str] = &["bomb_10000", "iccp_bomb_128m", "idat_long", "ztxt_bomb_512m"];
+
+#[test]
+fn bad_files_are_errors_with_places() {
+    for folder in ["bad/generated", "bad/pngsuite-corrupt"] {
+        for (name, bytes) in files("png", folder).into_iter().filter(|(name, _)| !READ.contains(&name.as_str())) {
+            let error = error("x.png", &bytes);
+            assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{name}: {error}");
+            assert!(error.place().offset.is_some_and(|offset| offset <= bytes.len() as u64), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_unpacks_to_much_is_not_unpacked() {
+    for name in ["iccp_bomb_128m", "ztxt_bomb_512m"] {
+        assert_eq!(load(file(&format!("bad/generated/{name}.png"))).unwrap().width, 1, "{name}");
+    }
+    let large = load(file("bad/generated/bomb_10000.png")).unwrap();
+    assert_eq!((large.width, large.height), (10_000, 10_000));
+    limit_is_exact("x.png", &file("good/pngsuite/basn2c08.png"), 1024);
+}
+
+/// Rows of zeros of this many bytes each, packed as well as can be.
+fn empty_rows(width: u32, height: u32, kind: u8, row_bytes: usize) -> Vec<u8> {
+    use std::io::Write;
+    let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    let row = vec![0; row_bytes + 1];
+    (0..height).for_each(|_| packer.write_all(&row).unwrap());
+    of_chunks(&[header([width, height], 8, kind), chunk(b"IDAT", &packer.finish().unwrap())])
+}
+
+/// More than 512 MiB of pixels out of a file of about 600 KB.
+#[test]
+fn pixels_out_of_nearly_nothing_are_refused() {
+    let bytes = empty_rows(13_000, 14_000, 2, 3 * 13_000);
+    let image_bytes = 3 * 13_000 * 14_000_usize;
+    for found in [load, |bytes| load_stream("x.png", bytes, &ReadOptions::default())].map(|load| load(bytes.clone())) {
+        let error = found.unwrap_err();
+        let words = format!(
+            "x.png: byte 16: {image_bytes} bytes of pixels in a file of {} bytes are more than the limit",
+            bytes.len()
+        );
+        assert!(error.kind() == ErrorKind::Limit && error.to_string().starts_with(&words), "{error}");
+        let hint = error.diagnostic().hint.clone().unwrap();
+        assert!(hint.contains(&format!("`--limit image_ratio={}`", image_bytes.div_ceil(bytes.len()))), "{hint}");
+    }
+}
+
+/// The limit of the ratio at N - 1, N and N + 1, by what the header declares: the pixels themselves are missing.
+#[test]
+fn the_limit_of_the_ratio_is_exact() {
+    let image_bytes = 3 * 13_000 * 14_000_usize;
+    for (bytes, is_within) in [(image_bytes / 100 - 1, false), (image_bytes / 100, true), (image_bytes / 100 + 1, true)]
+    {
+        let head = of_chunks(&[header([13_000, 14_000], 8, 2)]);
+        let filler = chunk(b"teXt", &vec![0; bytes - head.len() - 12]);
+        let file = [&head[..head.len() - 12], &filler, &head[head.len() - 12..]].concat();
+        assert_eq!(file.len(), bytes);
+        let kind = load(file).unwrap_err().kind();
+        assert_eq!(kind, if is_within { ErrorKind::Malformed } else { ErrorKind::Limit }, "{bytes}");
+    }
+}
+
+#[test]
+fn the_default_limit_is_that_of_a_large_texture() {
+    let of = |width, height| load(of_chunks(&[header([width, height], 1, 0)])).unwrap_err();
+    for (width, height, kind) in [
+        (16_384, 16_384, ErrorKind::Malformed),
+        (16_385, 16_384, ErrorKind::Limit),
+        (1 << 28, 1, ErrorKind::Malformed),
+        ((1 << 28) + 1, 1, ErrorKind::Limit),
+        ((1 << 28) - 1, 1, ErrorKind::Malformed),
+    ] {
+        let error = of(width, height);
+        assert_eq!(error.kind(), kind, "{width} x {height}: {error}");
+    }
+    let error = of(16_385, 16_384);
+    assert_eq!(error.to_string(), "x.png: byte 16: 16385 x 16384 pixels are more than the limit of 268435456 (pixels)");
+    assert!(error.diagnostic().hint.as_ref().unwrap().contains("`--limit pixels=268451840`"));
+}
+
+#[track_caller]
+fn says(name: &str, words: &str) {
+    let error = error("x.png", &file(&format!("bad/generated/{name}.png")));
+    assert_eq!(error.to_string(), format!("x.png: byte {words}"), "{name}");
+}
+
+#[test]
+fn errors_say_what_and_where() {
+    says("empty", "0: unexpected end of file");
+    says("no_iend", "57: unexpected end of file");
+    says("palette_idx_oob", "70: a pixel refers to a color outside the palette");
+    says("bad_crc_idat", "53: not a valid PNG: CRC error: expected 0xf6173854 have 0xf6173855");
+    says("dim_0", "16: not a valid PNG: Invalid image dimensions");
+}
+
+#[test]
+fn sums_are_checked_everywhere() {
+    let mut bytes = of_chunks(&[header([1, 1], 8, 0), chunk(b"tEXt", b"a\0b"), pixels(&[0, 7])]);
+    assert!(load(bytes.clone()).is_ok());
+    let place = bytes.windows(4).position(|window| window == b"tEXt").unwrap() + 4;
+    bytes[place] = b'c';
+    assert!(error("x.png", &bytes).to_string().contains("CRC"));
+}
+
+#[test]
+fn a_row_larger_than_the_memory_limit_is_refused() {
+    let bytes = of_chunks(&[header([1 << 25, 1], 16, 6), pixels(&[0])]);
+    let error = error("x.png", &bytes);
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains("(memory_limit)"), "{error}");
+}
+
+#[test]
+fn every_prefix_is_an_error() {
+    for name in ["good/own/adam7_rgba16", "good/own/p4_trns", "good/own/many_idat", "good/pngsuite/basn2c08"] {
+        prefixes_are_errors("x.png", &file(&format!("{name}.png")));
+    }
+}
+
+#[test]
+fn one_changed_byte_breaks_nothing() {
+    for name in ["good/own/adam7_rgb8", "good/own/p4_trns", "good/own/g16_trns"] {
+        changed_bytes_break_nothing("x.png", &file(&format!("{name}.png")));
+    }
+    // A changed byte of the pixels with sums that are right.
+    let rows: Vec<u8> = (0..5).flat_map(|row| [&[row][..], &[row; 12]].concat()).collect();
+    for place in 0..rows.len() {
+        for byte in [0, 5, 255] {
+            let mut rows = rows.clone();
+            rows[place] = byte;
+            let result = load(of_chunks(&[header([4, 5], 8, 2), pixels(&rows)]));
+            assert_eq!(result.is_ok(), place % 13 != 0 || byte < 5, "{place} {byte}");
+        }
+    }
+}
+
+#[test]
+fn sources_are_asked_for_blocks() {
+    asked_in_blocks("x.png", &file("good/own/many_idat.png"));
+    asked_in_blocks("x.png", &file("bad/generated/bomb_10000.png"));
+}
+
+#[test]
+fn a_cancelled_job_stops() {
+    let options = ReadOptions::default();
+    options.run.cancel.cancel();
+    let error = crate::images::load("x.png", file("good/pngsuite/basn2c08.png"), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn errors_of_a_reader_come_out_as_they_are() {
+    struct Broken(std::io::Cursor<Vec<u8>>);
+    impl Read for Broken {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.read(out) {
+                Ok(0) => Err(std::io::Error::other("the cable was pulled")),
+                result => result,
+            }
+        }
+    }
+    for (name, bytes) in [
+        ("x.png", file("good/pngsuite/basn2c08.png")),
+        ("x.jpg", crate::images::file("jpg", "good/own/rgb_420.jpg")),
+        ("x.exr", crate::images::file("exr", "good/openexr/zip_half.exr")),
+    ] {
+        let half = bytes[..bytes.len() / 2].to_vec();
+        let input = Input::Reader(Box::new(Broken(std::io::Cursor::new(half))), name.into());
+        let error = polyhaul::load_image(input, &ReadOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+        assert_eq!(error.io_error().unwrap().to_string(), "the cable was pulled");
+    }
+}

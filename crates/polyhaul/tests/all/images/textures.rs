@@ -1,0 +1,289 @@
+//! Textures, whatever their format: what is written is read again, and does not depend on who does it.
+
+use crate::images::*;
+use polyhaul::ErrorKind;
+use polyhaul::model::{ColorSpace, Encoding, Texel, Texture};
+
+/// Every encoding.
+pub fn encodings() -> Vec<Encoding> {
+    let plain = [1, 2, 4].into_iter().flat_map(|channels| {
+        [Texel::U8, Texel::U16, Texel::F16, Texel::F32].map(|texel| Encoding::Plain { channels, texel })
+    });
+    let signs = [false, true]
+        .into_iter()
+        .flat_map(|signed| [Encoding::Bc4 { signed }, Encoding::Bc5 { signed }, Encoding::Bc6h { signed }]);
+    plain.chain(signs).chain([Encoding::Bc1, Encoding::Bc2, Encoding::Bc3, Encoding::Bc7]).collect()
+}
+
+/// A texture of bytes that look like nothing, linear, with this many levels.
+pub fn texture(
+    encoding: Encoding,
+    [width, height, depth]: [usize; 3],
+    layers: usize,
+    faces: usize,
+    levels: usize,
+) -> Texture {
+    let color_space = ColorSpace::Linear;
+    let mut texture = Texture { width, height, depth, layers, faces, encoding, color_space, ..Texture::default() };
+    for level in 0..levels {
+        let size = texture.level_bytes(level).unwrap();
+        let byte = |at: usize| ((at + 7 * level).wrapping_mul(2_654_435_761) >> 11) as u8;
+        texture.levels.push((0..size).map(byte).collect());
+    }
+    texture
+}
+
+pub fn written_texture(name: &str, texture: &Texture, style: ImageStyle, run: &RunOptions) -> Result<Vec<u8>> {
+    let shared = Shared::default();
+    let format = Format::of_path(Path::new(name));
+    let options = WriteOptions { format, image: style, run: run.clone(), ..WriteOptions::default() };
+    polyhaul::save_texture(texture, Output::Writer(Box::new(shared.clone()), name.into()), &options)?;
+    Ok(shared.take())
+}
+
+pub fn load_texture(name: &str, bytes: &[u8]) -> Result<Texture> {
+    let input = Input::Memory(bytes.to_vec(), name.into());
+    polyhaul::load_texture(input, &ReadOptions::default()).map(|loaded| loaded.texture)
+}
+
+/// As [`load_texture`] from a reader.
+pub fn load_texture_stream(name: &str, bytes: &[u8]) -> Result<Texture> {
+    let input = Input::Reader(Box::new(Parts(std::io::Cursor::new(bytes.to_vec()), 3000)), name.into());
+    polyhaul::load_texture(input, &ReadOptions::default()).map(|loaded| loaded.texture)
+}
+
+fn styles() -> [ImageStyle; 2] {
+    [None, Some(1)].map(|ktx2_zstd_level| ImageStyle { ktx2_zstd_level, ..ImageStyle::default() })
+}
+
+#[track_caller]
+fn comes_back(name: &str, texture: &Texture) {
+    for style in styles() {
+        let bytes = written_texture(name, texture, style, &RunOptions::default()).unwrap();
+        for options in [threads(1, Some(1)), threads(2, Some(700)), threads(7, Some(1 << 20))] {
+            assert!(written_texture(name, texture, style, &options.run).unwrap() == bytes, "{name} {options:?}");
+        }
+        assert!(load_texture(name, &bytes).unwrap() == *texture, "{name} {:?}", texture.encoding);
+        assert!(load_texture_stream(name, &bytes).unwrap() == *texture, "{name} {:?}", texture.encoding);
+    }
+}
+
+#[test]
+fn every_encoding_comes_back() {
+    for encoding in encodings() {
+        for premultiplied in [false, true] {
+            for name in ["x.dds", "x.ktx2"] {
+                let texture = Texture { premultiplied, ..texture(encoding, [21, 6, 1], 1, 1, 5) };
+                comes_back(name, &texture);
+            }
+        }
+    }
+}
+
+#[test]
+fn srgb_comes_back_where_the_format_has_it() {
+    for encoding in encodings() {
+        let texture = Texture { color_space: ColorSpace::Srgb, ..texture(encoding, [8, 8, 1], 1, 1, 1) };
+        comes_back("x.ktx2", &texture);
+        let is_color = matches!(encoding, Encoding::Bc1 | Encoding::Bc2 | Encoding::Bc3 | Encoding::Bc7);
+        match is_color || encoding == Encoding::default() {
+            true => comes_back("x.dds", &texture),
+            false => {
+                let result = written_texture("x.dds", &texture, ImageStyle::default(), &RunOptions::default());
+                assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{encoding:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn cubes_arrays_and_volumes_come_back() {
+    let rgba = Encoding::default();
+    for (size, layers, faces, levels) in [
+        ([16, 16, 1], 1, 6, 5),
+        ([16, 16, 1], 3, 6, 1),
+        ([5, 9, 1], 4, 1, 4),
+        ([12, 6, 5], 1, 1, 4),
+        ([1, 1, 1], 1, 1, 1),
+        ([300, 200, 1], 2, 1, 9),
+    ] {
+        for encoding in [rgba, Encoding::Bc1, Encoding::Bc7] {
+            for name in ["x.dds", "x.ktx2"] {
+                comes_back(name, &texture(encoding, size, layers, faces, levels));
+            }
+        }
+    }
+}
+
+/// One picture is read as an image: what stands beside it is told, by kind.
+#[test]
+fn pictures_that_an_image_drops_are_warnings() {
+    for (size, layers, faces, levels, wanted) in [
+        ([16, 16, 1], 1, 6, 5, vec![("left-out-faces", 5), ("left-out-levels", 4)]),
+        ([16, 16, 1], 3, 6, 1, vec![("left-out-faces", 5), ("left-out-layers", 2)]),
+        ([5, 9, 1], 4, 1, 4, vec![("left-out-layers", 3), ("left-out-levels", 3)]),
+        ([12, 6, 5], 1, 1, 4, vec![("left-out-levels", 3), ("left-out-slices", 4)]),
+        ([12, 6, 1], 1, 1, 4, vec![("left-out-levels", 3)]),
+        ([12, 6, 1], 1, 1, 1, vec![]),
+    ] {
+        for name in ["x.dds", "x.ktx2"] {
+            let whole = texture(Encoding::default(), size, layers, faces, levels);
+            let bytes = written_texture(name, &whole, ImageStyle::default(), &RunOptions::default()).unwrap();
+            let (image, counts) = warned(name, &bytes);
+            assert_eq!((image.width, image.height), (size[0], size[1]));
+            assert_eq!(counts, wanted, "{name}");
+            // As a texture nothing is dropped.
+            let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+            assert!(polyhaul::load_texture(Input::Memory(bytes, name.into()), &strict).is_ok());
+        }
+    }
+}
+
+#[test]
+fn compressed_files_of_textures_are_read() {
+    let whole = texture(Encoding::Bc3, [64, 64, 1], 1, 1, 7);
+    for name in ["x.dds", "x.ktx2"] {
+        let shared = Shared::default();
+        let compression = polyhaul::options::Compression::By(polyhaul::options::Codec::Gzip, None);
+        let options = WriteOptions { format: Format::of_path(Path::new(name)), compression, ..WriteOptions::default() };
+        polyhaul::save_texture(&whole, Output::Writer(Box::new(shared.clone()), name.into()), &options).unwrap();
+        assert!(load_texture(name, &shared.take()).unwrap() == whole);
+    }
+}
+
+#[test]
+fn textures_that_there_are_not_are_refused() {
+    let good = texture(Encoding::default(), [8, 8, 1], 1, 1, 4);
+    let three = Encoding::Plain { channels: 3, texel: Texel::U8 };
+    let mut long = good.clone();
+    long.levels.push([0; 4].into());
+    let mut short = good.clone();
+    short.levels[1] = [0; 63].into();
+    let bad = [
+        Texture { width: 9, ..good.clone() },
+        Texture { width: 0, ..good.clone() },
+        Texture { height: usize::MAX, ..good.clone() },
+        Texture { layers: 0, ..good.clone() },
+        Texture { faces: 2, ..good.clone() },
+        Texture { levels: Vec::new(), ..good.clone() },
+        texture(three, [8, 8, 1], 1, 1, 1),
+        texture(Encoding::Bc1, [8, 4, 1], 1, 6, 1),
+        texture(Encoding::Bc1, [8, 8, 2], 2, 1, 1),
+        long,
+        short,
+    ];
+    for (number, texture) in bad.iter().enumerate() {
+        for name in ["x.dds", "x.ktx2"] {
+            let result = written_texture(name, texture, ImageStyle::default(), &RunOptions::default());
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{number}");
+        }
+    }
+    let style = ImageStyle { ktx2_zstd_level: Some(23), ..ImageStyle::default() };
+    assert_eq!(written_texture("x.ktx2", &good, style, &RunOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
+    for name in ["x.tga", "x.obj"] {
+        let result = written_texture(name, &good, ImageStyle::default(), &RunOptions::default());
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage, "{name}");
+    }
+    let error = load_texture("x.tga", &file("tga", "good/pillow/200x32_l_bl_raw.tga")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+}
+
+#[test]
+fn every_prefix_is_an_error() {
+    for name in ["x.dds", "x.ktx2"] {
+        for style in styles() {
+            let whole = texture(Encoding::Bc1, [13, 7, 1], 2, 1, 3);
+            let bytes = written_texture(name, &whole, style, &RunOptions::default()).unwrap();
+            for size in 0..bytes.len() {
+                for load in [load_texture, load_texture_stream] {
+                    let error = load(name, &bytes[..size]).unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Malformed, "{name} {size}: {error}");
+                    assert!(error.place().offset.is_some(), "{name} {size}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn flipped_bits_are_errors_or_other_textures() {
+    for name in ["x.dds", "x.ktx2"] {
+        for style in styles() {
+            let whole = texture(Encoding::Bc1, [13, 7, 1], 2, 1, 3);
+            let bytes = written_texture(name, &whole, style, &RunOptions::default()).unwrap();
+            for at in 0..bytes.len() {
+                for bit in [0, 3, 7] {
+                    let mut flipped = bytes.clone();
+                    flipped[at] ^= 1 << bit;
+                    let [one, other] = [load_texture, load_texture_stream].map(|load| load(name, &flipped));
+                    match (one, other) {
+                        (Ok(one), Ok(other)) => assert!(one == other, "{name} {at} {bit}"),
+                        (Err(one), Err(other)) => {
+                            assert_eq!(one.kind(), other.kind(), "{name} {at} {bit}: {one} {other}");
+                            assert!(!matches!(one.kind(), ErrorKind::Internal | ErrorKind::Memory), "{one}");
+                        }
+                        (one, other) => panic!("{name} {at} {bit}: {:?} {:?}", one.err(), other.err()),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn limits_hold_to_the_pixel() {
+    for name in ["x.dds", "x.ktx2"] {
+        let whole = texture(Encoding::Bc1, [10, 10, 1], 3, 1, 1);
+        let bytes = written_texture(name, &whole, ImageStyle::default(), &RunOptions::default()).unwrap();
+        for (pixels, is_ok) in [(299, false), (300, true), (301, true)] {
+            let mut options = ReadOptions::default();
+            options.limits.pixels = pixels;
+            let result = polyhaul::load_texture(Input::Memory(bytes.clone(), name.into()), &options);
+            match result {
+                Ok(_) => assert!(is_ok, "{name} {pixels}"),
+                Err(error) => assert!(!is_ok && error.kind() == ErrorKind::Limit, "{name} {pixels}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn info_tells_levels_without_decoding() {
+    let cube = texture(Encoding::Bc7, [16, 16, 1], 2, 6, 5);
+    for name in ["x.dds", "x.ktx2"] {
+        let bytes = written_texture(name, &cube, ImageStyle::default(), &RunOptions::default()).unwrap();
+        let input = Input::Memory(bytes.clone(), name.into());
+        let image = polyhaul::inspect::info(input, &ReadOptions::default()).unwrap().0.image.unwrap();
+        let told = image.texture.unwrap();
+        assert_eq!((told.encoding, told.levels, told.layers, told.faces, told.depth), (Encoding::Bc7, 5, 2, 6, 1));
+        let decoded = load(name, bytes, &ReadOptions::default()).unwrap();
+        let again = polyhaul::inspect::ImageSummary::of(&decoded);
+        assert_eq!(again, polyhaul::inspect::ImageSummary { texture: None, ..image });
+    }
+}
+
+#[test]
+fn one_colour_comes_back_however_small_it_packs() {
+    let texture = Texture {
+        width: 4097,
+        height: 4096,
+        depth: 1,
+        layers: 1,
+        faces: 1,
+        levels: vec![vec![7; 4097 * 4096 * 4].into()],
+        ..Texture::default()
+    };
+    // Less is believed of any ratio.
+    assert!(texture.levels[0].len() > 64 << 20);
+    comes_back("large.ktx2", &texture);
+}
+
+#[test]
+fn pixels_of_three_channels_are_no_texture() {
+    let encoding = Encoding::Plain { channels: 3, texel: Texel::U8 };
+    let levels = vec![vec![0; 12].into()];
+    let texture =
+        Texture { width: 2, height: 2, depth: 1, layers: 1, faces: 1, encoding, levels, ..Texture::default() };
+    let error = polyhaul::ops::blocks::decode(&texture, 0, 0, &RunOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}

@@ -1,0 +1,139 @@
+//! Files that are not read, and where that is said to be.
+
+use super::*;
+use polyhaul::ErrorKind;
+use polyhaul::options::Limits;
+
+/// What is wrong, whoever reads it and however.
+#[track_caller]
+fn error(bytes: &[u8]) -> Error {
+    crate::images::error("x.tga", bytes)
+}
+
+#[track_caller]
+fn says(name: &str, words: &str) {
+    let error = error(&file(&format!("bad/generated/{name}.tga")));
+    assert_eq!(error.to_string(), format!("x.tga: byte {words}"), "{name}");
+}
+
+#[test]
+fn errors_say_what_and_where() {
+    says("empty", "0: unexpected end of file in the header of 18 bytes");
+    says("trunc_header", "10: unexpected end of file in the header of 18 bytes");
+    says("zero_by_zero", "12: the image is empty (0 x 0 pixels)");
+    says("type_99", "2: invalid image type 99; expected 1, 2, 3, 9, 10 or 11");
+    says("bpp0", "16: invalid color depth of 0 bits; expected 15, 16, 24 or 32");
+    says("bpp255", "16: invalid color depth of 255 bits; expected 15, 16, 24 or 32");
+    says("cmap_bits_7", "7: invalid color depth of 7 bits; expected 15, 16, 24 or 32");
+    says("cmap_missing", "1: invalid color map type 0 for image type 1");
+}
+
+/// A file may end early behind a pixel that is wrong.
+#[test]
+fn the_first_error_is_found_however_a_file_is_read() {
+    let error = error(&file("regression/short_and_unmapped.tga"));
+    assert_eq!(error.to_string(), "x.tga: byte 29: this pixel refers to a color outside the color map");
+}
+
+#[test]
+fn bad_files_are_errors() {
+    for folder in ["bad/generated", "bad/image-rs"] {
+        for (name, bytes) in files("tga", folder) {
+            let kind = error(&bytes).kind();
+            assert!(
+                matches!(kind, ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Unsupported),
+                "{name}: {kind:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_prefix_is_an_error() {
+    let samples = [
+        file("good/pillow/200x32_rgb_bl_rle.tga"),
+        file("good/pillow/200x32_l_tl_raw.tga"),
+        [&header(9, [1, 5, 0, 2, 0, 24], [3, 2], 8, 0x20)[..], &[1, 2, 3, 4, 5, 6, 0x82, 6, 0x82, 5]].concat(),
+    ];
+    for sample in samples {
+        // The footer says nothing about pixels.
+        let end = sample.len() - if sample.ends_with(b"TRUEVISION-XFILE.\0") { 26 } else { 0 };
+        for size in (0..end).step_by(1 + end / 600) {
+            assert_eq!(load(sample[..size].to_vec()).unwrap_err().kind(), ErrorKind::Malformed, "{size} of {end}");
+        }
+        assert!(load(sample[..end].to_vec()).is_ok());
+    }
+}
+
+#[test]
+fn one_changed_byte_breaks_nothing() {
+    for name in ["200x32_rgb_bl_rle", "200x32_rgba_tl_raw", "200x32_l_bl_rle"] {
+        let sample = file(&format!("good/pillow/{name}.tga"));
+        for place in 0..64 {
+            for byte in [0, 0x7F, 0x80, 0xFF, sample[place].wrapping_add(1), sample[place].wrapping_sub(1)] {
+                let mut changed = sample.clone();
+                changed[place] = byte;
+                if let Ok(image) = load(changed) {
+                    assert_eq!(image.sample_count(), Some(image.samples.len()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn colors_that_the_map_does_not_have_are_found() {
+    let mut file = header(1, [1, 5, 0, 2, 0, 24], [3, 2], 8, 0x20);
+    file.extend([1, 2, 3, 4, 5, 6]);
+    for (index, place) in [(4, 2), (7, 0), (255, 5)] {
+        let mut file = file.clone();
+        let mut numbers = [5; 6];
+        numbers[place] = index;
+        file.extend(numbers);
+        let message = format!("x.tga: byte {}: this pixel refers to a color outside the color map", 24 + place);
+        assert_eq!(error(&file).to_string(), message);
+    }
+}
+
+#[test]
+fn colors_that_the_map_does_not_have_are_found_in_packets() {
+    let mut file = header(9, [1, 5, 0, 2, 0, 24], [300, 2], 8, 0x20);
+    file.extend([1, 2, 3, 4, 5, 6]);
+    let begin = file.len();
+    // A packet of others, runs to the end of the first row and on in the next one, and others.
+    let packets = [&[3, 5, 6, 5, 6][..], &[0xFF, 5], &[0xFF, 6], &[0xFF, 5], &[0xFF, 6], &[83, 6], &[5; 83]].concat();
+    file.extend(&packets);
+    assert!(load(file.clone()).is_ok());
+    for place in [1, 4, 6, 8, 10, 12, 14, packets.len() - 1] {
+        let mut file = file.clone();
+        file[begin + place] = 7;
+        // What follows is no earlier error.
+        for size in [begin + place + 1, file.len()] {
+            let at = begin + place;
+            let message = format!("x.tga: byte {at}: this pixel refers to a color outside the color map");
+            assert_eq!(error(&file[..size]).to_string(), message);
+        }
+    }
+}
+
+#[test]
+fn the_limit_of_pixels_is_exact() {
+    let bytes = file("good/pillow/200x32_rgb_tl_raw.tga");
+    let with = |pixels| {
+        let limits = Limits { pixels, ..Limits::default() };
+        crate::images::load("x.tga", bytes.clone(), &ReadOptions { limits, ..ReadOptions::default() })
+    };
+    assert!(with(6400).is_ok() && with(6401).is_ok());
+    let error = with(6399).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains("(pixels)"), "{error}");
+}
+
+#[test]
+fn an_image_is_no_scene() {
+    let bytes = file("good/pillow/200x32_rgb_tl_raw.tga");
+    let error = polyhaul::load(Input::Memory(bytes, "x.tga".into()), &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    let scene = Input::Memory(b"v 0 0 0\n".to_vec(), "x.obj".into());
+    assert_eq!(polyhaul::load_image(scene, &ReadOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
+}

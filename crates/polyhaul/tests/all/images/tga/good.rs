@@ -1,0 +1,105 @@
+//! Files that are read, with what they come to.
+
+use super::*;
+
+#[test]
+fn files_of_one_image_are_equal_however_they_are_stored() {
+    for (kind, channels) in [("l", Channels::Gray), ("rgb", Channels::Rgb), ("rgba", Channels::Rgba)] {
+        let load = |how: &str| load(file(&format!("good/pillow/200x32_{kind}_{how}.tga"))).unwrap();
+        let first = load("tl_raw");
+        assert_eq!((first.width, first.height, first.channels), (200, 32, channels));
+        for other in ["tl_rle", "bl_raw", "bl_rle"] {
+            assert!(load(other) == first, "{kind} {other}");
+        }
+    }
+}
+
+#[test]
+fn pixels_by_hand() {
+    let with = |mut header: Vec<u8>, pixels: &[u8]| {
+        header.extend(pixels);
+        load(header).unwrap()
+    };
+    // Two rows, the bottom one first.
+    let found = with(header(2, NO_MAP, [1, 2], 24, 0), &[1, 2, 3, 4, 5, 6]);
+    assert_eq!(found, image(1, 2, Channels::Rgb, vec![6, 5, 4, 3, 2, 1]));
+    // From the top right.
+    let found = with(header(2, NO_MAP, [2, 1], 32, 0x38), &[1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(found, image(2, 1, Channels::Rgba, vec![7, 6, 5, 8, 3, 2, 1, 4]));
+    let found = with(header(3, NO_MAP, [2, 1], 16, 0x28), &[9, 8, 7, 6]);
+    assert_eq!(found, image(2, 1, Channels::GrayAlpha, vec![9, 8, 7, 6]));
+    // 15 bits, and 16 with and without a bit of alpha.
+    for (bits, descriptor, wanted) in [(15, 0, vec![255, 0, 0]), (16, 0, vec![255, 0, 0]), (16, 1, vec![255, 0, 0])] {
+        let found = with(header(2, NO_MAP, [1, 1], bits, descriptor), &[0, 0x7C]);
+        assert_eq!(bytes_of(&found), wanted, "{bits} {descriptor}");
+    }
+}
+
+#[test]
+fn maps_begin_where_they_say() {
+    // Colours 5 and 6 of 24 bits; an identification of two bytes stands before them.
+    let mut file = header(1, [1, 5, 0, 2, 0, 24], [3, 1], 8, 0x20);
+    file[0] = 2;
+    file.extend([0xEE, 0xEE, 1, 2, 3, 4, 5, 6]);
+    file.extend([6, 5, 6]);
+    assert_eq!(load(file).unwrap(), image(3, 1, Channels::Rgb, vec![6, 5, 4, 3, 2, 1, 6, 5, 4]));
+    // In packets, and numbers of 16 bits.
+    let mut file = header(9, [1, 0, 1, 1, 0, 32], [4, 1], 16, 0x20);
+    file.extend([1, 2, 3, 4]);
+    file.extend([0x83, 0, 1]);
+    assert_eq!(bytes_of(&load(file).unwrap()), [3, 2, 1, 4].repeat(4));
+}
+
+#[test]
+fn a_map_that_nobody_uses_is_passed() {
+    let mut file = header(2, [1, 0, 0, 2, 0, 24], [1, 1], 24, 0);
+    file.extend([0xEE; 6]);
+    file.extend([1, 2, 3]);
+    assert_eq!(bytes_of(&load(file).unwrap()), [3, 2, 1]);
+}
+
+#[test]
+fn packets_may_go_on_in_the_next_row() {
+    for descriptor in [0, 0x20] {
+        let mut file = header(11, NO_MAP, [2, 3], 8, descriptor);
+        file.extend([0x84, 7, 0, 9]);
+        let rows = if descriptor == 0 { vec![7, 9, 7, 7, 7, 7] } else { vec![7, 7, 7, 7, 7, 9] };
+        assert_eq!(bytes_of(&load(file).unwrap()), rows);
+    }
+}
+
+#[test]
+fn the_extension_says_whether_colors_are_multiplied() {
+    for (alpha, wanted) in [(3, false), (4, true)] {
+        let mut file = header(2, NO_MAP, [1, 1], 32, 8);
+        file.extend([1, 2, 3, 4]);
+        let place = file.len() as u32;
+        file.extend([0; 494]);
+        file.push(alpha);
+        file.extend(place.to_le_bytes());
+        file.extend([0; 4]);
+        file.extend(b"TRUEVISION-XFILE.\0");
+        assert_eq!(load(file.clone()).unwrap().premultiplied, wanted);
+        let streamed = load_stream("x.tga", file.clone(), &ReadOptions::default()).unwrap();
+        assert_eq!(streamed.premultiplied, wanted);
+        let image = load(file.clone()).unwrap();
+        for tga_rle in [false, true] {
+            let bytes =
+                written("x.tga", &image, ImageStyle { tga_rle, ..ImageStyle::default() }, &RunOptions::default())
+                    .unwrap();
+            assert_eq!(load_stream("x.tga", bytes, &ReadOptions::default()).unwrap().premultiplied, wanted);
+        }
+        // Places that are none.
+        for place in [1, 519, 100_000, u32::MAX] {
+            let at = file.len() - 26;
+            file[at..at + 4].copy_from_slice(&place.to_le_bytes());
+            assert!(!load(file.clone()).unwrap().premultiplied);
+        }
+    }
+}
+
+#[test]
+fn the_content_tells_the_format() {
+    let bytes = file("good/pillow/200x32_rgb_tl_rle.tga");
+    assert_eq!(crate::images::load("picture", bytes, &ReadOptions::default()).unwrap().width, 200);
+}

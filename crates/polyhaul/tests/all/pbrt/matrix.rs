@@ -1,0 +1,97 @@
+//! The same scene, warnings and error for any number of threads and any size of pieces, from a file or a stream.
+
+use crate::pbrt::support::{data, lenient, options, render, same, scenes, shown, text};
+use polyhaul::{Input, ReadOptions, load};
+
+const THREADS: [usize; 4] = [1, 2, 7, 64];
+const CHUNKS: [usize; 5] = [1, 7, 64, 300, 5000];
+
+fn check(name: &str, input: &dyn Fn() -> Input, base: &ReadOptions) {
+    let wanted = load(input(), base);
+    for (t, threads) in THREADS.into_iter().enumerate() {
+        for (c, chunk_bytes) in CHUNKS.into_iter().enumerate() {
+            // Threads take long to start; one size of pieces for many of them will do.
+            if (t + c) % 2 == 1 || threads == 64 && chunk_bytes != 64 {
+                continue;
+            }
+            let mut way = base.clone();
+            (way.run.threads, way.run.chunk_bytes) = (Some(threads), Some(chunk_bytes));
+            let found = load(input(), &way);
+            let what = || format!("{name}, {threads} threads, {chunk_bytes}:\n{}\n{}", shown(&found), shown(&wanted));
+            assert!(same(&found, &wanted), "{}", what());
+        }
+    }
+}
+
+#[test]
+fn files() {
+    for scene in scenes("good").into_iter().chain(scenes("bad/generated")) {
+        if scene.contains("nesting_30k") {
+            continue;
+        }
+        let input = || Input::Path(data(&scene));
+        check(&scene, &input, &options(1, None));
+        check(&scene, &input, &lenient(options(1, None)));
+    }
+}
+
+/// A scene in which much is right and some is not.
+const MIXED: &str = "Film \"rgb\"\nLookAt 0 0 1\n 2 3 4 0\n1 0\nWorldBegin\nAttributeBegin\n Transform [1 0 0 0 0 1 0 0\n\
+    0 0 1 0 2 3 4 1]\nShape \"sphere\" \"float radius\"\n[ 1\n # two\n]\nShape \"curve\" \"point3 P\" [ 1 2 3\n4 5 x ]\n\
+    Shape \"disk\"\nActiveTransform\nEndTime\nTranslate 1 2 3\nShape \"sphere\"\nAttributeEnd\nFoo 1 2\n\"string\"\n\
+    ObjectBegin \"a\"\nShape \"sphere\n\"float radius\" 2\nShape \"disk\" \"float radius\" [ 1 2\nObjectEnd\n\
+    ObjectInstance \"a\"\n  ConcatTransform [ 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1 ]\nObjectInstance \"a\"\nObjectInstance\n\
+    \"b\"\nShape \"x\" \"integer i\" [ 1 2 3\n 4 5 99999999999 ]\nAttribute \"shape\" \"float alpha\" .5\n\
+    Shape \"sphere\" \"bool b\" [ true\nfalse ]\n";
+
+#[test]
+fn pieces_of_every_size() {
+    for base in [options(1, None), lenient(options(1, None))] {
+        let wanted = text(MIXED, &base);
+        assert_eq!(wanted.is_ok(), !matches!(base.on_error, polyhaul::options::OnError::Raise));
+        for chunk_bytes in 1..MIXED.len() {
+            let way = ReadOptions { run: options(1 + chunk_bytes % 2, Some(chunk_bytes)).run, ..base.clone() };
+            let found = text(MIXED, &way);
+            assert!(same(&found, &wanted), "{chunk_bytes}:\n{}\n{}", shown(&found), shown(&wanted));
+            let bytes = MIXED.as_bytes().to_vec();
+            let stream = load(Input::Reader(Box::new(std::io::Cursor::new(bytes)), "x.pbrt".into()), &way);
+            assert!(same(&stream, &wanted), "a stream, {chunk_bytes}: {}", shown(&stream));
+        }
+    }
+}
+
+#[test]
+fn a_comment_in_a_matrix_takes_nothing_behind_it() {
+    for (behind, place) in [("]#c\nFoo\n", "x.pbrt:3:1"), ("]\nFoo\n", "x.pbrt:3:1"), ("]Foo\n", "x.pbrt:2:18")] {
+        let scene = format!("Transform [1 0 0 0 0 1 0 0 # rows\n0 0 1 0 0 0 0 1 {behind}");
+        let error = text(&scene, &options(1, None)).unwrap_err();
+        assert_eq!(error.place().to_string(), place, "{error}");
+    }
+}
+
+/// Many instances and curves, so that every array crosses borders.
+#[test]
+fn instances_and_curves_are_the_same_in_any_pieces() {
+    let mut scene = String::from("WorldBegin\nObjectBegin \"o\"\nShape \"sphere\"\nObjectEnd\n");
+    for n in 0..400 {
+        let (a, b) = (n as f32 * 0.37 - 40.0, n % 7);
+        scene += &format!(
+            "AttributeBegin\n{} [ 1 0 0 0 0 {a} 0 0 0 0 1 0 {b} {a} 3.25 {} ]\nObjectInstance \"o\"\nAttributeEnd\n\
+             Shape \"curve\" \"point3 P\" [ {a} 0 1 {b} 2 3 ] \"float width\" {a}\n",
+            if n % 5 == 0 { "Transform" } else { "ConcatTransform" },
+            if n % 50 == 49 { 2 } else { 1 },
+        );
+    }
+    let wanted = text(&scene, &options(1, None));
+    let loaded = wanted.as_ref().unwrap();
+    assert_eq!((render(loaded).instances.len(), render(loaded).shape_count()), (400, 401));
+    assert_eq!(render(loaded).instances().count(), 400);
+    for chunk_bytes in [1, 100, 500, 1000, 3000, 20_000] {
+        for threads in THREADS {
+            let found = text(&scene, &options(threads, Some(chunk_bytes)));
+            assert!(same(&found, &wanted), "{chunk_bytes} {threads}");
+        }
+    }
+    let other = text(&scene.replace("3.25", "3.5"), &options(1, None)).unwrap();
+    assert!(other.scene != loaded.scene);
+}

@@ -1,0 +1,87 @@
+//! Good files, beside the slow reader and beside their twins in other forms.
+
+use crate::ply::reference;
+use crate::ply::support::{NAME, memory, options, scene, scene_text, tables, tables_text};
+use polyhaul::{load, load_tables};
+use polyhaul_testkit::corpus::samples;
+
+#[test]
+fn every_number_is_that_of_the_slow_reader() {
+    let files = samples("ply/good", "ply");
+    assert!(files.len() > 40);
+    for file in files {
+        let bytes = file.bytes();
+        let loaded = load_tables(memory(&bytes), &options(1, None)).unwrap();
+        assert_eq!(reference::of_tables(&loaded.tables), reference::read(&bytes).unwrap(), "{}", file.name);
+        // This one has a face more than it declares.
+        let extra = u64::from(file.name == "ply/good/rply/input.ply");
+        assert_eq!(loaded.report.warnings.total(), extra, "{}: {:?}", file.name, loaded.report.warnings);
+        for table in &loaded.tables {
+            assert!(table.columns.iter().all(|column| column.row_count() == table.row_count), "{}", file.name);
+        }
+    }
+}
+
+#[test]
+fn twins_are_equal() {
+    let files = samples("ply/good/generated", "ply");
+    let mut pairs = 0;
+    for file in &files {
+        let Some(stem) = file.name.strip_suffix("_ascii.ply") else { continue };
+        for form in ["le", "be"] {
+            let twin = files.iter().find(|file| file.name == format!("{stem}_{form}.ply")).unwrap();
+            let (a, b) = (file.bytes(), twin.bytes());
+            assert_eq!(tables(&a), tables(&b), "{}", twin.name);
+            assert_eq!(scene(&a).scene, scene(&b).scene, "{}", twin.name);
+            pairs += 1;
+        }
+    }
+    assert!(pairs >= 20);
+}
+
+#[test]
+fn all_are_scenes_too() {
+    for file in samples("ply/good", "ply") {
+        let result = load(memory(&file.bytes()), &options(1, None));
+        assert!(result.is_ok(), "{}: {}", file.name, scene_text(&result));
+        assert_eq!(polyhaul_testkit::scene::broken_rule(&result.unwrap().scene), None, "{}", file.name);
+    }
+}
+
+#[test]
+fn comments_and_remarks_are_kept() {
+    let all = samples("ply/good/generated", "ply");
+    let file = all.iter().find(|file| file.name.ends_with("all_types_le.ply")).unwrap();
+    let loaded = scene(file.bytes()).scene;
+    assert_eq!(loaded.comments, ["made for tests", "", "  spaces   and \u{e9} \u{6f22}\u{5b57}"]);
+    assert_eq!(loaded.infos, [" num_cols 3"]);
+}
+
+const TEXT: &str = "ply|format ascii 1.0|comment a|element vertex 2|property float x|property int8 y|property list uchar \
+                    short z|obj_info b|end_header|1.5 -3 2 7 8|2.5 4 0|";
+
+#[test]
+fn any_line_end_will_do() {
+    let expected = tables_text(&load_tables(memory(TEXT.replace('|', "\n").as_bytes()), &options(1, None)));
+    assert!(expected.contains("[1.5, 2.5]"), "{expected}");
+    for end in ["\r\n", "\r"] {
+        let text = TEXT.replace('|', end);
+        assert_eq!(tables_text(&load_tables(memory(text.as_bytes()), &options(1, None))), expected, "{end:?}");
+    }
+    // A header of lines that end in a carriage return alone: a line feed behind it is the first byte of the rows.
+    let head = "ply\rformat binary_little_endian 1.0\relement a 1\rproperty short b\rend_header\r";
+    let rows = tables([head.as_bytes(), b"\n\x01"].concat());
+    assert_eq!(reference::of_tables(&rows)[0].1[0].2, [["266"]]);
+    let rows = tables([head.replace('\r', "\r\n").as_bytes(), b"\n\x01"].concat());
+    assert_eq!(reference::of_tables(&rows)[0].1[0].2, [["266"]]);
+}
+
+#[test]
+fn wide_integers_and_many_lists() {
+    let lines = "element e 3\nproperty list uint64 int64 a\nproperty double b\nproperty list short uint64 c\n\
+                 property list char double d\n";
+    let text = crate::ply::support::header("ascii", lines)
+        + "2 -9223372036854775808 1 1e300 1 18446744073709551615 0\n0 -0.5 0 2 1 2\n1 7 nan 3 1 2 3 1 inf\n";
+    assert_eq!(reference::of_tables(&tables(&text)), reference::read(text.as_bytes()).unwrap());
+    assert_eq!(NAME, "x.ply");
+}

@@ -1,0 +1,115 @@
+//! Files of many chunks: every row in its place.
+
+use crate::ply::support::{header, memory, options, stream};
+use polyhaul::model::Values;
+use polyhaul::{load, load_tables};
+use polyhaul_testkit::growth;
+
+const ROWS: u32 = 60_000;
+
+/// A mesh of `ROWS` vertices and faces in a form; every `odd`-th face has four corners.
+fn mesh(form: &str, odd: u32) -> Vec<u8> {
+    let lines = format!(
+        "element vertex {ROWS}\nproperty float x\nproperty float y\nproperty float z\nproperty uint id\n\
+         element face {ROWS}\nproperty list uchar int vertex_indices\n"
+    );
+    let mut file = header(form, &lines).into_bytes();
+    let corners = |row: u32| (0..if row % odd == odd - 1 { 4 } else { 3 }).map(move |corner| (row + corner * 7) % ROWS);
+    for row in 0..ROWS {
+        let place = [row as f32, row as f32 * 0.5, -(row as f32)];
+        match form {
+            "ascii" => file.extend(format!("{} {} {} {row}\n", place[0], place[1], place[2]).bytes()),
+            "binary_big_endian" => {
+                place.iter().for_each(|number| file.extend(number.to_be_bytes()));
+                file.extend(row.to_be_bytes());
+            }
+            _ => {
+                place.iter().for_each(|number| file.extend(number.to_le_bytes()));
+                file.extend(row.to_le_bytes());
+            }
+        }
+    }
+    for row in 0..ROWS {
+        let corners: Vec<u32> = corners(row).collect();
+        match form {
+            "ascii" => {
+                let words: Vec<String> = corners.iter().map(u32::to_string).collect();
+                file.extend(format!("{} {}\n", corners.len(), words.join(" ")).bytes());
+            }
+            _ => {
+                file.push(corners.len() as u8);
+                let big = form == "binary_big_endian";
+                let bytes = |corner: &u32| if big { corner.to_be_bytes() } else { corner.to_le_bytes() };
+                file.extend(corners.iter().flat_map(bytes));
+            }
+        }
+    }
+    file
+}
+
+#[test]
+fn every_row_is_in_its_place() {
+    for form in ["ascii", "binary_little_endian", "binary_big_endian"] {
+        for odd in [5, 40_000, ROWS + 1] {
+            let file = mesh(form, odd);
+            for input in [memory(&file), stream(&file, 9)] {
+                let scene = load(input, &options(3, 10_000)).unwrap().scene;
+                let mesh = &scene.meshes[0];
+                assert!(
+                    (0..ROWS).all(|row| mesh.positions[row as usize] == [row as f32, row as f32 * 0.5, -(row as f32)])
+                );
+                let Values::U32(ids) = &mesh.vertex_columns[0].values else { panic!("no ids") };
+                assert!((0..).zip(ids).all(|(row, &id)| row == id));
+                assert_eq!(mesh.faces.len(), ROWS as usize);
+                for row in 0..ROWS {
+                    let corners = &mesh.faces.corner_positions[mesh.faces.corners(row as usize)];
+                    let size = if row % odd == odd - 1 { 4 } else { 3 };
+                    assert!(
+                        corners.iter().copied().eq((0..size).map(|corner| (row + corner * 7) % ROWS)),
+                        "{form} {row}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Words in place of lines: the slow path over many chunks.
+#[test]
+fn rows_over_several_lines() {
+    let text = String::from_utf8(mesh("ascii", 5)).unwrap();
+    let (head, rows) = text.split_once("end_header\n").unwrap();
+    let words: Vec<&str> = rows.split_whitespace().collect();
+    let lines: Vec<String> = words.chunks(7).map(|words| words.join(" ")).collect();
+    let loose = format!("{head}end_header\n{}\n", lines.join("\n"));
+    let expected = load_tables(memory(text.as_bytes()), &options(2, 5000)).unwrap().tables;
+    for input in [memory(loose.as_bytes()), stream(loose.as_bytes(), 4)] {
+        assert_eq!(load_tables(input, &options(3, 5000)).unwrap().tables, expected);
+    }
+}
+
+/// Text as lines and as words, a face of many corners, rows of lists, and a header of many comments or elements: each
+/// may take a few times as long per row where it is more, and not more.
+#[test]
+fn work_is_linear() {
+    type Shape = (&'static str, fn(usize) -> Vec<u8>);
+    fn ascii(lines: &str, body: &str) -> Vec<u8> {
+        (header("ascii", lines) + body).into_bytes()
+    }
+    let shapes: [Shape; 6] = [
+        ("lines", |n| ascii(&format!("element a {n}\nproperty float x\nproperty double y\n"), &"1.5 -2e3\n".repeat(n))),
+        ("words", |n| ascii(&format!("element a {n}\nproperty float x\nproperty int y\n"), &"1.5\n2\n".repeat(n))),
+        ("one list", |n| ascii("element a 1\nproperty list uint int x\n", &format!("{n}{}\n", " 7".repeat(n)))),
+        ("lists", |n| ascii(&format!("element a {n}\nproperty list uchar int x\n"), &"2 5 6\n0\n".repeat(n / 2))),
+        ("comments", |n| ascii(&("comment a\n".repeat(n / 64) + "element a 1\nproperty int x\n"), "1\n")),
+        ("binary lists", |n| {
+            let lines = format!("element a {n}\nproperty list uchar int x\n");
+            [header("binary_big_endian", &lines).as_bytes(), &[1, 0, 0, 0, 9, 0].repeat(n / 2)].concat()
+        }),
+    ];
+    for (name, shape) in shapes {
+        let files = [16_384, 4 * 16_384].map(shape);
+        let complaint = growth::too_fast(&files, |file| drop(load_tables(memory(file), &options(1, None)).unwrap()));
+        assert_eq!(complaint, None, "{name}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Tests of reading PLY by somebody who does not trust it.
+//!
+//! `reference` is a slow reader from the format's rules alone; `support` has the rest. Files of `testdata/ply` are
+//! taken up by themselves.
+
+mod bad;
+mod compressed;
+mod convert;
+mod damage;
+mod good;
+mod large;
+mod limits;
+mod matrix;
+mod reference;
+mod scenes;
+mod support;

@@ -1,0 +1,96 @@
+//! The same bytes for any number of threads and any size of pages.
+
+use crate::ply_write::read;
+use crate::ply_write::support::*;
+use polyhaul::model::{Domain, Mesh, Scene, Values};
+use polyhaul::options::{Codec, RunOptions};
+use polyhaul_testkit::random::Random;
+
+/// A mesh with everything, whose corners split many positions.
+fn busy(faces: usize) -> Mesh {
+    let mut random = Random::new(faces as u64);
+    let positions = faces / 2 + 3;
+    let mut mesh =
+        Mesh { positions: (0..positions).map(|_| [0; 3].map(|_| random.unit())).collect(), ..Mesh::default() };
+    let sizes: Vec<usize> = (0..faces).map(|_| 3 + random.below(20).saturating_sub(15)).collect();
+    let lists: Vec<Vec<u32>> =
+        sizes.iter().map(|&size| (0..size).map(|_| random.below(positions) as u32).collect()).collect();
+    mesh.faces = elements(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let corners = mesh.faces.corner_positions.len();
+    (mesh.uvs, mesh.uv_domain) = ((0..corners).map(|_| [random.below(3) as f32, 0.5]).collect(), Domain::Corner);
+    mesh.normals = (0..40).map(|_| [0; 3].map(|_| random.unit())).collect();
+    mesh.faces.corner_normals = (0..corners).map(|_| random.below(3) as u32).collect();
+    mesh.colors = (0..positions).map(|_| [random.unit(), random.unit(), 0.0, 1.0]).collect();
+    let mut near = column("near", Values::U16((0..2 * positions as u32).map(|i| i as u16).collect()));
+    near.offsets = Some((0..=positions as u32).map(|i| 2 * i - i % 2).collect());
+    near.values = Values::U16((0..near.offsets.as_ref().unwrap()[positions]).map(|i| i as u16).collect());
+    mesh.vertex_columns = vec![near, column("time", Values::F64((0..positions).map(|i| i as f64 / 3.0).collect()))];
+    mesh.face_columns = vec![column("tag", Values::I8((0..faces).map(|i| i as i8).collect()))];
+    mesh.lines = elements(&[&[0, 1, 2], &[2, 0]]);
+    mesh
+}
+
+#[test]
+fn threads_and_pages_make_no_difference() {
+    let scene = Scene { meshes: vec![busy(900), busy(1), busy(300)], ..Scene::default() };
+    let mut meanings = Vec::new();
+    for encoding in ENCODINGS {
+        let expected = write(&scene, &encoded(encoding)).unwrap().0;
+        meanings.push(read::tables(&expected));
+        for threads in [1, 2, 3, 7, 64] {
+            for chunk_bytes in [None, Some(1), Some(100), Some(5000)] {
+                let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+                let options = polyhaul::WriteOptions { run, ..encoded(encoding) };
+                assert!(write(&scene, &options).unwrap().0 == expected, "{encoding:?} {threads} {chunk_bytes:?}");
+            }
+        }
+    }
+    // All encodings say the same.
+    assert!(meanings.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn splitting_keeps_what_corners_have() {
+    let mesh = busy(500);
+    let tables = read::tables(&write(&scene(mesh.clone()), &encoded(ENCODINGS[1])).unwrap().0);
+    let (vertex, face) = (&tables[0], &tables[1]);
+    let numbers = |name: &str| match &vertex.column(name).unwrap().values {
+        Values::F32(values) => values.to_vec(),
+        other => panic!("{other:?}"),
+    };
+    let [x, nx, s] = ["x", "nx", "s"].map(numbers);
+    let Values::I32(indices) = &face.columns[0].values else { panic!("{face:?}") };
+    assert_eq!(face.columns[0].offsets.as_ref().unwrap(), &mesh.faces.offsets);
+    for (corner, &vertex) in indices.iter().enumerate() {
+        let position = mesh.faces.corner_positions[corner] as usize;
+        assert_eq!(x[vertex as usize], mesh.positions[position][0]);
+        assert_eq!(nx[vertex as usize], mesh.normals[mesh.faces.corner_normals[corner] as usize][0]);
+        assert_eq!(s[vertex as usize], mesh.uvs[corner][0]);
+    }
+    assert!((0..mesh.positions.len()).all(|position| x[position] == mesh.positions[position][0]));
+    assert!(vertex.row_count > mesh.positions.len());
+    // No vertex is there twice.
+    let mut rows: Vec<_> = (0..vertex.row_count).map(|row| [x[row], nx[row], s[row]].map(f32::to_bits)).collect();
+    rows.sort_unstable();
+    assert!(rows.windows(2).filter(|pair| pair[0] == pair[1]).count() <= 2);
+}
+
+#[test]
+fn compressed_files_hold_the_same() {
+    let scene = scene(busy(2000));
+    let plain = write(&scene, &encoded(ENCODINGS[1])).unwrap().0;
+    for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+        let packed = |threads| {
+            let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+            let options = polyhaul::WriteOptions { run, compression: codec.into(), ..encoded(ENCODINGS[1]) };
+            write(&scene, &options).unwrap().0
+        };
+        let one = packed(1);
+        assert!(one.len() < plain.len() && packed(5) == one);
+        let limits = polyhaul_bytes::DecompressLimits::default();
+        let source = polyhaul_bytes::decompressed(polyhaul_bytes::Source::memory(one), &limits).unwrap();
+        let mut unpacked = vec![0; plain.len() + 1];
+        assert_eq!(source.read_next(&mut unpacked).unwrap(), plain.len());
+        assert!(unpacked[..plain.len()] == plain);
+    }
+}

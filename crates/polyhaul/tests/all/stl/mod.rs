@@ -1,0 +1,37 @@
+//! Tests of STL, reading and writing.
+
+mod bad;
+mod good;
+mod matrix;
+mod promises;
+mod writing;
+
+use polyhaul::options::{RunOptions, StlReadOptions};
+use polyhaul::{Input, Loaded, ReadOptions, Result};
+use polyhaul_testkit::corpus;
+
+/// The bytes of a file of the test data.
+fn file(name: &str) -> Vec<u8> {
+    std::fs::read(corpus::root().join("stl").join(name)).unwrap()
+}
+
+fn load_with(bytes: Vec<u8>, options: &ReadOptions) -> Result<Loaded> {
+    polyhaul::load(Input::Memory(bytes, "x.stl".into()), options)
+}
+
+fn load(bytes: Vec<u8>) -> Result<Loaded> {
+    load_with(bytes, &ReadOptions::default())
+}
+
+fn welded() -> ReadOptions {
+    ReadOptions { stl: StlReadOptions { weld: true }, ..ReadOptions::default() }
+}
+
+fn threads(threads: usize, chunk_bytes: Option<usize>) -> RunOptions {
+    RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() }
+}
+
+/// A reader of the bytes, which nobody can ask for their number.
+fn stream(bytes: Vec<u8>) -> Input {
+    Input::Reader(Box::new(std::io::Cursor::new(bytes)), "x.stl".into())
+}

@@ -1,0 +1,84 @@
+//! The files of `testdata/table`: those of `good` are read, and come to what is said here; those of `bad` are errors.
+
+use crate::table::support::{shown, table};
+use polyhaul::{Input, ReadOptions, load_tables};
+use polyhaul_testkit::corpus;
+use polyhaul_testkit::mutate;
+
+const NAMES: [&str; 5] = ["csv", "tsv", "xyz", "pts", "npy"];
+
+#[test]
+fn good_files_come_to_what_they_say() {
+    let expected = [
+        (
+            "cloud.pts",
+            "3 rows; x=F64([0.25, 1.0, -4.125]); y=F64([-1.5, 2.0, 5.0]); z=F64([2.0, 3.0, 60.0]); \
+            intensity=I64([-200, 10, 2047]); red=I64([255, 0, 1]); green=I64([128, 0, 2]); blue=I64([0, 0, 3])",
+        ),
+        ("columns.npy", "2 rows; =I16([1, 2]); =I16([3, 4]); =I16([5, -6])"),
+        ("missing.tsv", "x.tsv:2:3: missing value; expected a number"),
+        (
+            "names.csv",
+            "3 rows; id=I64([1, 2, 12345678901234567]); x, east=F64([0.5, 7.0, 9.0]); \
+            y;z=F64([-0.002, 8.25, 10.0]); t=F64([NaN, inf, -0.0])",
+        ),
+        (
+            "normals.xyz",
+            "2 rows; x=F64([1.0, 4.0]); y=F64([2.0, 5.0]); z=F64([3.0, 6.0]); nx=I64([0, -1]); ny=F64([0.5, 0.0]); \
+            nz=I64([1, 0])",
+        ),
+        ("records.npy", "2 rows; x=F32([1.5, 2.5]); n=I64([-7, 1152921504606846976])"),
+        ("rows.npy", "2 rows; =F64([1.0, 4.0]); =F64([2.5, 5.0]); =F64([-3.0, 1e300])"),
+    ];
+    let mut found = Vec::new();
+    for extension in NAMES {
+        for file in corpus::samples("table/good", extension) {
+            let input = Input::Memory(file.bytes(), format!("x.{extension}"));
+            let told = match load_tables(input, &ReadOptions::default()) {
+                Ok(loaded) => shown(&loaded.tables[0]),
+                Err(error) => error.to_string(),
+            };
+            found.push((file.name.rsplit('/').next().unwrap().to_owned(), told));
+        }
+    }
+    found.sort();
+    let expected: Vec<_> = expected.map(|(name, told)| (name.to_owned(), told.to_owned())).into();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn bad_files_are_errors() {
+    let mut count = 0;
+    for extension in NAMES {
+        for file in corpus::samples("table/bad", extension) {
+            let input = Input::Memory(file.bytes(), format!("x.{extension}"));
+            assert!(load_tables(input, &ReadOptions::default()).is_err(), "{}", file.name);
+            count += 1;
+        }
+    }
+    assert_eq!(count, 6);
+}
+
+#[test]
+fn damaged_files_are_tables_or_errors() {
+    for extension in NAMES {
+        for file in corpus::samples("table/good", extension) {
+            let bytes = file.bytes();
+            let read = |bytes: &[u8]| {
+                load_tables(Input::Memory(bytes.to_vec(), format!("x.{extension}")), &ReadOptions::default())
+            };
+            mutate::each_byte(&bytes, |at, byte, damaged| {
+                if let Err(error) = read(damaged) {
+                    assert_ne!(error.kind(), polyhaul::ErrorKind::Internal, "{}, {at}: {byte}", file.name);
+                }
+            });
+            for size in 0..bytes.len() {
+                let rows = read(&bytes[..size]).map(|loaded| loaded.tables[0].row_count);
+                // What says how much it has is whole or an error: here a last number may be cut.
+                let is_counted = extension == "npy" || extension == "pts" && size > 1 && bytes[..size].contains(&b'\n');
+                assert!(!is_counted || matches!(rows, Err(_) | Ok(3)), "{}: {size} bytes, {rows:?}", file.name);
+            }
+        }
+    }
+    assert_eq!(table("1", "x.csv").row_count, 1);
+}

@@ -1,0 +1,223 @@
+//! The same table, or the same error, for any threads, chunks, splits and compression; damaged text.
+
+use crate::table::support::{only, shown};
+use polyhaul::model::{Scalar, Values};
+use polyhaul::options::{Codec, Limits, Missing, OnError, RunOptions, TableOptions, Types};
+use polyhaul::{ErrorKind, Input, ReadOptions, load_array, load_tables};
+use polyhaul_testkit::hostile::{Fault, Hostile, Sizes};
+use polyhaul_testkit::mutate;
+use polyhaul_testkit::packed::pack;
+use polyhaul_testkit::random::Random;
+
+const THREADS: [usize; 5] = [1, 2, 3, 7, 64];
+const CHUNKS: [usize; 6] = [1, 7, 64, 300, 4096, 1 << 20];
+
+/// All that reading tells.
+fn outcome(input: Input, options: &ReadOptions) -> String {
+    match load_tables(input, options) {
+        Ok(loaded) => {
+            let (comments, warnings) = (format!("{:?}", loaded.comments), format!("{:?}", loaded.report.warnings));
+            format!("{}\n{comments}\n{warnings}", shown(&only(loaded)))
+        }
+        Err(error) => format!("{error:?}\n{:?}", error.diagnostic()),
+    }
+}
+
+fn memory(text: &[u8]) -> Input {
+    Input::Memory(text.to_vec(), "x.csv".into())
+}
+
+fn stream(text: &[u8], sizes: Sizes) -> Input {
+    Input::Reader(Box::new(Hostile::new(text, sizes).with(Fault::Interrupted)), "x.csv".into())
+}
+
+fn options(threads: usize, chunk_bytes: Option<usize>, base: &ReadOptions) -> ReadOptions {
+    let run = RunOptions { threads: Some(threads), chunk_bytes, ..base.run.clone() };
+    ReadOptions { run, ..base.clone() }
+}
+
+/// A text is read in all ways, which come to the same.
+fn check(text: &[u8], base: &ReadOptions) -> String {
+    let expected = outcome(memory(text), &options(1, None, base));
+    for threads in THREADS {
+        for chunk_bytes in CHUNKS {
+            let options = options(threads, Some(chunk_bytes), base);
+            assert_eq!(outcome(memory(text), &options), expected, "{threads} threads, {chunk_bytes} bytes");
+        }
+        let options = options(threads, Some(50), base);
+        for sizes in [Sizes::All, Sizes::One, Sizes::Random(Random::new(threads as u64))] {
+            assert_eq!(outcome(stream(text, sizes), &options), expected, "a stream, {threads} threads");
+        }
+    }
+    expected
+}
+
+/// Rows of all that there is, with a fault now and then.
+fn rows(seed: u64, count: usize, faults: bool) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let mut text = String::from("# made\nx, y,\"z, or not\"\n");
+    for _ in 0..count {
+        let mut value = || match random.below(if faults { 60 } else { 30 }) {
+            0 => "1e3".into(),
+            1 => String::new(),
+            2 => "12345678901234567".into(),
+            3 => "-0".into(),
+            4 => "\"7\"".into(),
+            5 => "1.25".into(),
+            31 => "what".into(),
+            32 => "1,2".into(),
+            n => format!("{}", n as i64 - 20),
+        };
+        text.push_str(&format!("{},{}, {}", value(), value(), value()));
+        text.push_str(["\n", "\r\n", " # c\n", "\n\n", "\n# comment\n", "\n"][random.below(6)]);
+    }
+    text.into_bytes()
+}
+
+fn missing(missing: Missing) -> ReadOptions {
+    ReadOptions { table: TableOptions { missing, ..TableOptions::default() }, ..ReadOptions::default() }
+}
+
+#[test]
+fn whatever_the_threads_and_chunks() {
+    for seed in 0..4 {
+        let found = check(&rows(seed, 300, false), &missing(Missing::Nan));
+        assert!(found.starts_with("300 rows; x=F64"), "{found}");
+    }
+    assert!(check(&rows(9, 300, true), &missing(Missing::Value(3.0))).starts_with("Malformed"));
+    assert!(check(&rows(8, 300, false), &missing(Missing::Error)).contains("missing value"));
+    // Integers to the last row but one, which is a float.
+    let mut text = "123,4\n".repeat(500);
+    assert!(check(text.as_bytes(), &ReadOptions::default()).starts_with("500 rows; =I64"));
+    text.push_str("0.5,9007199254740993\n1,1\n");
+    let found = check(text.as_bytes(), &ReadOptions::default());
+    assert!(found.starts_with("502 rows; =F64([123.0") && found.contains("9007199254740993, 1]"), "{found}");
+    check("\n#\n\na b\n\n# x\n\n1 2".as_bytes(), &ReadOptions::default());
+}
+
+const TYPES: [Types; 3] = [Types::Auto, Types::All(Scalar::F64), Types::All(Scalar::F32)];
+
+/// Numbers as programs print them, which are taken at once wherever a chunk has no others.
+fn regular(seed: u64, count: usize) -> String {
+    let mut random = Random::new(seed);
+    let mut value = || (random.below(2_000_000_000) as f64 - 1e9) / 10f64.powi(random.below(9) as i32);
+    (0..count).map(|_| format!("{:.6},{:.6},{:.6}\n", value(), value(), value())).collect()
+}
+
+#[test]
+fn regular_rows_are_as_any_others() {
+    for types in TYPES {
+        let table = TableOptions { types, ..TableOptions::default() };
+        let mut base = ReadOptions { table, ..ReadOptions::default() };
+        let (rows, others) = (regular(1, 120), "1,2.5e3,-0\n# c\n");
+        // With a line in it that is not regular, one chunk of all of it is none; many have at most one that is none.
+        let text = [&rows, others, &regular(2, 120), "1.000000,2.000000,3.000000"].concat();
+        let found = check(text.as_bytes(), &base);
+        assert!(found.starts_with("242 rows; "), "{found}");
+        assert_eq!(check(rows.as_bytes(), &base), check(rows.trim_end().as_bytes(), &base));
+        let broken = check([&rows, "1.000000,2.000000\n"].concat().as_bytes(), &base);
+        assert!(broken.contains("line: Some(121)"), "{broken}");
+        base.table.max_rows = Some(50);
+        assert!(check(rows.as_bytes(), &base).starts_with("50 rows; "));
+        base.limits.elements = 49;
+        assert!(check(rows.as_bytes(), &base).contains("line: Some(50)"));
+    }
+}
+
+#[test]
+fn regular_rows_are_one_array() {
+    let (text, wanted) = (regular(3, 300), regular(3, 300).replace('\n', ","));
+    let wanted: Vec<&str> = wanted.trim_end_matches(',').split(',').collect();
+    for threads in THREADS {
+        for chunk_bytes in CHUNKS {
+            for types in TYPES {
+                let mut options = options(threads, Some(chunk_bytes), &ReadOptions::default());
+                options.table.types = types;
+                let array = load_array(memory(text.as_bytes()), &options).unwrap();
+                match &array.values {
+                    Values::F64(values) => {
+                        assert!(values.iter().zip(&wanted).all(|(it, token)| Ok(*it) == token.parse()))
+                    }
+                    Values::F32(values) => {
+                        assert!(values.iter().zip(&wanted).all(|(it, token)| Ok(*it) == token.parse()));
+                    }
+                    other => panic!("{other:?}"),
+                }
+                assert_eq!((array.row_count, array.values.len()), (300, 900));
+            }
+        }
+    }
+}
+
+#[test]
+fn broken_rows_are_left_out_and_counted() {
+    let warn = ReadOptions { on_error: OnError::Warn, ..missing(Missing::Nan) };
+    let found = check(&rows(9, 300, true), &warn);
+    assert!(found.contains("not-a-number") && found.contains("ragged-row"), "{found}");
+}
+
+#[test]
+fn limits_hold_to_the_row() {
+    let text = rows(2, 60, true);
+    for elements in [0, 1, 30, 50] {
+        let limits = Limits { elements, ..Limits::default() };
+        let base = ReadOptions { limits, on_error: OnError::Warn, ..missing(Missing::Nan) };
+        let found = check(&text, &base);
+        assert!(found.starts_with("Limit") && found.contains("(elements)"), "{found}");
+    }
+    for max_rows in [0, 1, 7, 40, 1000] {
+        let mut base = ReadOptions { on_error: OnError::Warn, ..missing(Missing::Nan) };
+        base.table.max_rows = Some(max_rows);
+        check(&text, &base);
+    }
+    let long = [b"1,2\n".repeat(40), b"3,".to_vec(), b" ".repeat(300), b"4\n".to_vec(), b"x,y\n".repeat(40)].concat();
+    let limits = Limits { line_bytes: 200, ..Limits::default() };
+    let found = check(&long, &ReadOptions { limits, ..ReadOptions::default() });
+    assert!(found.contains("longer than the limit of 200 bytes") && found.contains("line: Some(41)"), "{found}");
+    for (columns, is_well) in [(1, false), (2, true)] {
+        let limits = Limits { columns, ..Limits::default() };
+        let found = check(b"1,2\n", &ReadOptions { limits, ..ReadOptions::default() });
+        assert_eq!(!found.contains("more columns than the limit of 1 (columns)"), is_well, "{found}");
+    }
+}
+
+#[test]
+fn compressed_text_is_the_same() {
+    let text = rows(1, 4000, false);
+    let options = missing(Missing::Nan);
+    let expected = outcome(memory(&text), &options);
+    for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+        let packed = pack(codec, &text, 1 << 14);
+        for threads in [1, 2, 7] {
+            let options = self::options(threads, None, &options);
+            assert_eq!(outcome(memory(&packed), &options), expected, "{codec}");
+            assert_eq!(outcome(stream(&packed, Sizes::All), &options), expected, "{codec}");
+        }
+    }
+}
+
+#[test]
+fn cut_off_text_is_a_table_of_fewer_rows_or_an_error() {
+    let text = b"x,y\n1,2\n3,4.5\r\n# z\n5,6\n";
+    for size in 0..text.len() {
+        let found = outcome(memory(&text[..size]), &ReadOptions::default());
+        assert_eq!(found, outcome(stream(&text[..size], Sizes::One), &options(2, Some(3), &ReadOptions::default())));
+    }
+    let counted = b"3\n1 2 3\n4 5 6\n7 8 9";
+    for size in 2..counted.len() - 1 {
+        let input = Input::Memory(counted[..size].to_vec(), "x.pts".into());
+        let result = load_tables(input, &ReadOptions::default());
+        assert_eq!(result.err().map(|error| error.kind()), Some(ErrorKind::Malformed), "{size}");
+    }
+}
+
+#[test]
+fn one_changed_byte_breaks_nothing() {
+    let text = b"# a\nx,\"y\",z\n1,2,-3.5\n4e1,,12345678901234567\r\n\n7,8,9 # b\n";
+    mutate::each_byte(text, |at, byte, damaged| {
+        let base = ReadOptions { on_error: OnError::Warn, ..missing(Missing::Nan) };
+        let expected = outcome(memory(damaged), &options(1, None, &base));
+        assert_eq!(expected, outcome(memory(damaged), &options(2, Some(5), &base)), "{at}: {byte}");
+        assert!(!expected.starts_with("Internal"), "{expected}");
+    });
+}

@@ -1,0 +1,225 @@
+//! Arrays of numpy: headers as numpy writes them, types, orders, damage.
+
+use crate::table::support::{column, error, load, only, shown, table, table_of, try_written};
+use polyhaul::model::{Table, Values};
+use polyhaul::options::{Codec, ColumnName, Limits, RunOptions, TableOptions};
+use polyhaul::{ErrorKind, Format, Input, ReadOptions, WriteOptions, load_tables};
+use polyhaul_testkit::hostile::{Hostile, Sizes};
+use polyhaul_testkit::mutate;
+use polyhaul_testkit::packed::pack;
+
+/// A file as `numpy.save` lays it out.
+fn npy(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
+    let mut file = b"\x93NUMPY".to_vec();
+    file.extend([version, 0]);
+    let before = if version == 1 { 10 } else { 12 };
+    let total = (before + header.len() + 1).next_multiple_of(64);
+    match version {
+        1 => file.extend(((total - before) as u16).to_le_bytes()),
+        _ => file.extend(((total - before) as u32).to_le_bytes()),
+    }
+    file.extend(header.bytes());
+    file.resize(total - 1, b' ');
+    file.push(b'\n');
+    file.extend(data);
+    file
+}
+
+fn plain(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let fortran = if fortran { "True" } else { "False" };
+    npy(1, &format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}"), data)
+}
+
+fn unnamed(row_count: usize, columns: Vec<Values>) -> Table {
+    table_of(row_count, columns.into_iter().map(|values| column("", values)).collect())
+}
+
+#[test]
+fn arrays_of_one_and_two_dimensions() {
+    let data: Vec<u8> = [1.5_f32, -2.0, 0.25, 4.0, 5.0, 6.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+    let big: Vec<u8> = [1.5_f32, -2.0, 0.25, 4.0, 5.0, 6.0].iter().flat_map(|value| value.to_be_bytes()).collect();
+    let rows = |columns: [[f32; 2]; 3]| unnamed(2, columns.map(|values| Values::F32(values.into())).into());
+    let expected = rows([[1.5, 4.0], [-2.0, 5.0], [0.25, 6.0]]);
+    assert_eq!(table(plain("<f4", false, "(2, 3)", &data), "x.npy"), expected);
+    assert_eq!(table(plain(">f4", false, "(2, 3)", &big), "x.npy"), expected);
+    assert_eq!(table(plain("<f4", true, "(2, 3)", &data), "x.npy"), rows([[1.5, -2.0], [0.25, 4.0], [5.0, 6.0]]));
+    let six = [1.5, -2.0, 0.25, 4.0, 5.0, 6.0];
+    assert_eq!(table(plain("<f4", false, "(6,)", &data), "x.npy"), unnamed(6, vec![Values::F32(six.into())]));
+    for version in [2, 3] {
+        let header = "{'shape': (2L, 3L), \"fortran_order\": False, 'descr': '<f4'}";
+        assert_eq!(table(npy(version, header, &data), "x.npy"), expected);
+    }
+    assert_eq!(table(plain("<f8", false, "(0, 3)", &[]), "x.npy").columns.len(), 3);
+    assert_eq!(table(plain("<f8", false, "(5, 0)", &[]), "x.npy").columns.len(), 0);
+}
+
+#[test]
+fn every_type() {
+    let bytes: Vec<u8> = (1..=16).map(|n| n * 15).collect();
+    let eight = |at: usize| <[u8; 8]>::try_from(&bytes[at..at + 8]).unwrap();
+    let all: [(&str, Values); 11] = [
+        ("|b1", Values::U8(bytes.clone().into())),
+        ("|u1", Values::U8(bytes.clone().into())),
+        ("|i1", Values::I8(bytes.iter().map(|&byte| byte as i8).collect())),
+        ("<u2", Values::U16(bytes.chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect())),
+        ("<i2", Values::I16(bytes.chunks(2).map(|b| i16::from_le_bytes([b[0], b[1]])).collect())),
+        (">i4", Values::I32(bytes.chunks(4).map(|b| i32::from_be_bytes([b[0], b[1], b[2], b[3]])).collect())),
+        ("<u4", Values::U32(bytes.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())),
+        ("<i8", Values::I64([0, 8].map(|at| i64::from_le_bytes(eight(at))).into())),
+        (">u8", Values::U64([0, 8].map(|at| u64::from_be_bytes(eight(at))).into())),
+        (">f8", Values::F64([0, 8].map(|at| f64::from_be_bytes(eight(at))).into())),
+        ("<f4", Values::F32(bytes.chunks(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())),
+    ];
+    for (descr, values) in all {
+        let file = plain(descr, false, &format!("({},)", values.len()), &bytes);
+        assert_eq!(shown(&table(file, "x.npy")), shown(&unnamed(values.len(), vec![values])), "{descr}");
+    }
+}
+
+#[test]
+fn records_are_columns() {
+    let descr = "[('x', '<f4'), ('', '|V3'), (('a title', '\u{e9}\\'t'), '|u1'), ('n', '>i2')]";
+    let header = format!("{{'descr': {descr}, 'fortran_order': True, 'shape': (2,)}}");
+    let data = [0, 0, 0x80, 0x3F, 9, 9, 9, 7, 1, 2, 0, 0, 0, 0xC0, 9, 9, 9, 8, 0xFF, 0xFE];
+    let expected = table_of(
+        2,
+        vec![
+            column("x", Values::F32([1.0, -2.0].into())),
+            column("\u{e9}'t", Values::U8([7, 8].into())),
+            column("n", Values::I16([258, -2].into())),
+        ],
+    );
+    assert_eq!(table(npy(3, &header, &data), "x.npy"), expected);
+    let picked =
+        TableOptions { columns: Some(vec![ColumnName::Name("n".into())]), max_rows: Some(1), ..Default::default() };
+    let found = only(load(npy(3, &header, &data), "x.npy", picked).unwrap());
+    assert_eq!(found, table_of(1, vec![column("n", Values::I16([258].into()))]));
+}
+
+#[test]
+fn what_is_not_read_is_refused() {
+    let refused = [
+        ("'<f2'", "(1,)"),
+        ("'<c8'", "(1,)"),
+        ("'|O'", "(1,)"),
+        ("'<U3'", "(1,)"),
+        ("'<M8[s]'", "(1,)"),
+        ("'<f4'", "()"),
+        ("'<f4'", "(1, 1, 1)"),
+        ("[('a', '<f4', (3,))]", "(1,)"),
+        ("[('a', [('b', '<f4')])]", "(1,)"),
+        ("[('a', '<f4')]", "(2, 2)"),
+    ];
+    for (descr, shape) in refused {
+        let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
+        let found = error(npy(1, &header, &[0; 64]), "x.npy", TableOptions::default());
+        assert_eq!(found.kind(), ErrorKind::Unsupported, "{descr}: {found}");
+    }
+    for bad in
+        ["", "{", "[]", "{'descr': 3}", "{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", "{'descr': '<f4'} 1"]
+    {
+        assert_eq!(
+            error(npy(1, bad, &[0; 64]), "x.npy", TableOptions::default()).kind(),
+            ErrorKind::Malformed,
+            "{bad}"
+        );
+    }
+    assert_eq!(error("no array", "x.npy", TableOptions::default()).kind(), ErrorKind::Malformed);
+    assert_eq!(error(npy(9, "{}", &[]), "x.npy", TableOptions::default()).kind(), ErrorKind::Unsupported);
+    let endless = [b"\x93NUMPY\x02\0".as_slice(), &u32::MAX.to_le_bytes()].concat();
+    assert_eq!(error(endless, "x.npy", TableOptions::default()).kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn counts_that_no_bytes_back_are_errors() {
+    for (shape, fortran) in
+        [("(4000000000,)", false), ("(4000000000, 60000)", false), ("(4000000000, 60000)", true), ("(3, 1)", false)]
+    {
+        let file = plain("<f8", fortran, shape, &[0; 16]);
+        assert_eq!(error(file.clone(), "x.npy", TableOptions::default()).kind(), ErrorKind::Malformed, "{shape}");
+        let stream = Input::Reader(Box::new(Hostile::new(file, Sizes::All)), "x.npy".into());
+        let found = load_tables(stream, &ReadOptions::default()).unwrap_err();
+        assert_eq!(found.kind(), ErrorKind::Malformed, "{found}");
+    }
+    for shape in ["(18446744073709551615,)", "(1, 18446744073709551615)", "(1, 200000)"] {
+        assert_eq!(error(plain("<f8", false, shape, &[]), "x.npy", TableOptions::default()).kind(), ErrorKind::Limit);
+    }
+    let limits = Limits { elements: 1, ..Limits::default() };
+    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let two = plain("|u1", false, "(2,)", &[0; 2]);
+    assert_eq!(load_tables(Input::Memory(two, "x.npy".into()), &options).unwrap_err().kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn whatever_the_threads_chunks_and_splits() {
+    let data: Vec<u8> = (0..6000_u32).flat_map(|n| (n * n).to_le_bytes()).collect();
+    for (fortran, shape) in [(false, "(1000, 6)"), (true, "(1000, 6)"), (false, "(6000,)"), (true, "(6, 1000)")] {
+        let file = plain("<u4", fortran, shape, &data);
+        let expected = table(file.clone(), "x.npy");
+        let packed = pack(Codec::Gzip, &file, 1 << 12);
+        for threads in [1, 2, 7, 64] {
+            for chunk_bytes in [1, 100, 5000, 1 << 20] {
+                let run =
+                    RunOptions { threads: Some(threads), chunk_bytes: Some(chunk_bytes), ..RunOptions::default() };
+                let options = ReadOptions { run, ..ReadOptions::default() };
+                for bytes in [&file, &packed] {
+                    let memory = Input::Memory(bytes.clone(), "x.npy".into());
+                    let stream = Input::Reader(Box::new(Hostile::new(&bytes[..], Sizes::One)), "x.npy".into());
+                    for input in [memory, stream] {
+                        assert_eq!(only(load_tables(input, &options).unwrap()), expected, "{threads}, {chunk_bytes}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn prefixes_are_errors_and_changed_bytes_break_nothing() {
+    let descr = "[('x', '<f4'), ('n', '>i2')]";
+    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2,)}}");
+    let file = npy(1, &header, &[1; 12]);
+    for size in 0..file.len() {
+        assert_eq!(error(&file[..size], "x.npy", TableOptions::default()).kind(), ErrorKind::Malformed, "{size}");
+        let stream = Input::Reader(Box::new(Hostile::new(&file[..size], Sizes::One)), "x.npy".into());
+        assert_eq!(load_tables(stream, &ReadOptions::default()).unwrap_err().kind(), ErrorKind::Malformed, "{size}");
+    }
+    mutate::each_byte(&file, |at, byte, damaged| {
+        if let Err(error) = load(damaged, "x.npy", TableOptions::default()) {
+            assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{at}, {byte}: {error}");
+        }
+    });
+    let longer = [&file[..], b"more"].concat();
+    let loaded = load(longer, "x.npy", TableOptions::default()).unwrap();
+    assert_eq!(loaded.report.warnings.counts()["trailing-data"], 1);
+}
+
+#[test]
+fn what_is_written_comes_back() {
+    let same = unnamed(3, vec![Values::F32([1.0, f32::NAN, -0.0].into()), Values::F32([4.0, 5.0, 6.0].into())]);
+    let mixed = table_of(
+        2,
+        vec![
+            column("it's", Values::I8([-1, 2].into())),
+            column("\u{3b1}", Values::F64([0.1, f64::INFINITY].into())),
+            column("c", Values::U64([u64::MAX, 0].into())),
+        ],
+    );
+    let one = unnamed(2, vec![Values::I16([-5, 6].into())]);
+    for original in [same, mixed, one, unnamed(0, vec![])] {
+        let mut expected = None;
+        for (threads, chunk_bytes) in [(1, None), (2, Some(1)), (7, Some(20))] {
+            let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+            let bytes =
+                try_written(&original, &[], Format::Npy, &WriteOptions { run, ..WriteOptions::default() }).unwrap();
+            assert_eq!(expected.get_or_insert(bytes.clone()), &bytes);
+            assert_eq!(shown(&table(bytes, "x.npy")), shown(&original));
+        }
+    }
+    let twice = table_of(1, vec![column("a", Values::I8([1].into())), column("a", Values::F32([1.0].into()))]);
+    assert_eq!(try_written(&twice, &[], Format::Npy, &WriteOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
+    // As `numpy.save` writes `numpy.arange(3, dtype="<i2")`.
+    let three = unnamed(3, vec![Values::I16([0, 1, 2].into())]);
+    let found = try_written(&three, &[], Format::Npy, &WriteOptions::default()).unwrap();
+    assert_eq!(found, plain("<i2", false, "(3,)", &[0, 0, 1, 0, 2, 0]));
+}

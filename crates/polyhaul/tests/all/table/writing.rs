@@ -1,0 +1,159 @@
+//! Tables as text: separators, digits, names, comments; the same bytes for any threads.
+
+use crate::table::support::*;
+use polyhaul::model::{Column, Table, Values};
+use polyhaul::options::{Codec, Digits, RunOptions, TableOptions, TableStyle};
+use polyhaul::{ErrorKind, Format, WriteOptions};
+use polyhaul_testkit::random::Random;
+
+fn styled(table: TableStyle) -> WriteOptions {
+    WriteOptions { table, ..WriteOptions::default() }
+}
+
+fn small() -> Table {
+    table_of(
+        2,
+        vec![
+            column("a", ints([1, -20])),
+            column("b c", floats([0.1, f64::NAN])),
+            column("d", Values::F32([1e20, -0.5].into())),
+            column("e", Values::U8([0, 255].into())),
+        ],
+    )
+}
+
+#[test]
+fn formats_have_their_separators() {
+    let plain = WriteOptions::default();
+    assert_eq!(written(&small(), Format::Csv, &plain), "a,\"b c\",d,e\n1,0.1,1e20,0\n-20,nan,-0.5,255\n");
+    assert_eq!(written(&small(), Format::Tsv, &plain), "a\t\"b c\"\td\te\n1\t0.1\t1e20\t0\n-20\tnan\t-0.5\t255\n");
+    assert_eq!(written(&small(), Format::Txt, &plain), "1 0.1 1e20 0\n-20 nan -0.5 255\n");
+    assert_eq!(written(&small(), Format::Pts, &plain), "2\n1 0.1 1e20 0\n-20 nan -0.5 255\n");
+    let style = TableStyle { delimiter: Some(b';'), header: Some(false), nan: String::new(), ..TableStyle::default() };
+    assert_eq!(written(&small(), Format::Csv, &styled(style)), "1;0.1;1e20;0\n-20;;-0.5;255\n");
+    let style = TableStyle { header: Some(true), ..TableStyle::default() };
+    assert_eq!(written(&small(), Format::Txt, &styled(style)), "a \"b c\" d e\n1 0.1 1e20 0\n-20 nan -0.5 255\n");
+}
+
+#[test]
+fn digits_are_for_all_or_for_each() {
+    let style = TableStyle { header: Some(false), digits: Digits::Fixed(2), ..TableStyle::default() };
+    assert_eq!(
+        written(&small(), Format::Csv, &styled(style.clone())),
+        "1,0.10,100000002004087734272.00,0\n-20,nan,-0.50,255\n"
+    );
+    let each = vec![Digits::Shortest, Digits::Fixed(0), Digits::Fixed(3), Digits::Shortest];
+    let style = TableStyle { column_digits: each, ..style };
+    assert_eq!(written(&small(), Format::Csv, &styled(style)), "1,0,100000002004087734272.000,0\n-20,nan,-0.500,255\n");
+    let style = TableStyle { column_digits: vec![Digits::Fixed(1)], ..TableStyle::default() };
+    assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
+}
+
+/// What C's printf writes, by Rust's formatter; NaN without a sign.
+fn naive(columns: &[Vec<f64>], digits: usize) -> String {
+    let row = |row: usize| {
+        let values = columns.iter().map(|column| match column[row] {
+            value if value.is_nan() => "nan".into(),
+            value if value.is_infinite() => format!("{value}"),
+            value => format!("{value:.digits$}"),
+        });
+        values.collect::<Vec<_>>().join(",") + "\n"
+    };
+    (0..columns[0].len()).map(row).collect()
+}
+
+#[test]
+fn whole_lines_are_as_value_by_value() {
+    let mut random = Random::new(1);
+    for count in [1, 2, 3, 4, 5, 6, 7, 8, 12, 17] {
+        let mut column = || -> Vec<f64> {
+            (0..1500)
+                .map(|_| match random.below(2000) {
+                    0 => f64::NAN,
+                    1 => -f64::INFINITY,
+                    2 => 1e30,
+                    _ => f64::from(random.unit() * 200.0 - 100.0),
+                })
+                .collect()
+        };
+        let columns: Vec<Vec<f64>> = (0..count).map(|_| column()).collect();
+        let of = |values: fn(&[f64]) -> Values| -> Table {
+            table_of(
+                1500,
+                columns.iter().map(|column| Column { values: values(column), ..Column::default() }).collect(),
+            )
+        };
+        let doubles = of(|column| Values::F64(column.to_vec().into()));
+        let singles = of(|column| Values::F32(column.iter().map(|&value| value as f32).collect()));
+        let single_values: Vec<Vec<f64>> =
+            columns.iter().map(|column| column.iter().map(|&value| f64::from(value as f32)).collect()).collect();
+        for digits in [0, 6, 12] {
+            let options = styled(TableStyle { digits: Digits::Fixed(digits), ..TableStyle::default() });
+            assert_eq!(written(&doubles, Format::Csv, &options), naive(&columns, digits.into()));
+            assert_eq!(written(&singles, Format::Csv, &options), naive(&single_values, digits.into()));
+        }
+    }
+}
+
+#[test]
+fn the_same_bytes_for_any_threads() {
+    let mut random = Random::new(2);
+    let values: Vec<f32> = (0..30_000).map(|_| random.unit()).collect();
+    let columns = (0..3).map(|part| column("v", Values::F32(values[part * 10_000..][..10_000].to_vec().into())));
+    let table = table_of(10_000, columns.collect());
+    for digits in [Digits::Shortest, Digits::Fixed(6)] {
+        let style = TableStyle { digits, ..TableStyle::default() };
+        let mut expected = [None, None];
+        for (threads, chunk_bytes) in [(1, None), (2, None), (3, Some(1)), (7, Some(1000)), (64, Some(1 << 16))] {
+            let run = RunOptions { threads: Some(threads), chunk_bytes, ..RunOptions::default() };
+            for (compression, expected) in [None, Some(Codec::Gzip)].into_iter().zip(&mut expected) {
+                let options = WriteOptions {
+                    run: run.clone(),
+                    compression: compression.map_or_else(Default::default, Into::into),
+                    ..styled(style.clone())
+                };
+                let bytes = try_written(&table, &["made".into()], Format::Csv, &options).unwrap();
+                assert_eq!(expected.get_or_insert(bytes.clone()), &bytes);
+                if digits == Digits::Shortest {
+                    let single = TableOptions {
+                        types: polyhaul::options::Types::All(polyhaul::model::Scalar::F32),
+                        ..TableOptions::default()
+                    };
+                    let loaded = load(bytes, "x.csv", single).unwrap();
+                    assert_eq!(loaded.comments, ["made"]);
+                    assert_eq!(only(loaded), table);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_and_comments_come_back() {
+    let names = ["plain", "a,b", "say \"x\"", "two words", "#no comment", " edges ", "\u{e9}"];
+    let columns: Vec<_> = names.iter().map(|name| column(name, ints([1]))).collect();
+    let table = table_of(1, columns);
+    let comments = ["one".to_owned(), "two\nlines".to_owned(), String::new()];
+    for format in [Format::Csv, Format::Tsv] {
+        let bytes = try_written(&table, &comments, format, &WriteOptions::default()).unwrap();
+        let loaded =
+            load(bytes, if format == Format::Csv { "x.csv" } else { "x.tsv" }, TableOptions::default()).unwrap();
+        assert_eq!(loaded.comments, ["one", "two_lines", ""]);
+        assert_eq!(only(loaded), table);
+    }
+}
+
+#[test]
+fn what_has_no_place_is_refused() {
+    let refused = |table: &Table, format| try_written(table, &[], format, &WriteOptions::default()).unwrap_err().kind();
+    let lists = Column { offsets: Some([0, 1, 2].into()), ..column("l", ints([1, 2])) };
+    let short = table_of(3, vec![column("s", ints([1, 2]))]);
+    for format in [Format::Csv, Format::Xyz, Format::Npy] {
+        assert_eq!(refused(&table_of(2, vec![lists.clone()]), format), ErrorKind::Usage);
+        assert_eq!(refused(&short, format), ErrorKind::Usage);
+    }
+    let style = TableStyle { delimiter: Some(b'e'), ..TableStyle::default() };
+    assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(written(&table_of(0, vec![]), Format::Csv, &WriteOptions::default()), "");
+    assert_eq!(written(&table_of(2, vec![]), Format::Csv, &WriteOptions::default()), "\n\n");
+}

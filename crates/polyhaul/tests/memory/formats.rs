@@ -1,0 +1,74 @@
+//! Memory beyond the model stays within the limit while PLY and STL are written and STL is read. A binary of its
+//! own, for its allocator; its counters are the process's, so there is one test.
+
+use polyhaul::model::{Column, Domain, Elements, Mesh, Scene, Values};
+use polyhaul::options::{Digits, PlyEncoding, PlyOptions, RunOptions, StlOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions};
+use polyhaul_testkit::alloc;
+
+const MIB: u64 = 1 << 20;
+/// What a job may take beyond its limit.
+const EXTRA_BYTES: u64 = 8 * MIB;
+
+/// A strip of triangles with an attribute of each kind.
+fn strip(count: u32) -> Scene {
+    let value = |i: u32| i as f32 / 7.0;
+    let mesh = Mesh {
+        positions: (0..count).map(|i| [value(i), 1.0, -value(i)]).collect(),
+        normals: (0..count).map(|i| [0.0, value(i), 1.0]).collect(),
+        normal_domain: Domain::Vertex,
+        faces: Elements {
+            offsets: (0..=count).map(|i| 3 * i).collect(),
+            corner_positions: (0..count).flat_map(|i| [0, 1, 2].map(|k| (i + k) % count)).collect(),
+            ..Elements::default()
+        },
+        vertex_columns: vec![Column {
+            name: "chain".into(),
+            values: Values::U8((0..2 * count).map(|i| i as u8).collect()),
+            offsets: Some((0..=count).map(|i| 2 * i).collect()),
+        }],
+        ..Mesh::default()
+    };
+    Scene { meshes: vec![mesh], ..Scene::default() }
+}
+
+#[test]
+fn the_limit_holds_whatever_the_size() {
+    let _alone = crate::alone();
+    let scene = strip(600_000);
+    for encoding in [PlyEncoding::Ascii, PlyEncoding::LittleEndian] {
+        for format in [Format::Ply, Format::Stl] {
+            for (threads, memory_limit) in [(1, MIB), (2, 8 * MIB), (7, 8 * MIB), (64, 64 * MIB)] {
+                let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+                let digits = Digits::Fixed(6);
+                let ply = PlyOptions { encoding, digits, ..PlyOptions::default() };
+                let stl = StlOptions { ascii: encoding == PlyEncoding::Ascii, digits, ..StlOptions::default() };
+                let options = WriteOptions { format: Some(format), run, ply, stl, ..WriteOptions::default() };
+                let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
+                let (result, used) = alloc::measure(|| polyhaul::save(&scene, output, &options));
+                assert!(result.unwrap().bytes_out > 20_000_000);
+                let what = format!(
+                    "{encoding:?} {format:?} {threads}: {} of {} KiB",
+                    used.peak_bytes >> 10,
+                    memory_limit >> 10
+                );
+                assert!(used.peak_bytes <= memory_limit + EXTRA_BYTES, "{what}");
+            }
+        }
+    }
+    let folder = polyhaul_testkit::corpus::Folder::new("memory").unwrap();
+    for ascii in [false, true] {
+        let path = folder.join("a.stl");
+        let stl = StlOptions { ascii, ..StlOptions::default() };
+        polyhaul::save(&scene, Output::Path(path.clone()), &WriteOptions { stl, ..WriteOptions::default() }).unwrap();
+        for (threads, memory_limit) in [(1, MIB), (7, 8 * MIB)] {
+            let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+            let options = ReadOptions { run, ..ReadOptions::default() };
+            let (loaded, used) = alloc::measure(|| polyhaul::load(Input::Path(path.clone()), &options));
+            let model: u64 = loaded.unwrap().scene.meshes.iter().map(Mesh::heap_bytes).sum();
+            // Arrays of an unknown size double as they grow.
+            let most = if ascii { 2 * model } else { model };
+            assert!(used.peak_bytes <= most + memory_limit + EXTRA_BYTES, "{ascii} {threads}: {used:?} {model}");
+        }
+    }
+}

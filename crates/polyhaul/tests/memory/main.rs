@@ -1,0 +1,31 @@
+//! How much memory jobs take: a binary of its own for its allocator, whose counters are the process's. Each test takes
+//! [`alone`], so that no other works meanwhile.
+
+mod convert;
+mod declared;
+mod formats;
+mod hostile;
+mod images;
+mod pbrt;
+mod rows;
+mod table;
+mod write;
+
+#[allow(dead_code, unused_imports, reason = "shared with tests that use all of it")]
+#[path = "../all/ply/support.rs"]
+mod ply_support;
+#[allow(dead_code, unused_imports, reason = "shared with tests that use all of it")]
+#[path = "../all/write/support.rs"]
+mod support;
+
+use polyhaul_testkit::alloc::Counting;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The turn of one test.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}

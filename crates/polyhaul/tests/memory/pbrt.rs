@@ -1,0 +1,84 @@
+//! Memory of reading hostile pbrt is that of the input, and that of writing is the limit. A binary of its own, for its
+//! allocator; its counters are the process's, so one test runs at a time.
+
+use crate::alone;
+use polyhaul::model::Scene;
+use polyhaul::options::{OnError, PbrtMeshes, PbrtStyle, RunOptions};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load, save};
+use polyhaul_testkit::alloc;
+use polyhaul_testkit::corpus::Folder;
+use polyhaul_testkit::pbrt::hostile::{Trap, Way, fan};
+use std::sync::Arc;
+
+const MIB: u64 = 1 << 20;
+/// What work may take beyond its limit.
+const EXTRA_BYTES: u64 = 8 * MIB;
+
+/// How often the part of a trap stands in so many bytes.
+fn count_of(trap: Trap, bytes: u64) -> u64 {
+    let [some, more] = [1000, 2000].map(|count| trap.text(count).len() as u64);
+    bytes * 1000 / (more - some).max(1)
+}
+
+/// Names that stand once each take eleven times their text, more than anything else.
+#[test]
+fn what_hurts_takes_as_much_as_its_text_backs() {
+    let _turn = alone();
+    let mut wrong = Vec::new();
+    for trap in Trap::ALL {
+        let text = Arc::new(trap.text(count_of(trap, 6 * MIB)));
+        let size = text.len() as u64;
+        for (on_error, threads) in [(OnError::Raise, 1), (OnError::Warn, 2)] {
+            let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+            let options = ReadOptions { run, on_error, ..ReadOptions::default() };
+            let (_, used) = alloc::measure(|| load(Input::Shared(text.clone(), "x.pbrt".into()), &options));
+            if used.peak_bytes > 64 * MIB + 4 * size {
+                wrong.push(format!("{trap:?} {on_error:?}: {} MiB for {} MiB", used.peak_bytes / MIB, size / MIB));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A few bytes that ask for ten thousand million files.
+#[test]
+fn a_fan_of_files_takes_little() {
+    let _turn = alone();
+    let folder = Folder::new("pbrt-fan").unwrap();
+    let path = fan(folder.path(), Way::Import, 10, 10).unwrap();
+    let (result, used) = alloc::measure(|| load(Input::Path(path), &ReadOptions::default()));
+    assert!(result.is_err() && used.peak_bytes <= 64 * MIB, "{} MiB", used.peak_bytes / MIB);
+}
+
+fn scene(text: &str) -> Scene {
+    load(Input::Memory(text.as_bytes().to_vec(), "x.pbrt".into()), &ReadOptions::default()).unwrap().scene
+}
+
+#[test]
+fn writing_takes_the_limit() {
+    let _turn = alone();
+    let points: String = (0..600_000).map(|n| format!("{n} 0.5 {} ", n % 7)).collect();
+    let mesh = format!("Shape \"trianglemesh\" \"point3 P\" [ {points} ]\n");
+    let instances =
+        "AttributeBegin\nConcatTransform [ 1 0 0 0 0 1 0 0 0 0 1 0 1.5 2 3 1 ]\nObjectInstance \"o\"\nAttributeEnd\n";
+    let scene = scene(&format!(
+        "WorldBegin\nObjectBegin \"o\"\nShape \"sphere\"\nObjectEnd\n{mesh}{}{mesh}",
+        instances.repeat(100_000)
+    ));
+    let folder = Folder::new("pbrt-memory").unwrap();
+    for (threads, memory_limit) in [(1, MIB), (2, 8 * MIB), (7, 64 * MIB)] {
+        let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+        for (parts, meshes) in
+            [(0, PbrtMeshes::Inline), (5, PbrtMeshes::Inline), (0, PbrtMeshes::Ply { vertices: 100 })]
+        {
+            let pbrt = PbrtStyle { parts, meshes, ..PbrtStyle::default() };
+            let options =
+                WriteOptions { format: Some(Format::Pbrt), pbrt, run: run.clone(), ..WriteOptions::default() };
+            let output = Output::Path(folder.join("a.pbrt"));
+            let (result, used) = alloc::measure(|| save(&scene, output, &options));
+            assert!(result.unwrap().bytes_out > 10_000_000);
+            let most = memory_limit + EXTRA_BYTES;
+            assert!(used.peak_bytes <= most, "{pbrt:?} {threads}: {} MiB of {}", used.peak_bytes / MIB, most / MIB);
+        }
+    }
+}

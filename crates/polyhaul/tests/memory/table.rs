@@ -1,0 +1,103 @@
+//! Memory of reading is that of the columns and the limit; that of writing is the limit. A binary of its own, for its
+//! allocator; its counters are the process's, so one test runs at a time.
+
+use crate::alone;
+use polyhaul::model::{Column, Scalar, Table, Values};
+use polyhaul::options::{Digits, RunOptions, TableOptions, TableStyle, Types};
+use polyhaul::{Format, Input, Output, ReadOptions, WriteOptions, load_tables, save_tables};
+use polyhaul_testkit::alloc;
+use std::io::Read;
+use std::sync::Arc;
+
+const MIB: u64 = 1 << 20;
+/// What work may take beyond its limit.
+const EXTRA_BYTES: u64 = 8 * MIB;
+
+/// The same bytes again and again.
+struct Repeat {
+    bytes: &'static [u8],
+    left: usize,
+}
+
+impl Read for Repeat {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let count = (out.len() / self.bytes.len()).clamp(1, 4096).min(self.left);
+        for place in out.chunks_exact_mut(self.bytes.len()).take(count) {
+            place.copy_from_slice(self.bytes);
+        }
+        self.left -= count;
+        Ok(count * self.bytes.len())
+    }
+}
+
+#[test]
+fn reading_takes_the_columns_and_the_limit() {
+    let _turn = alone();
+    const ROW: &[u8] = b"12.345678 -0.25 7\n";
+    let rows = 3_000_000;
+    let types = Types::All(Scalar::F32);
+    let text = Arc::new(ROW.repeat(rows));
+    for (threads, memory_limit) in [(1, MIB), (2, 4 * MIB), (7, 64 * MIB)] {
+        let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+        let table = TableOptions { types: types.clone(), ..TableOptions::default() };
+        let options = ReadOptions { run, table, ..ReadOptions::default() };
+        let (result, used) = alloc::measure(|| load_tables(Input::Shared(text.clone(), "x.txt".into()), &options));
+        let columns = 12 * rows as u64;
+        assert_eq!(result.unwrap().tables[0].heap_bytes(), columns);
+        // Columns are a little too large before their end is known.
+        let most = columns + columns / 40 + memory_limit + EXTRA_BYTES;
+        assert!(used.peak_bytes <= most, "{} MiB of {}", used.peak_bytes / MIB, most / MIB);
+        // A stream says nothing of its size: then columns double.
+        let reader = Repeat { bytes: ROW, left: rows };
+        let (result, used) = alloc::measure(|| load_tables(Input::Reader(Box::new(reader), "x.txt".into()), &options));
+        assert_eq!(result.unwrap().tables[0].row_count, rows);
+        assert!(used.peak_bytes <= 3 * columns + memory_limit + EXTRA_BYTES, "{} MiB", used.peak_bytes / MIB);
+    }
+}
+
+#[test]
+fn short_inputs_with_large_claims_take_little() {
+    let _turn = alone();
+    let header = "{'descr': '<f8', 'fortran_order': True, 'shape': (4000000000, 90000)}";
+    let mut npy = b"\x93NUMPY\x01\0".to_vec();
+    npy.extend((header.len() as u16).to_le_bytes());
+    npy.extend(header.bytes());
+    npy.extend([0; 4096]);
+    let wide = [b"1 ".repeat(90_000), b"\n".to_vec(), b"1\n".repeat(9)].concat();
+    let counted = b"4000000000\n1 2 3\n".to_vec();
+    for (bytes, name) in [(npy, "x.npy"), (wide, "x.txt"), (counted, "x.pts")] {
+        for is_stream in [false, true] {
+            let size = bytes.len() as u64;
+            let input = match is_stream {
+                false => Input::Memory(bytes.clone(), name.into()),
+                true => Input::Reader(Box::new(std::io::Cursor::new(bytes.clone())), name.into()),
+            };
+            let (result, used) = alloc::measure(|| load_tables(input, &ReadOptions::default()));
+            assert!(result.is_err());
+            assert!(used.peak_bytes <= 64 * MIB + 4 * size, "{name}: {} MiB", used.peak_bytes / MIB);
+        }
+    }
+}
+
+#[test]
+fn writing_takes_the_limit() {
+    let _turn = alone();
+    let columns =
+        (0..3).map(|_| Column { values: Values::F32((0..2_000_000).map(|n| n as f32).collect()), ..Column::default() });
+    let table = Table { name: String::new(), row_count: 2_000_000, columns: columns.collect() };
+    for format in [Format::Csv, Format::Npy] {
+        for (threads, memory_limit) in [(1, 2 * MIB), (2, 8 * MIB), (7, 64 * MIB)] {
+            for digits in [Digits::Fixed(6), Digits::Shortest] {
+                let run = RunOptions { threads: Some(threads), memory_limit, ..RunOptions::default() };
+                let style = TableStyle { digits, ..TableStyle::default() };
+                let options = WriteOptions { format: Some(format), run, table: style, ..WriteOptions::default() };
+                let output = Output::Writer(Box::new(std::io::sink()), "nowhere".into());
+                let (result, used) =
+                    alloc::measure(|| save_tables(std::slice::from_ref(&table), &[], &[], output, &options));
+                result.unwrap();
+                let most = memory_limit + EXTRA_BYTES;
+                assert!(used.peak_bytes <= most, "{} MiB of {}", used.peak_bytes / MIB, most / MIB);
+            }
+        }
+    }
+}

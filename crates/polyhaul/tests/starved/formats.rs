@@ -1,0 +1,101 @@
+//! PLY, STL and converting over tables: no memory for a block is an error, never an abort. A binary of its own, for
+//! its allocator.
+
+use polyhaul::options::{PlyEncoding, PlyOptions, RunOptions, StlOptions, StlReadOptions};
+use polyhaul::{Format, Input, ReadOptions, WriteOptions};
+use polyhaul_testkit::corpus;
+use polyhaul_testkit::starve::{Plan, every_allocation, every_allocation_of_writing};
+
+fn check(test: &str, threads: usize, to_file: bool, format: Format, is_text: bool) {
+    let test = &format!("formats::{test}");
+    every_allocation_of_writing(Plan::of(test), to_file, || {
+        let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
+        let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let encoding = if is_text { PlyEncoding::Ascii } else { PlyEncoding::LittleEndian };
+        let ply = PlyOptions { encoding, ..PlyOptions::default() };
+        let stl = StlOptions { ascii: is_text, ..StlOptions::default() };
+        (scene, WriteOptions { format: Some(format), run, ply, stl, ..WriteOptions::default() })
+    });
+}
+
+#[test]
+fn ply_as_bytes() {
+    check("ply_as_bytes", 1, false, Format::Ply, false);
+}
+
+#[test]
+fn ply_as_text_on_two_threads() {
+    check("ply_as_text_on_two_threads", 2, false, Format::Ply, true);
+}
+
+#[test]
+fn ply_into_a_file() {
+    check("ply_into_a_file", 2, true, Format::Ply, false);
+}
+
+#[test]
+fn stl_as_bytes() {
+    check("stl_as_bytes", 2, false, Format::Stl, false);
+}
+
+#[test]
+fn stl_as_text() {
+    check("stl_as_text", 1, true, Format::Stl, true);
+}
+
+/// Reads STL, welded, or PLY, of a scene that fills several chunks.
+fn check_reading(test: &str, threads: usize, ascii: bool, name: &'static str) {
+    let test = &format!("formats::{test}");
+    every_allocation(Plan::of(test), |folder| {
+        let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
+        let path = folder.join(name);
+        let stl = StlOptions { ascii, ..StlOptions::default() };
+        let encoding = if ascii { PlyEncoding::Ascii } else { PlyEncoding::BigEndian };
+        let ply = PlyOptions { encoding, ..PlyOptions::default() };
+        let options = WriteOptions { stl, ply, ..WriteOptions::default() };
+        polyhaul::save(&scene, polyhaul::Output::Path(path.clone()), &options).unwrap();
+        let run = RunOptions { threads: Some(threads), chunk_bytes: Some(20_000), ..RunOptions::default() };
+        let options = ReadOptions { run, stl: StlReadOptions { weld: true }, ..ReadOptions::default() };
+        (move || polyhaul::load(Input::Path(path.clone()), &options).map(drop), |_| {})
+    });
+}
+
+#[test]
+fn reading_bytes() {
+    check_reading("reading_bytes", 1, false, "a.stl");
+}
+
+#[test]
+fn reading_text_on_two_threads() {
+    check_reading("reading_text_on_two_threads", 2, true, "a.stl");
+}
+
+#[test]
+fn reading_ply_bytes_on_two_threads() {
+    check_reading("reading_ply_bytes_on_two_threads", 2, false, "a.ply");
+}
+
+#[test]
+fn reading_ply_text() {
+    check_reading("reading_ply_text", 1, true, "a.ply");
+}
+
+/// Converts from PLY over a table, and the table back.
+#[test]
+fn over_tables() {
+    every_allocation(Plan::of("formats::over_tables"), |folder| {
+        let (points, table) = (folder.join("a.ply"), folder.join("b.csv"));
+        let text: String = (0..500).map(|i| format!("{i},{i}.5,-1,{},0,7,{i}e9\n", i % 256)).collect();
+        std::fs::write(&table, format!("# remark\nX,y,z,red,green,blue,my value\n{text}")).unwrap();
+        let run = RunOptions { threads: Some(1), ..RunOptions::default() };
+        let (read, write) = (ReadOptions::default(), WriteOptions { run: run.clone(), ..WriteOptions::default() });
+        let read = ReadOptions { run, ..read };
+        let there_and_back = move || {
+            let output = |path: &std::path::Path| polyhaul::Output::Path(path.into());
+            polyhaul::convert(Input::Path(table.clone()), output(&points), &read, &write)?;
+            polyhaul::convert(Input::Path(points.clone()), output(&points.with_extension("xyz")), &read, &write)
+                .map(drop)
+        };
+        (there_and_back, |_| {})
+    });
+}

@@ -1,0 +1,36 @@
+//! Samples, mip levels and textures: no memory for a block is an error, never an abort. A binary of its own, for its
+//! allocator.
+
+use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples};
+use polyhaul::ops::{Filter, MipmapOptions, SampleType, compress, convert_samples, mipmaps};
+use polyhaul::options::RunOptions;
+use polyhaul_testkit::starve::{Plan, every_allocation};
+
+fn check(test: &str, threads: usize, filter: Filter, encoding: Encoding) {
+    let test = &format!("textures::{test}");
+    // The tables of sRGB stay.
+    every_allocation(Plan { kept_bytes: 1 << 20, ..Plan::of(test) }, |_| {
+        let samples = Samples::U16((0..70 * 50 * 4_u32).map(|i| (i * 7919) as u16).collect());
+        let image = Image { width: 70, height: 50, channels: Channels::Rgba, samples, ..Image::default() };
+        let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let work = move || {
+            let bytes = convert_samples(&image, SampleType::U8, ColorSpace::Linear, &run)?.image;
+            let options = MipmapOptions { filter, alpha_cutoff: Some(0.5), ..MipmapOptions::default() };
+            let wide = mipmaps(&image, &options, &run)?;
+            let levels = mipmaps(&bytes, &options, &run)?;
+            compress(&[&image, &wide[0]], Encoding::Bc6h { signed: false }, Default::default(), &run)?;
+            compress(&[&bytes, &levels[0]], encoding, Default::default(), &run).map(drop)
+        };
+        (work, |_| ())
+    });
+}
+
+#[test]
+fn plain_pixels_out_of_boxes() {
+    check("plain_pixels_out_of_boxes", 1, Filter::Box, Encoding::default());
+}
+
+#[test]
+fn blocks_out_of_a_sharp_filter() {
+    check("blocks_out_of_a_sharp_filter", 2, Filter::Kaiser, Encoding::Bc1);
+}

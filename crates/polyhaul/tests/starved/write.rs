@@ -1,0 +1,47 @@
+//! No memory for a block is an error, never an abort, and never a broken file. A binary of its own, for its
+//! allocator.
+
+use polyhaul::WriteOptions;
+use polyhaul::options::{ObjOptions, RunOptions};
+use polyhaul_testkit::corpus;
+use polyhaul_testkit::starve::{Plan, every_allocation_of_writing};
+
+fn check(test: &str, threads: usize, to_file: bool, obj: ObjOptions) {
+    let test = &format!("write::{test}");
+    every_allocation_of_writing(Plan::of(test), to_file, || {
+        let scene = polyhaul::read(corpus::root().join("obj/blender/splash60.obj")).unwrap();
+        let run = RunOptions { threads: Some(threads), ..RunOptions::default() };
+        (scene, WriteOptions { obj, run, ..WriteOptions::default() })
+    });
+}
+
+#[test]
+fn on_one_thread() {
+    check("on_one_thread", 1, false, ObjOptions::default());
+}
+
+#[test]
+fn on_two_threads() {
+    check("on_two_threads", 2, false, ObjOptions::default());
+}
+
+#[test]
+fn into_a_file() {
+    check("into_a_file", 1, true, ObjOptions::default());
+}
+
+#[test]
+fn on_seven_threads_into_a_file() {
+    check("on_seven_threads_into_a_file", 7, true, ObjOptions::default());
+}
+
+#[test]
+fn with_triangles() {
+    let obj = ObjOptions { export_triangulated_mesh: true, ..ObjOptions::default() };
+    check("with_triangles", 2, false, obj);
+}
+
+#[test]
+fn with_another_scale() {
+    check("with_another_scale", 2, false, ObjOptions { global_scale: 2.0, ..ObjOptions::default() });
+}

@@ -1,0 +1,4 @@
+//! What looks at clocks and at what the process used: apart from tests that would use it meanwhile.
+
+mod throttle;
+mod verdict;

@@ -1,0 +1,18 @@
+//! Numbers and text: a file for each kernel.
+
+mod format_fixed;
+mod format_lines;
+mod format_page;
+mod format_shortest;
+mod parse_faces;
+mod parse_facets;
+mod parse_fields;
+mod parse_floats;
+mod parse_grid;
+mod parse_number;
+mod parse_support;
+mod parse_tokens;
+mod rows;
+mod rows_printf;
+mod rows_python;
+mod scan;

@@ -1,0 +1,328 @@
+//! Rows of faces on every level, against a parser that splits strings.
+
+use crate::parse_support::{Random, line_of, windows, words};
+use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows};
+use polyhaul_text::scan::{MAX_ENDS, MAX_LINES};
+
+/// A plain index; `None` for a zero and everything else.
+fn index(text: &str) -> Option<u32> {
+    let plain = (1..=8).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| text.parse().unwrap()).filter(|&value| value != 0)
+}
+
+/// A corner's form and values.
+fn corner(word: &str) -> Option<(CornerForm, Vec<u32>)> {
+    let parts: Vec<&str> = word.split('/').collect();
+    let (form, parts) = match parts[..] {
+        [_] => (CornerForm::Position, parts),
+        [_, _] => (CornerForm::PositionUv, parts),
+        [position, "", normal] => (CornerForm::PositionNormal, vec![position, normal]),
+        [_, _, _] => (CornerForm::All, parts),
+        _ => return None,
+    };
+    let mut values = parts.into_iter().map(index).collect::<Option<Vec<u32>>>()?;
+    if form == CornerForm::PositionNormal {
+        values.insert(1, 0);
+    }
+    Some((form, values))
+}
+
+/// The form and values of a line, if it is a plain row.
+fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, Vec<u32>)> {
+    // A slash that stands alone is a corner to those who split at white space, and part of one here.
+    let words = words(line, keyword)?;
+    let corners = words.into_iter().map(corner).collect::<Option<Vec<_>>>()?;
+    let form = corners.first()?.0;
+    let values: Vec<u32> = corners.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+    let plain = corners.len() >= 3 && values.len() <= 63 && corners.iter().all(|(other, _)| *other == form);
+    plain.then_some((form, values))
+}
+
+/// The rows from `line` on, the same on every level.
+fn rows_on_all(windows: &[Window<'_>], line: usize, keyword: &str) -> (FaceRows, Vec<u32>, Vec<u32>) {
+    let mut all = windows.iter().map(|&window| {
+        let (mut values, mut row_ends) = (vec![7; MAX_ENDS + VALUE_SLACK], vec![7; MAX_LINES]);
+        let taken = face_rows(window, line, keyword.as_bytes(), &mut values, &mut row_ends);
+        values.truncate(taken.values);
+        row_ends.truncate(taken.rows);
+        (taken, values, row_ends)
+    });
+    let first = all.next().unwrap();
+    for other in all {
+        assert_eq!(
+            other,
+            first,
+            "levels differ at line {line}: {:?}",
+            String::from_utf8_lossy(line_of(windows[0], line))
+        );
+    }
+    first
+}
+
+/// Reads a text on all levels at once; returns how many rows were taken.
+fn check(text: &[u8], keyword: &str) -> usize {
+    let mut count = 0;
+    windows(text, |windows| {
+        let lines = windows[0].index.lines().len();
+        let mut line = 0;
+        while line < lines {
+            let (taken, values, row_ends) = rows_on_all(windows, line, keyword);
+            let mut from = 0;
+            for (row, &to) in row_ends.iter().enumerate() {
+                let text = line_of(windows[0], line + row);
+                let own = values[from..to as usize].to_vec();
+                assert_eq!(naive(text, keyword), Some((taken.form, own)), "{:?}", String::from_utf8_lossy(text));
+                from = to as usize;
+            }
+            assert_eq!(from, taken.values);
+            count += taken.rows;
+            line += taken.rows;
+            if line < lines {
+                let wanted = naive(line_of(windows[0], line), keyword);
+                let goes_on = wanted.is_some_and(|(form, _)| taken.rows == 0 || form == taken.form);
+                assert!(!goes_on, "left: {:?}", String::from_utf8_lossy(line_of(windows[0], line)));
+                line += usize::from(taken.rows == 0);
+            }
+        }
+    });
+    count
+}
+
+fn row(random: &mut Random, form: CornerForm, corners: usize, most: usize) -> String {
+    let mut number = || {
+        let count = 1 + random.below(most);
+        random.digits(count)
+    };
+    let corner = |_| match form {
+        CornerForm::Position => number(),
+        CornerForm::PositionUv => format!("{}/{}", number(), number()),
+        CornerForm::PositionNormal => format!("{}//{}", number(), number()),
+        CornerForm::All => format!("{}/{}/{}", number(), number(), number()),
+    };
+    format!("f {}\n", (0..corners).map(corner).collect::<Vec<_>>().join(" "))
+}
+
+const FORMS: [CornerForm; 4] =
+    [CornerForm::Position, CornerForm::PositionUv, CornerForm::PositionNormal, CornerForm::All];
+
+#[test]
+fn all_forms_with_1_to_63_indices() {
+    let mut random = Random::new(1);
+    for form in FORMS {
+        let stride = form.stride();
+        for corners in 3..=63 / stride {
+            let text: String = (0..9).map(|_| row(&mut random, form, corners, 8)).collect();
+            assert_eq!(check(text.as_bytes(), "f"), 9, "{form:?} {corners}");
+        }
+        let text = row(&mut random, form, 63 / stride + 1, 3);
+        assert_eq!(check(text.as_bytes(), "f"), 0);
+    }
+}
+
+#[test]
+fn forms_and_sizes_mixed() {
+    let mut random = Random::new(2);
+    for most in 1..=9 {
+        let text: String = (0..1500)
+            .map(|_| {
+                let form = FORMS[random.below(4)];
+                let corners = if random.below(9) == 0 { 3 + random.below(60) } else { 3 + random.below(3) };
+                row(&mut random, form, corners, most)
+            })
+            .collect();
+        let taken = check(text.as_bytes(), "f");
+        assert!(taken > 300, "{taken} with up to {most} digits");
+    }
+}
+
+#[test]
+fn long_runs_of_one_shape() {
+    let mut random = Random::new(3);
+    for form in FORMS {
+        for corners in [3, 4, 5] {
+            let text: String = (0..400).map(|_| row(&mut random, form, corners, 7)).collect();
+            assert_eq!(check(text.as_bytes(), "f"), 400);
+        }
+    }
+}
+
+#[test]
+fn eight_digits_and_more() {
+    for (number, plain) in [
+        ("99999999", true),
+        ("10000000", true),
+        ("00000001", true),
+        ("123456789", false),
+        ("000000001", false),
+        ("00000000", false),
+    ] {
+        for space in [" ", "  ", "\t \t"] {
+            let text = format!("f{space}{number}{space}2{space}{number}{space}4\n").repeat(5);
+            assert_eq!(check(text.as_bytes(), "f"), if plain { 5 } else { 0 }, "{text}");
+            let text = format!("f{space}{number}/1/{number}{space}2/{number}/3{space}1/1/{number}\n").repeat(5);
+            assert_eq!(check(text.as_bytes(), "f"), if plain { 5 } else { 0 }, "{text}");
+        }
+    }
+}
+
+#[test]
+fn tokens_further_apart_than_a_vector() {
+    let mut random = Random::new(6);
+    for form in FORMS {
+        for most in [6, 7, 8] {
+            for spaces in [1, 1, 2, 3, 9] {
+                let row = |_| {
+                    let line = row(&mut random, form, 4, 1);
+                    let mut digits = |byte: u8| match byte {
+                        b'0'..=b'9' => {
+                            let count = most - random.below(2);
+                            random.digits(count)
+                        }
+                        b' ' => " ".repeat(1 + random.below(spaces)),
+                        _ => char::from(byte).into(),
+                    };
+                    line.bytes().map(&mut digits).collect::<String>()
+                };
+                let text: String = (0..40).map(row).collect();
+                assert_eq!(check(text.as_bytes(), "f"), 40);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_plain_is_left() {
+    for word in [
+        "0",
+        "00",
+        "-1",
+        "+1",
+        "1.5",
+        "1e3",
+        "x",
+        "",
+        "\0",
+        "1x",
+        "x1",
+        "-",
+        "#",
+        "\\",
+        "1\\",
+        "12345678x",
+        "x12345678",
+        "-12345678",
+        "-1234567",
+    ] {
+        for corners in [
+            "{} 2 3",
+            "1 {} 3",
+            "1 2 3 {}",
+            "1/2 {}/3 4/5",
+            "1/2 3/4 5/{}",
+            "1//2 {}//3 4//5",
+            "1//2 3//4 5//{}",
+            "{}/1/2 3/4/5 6/7/8",
+            "1/2/3 4/{}/5 6/7/8",
+            "1/2/3 4/5/6 7/8/{}",
+            "1/{}/3 4/{}/6 7/8/9",
+            "1//3 4/{}/6 7//9",
+        ] {
+            let plain = "f 1/2/3 4/5/6 7/8/9\n";
+            let text = format!("{plain}f {}\n{plain}", corners.replace("{}", word));
+            let wanted = naive(text.lines().nth(1).unwrap().as_bytes(), "f").is_some();
+            assert_eq!(check(text.as_bytes(), "f"), 2 + usize::from(wanted), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn slashes_in_odd_places() {
+    for line in [
+        "f 1 2 /3",
+        "f 1 2 3/",
+        "f /1 2 3",
+        "f 1/ 2/ 3/",
+        "f /1 /2 /3",
+        "f 1/2 3/4 5",
+        "f 1 2/3 4/5",
+        "f 1/2/ 3/4/ 5/6/",
+        "f /1/2 /3/4 /5/6",
+        "f // // //",
+        "f / / /",
+        "f 1//2 3//4 5/6",
+        "f 1//2 3/4/5 6//7",
+        "f 1/2/3/4 5/6/7/8 9/1/2/3",
+        "f 1/2/3 4/5/6",
+        "f 1/2 3/4",
+        "f 1 2",
+        "f",
+        "f 1",
+        "f/ 1 2 3",
+        "f/1 2 3",
+        "f/1/2 3/4 5/6",
+        "fo 1 2 3",
+        "g 1 2 3",
+        " f 1 2 3",
+        "f1 2 3 4",
+        "f 1 /2 3 /4 5 /6",
+        "f 1/ 2 3/ 4 5/ 6",
+        "f 1/ /2 3/ /4 5/ /6",
+        "f 1// 2// 3//",
+        "f 1/2 /3 4/5 /6 7/8 /9",
+    ] {
+        for ending in ["\n", "\r\n", " \n"] {
+            let plain = "f 1 2 3\n".repeat(3);
+            let text = format!("{plain}{line}{ending}{plain}");
+            assert_eq!(check(text.as_bytes(), "f"), 6, "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn random_bytes() {
+    let mut random = Random::new(4);
+    for _ in 0..60 {
+        check(random.word(b"0123456789.-+eE/ \t\r\n#vfn\\\0x", 4000).as_bytes(), "f");
+        check(random.word(b"0123////    \n", 4000).replace('\n', "\nf ").as_bytes(), "f");
+        check(random.word(b"1234567   \n", 4000).replace('\n', "\nf ").as_bytes(), "f");
+    }
+}
+
+#[test]
+fn rows_with_one_changed_byte() {
+    let mut random = Random::new(5);
+    for form in FORMS {
+        let text: String = (0..12).map(|_| row(&mut random, form, 4, 8)).collect();
+        for _ in 0..300 {
+            let mut changed = text.clone().into_bytes();
+            let at = random.below(text.len());
+            changed[at] = random.pick(&[b"\n", b"-", b"0", b"/", b" ", b"9", b"\0", b"\xFF", b"\r", b"."])[0];
+            check(&changed, "f");
+        }
+    }
+}
+
+#[test]
+fn little_room_and_lines_that_are_not_there() {
+    let text = "f 1/2 3/4 5/6\n".repeat(30);
+    windows(text.as_bytes(), |windows| {
+        for &window in windows {
+            for room in [0, 1, VALUE_SLACK, VALUE_SLACK + 5, VALUE_SLACK + 6, VALUE_SLACK + 17, VALUE_SLACK + 100] {
+                let (mut values, mut row_ends) = (vec![0; room], vec![0; 40]);
+                let taken = face_rows(window, 0, b"f", &mut values, &mut row_ends);
+                assert_eq!(taken.rows, room.saturating_sub(VALUE_SLACK) / 6, "{:?}", window.level);
+            }
+            let (mut values, mut row_ends) = (vec![0; 1000], vec![0; 40]);
+            for room in 0..40 {
+                let taken = face_rows(window, 0, b"f", &mut values, &mut row_ends[..room]);
+                assert_eq!((taken.rows, taken.values), (room.min(30), 6 * room.min(30)));
+            }
+            for line in [30, 31, 2000, usize::MAX] {
+                assert_eq!(face_rows(window, line, b"f", &mut values, &mut row_ends), FaceRows::default());
+            }
+            assert_eq!(face_rows(window, 0, b"f 1/2 3/4", &mut values, &mut row_ends), FaceRows::default());
+            let short = Window { padded: &window.padded[..window.padded.len() - 1], ..window };
+            assert_eq!(face_rows(short, 0, b"f", &mut values, &mut row_ends), FaceRows::default());
+        }
+    });
+}

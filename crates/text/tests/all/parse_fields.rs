@@ -1,0 +1,234 @@
+//! Fields of tables on every level: where they are, and their values to the last bit.
+
+use crate::parse_support::{Random, padded};
+use polyhaul_text::cpu::Level;
+use polyhaul_text::parse::fields::{FIELD_SLACK, Fields, MOST_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
+use polyhaul_text::scan::{Index, PADDING, Separator, is_space};
+
+/// The fields of a line, by the definition.
+fn naive_fields(line: &str, separator: Separator) -> Vec<&str> {
+    match separator {
+        Separator::Blanks => line.split(|c: char| is_space(c as u8)).filter(|field| !field.is_empty()).collect(),
+        Separator::Byte(_) if line.is_empty() => Vec::new(),
+        Separator::Byte(byte) => {
+            line.split(char::from(byte)).map(|field| field.trim_matches(|c: char| is_space(c as u8))).collect()
+        }
+    }
+}
+
+fn naive_lines(text: &str) -> Vec<&str> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r')).collect()
+}
+
+/// Calls `check` with the fields of each window on each level, and the lines that it must have.
+fn windows(text: &str, separator: Separator, mut check: impl FnMut(Fields<'_>, &[&str])) {
+    let bytes = padded(text.as_bytes());
+    let end = bytes.len() - PADDING;
+    let lines = naive_lines(text);
+    for level in Level::all() {
+        let (mut index, mut start, mut done) = (Box::new(Index::new()), PADDING, 0);
+        while start < end {
+            let fields = Fields::scan(&mut index, &bytes, start..end, separator, level);
+            let count = fields.index().lines().len();
+            assert!(count > 0, "{level:?}: a line is too long for a window");
+            check(fields, &lines[done..done + count]);
+            done += count;
+            start = fields.index().next_start();
+        }
+        assert_eq!(done, lines.len(), "{level:?}");
+    }
+}
+
+/// Every field of a text is where it should be.
+fn check_places(text: &str, separator: Separator) {
+    windows(text, separator, |fields, lines| {
+        for (number, line) in lines.iter().enumerate() {
+            let expected = naive_fields(line, separator);
+            let range = fields.first_of(number)..fields.first_of(number + 1);
+            assert_eq!(range.len(), expected.len(), "{line:?}");
+            assert!(fields.lines_of(number, expected.len()) >= 1);
+            assert_eq!(fields.lines_of(number, expected.len() + 1), 0);
+        }
+    });
+}
+
+/// What [`Fields::f64s`] may give for a field.
+fn naive_value(field: &str) -> Option<(f64, u8)> {
+    let bare = field.strip_prefix(['-', '+']).unwrap_or(field);
+    let is_integer = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
+    if bare.starts_with(['+', '-']) {
+        return None;
+    }
+    let value: f64 = field.parse().ok()?;
+    if !is_integer {
+        return Some((value, NOT_INTEGER));
+    }
+    match bare.parse::<u64>() {
+        _ if bare.len() > 19 => Some((value, WIDE)),
+        Ok(0) if field.starts_with('-') => Some((value, NOT_INTEGER)),
+        Ok(size) if size <= MOST_EXACT => Some((value, 0)),
+        _ => Some((value, WIDE)),
+    }
+}
+
+/// All values of a text, from any field on, as the definition has them.
+fn check_values(text: &str, separator: Separator) {
+    windows(text, separator, |fields, lines| {
+        let expected: Vec<&str> = lines.iter().flat_map(|line| naive_fields(line, separator)).collect();
+        let count = expected.len();
+        let (mut singles, mut doubles) = (vec![0f32; count + FIELD_SLACK], vec![0f64; count + FIELD_SLACK]);
+        let mut marks = vec![7; count + FIELD_SLACK];
+        let mut at = 0;
+        while at < count {
+            let taken = fields.all(0..count).f64s(at, &mut doubles[at..], &mut marks[at..]);
+            let plain = expected[at..].iter().take_while(|field| naive_value(field).is_some()).count();
+            assert_eq!(taken, plain, "{:?}", &expected[at..count.min(at + 9)]);
+            for field in at..at + taken {
+                let (value, mark) = naive_value(expected[field]).unwrap();
+                assert_eq!(doubles[field].to_bits(), value.to_bits(), "{:?}", expected[field]);
+                assert_eq!(marks[field], mark, "{:?}", expected[field]);
+            }
+            at += taken + 1;
+        }
+        at = 0;
+        while at < count {
+            let taken = fields.all(0..count).f32s(at, &mut singles[at..]);
+            let plain = expected[at..].iter().take_while(|field| field.parse::<f32>().is_ok()).count();
+            assert_eq!(taken, plain);
+            for field in at..at + taken {
+                let value: f32 = expected[field].parse().unwrap();
+                assert_eq!(singles[field].to_bits(), value.to_bits(), "{:?}", expected[field]);
+            }
+            at += taken + 1;
+        }
+    });
+}
+
+/// A number of many digits, in one of the usual notations or nearly.
+fn long_word(random: &mut Random) -> String {
+    let value = (random.bits() >> 11) as f64 / (1u64 << 53) as f64 * [1.0, 1e3, 1e-5, 1e9][random.below(4)];
+    let places = 10 + random.below(14);
+    match random.below(8) {
+        0 => format!("{value}"),
+        1 => format!("{value:.places$}"),
+        2 => format!("{value:e}"),
+        3 => format!("{value:.places$e}").replace('e', "E"),
+        4 => {
+            let text = format!("{value:.places$e}");
+            let (digits, power) = text.split_once('e').unwrap();
+            let power: i32 = power.parse().unwrap();
+            format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+        }
+        5 => format!("{}.{}", random.digits(places), random.digits(places)),
+        6 => format!(
+            "{}e{}",
+            random.digits(places),
+            random.pick(&["", "+", "-", "5", "-05", "+005", "1000", "1x", "1."])
+        ),
+        _ => "0".repeat(places) + random.pick(&["", ".", "e", "..", ".e1", "7"]),
+    }
+}
+
+/// A word that is mostly a number.
+fn word(random: &mut Random) -> String {
+    let sign = random.pick(&["", "", "-", "-", "+"]);
+    let size = 1 + random.below(9);
+    let mut word = random.word(b"0123456789", size);
+    match random.below(40) {
+        0 => {
+            return (*random.pick(&[
+                "nan", "-inf", "x", "1 2", "x 3", "7  8", "1e5", "-2.5e-7", "0x1", "1_0", "1/2", "-", ".", "1.2.3",
+            ]))
+            .into();
+        }
+        1 => return sign.to_owned() + &random.digits(15 + size),
+        2 | 30..=33 => return sign.to_owned() + &long_word(random),
+        3 => return format!("0.{}", random.digits(12 + size)),
+        5 => return format!("{}{}", sign, ["0", "-0", "0.0", "00"][random.below(4)]),
+        6..=24 => word.replace_range(size / 2..size / 2 + 1, "."),
+        _ => {}
+    }
+    // The middle of two f32s, now and then.
+    if random.below(50) == 0 {
+        return format!("{}", 16_777_217 + 2 * random.below(1000));
+    }
+    format!("{sign}{word}")
+}
+
+#[test]
+fn fields_are_where_the_definition_says() {
+    for separator in [Separator::Blanks, Separator::Byte(b','), Separator::Byte(b'\t'), Separator::Byte(b' ')] {
+        check_places("1,2\n\n 1 , 2\t3 \r\n,\n\t\n , \r4\n\r\n5\n", separator);
+        check_places("\n\n\n", separator);
+    }
+    let mut random = Random::new(3);
+    for separator in [Separator::Blanks, Separator::Byte(b';'), Separator::Byte(b'/'), Separator::Byte(b'|')] {
+        for _ in 0..40 {
+            let text = random.word(b"12 \t\n\n;/|\r;", 700);
+            if !text.contains("\r\r\n") {
+                check_places(&(text + "1\n"), separator);
+            }
+        }
+    }
+}
+
+#[test]
+fn values_are_right_to_the_last_bit() {
+    let mut random = Random::new(4);
+    for (separator, between) in [
+        (Separator::Blanks, [" ", "\t", "  "]),
+        (Separator::Byte(b','), [",", ", ", " ,"]),
+        (Separator::Byte(b'\t'), ["\t"; 3]),
+        (Separator::Byte(b'/'), ["/"; 3]),
+    ] {
+        for columns in [1, 2, 3, 7, 16] {
+            let mut text = String::new();
+            for _ in 0..3000 / columns {
+                for column in 0..columns {
+                    text.push_str(if column > 0 { random.pick(&between) } else { "" });
+                    // A slash parts words in one of these only.
+                    let word = word(&mut random);
+                    text.push_str(if word.contains(['/', ' ']) && columns == 1 { "8" } else { &word });
+                }
+                text.push_str(random.pick(&["\n", "\n", "\r\n"]));
+            }
+            check_values(&text, separator);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_read_beyond_what_there_is() {
+    let bytes = padded(b"1,2\n3,4\n");
+    let end = bytes.len() - PADDING;
+    for level in Level::all() {
+        let mut index = Box::new(Index::new());
+        let fields = Fields::scan(&mut index, &bytes, PADDING..end, Separator::Byte(b','), level);
+        let (mut values, mut marks) = ([0.0; 4 + FIELD_SLACK], [0; 4 + FIELD_SLACK]);
+        let f64s = |range, values: &mut [f64], marks: &mut [u8]| fields.all(range).f64s(0, values, marks);
+        assert_eq!(f64s(0..100, &mut values, &mut marks), 4);
+        assert_eq!(values[..4], [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(f64s(1..3, &mut values, &mut marks), 2);
+        assert_eq!(values[..2], [2.0, 3.0]);
+        assert_eq!(f64s(0..4, &mut values[..4 + FIELD_SLACK - 1], &mut marks), 3);
+        assert_eq!(f64s(9..12, &mut values, &mut marks), 0);
+        assert_eq!(fields.all(0..4).f64s(5, &mut values, &mut marks), 0);
+        assert_eq!(fields.all(0..4).f32s(0, &mut []), 0);
+        let mut ends = [7; 4 + PICK_SLACK];
+        let picked = fields.pick(0, 2, 2, &[1, 0], &mut ends);
+        assert_eq!((picked.f64s(0, &mut values, &mut marks), values[..4].to_vec()), (4, vec![2.0, 1.0, 4.0, 3.0]));
+        assert_eq!((picked.place(0), picked.place(3)), (fields.field(1), fields.field(2)));
+        assert_eq!(fields.pick(1, 1, 2, &[1], &mut ends).f64s(0, &mut values, &mut marks), 1);
+        assert_eq!(values[0], 4.0);
+        for (line, rows, stride, kept) in [(0, 3, 2, &[0][..]), (0, 2, 2, &[2]), (0, 2, 3, &[0]), (2, 1, 2, &[0])] {
+            assert_eq!(fields.pick(line, rows, stride, kept, &mut ends).len(), 0, "{line} {rows} {stride}");
+        }
+        assert_eq!(fields.pick(0, 2, 2, &[0, 1], &mut [0; 3]).len(), 0);
+        assert_eq!(fields.field(99), fields.field(98));
+        // Text without padding has no fields.
+        let fields = Fields::scan(&mut index, b"1,2\n", 0..4, Separator::Byte(b','), level);
+        assert_eq!(fields.all(0..2).f64s(0, &mut values, &mut marks), 0);
+        assert_eq!(fields.pick(0, 1, 2, &[0], &mut ends).len(), 0);
+    }
+}
