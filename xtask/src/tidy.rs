@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the rules that neither the compiler nor clippy holds.
 //!
-//! Files come from git, and rules read lines, not tokens: where a rule errs, it lets something pass. To add one, write the
-//! function, put it into [`RULES`], and plant a fault in the test.
+//! Files come from git, and rules read lines, not tokens: where a rule errs, it lets something pass. To add one, write
+//! the function, put it into [`RULES`], and plant a fault in the test.
 
 mod docs;
 mod lines;

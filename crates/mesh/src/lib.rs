@@ -1,6 +1,7 @@
 //! Formats of meshes and tables of numbers, and what is done to meshes.
 //!
-//! A folder per format: `obj`, `mtl`, `ply`, `stl`, `table`. None of them names another, opens a file or starts a thread.
+//! A folder per format: `obj`, `mtl`, `ply`, `stl`, `table`. None of them names another, opens a file or starts a
+//! thread.
 
 pub mod check;
 pub mod dedup;

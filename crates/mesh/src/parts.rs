@@ -14,7 +14,9 @@ use std::ops::Range;
 
 /// What is written, and where warnings go.
 pub struct Job<'a, O> {
+    /// The scene that the parts belong to.
     pub scene: &'a Scene,
+    /// The parts in their order.
     pub parts: &'a [Part<'a>],
     /// What the scene's comments become.
     pub comments: &'a [String],
@@ -24,6 +26,7 @@ pub struct Job<'a, O> {
     pub output: &'a str,
     /// The format's own.
     pub options: &'a O,
+    /// How to run.
     pub run: &'a RunOptions,
     /// Whether a loss is an error, which comes before the first byte.
     pub strict: bool,
@@ -32,13 +35,17 @@ pub struct Job<'a, O> {
 /// Faces and lines of a mesh, and where they stand.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
+    /// The mesh with its arrays.
     pub mesh: &'a Mesh,
     /// Which mesh of the scene it is.
     pub(crate) number: usize,
+    /// The object that the part is.
     pub object: &'a Object,
     /// Where it stands; `None` where that changes nothing.
     pub frame: Option<Frame>,
+    /// Which faces of the mesh.
     pub faces: Range<usize>,
+    /// Which lines of the mesh.
     pub lines: Range<usize>,
     /// The part that has its positions: itself, or an earlier one.
     pub(crate) home: usize,

@@ -23,8 +23,8 @@ impl Scene {
         Ok(Cow::Owned(objects))
     }
 
-    /// For each mesh, whether it is evaluated: a whole mesh of a program that is placed by its objects, and not a section
-    /// of what a file listed. One object that is evaluated makes its mesh so.
+    /// For each mesh, whether it is evaluated: a whole mesh of a program that is placed by its objects, and not a
+    /// section of what a file listed. One object that is evaluated makes its mesh so.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] where an object refers to a mesh that the scene does not have; [`ErrorKind::Memory`].

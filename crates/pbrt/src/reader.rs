@@ -25,12 +25,15 @@ const SLOT_FACTOR: usize = 3;
 
 /// A scene that was read.
 pub struct Pbrt {
+    /// The scene, without the meshes in files.
     pub render: Render,
+    /// What was repaired, left out or is missing.
     pub warnings: Warnings,
     /// Shapes that are meshes of their own.
     pub meshes: Vec<MeshUse>,
     /// How often each directive was met, by its name, without those that were not.
     pub directives: Vec<(&'static str, u64)>,
+    /// Worker threads.
     pub threads: usize,
 }
 

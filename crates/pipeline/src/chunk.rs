@@ -75,6 +75,7 @@ pub struct Text {
     bytes: Vec<u8>,
     /// The text is `bytes[start..end]`.
     pub start: usize,
+    /// Where the text ends in them.
     pub end: usize,
     /// Where the text lies in the source.
     pub offset: u64,

@@ -35,7 +35,9 @@ pub struct Feed<'a> {
 
 /// Bytes of a source, and where they lie.
 pub struct Part {
+    /// Where its bytes begin in the source.
     pub offset: u64,
+    /// The bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -46,6 +48,7 @@ impl Part {
 }
 
 impl<'a> Feed<'a> {
+    /// A feed of all bytes of `source`; `garbage` takes note of what follows compressed data.
     pub fn new(source: Source<'a>, garbage: Option<Garbage>) -> Feed<'a> {
         let name = source.name().into();
         let (carry, ahead) = (Vec::new(), VecDeque::new());

@@ -65,6 +65,7 @@ pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Resu
 /// How much of a source was asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
+    /// The source is read to its end.
     Whole,
     /// The begin of it, as by `max_rows`: of a stream no more is read.
     Begin,

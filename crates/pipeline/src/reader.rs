@@ -40,6 +40,7 @@ struct Left {
 }
 
 impl<'a> Decoding<'a> {
+    /// A decoder that reads `bytes`, and stops where `run` is cancelled.
     pub fn new(bytes: &'a Bytes<'a>, run: &'a RunOptions) -> Decoding<'a> {
         Decoding { bytes, run, at: AtomicU64::new(0), left: Mutex::new(Left::default()) }
     }

@@ -13,7 +13,9 @@ use std::sync::{Mutex, PoisonError};
 /// A codec and its level.
 #[derive(Clone, Copy, Debug)]
 pub struct Compression {
+    /// The codec.
     pub codec: Codec,
+    /// The level on the scale of the codec; a fast one where it is `None`.
     pub level: Option<i32>,
 }
 

@@ -46,7 +46,7 @@ pub struct ReadOptions {
 /// where that is a file.
 ///
 /// The name is as the scene has it, and may be hostile. An error ends the reading with
-/// [`polyhaul_model::error::ErrorKind::Host`], and is in [`polyhaul_model::error::Error::io_error`] as it came; so are the errors of a reader that
+/// [`crate::ErrorKind::Host`], and is in [`crate::Error::io_error`] as it came; so are the errors of a reader that
 /// it gives. A path that it gives must be that of a regular file, but may lie anywhere.
 ///
 /// ```
@@ -105,7 +105,7 @@ pub struct WriteOptions {
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
     /// Make an error of each warning that writing gives, such as that for a part of the model that the format cannot
-    /// store. An old file stays as it was. The kind is [`ErrorKind::Unsupported`](polyhaul_model::error::ErrorKind::Unsupported).
+    /// store. An old file stays as it was. The kind is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
     pub strict: bool,
     /// How the file is compressed (as its name says).
     pub compression: Compression,

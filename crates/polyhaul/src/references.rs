@@ -515,8 +515,8 @@ mod tests {
         };
         assert_eq!(way("src", "src"), "");
         assert_eq!(way("src/inspect", "src/rows"), "../rows");
-        assert_eq!(way(".", "tests/images/png"), "tests/images/png");
-        assert_eq!(way("tests/images/png", "."), "../../..");
+        assert_eq!(way(".", "tests/all/images"), "tests/all/images");
+        assert_eq!(way("tests/all/images", "."), "../../..");
     }
 
     #[test]

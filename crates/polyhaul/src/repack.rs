@@ -112,7 +112,7 @@ pub struct Sizes {
 /// `sample_bytes` of it, spread over it, in memory. Of a stream it is the beginning. All of a file that is no larger.
 ///
 /// # Errors
-/// [`polyhaul_model::error::ErrorKind::Io`] and, of damaged data in the sample, [`polyhaul_model::error::ErrorKind::Malformed`].
+/// [`crate::ErrorKind::Io`] and, of damaged data in the sample, [`crate::ErrorKind::Malformed`].
 pub fn sampled(
     input: Input,
     codecs: &[(Codec, Option<i32>)],

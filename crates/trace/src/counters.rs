@@ -15,8 +15,8 @@ pub const BUCKET_COUNT: usize = 65;
 
 /// What holds calls back, as if the device were slower than it is.
 pub trait CallDelay: fmt::Debug + Send + Sync {
-    /// Waits until a call is over that began at `asked` and moved `size` bytes, of a file those at `offset`; returns for
-    /// how many nanoseconds.
+    /// Waits until a call is over that began at `asked` and moved `size` bytes, of a file those at `offset`; returns
+    /// for how many nanoseconds.
     fn hold(&self, asked: Instant, offset: Option<u64>, size: usize) -> u64;
 }
 

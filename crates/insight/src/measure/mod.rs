@@ -64,8 +64,8 @@ impl Default for MeasureOptions {
 /// is for an idle machine: [`Ceilings::other_load`] is what they used, and [`Ceilings::is_quiet`] whether that matters.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](polyhaul_model::error::ErrorKind::Io) where no file can be made in `folder`, or there is no room for
-/// one; `Memory`; `Cancelled`.
+/// [`ErrorKind::Io`](polyhaul_model::error::ErrorKind::Io) where no file can be made in `folder`, or there is no room
+/// for one; `Memory`; `Cancelled`.
 pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> Result<Ceilings> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let mut found = Ceilings {

@@ -41,6 +41,7 @@ pub struct Obj {
 /// A name in the text, and its place.
 #[derive(Clone, Debug)]
 pub struct Reference {
+    /// The name as the file has it.
     pub name: String,
     pub(crate) place: Place,
     pub(crate) excerpt: Option<Excerpt>,

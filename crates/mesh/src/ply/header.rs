@@ -33,9 +33,13 @@ impl Encoding {
 /// All that a header says.
 #[derive(Clone, Debug)]
 pub struct Header {
+    /// How numbers are stored.
     pub encoding: Encoding,
+    /// Elements in the order of the file.
     pub elements: Vec<Element>,
+    /// The text behind `comment`.
     pub comments: Vec<String>,
+    /// The text behind `obj_info`.
     pub infos: Vec<String>,
     /// Where the rows begin, in bytes.
     pub(super) body: u64,
@@ -54,7 +58,9 @@ pub struct Element {
 /// A number of a row, or a list of numbers.
 #[derive(Clone, Debug)]
 pub struct Property {
+    /// The name.
     pub name: String,
+    /// The type of a number, or of the items of a list.
     pub item: Scalar,
     /// The type of the count that stands before the numbers of a list.
     pub count: Option<Scalar>,

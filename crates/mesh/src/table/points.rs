@@ -20,6 +20,7 @@ pub struct Points<'a> {
     has_normals: bool,
     /// Columns beside positions, colours and normals.
     columns: usize,
+    /// One row for each point.
     pub rows: Rows<'a>,
 }
 

@@ -31,6 +31,7 @@ const TILE_ROWS: usize = 256;
 /// What is written: names, and blocks of rows one after another.
 #[derive(Default)]
 pub struct Rows<'a> {
+    /// The name of each column; empty where it has none.
     pub names: Vec<&'a str>,
     pub(crate) blocks: Vec<Block<'a>>,
 }

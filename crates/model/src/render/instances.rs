@@ -10,13 +10,16 @@ use super::{Motion, Render, Step, StepKind, Transform};
 pub struct Instances {
     /// Per instance: an index into [`Render::objects`].
     pub objects: Vec<u32>,
+    /// Where they stand, run by run, in the order of their first instance.
     pub runs: Vec<InstanceRun>,
 }
 
 /// Instances from `first` on.
 #[derive(Clone, Copy, Debug)]
 pub struct InstanceRun {
+    /// The index of its first instance.
     pub first: u32,
+    /// Where they stand.
     pub placing: Placing,
 }
 
@@ -26,7 +29,16 @@ pub enum Placing {
     /// All at one place.
     Motion(Motion),
     /// Each by the next matrix of a segment.
-    Matrices { parent: u32, step: StepKind, segment: u32, at: u32 },
+    Matrices {
+        /// The node that all are children of.
+        parent: u32,
+        /// What kind of step each matrix is.
+        step: StepKind,
+        /// The segment that has the matrices.
+        segment: u32,
+        /// Where the first one begins among its doubles.
+        at: u32,
+    },
 }
 
 /// An instance.

@@ -2,8 +2,8 @@
 //!
 //! A [`Render`] is plain data. Entities name things by [`Name`]s; their parameters lie in segments, one for each piece
 //! of text that was read at once, and are seen through [`Parameters`]. Where something stands is a node of a tree of
-//! transforms, as the file states them: nothing is multiplied here, see [`polyhaul_pbrt::places::places64`]. Two scenes are
-//! equal where they say the same, however their text was cut.
+//! transforms, as the file states them: nothing is multiplied here, see [`polyhaul_pbrt::places::places64`]. Two scenes
+//! are equal where they say the same, however their text was cut.
 
 mod equal;
 mod instances;
@@ -76,25 +76,36 @@ pub enum Step {
 /// A node as it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
+    /// The node that it is a child of.
     pub parent: u32,
+    /// What kind of step it is.
     pub step: StepKind,
+    /// The segment that has its numbers.
     pub segment: u32,
     /// Where its numbers begin in the segment.
     pub at: u32,
 }
 
+/// A kind of step; its numbers are doubles of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
+    /// Three numbers.
     Translate,
+    /// Three numbers.
     Scale,
+    /// An angle in degrees and an axis: four numbers.
     Rotate,
+    /// Eye, point and up: nine numbers.
     LookAt,
     /// Twelve numbers: the last row is 0 0 0 1.
     Replace,
+    /// Twelve numbers: the last row is 0 0 0 1.
     Concat,
     /// Sixteen.
     ReplaceAll,
+    /// Sixteen numbers.
     ConcatAll,
+    /// The inverse of a node.
     Inverse,
 }
 
@@ -103,6 +114,7 @@ pub enum StepKind {
 pub struct Entity {
     /// What the directive names: a class (`"trianglemesh"`), or the name that is defined.
     pub name: Name,
+    /// Its parameters.
     pub parameters: ParameterRange,
     /// The colour space of its colours; `None` for sRGB.
     pub color_space: Option<Name>,
@@ -188,9 +200,13 @@ pub struct ShapeState {
 /// A shape as it is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredShape {
+    /// The name of its type, such as `sphere`.
     pub class: Name,
+    /// An index into [`Render::states`].
     pub state: u32,
+    /// The node where it stands.
     pub transform: u32,
+    /// Its parameters.
     pub parameters: ParameterRange,
 }
 
@@ -253,13 +269,17 @@ pub struct Render {
     pub instances: Instances,
     /// The folder that names of files in it are relative to; `None` where it is not out of a file.
     pub folder: Option<PathBuf>,
+    /// Shapes in the order of the text.
     pub shapes: Vec<StoredShape>,
     /// Shapes that move, in order, and their other transform.
     pub moving: Vec<(u32, u32)>,
     /// Shapes that are a mesh of the scene, in order: the shape, and the mesh's index.
     pub meshes: Vec<(u32, u32)>,
+    /// The text of each [`Name`].
     pub names: Vec<Box<str>>,
+    /// The tree of transforms; the root is the first.
     pub nodes: Vec<Node>,
+    /// The values of parameters and transforms, by the piece of text that they come from.
     pub segments: Vec<Segment>,
 }
 
@@ -327,6 +347,7 @@ impl Render {
         (index < self.nodes.len()).then_some(index)
     }
 
+    /// The step that a node of this kind stands for.
     pub fn step_of(&self, kind: StepKind, segment: u32, at: u32) -> Step {
         let numbers = self.segments.get(segment as usize).map_or(&[][..], |segment| &segment.doubles);
         let numbers = numbers.get(at as usize..).unwrap_or_default();

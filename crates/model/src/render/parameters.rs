@@ -85,16 +85,22 @@ impl ParameterType {
 /// What kind of values a parameter has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueKind {
+    /// An array of `f32`.
     Floats,
+    /// An array of `i32`.
     Integers,
+    /// An array of truth values.
     Bools,
+    /// An array of strings.
     Strings,
 }
 
 /// What a parameter is called, and what its values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Declaration {
+    /// The type that the text states.
     pub kind: ParameterType,
+    /// Which array of a segment has the values.
     pub values: ValueKind,
     /// An index into the segment's names.
     pub name: u32,
@@ -103,27 +109,39 @@ pub struct Declaration {
 /// A parameter as it is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredParameter {
+    /// An index into the segment's declarations.
     pub declaration: u32,
+    /// The first value in the array that the declaration names.
     pub start: u32,
+    /// How many values there are.
     pub count: u32,
 }
 
 /// Some of a segment's parameters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParameterRange {
+    /// An index into [`Render::segments`](super::Render::segments).
     pub segment: u32,
+    /// The first parameter.
     pub start: u32,
+    /// How many there are.
     pub count: u32,
 }
 
 /// The values of a piece of text. Names are indices into its own table.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
+    /// The names of the scene that those of this table are.
     pub names: Box<[Name]>,
+    /// Types and names of parameters, each once.
     pub declarations: Box<[Declaration]>,
+    /// Parameters in the order of the text.
     pub parameters: Kept<StoredParameter>,
+    /// Values of parameters of type float, point, colour and such.
     pub floats: Kept<f32>,
+    /// Values of parameters of type integer.
     pub integers: Kept<i32>,
+    /// Values of parameters of type bool.
     pub bools: Box<[bool]>,
     /// Indices into the names.
     pub strings: Kept<u32>,

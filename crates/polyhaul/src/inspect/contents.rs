@@ -135,7 +135,7 @@ impl Inventory {
     /// Looks through a scene.
     ///
     /// # Errors
-    /// [`polyhaul_model::error::ErrorKind::Memory`] where there is none for the names.
+    /// [`crate::ErrorKind::Memory`] where there is none for the names.
     pub fn of(scene: &Scene) -> Result<Inventory> {
         Ok(Inventory {
             contents: Contents::of(scene),

@@ -31,8 +31,8 @@ counts! {
         unique_triangles,
         /// Triangles as a renderer sees them: those of a definition once per instance. Without those not read.
         instanced_triangles,
-        /// Shapes whose PLY file was not read: it is missing, or [`crate::options::ReadOptions::load_meshes`] is off. How many
-        /// positions and triangles those have is not known.
+        /// Shapes whose PLY file was not read: it is missing, or [`crate::options::ReadOptions::load_meshes`] is off.
+        /// How many positions and triangles those have is not known.
         unread_meshes,
         /// Materials, named and not.
         materials,

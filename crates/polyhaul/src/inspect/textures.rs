@@ -67,7 +67,7 @@ pub(super) struct Looked {
 }
 
 /// Where files are looked for, and how many more times that may be done: at most
-/// [`polyhaul_model::limits::Limits::files`], since a hostile scene could have as many names as it likes, times folders.
+/// [`crate::options::Limits::files`], since a hostile scene could have as many names as it likes, times folders.
 pub(super) struct Search<'o> {
     near: &'o Near,
     resolver: Resolver<'o>,

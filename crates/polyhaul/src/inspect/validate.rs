@@ -31,7 +31,7 @@ pub struct Validation {
 /// Besides what reading complains about these are `degenerate-face` (a face uses a position twice) and, where
 /// the input is a file or there is a resolver, `missing-texture` and `outside-texture` (a texture does not exist
 /// beside the scene or its material libraries, or lies outside of the scene's folder), or `unchecked-texture`
-/// where there are more than [`polyhaul_model::limits::Limits::files`] to look for.
+/// where there are more than [`crate::options::Limits::files`] to look for.
 ///
 /// An input with complaints is read twice; one that can be read only once (standard input, a pipe, [`Input::Reader`])
 /// is held in memory for that, compressed if it is. `options.on_error` does not matter.
