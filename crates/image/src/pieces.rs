@@ -1,6 +1,6 @@
 //! Pieces of a file whose places and sizes are told before: the images of a texture, one after another.
 //!
-//! [`Pieces`] reads them in the order of the file, taking no memory on trust; [`write`] writes slices that lie
+//! `Pieces` reads them in the order of the file, taking no memory on trust; [`write`] writes slices that lie
 //! somewhere as if they were one. Nothing here knows what is in them.
 
 use polyhaul_model::error::{Error, Result, fault};

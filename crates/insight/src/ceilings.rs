@@ -4,7 +4,7 @@
 
 /// What one machine, and the disk of one folder, can do at best. Rates are in bytes per second of one core, unless
 /// they say otherwise; `None` is what could not be measured there. A rate of 0 is not known: where the files of
-/// a job lie on two disks, that is so for the one that was not measured ([`crate::measure::kept::kept_for`]).
+/// a job lie on two disks, that is so for the one that was not measured (`crate::measure::kept::kept_for`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ceilings {

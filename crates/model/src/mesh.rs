@@ -6,7 +6,7 @@ use super::{Array, Bounds, Column};
 ///
 /// Positions, uvs and normals keep the order and the count that the source gave them. A corner
 /// points at its position by an index, and finds its uv and its normal as their [`Domain`] says; nothing
-/// is duplicated to make them agree ([`polyhaul_mesh::weld`] does that on request).
+/// is duplicated to make them agree (`polyhaul_mesh::weld` does that on request).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// x, y, z in the source's units.

@@ -1,8 +1,8 @@
 //! pbrt-v4: reading and writing scenes for a renderer.
 //!
-//! A file is cut where directives begin ([`borders`]), its pieces are parsed side by side ([`parse`]) into events and
+//! A file is cut where directives begin (`borders`), its pieces are parsed side by side (`parse`) into events and
 //! a segment of values that becomes part of the model as it is, and the events are gone through in the order of the
-//! scene, through Includes and Imports, by whoever has what comes next ([`resolve`]). [`reader`] is the job, and who
+//! scene, through Includes and Imports, by whoever has what comes next (`resolve`). `reader` is the job, and who
 //! opens files is its caller's business.
 //!
 //! What pbrt-v4 does where its documentation is silent, and what is done here:
@@ -13,7 +13,7 @@
 //! - What older versions of pbrt write differently (`point`, `vector`, `normal3`, `color`, textures of `color`,
 //!   `WorldEnd`, quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn` it is read as that,
 //!   with a warning. Their directives are errors, their classes a warning, which say how to upgrade the scene
-//!   ([`versions`]).
+//!   (`versions`).
 //! - A name is looked for in the folder of the scene, as pbrt does, and then in that of the file that names it.
 
 mod borders;

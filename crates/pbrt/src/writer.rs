@@ -1,6 +1,6 @@
 //! Writing scenes: pretty or compact text, in pages that are made side by side.
 //!
-//! [`Plan`] puts a scene into an order ([`plan`]): settings, named coordinate systems, media, textures, lights, shapes
+//! [`Plan`] puts a scene into an order (`plan`): settings, named coordinate systems, media, textures, lights, shapes
 //! with their materials and the definitions of objects, and at last the instances. Whatever stands somewhere has a
 //! short scope of its own. Text that was written comes back byte for byte when it is read and written again.
 //!

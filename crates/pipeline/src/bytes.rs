@@ -91,6 +91,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// How many there are, where that is known.
+    #[allow(clippy::len_without_is_empty, reason = "of a stream neither is known")]
     pub fn len(&self) -> Option<u64> {
         self.source.len()
     }

@@ -107,6 +107,11 @@ impl Text {
         self.end - self.start
     }
 
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// Makes room for `size` bytes from `at` on and the padding after them.
     fn grow(&mut self, size: usize) -> Result<()> {
         if size > self.bytes.len() {
@@ -273,7 +278,7 @@ impl<'a> TextChunks<'a> {
             (Rest::Line(before), None) if to < size => self.take_whole(before, from, own, text, &mut handover),
             (Rest::Line(before), None) => {
                 self.join(text, before, from, own)?;
-                if text.len() == 0 { self.nothing(from, text) } else { self.finish(text).map(|()| true) }
+                if text.is_empty() { self.nothing(from, text) } else { self.finish(text).map(|()| true) }
             }
             (Rest::TooLong, cut) => {
                 // Nobody asks for what comes behind it.
@@ -521,7 +526,7 @@ mod tests {
             if !chunks.take(number, &mut text).unwrap() {
                 break;
             }
-            if text.len() > 0 {
+            if !text.is_empty() {
                 result.push(text.padded()[text.start..text.end].to_vec());
                 let ends_in_return = text.padded()[text.end - 1] == b'\r';
                 assert_eq!(text.padded()[text.end], if ends_in_return { b' ' } else { b'\n' });
@@ -588,7 +593,7 @@ mod tests {
                 if !chunks.take(number, &mut out).unwrap() {
                     break;
                 }
-                assert!(out.offset == at as u64 || out.len() == 0, "{number}");
+                assert!(out.offset == at as u64 || out.is_empty(), "{number}");
                 assert!(at == 0 || line_begins(text, at) == Some(true), "{shift}: {at}");
                 assert!(text[at..].starts_with(out.bytes()), "{shift}: {at}");
                 at += out.len();

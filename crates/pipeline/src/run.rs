@@ -36,7 +36,7 @@ pub trait Job: Sync {
     fn takes_in_order(&self) -> bool;
     /// Whether the last stage has an ordered part.
     fn ends_in_order(&self) -> bool;
-    /// A new slot; slots are reused, so this is called at most [`Crew::slots`] times.
+    /// A new slot; slots are reused, so this is called at most `Crew::slots` times.
     fn slot(&self) -> Result<Self::Slot>;
     /// Fills the slot with chunk `number`; `false` where there is none.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;

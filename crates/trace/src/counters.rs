@@ -87,7 +87,7 @@ impl Counters {
         Self::of(Phase::Other)
     }
 
-    /// All zero; a call is `phase` where it is [traced](crate::trace).
+    /// All zero; a call is `phase` where it is traced.
     pub fn of(phase: Phase) -> Self {
         Counters {
             bytes: AtomicU64::new(0),

@@ -1,6 +1,6 @@
 //! Samples of images in other types, other colour spaces and with other channels.
 //!
-//! Everything passes floats, a piece of an image at a time: [`load`] reads samples as they are or as light, [`Store`]
+//! Everything passes floats, a piece of an image at a time: `load` reads samples as they are or as light, `Store`
 //! turns them back. Mipmaps and blocks use the same two. The curves are in `srgb`.
 
 pub(crate) mod half;

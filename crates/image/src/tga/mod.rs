@@ -13,7 +13,7 @@
 //! - Five bits become eight by rounding, so that 31 becomes 255.
 //! - A packet of a run may go on in the next row, but not behind the last one.
 //! - An index that the colour map does not have is an error.
-//! - The extension of version 2 is looked for in the last [`TAIL_BYTES`] bytes behind the pixels. Of it the type of
+//! - The extension of version 2 is looked for in the last `TAIL_BYTES` bytes behind the pixels. Of it the type of
 //!   alpha is used, to know whether colours are multiplied with it; a file without is taken to have them as they are.
 //!
 //! `header`: what stands before the pixels. `reader`: the job that the pipeline runs. `packets`: runs. `writer`: the

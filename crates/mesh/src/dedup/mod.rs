@@ -1,11 +1,11 @@
 //! Equal values once: distinct values are numbered by the first item that has them.
 //!
 //! Items are cut into chunks. Each chunk finds items like recent ones at once, and sorts the keys of
-//! the others into parts by their hashes ([`chunk`]). A part belongs to one thread at a time, which
-//! finds equal keys with a small table ([`part`]). The items left, each the first with its value, are
+//! the others into parts by their hashes (`chunk`). A part belongs to one thread at a time, which
+//! finds equal keys with a small table (`part`). The items left, each the first with its value, are
 //! bits; counting bits numbers them. So the result does not depend on threads.
 //!
-//! It knows nothing of what the values are: see [`Items`]. Where indices are combined and no value
+//! It knows nothing of what the values are: see `Items`. Where indices are combined and no value
 //! is compared, that is the work of `weld`.
 
 mod chunk;
@@ -63,7 +63,7 @@ pub(crate) trait Items: Sync {
 pub struct Unique {
     /// Per distinct value: the first item that has it, ascending.
     pub first: Vec<u32>,
-    /// Per item: the number of its value, [`NONE`] for [`Key::Skip`].
+    /// Per item: the number of its value, [`NONE`] for `Key::Skip`.
     pub of_item: Vec<u32>,
 }
 

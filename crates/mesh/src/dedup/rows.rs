@@ -13,7 +13,7 @@ pub(crate) type Hints<'a> = Option<(&'a [u32], usize)>;
 /// Numbers the distinct rows by their first appearance.
 ///
 /// # Errors
-/// As [`Dedup::run`].
+/// As `Dedup::run`.
 pub fn number_rows<const N: usize>(
     rows: &[[f32; N]],
     hints: Hints<'_>,
@@ -33,7 +33,7 @@ pub fn number_rows<const N: usize>(
 /// whose parts have the same bits. A part of `None` equals nothing.
 ///
 /// # Errors
-/// As [`Dedup::run`].
+/// As `Dedup::run`.
 pub fn number_joined(
     numbers: &[u32],
     count: usize,

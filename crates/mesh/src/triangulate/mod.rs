@@ -2,7 +2,7 @@
 //!
 //! A face of n corners becomes n - 2 triangles in its place, in the order of the faces: no corner is
 //! lost, however degenerate the face. Quads are cut here; polygons with more corners go to
-//! [`ears`], which works in the plane that fits best.
+//! `ears`, which works in the plane that fits best.
 
 mod blender;
 mod ears;

@@ -2,7 +2,7 @@
 //!
 //! A [`Render`] is plain data. Entities name things by [`Name`]s; their parameters lie in segments, one for each piece
 //! of text that was read at once, and are seen through [`Parameters`]. Where something stands is a node of a tree of
-//! transforms, as the file states them: nothing is multiplied here, see [`polyhaul_pbrt::places::places64`]. Two scenes
+//! transforms, as the file states them: nothing is multiplied here, see `polyhaul_pbrt::places::places64`. Two scenes
 //! are equal where they say the same, however their text was cut.
 
 mod equal;
