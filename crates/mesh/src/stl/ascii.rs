@@ -415,7 +415,7 @@ impl Job for AsciiJob<'_, '_> {
         slot.places = self.facets.place(state.count..end, false)?;
         state.count = end;
         state.lines += slot.parsed.lines;
-        if slot.text.len() > 0 || slot.text.too_long {
+        if !slot.text.is_empty() || slot.text.too_long {
             state.end = slot.text.offset + slot.text.len() as u64;
         }
         if slot.text.too_long {
