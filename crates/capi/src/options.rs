@@ -57,28 +57,8 @@ pub const PH_FORMAT_DDS: ph_format = 18;
 /// KTX 2 textures.
 pub const PH_FORMAT_KTX2: ph_format = 19;
 
-/// The formats in the order of their numbers, which never change.
-const FORMATS: [Format; 19] = [
-    Format::Obj,
-    Format::Ply,
-    Format::Stl,
-    Format::Pbrt,
-    Format::Csv,
-    Format::Tsv,
-    Format::Txt,
-    Format::Xyz,
-    Format::Pts,
-    Format::Npy,
-    Format::Tga,
-    Format::Hdr,
-    Format::Png,
-    Format::Jpeg,
-    Format::Exr,
-    Format::Bmp,
-    Format::Psd,
-    Format::Dds,
-    Format::Ktx2,
-];
+/// The formats in the order of their numbers, which never change: that of the registry, which grows at its end.
+const FORMATS: &[Format] = &Format::ALL;
 
 /// The direction of an axis; 0 is none, which means the default.
 pub type ph_axis = u32;
@@ -380,7 +360,7 @@ pub(crate) fn axes(forward: ph_axis, up: ph_axis) -> Result<Option<Axes>> {
 }
 
 fn format(number: ph_format) -> Result<Option<Format>> {
-    numbered(&FORMATS, number, "format (PH_FORMAT_)")
+    numbered(FORMATS, number, "format (PH_FORMAT_)")
 }
 
 /// What reading and writing have in common.
@@ -585,8 +565,8 @@ mod tests {
         assert!(Format::ALL.iter().all(|format| FORMATS.contains(format)));
         assert_eq!((format(PH_FORMAT_AUTO).ok(), format(PH_FORMAT_OBJ).ok()), (Some(None), Some(Some(Format::Obj))));
         assert_eq!(format(PH_FORMAT_KTX2).ok(), Some(Some(Format::Ktx2)));
-        assert_eq!(FORMATS.len() as u32, PH_FORMAT_KTX2);
-        assert!(format(PH_FORMAT_KTX2 + 1).is_err());
+        assert!(FORMATS.len() as u32 >= PH_FORMAT_KTX2);
+        assert!(format(FORMATS.len() as u32 + 1).is_err());
     }
 
     #[test]

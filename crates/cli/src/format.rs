@@ -17,10 +17,7 @@ pub fn output_parser() -> impl TypedValueParser<Value = Format> {
 }
 
 fn named(formats: impl Iterator<Item = Format>) -> impl TypedValueParser<Value = Format> {
-    let names = formats.map(|format| match format {
-        Format::Jpeg => PossibleValue::new(format.name()).alias("jpeg"),
-        _ => PossibleValue::new(format.name()),
-    });
+    let names = formats.map(|format| PossibleValue::new(format.name()).aliases(format.other_names()));
     // Only these names get through, so the other case never happens.
     PossibleValuesParser::new(names).map(|text| Format::named(&text).unwrap_or(Format::Obj))
 }
@@ -55,14 +52,12 @@ pub fn of_output(path: &Path, asked: Option<Format>) -> Result<Format> {
 fn not_written(format: Format) -> Error {
     let name = format.name().to_uppercase();
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
-    match format {
-        Format::Dds | Format::Ktx2 => {
-            let option = if format == Format::Dds { "" } else { " --format ktx2" };
-            usage(format!("`convert` cannot write {name} textures"))
-                .with_hint(format!("use `polyhaul texture IMAGE -o FOLDER{option}`"))
-        }
-        _ => usage(format!("{name} is read-only")).with_hint(format!("use one of the extensions {}", extensions())),
+    if format.is_texture() {
+        let option = if format == Format::Dds { String::new() } else { format!(" --format {}", format.name()) };
+        return usage(format!("`convert` cannot write {name} textures"))
+            .with_hint(format!("use `polyhaul texture IMAGE -o FOLDER{option}`"));
     }
+    usage(format!("{name} is read-only")).with_hint(format!("use one of the extensions {}", extensions()))
 }
 
 /// The extensions of what can be written, for messages.

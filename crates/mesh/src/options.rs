@@ -43,6 +43,14 @@ pub struct PlyOptions {
     pub float_colors: bool,
 }
 
+impl PlyOptions {
+    /// Whether anything is asked for but how numbers are stored: axes, scale, triangles, parts to leave out.
+    pub fn wants_mesh(&self) -> bool {
+        let PlyOptions { encoding, digits, .. } = *self;
+        *self != PlyOptions { encoding, digits, ..PlyOptions::default() }
+    }
+}
+
 /// How numbers are stored in a PLY file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlyEncoding {

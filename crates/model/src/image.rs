@@ -209,6 +209,11 @@ impl Channels {
         }
     }
 
+    /// The same colours without alpha.
+    pub const fn without_alpha(self) -> Channels {
+        if self.colors() == 1 { Channels::Gray } else { Channels::Rgb }
+    }
+
     /// Whether the last sample of a pixel is alpha.
     pub const fn has_alpha(self) -> bool {
         matches!(self, Channels::GrayAlpha | Channels::Rgba)

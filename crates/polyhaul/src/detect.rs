@@ -3,12 +3,12 @@
 //! A named format is believed: an empty `x.obj` is an empty scene, and unknown words in it are warnings. Where reading
 //! then complains and the bytes look like another format, a hint or a warning adds that. Without a name the content
 //! must identify itself: an empty source, or text that does not begin with a statement of OBJ, is an error. How formats
-//! begin is in `formats/looks`. Nothing here reads on or parses.
+//! begin is in the registry. Nothing here reads on or parses.
 
 use crate::format::Format;
-use crate::looks;
 use crate::open::Plain;
 use crate::options::ReadOptions;
+use crate::registry::{HEAD_BYTES, Head};
 use polyhaul_bytes::Codec;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::Warnings;
@@ -41,7 +41,7 @@ impl Detected {
     pub(crate) fn of(plain: &Plain, path: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Detected> {
         let known = options.format.or_else(|| Format::of_path(path.unwrap_or(Path::new(name))));
         let Some(format) = known else {
-            let mut head = [0; looks::HEAD_BYTES];
+            let mut head = [0; HEAD_BYTES];
             let count = plain.peek(&mut head)?;
             let format = of_content(head.get(..count).unwrap_or_default(), plain.source().len(), path, name)?;
             return Ok(Detected { format, looks: Looks::Known(None) });
@@ -94,7 +94,8 @@ impl Detected {
 /// The format that the first bytes look like, of a source of `size` bytes where that is known.
 fn looks_like(plain: &Plain, head: &mut [u8], size: Option<u64>) -> Result<Option<Format>> {
     let count = plain.peek(head)?;
-    Ok(looks::of_content(head.get(..count).unwrap_or_default(), size))
+    let bytes = head.get(..count).unwrap_or_default();
+    Ok(Format::of_content(&Head { bytes, size }))
 }
 
 fn few_look_like(plain: &Plain) -> Result<Option<Format>> {
@@ -103,19 +104,19 @@ fn few_look_like(plain: &Plain) -> Result<Option<Format>> {
 
 /// The format of a source without a known name, which begins with `head` and has `size` bytes where that is known.
 fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -> Result<Format> {
-    if let Some(format) = looks::of_content(head, size) {
+    if let Some(format) = Format::of_content(&Head { bytes: head, size }) {
         return Ok(format);
     }
     let extension = extension(path);
     // A name with another extension is not OBJ: its words are too short to prove that.
     let may_be_obj = extension.is_none();
-    let why = match looks::begins_as_obj(head) {
-        Some(true) if may_be_obj => return Ok(Format::Obj),
+    let why = match Format::of_words(head) {
+        Some(Ok(format)) if may_be_obj => return Ok(format),
         // A long comment: what follows it is not here.
-        None if may_be_obj && head.len() == looks::HEAD_BYTES => return Ok(Format::Obj),
-        None if head.is_empty() => "the input is empty".to_owned(),
-        None if head.len() < looks::HEAD_BYTES => "the input has only blank lines and comments".to_owned(),
-        _ => format!("the content does not match any of {}", looks::names(may_be_obj)),
+        Some(Err(format)) if may_be_obj && head.len() == HEAD_BYTES => return Ok(format),
+        Some(Err(_)) if head.is_empty() => "the input is empty".to_owned(),
+        Some(Err(_)) if head.len() < HEAD_BYTES => "the input has only blank lines and comments".to_owned(),
+        _ => format!("the content does not match any of {}", Format::recognized(may_be_obj)),
     };
     let message = match extension {
         Some(extension) => format!("cannot infer the format of `{name}`: unknown extension `{extension}`, and {why}"),
@@ -163,7 +164,7 @@ mod tests {
             );
             assert!(message(text, Some("a.what")).contains("any of ply, "), "{text:?}");
         }
-        let comment = format!("# {}", "-".repeat(looks::HEAD_BYTES - 2));
+        let comment = format!("# {}", "-".repeat(HEAD_BYTES - 2));
         assert_eq!(of_content(comment.as_bytes(), None, None, "stdin").ok(), Some(Format::Obj), "a long comment");
     }
 

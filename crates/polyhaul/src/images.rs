@@ -1,29 +1,65 @@
-//! Images, read and written as a whole, whatever their format.
+//! Images and textures: reading and writing them as a whole, and what their rows in the registry share.
 //!
-//! Pixels of each format are the business of its folder in `formats`; which format a source has is found by `detect`.
+//! Pixels of each format are the business of its folder in `polyhaul-image`.
 
 mod fit;
 
 use crate::format::Format;
-use crate::load::{Content, Read, Shape, load_as, note_reading};
-use crate::open::{Near, Opened, Plain};
+use crate::load::{Content, Read, Shape, load_as};
+use crate::open::{Near, Opened};
 use crate::options::{ReadOptions, WriteOptions};
+use crate::outputs::{name_of, write_to};
+use crate::read_job::ReadJob;
+use crate::registry::ImageWriter;
 use crate::report::{Clock, Report};
 use crate::resolve::Resolver;
-use crate::save::{format_of, name_of, write_to};
+use crate::save::format_of;
 use crate::{Input, LoadedImage, LoadedTexture, Output};
-use polyhaul_image::options::ImageReadOptions;
+use polyhaul_image::exr;
 use polyhaul_image::samples::check_image;
-use polyhaul_image::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Image, ImagePart, Texture};
+use polyhaul_model::{Image, Texture};
 use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::run::{Phase, span};
 use std::path::Path;
 
-pub(crate) use fit::note_unnamed;
+pub(crate) use fit::{Held, Log, note_unnamed};
+
+/// A writer that notes nothing of its own; rows say what they hold and how they are written.
+pub(crate) const WRITER: ImageWriter = ImageWriter {
+    held: Held::integers,
+    note: |_, _, _, _| Ok(()),
+    has_names: false,
+    is_lossy: false,
+    write: |_, _, _| Err(Error::new(ErrorKind::Internal, "a row has no writer")),
+};
+
+/// Reads an image or a texture by `read`, which returns it and how many threads worked.
+pub(crate) fn read<T>(
+    job: &mut ReadJob<'_>,
+    read: impl FnOnce(Bytes<'_>, &ParseOptions, &mut Warnings) -> Result<(T, usize)>,
+) -> Result<T> {
+    let mut warnings = Warnings::default();
+    let (found, threads) = read(job.bytes(), &job.parse_options(), &mut warnings)?;
+    job.note(threads, warnings);
+    Ok(found)
+}
+
+/// Reads the layer of an OpenEXR file that the options choose, and lists its parts.
+pub(crate) fn read_layer(job: &mut ReadJob<'_>) -> Result<Image> {
+    let own = job.options.image.clone();
+    let mut parts = Vec::new();
+    let image = read(job, |bytes, options, warnings| {
+        let found = exr::read(bytes, &options.clone().with(own), warnings)?;
+        parts = found.parts;
+        Ok((found.image, found.threads))
+    })?;
+    job.details.parts = parts;
+    Ok(image)
+}
 
 /// Reads the image of an input.
 pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<LoadedImage> {
@@ -51,47 +87,6 @@ pub(crate) fn load_referenced(scene: Option<&Path>, name: &str, options: &ReadOp
     load_opened(&resolver.open(found.origin)?.0, options)
 }
 
-/// An image that was read, and the parts of its file where the format has such.
-pub(crate) struct ReadImage {
-    pub(crate) image: Image,
-    pub(crate) parts: Vec<ImagePart>,
-}
-
-/// Reads an image of a format that is known.
-pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report: &mut Report) -> Result<ReadImage> {
-    let _span = span(Phase::Decode);
-    let mut parts = Vec::new();
-    let bytes = Bytes::new(plain.source(), plain.garbage());
-    let own = plain.options(options);
-    let mut warnings = Warnings::default();
-    let (image, threads) = match format {
-        Format::Tga => tga::read(bytes, &own, &mut warnings)?,
-        Format::Hdr => hdr::read(bytes, &own)?,
-        Format::Png => (png::read(bytes, &own, &mut warnings)?, 1),
-        Format::Jpeg => (jpeg::read(bytes, &own, &mut warnings)?, 1),
-        Format::Exr => {
-            let found = exr::read(bytes, &own.with(options.image.clone()), &mut warnings)?;
-            parts = found.parts;
-            (found.image, found.threads)
-        }
-        Format::Bmp => bmp::read(bytes, &own, &mut warnings)?,
-        Format::Psd => (psd::read(bytes, &own, &mut warnings)?, 1),
-        Format::Dds => (dds::read(bytes, &own, &mut warnings)?, 1),
-        Format::Ktx2 => (ktx2::read(bytes, &own, &mut warnings)?, 1),
-        _ => return Err(no_image(format)),
-    };
-    note_reading(plain, format, report, threads, warnings);
-    Ok(ReadImage { image, parts })
-}
-
-/// Fails where a layer or part is asked for, of a format that has none.
-pub(crate) fn check_choice(format: Format, options: &ReadOptions) -> Result<()> {
-    if format == Format::Exr || options.image == ImageReadOptions::default() {
-        return Ok(());
-    }
-    Err(Error::new(ErrorKind::Usage, format!("{} has no layers or parts to choose from", format.name())))
-}
-
 /// Reads the texture of an input.
 pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<LoadedTexture> {
     match load_as(&Opened::new(input, options)?, options, |_| Shape::Texture)? {
@@ -100,45 +95,28 @@ pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded
     }
 }
 
-/// Reads a texture of a format that is known.
-pub(crate) fn read_texture(
-    plain: &Plain,
-    format: Format,
-    options: &ReadOptions,
-    report: &mut Report,
-) -> Result<Texture> {
-    let _span = span(Phase::Decode);
-    let bytes = Bytes::new(plain.source(), plain.garbage());
-    let own = plain.options(options);
-    let mut warnings = Warnings::default();
-    let texture = match format {
-        Format::Dds => dds::texture(bytes, &own, &mut warnings)?,
-        Format::Ktx2 => ktx2::texture(bytes, &own)?,
-        _ => return Err(no_texture(format)),
-    };
-    note_reading(plain, format, report, 1, warnings);
-    Ok(texture)
-}
-
 /// The error where a texture is wanted, and the format has none.
-fn no_texture(format: Format) -> Error {
+pub(crate) fn no_texture(format: Format) -> Error {
     let error = Error::new(ErrorKind::Usage, format!("{} is not a texture format", format.name()));
-    error.with_hint("texture formats are dds and ktx2")
+    error.with_hint(format!("texture formats are {}", Format::listed(Format::is_texture)))
 }
 
 /// The error where an image is wanted, and the format has none.
 pub(crate) fn no_image(format: Format) -> Error {
     let error = Error::new(ErrorKind::Usage, format!("{} is not an image format", format.name()));
-    error.with_hint(format!("image formats are {}", Format::images()))
+    let images = Format::ALL.into_iter().filter(|format| format.is_image()).map(Format::name);
+    error.with_hint(format!("image formats are {}", images.collect::<Vec<_>>().join(", ")))
 }
 
 /// The error where an image is to be written in a format of images that it is not written in.
 fn not_written(format: Format) -> Error {
-    let message = match format {
-        Format::Dds | Format::Ktx2 => format!("{} can be written only from textures, not from images", format.name()),
-        _ => format!("{} is read-only", format.name()),
+    let message = if format.is_texture() {
+        format!("{} can be written only from textures, not from images", format.name())
+    } else {
+        format!("{} is read-only", format.name())
     };
-    Error::new(ErrorKind::Usage, message).with_hint("images can be written as tga, hdr, png, jpg and exr")
+    let written = Format::listed(|format| format.writers().image.is_some());
+    Error::new(ErrorKind::Usage, message).with_hint(format!("images can be written as {written}"))
 }
 
 /// The error where something else is wanted of an image.
@@ -153,15 +131,11 @@ pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Res
     let format = format_of(&output, options)?;
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);
-    let image = fit::fit(image, format, options, &name_of(&output), &mut report.warnings)?;
-    write_to(output, Some(format), options, &mut report, |writing, _, _| match format {
-        Format::Tga => tga::write(&image, &options.image, &options.run, writing),
-        Format::Hdr => hdr::write(&image, &options.run, writing),
-        Format::Png => png::write(&image, &options.image, writing),
-        Format::Jpeg => jpeg::write(&image, &options.image, writing),
-        Format::Exr => exr::write(&image, &options.image, &options.run, writing),
-        format if format.is_image() => Err(not_written(format)),
-        format => Err(no_image(format)),
+    let no_writer = || if format.is_image() { not_written(format) } else { no_image(format) };
+    let writer = format.writers().image.ok_or_else(no_writer)?;
+    let image = fit::fit(image, (format, &writer), options, &name_of(&output), &mut report.warnings)?;
+    write_to(output, Some(format.name()), options, &mut report, |writing, _, _| {
+        (writer.write)(&image, options, writing)
     })?;
     clock.stop(&mut report);
     Ok(report)
@@ -173,11 +147,8 @@ pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOpt
     let format = format_of(&output, options)?;
     let (mut report, clock) = (Report::default(), Clock::start("write"));
     let _span = span(Phase::Encode);
-    write_to(output, Some(format), options, &mut report, |writing, _, _| match format {
-        Format::Dds => dds::write(texture, &options.run, writing),
-        Format::Ktx2 => ktx2::write(texture, &options.image, &options.run, writing),
-        format => Err(no_texture(format)),
-    })?;
+    let write = format.writers().texture.ok_or_else(|| no_texture(format))?;
+    write_to(output, Some(format.name()), options, &mut report, |writing, _, _| write(texture, options, writing))?;
     clock.stop(&mut report);
     Ok(report)
 }

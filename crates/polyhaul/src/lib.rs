@@ -32,25 +32,28 @@ mod archives;
 mod convert;
 mod detect;
 pub mod diff;
+mod flat;
 mod format;
 mod images;
 pub mod inspect;
 mod kernels;
 mod load;
-mod looks;
 pub mod measure;
+mod mesh_job;
+mod obj;
 mod open;
 pub mod ops;
 pub mod options;
 mod outputs;
+mod pbrt;
+mod read_job;
 mod references;
+mod registry;
 pub mod repack;
 pub mod report;
 mod resolve;
 pub mod rows;
 mod save;
-mod save_pbrt;
-mod scene_files;
 mod tables;
 pub mod textures;
 
@@ -198,7 +201,7 @@ pub fn load(input: Input, options: &ReadOptions) -> Result<Loaded> {
 pub fn flattened(loaded: Loaded, limits: &options::Limits) -> Result<Loaded> {
     let Loaded { scene, mut report } = loaded;
     let scene = match scene.render {
-        Some(_) => save::flat(Cow::Owned(scene), (options::Instances::AsFormat, limits), &mut report.warnings)?,
+        Some(_) => flat::flat(Cow::Owned(scene), (options::Instances::AsFormat, limits), &mut report.warnings)?,
         None => scene,
     };
     Ok(Loaded { scene, report })

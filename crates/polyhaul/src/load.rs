@@ -1,31 +1,22 @@
-//! Reading a scene or tables: source, format, and the files that it refers to.
+//! Reading: source, format, content, report. The one way in for every kind of content.
 //!
 //! Reading never goes back in its source. To read twice, open the input, keep it
-//! ([`Opened::kept`]) and load it twice, as `inspect` does.
+//! ([`Opened::kept`]) and load it twice, as `inspect` does. How each format is read is in the registry.
 
 use crate::detect::Detected;
 use crate::format::Format;
-use crate::open::{Near, Opened, Plain};
+use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
+use crate::read_job::{Details, ReadJob, Tables};
 use crate::references::source_folder;
+use crate::registry::Kind;
 use crate::report::{Clock, Report};
-use crate::resolve::{Found, Resolver};
-use crate::scene_files;
-use crate::scene_files::SceneFiles;
 use crate::{Loaded, images, tables};
-use polyhaul_bytes::Codec;
-use polyhaul_mesh::ply::Header;
-use polyhaul_mesh::{mtl, obj, ply, stl};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
-use polyhaul_model::names;
-use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Image, ImagePart, Material, Scene, Table, Texture};
-use polyhaul_pipeline::chunk::TextChunks;
-use polyhaul_pipeline::feed::Feed;
+use polyhaul_image::options::ImageReadOptions;
+use polyhaul_model::error::{Error, ErrorKind, Result};
+use polyhaul_model::{Image, Scene, Texture};
 use polyhaul_pipeline::read::is_damage;
-use polyhaul_pipeline::run::Phase;
-use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use polyhaul_pipeline::run::{Phase, span};
 
 /// What a file is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +29,18 @@ pub(crate) enum Shape {
     Texture,
 }
 
+impl Shape {
+    /// What a file of this format is.
+    pub(crate) fn of(format: Format) -> Shape {
+        match format.kind() {
+            Kind::Scene => Shape::Scene,
+            Kind::Table(_) => Shape::Tables,
+            Kind::Image => Shape::Image,
+            Kind::Texture => Shape::Texture,
+        }
+    }
+}
+
 /// What was read.
 #[derive(Debug)]
 pub(crate) enum Content {
@@ -47,25 +50,12 @@ pub(crate) enum Content {
     Texture(Texture),
 }
 
-/// Tables, and what stands before them.
-#[derive(Debug, Default)]
-pub(crate) struct Tables {
-    pub(crate) tables: Vec<Table>,
-    pub(crate) comments: Vec<String>,
-    pub(crate) infos: Vec<String>,
-}
-
 /// What was read, and how.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) content: Content,
     pub(crate) format: Format,
-    /// Where the format has one; its comments may be in the content.
-    pub(crate) header: Option<Header>,
-    /// The files of a scene for a renderer.
-    pub(crate) files: Option<SceneFiles>,
-    /// The parts of a file of images, where the format has such.
-    pub(crate) parts: Vec<ImagePart>,
+    pub(crate) details: Details,
 }
 
 /// Reads the scene of an input.
@@ -82,82 +72,71 @@ pub(crate) fn load_as(
     options: &ReadOptions,
     shape: impl Fn(Format) -> Shape,
 ) -> Result<(Read, Report)> {
-    timed(input, options, |plain, format, report| {
-        images::check_choice(format, options)?;
-        let mut parts = Vec::new();
-        let (content, header) = match (shape(format), format) {
-            (Shape::Image, format) => {
-                let read = images::read(plain, format, options, report)?;
-                parts = read.parts;
-                (Content::Image(read.image), None)
-            }
-            (Shape::Texture, format) => (Content::Texture(images::read_texture(plain, format, options, report)?), None),
-            (_, format) if format.is_image() => return Err(images::is_image(format)),
-            (Shape::Scene, format) => return read_scene(plain, (format, input.near()), options, report),
-            (Shape::Tables, Format::Ply) => {
-                let read = ply::tables(feed(plain), &plain.options(options))?;
-                note_reading(plain, Format::Ply, report, read.threads, read.warnings);
-                let mut header = read.header;
-                let (comments, infos) = (std::mem::take(&mut header.comments), std::mem::take(&mut header.infos));
-                (Content::Tables(Tables { tables: read.content, comments, infos }), Some(header))
-            }
-            (Shape::Tables, format) => (Content::Tables(tables::read(plain, format, options, report)?), None),
-        };
-        Ok(Read { content, format, header, files: None, parts })
+    timed(input, options, |job| {
+        check_layers(job.format, options)?;
+        let content = read_content(job, shape(job.format))?;
+        Ok(Read { content, format: job.format, details: std::mem::take(&mut job.details) })
     })
 }
 
-fn read_scene(
-    plain: &Plain,
-    (format, near): (Format, &Near),
-    options: &ReadOptions,
-    report: &mut Report,
-) -> Result<Read> {
-    if !format.is_table() && (options.table.element.is_some() || options.table.columns.is_some()) {
-        let message = format!("an element or columns were requested, but {} is read as a scene", format.name());
-        return Err(Error::new(ErrorKind::Usage, message).with_hint(match format {
-            Format::Ply => {
-                "only tables have elements and columns: convert to a table format, or use them with `polyhaul info`"
-            }
-            _ => "only PLY and tables of numbers have elements and columns",
-        }));
+/// Reads the content as what it is asked for.
+fn read_content(job: &mut ReadJob<'_>, shape: Shape) -> Result<Content> {
+    let format = job.format;
+    let readers = format.readers();
+    match shape {
+        Shape::Image => {
+            let _span = span(Phase::Decode);
+            readers.image.ok_or_else(|| images::no_image(format))?(job).map(Content::Image)
+        }
+        Shape::Texture => {
+            let _span = span(Phase::Decode);
+            readers.texture.ok_or_else(|| images::no_texture(format))?(job).map(Content::Texture)
+        }
+        _ if format.is_image() => Err(images::is_image(format)),
+        Shape::Scene => {
+            check_elements(format, job.options)?;
+            let scene = readers.scene.ok_or_else(|| images::is_image(format))?(job)?;
+            let scene = Scene { folder: source_folder(job.near, job.options), ..scene };
+            Ok(Content::Scene(scene))
+        }
+        Shape::Tables => {
+            readers.tables.ok_or_else(|| tables::no_tables("are read as tables"))?(job).map(Content::Tables)
+        }
     }
-    let (mut header, mut files) = (None, None);
-    let scene = match format {
-        Format::Obj => read_obj(plain, near, options, report)?,
-        Format::Ply => {
-            let read = ply::scene(feed(plain), &plain.options(options))?;
-            note_reading(plain, Format::Ply, report, read.threads, read.warnings);
-            header = Some(read.header);
-            read.content
-        }
-        Format::Stl => {
-            let found =
-                stl::read(plain.source().clone(), plain.garbage().cloned(), &plain.options(options).with(options.stl))?;
-            note_reading(plain, format, report, found.threads, found.warnings);
-            found.scene
-        }
-        Format::Pbrt => {
-            let (scene, seen) = scene_files::read_pbrt(plain, near, options, report)?;
-            files = Some(seen);
-            scene
-        }
-        format => tables::read_scene(plain, format, options, report)?,
-    };
-    let scene = Scene { folder: source_folder(near, options), ..scene };
-    Ok(Read { content: Content::Scene(scene), format, header, files, parts: Vec::new() })
 }
 
-/// The plain bytes in order.
-fn feed(plain: &Plain) -> Feed<'static> {
-    Feed::new(plain.source().clone(), plain.garbage().cloned())
+/// Reads a mesh that a scene refers to, which can only be PLY.
+fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded> {
+    let options = ReadOptions { format: Some(Format::Ply), ..options.clone() };
+    load(input, &options)
+}
+
+/// Fails where a layer or part is asked for, of a format that has none.
+fn check_layers(format: Format, options: &ReadOptions) -> Result<()> {
+    if format.readers().has_layers || options.image == ImageReadOptions::default() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Usage, format!("{} has no layers or parts to choose from", format.name())))
+}
+
+/// Fails where an element or columns are asked for, of what is read as a scene.
+fn check_elements(format: Format, options: &ReadOptions) -> Result<()> {
+    if format.table().is_some() || options.table.element.is_none() && options.table.columns.is_none() {
+        return Ok(());
+    }
+    let message = format!("an element or columns were requested, but {} is read as a scene", format.name());
+    Err(Error::new(ErrorKind::Usage, message).with_hint(if format.has_elements() {
+        "only tables have elements and columns: convert to a table format, or use them with `polyhaul info`"
+    } else {
+        "only PLY and tables of numbers have elements and columns"
+    }))
 }
 
 /// Opens the plain bytes, has them read as the format that they have, and reports on it.
 pub(crate) fn timed<T>(
     input: &Opened,
     options: &ReadOptions,
-    read: impl Fn(&Plain, Format, &mut Report) -> Result<T>,
+    read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
 ) -> Result<(T, Report)> {
     // What of reading has no name of its own is parsing.
     let clock = Clock::of("read", Phase::Parse);
@@ -192,12 +171,14 @@ fn read_plain<T>(
     plain: &Plain,
     input: &Opened,
     options: &ReadOptions,
-    read: impl Fn(&Plain, Format, &mut Report) -> Result<T>,
+    read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
 ) -> Result<(T, Report)> {
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;
     let found = Detected::of(plain, input.near().path(), input.name(), options)?;
-    match read(plain, found.format, &mut report) {
+    let (near, format, details) = (input.near(), found.format, Details::default());
+    let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details };
+    match read(&mut job) {
         Ok(content) => {
             found.note(plain, &mut report.warnings)?;
             Ok((content, report))
@@ -208,288 +189,5 @@ fn read_plain<T>(
             ErrorKind::Limit | ErrorKind::Unsupported => Err(found.hint(plain, error)),
             _ => Err(error),
         },
-    }
-}
-
-/// Notes what reading the source, which has this format, did.
-pub(crate) fn note_reading(plain: &Plain, format: Format, report: &mut Report, threads: usize, warnings: Warnings) {
-    report.threads = threads;
-    report.warnings.extend(warnings);
-    plain.note_garbage(&mut report.warnings);
-    report.note_read(plain.moved(format.name()));
-}
-
-fn read_obj(plain: &Plain, near: &Near, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
-    let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
-    let found = obj::read(text, &plain.options(options))?;
-    note_reading(plain, Format::Obj, report, found.threads, found.warnings);
-    let mut scene = found.scene;
-    if options.load_materials {
-        let resolver = Resolver::beside(near, options);
-        let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
-        let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
-        let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
-        scene.material_libraries = libraries.read_all(&found.libraries)?;
-        // Where nothing was looked for, the missing libraries are noted already.
-        if near.has_files() || options.resolver.is_some() || found.libraries.is_empty() {
-            note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
-        }
-    }
-    Ok(scene)
-}
-
-/// The material libraries of a scene, as they are read one after another.
-struct Libraries<'a> {
-    resolver: Resolver<'a>,
-    options: &'a ReadOptions,
-    report: &'a mut Report,
-    materials: Definitions<'a>,
-    /// The names of the scene, as they stand there.
-    seen: HashSet<&'a str>,
-    /// The files that were read: a file may have many names.
-    files: HashSet<PathBuf>,
-    /// How often a file was looked for under a name that has blanks.
-    probes: u64,
-}
-
-impl<'a> Libraries<'a> {
-    /// Reads all libraries once each; returns their names.
-    fn read_all(&mut self, references: &'a [obj::Reference]) -> Result<Vec<String>> {
-        let mut names = Vec::new();
-        let mut statements = HashSet::new();
-        for reference in references {
-            // Many exporters repeat the statement before each object.
-            statements.try_reserve(1).map_err(|_| Error::memory("names"))?;
-            if !statements.insert(&reference.name) {
-                continue;
-            }
-            let mut rest: &'a str = &reference.name;
-            if self.is_one_name(reference)? {
-                self.add(std::mem::take(&mut rest), reference, &mut names)?;
-            }
-            while let Some((name, others)) = split_name(rest) {
-                self.add(name, reference, &mut names)?;
-                rest = others;
-            }
-        }
-        Ok(names)
-    }
-
-    /// Whether the whole statement is one name: names may have blanks.
-    fn is_one_name(&mut self, reference: &obj::Reference) -> Result<bool> {
-        if !reference.name.contains(char::is_whitespace) {
-            return Ok(true);
-        }
-        self.check_count(self.probes, reference)?;
-        self.probes += 1;
-        self.resolver.exists(&reference.name)
-    }
-
-    /// That one more than `count` files is within the limit.
-    fn check_count(&self, count: u64, reference: &obj::Reference) -> Result<()> {
-        let limit = self.options.limits.files;
-        if count < limit {
-            return Ok(());
-        }
-        let message = format!("scene refers to more than the limit of {limit} files (files)");
-        let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
-        Err(error.with_hint(limit_hint("files")))
-    }
-
-    /// Reads the library `name`, unless that was done already.
-    fn add(&mut self, name: &'a str, reference: &obj::Reference, names: &mut Vec<String>) -> Result<()> {
-        if self.seen.contains(name) {
-            return Ok(());
-        }
-        let limit = self.options.limits.name_bytes;
-        if name.len() as u64 > limit {
-            let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
-            let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
-            return Err(error.with_hint(limit_hint("name_bytes")));
-        }
-        self.check_count(self.seen.len() as u64, reference)?;
-        self.seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        self.seen.insert(name);
-        if self.is_new(name, reference)? {
-            try_push(names, try_string(name)?, "names")?;
-        }
-        Ok(())
-    }
-
-    /// Reads the library `name`; `false` where its file was read under another name.
-    fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
-        let Found { origin, real } = match self.resolver.find(name) {
-            Ok(found) => found,
-            Err(error) => return self.note_unread(name, reference, error),
-        };
-        if let Some(real) = real {
-            if self.files.contains(&real) {
-                return Ok(false);
-            }
-            self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
-            self.files.insert(real);
-        }
-        let folder = self.resolver.folder_of(&origin, name);
-        match self.resolver.read(origin, "mtl", &mut self.report.warnings) {
-            Ok(read) => {
-                self.report.note_read(read.moved);
-                let file = read.name.as_str().into();
-                let mut found =
-                    mtl::read(&read.bytes, &file, &self.options.parse_options(), &mut self.report.warnings)?;
-                found.iter_mut().for_each(|material| material.folder = folder.clone());
-                self.materials.merge(found)?;
-                Ok(true)
-            }
-            Err(error) => self.note_unread(name, reference, error),
-        }
-    }
-
-    fn note_unread(&mut self, name: &str, reference: &obj::Reference, error: Error) -> Result<bool> {
-        use ErrorKind::{Cancelled, Host, Limit, Memory};
-        if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
-            return Err(error);
-        }
-        let why = match error.io_error() {
-            Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
-            _ => error.diagnostic().message.clone(),
-        };
-        let message = format!("cannot read the material library `{}`: {why}", names::shown(name));
-        let diagnostic =
-            Diagnostic { hint: error.diagnostic().hint.clone(), ..reference.diagnostic(message).about(name) };
-        self.report.warnings.note(self.options.faults(), "missing-library", diagnostic)?;
-        Ok(true)
-    }
-}
-
-/// The first name in a `mtllib` statement and what is behind it: a name ends where a word ends in
-/// `.mtl`, behind which that of a codec may stand, or at the end.
-fn split_name(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim();
-    let mut end = 0;
-    for word in text.split_inclusive(char::is_whitespace) {
-        let name_end = end + word.trim_end().len();
-        end += word.len();
-        let plain = Codec::of_name(word.trim_end()).map_or(word.trim_end(), |(_, plain)| plain);
-        let extension = plain.as_bytes().last_chunk::<4>();
-        if plain.len() > 4 && extension.is_some_and(|it| it.eq_ignore_ascii_case(b".mtl")) {
-            return Some((&text[..name_end], &text[end..]));
-        }
-    }
-    (!text.is_empty()).then_some((text, ""))
-}
-
-/// The materials of a scene, and which of them are defined.
-struct Definitions<'a> {
-    materials: &'a mut Vec<Material>,
-    /// Where each name is; empty before the first library.
-    numbers: HashMap<String, usize>,
-}
-
-impl Definitions<'_> {
-    /// Fills in the materials that were used, and adds those that were only defined.
-    fn merge(&mut self, defined: Vec<Material>) -> Result<()> {
-        if self.numbers.is_empty() {
-            for number in 0..self.materials.len() {
-                self.number(number)?;
-            }
-        }
-        for material in defined {
-            match self.numbers.get(&material.name) {
-                // The first definition of a name wins.
-                Some(&number) if self.materials[number].missing => self.materials[number] = material,
-                Some(_) => {}
-                None => {
-                    try_push(self.materials, material, "materials")?;
-                    self.number(self.materials.len() - 1)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Remembers where a name is.
-    fn number(&mut self, number: usize) -> Result<()> {
-        self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
-        self.numbers.insert(try_string(&self.materials[number].name)?, number);
-        Ok(())
-    }
-}
-
-/// A material that is used and not defined is noted at its first use. `usemtl` without a name is none.
-fn note_missing(
-    materials: &[Material],
-    uses: &[obj::Reference],
-    options: &ReadOptions,
-    warnings: &mut Warnings,
-) -> Result<()> {
-    for (material, first_use) in materials.iter().zip(uses) {
-        if material.missing && !material.name.is_empty() {
-            let message = format!("undefined material `{}`", names::shown(&material.name));
-            warnings.note(
-                options.faults(),
-                "missing-material",
-                first_use.diagnostic(message).about(material.name.as_str()),
-            )?;
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn split(text: &str) -> Vec<&str> {
-        let mut rest = text;
-        std::iter::from_fn(|| {
-            let (name, others) = split_name(rest)?;
-            rest = others;
-            Some(name)
-        })
-        .collect()
-    }
-
-    #[test]
-    fn names_end_with_their_extension() {
-        assert_eq!(split(" a b.mtl  c.MTL\td .mtl e "), ["a b.mtl", "c.MTL", "d .mtl e"]);
-        assert_eq!(split("\u{e9}\u{20ac}.mtl x\u{a0}y"), ["\u{e9}\u{20ac}.mtl", "x\u{a0}y"]);
-        assert_eq!(split("a.mtl.gz b c.mtl.ZST d.gz"), ["a.mtl.gz", "b c.mtl.ZST", "d.gz"]);
-        assert_eq!(split("  "), [""; 0]);
-    }
-
-    /// Reads a scene in a folder of its own, which has the libraries `a.mtl` and `b.mtl`.
-    fn read_scene(folder: &str, text: &str, files: u64) -> Result<Loaded> {
-        let folder = std::env::temp_dir().join(format!("polyhaul-{folder}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("a.mtl"), "newmtl a\nnewmtl both\nKd 1 1 1\n").unwrap();
-        std::fs::write(folder.join("b.mtl"), "newmtl b\nnewmtl both\nKd 0 0 0\n").unwrap();
-        let scene = folder.join("x.obj");
-        std::fs::write(&scene, text).unwrap();
-        let mut options = ReadOptions::default();
-        options.limits.files = files;
-        let result = crate::load(crate::Input::Path(scene), &options);
-        std::fs::remove_dir_all(&folder).unwrap();
-        result
-    }
-
-    #[test]
-    fn libraries_are_merged_and_the_first_definition_counts() {
-        let loaded =
-            read_scene("merge", "usemtl both\nmtllib a.mtl ./a.mtl\nmtllib b.mtl .\\b.mtl c.mtl\n", 9).unwrap();
-        let names: Vec<_> = loaded.scene.materials.iter().map(|material| &*material.name).collect();
-        assert_eq!(names, ["both", "a", "b"]);
-        assert_eq!(loaded.scene.materials[0].diffuse, Some(polyhaul_model::Color::Rgb([1.0; 3])));
-        assert_eq!(loaded.scene.material_libraries, ["a.mtl", "b.mtl", "c.mtl"]);
-        assert_eq!(loaded.report.warnings.total(), 1);
-    }
-
-    #[test]
-    fn looking_for_files_counts_and_repeating_does_not() {
-        let statement = |count| format!("mtllib {}\n", "a.mtl ".repeat(count));
-        let texts = |most: usize| (2..=most).map(statement).collect::<String>();
-        assert!(read_scene("probes", &texts(5), 4).is_ok());
-        assert!(read_scene("probes", &statement(2).repeat(9), 1).is_ok());
-        let error = read_scene("probes", &texts(6), 4).unwrap_err();
-        assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(5)));
     }
 }

@@ -1,15 +1,19 @@
-//! Files that appear together: each is written as a temporary file, and all take their places at the end, the main file
-//! last.
+//! Outputs: where bytes go, how they are compressed, and files that appear together.
 //!
-//! A failure before that changes nothing on disk. A failure among the renames removes the files that are new, and the
-//! main file keeps its old content. What the files contain is decided elsewhere: see `save`, `save_pbrt` and
-//! `references`.
+//! Each file is written as a temporary file, and all take their places at the end, the main file last. A failure before
+//! that changes nothing on disk. A failure among the renames removes the files that are new, and the main file keeps
+//! its old content. What the files contain is decided elsewhere: see `save`, `obj`, `pbrt` and `references`.
 
 use crate::Output;
+use crate::options::{self, WriteOptions};
 use crate::report::Report;
-use polyhaul_bytes::Complete;
+use polyhaul_bytes::{Codec, Complete, FileOptions, Sink};
 use polyhaul_insight::Moved;
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::write::{Compression, Writing};
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -71,4 +75,116 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
         }
     }
     Ok(())
+}
+
+/// The name of an output, as far as it has one.
+pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
+    match output {
+        Output::Path(path) => path.to_string_lossy(),
+        Output::Writer(_, name) | Output::Host(_, name) => name.into(),
+        Output::Stdout => "standard output".into(),
+    }
+}
+
+/// How the output is to be compressed.
+pub(crate) fn compression_of(output: &Output, options: &WriteOptions) -> Result<Option<Compression>> {
+    let name = match output {
+        // Only the end of the name counts: what is no UTF-8 may stand before it.
+        Output::Path(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+        output => name_of(output),
+    };
+    let (codec, level) = match (options.compression, Codec::of_name(&name)) {
+        (options::Compression::None, _) => return Ok(None),
+        (options::Compression::By(codec, level), _) => (codec, level),
+        (options::Compression::ByName(level), Some((codec, _))) => (codec, level),
+        (options::Compression::ByName(None), None) => return Ok(None),
+        (options::Compression::ByName(Some(_)), None) => {
+            let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
+            return Err(error.with_hint(
+                "choose a codec (--compress gzip, zstd or lz4), or use a name that ends in .gz, .zst or .lz4",
+            ));
+        }
+    };
+    match level {
+        Some(level) if !codec.levels().contains(&level) => Err(no_level(codec, level)),
+        level => Ok(Some(Compression { codec, level })),
+    }
+}
+
+/// That an output can be compressed as the options say.
+pub(crate) fn check_compression(output: &Output, options: &WriteOptions) -> Result<()> {
+    compression_of(output, options).map(drop)
+}
+
+fn no_level(codec: Codec, level: i32) -> Error {
+    let levels = codec.levels();
+    let hint = match (levels.start(), levels.end()) {
+        (first, last) if first == last => format!("{codec} has only one level; omit the level"),
+        (first, last) => format!("choose a level from {first} (fastest) to {last} (smallest)"),
+    };
+    Error::new(ErrorKind::Usage, format!("{codec} has no level {level}")).with_hint(hint)
+}
+
+/// Where an output's bytes go, no faster than `run` says, and what messages call it.
+pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Result<(Sink<'static>, String)> {
+    let (sink, name) = match output {
+        Output::Path(path) => {
+            let name = path.display().to_string();
+            let sink = Sink::file_until(&path, options, run.cancel.flag());
+            (sink.map_err(|e| Error::io("creating", &name, e))?, name)
+        }
+        Output::Stdout => {
+            (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
+        }
+        Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
+        Output::Host(host, name) => (Sink::host(host, name.clone()), name),
+    };
+    Ok((run.paced_sink(sink), name))
+}
+
+/// How what `writing` wrote is noted, when it is known how many bytes it came to.
+pub(crate) fn moved(
+    writing: &Writing<'_, '_>,
+    format: Option<&'static str>,
+    compression: Option<Compression>,
+    options: &WriteOptions,
+) -> Moved {
+    let mut moved = Moved::default().durable(options.durable);
+    moved.format = format;
+    moved.codec = compression.map(|it| it.codec);
+    moved.plain_bytes = writing.written();
+    moved
+}
+
+/// Writes what is one file; `write` gets the name of the output.
+pub(crate) fn write_to(
+    output: Output,
+    format: Option<&'static str>,
+    options: &WriteOptions,
+    report: &mut Report,
+    write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
+) -> Result<()> {
+    write_with(Vec::new(), output, format, options, report, write)
+}
+
+/// The same; other files, which it refers to, take their places before it.
+pub(crate) fn write_with(
+    mut files: Vec<Written>,
+    output: Output,
+    format: Option<&'static str>,
+    options: &WriteOptions,
+    report: &mut Report,
+    write: impl FnOnce(&mut Writing<'_, '_>, &str, &mut Warnings) -> Result<()>,
+) -> Result<()> {
+    report.warnings.refuse_losses(options.strict)?;
+    let compression = compression_of(&output, options)?;
+    let (sink, name) = open(output, FileOptions::default().with_durable(options.durable), &options.run)?;
+    let mut writing = Writing::new(sink, compression, &options.run)?;
+    write(&mut writing, &name, &mut report.warnings)?;
+    report.warnings.refuse_losses(options.strict)?;
+    report.threads = writing.threads();
+    let moved = moved(&writing, format, compression, options);
+    let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+    try_push(&mut files, Written::new(name, file, moved), "the plan")?;
+    put_in_place(files, report)
 }

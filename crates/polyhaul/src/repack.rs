@@ -6,8 +6,9 @@
 use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
 use crate::options::WriteOptions;
+use crate::outputs::write_to;
 use crate::report::{Clock, Report};
-use crate::{Input, Output, save};
+use crate::{Input, Output};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::{MEMBER_BYTES, SeekTable, Source};
 use polyhaul_model::error::{Error, Result};
@@ -43,7 +44,7 @@ pub fn repack(input: Input, output: Output, read: &ReadOptions, write: &WriteOpt
         let opened = Opened::new(input, read)?;
         let plain = opened.plain(read)?;
         let mut report = Report { codec: plain.source().codec(), ..Report::default() };
-        save::write_to(output, None, write, &mut report, |writing, _, _| {
+        write_to(output, None, write, &mut report, |writing, _, _| {
             let mut batch = buffer(BATCH_BYTES)?;
             loop {
                 let count = fill(plain.source(), plain.garbage(), &mut batch)?;

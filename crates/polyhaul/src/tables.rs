@@ -1,24 +1,25 @@
-//! Tables, read and written as a whole, and tables of numbers as the points of a scene.
+//! Tables: reading and writing them as a whole, tables of numbers as the points of a scene, and what their rows in the
+//! registry share.
 
 use crate::format::Format;
-use crate::load::{Content, Shape, Tables, load_as, note_reading, timed};
-use crate::open::{Opened, Plain};
+use crate::load::{Content, Shape, load_as, timed};
+use crate::mesh_job::MeshJob;
+use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
+use crate::outputs::{name_of, write_with};
+use crate::read_job::{ReadJob, Tables};
 use crate::references::Relinker;
 use crate::report::{Clock, Report};
-use crate::save::{format_of, name_of, save_ply_tables, write_with};
+use crate::save::format_of;
 use crate::{Input, LoadedArray, LoadedTables, Output};
 use polyhaul_mesh::options::{ColumnName, TableOptions};
-use polyhaul_mesh::parts;
-use polyhaul_mesh::parts::note_left_out;
-use polyhaul_mesh::table;
-use polyhaul_mesh::table::{Layout, Rows, TableFormat};
+use polyhaul_mesh::parts::{self, note_left_out};
+use polyhaul_mesh::ply;
+use polyhaul_mesh::table::{self, Layout, Rows, TableFormat};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Scene, SourceFolder, Table};
-use polyhaul_pipeline::bytes::Bytes;
-use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_text::parse::number;
 use std::borrow::Cow;
@@ -29,7 +30,7 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables
     let Content::Tables(mut found) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
     };
-    if read.format == Format::Ply {
+    if read.format.has_elements() {
         select(&mut found, &options.table)?;
     }
     let Tables { tables, comments, infos } = found;
@@ -38,13 +39,13 @@ pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<LoadedTables
 
 /// Reads the text of a table into one array.
 pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedArray> {
-    let (read, report) = timed(&Opened::new(input, options)?, options, |plain, format, report| {
-        let Some(kind) = format.table().filter(|&kind| kind != TableFormat::Npy) else {
+    let (read, report) = timed(&Opened::new(input, options)?, options, |job| {
+        let Some(kind) = job.format.table().filter(|&kind| kind != TableFormat::Npy) else {
             return Err(Error::new(ErrorKind::Usage, "only text tables can be read into one array"));
         };
-        let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
-        let mut read = table::read(text, kind, Layout::Rows, &plain.options(options).with(options.table.clone()))?;
-        note_reading(plain, format, report, read.threads, std::mem::take(&mut read.warnings));
+        let own = job.parse_options().with(options.table.clone());
+        let mut read = table::read(job.text(), kind, Layout::Rows, &own)?;
+        job.note(read.threads, std::mem::take(&mut read.warnings));
         Ok(read)
     })?;
     let (names, row_count, comments) = (read.names, read.row_count, read.comments);
@@ -53,12 +54,13 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<LoadedAr
 }
 
 /// Reads the table of a format that has nothing else.
-pub(crate) fn read(plain: &Plain, format: Format, options: &ReadOptions, report: &mut Report) -> Result<Tables> {
-    if format.is_table() && options.table.element.is_some() {
-        let error = Error::new(ErrorKind::Usage, format!("`--element` is set, but {} has no elements", format.name()));
+pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Tables> {
+    if job.options.table.element.is_some() {
+        let error =
+            Error::new(ErrorKind::Usage, format!("`--element` is set, but {} has no elements", job.format.name()));
         return Err(error.with_hint("only PLY has elements"));
     }
-    let (table, comments) = read_table(plain, format, Layout::Columns, options, report)?;
+    let (table, comments) = read_table(job, Layout::Columns)?;
     let mut tables = Vec::new();
     try_push(&mut tables, table, "tables")?;
     Ok(Tables { tables, comments, infos: Vec::new() })
@@ -129,38 +131,54 @@ fn keep_columns(table: &mut Table, wanted: &[ColumnName]) -> Result<()> {
     Ok(())
 }
 
+/// Reads the elements of a PLY file.
+pub(crate) fn read_elements(job: &mut ReadJob<'_>) -> Result<Tables> {
+    let read = ply::tables(job.feed(), &job.parse_options())?;
+    job.note(read.threads, read.warnings);
+    let mut header = read.header;
+    let (comments, infos) = (std::mem::take(&mut header.comments), std::mem::take(&mut header.infos));
+    job.details.header = Some(header);
+    Ok(Tables { tables: read.content, comments, infos })
+}
+
 /// Reads a table as the points of a scene.
-pub(crate) fn read_scene(plain: &Plain, format: Format, options: &ReadOptions, report: &mut Report) -> Result<Scene> {
-    let (table, comments) = read_table(plain, format, Layout::Points, options, report)?;
-    let scene = table::scene_of_table(table, &plain.source().name().into(), &options.run)?;
+pub(crate) fn read_points(job: &mut ReadJob<'_>) -> Result<Scene> {
+    let (table, comments) = read_table(job, Layout::Points)?;
+    let scene = table::scene_of_table(table, &job.plain.source().name().into(), &job.options.run)?;
     Ok(Scene { comments, ..scene })
 }
 
-fn read_table(
-    plain: &Plain,
-    format: Format,
-    layout: Layout,
-    options: &ReadOptions,
-    report: &mut Report,
-) -> Result<(Table, Vec<String>)> {
-    let own = plain.options(options).with(options.table.clone());
-    match format.table() {
-        Some(TableFormat::Npy) => {
-            let read = table::npy::read(Bytes::new(plain.source(), plain.garbage()), &own)?;
-            note_reading(plain, format, report, read.threads, read.warnings);
-            Ok((read.table, Vec::new()))
-        }
-        Some(kind) => {
-            let text = TextChunks::new(plain.source().clone()).tolerant(plain.garbage().cloned());
-            let mut read = table::read(text, kind, layout, &own)?;
-            note_reading(plain, format, report, read.threads, std::mem::take(&mut read.warnings));
-            read.into_table(kind)
-        }
-        None => {
-            let error = Error::new(ErrorKind::Usage, "this format has no tables");
-            Err(error.with_hint("ply, csv, tsv, txt, xyz, pts and npy are read as tables"))
-        }
+fn read_table(job: &mut ReadJob<'_>, layout: Layout) -> Result<(Table, Vec<String>)> {
+    let own = job.parse_options().with(job.options.table.clone());
+    let format = table_kind(job.format)?;
+    if format == TableFormat::Npy {
+        let read = table::npy::read(job.bytes(), &own)?;
+        job.note(read.threads, read.warnings);
+        return Ok((read.table, Vec::new()));
     }
+    let mut read = table::read(job.text(), format, layout, &own)?;
+    job.note(read.threads, std::mem::take(&mut read.warnings));
+    read.into_table(format)
+}
+
+/// The error where tables are wanted, and the format has none; `how` says what is wanted.
+pub(crate) fn no_tables(how: &str) -> Error {
+    let error = Error::new(ErrorKind::Usage, "this format has no tables");
+    error.with_hint(format!("{} {how}", Format::listed(Format::has_tables)))
+}
+
+/// Tables on their way into a file.
+pub(crate) struct TablesJob<'a> {
+    tables: &'a [Table],
+    /// What names of files in comments are relative to.
+    folder: &'a SourceFolder,
+    comments: &'a [String],
+    infos: &'a [String],
+    format: Format,
+    output: Output,
+    links: Relinker<'a>,
+    options: &'a WriteOptions,
+    report: &'a mut Report,
 }
 
 /// Writes tables that a caller made.
@@ -183,47 +201,78 @@ pub(crate) fn save_checked(
     output: Output,
     options: &WriteOptions,
 ) -> Result<Report> {
-    if format == Format::Ply {
-        return save_ply_tables((tables, folder), [comments, infos], output, options);
-    }
-    let Some(kind) = format.table() else {
-        let error = Error::new(ErrorKind::Usage, "this format has no tables");
-        return Err(error
-            .with_hint("use a name that ends in .ply, .csv, .tsv, .txt, .xyz, .pts or .npy, or specify the format"));
+    let no_writer = || {
+        let names: Vec<_> = Format::ALL.into_iter().filter(|format| format.has_tables()).map(Format::name).collect();
+        let hint = format!("use a name that ends in .{}, or specify the format", names.join(", ."));
+        Error::new(ErrorKind::Usage, "this format has no tables").with_hint(hint)
     };
-    let [table] = tables else {
-        let message = format!("this format stores one table, found {}", tables.len());
-        return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY stores several tables"));
-    };
-    let rows = Rows::of_table(table)?;
-    if matches!(kind, TableFormat::Xyz | TableFormat::Pts) && (1..3).contains(&rows.names.len()) {
-        let count = rows.names.len();
-        let message = format!("{} needs at least 3 columns (x, y and z), found {count}", format.name());
-        return Err(Error::new(ErrorKind::Usage, message).with_hint("write csv, tsv, txt or npy instead"));
-    }
-    let warnings = note_losses(table, &rows, kind, options, &name_of(&output));
-    write_rows(&rows, (comments, folder), (format, kind, output), options, warnings)
+    let writer = format.writers().tables.ok_or_else(no_writer)?;
+    let (mut report, clock) = (Report::default(), Clock::start("write"));
+    let _span = span(Phase::Format);
+    let links = Relinker::new(&output, options)?;
+    let report_of_job = &mut report;
+    (writer.write)(TablesJob {
+        tables,
+        folder,
+        comments,
+        infos,
+        format,
+        output,
+        links,
+        options,
+        report: report_of_job,
+    })?;
+    clock.stop(&mut report);
+    Ok(report)
 }
 
-/// Writes the positions of a scene, and what is known of them. There are so many materials, which are dropped.
-pub(crate) fn save_scene(
-    (scene, materials): (&Scene, usize),
-    (format, kind): (Format, TableFormat),
-    output: Output,
-    options: &WriteOptions,
-) -> Result<Report> {
+/// Writes tables as the elements of a PLY file.
+pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
+    let TablesJob { tables, folder, comments, infos, format, output, mut links, options, report } = job;
+    ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
+    let comments = links.comments(comments, folder)?;
+    let copies = links.finish(&mut report.warnings)?;
+    write_with(copies, output, Some(format.name()), options, report, |writing, _, _| {
+        ply::write_tables(tables, [&comments, infos], &options.ply, &options.run, writing)
+    })
+}
+
+/// Writes a table of numbers.
+pub(crate) fn write(job: TablesJob<'_>) -> Result<()> {
+    let [table] = job.tables else {
+        let message = format!("this format stores one table, found {}", job.tables.len());
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("PLY stores several tables"));
+    };
+    let (rows, kind) = (Rows::of_table(table)?, table_kind(job.format)?);
+    if matches!(kind, TableFormat::Xyz | TableFormat::Pts) && (1..3).contains(&rows.names.len()) {
+        let (name, count) = (job.format.name(), rows.names.len());
+        let message = format!("{name} needs at least 3 columns (x, y and z), found {count}");
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("write csv, tsv, txt or npy instead"));
+    }
+    let TablesJob { folder, comments, output, links, options, report, .. } = job;
+    report.warnings.extend(note_losses(table, &rows, kind, options, &name_of(&output)));
+    write_rows(&rows, (comments, folder), RowsTarget { kind, output, links, options, report })
+}
+
+/// Writes the positions of a scene, and what is known of them.
+pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
+    let MeshJob { scene, looks, format, output, links, options, report, .. } = job;
+    let kind = table_kind(format)?;
     let objects = scene.listed_objects()?;
     let evaluated = scene.evaluated_meshes(&objects)?;
     let parts = parts::parts(scene, &objects, &evaluated, &options.table.placement)?;
     let points = table::Points::of_parts(&parts, kind)?;
-    let mut warnings = Warnings::default();
-    points.note_losses(scene, materials, &name_of(&output), &mut warnings);
+    points.note_losses(scene, looks.materials.len(), &name_of(&output), &mut report.warnings);
     // Remarks are comments where there is but one kind.
     let mut comments = Cow::Borrowed(&scene.comments[..]);
     for info in &scene.infos {
         try_push(comments.to_mut(), try_string(info)?, "comments")?;
     }
-    write_rows(&points.rows, (&comments, &scene.folder), (format, kind, output), options, warnings)
+    write_rows(&points.rows, (&comments, &scene.folder), RowsTarget { kind, output, links, options, report })
+}
+
+fn table_kind(format: Format) -> Result<TableFormat> {
+    format.table().ok_or_else(|| no_tables("have them"))
 }
 
 /// What a table of numbers does not store of a table, its columns and its names.
@@ -257,15 +306,17 @@ fn note_losses(table: &Table, rows: &Rows<'_>, format: TableFormat, options: &Wr
     warnings
 }
 
-fn write_rows(
-    rows: &Rows<'_>,
-    (comments, folder): (&[String], &SourceFolder),
-    (format, kind, output): (Format, TableFormat, Output),
-    options: &WriteOptions,
-    warnings: Warnings,
-) -> Result<Report> {
-    let (mut report, clock) = (Report { warnings, ..Report::default() }, Clock::start("write"));
-    let _span = span(Phase::Format);
+/// Where rows of numbers go.
+struct RowsTarget<'a> {
+    kind: TableFormat,
+    output: Output,
+    links: Relinker<'a>,
+    options: &'a WriteOptions,
+    report: &'a mut Report,
+}
+
+fn write_rows(rows: &Rows<'_>, (comments, folder): (&[String], &SourceFolder), target: RowsTarget<'_>) -> Result<()> {
+    let RowsTarget { kind, output, mut links, options, report } = target;
     let has_comments = !matches!(kind, TableFormat::Pts | TableFormat::Npy);
     let is_written = has_comments && !options.table.comment.is_empty();
     let kinds = [
@@ -276,14 +327,11 @@ fn write_rows(
             if is_written { names::changed_remarks(comments) } else { 0 },
         ),
     ];
-    note_left_out(format.name(), kinds, &name_of(&output), &mut report.warnings);
-    let mut links = Relinker::new(&output, options)?;
-    let comments = if !has_comments { Cow::default() } else { links.comments(comments, folder)? };
+    note_left_out(kind.name(), kinds, &name_of(&output), &mut report.warnings);
+    let comments = if has_comments { links.comments(comments, folder)? } else { Cow::default() };
     let copies = links.finish(&mut report.warnings)?;
-    write_with(copies, output, Some(format), options, &mut report, |writing, _, _| match kind {
+    write_with(copies, output, Some(kind.name()), options, report, |writing, _, _| match kind {
         TableFormat::Npy => table::npy::write(rows, &options.run, writing),
         _ => table::write(rows, &comments, kind, &options.table, &options.run, writing),
-    })?;
-    clock.stop(&mut report);
-    Ok(report)
+    })
 }

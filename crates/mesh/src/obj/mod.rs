@@ -24,6 +24,7 @@ mod assemble;
 mod curves;
 mod elements;
 mod evaluated;
+mod looks;
 mod losses;
 mod parse;
 mod parsed;
@@ -36,6 +37,7 @@ mod suspects;
 mod tokens;
 mod writer;
 
+pub use looks::begins_as_obj;
 pub use losses::note_left_out;
 pub use reader::{Reference, read};
 pub use writer::write;

@@ -48,3 +48,8 @@ pub use header::{Header, Property};
 pub use reader::tables;
 pub use scene::scene;
 pub use writer::{note_remarks, write_scene, write_tables};
+
+/// Whether bytes begin as PLY files do.
+pub fn looks_like_ply(head: &[u8]) -> bool {
+    head.strip_prefix(b"ply").is_some_and(|rest| matches!(rest.first(), Some(b'\n' | b'\r')))
+}

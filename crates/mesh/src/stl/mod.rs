@@ -28,3 +28,11 @@ pub use writer::write;
 const HEADER_BYTES: usize = 84;
 /// Bytes of a triangle: normal, three positions, attribute.
 const FACET_BYTES: usize = 50;
+
+/// Whether bytes begin as STL files do: text behind the word `solid`, or as many triangles as the header counts. The
+/// size of a stream is not known.
+pub fn looks_like_stl(head: &[u8], size: Option<u64>) -> bool {
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
+    let is_word = text.get(5).is_some_and(u8::is_ascii_whitespace);
+    is_word && is_text(head, size) || fits(head, size)
+}

@@ -56,7 +56,7 @@ pub enum TableFormat {
 
 impl TableFormat {
     /// The name, as files have it for their extension.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             TableFormat::Csv => "csv",
             TableFormat::Tsv => "tsv",

@@ -4,11 +4,11 @@
 //! everybody else reads them so. What is left out is noted.
 
 use crate::format::Format;
-use crate::load::Tables;
+use crate::read_job::Tables;
 use crate::tables::{names_of, select};
 use polyhaul_mesh::options::TableOptions;
 use polyhaul_mesh::parts::note_left_out;
-use polyhaul_mesh::table;
+use polyhaul_mesh::table::{self, TableFormat};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
@@ -33,19 +33,19 @@ pub(super) fn fit(
     warnings: &mut Warnings,
 ) -> Result<Tables> {
     let is_chosen = options.columns.is_some();
-    if from == Format::Ply {
-        if to != Format::Ply {
+    if from.has_elements() {
+        if !to.has_elements() {
             pick_element(&mut found, options, (to, name), warnings)?;
         }
         select(&mut found, options)?;
     }
     let [table] = &mut found.tables[..] else { return Ok(found) };
-    match to {
-        Format::Ply if from != Format::Ply => name_for_ply(table, name, warnings)?,
-        Format::Xyz | Format::Pts if !is_chosen => arrange(table, (to, name), warnings)?,
+    match to.table() {
+        None if !from.has_elements() => name_for_ply(table, name, warnings)?,
+        Some(TableFormat::Xyz | TableFormat::Pts) if !is_chosen => arrange(table, (to, name), warnings)?,
         _ => {}
     }
-    if to != Format::Ply {
+    if !to.has_elements() {
         check_lists(table)?;
         // Remarks are comments where there is but one kind.
         for info in std::mem::take(&mut found.infos) {
@@ -106,7 +106,7 @@ fn arrange(table: &mut Table, (to, name): (Format, &str), warnings: &mut Warning
         error.with_hint("choose the columns with `--columns`, in the order of the file, or write csv")
     })?;
     let colors = COLORS.iter().find_map(|names| find(table, *names)).filter(|colors| can_be_colors(table, colors));
-    let normals = find(table, ["nx", "ny", "nz"]).filter(|_| to == Format::Xyz);
+    let normals = find(table, ["nx", "ny", "nz"]).filter(|_| to.table() == Some(TableFormat::Xyz));
     let intensity = find(table, ["intensity"]).into_iter().flatten();
     let order = positions.into_iter().chain(intensity).chain(colors.into_iter().flatten());
     let (mut columns, mut changed, mut outside) = (Vec::new(), 0, 0);

@@ -11,12 +11,12 @@ use crate::format::Format;
 use crate::load::{Content as Loaded, Read, Shape, load_as};
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
+use crate::outputs;
 use crate::references::source_folder;
 use crate::report::Report;
 use crate::save;
 use crate::save::format_of;
 use crate::{Input, Output, images, tables};
-use polyhaul_mesh::options::{Placement, PlyOptions};
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Scene, Table};
@@ -62,7 +62,7 @@ pub(crate) fn convert(
 ) -> Result<Converted> {
     let to = format_of(&output, write)?;
     // Nothing is read for an output that cannot be written.
-    save::check_compression(&output, write)?;
+    outputs::check_compression(&output, write)?;
     let input = Opened::new(input, read)?;
     let (found, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
     let Read { content, format: from, .. } = found;
@@ -84,7 +84,7 @@ pub(crate) fn convert(
             ));
         }
         Loaded::Tables(found) => {
-            let name = save::name_of(&output).into_owned();
+            let name = outputs::name_of(&output).into_owned();
             let mut losses = Warnings::default();
             let found = fit::fit(found, (from, to), &read.table, &name, &mut losses)?;
             losses.refuse_losses(write.strict)?;
@@ -99,29 +99,17 @@ pub(crate) fn convert(
 
 /// What a source of this format is read as for that target.
 fn shape(from: Format, to: Format, write: &WriteOptions) -> Shape {
-    let takes_mesh = match to {
-        Format::Ply => asks_for_mesh(&write.ply),
-        _ => write.table.placement != Placement::default(),
-    };
     if from.is_image() || to.is_image() {
         return Shape::Image;
     }
-    match from.has_tables() && to.has_tables() && !takes_mesh {
-        true => Shape::Tables,
-        false => Shape::Scene,
-    }
-}
-
-/// Whether anything is asked for but how numbers are stored: axes, scale, triangles, parts to leave out.
-fn asks_for_mesh(options: &PlyOptions) -> bool {
-    let PlyOptions { encoding, digits, .. } = *options;
-    *options != PlyOptions { encoding, digits, ..PlyOptions::default() }
+    let over_tables = to.writers().tables.is_some_and(|writer| from.has_tables() && !(writer.wants_mesh)(write));
+    if over_tables { Shape::Tables } else { Shape::Scene }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polyhaul_mesh::options::{Digits, PlyEncoding};
+    use polyhaul_mesh::options::{Digits, Placement, PlyEncoding, PlyOptions};
     use polyhaul_model::Axes;
 
     #[test]

@@ -25,9 +25,10 @@ mod scene;
 mod table;
 
 use crate::format::Format;
-use crate::load::{Content, Shape, Tables, load_as};
+use crate::load::{Content, Shape, load_as};
 use crate::open::Opened;
 use crate::options::ReadOptions;
+use crate::read_job::Tables;
 use crate::report::Report;
 use crate::{Input, Loaded};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -97,15 +98,15 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     let opened =
         [Opened::new(a, options)?.kept(&options.run.cancel)?, Opened::new(b, options)?.kept(&options.run.cancel)?];
     let [a, b] = &opened;
-    let (first, second) = (read(a, options, shape, &mut report)?, read(b, options, shape, &mut report)?);
+    let (first, second) = (read(a, options, Shape::of, &mut report)?, read(b, options, Shape::of, &mut report)?);
     let formats = [first.1, second.1];
     // A table is compared with the vertices of a PLY file as a table, and with anything else as points.
     let [a, b] = match (first.0, second.0) {
         (a @ Content::Tables(_), b @ Content::Tables(_)) => [a, b],
-        (table @ Content::Tables(_), Content::Scene(_)) if formats[1] == Format::Ply => {
+        (table @ Content::Tables(_), Content::Scene(_)) if formats[1].has_elements() => {
             [table, read(b, options, |_| Shape::Tables, &mut report)?.0]
         }
-        (Content::Scene(_), table @ Content::Tables(_)) if formats[0] == Format::Ply => {
+        (Content::Scene(_), table @ Content::Tables(_)) if formats[0].has_elements() => {
             [read(a, options, |_| Shape::Tables, &mut report)?.0, table]
         }
         (Content::Tables(_), scene @ Content::Scene(_)) => [read(a, options, |_| Shape::Scene, &mut report)?.0, scene],
@@ -152,15 +153,6 @@ fn read(
     Ok((read.content, read.format))
 }
 
-fn shape(format: Format) -> Shape {
-    match format {
-        Format::Dds | Format::Ktx2 => Shape::Texture,
-        format if format.is_image() => Shape::Image,
-        format if format.is_table() => Shape::Tables,
-        _ => Shape::Scene,
-    }
-}
-
 /// What a file is, for messages.
 fn words(content: &Content, format: Format) -> String {
     let kind = match content {
@@ -178,7 +170,7 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], found: &mut Differenc
     let mut sides = [(a, formats[0]), (b, formats[1])];
     for (side, format) in &mut sides {
         let place = side.tables.iter().position(|table| table.name == "vertex");
-        if *format == Format::Ply
+        if format.has_elements()
             && let Some(place) = place
         {
             let table = side.tables.swap_remove(place);

@@ -5,39 +5,39 @@
 
 use crate::format::Format;
 use crate::options::WriteOptions;
+use crate::registry::ImageWriter;
 use polyhaul_image::samples::{Cut, SampleType, convert_samples, is_opaque, with_channels};
-use polyhaul_image::{exr, hdr, png};
+use polyhaul_image::{exr, png};
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Channels, ColorSpace, Image};
 use std::borrow::Cow;
 
-/// What a format holds.
-struct Held {
+/// What a format holds of an image.
+pub(crate) struct Held {
     kind: SampleType,
     space: ColorSpace,
     channels: Channels,
 }
 
 impl Held {
-    /// What becomes of the image in a format.
-    fn of(image: &Image, format: Format) -> Held {
-        let found = SampleType::of(&image.samples);
-        let Image { channels, color_space, .. } = *image;
-        match format {
-            Format::Tga => Held { kind: SampleType::U8, space: ColorSpace::Srgb, channels },
-            Format::Hdr => Held { kind: SampleType::F32, space: ColorSpace::Linear, channels: Channels::Rgb },
-            Format::Jpeg => {
-                let channels = if channels.colors() == 1 { Channels::Gray } else { Channels::Rgb };
-                Held { kind: SampleType::U8, space: ColorSpace::Srgb, channels }
-            }
-            Format::Exr => Held { kind: SampleType::F32, space: ColorSpace::Linear, channels },
-            // Light has more brightnesses than bytes have. Integers are kept, linear ones too, which PNG can tell.
-            Format::Png if found == SampleType::F32 => {
-                Held { kind: SampleType::U16, space: ColorSpace::Srgb, channels }
-            }
-            _ => Held { kind: found, space: color_space, channels },
+    /// Bytes of sRGB.
+    pub(crate) fn bytes(channels: Channels) -> Held {
+        Held { kind: SampleType::U8, space: ColorSpace::Srgb, channels }
+    }
+
+    /// Floats in proportion to the light.
+    pub(crate) fn light(channels: Channels) -> Held {
+        Held { kind: SampleType::F32, space: ColorSpace::Linear, channels }
+    }
+
+    /// Integers as they are, and floats as 16 bits of sRGB: light has more brightnesses than bytes have.
+    pub(crate) fn integers(image: &Image) -> Held {
+        let Image { channels, color_space: space, .. } = *image;
+        match SampleType::of(&image.samples) {
+            SampleType::F32 => Held { kind: SampleType::U16, space: ColorSpace::Srgb, channels },
+            kind => Held { kind, space, channels },
         }
     }
 }
@@ -45,12 +45,12 @@ impl Held {
 /// The image as `format` holds it. Notes in `warnings` what does not fit, about the file `output`.
 pub(super) fn fit<'a>(
     image: &'a Image,
-    format: Format,
+    (format, writer): (Format, &ImageWriter),
     options: &WriteOptions,
     output: &str,
     warnings: &mut Warnings,
 ) -> Result<Cow<'a, Image>> {
-    let (held, run) = (Held::of(image, format), &options.run);
+    let (held, run) = ((writer.held)(image), &options.run);
     let mut log = Log { holder: format.name(), output, warnings };
     let (from, mut image) = (SampleType::of(&image.samples), Cow::Borrowed(image));
     if held.channels != image.channels {
@@ -62,20 +62,13 @@ pub(super) fn fit<'a>(
     if held.kind != SampleType::of(&image.samples) || held.space != image.color_space {
         let adjusted = convert_samples(&image, held.kind, held.space, run)?;
         log.cut(adjusted.cut, "1");
-        // All pixels of a JPEG file are approximate.
-        if format != Format::Jpeg {
+        if !writer.is_lossy {
             log.rounded(adjusted.cut.rounded, held.kind);
         }
         image = Cow::Owned(adjusted.image);
     }
-    match format {
-        Format::Exr => log.exr(exr::losses(&image, from, &options.image, run)?),
-        Format::Hdr => log.hdr(hdr::losses(&image, run)?),
-        Format::Png => log.png(png::losses(&image)),
-        Format::Jpeg => log.jpeg(&image),
-        _ => {}
-    }
-    if format != Format::Exr {
+    (writer.note)(&mut log, &image, from, options)?;
+    if !writer.has_names {
         log.unnamed(&image);
     }
     Ok(image)
@@ -87,7 +80,7 @@ pub(crate) fn note_unnamed(image: &Image, holder: &str, name: &str, warnings: &m
 }
 
 /// What is noted about a file.
-struct Log<'a> {
+pub(crate) struct Log<'a> {
     /// What cannot store it all.
     holder: &'a str,
     output: &'a str,
@@ -137,7 +130,7 @@ impl Log<'_> {
         self.note("left-out-colors", count, format!("colors of {pixels} became black: {} {how}", self.holder));
     }
 
-    fn exr(&mut self, losses: exr::Losses) {
+    pub(crate) fn exr(&mut self, losses: exr::Losses) {
         let exr::Losses { infinite, rounded, hidden } = losses;
         let samples = counted(infinite, "sample");
         let message = format!("{samples} above 65504 became infinite; use `--exr-float` to keep them");
@@ -148,14 +141,14 @@ impl Log<'_> {
         self.hidden(hidden, "stores premultiplied colors");
     }
 
-    fn hdr(&mut self, cut: Cut) {
+    pub(crate) fn hdr(&mut self, cut: Cut) {
         self.cut(cut, "1.695e38");
         let pixels = counted(cut.rounded, "pixel");
         let message = format!("{pixels} rounded in hdr, which stores 8 bits per color and a shared exponent");
         self.note("changed-samples", cut.rounded, message);
     }
 
-    fn png(&mut self, losses: png::Losses) {
+    pub(crate) fn png(&mut self, losses: png::Losses) {
         let png::Losses { hidden, above, rounded } = losses;
         self.note("cut-samples", above, format!("{} above alpha clamped to it in png", counted(above, "sample")));
         let message = format!("{} rounded when divided by alpha in png", counted(rounded, "sample"));
@@ -163,7 +156,7 @@ impl Log<'_> {
         self.hidden(hidden, "stores straight colors");
     }
 
-    fn jpeg(&mut self, image: &Image) {
+    pub(crate) fn jpeg(&mut self, image: &Image) {
         let count = image.width.saturating_mul(image.height) as u64;
         let verb = if count == 1 { "is" } else { "are" };
         self.note("changed-samples", count, format!("JPEG is lossy: {} {verb} approximate", counted(count, "pixel")));

@@ -60,21 +60,22 @@ pub fn info(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> 
 }
 
 fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
-    let is_element = |format| format == Format::Ply && options.table.element.is_some();
-    let as_asked = |format| if is_element(format) { Shape::Tables } else { shape(format) };
+    let is_element = |format: Format| format.has_elements() && options.table.element.is_some();
+    let as_asked = |format| if is_element(format) { Shape::Tables } else { Shape::of(format) };
     let input = Opened::new(input, options)?;
     let (read, mut report) = load_as(&input, options, as_asked)?;
     let inventory = match read.content {
         Content::Scene(mut scene) => {
-            let declared = read.header.map(|header| Declared::of(header, &mut scene)).transpose()?;
+            let declared = read.details.header.map(|header| Declared::of(header, &mut scene)).transpose()?;
             let mut inventory = Inventory { declared, ..Inventory::of(&scene)? };
-            if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, read.files) {
+            if let (Some(told), Some(render), Some(files)) = (&mut inventory.render, &scene.render, read.details.files)
+            {
                 told.look_around(render, files, (input.near(), input.name()), options, &mut report.warnings)?;
             }
             inventory
         }
         Content::Image(image) => {
-            let summary = ImageSummary { parts: read.parts, ..ImageSummary::of(&image) };
+            let summary = ImageSummary { parts: read.details.parts, ..ImageSummary::of(&image) };
             Inventory { image: Some(summary), ..Inventory::default() }
         }
         Content::Texture(texture) => {
@@ -88,14 +89,4 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
         }
     };
     Ok((inventory, report))
-}
-
-/// Tables of numbers are looked at as what they are.
-fn shape(format: Format) -> Shape {
-    match format {
-        Format::Dds | Format::Ktx2 => Shape::Texture,
-        format if format.is_image() => Shape::Image,
-        format if format.is_table() => Shape::Tables,
-        _ => Shape::Scene,
-    }
 }

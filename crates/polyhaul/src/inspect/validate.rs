@@ -3,9 +3,9 @@
 //! An input is read to its end with every complaint kept. Where there were any it is read once more, now up to the
 //! first error: so no list of which complaints are serious has to be right.
 
-use super::{RenderInventory, faces, shape, textures};
+use super::{RenderInventory, faces, textures};
 use crate::Input;
-use crate::load::{Content, load_as};
+use crate::load::{Content, Shape, load_as};
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
@@ -61,7 +61,7 @@ pub fn validate(input: Input, options: &ReadOptions) -> Result<Validation> {
 fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: false, ..options.clone() };
-    let (mut read, mut report) = match judged(load_as(&input, &lenient, shape))? {
+    let (mut read, mut report) = match judged(load_as(&input, &lenient, Shape::of))? {
         Ok(loaded) => loaded,
         Err(error) => return Ok(Validation { report: Report::default(), error: Some(error), valid: false }),
     };
@@ -71,14 +71,14 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
         let place = (input.near(), input.name());
         textures::check(scene, place, options, &mut report.warnings)?;
         let found = RenderInventory::of(scene)?;
-        if let (Some(mut found), Some(render), Some(files)) = (found, &scene.render, read.files.take()) {
+        if let (Some(mut found), Some(render), Some(files)) = (found, &scene.render, read.details.files.take()) {
             found.look_around(render, files, place, options, &mut report.warnings)?;
         }
     }
     // Two scenes at once would be twice the memory.
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
-    let error = if doubtful { judged(load_as(&input, &plain, shape))?.err() } else { None };
+    let error = if doubtful { judged(load_as(&input, &plain, Shape::of))?.err() } else { None };
     let valid = error.is_none() && (!options.strict || report.warnings.is_empty());
     Ok(Validation { report, error, valid })
 }

@@ -3,8 +3,8 @@
 use super::{about_row_bytes, bound, in_row};
 use crate::Output;
 use crate::options::WriteOptions;
+use crate::outputs::write_to;
 use crate::report::{Clock, Report};
-use crate::save::write_to;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_copy};
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::out::Out;

@@ -107,7 +107,7 @@ fn list(input: &Path, below: &Path, folders: &mut Vec<PathBuf>, found: &mut Vec<
 }
 
 fn is_image(name: &Path) -> bool {
-    Format::of_path(name).is_some_and(|format| format.is_image() && !matches!(format, Format::Dds | Format::Ktx2))
+    Format::of_path(name).is_some_and(|format| format.is_image() && !format.is_texture())
 }
 
 /// Imports images to a folder, which is made where it is not there.
@@ -128,7 +128,7 @@ pub fn import_textures(
     observe: &(dyn Fn(&Source, &Outcome) + Sync),
 ) -> Result<Imports> {
     let format = options.format.unwrap_or(Format::Dds);
-    if !matches!(format, Format::Dds | Format::Ktx2) {
+    if !format.is_texture() {
         return Err(Error::new(
             ErrorKind::Usage,
             format!("{} cannot store textures; expected dds or ktx2", format.name()),
@@ -248,6 +248,6 @@ impl Batch<'_> {
 fn claimed_bytes(source: &Source) -> u64 {
     let size = std::fs::metadata(&source.path).map_or(0, |found| found.len());
     // Formats that compress are about this much smaller than what is in them.
-    let is_packed = matches!(Format::of_path(&source.path), Some(Format::Png | Format::Jpeg | Format::Exr));
+    let is_packed = Format::of_path(&source.path).is_some_and(|format| format.readers().is_packed);
     size.saturating_mul(if is_packed { 16 } else { 2 })
 }

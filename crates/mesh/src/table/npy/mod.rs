@@ -14,3 +14,8 @@ mod writer;
 
 pub use reader::read;
 pub use writer::{is_uniform, write};
+
+/// Whether bytes begin as npy files do.
+pub fn looks_like_npy(head: &[u8]) -> bool {
+    head.starts_with(b"\x93NUMPY")
+}

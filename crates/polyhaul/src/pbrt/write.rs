@@ -7,15 +7,14 @@
 //! whole.
 //! The new scene is never there without all that it names.
 //!
-//! What text says is `formats::pbrt`'s business, and what a mesh file holds `formats::ply`'s.
+//! What text says is `polyhaul-pbrt`'s business, and what a mesh file holds that of PLY in `polyhaul-mesh`.
 
 use crate::Output;
-use crate::format::Format;
 use crate::options::WriteOptions;
-use crate::outputs::{Written, file_of, put_in_place};
+use crate::outputs::{Written, compression_of, file_of, moved, open, put_in_place};
 use crate::references::Relinker;
 use crate::report::{Clock, Report};
-use crate::{ops, references, save};
+use crate::{ops, references};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::{FileOptions, Sink};
 use polyhaul_insight::Moved;
@@ -40,7 +39,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Writes a scene as pbrt.
-pub(crate) fn save_pbrt(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
+pub(crate) fn save(scene: Cow<'_, Scene>, output: Output, options: &WriteOptions) -> Result<Report> {
     let mut report = Report::default();
     let scene = match (options.instances, options.pbrt.meshes) {
         (Instances::AsFormat, PbrtMeshes::Keep | PbrtMeshes::Ply { .. }) => scene,
@@ -283,10 +282,10 @@ fn write_mesh(
     let (comments, strict) = (&[][..], false);
     let (scene, parts) = (&scene, &parts);
     let job = parts::Job { scene, parts, comments, materials: 0, output: &output, options: &own, run, strict };
-    let compression = save::compression_of(&Output::Path(path.into()), options)?;
+    let compression = compression_of(&Output::Path(path.into()), options)?;
     let mut writing = Writing::new(file(path, options)?, compression, run)?;
     ply::write_scene(&job, &mut writing, &mut warnings)?;
-    let moved = save::moved(&writing, Some(Format::Ply), compression, options);
+    let moved = moved(&writing, Some("ply"), compression, options);
     Ok((finish(writing, output, moved)?, warnings))
 }
 
@@ -310,12 +309,12 @@ fn write_file(
     options: &WriteOptions,
     report: &mut Report,
 ) -> Result<Written> {
-    let compression = save::compression_of(&output, options)?;
+    let compression = compression_of(&output, options)?;
     let file = FileOptions::default().with_durable(options.durable).with_part(part.is_some());
-    let (sink, name) = save::open(output, file, &options.run)?;
+    let (sink, name) = open(output, file, &options.run)?;
     let mut writing = Writing::new(sink, compression, &options.run)?;
     plan.write(part, options.pbrt.compact, &options.run, &mut writing)?;
     report.threads = report.threads.max(writing.threads());
-    let moved = save::moved(&writing, Some(Format::Pbrt), compression, options);
+    let moved = moved(&writing, Some("pbrt"), compression, options);
     finish(writing, name, moved)
 }

@@ -5,9 +5,9 @@
 
 use crate::Loaded;
 use crate::format::Format;
-use crate::load;
 use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
+use crate::read_job::{ReadJob, ReadMesh};
 use crate::report::Report;
 use crate::resolve::{Found, Resolver, folder_of};
 use polyhaul_model::Scene;
@@ -48,14 +48,10 @@ pub(crate) struct FileSum {
     pub(crate) plain_bytes: u64,
 }
 
-/// Reads a pbrt scene, and tells of its files. `plain` is its own file, which lies there.
-pub(crate) fn read_pbrt(
-    plain: &Plain,
-    near: &Near,
-    options: &ReadOptions,
-    report: &mut Report,
-) -> Result<(Scene, SceneFiles)> {
-    let opener = Opener { options, near, files: Mutex::default() };
+/// Reads a pbrt scene, and notes its files in the details of the job.
+pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
+    let (plain, near, options, format) = (job.plain, job.near, job.options, job.format);
+    let opener = Opener { options, near, format, files: Mutex::default() };
     let identity = match near {
         Near::Nothing => None,
         Near::File(path) => path.canonicalize().ok(),
@@ -64,10 +60,10 @@ pub(crate) fn read_pbrt(
     let found = pbrt::read(open_file(plain, None, options, identity, MAIN), &opener, &options.parse_options())?;
     // Files of text that are left out have one warning each.
     let missing = found.warnings.counts().get("missing-file").copied().unwrap_or(0);
-    load::note_reading(plain, Format::Pbrt, report, found.threads, found.warnings);
+    job.note(found.threads, found.warnings);
     let mut seen = std::mem::take(&mut *opener.files());
-    report.extend(seen.noted);
-    let (bytes, plain_bytes) = (report.bytes_in, report.plain_bytes_in);
+    job.report.extend(seen.noted);
+    let (bytes, plain_bytes) = (job.report.bytes_in, job.report.plain_bytes_in);
     let text = FileSum { count: 1 + seen.closed, missing, bytes, plain_bytes };
     seen.folders.remove("");
     let mut files = SceneFiles { directives: found.directives, text, meshes: None, folders: seen.folders };
@@ -75,12 +71,13 @@ pub(crate) fn read_pbrt(
     render.folder = near.path().map(folder_of);
     let mut scene = Scene { render: Some(Box::new(render)), ..Scene::default() };
     if options.load_meshes {
-        let meshes = Meshes { opener: &opener, options, report: &mut *report };
+        let meshes = Meshes { opener: &opener, options, read: job.read_mesh, report: &mut *job.report };
         let mut sum = meshes.read(&mut scene, &found.meshes)?;
-        (sum.bytes, sum.plain_bytes) = (report.bytes_in - bytes, report.plain_bytes_in - plain_bytes);
+        (sum.bytes, sum.plain_bytes) = (job.report.bytes_in - bytes, job.report.plain_bytes_in - plain_bytes);
         files.meshes = Some(sum);
     }
-    Ok((scene, files))
+    job.details.files = Some(files);
+    Ok(scene)
 }
 
 /// The text of a file that is open.
@@ -103,6 +100,7 @@ fn open_file(
 struct Opener<'o> {
     options: &'o ReadOptions,
     near: &'o Near,
+    format: Format,
     files: Mutex<Seen>,
 }
 
@@ -176,7 +174,7 @@ impl Files for Opener<'_> {
         let noted = &mut files.noted;
         plain.note_name(self.options, &mut noted.warnings)?;
         plain.note_garbage(&mut noted.warnings);
-        noted.note_read(plain.moved(Format::Pbrt.name()));
+        noted.note_read(plain.moved(self.format.name()));
         Ok(())
     }
 }
@@ -185,6 +183,7 @@ impl Files for Opener<'_> {
 struct Meshes<'a> {
     opener: &'a Opener<'a>,
     options: &'a ReadOptions,
+    read: ReadMesh,
     report: &'a mut Report,
 }
 
@@ -274,12 +273,11 @@ impl Meshes<'_> {
     fn load_all(&self, files: &mut [MeshFile<'_>]) -> Result<()> {
         let threads = self.options.run.worker_threads();
         let mut options = self.options.clone();
-        options.format = Some(Format::Ply);
         options.run.progress = None;
         let together = if files.len() >= threads { threads } else { 1 };
         options.run.threads = Some(threads / together);
         options.run.memory_limit = self.options.run.memory_limit / together as u64;
-        let (cancel, opener, options) = (&self.options.run.cancel, self.opener, &options);
+        let (cancel, opener, options, read) = (&self.options.run.cancel, self.opener, &options, self.read);
         try_for_each_item(
             together,
             cancel,
@@ -292,7 +290,7 @@ impl Meshes<'_> {
                     None => opener.locate(&file.named.name, &file.named.folder).map(|(found, _)| found),
                 };
                 let opened = found.and_then(|found| Resolver::beside(opener.near, opener.options).open(found.origin));
-                file.result = Some(opened.and_then(|(opened, _)| load::load(&opened, options)));
+                file.result = Some(opened.and_then(|(opened, _)| read(&opened, options)));
                 Ok(())
             },
         )

@@ -1,0 +1,81 @@
+//! Scenes for a renderer as meshes, objects and materials, and what is lost on the way.
+
+use crate::options::WriteOptions;
+use crate::references;
+use polyhaul_mesh::parts;
+use polyhaul_model::Scene;
+use polyhaul_model::copy;
+use polyhaul_model::error::{Diagnostic, Result};
+use polyhaul_model::limits::Limits;
+use polyhaul_model::render::Render;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_pbrt::flatten::{Flat, check_elements, flatten_named};
+use polyhaul_pbrt::options::Instances;
+use std::borrow::Cow;
+
+/// As [`flat`], where all that instances show will be written.
+pub(crate) fn flat_to_write(scene: Cow<'_, Scene>, options: &WriteOptions, warnings: &mut Warnings) -> Result<Scene> {
+    let flat = flat(scene, (options.instances, &options.limits), warnings)?;
+    check_elements(&flat, &options.limits)?;
+    Ok(flat)
+}
+
+/// The meshes of a scene for a renderer; what is not a mesh, and what MTL cannot express, is dropped with a
+/// warning.
+pub(crate) fn flat(
+    scene: Cow<'_, Scene>,
+    (instances, limits): (Instances, &Limits),
+    warnings: &mut Warnings,
+) -> Result<Scene> {
+    let folder = scene.folder.clone();
+    let (render, meshes) = match &scene {
+        Cow::Owned(_) => {
+            let mut scene = scene.into_owned();
+            (Cow::Owned(scene.render.take().unwrap_or_default()), scene.meshes)
+        }
+        Cow::Borrowed(scene) => {
+            let Some(render) = &scene.render else { return copy::scene(scene) };
+            (Cow::Borrowed(render), copy::scene(scene)?.meshes)
+        }
+    };
+    note_left_out_of_render(&render, warnings);
+    let mut name_of = |included: &str, name: &str| references::from_scene_folder(&folder, included, name);
+    let mut flat = flatten_named(&render, meshes, (instances, limits), &mut name_of)?;
+    flat.scene.folder = folder;
+    note_left_out_of_flat(&flat, warnings);
+    Ok(flat.scene)
+}
+
+/// Shapes, arrays and textures that became something else or nothing when a scene for a renderer became one of meshes.
+fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
+    for (class, count) in &flat.left_out {
+        let message = format!("shapes of class `{class}` are not meshes: {count} dropped");
+        warnings.push_many("left-out-shapes", *count, Diagnostic::new(message));
+    }
+    let message = format!("subdivision surfaces became their control meshes: {}", flat.subdivided);
+    warnings.push_many("changed-shapes", flat.subdivided, Diagnostic::new(message));
+    for (name, count) in &flat.left_out_arrays {
+        let message = format!("a mesh cannot store the `{name}` arrays of some shapes: {count} dropped");
+        warnings.push_many("left-out-columns", *count, Diagnostic::new(message));
+    }
+    for (what, count) in &flat.left_out_textures {
+        let message = format!("dropped textures that MTL cannot express: {count} {what}");
+        warnings.push_many("left-out-textures", *count, Diagnostic::new(message));
+    }
+}
+
+/// What scenes of meshes do not store of one for a renderer, shapes, materials and textures apart.
+fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
+    let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
+    let settings = settings.into_iter().flatten().count() + render.options.len();
+    let moving = render.shapes().filter(|shape| shape.motion().is_animated()).count()
+        + render.instances().filter(|instance| instance.motion.is_animated()).count();
+    let kinds = [
+        ("left-out-lights", "lights", (render.lights.len() + render.area_lights.len()) as u64),
+        ("left-out-cameras", "cameras", u64::from(render.camera.is_some())),
+        ("left-out-settings", "renderer settings", settings as u64),
+        ("left-out-media", "media", render.media.len() as u64),
+        ("left-out-motion", "motion (objects keep their first position)", moving as u64),
+    ];
+    parts::note_left_out("a mesh scene", kinds, "", warnings);
+}

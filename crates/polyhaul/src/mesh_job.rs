@@ -1,0 +1,97 @@
+//! Writing a scene of meshes: what the writer of a format gets.
+//!
+//! What is done to every scene before is `save`; formats are in the registry.
+
+use crate::Output;
+use crate::format::Format;
+use crate::options::WriteOptions;
+use crate::outputs::write_with;
+use crate::references::Relinker;
+use crate::report::Report;
+use polyhaul_mesh::options::Placement;
+use polyhaul_mesh::parts;
+use polyhaul_model::error::Result;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Material, Mesh, Scene};
+use polyhaul_pipeline::write::Writing;
+use std::borrow::Cow;
+
+/// A scene of meshes on its way into a file.
+pub(crate) struct MeshJob<'a> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) looks: &'a Looks<'a>,
+    /// What the file is to have: axes, scale, triangles.
+    pub(crate) placement: &'a Placement,
+    pub(crate) format: Format,
+    pub(crate) output: Output,
+    pub(crate) links: Relinker<'a>,
+    pub(crate) options: &'a WriteOptions,
+    pub(crate) report: &'a mut Report,
+}
+
+impl MeshJob<'_> {
+    /// Writes a format that has no objects; `own` picks the format's options.
+    pub(crate) fn write_parts<O>(
+        mut self,
+        own: fn(&WriteOptions) -> &O,
+        comments: Comments,
+        write: impl FnOnce(&parts::Job<'_, O>, &mut Writing<'_, '_>, &mut Warnings) -> Result<()>,
+    ) -> Result<()> {
+        let (scene, options) = (self.scene, self.options);
+        let objects = scene.listed_objects()?;
+        let evaluated = scene.evaluated_meshes(&objects)?;
+        let parts = parts::parts(scene, &objects, &evaluated, self.placement)?;
+        let comments = match comments {
+            Comments::NameFiles => self.links.comments(&scene.comments, &scene.folder)?,
+            Comments::AreText => Cow::Borrowed(&scene.comments[..]),
+        };
+        let copies = self.links.finish(&mut self.report.warnings)?;
+        let materials = self.looks.materials.len();
+        write_with(copies, self.output, Some(self.format.name()), options, self.report, |writing, output, warnings| {
+            let (comments, run, strict) = (&*comments, &options.run, options.strict);
+            let job =
+                parts::Job { scene, parts: &parts, comments, materials, output, options: own(options), run, strict };
+            write(&job, writing, warnings)
+        })
+    }
+}
+
+/// Whether faces of a scene are no triangles.
+pub(crate) fn has_polygons(scene: &Scene) -> bool {
+    let is_cut = |mesh: &Mesh| mesh.faces.offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == 3);
+    !scene.meshes.iter().all(is_cut)
+}
+
+/// What comments of a scene are to the format that is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comments {
+    /// Text, or nothing.
+    AreText,
+    /// Some name files, such as the texture of a PLY file, which must be found from the new place.
+    NameFiles,
+}
+
+/// The part of a scene that nothing here changes, so that it is never copied.
+pub(crate) struct Looks<'a> {
+    pub(crate) materials: Cow<'a, [Material]>,
+    pub(crate) libraries: Cow<'a, [String]>,
+}
+
+impl<'a> Looks<'a> {
+    pub(crate) fn split(scene: Cow<'a, Scene>) -> (Cow<'a, Scene>, Looks<'a>) {
+        match scene {
+            Cow::Borrowed(scene) => {
+                let (materials, libraries) = (&scene.materials, &scene.material_libraries);
+                (
+                    Cow::Borrowed(scene),
+                    Looks { materials: Cow::Borrowed(materials), libraries: Cow::Borrowed(libraries) },
+                )
+            }
+            Cow::Owned(mut scene) => {
+                let materials = Cow::Owned(std::mem::take(&mut scene.materials));
+                let libraries = Cow::Owned(std::mem::take(&mut scene.material_libraries));
+                (Cow::Owned(scene), Looks { materials, libraries })
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Reading OBJ and the material libraries that it names.
+//!
+//! Which file a name means, and whether it may be opened, is `resolve`'s business.
+
+use crate::options::ReadOptions;
+use crate::read_job::ReadJob;
+use crate::report::Report;
+use crate::resolve::{Found, Resolver};
+use polyhaul_bytes::Codec;
+use polyhaul_mesh::{mtl, obj};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push, try_string};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Material, Scene};
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+/// Reads the scene, and the libraries that it names.
+pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
+    let found = obj::read(job.text(), &job.parse_options())?;
+    job.note(found.threads, found.warnings);
+    let ReadJob { near, options, report, .. } = job;
+    let (near, options) = (*near, *options);
+    let mut scene = found.scene;
+    if options.load_materials {
+        let resolver = Resolver::beside(near, options);
+        let materials = Definitions { materials: &mut scene.materials, numbers: HashMap::new() };
+        let (seen, files, probes) = (HashSet::new(), HashSet::new(), 0);
+        let mut libraries = Libraries { resolver, options, report, materials, seen, files, probes };
+        scene.material_libraries = libraries.read_all(&found.libraries)?;
+        // Where nothing was looked for, the missing libraries are noted already.
+        if near.has_files() || options.resolver.is_some() || found.libraries.is_empty() {
+            note_missing(&scene.materials, &found.uses, options, &mut report.warnings)?;
+        }
+    }
+    Ok(scene)
+}
+
+/// The material libraries of a scene, as they are read one after another.
+struct Libraries<'a> {
+    resolver: Resolver<'a>,
+    options: &'a ReadOptions,
+    report: &'a mut Report,
+    materials: Definitions<'a>,
+    /// The names of the scene, as they stand there.
+    seen: HashSet<&'a str>,
+    /// The files that were read: a file may have many names.
+    files: HashSet<PathBuf>,
+    /// How often a file was looked for under a name that has blanks.
+    probes: u64,
+}
+
+impl<'a> Libraries<'a> {
+    /// Reads all libraries once each; returns their names.
+    fn read_all(&mut self, references: &'a [obj::Reference]) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        let mut statements = HashSet::new();
+        for reference in references {
+            // Many exporters repeat the statement before each object.
+            statements.try_reserve(1).map_err(|_| Error::memory("names"))?;
+            if !statements.insert(&reference.name) {
+                continue;
+            }
+            let mut rest: &'a str = &reference.name;
+            if self.is_one_name(reference)? {
+                self.add(std::mem::take(&mut rest), reference, &mut names)?;
+            }
+            while let Some((name, others)) = split_name(rest) {
+                self.add(name, reference, &mut names)?;
+                rest = others;
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether the whole statement is one name: names may have blanks.
+    fn is_one_name(&mut self, reference: &obj::Reference) -> Result<bool> {
+        if !reference.name.contains(char::is_whitespace) {
+            return Ok(true);
+        }
+        self.check_count(self.probes, reference)?;
+        self.probes += 1;
+        self.resolver.exists(&reference.name)
+    }
+
+    /// That one more than `count` files is within the limit.
+    fn check_count(&self, count: u64, reference: &obj::Reference) -> Result<()> {
+        let limit = self.options.limits.files;
+        if count < limit {
+            return Ok(());
+        }
+        let message = format!("scene refers to more than the limit of {limit} files (files)");
+        let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
+        Err(error.with_hint(limit_hint("files")))
+    }
+
+    /// Reads the library `name`, unless that was done already.
+    fn add(&mut self, name: &'a str, reference: &obj::Reference, names: &mut Vec<String>) -> Result<()> {
+        if self.seen.contains(name) {
+            return Ok(());
+        }
+        let limit = self.options.limits.name_bytes;
+        if name.len() as u64 > limit {
+            let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
+            let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
+            return Err(error.with_hint(limit_hint("name_bytes")));
+        }
+        self.check_count(self.seen.len() as u64, reference)?;
+        self.seen.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.seen.insert(name);
+        if self.is_new(name, reference)? {
+            try_push(names, try_string(name)?, "names")?;
+        }
+        Ok(())
+    }
+
+    /// Reads the library `name`; `false` where its file was read under another name.
+    fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
+        let Found { origin, real } = match self.resolver.find(name) {
+            Ok(found) => found,
+            Err(error) => return self.note_unread(name, reference, error),
+        };
+        if let Some(real) = real {
+            if self.files.contains(&real) {
+                return Ok(false);
+            }
+            self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
+            self.files.insert(real);
+        }
+        let folder = self.resolver.folder_of(&origin, name);
+        match self.resolver.read(origin, "mtl", &mut self.report.warnings) {
+            Ok(read) => {
+                self.report.note_read(read.moved);
+                let file = read.name.as_str().into();
+                let mut found =
+                    mtl::read(&read.bytes, &file, &self.options.parse_options(), &mut self.report.warnings)?;
+                found.iter_mut().for_each(|material| material.folder = folder.clone());
+                self.materials.merge(found)?;
+                Ok(true)
+            }
+            Err(error) => self.note_unread(name, reference, error),
+        }
+    }
+
+    fn note_unread(&mut self, name: &str, reference: &obj::Reference, error: Error) -> Result<bool> {
+        use ErrorKind::{Cancelled, Host, Limit, Memory};
+        if matches!(error.kind(), Limit | Memory | Host | Cancelled) {
+            return Err(error);
+        }
+        let why = match error.io_error() {
+            Some(io) if error.kind() == ErrorKind::Io => io.to_string(),
+            _ => error.diagnostic().message.clone(),
+        };
+        let message = format!("cannot read the material library `{}`: {why}", names::shown(name));
+        let diagnostic =
+            Diagnostic { hint: error.diagnostic().hint.clone(), ..reference.diagnostic(message).about(name) };
+        self.report.warnings.note(self.options.faults(), "missing-library", diagnostic)?;
+        Ok(true)
+    }
+}
+
+/// The first name in a `mtllib` statement and what is behind it: a name ends where a word ends in
+/// `.mtl`, behind which that of a codec may stand, or at the end.
+fn split_name(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let mut end = 0;
+    for word in text.split_inclusive(char::is_whitespace) {
+        let name_end = end + word.trim_end().len();
+        end += word.len();
+        let plain = Codec::of_name(word.trim_end()).map_or(word.trim_end(), |(_, plain)| plain);
+        let extension = plain.as_bytes().last_chunk::<4>();
+        if plain.len() > 4 && extension.is_some_and(|it| it.eq_ignore_ascii_case(b".mtl")) {
+            return Some((&text[..name_end], &text[end..]));
+        }
+    }
+    (!text.is_empty()).then_some((text, ""))
+}
+
+/// The materials of a scene, and which of them are defined.
+struct Definitions<'a> {
+    materials: &'a mut Vec<Material>,
+    /// Where each name is; empty before the first library.
+    numbers: HashMap<String, usize>,
+}
+
+impl Definitions<'_> {
+    /// Fills in the materials that were used, and adds those that were only defined.
+    fn merge(&mut self, defined: Vec<Material>) -> Result<()> {
+        if self.numbers.is_empty() {
+            for number in 0..self.materials.len() {
+                self.number(number)?;
+            }
+        }
+        for material in defined {
+            match self.numbers.get(&material.name) {
+                // The first definition of a name wins.
+                Some(&number) if self.materials[number].missing => self.materials[number] = material,
+                Some(_) => {}
+                None => {
+                    try_push(self.materials, material, "materials")?;
+                    self.number(self.materials.len() - 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers where a name is.
+    fn number(&mut self, number: usize) -> Result<()> {
+        self.numbers.try_reserve(1).map_err(|_| Error::memory("names"))?;
+        self.numbers.insert(try_string(&self.materials[number].name)?, number);
+        Ok(())
+    }
+}
+
+/// A material that is used and not defined is noted at its first use. `usemtl` without a name is none.
+fn note_missing(
+    materials: &[Material],
+    uses: &[obj::Reference],
+    options: &ReadOptions,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    for (material, first_use) in materials.iter().zip(uses) {
+        if material.missing && !material.name.is_empty() {
+            let message = format!("undefined material `{}`", names::shown(&material.name));
+            warnings.note(
+                options.faults(),
+                "missing-material",
+                first_use.diagnostic(message).about(material.name.as_str()),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Loaded;
+
+    fn split(text: &str) -> Vec<&str> {
+        let mut rest = text;
+        std::iter::from_fn(|| {
+            let (name, others) = split_name(rest)?;
+            rest = others;
+            Some(name)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn names_end_with_their_extension() {
+        assert_eq!(split(" a b.mtl  c.MTL\td .mtl e "), ["a b.mtl", "c.MTL", "d .mtl e"]);
+        assert_eq!(split("\u{e9}\u{20ac}.mtl x\u{a0}y"), ["\u{e9}\u{20ac}.mtl", "x\u{a0}y"]);
+        assert_eq!(split("a.mtl.gz b c.mtl.ZST d.gz"), ["a.mtl.gz", "b c.mtl.ZST", "d.gz"]);
+        assert_eq!(split("  "), [""; 0]);
+    }
+
+    /// Reads a scene in a folder of its own, which has the libraries `a.mtl` and `b.mtl`.
+    fn read_scene(folder: &str, text: &str, files: u64) -> Result<Loaded> {
+        let folder = std::env::temp_dir().join(format!("polyhaul-{folder}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.mtl"), "newmtl a\nnewmtl both\nKd 1 1 1\n").unwrap();
+        std::fs::write(folder.join("b.mtl"), "newmtl b\nnewmtl both\nKd 0 0 0\n").unwrap();
+        let scene = folder.join("x.obj");
+        std::fs::write(&scene, text).unwrap();
+        let mut options = ReadOptions::default();
+        options.limits.files = files;
+        let result = crate::load(crate::Input::Path(scene), &options);
+        std::fs::remove_dir_all(&folder).unwrap();
+        result
+    }
+
+    #[test]
+    fn libraries_are_merged_and_the_first_definition_counts() {
+        let loaded =
+            read_scene("merge", "usemtl both\nmtllib a.mtl ./a.mtl\nmtllib b.mtl .\\b.mtl c.mtl\n", 9).unwrap();
+        let names: Vec<_> = loaded.scene.materials.iter().map(|material| &*material.name).collect();
+        assert_eq!(names, ["both", "a", "b"]);
+        assert_eq!(loaded.scene.materials[0].diffuse, Some(polyhaul_model::Color::Rgb([1.0; 3])));
+        assert_eq!(loaded.scene.material_libraries, ["a.mtl", "b.mtl", "c.mtl"]);
+        assert_eq!(loaded.report.warnings.total(), 1);
+    }
+
+    #[test]
+    fn looking_for_files_counts_and_repeating_does_not() {
+        let statement = |count| format!("mtllib {}\n", "a.mtl ".repeat(count));
+        let texts = |most: usize| (2..=most).map(statement).collect::<String>();
+        assert!(read_scene("probes", &texts(5), 4).is_ok());
+        assert!(read_scene("probes", &statement(2).repeat(9), 1).is_ok());
+        let error = read_scene("probes", &texts(6), 4).unwrap_err();
+        assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(5)));
+    }
+}

@@ -1,0 +1,226 @@
+//! Writing OBJ: the file, the material library beside it, and what their names are.
+
+use crate::Output;
+use crate::mesh_job::{Looks, MeshJob};
+use crate::options::WriteOptions;
+use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place};
+use crate::references::{Need, Relinker};
+use polyhaul_bytes::{Codec, FileOptions, Sink};
+use polyhaul_insight::Moved;
+use polyhaul_mesh::{mtl, obj};
+use polyhaul_model::error::{Diagnostic, Error, Place, Result, try_push};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Material, Object, Scene};
+use polyhaul_pipeline::write::Writing;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// Writes the scene and its library.
+pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
+    let MeshJob { scene, looks, output, mut links, options, report, format, .. } = job;
+    let library = Library::of(scene, looks, &output, options, &mut links)?;
+    let mut files = links.finish(&mut report.warnings)?;
+    let compression = compression_of(&output, options)?;
+    let file_options = FileOptions::default().with_durable(options.durable);
+    if options.obj.export_materials && file_of(&output).is_none() {
+        note_lost_library(looks, &output, &mut report.warnings);
+    }
+    let (own, output_name) = ((&options.obj, &options.run), name_of(&output));
+    obj::note_left_out((scene, &looks.materials), own, &output_name, &mut report.warnings)?;
+    report.warnings.refuse_losses(options.strict)?;
+    let (sink, name) = open(output, file_options, &options.run)?;
+    let line = library.as_ref().map(|library| library.name.as_str());
+    let mut writing = Writing::new(sink, compression, &options.run)?;
+    obj::write(scene, &looks.materials, line, &options.obj, &options.run, &mut writing)?;
+    report.threads = writing.threads();
+    let moved = moved(&writing, Some(format.name()), compression, options);
+    let scene = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+    if let Some(Library { file: Some((path, bytes)), .. }) = library {
+        let library = write_library(&path, &bytes, file_options.with_part(true), options)?;
+        try_push(&mut files, library, "the plan")?;
+    }
+    try_push(&mut files, Written::new(name, scene, moved), "the plan")?;
+    put_in_place(files, report)
+}
+
+/// Warns that definitions of materials are dropped: the library would be a second file.
+fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) {
+    let count = looks.materials.iter().filter(|material| !material.missing).count() as u64;
+    let message = format!("a stream cannot store the material library: {count} materials dropped");
+    let hint = Some("write to a file, and the library appears beside it".to_owned());
+    let place = Place { file: name_of(output).into(), ..Place::default() };
+    warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });
+}
+
+/// Writes a library that takes its place with the scene.
+fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOptions) -> Result<Written> {
+    let name = path.display().to_string();
+    let failed = |e| Error::io("writing", &name, e);
+    let file = Sink::file_until(path, file, options.run.cancel.flag()).map_err(failed)?;
+    let mut sink = options.run.paced_sink(file);
+    sink.write_all(bytes).map_err(failed)?;
+    let complete = sink.complete().map_err(failed)?;
+    let moved = Moved::new("mtl", 0).durable(options.durable);
+    Ok(Written::new(name, complete, moved))
+}
+
+/// The material library of a scene that is written.
+struct Library {
+    /// What the `mtllib` line says.
+    name: String,
+    /// Where it goes and what is in it; `None` where there is nothing to write or no folder.
+    file: Option<(PathBuf, Vec<u8>)>,
+}
+
+impl Library {
+    /// The library keeps the name that the scene's file gave it, if that is a plain one and no other
+    /// file would be overwritten; otherwise it takes the name of the file that is written.
+    fn of(
+        scene: &Scene,
+        looks: &Looks<'_>,
+        output: &Output,
+        options: &WriteOptions,
+        links: &mut Relinker<'_>,
+    ) -> Result<Option<Library>> {
+        let defined = definitions(scene, &looks.materials)?;
+        let names: &[String] = &looks.libraries;
+        let has_slots = scene.objects.iter().any(|object| object.materials.is_some());
+        if !options.obj.export_materials || names.is_empty() && defined.is_empty() && !has_slots {
+            return Ok(None);
+        }
+        let Some(path) = file_of(output) else {
+            return Ok((!names.is_empty()).then(|| Library { name: listed(names), file: None }));
+        };
+        let own = library_beside(path);
+        let kept = match names {
+            [name] if is_plain(name) => Some(path.with_file_name(name)),
+            _ => None,
+        };
+        for place in kept.iter().chain([&own]) {
+            links.reserve(&place.file_name().unwrap_or_default().to_string_lossy());
+        }
+        // A library that could not be read is still referred to, and not replaced by an empty one.
+        let missing = looks.materials.iter().any(|material| material.missing && !material.name.is_empty());
+        let file_name = |place: &Path| place.file_name().map(|name| name.to_string_lossy().into_owned());
+        if defined.is_empty() && missing {
+            let mut linked = Vec::new();
+            for name in names {
+                let new = links.relink(&scene.folder, "", name, Need::Library)?;
+                try_push(&mut linked, new.unwrap_or_else(|| name.clone()), "names")?;
+            }
+            let name = if names.is_empty() { file_name(&own).unwrap_or_default() } else { listed(&linked) };
+            return Ok(Some(Library { name, file: None }));
+        }
+        let mut linked = Vec::new();
+        for material in &defined {
+            try_push(&mut linked, links.material(material, &scene.folder)?, "the material library")?;
+        }
+        let bytes = mtl::write(linked.iter().map(Cow::as_ref), &options.obj)?;
+        let place = kept.filter(|place| place != path && (*place == own || is_free(place, &bytes))).unwrap_or(own);
+        let name = file_name(&place).unwrap_or_default();
+        Ok(Some(Library { name, file: Some((place, bytes)) }))
+    }
+}
+
+/// Names as an `mtllib` line lists them. Empty ones would leave spaces that no reader keeps (found by fuzzing).
+fn listed(names: &[String]) -> String {
+    names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The materials of the library, in the order of their names, as Blender has them: those that slots
+/// in use name, under the names that evaluated objects give them, and all others where objects are as
+/// they were read.
+fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
+    let flags = scene.evaluated_meshes(&scene.objects)?;
+    let as_read = scene.objects.is_empty() || !scene.objects.iter().all(|object| flags[object.mesh]);
+    let mut in_slots = Vec::new();
+    in_slots.try_reserve_exact(materials.len())?;
+    in_slots.resize(materials.len(), false);
+    for object in scene.objects.iter().filter(|object| flags[object.mesh]) {
+        mark_used(scene, object, &mut in_slots);
+    }
+    let mut defined: Vec<Cow<'a, Material>> = Vec::new();
+    for (material, in_slot) in materials.iter().zip(in_slots).filter(|(material, _)| !material.missing) {
+        let joined = names::joined(&material.name);
+        let same = joined == material.name.as_str();
+        if as_read || in_slot && same {
+            try_push(&mut defined, Cow::Borrowed(material), "the material library")?;
+        }
+        if in_slot && !same {
+            let renamed = Material { name: joined.into_owned(), ..material.clone() };
+            try_push(&mut defined, Cow::Owned(renamed), "the material library")?;
+        }
+    }
+    defined.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    defined.dedup_by(|a, b| a.name == b.name);
+    Ok(defined)
+}
+
+/// Marks the materials that the faces of an evaluated object have.
+fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
+    let Some(mesh) = scene.meshes.get(object.mesh) else { return };
+    let mut mark = |place: Option<usize>| {
+        if let Some(used) = place.and_then(|place| used.get_mut(place)) {
+            *used = true;
+        }
+    };
+    let slots = object.materials.as_deref().unwrap_or_default();
+    let slot = |slot: i32| usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
+    match mesh.face_materials.is_empty() {
+        true if mesh.faces.is_empty() => {}
+        true => mark(slot(0)),
+        false => mesh.face_materials.chunk_by(|a, b| a == b).for_each(|faces| mark(slot(faces[0]))),
+    }
+    if object.materials.is_none() {
+        mesh.material_runs.iter().for_each(|run| mark(Some(run.value as usize)));
+    }
+}
+
+/// The library of a file: the same name with the extension `.mtl`, and without that of a codec.
+fn library_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if Codec::of_name(&name).is_some() && path.extension().is_some() {
+        return library_beside(&path.with_extension(""));
+    }
+    let own = path.with_extension("mtl");
+    if own != path {
+        return own;
+    }
+    let mut name = own.into_os_string();
+    name.push(".mtl");
+    name.into()
+}
+
+/// A file name without a folder that can only be a material library. It comes out of a file, so it
+/// must not be able to name anything else, such as a program's settings.
+fn is_plain(name: &str) -> bool {
+    let is_library = name.to_ascii_lowercase().ends_with(".mtl");
+    let is_findable = name.len() <= 255 && name.trim() == name;
+    is_library
+        && is_findable
+        && !name.starts_with('.')
+        && !name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control())
+}
+
+/// Whether `place` may be written: there is nothing, or the same bytes already.
+fn is_free(place: &Path, bytes: &[u8]) -> bool {
+    match std::fs::symlink_metadata(place) {
+        Ok(found) => found.is_file() && found.len() == bytes.len() as u64 && holds(place, bytes).unwrap_or(false),
+        Err(_) => true,
+    }
+}
+
+/// Whether the file holds these bytes. Reads block by block: nothing that may lack memory.
+fn holds(place: &Path, mut bytes: &[u8]) -> std::io::Result<bool> {
+    let mut file = std::fs::File::open(place)?;
+    let mut block = [0; 512];
+    loop {
+        let count = std::io::Read::read(&mut file, &mut block)?;
+        match bytes.split_at_checked(count) {
+            Some(([], rest)) => return Ok(rest.is_empty()),
+            Some((same, rest)) if same == &block[..count] => bytes = rest,
+            _ => return Ok(false),
+        }
+    }
+}

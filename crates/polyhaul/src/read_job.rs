@@ -1,0 +1,83 @@
+//! Reading one input as one format: what the reader of a format gets, and what it tells beside its result.
+//!
+//! Opening, detecting and timing are `load`; formats are in the registry.
+
+use crate::Loaded;
+use crate::format::Format;
+use crate::open::{Near, Opened, Plain};
+use crate::options::ReadOptions;
+use crate::pbrt::SceneFiles;
+use crate::report::Report;
+use polyhaul_mesh::ply::Header;
+use polyhaul_model::error::Result;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{ImagePart, Table};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::chunk::TextChunks;
+use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::options::ParseOptions;
+
+/// Reads a mesh that a scene names, by the options.
+pub(crate) type ReadMesh = fn(&Opened, &ReadOptions) -> Result<Loaded>;
+
+/// An input that is read as one format.
+pub(crate) struct ReadJob<'a> {
+    pub(crate) plain: &'a Plain,
+    /// Where its other files are.
+    pub(crate) near: &'a Near,
+    pub(crate) format: Format,
+    pub(crate) options: &'a ReadOptions,
+    /// How meshes are read that the scene has in files of their own.
+    pub(crate) read_mesh: ReadMesh,
+    pub(crate) report: &'a mut Report,
+    pub(crate) details: Details,
+}
+
+/// What reading tells beside its result.
+#[derive(Debug, Default)]
+pub(crate) struct Details {
+    /// Where the format has one; its comments may be in the content.
+    pub(crate) header: Option<Header>,
+    /// The files of a scene for a renderer.
+    pub(crate) files: Option<SceneFiles>,
+    /// The parts of a file of images, where the format has such.
+    pub(crate) parts: Vec<ImagePart>,
+}
+
+/// Tables, and what stands before them.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) comments: Vec<String>,
+    pub(crate) infos: Vec<String>,
+}
+
+impl ReadJob<'_> {
+    /// The options that every reader has.
+    pub(crate) fn parse_options(&self) -> ParseOptions {
+        self.plain.options(self.options)
+    }
+
+    /// The plain bytes as text.
+    pub(crate) fn text(&self) -> TextChunks<'static> {
+        TextChunks::new(self.plain.source().clone()).tolerant(self.plain.garbage().cloned())
+    }
+
+    /// The plain bytes at any place, or in order.
+    pub(crate) fn bytes(&self) -> Bytes<'_> {
+        Bytes::new(self.plain.source(), self.plain.garbage())
+    }
+
+    /// The plain bytes in order.
+    pub(crate) fn feed(&self) -> Feed<'static> {
+        Feed::new(self.plain.source().clone(), self.plain.garbage().cloned())
+    }
+
+    /// Notes what reading did.
+    pub(crate) fn note(&mut self, threads: usize, warnings: Warnings) {
+        self.report.threads = threads;
+        self.report.warnings.extend(warnings);
+        self.plain.note_garbage(&mut self.report.warnings);
+        self.report.note_read(self.plain.moved(self.format.name()));
+    }
+}

@@ -1,0 +1,339 @@
+//! The registry of formats: a row for each, in `formats`.
+//!
+//! A row says what a format is called, what it holds, how its first bytes look, and how it is read and written. Adding
+//! a format means a folder with its code and a row; nothing else names it. What is done to every input and output is in
+//! `load`, `save`, `images` and `tables`; nothing here opens a file.
+
+mod formats;
+
+use crate::Output;
+use crate::format::Format;
+use crate::images::Held;
+use crate::images::Log;
+use crate::mesh_job::MeshJob;
+use crate::options::WriteOptions;
+use crate::read_job::{ReadJob, Tables};
+use crate::report::Report;
+use crate::tables::TablesJob;
+use formats::ROWS;
+use polyhaul_bytes::Codec;
+use polyhaul_image::samples::SampleType;
+use polyhaul_mesh::options::Placement;
+use polyhaul_mesh::table::TableFormat;
+use polyhaul_model::error::Result;
+use polyhaul_model::{Image, Scene, Texture};
+use polyhaul_pipeline::options::RunOptions;
+use polyhaul_pipeline::write::Writing;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+
+/// What a format is, and how it is read and written.
+pub(crate) struct Row {
+    /// Its name, which is its extension too.
+    name: &'static str,
+    /// Other extensions.
+    other_names: &'static [&'static str],
+    kind: Kind,
+    /// Whether a source looks like it.
+    looks: Looks,
+    read: Readers,
+    write: Writers,
+}
+
+/// What a format holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Scene,
+    /// A table of numbers and nothing else.
+    Table(TableFormat),
+    Image,
+    /// Images with mip levels, layers and faces; each can be read as an image, too.
+    Texture,
+}
+
+/// How many bytes of a source are examined.
+pub(crate) const HEAD_BYTES: usize = 1024;
+
+/// The first bytes of a source, and how many there are in all, where that is known.
+pub(crate) struct Head<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) size: Option<u64>,
+}
+
+impl<'a> Head<'a> {
+    /// The bytes as text, without a byte order mark.
+    fn text(&self) -> &'a [u8] {
+        self.bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(self.bytes)
+    }
+}
+
+/// How a format is recognized by its first bytes.
+pub(crate) enum Looks {
+    /// Not at all.
+    Unknown,
+    /// By a signature.
+    Signature(fn(&Head<'_>) -> bool),
+    /// By a signature so weak that all others are tried before.
+    WeakSignature(fn(&Head<'_>) -> bool),
+    /// By its words; `None` where there are only blank lines and comments. They say little beside a name that says
+    /// otherwise.
+    Words(fn(&[u8]) -> Option<bool>),
+}
+
+/// How a format is read, as each kind of content that it has.
+pub(crate) struct Readers {
+    pub(crate) scene: Option<fn(&mut ReadJob<'_>) -> Result<Scene>>,
+    pub(crate) tables: Option<fn(&mut ReadJob<'_>) -> Result<Tables>>,
+    pub(crate) image: Option<fn(&mut ReadJob<'_>) -> Result<Image>>,
+    pub(crate) texture: Option<fn(&mut ReadJob<'_>) -> Result<Texture>>,
+    /// Whether layers and parts of an image can be chosen.
+    pub(crate) has_layers: bool,
+    /// Whether pixels take several times as much memory as in the file.
+    pub(crate) is_packed: bool,
+}
+
+/// How a format is written, from each kind of content that it holds.
+pub(crate) struct Writers {
+    pub(crate) scene: Option<SceneWriter>,
+    pub(crate) tables: Option<TablesWriter>,
+    pub(crate) image: Option<ImageWriter>,
+    pub(crate) texture: Option<fn(&Texture, &WriteOptions, &mut Writing<'_, '_>) -> Result<()>>,
+}
+
+/// Writes scenes.
+#[derive(Clone, Copy)]
+pub(crate) enum SceneWriter {
+    /// Scenes for a renderer as they are.
+    Render(fn(Cow<'_, Scene>, Output, &WriteOptions) -> Result<Report>),
+    Meshes(MeshWriter),
+}
+
+/// Writes meshes, objects and materials.
+#[derive(Clone, Copy)]
+pub(crate) struct MeshWriter {
+    /// What is done to a scene before: axes, scale, triangles.
+    pub(crate) placement: fn(&Scene, &WriteOptions) -> Placement,
+    /// Whether it stores triangles alone.
+    pub(crate) only_triangles: bool,
+    /// How faces become triangles where that is asked for.
+    pub(crate) triangulate: fn(&mut Scene, &RunOptions) -> Result<()>,
+    pub(crate) write: fn(MeshJob<'_>) -> Result<()>,
+}
+
+/// Writes tables.
+#[derive(Clone, Copy)]
+pub(crate) struct TablesWriter {
+    /// Whether the options ask for what only a mesh has.
+    pub(crate) wants_mesh: fn(&WriteOptions) -> bool,
+    pub(crate) write: fn(TablesJob<'_>) -> Result<()>,
+}
+
+/// Writes images.
+#[derive(Clone, Copy)]
+pub(crate) struct ImageWriter {
+    /// What becomes of an image.
+    pub(crate) held: fn(&Image) -> Held,
+    /// Notes what it does not store of an image that has become so, which had samples of this type.
+    pub(crate) note: fn(&mut Log<'_>, &Image, SampleType, &WriteOptions) -> Result<()>,
+    /// Whether it stores channels and attributes by name.
+    pub(crate) has_names: bool,
+    /// Whether all pixels are approximate anyway.
+    pub(crate) is_lossy: bool,
+    pub(crate) write: fn(&Image, &WriteOptions, &mut Writing<'_, '_>) -> Result<()>,
+}
+
+const NO_READERS: Readers =
+    Readers { scene: None, tables: None, image: None, texture: None, has_layers: false, is_packed: false };
+const NO_WRITERS: Writers = Writers { scene: None, tables: None, image: None, texture: None };
+
+impl Format {
+    fn entry(self) -> &'static Row {
+        &ROWS[self.row()]
+    }
+
+    /// Its name, which is its extension too.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// Other names, which are extensions too.
+    pub fn other_names(self) -> &'static [&'static str] {
+        self.entry().other_names
+    }
+
+    /// The format of that name, in any case.
+    pub fn named(name: &str) -> Option<Format> {
+        let is_named = |format: &Format| {
+            let others = format.other_names().iter().copied();
+            others.chain([format.name()]).any(|own| own.eq_ignore_ascii_case(name))
+        };
+        Format::ALL.into_iter().find(is_named)
+    }
+
+    /// The format that a file name's extension names; that of a codec (`.gz`, `.zst`, `.lz4`) may
+    /// follow it.
+    pub fn of_path(path: &Path) -> Option<Format> {
+        // Only the end counts: what is no UTF-8 may stand before it.
+        let name = path.file_name()?.to_string_lossy();
+        let plain = Codec::of_name(&name).map_or(&*name, |(_, plain)| plain);
+        Format::named(Path::new(plain).extension()?.to_str()?)
+    }
+
+    /// What it holds.
+    pub(crate) fn kind(self) -> Kind {
+        self.entry().kind
+    }
+
+    /// How it is read.
+    pub(crate) fn readers(self) -> &'static Readers {
+        &self.entry().read
+    }
+
+    /// How it is written.
+    pub(crate) fn writers(self) -> &'static Writers {
+        &self.entry().write
+    }
+
+    /// Whether scenes, tables or images are written in it. Textures are written by [`crate::textures`].
+    pub fn is_written(self) -> bool {
+        let Writers { scene, tables, image, .. } = self.writers();
+        scene.is_some() || tables.is_some() || image.is_some()
+    }
+
+    /// Whether it holds an image.
+    pub fn is_image(self) -> bool {
+        matches!(self.kind(), Kind::Image | Kind::Texture)
+    }
+
+    /// Whether it holds textures: images with mip levels, layers and faces.
+    pub fn is_texture(self) -> bool {
+        self.kind() == Kind::Texture
+    }
+
+    /// Whether it holds tables: those of numbers alone, and those with named elements.
+    pub(crate) fn has_tables(self) -> bool {
+        self.readers().tables.is_some()
+    }
+
+    /// Whether it holds several tables, by name.
+    pub(crate) fn has_elements(self) -> bool {
+        self.has_tables() && self.table().is_none()
+    }
+
+    /// Which tables of numbers it holds, if it holds such alone.
+    pub(crate) fn table(self) -> Option<TableFormat> {
+        match self.kind() {
+            Kind::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The names of formats, for messages: `tga, hdr and png`.
+    pub(crate) fn listed(is_listed: impl Fn(Format) -> bool) -> String {
+        let names: Vec<&str> = Format::ALL.into_iter().filter(|&it| is_listed(it)).map(Format::name).collect();
+        match names.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            _ => names.concat(),
+        }
+    }
+
+    /// The format that a source looks like by its signature.
+    pub(crate) fn of_content(head: &Head<'_>) -> Option<Format> {
+        let has = |format: &Format, is_weak: bool| match format.entry().looks {
+            Looks::Signature(looks) if !is_weak => looks(head),
+            Looks::WeakSignature(looks) if is_weak => looks(head),
+            _ => false,
+        };
+        [false, true].into_iter().find_map(|is_weak| Format::ALL.into_iter().find(|format| has(format, is_weak)))
+    }
+
+    /// The format that the words of a text look like; `Err` with one that it may be, where it has only blank lines and
+    /// comments.
+    pub(crate) fn of_words(text: &[u8]) -> Option<std::result::Result<Format, Format>> {
+        let head = Head { bytes: text, size: None };
+        Format::ALL.into_iter().find_map(|format| match format.entry().looks {
+            Looks::Words(looks) => match looks(head.text()) {
+                Some(true) => Some(Ok(format)),
+                Some(false) => None,
+                None => Some(Err(format)),
+            },
+            _ => None,
+        })
+    }
+
+    /// The formats that content identifies, for messages; those by words only where there is no extension.
+    pub(crate) fn recognized(with_words: bool) -> String {
+        let is_known = |format: &Format, is_weak: bool| match format.entry().looks {
+            Looks::Unknown => false,
+            Looks::Words(_) => with_words && !is_weak,
+            Looks::Signature(_) => !is_weak,
+            Looks::WeakSignature(_) => is_weak,
+        };
+        let of = |is_weak| Format::ALL.into_iter().filter(move |format| is_known(format, is_weak)).map(Format::name);
+        of(false).chain(of(true)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(bytes: &[u8], size: Option<u64>) -> Option<Format> {
+        Format::of_content(&Head { bytes, size })
+    }
+
+    #[test]
+    fn first_bytes_tell_formats() {
+        let texts: [(&[u8], Option<Format>); 16] = [
+            (b"# a scene\n\r\nLookAt 0 0 0", Some(Format::Pbrt)),
+            (b"\xEF\xBB\xBFFilm\"rgb\"", Some(Format::Pbrt)),
+            (b"# a scene", None),
+            (b"Films \"rgb\"", None),
+            (b"ply\nformat", Some(Format::Ply)),
+            (b"ply\r", Some(Format::Ply)),
+            (b"plywood 3\n", None),
+            (b"ply", None),
+            (b"\x93NUMPY\x01\x00", Some(Format::Npy)),
+            (b"\x93NUMP", None),
+            (b"solid\nendsolid\n", Some(Format::Stl)),
+            (b"\xEF\xBB\xBF SOLID a\n", Some(Format::Stl)),
+            (b"solidity,x\n1,2\n", None),
+            (b"solid\0", None),
+            (b"v 0 0 0\n", None),
+            (b"", None),
+        ];
+        for (text, wanted) in texts {
+            assert_eq!(format(text, None), wanted, "{text:?}");
+            assert_eq!(format(text, Some(text.len() as u64)), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn binary_stl_is_told_by_its_size() {
+        let mut file = [7; 134];
+        file[80..84].copy_from_slice(&1u32.to_le_bytes());
+        assert_eq!(format(&file, Some(134)), Some(Format::Stl));
+        assert_eq!([format(&file, Some(133)), format(&file, None), format(&file[..83], Some(83))], [None; 3]);
+        file[80..84].copy_from_slice(&0u32.to_le_bytes());
+        assert_eq!(format(&file[..84], Some(84)), Some(Format::Stl));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn names_need_not_be_text() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let path = |name: &'static [u8]| Path::new(OsStr::from_bytes(name));
+        for name in [&b"a\xff.obj"[..], b"\xff.OBJ.gz", b"\xff/a.obj"] {
+            assert_eq!(Format::of_path(path(name)), Some(Format::Obj));
+        }
+        assert_eq!(Format::of_path(path(b"a.ob\xff")), None);
+    }
+}
