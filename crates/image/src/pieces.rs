@@ -226,7 +226,7 @@ impl Pages for Joined<'_> {
         Ok(true)
     }
 
-    fn make(&self, _: usize, _: &mut Page) -> Result<()> {
+    fn format(&self, _: &mut Page) -> Result<()> {
         Ok(())
     }
 

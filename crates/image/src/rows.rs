@@ -6,9 +6,10 @@
 use crate::raster::Raster;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::run::Phase;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -75,18 +76,11 @@ struct Slot {
     rows: Range<usize>,
 }
 
-impl<T: Copy + Send, F: Turn<T>> Job for RowsJob<'_, T, F> {
+impl<T: Copy + Send, F: Turn<T>> ChunkJob for RowsJob<'_, T, F> {
     type Slot = Slot;
     /// Bytes that are done.
     type State = u64;
-
-    fn stages(&self) -> usize {
-        1
-    }
-
-    fn ends_in_order(&self) -> bool {
-        true
-    }
+    const PHASE: Phase = Phase::Decode;
 
     fn takes_in_order(&self) -> bool {
         self.rows.bytes.in_order()
@@ -113,11 +107,7 @@ impl<T: Copy + Send, F: Turn<T>> Job for RowsJob<'_, T, F> {
         Ok(true)
     }
 
-    fn phase(&self, _: usize) -> Phase {
-        Phase::Decode
-    }
-
-    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
         let Rows { stride, used, .. } = *self.rows;
         let stored = &mut slot.bytes.chunks(stride);
         for number in slot.rows.clone() {
@@ -135,7 +125,7 @@ impl<T: Copy + Send, F: Turn<T>> Job for RowsJob<'_, T, F> {
         Ok(())
     }
 
-    fn commit(&self, _: usize, done: &mut u64, slot: &mut Slot) -> Result<()> {
+    fn place(&self, done: &mut u64, slot: &mut Slot) -> Result<()> {
         *done += slot.bytes.len() as u64;
         if let Some(progress) = &self.options.progress {
             progress.tell(self.rows.body + *done, self.rows.bytes.len());

@@ -14,8 +14,9 @@ use polyhaul_model::error::{Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::render::Render;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::chunk::Text;
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::cpu::Level;
 
 /// Bytes of text per piece.
@@ -90,21 +91,13 @@ pub fn read(main: OpenFile, files: &dyn Files, options: &ParseOptions) -> Result
     scene.finish(crew.threads)
 }
 
-impl<'a> Job for PbrtJob<'a> {
+impl<'a> ChunkJob for PbrtJob<'a> {
     type Slot = Slot;
     type State = Scene<'a>;
-
-    fn stages(&self) -> usize {
-        1
-    }
 
     /// Each file takes care of its own order.
     fn takes_in_order(&self) -> bool {
         false
-    }
-
-    fn ends_in_order(&self) -> bool {
-        true
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -118,7 +111,7 @@ impl<'a> Job for PbrtJob<'a> {
         Ok(true)
     }
 
-    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
         slot.said = None;
         slot.files.clear();
         if slot.origin.is_nothing() || slot.origin.failed.is_some() {
@@ -138,7 +131,7 @@ impl<'a> Job for PbrtJob<'a> {
         Ok(())
     }
 
-    fn commit(&self, _: usize, scene: &mut Scene<'a>, slot: &mut Slot) -> Result<()> {
+    fn place(&self, scene: &mut Scene<'a>, slot: &mut Slot) -> Result<()> {
         let piece = match (slot.origin.failed.take(), slot.said.take()) {
             (Some(error), _) => Piece::Failed(error),
             (None, Some(mut said)) => {

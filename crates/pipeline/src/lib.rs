@@ -15,6 +15,7 @@ pub mod chunk;
 pub mod column;
 pub mod crew;
 pub mod feed;
+pub mod job;
 pub mod options;
 pub mod out;
 pub mod packed;

@@ -6,8 +6,8 @@
 //! cuts the text into blocks in order, compresses, and writes in order.
 //!
 //! The slots are the budget: there are only as many as the memory limit backs, and a worker without
-//! one waits. Nothing here knows what a chunk is; see [`super::chunk`] for text that is read,
-//! [`super::write`] for pages that are written, and `formats::obj` for what is done with them.
+//! one waits. Nothing here knows what a chunk is, and formats do not implement [`Job`] themselves: stages of
+//! reading have their names in [`super::job`], those of writing in [`super::write`].
 
 use crate::crew::on_threads;
 use crate::options::Cancel;

@@ -27,24 +27,28 @@ pub trait Pages: Sync {
     /// A pooled place for a page.
     type Slot: Send;
 
-    /// What is settled in order between stages.
+    /// What [`Pages::order`] builds.
     type State: Send;
 
-    /// In how many stages a page is made, at least one; between two of them something is settled.
-    fn stages(&self) -> usize {
-        1
+    /// Whether pages are prepared and ordered before they are formatted: where a page must know what came before it.
+    fn prepares(&self) -> bool {
+        false
     }
     /// A new slot; slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
-    /// Plans page `number`; `false` where there is none. Cheap: the work is [`Pages::make`].
+    /// Plans page `number`; `false` where there is none. Cheap: the work is [`Pages::format`].
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// A stage of making the page; side by side with others.
-    fn make(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
-    /// What follows a stage, in the order of the numbers, the last stage apart.
-    fn settle(&self, _stage: usize, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
+    /// In parallel: finds what the pages behind must know.
+    fn prepare(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
-    /// What making a page is, for traces.
+    /// In order: hands on what was found.
+    fn order(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
+    /// In parallel: values to bytes.
+    fn format(&self, slot: &mut Self::Slot) -> Result<()>;
+    /// What formatting a page is, for traces.
     fn phase(&self) -> Phase {
         Phase::Format
     }
@@ -192,7 +196,7 @@ impl Pages for Whole {
         Ok(number == 0)
     }
 
-    fn make(&self, _: usize, (): &mut ()) -> Result<()> {
+    fn format(&self, (): &mut ()) -> Result<()> {
         Ok(())
     }
 
@@ -230,9 +234,9 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     type Slot = Slot<P::Slot>;
     type State = P::State;
 
-    /// Those of the pages; with compression one more.
+    /// Prepare, format, compress, of which the first and the last may not be there.
     fn stages(&self) -> usize {
-        self.pages.stages() + usize::from(self.compression.is_some())
+        usize::from(self.pages.prepares()) + 1 + usize::from(self.compression.is_some())
     }
 
     fn takes_in_order(&self) -> bool {
@@ -254,36 +258,69 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     }
 
     fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()> {
-        match &mut slot.encoder {
-            Some(encoder) if stage == self.pages.stages() => {
-                slot.packed.clear();
-                let mut members = slot.members[..slot.used].iter();
-                members.try_for_each(|member| pack(encoder, member, &mut slot.packed, &mut slot.table))
-            }
-            _ => self.pages.make(stage, &mut slot.page),
+        match self.stage(stage) {
+            WriteStage::Prepare => self.pages.prepare(&mut slot.page),
+            WriteStage::Format => self.pages.format(&mut slot.page),
+            WriteStage::Compress => slot.compress(),
         }
     }
 
     fn phase(&self, stage: usize) -> Phase {
-        if stage == self.pages.stages() { Phase::Compress } else { self.pages.phase() }
+        if self.stage(stage) == WriteStage::Compress { Phase::Compress } else { self.pages.phase() }
     }
 
     /// A page in which no member ends is done when it was cut: who compresses must not hold up the pages.
     fn is_done(&self, stage: usize, slot: &Self::Slot) -> bool {
-        self.compression.is_some() && stage + 1 == self.pages.stages() && slot.used == 0
+        self.compression.is_some() && self.stage(stage) == WriteStage::Format && slot.used == 0
     }
 
     fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()> {
-        if stage + 1 < self.pages.stages() {
-            return self.pages.settle(stage, state, &mut slot.page);
+        match self.stage(stage) {
+            WriteStage::Prepare => self.pages.order(state, &mut slot.page),
+            WriteStage::Format => self.cut_or_write(slot),
+            WriteStage::Compress => self.write_members(slot),
         }
+    }
+}
+
+/// A stage of writing, by its parallel part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WriteStage {
+    Prepare,
+    Format,
+    Compress,
+}
+
+impl<S> Slot<S> {
+    fn compress(&mut self) -> Result<()> {
+        let Some(encoder) = &mut self.encoder else { return Ok(()) };
+        self.packed.clear();
+        let mut members = self.members[..self.used].iter();
+        members.try_for_each(|member| pack(encoder, member, &mut self.packed, &mut self.table))
+    }
+}
+
+impl<P: Pages> WriteJob<'_, '_, P> {
+    fn stage(&self, number: usize) -> WriteStage {
+        match number.checked_sub(usize::from(self.pages.prepares())) {
+            None => WriteStage::Prepare,
+            Some(0) => WriteStage::Format,
+            Some(_) => WriteStage::Compress,
+        }
+    }
+
+    /// Writes the members of a page.
+    fn write_members(&self, slot: &mut Slot<P::Slot>) -> Result<()> {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
-        if stage == self.pages.stages() {
-            if let Some(cutter) = &mut front.cutter {
-                cutter.table.append(&mut slot.table).map_err(|_| Error::memory("compressed data"))?;
-            }
-            return write_to(&mut front.sink, &slot.packed);
+        if let Some(cutter) = &mut front.cutter {
+            cutter.table.append(&mut slot.table).map_err(|_| Error::memory("compressed data"))?;
         }
+        write_to(&mut front.sink, &slot.packed)
+    }
+
+    /// Cuts a page into members where it is compressed, and writes it where it is not.
+    fn cut_or_write(&self, slot: &mut Slot<P::Slot>) -> Result<()> {
+        let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         let mut head = std::mem::take(&mut front.head);
         let plain = self.pages.bytes(&slot.page);
         front.done += (head.len() + plain.len()) as u64;

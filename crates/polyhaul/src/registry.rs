@@ -72,13 +72,26 @@ impl<'a> Head<'a> {
 pub(crate) enum Looks {
     /// Not at all.
     Unknown,
-    /// By a signature.
-    Signature(fn(&Head<'_>) -> bool),
-    /// By a signature so weak that all others are tried before.
-    WeakSignature(fn(&Head<'_>) -> bool),
+    /// By a signature; stronger ones are tried first.
+    Signature(Strength, fn(&Head<'_>) -> bool),
     /// By its words; `None` where there are only blank lines and comments. They say little beside a name that says
     /// otherwise.
     Words(fn(&[u8]) -> Option<bool>),
+}
+
+/// How much a signature proves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strength {
+    /// It is tried before those that look at text and sizes.
+    Strong,
+    Usual,
+    /// A few bytes in a narrow range.
+    Weak,
+}
+
+impl Strength {
+    /// In the order in which signatures are tried.
+    const ALL: [Strength; 3] = [Strength::Strong, Strength::Usual, Strength::Weak];
 }
 
 /// How a format is read, as each kind of content that it has.
@@ -240,12 +253,18 @@ impl Format {
 
     /// The format that a source looks like by its signature.
     pub(crate) fn of_content(head: &Head<'_>) -> Option<Format> {
-        let has = |format: &Format, is_weak: bool| match format.entry().looks {
-            Looks::Signature(looks) if !is_weak => looks(head),
-            Looks::WeakSignature(looks) if is_weak => looks(head),
-            _ => false,
+        Format::with_signatures().find(|(_, looks)| looks(head)).map(|(format, _)| format)
+    }
+
+    /// The formats that have signatures, the strongest first.
+    fn with_signatures() -> impl Iterator<Item = (Format, fn(&Head<'_>) -> bool)> {
+        let of = |wanted| {
+            Format::ALL.into_iter().filter_map(move |format| match format.entry().looks {
+                Looks::Signature(strength, looks) if strength == wanted => Some((format, looks)),
+                _ => None,
+            })
         };
-        [false, true].into_iter().find_map(|is_weak| Format::ALL.into_iter().find(|format| has(format, is_weak)))
+        Strength::ALL.into_iter().flat_map(of)
     }
 
     /// The format that the words of a text look like; `Err` with one that it may be, where it has only blank lines and
@@ -264,14 +283,10 @@ impl Format {
 
     /// The formats that content identifies, for messages; those by words only where there is no extension.
     pub(crate) fn recognized(with_words: bool) -> String {
-        let is_known = |format: &Format, is_weak: bool| match format.entry().looks {
-            Looks::Unknown => false,
-            Looks::Words(_) => with_words && !is_weak,
-            Looks::Signature(_) => !is_weak,
-            Looks::WeakSignature(_) => is_weak,
-        };
-        let of = |is_weak| Format::ALL.into_iter().filter(move |format| is_known(format, is_weak)).map(Format::name);
-        of(false).chain(of(true)).collect::<Vec<_>>().join(", ")
+        let has_words = |format: &Format| with_words && matches!(format.entry().looks, Looks::Words(_));
+        let by_words = Format::ALL.into_iter().filter(has_words);
+        let names = by_words.chain(Format::with_signatures().map(|(format, _)| format)).map(Format::name);
+        names.collect::<Vec<_>>().join(", ")
     }
 }
 

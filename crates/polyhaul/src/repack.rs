@@ -82,7 +82,7 @@ impl Pages for Batch<'_> {
         Ok(*slot < self.bytes.len())
     }
 
-    fn make(&self, _: usize, _: &mut usize) -> Result<()> {
+    fn format(&self, _: &mut usize) -> Result<()> {
         Ok(())
     }
 

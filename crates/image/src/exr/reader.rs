@@ -18,10 +18,11 @@ use polyhaul_model::names::shown;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ChannelType, ColorSpace, Image, ImageChannel, ImagePart, PartChannel, Samples};
 use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::{BlockReader, Decoding};
 use polyhaul_pipeline::run::Phase;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use std::io::{Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -552,21 +553,10 @@ fn packed(reader: &mut BlockReader<'_>, size: usize, file: &Arc<str>) -> Result<
     Ok(bytes)
 }
 
-impl Job for BlocksJob<'_> {
+impl ChunkJob for BlocksJob<'_> {
     type Slot = Option<PackedBlock>;
     type State = ();
-
-    fn stages(&self) -> usize {
-        1
-    }
-
-    fn takes_in_order(&self) -> bool {
-        true
-    }
-
-    fn ends_in_order(&self) -> bool {
-        true
-    }
+    const PHASE: Phase = Phase::Decode;
 
     fn slot(&self) -> Result<Self::Slot> {
         Ok(None)
@@ -578,18 +568,14 @@ impl Job for BlocksJob<'_> {
         Ok(slot.is_some())
     }
 
-    fn phase(&self, _: usize) -> Phase {
-        Phase::Decode
-    }
-
-    fn work(&self, _: usize, slot: &mut Self::Slot) -> Result<()> {
+    fn parse(&self, slot: &mut Self::Slot) -> Result<()> {
         let Some(PackedBlock { bytes, rows, at }) = slot.take() else { return Ok(()) };
         let block = unpack(self.part(), bytes, &rows, BlockPlace { file: self.file, at })?;
         // SAFETY: no two blocks have the same pixels, and a block belongs to one thread.
         unsafe { self.canvas.put(self.part(), &rows, &block) }
     }
 
-    fn commit(&self, _: usize, (): &mut (), _: &mut Self::Slot) -> Result<()> {
+    fn place(&self, (): &mut (), _: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 }

@@ -191,7 +191,7 @@ impl Pages for BlockPages<'_> {
         Phase::Encode
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         let blocks = &self.blocks[page_of(slot.number, PAGE_BLOCKS, self.blocks.len())];
         slot.bytes.clear();
         slot.bytes.try_reserve(blocks.iter().map(Vec::len).sum()).map_err(|_| Error::memory("a page"))?;

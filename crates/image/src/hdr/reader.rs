@@ -12,10 +12,11 @@ use crate::runs::SLACK;
 use polyhaul_model::error::{Error, Result, fault};
 use polyhaul_model::{Channels, ColorSpace, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::Phase;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_pipeline::window::Window;
 use polyhaul_text::cpu::Level;
 use std::ops::Range;
@@ -72,21 +73,10 @@ struct Slot {
     done: (u64, Option<u64>),
 }
 
-impl Job for RowsJob<'_> {
+impl ChunkJob for RowsJob<'_> {
     type Slot = Slot;
     type State = ();
-
-    fn stages(&self) -> usize {
-        1
-    }
-
-    fn ends_in_order(&self) -> bool {
-        true
-    }
-
-    fn takes_in_order(&self) -> bool {
-        true
-    }
+    const PHASE: Phase = Phase::Decode;
 
     fn slot(&self) -> Result<Slot> {
         Ok(Slot::default())
@@ -111,11 +101,7 @@ impl Job for RowsJob<'_> {
         self.raster.reserve(slot.rows.end).map(|()| true)
     }
 
-    fn phase(&self, _: usize) -> Phase {
-        Phase::Decode
-    }
-
-    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
         let level = Level::best();
         let rows = slot.rows.clone().zip(slot.planes.chunks_exact(row::plane_bytes(self.width)));
         for (number, planes) in rows {
@@ -125,7 +111,7 @@ impl Job for RowsJob<'_> {
         Ok(())
     }
 
-    fn commit(&self, _: usize, (): &mut (), slot: &mut Slot) -> Result<()> {
+    fn place(&self, (): &mut (), slot: &mut Slot) -> Result<()> {
         if let Some(progress) = &self.options.run.progress {
             progress.tell(slot.done.0, slot.done.1);
         }

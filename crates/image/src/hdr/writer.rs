@@ -90,7 +90,7 @@ impl Pages for RowPages<'_> {
         Phase::Encode
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         let rows = self.samples[slot.pixels.clone()].chunks_exact(self.width);
         slot.bytes.clear();
         let reserved = slot.bytes.try_reserve(rows.len() * row::most_bytes(self.width));

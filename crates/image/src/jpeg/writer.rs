@@ -179,7 +179,7 @@ impl Pages for Bands<'_> {
         Phase::Encode
     }
 
-    fn make(&self, _: usize, band: &mut Band) -> Result<()> {
+    fn format(&self, band: &mut Band) -> Result<()> {
         self.encode(band)?;
         // The mark behind its pixels says that a band is over, or that all are.
         if band.rows.end < self.image.height {

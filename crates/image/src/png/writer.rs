@@ -209,8 +209,8 @@ impl Pages for Parts<'_> {
     /// The sum of all parts so far.
     type State = Adler;
 
-    fn stages(&self) -> usize {
-        2
+    fn prepares(&self) -> bool {
+        true
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -235,12 +235,13 @@ impl Pages for Parts<'_> {
         Phase::Encode
     }
 
-    fn make(&self, stage: usize, slot: &mut Slot) -> Result<()> {
-        if stage == 0 {
-            self.filter(slot)?;
-            slot.sum = Adler::of(&slot.filtered);
-            return self.pack(slot);
-        }
+    fn prepare(&self, slot: &mut Slot) -> Result<()> {
+        self.filter(slot)?;
+        slot.sum = Adler::of(&slot.filtered);
+        self.pack(slot)
+    }
+
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         if self.is_last(slot) {
             slot.chunk.try_reserve(8)?;
             slot.chunk.extend_from_slice(&slot.sum.value().to_be_bytes());
@@ -248,7 +249,7 @@ impl Pages for Parts<'_> {
         end(&mut slot.chunk)
     }
 
-    fn settle(&self, _: usize, sum: &mut Adler, slot: &mut Slot) -> Result<()> {
+    fn order(&self, sum: &mut Adler, slot: &mut Slot) -> Result<()> {
         *sum = sum.then(slot.sum);
         slot.sum = *sum;
         Ok(())

@@ -14,10 +14,11 @@ use polyhaul_model::error::{Diagnostic, Error, Result, fault};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Channels, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::run::Phase;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_pipeline::window::Window;
 use polyhaul_text::cpu::Level;
 use std::ops::Range;
@@ -244,17 +245,10 @@ impl RowsJob<'_> {
     }
 }
 
-impl Job for RowsJob<'_> {
+impl ChunkJob for RowsJob<'_> {
     type Slot = Slot;
     type State = ();
-
-    fn stages(&self) -> usize {
-        1
-    }
-
-    fn ends_in_order(&self) -> bool {
-        true
-    }
+    const PHASE: Phase = Phase::Decode;
 
     fn takes_in_order(&self) -> bool {
         self.packed.is_some() || self.input.bytes.in_order()
@@ -288,11 +282,7 @@ impl Job for RowsJob<'_> {
         self.input.raster.reserve(slot.rows.end).map(|()| true)
     }
 
-    fn phase(&self, _: usize) -> Phase {
-        Phase::Decode
-    }
-
-    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
         let (level, row_bytes) = (Level::best(), self.input.row_bytes());
         let (pixels, mut seen) = (&self.input.header.pixels, AlphaSeen::default());
         let has_alpha = pixels.channels().has_alpha() || self.input.header.has_attribute_bit;
@@ -315,7 +305,7 @@ impl Job for RowsJob<'_> {
         if slot.found < slot.rows.len() * row_bytes { Err(self.input.cut(slot.end)) } else { Ok(()) }
     }
 
-    fn commit(&self, _: usize, (): &mut (), slot: &mut Slot) -> Result<()> {
+    fn place(&self, (): &mut (), slot: &mut Slot) -> Result<()> {
         self.input.report(slot.end);
         Ok(())
     }

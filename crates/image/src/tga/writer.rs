@@ -107,7 +107,7 @@ impl Pages for RowPages<'_> {
         Phase::Encode
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         let samples = &self.samples[slot.samples.clone()];
         slot.plain.clear();
         slot.plain.try_reserve_exact(samples.len()).map_err(|_| Error::memory("a page"))?;

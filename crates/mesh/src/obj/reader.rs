@@ -15,9 +15,10 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result
 use polyhaul_model::warnings::{Warnings, Weight};
 use polyhaul_model::{Axes, Counts, Mesh, NONE, Scene};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::scan::{Index, PADDING};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -116,17 +117,10 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
     finish(job, state, crew.threads)
 }
 
-impl Job for ObjJob<'_, '_> {
+impl ChunkJob for ObjJob<'_, '_> {
     type Slot = Slot;
     type State = State;
-
-    fn stages(&self) -> usize {
-        2
-    }
-
-    fn ends_in_order(&self) -> bool {
-        false
-    }
+    const PUBLISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
@@ -141,18 +135,19 @@ impl Job for ObjJob<'_, '_> {
         self.chunks.take(number, &mut slot.text)
     }
 
-    /// Parses; then, when it is known what came before, fills the arrays.
-    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
-        if stage == 1 {
-            return self.publish(slot);
-        }
+    /// Fills the arrays: it is known what came before.
+    fn publish(&self, slot: &mut Slot) -> Result<()> {
+        self.fill(slot)
+    }
+
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
         let Slot { text, index, parsed, .. } = slot;
         let text = ChunkText { padded: text.padded(), start: text.start, end: text.end };
         self.parser.parse(text, index, parsed)
     }
 
     /// Settles what crosses the borders of chunks and gives the chunk its places in the arrays.
-    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
         self.relate(state, slot)?;
         let excess = self.excess(state, slot);
         state.settle(slot, excess, self)?;
@@ -167,7 +162,7 @@ impl Job for ObjJob<'_, '_> {
 }
 
 impl ObjJob<'_, '_> {
-    fn publish(&self, slot: &mut Slot) -> Result<()> {
+    fn fill(&self, slot: &mut Slot) -> Result<()> {
         let largest = self.columns.publish(slot)?;
         if largest.iter().zip(slot.places.known()).any(|(&largest, known)| largest > known) {
             let found = suspects::find(slot, self.options.raises())?;

@@ -144,7 +144,7 @@ impl Pages for PlanPages<'_> {
         Ok(true)
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         let Slot { pieces, out } = slot;
         for piece in pieces.iter() {
             self.text.piece(piece, self.plan.section(piece.object), out)?;

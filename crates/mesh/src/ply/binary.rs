@@ -14,9 +14,10 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_cop
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::feed::{Feed, Part};
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::relay::Relay;
-use polyhaul_pipeline::run::{Crew, Job, Phase, run};
+use polyhaul_pipeline::run::{Crew, Phase, run};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -373,20 +374,13 @@ fn shorter() -> Error {
     Error::new(ErrorKind::Internal, "a source is shorter than declared")
 }
 
-impl Job for Even<'_, '_> {
+impl ChunkJob for Even<'_, '_> {
     type Slot = Slot;
     type State = State;
-
-    fn stages(&self) -> usize {
-        1
-    }
+    const PHASE: Phase = Phase::Build;
 
     fn takes_in_order(&self) -> bool {
         false
-    }
-
-    fn ends_in_order(&self) -> bool {
-        true
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -409,12 +403,7 @@ impl Job for Even<'_, '_> {
         }
     }
 
-    /// Bytes that are numbers already: what takes time is the memory where they go.
-    fn phase(&self, _: usize) -> Phase {
-        Phase::Build
-    }
-
-    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
         if slot.rows == 0 {
             slot.found = Found::default();
             return Ok(());
@@ -422,7 +411,7 @@ impl Job for Even<'_, '_> {
         self.common.publish(slot, Some(&self.shape))
     }
 
-    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
         if state.mismatch.is_none() {
             self.common.settle(state, slot)?;
             state.mismatch = slot.found.mismatch;
@@ -562,21 +551,10 @@ impl Walk<'_, '_> {
     }
 }
 
-impl Job for Walk<'_, '_> {
+impl ChunkJob for Walk<'_, '_> {
     type Slot = Slot;
     type State = State;
-
-    fn stages(&self) -> usize {
-        1
-    }
-
-    fn takes_in_order(&self) -> bool {
-        true
-    }
-
-    fn ends_in_order(&self) -> bool {
-        true
-    }
+    const PHASE: Phase = Phase::Build;
 
     fn slot(&self) -> Result<Slot> {
         Ok(self.common.slot())
@@ -617,17 +595,13 @@ impl Job for Walk<'_, '_> {
         Ok(true)
     }
 
-    fn phase(&self, _: usize) -> Phase {
-        Phase::Build
-    }
-
-    fn work(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
         let layout = &self.common.target.sink.layout;
         let even = layout.lists.is_empty().then(|| layout.shape(&[])).transpose()?.flatten();
         self.common.publish(slot, even.as_ref())
     }
 
-    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
         self.common.settle(state, slot)?;
         if slot.bytes.len() > 4 * self.common.chunk_bytes.max(64 << 10) {
             // An uncommonly long row took it.

@@ -21,9 +21,10 @@ use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::chunk::{Text, TextChunks};
 use polyhaul_pipeline::feed::Feed;
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::parse::number;
 use polyhaul_text::scan::{Index, PADDING};
 use std::ops::Range;
@@ -168,20 +169,15 @@ fn reserve(size: Option<u64>, body: u64, targets: &[Target<'_>]) -> Result<()> {
     Ok(())
 }
 
-impl Job for TextJob<'_, '_> {
+impl ChunkJob for TextJob<'_, '_> {
     type Slot = Slot;
     type State = State;
-
-    fn stages(&self) -> usize {
-        3
-    }
+    const PUBLISHES: bool = true;
+    const SCANS: bool = true;
+    const FINISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
-    }
-
-    fn ends_in_order(&self) -> bool {
-        true
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -208,28 +204,32 @@ impl Job for TextJob<'_, '_> {
         self.chunks.take(number, &mut slot.text)
     }
 
-    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
-        match stage {
-            0 => {
-                self.count(slot);
-                Ok(())
-            }
-            1 => self.parse(slot),
-            _ => self.publish(slot),
-        }
+    fn scan(&self, slot: &mut Slot) -> Result<()> {
+        self.count(slot);
+        Ok(())
     }
 
-    fn commit(&self, stage: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
-        match stage {
-            0 => {
-                (slot.first_line, slot.first_row) = (state.lines, state.rows);
-                state.lines += slot.lines;
-                state.rows += slot.rows;
-                Ok(())
-            }
-            1 => self.settle(state, slot),
-            _ => self.file(state, slot),
-        }
+    fn number(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+        (slot.first_line, slot.first_row) = (state.lines, state.rows);
+        state.lines += slot.lines;
+        state.rows += slot.rows;
+        Ok(())
+    }
+
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
+        self.parse_rows(slot)
+    }
+
+    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+        self.settle(state, slot)
+    }
+
+    fn publish(&self, slot: &mut Slot) -> Result<()> {
+        self.publish_rows(slot)
+    }
+
+    fn finish(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
+        self.file(state, slot)
     }
 }
 
@@ -248,7 +248,7 @@ impl TextJob<'_, '_> {
         slot.rows += u64::from(is_open);
     }
 
-    fn parse(&self, slot: &mut Slot) -> Result<()> {
+    fn parse_rows(&self, slot: &mut Slot) -> Result<()> {
         slot.parsed.clear();
         if self.serial.load(Ordering::Relaxed) {
             return Ok(());
@@ -462,7 +462,7 @@ impl TextJob<'_, '_> {
         try_push(&mut slot.parsed.segments, segment, "rows")
     }
 
-    fn publish(&self, slot: &mut Slot) -> Result<()> {
+    fn publish_rows(&self, slot: &mut Slot) -> Result<()> {
         slot.found.clear();
         for segment in &slot.parsed.segments {
             let block = Block {

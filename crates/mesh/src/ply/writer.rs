@@ -340,7 +340,7 @@ impl Pages for RowPages<'_> {
         Ok(number.saturating_mul(self.page_cost) < self.cost)
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         self.shares(slot.number).try_for_each(|(piece, range)| match self.encoding {
             PlyEncoding::Ascii => slot.lines(piece, range, self.digits),
             encoding => slot.rows(piece.rows, range, encoding == PlyEncoding::BigEndian),

@@ -15,9 +15,10 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_h
 use polyhaul_model::names;
 use polyhaul_model::warnings::{KEPT, Warnings};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::facets;
 use polyhaul_text::parse::rows::Window;
@@ -373,20 +374,13 @@ impl Complaint {
     }
 }
 
-impl Job for AsciiJob<'_, '_> {
+impl ChunkJob for AsciiJob<'_, '_> {
     type Slot = Slot;
     type State = State;
-
-    fn stages(&self) -> usize {
-        2
-    }
+    const PUBLISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
-    }
-
-    fn ends_in_order(&self) -> bool {
-        false
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -399,16 +393,17 @@ impl Job for AsciiJob<'_, '_> {
         self.chunks.take(number, &mut slot.text)
     }
 
-    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
-        if stage == 0 {
-            return slot.parsed.parse(&slot.text, &mut slot.index, self.options.raises());
-        }
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
+        slot.parsed.parse(&slot.text, &mut slot.index, self.options.raises())
+    }
+
+    fn publish(&self, slot: &mut Slot) -> Result<()> {
         let facets = slot.first.iter().chain(&slot.parsed.facets).map(|facet| (*facet, 0));
         // SAFETY: `Facets::place` gave these places to this chunk alone.
         unsafe { self.facets.publish(&slot.places, facets) }
     }
 
-    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
         slot.first = state.settle(slot, self)?;
         let end = state.count + usize::from(slot.first.is_some()) + slot.parsed.facets.len();
         check_count(end as u64, self.options)?;

@@ -7,9 +7,10 @@ use crate::options::StlReadOptions;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::blocks::{Block, Blocks, Source};
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Garbage;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use std::sync::Arc;
 
 /// Triangles of a block: 256 KB, which stay in a core's own cache.
@@ -127,20 +128,13 @@ impl BinaryJob<'_, '_> {
     }
 }
 
-impl Job for BinaryJob<'_, '_> {
+impl ChunkJob for BinaryJob<'_, '_> {
     type Slot = Slot;
     type State = State;
-
-    fn stages(&self) -> usize {
-        2
-    }
+    const PUBLISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.blocks.in_order()
-    }
-
-    fn ends_in_order(&self) -> bool {
-        false
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -154,17 +148,18 @@ impl Job for BinaryJob<'_, '_> {
         Ok(number.saturating_mul(self.block_facets as u64) < end && self.blocks.take(number, &mut slot.block)?)
     }
 
-    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
-        if stage == 0 {
-            let has_attributes = facets(self.own(slot)).any(|(_, attribute)| attribute != 0);
-            slot.has_attributes = has_attributes;
-            return Ok(());
-        }
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
+        let has_attributes = facets(self.own(slot)).any(|(_, attribute)| attribute != 0);
+        slot.has_attributes = has_attributes;
+        Ok(())
+    }
+
+    fn publish(&self, slot: &mut Slot) -> Result<()> {
         // SAFETY: `Facets::place` gave these places to this block alone.
         unsafe { self.facets.publish(&slot.places, facets(self.own(slot))) }
     }
 
-    fn commit(&self, _: usize, state: &mut State, slot: &mut Slot) -> Result<()> {
+    fn place(&self, state: &mut State, slot: &mut Slot) -> Result<()> {
         let first = usize::try_from(slot.number).unwrap_or(usize::MAX).saturating_mul(self.block_facets);
         let count = self.own(slot).len() / FACET_BYTES;
         slot.places = self.facets.place(first..first + count, slot.has_attributes)?;

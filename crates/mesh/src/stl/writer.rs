@@ -332,7 +332,7 @@ impl Pages for FacetPages<'_> {
         Ok(number.saturating_mul(self.page_facets as u64) < self.count)
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         self.shares(slot.number).try_for_each(|(piece, range)| match self.options.ascii {
             true => slot.lines(piece, range, self.options.digits),
             false => slot.binary(piece, range),

@@ -14,9 +14,10 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_h
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Table, Values};
 use polyhaul_pipeline::chunk::{Text, TextChunks};
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use polyhaul_text::cpu::Level;
 use polyhaul_text::scan::{Index, PADDING};
 use std::sync::OnceLock;
@@ -133,17 +134,11 @@ pub fn read(
     finish(job, state, crew.threads)
 }
 
-impl<'o> Job for TableJob<'_, 'o> {
+impl<'o> ChunkJob for TableJob<'_, 'o> {
     type Slot = Slot;
     type State = State<'o>;
-
-    fn stages(&self) -> usize {
-        3
-    }
-
-    fn ends_in_order(&self) -> bool {
-        false
-    }
+    const PUBLISHES: bool = true;
+    const SCANS: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.chunks.in_order()
@@ -172,36 +167,39 @@ impl<'o> Job for TableJob<'_, 'o> {
         }
     }
 
-    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
-        match (stage, self.plan.get().filter(|_| slot.is_body)) {
-            (1, Some(plan)) => self.parse(&plan.head, usize::MAX, slot),
-            (2, Some(plan)) if !slot.rows.is_empty() => {
-                let Slot { rows, text, parsed, is_float, .. } = slot;
-                // SAFETY: the rows were given to this chunk alone.
-                unsafe {
-                    match parsed.grid.len() {
-                        0 => plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())?,
-                        _ => plan.columns.publish_grid(rows.clone(), text.padded(), &parsed.grid)?,
-                    }
-                }
-                slot.parsed.shrink(self.slot_bytes);
-                slot.text.shrink(self.slot_bytes);
-                Ok(())
-            }
-            _ => Ok(()),
+    fn number(&self, state: &mut State<'o>, slot: &mut Slot) -> Result<()> {
+        self.find_head(state, slot)
+    }
+
+    fn parse(&self, slot: &mut Slot) -> Result<()> {
+        match self.plan.get().filter(|_| slot.is_body) {
+            Some(plan) => self.parse_rows(&plan.head, usize::MAX, slot),
+            None => Ok(()),
         }
     }
 
-    fn commit(&self, stage: usize, state: &mut State<'o>, slot: &mut Slot) -> Result<()> {
-        match stage {
-            0 => self.find_head(state, slot),
-            _ => self.settle(state, slot),
+    fn place(&self, state: &mut State<'o>, slot: &mut Slot) -> Result<()> {
+        self.settle(state, slot)
+    }
+
+    fn publish(&self, slot: &mut Slot) -> Result<()> {
+        let Some(plan) = self.plan.get().filter(|_| slot.is_body && !slot.rows.is_empty()) else { return Ok(()) };
+        let Slot { rows, text, parsed, is_float, .. } = slot;
+        // SAFETY: the rows were given to this chunk alone.
+        unsafe {
+            match parsed.grid.len() {
+                0 => plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())?,
+                _ => plan.columns.publish_grid(rows.clone(), text.padded(), &parsed.grid)?,
+            }
         }
+        slot.parsed.shrink(self.slot_bytes);
+        slot.text.shrink(self.slot_bytes);
+        Ok(())
     }
 }
 
 impl TableJob<'_, '_> {
-    fn parse(&self, head: &Head, most_rows: usize, slot: &mut Slot) -> Result<()> {
+    fn parse_rows(&self, head: &Head, most_rows: usize, slot: &mut Slot) -> Result<()> {
         let Slot { text, body, index, parsed, .. } = slot;
         let text = ChunkText { padded: text.padded(), start: *body, end: text.end };
         Parser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
@@ -236,7 +234,7 @@ impl TableJob<'_, '_> {
             let wanted = self.options.own.max_rows.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
             let left = wanted.map(|wanted| wanted - state.row_count);
             if let Some(left) = left.filter(|left| slot.parsed.row_count >= *left) {
-                self.parse(head, left, slot)?;
+                self.parse_rows(head, left, slot)?;
                 self.is_done.store(true, Ordering::Relaxed);
             }
             let excess = self.excess(state, head, slot)?;
@@ -283,7 +281,7 @@ impl TableJob<'_, '_> {
         if slot.parsed.row_count <= room {
             return Ok(None);
         }
-        self.parse(head, room + 1, slot)?;
+        self.parse_rows(head, room + 1, slot)?;
         let mut placer = self.placer(state, slot);
         let place = placer.place((slot.parsed.last_row - slot.text.start) as u32);
         let message = format!("more rows than the limit of {limit} (elements)");

@@ -287,7 +287,7 @@ impl Pages for Lines<'_> {
         Ok(true)
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         let lanes = self.rows.blocks[slot.block].lanes(slot.rows.clone(), &mut slot.moved)?;
         let (mut at, end) = (0, slot.rows.len());
         while at < end {

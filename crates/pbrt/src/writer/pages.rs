@@ -538,7 +538,7 @@ impl Pages for ScriptPages<'_> {
         Ok(number < self.count())
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         let number = slot.number as usize;
         let (Some(&at), Some(&end)) = (self.cuts.get(number), self.cuts.get(number + 1)) else { return Ok(()) };
         let mut at = at;

@@ -5,7 +5,8 @@
 //! `images`.
 
 use super::{
-    ImageWriter, Kind, Looks, MeshWriter, NO_READERS, NO_WRITERS, Readers, Row, SceneWriter, TablesWriter, Writers,
+    ImageWriter, Kind, Looks, MeshWriter, NO_READERS, NO_WRITERS, Readers, Row, SceneWriter, Strength, TablesWriter,
+    Writers,
 };
 use crate::format::Format;
 use crate::images::{self, Held};
@@ -54,7 +55,7 @@ formats! {
     };
     /// PLY, the Stanford polygon format.
     Ply = Row {
-        looks: Looks::Signature(|head| ply::looks_like_ply(head.bytes)),
+        looks: Looks::Signature(Strength::Strong, |head| ply::looks_like_ply(head.bytes)),
         read: Readers {
             scene: Some(|job| {
                 let read = ply::scene(job.feed(), &job.parse_options())?;
@@ -83,7 +84,7 @@ formats! {
     };
     /// STL, triangles for printers.
     Stl = Row {
-        looks: Looks::Signature(|head| stl::looks_like_stl(head.bytes, head.size)),
+        looks: Looks::Signature(Strength::Usual, |head| stl::looks_like_stl(head.bytes, head.size)),
         read: Readers {
             scene: Some(|job| {
                 let own = job.parse_options().with(job.options.stl);
@@ -108,7 +109,7 @@ formats! {
     };
     /// pbrt-v4, scenes for a renderer.
     Pbrt = Row {
-        looks: Looks::Signature(|head| polyhaul_pbrt::looks_like_scene(head.text())),
+        looks: Looks::Signature(Strength::Usual, |head| polyhaul_pbrt::looks_like_scene(head.text())),
         read: Readers { scene: Some(pbrt::read), ..NO_READERS },
         write: Writers { scene: Some(SceneWriter::Render(pbrt::save)), ..NO_WRITERS },
         ..row("pbrt", Kind::Scene)
@@ -125,12 +126,12 @@ formats! {
     Pts = table(TableFormat::Pts);
     /// An array of numpy.
     Npy = Row {
-        looks: Looks::Signature(|head| table::npy::looks_like_npy(head.bytes)),
+        looks: Looks::Signature(Strength::Strong, |head| table::npy::looks_like_npy(head.bytes)),
         ..table(TableFormat::Npy)
     };
     /// TGA, images.
     Tga = Row {
-        looks: Looks::WeakSignature(|head| tga::looks_like_tga(head.bytes)),
+        looks: Looks::Signature(Strength::Weak, |head| tga::looks_like_tga(head.bytes)),
         read: Readers { image: Some(|job| images::read(job, |bytes, own, log| tga::read(bytes, own, log))), ..NO_READERS },
         write: Writers {
             image: Some(ImageWriter {
@@ -144,7 +145,7 @@ formats! {
     };
     /// Radiance HDR, images of light.
     Hdr = Row {
-        looks: Looks::Signature(|head| hdr::looks_like_hdr(head.bytes)),
+        looks: Looks::Signature(Strength::Usual, |head| hdr::looks_like_hdr(head.bytes)),
         read: Readers { image: Some(|job| images::read(job, |bytes, own, _| hdr::read(bytes, own))), ..NO_READERS },
         write: Writers {
             image: Some(ImageWriter {
@@ -162,7 +163,7 @@ formats! {
     };
     /// PNG, images.
     Png = Row {
-        looks: Looks::Signature(|head| png::looks_like_png(head.bytes)),
+        looks: Looks::Signature(Strength::Usual, |head| png::looks_like_png(head.bytes)),
         read: Readers {
             image: Some(|job| images::read(job, |bytes, own, log| Ok((png::read(bytes, own, log)?, 1)))),
             is_packed: true,
@@ -185,7 +186,7 @@ formats! {
     /// JPEG, photographs.
     Jpeg = Row {
         other_names: &["jpeg"],
-        looks: Looks::Signature(|head| jpeg::looks_like_jpeg(head.bytes)),
+        looks: Looks::Signature(Strength::Usual, |head| jpeg::looks_like_jpeg(head.bytes)),
         read: Readers {
             image: Some(|job| images::read(job, |bytes, own, log| Ok((jpeg::read(bytes, own, log)?, 1)))),
             is_packed: true,
@@ -208,7 +209,7 @@ formats! {
     };
     /// OpenEXR, images of light.
     Exr = Row {
-        looks: Looks::Signature(|head| exr::looks_like_exr(head.bytes)),
+        looks: Looks::Signature(Strength::Usual, |head| exr::looks_like_exr(head.bytes)),
         read: Readers { image: Some(images::read_layer), has_layers: true, is_packed: true, ..NO_READERS },
         write: Writers {
             image: Some(ImageWriter {
@@ -227,13 +228,13 @@ formats! {
     };
     /// Windows bitmaps; they are read-only.
     Bmp = Row {
-        looks: Looks::Signature(|head| bmp::looks_like_bmp(head.bytes)),
+        looks: Looks::Signature(Strength::Usual, |head| bmp::looks_like_bmp(head.bytes)),
         read: Readers { image: Some(|job| images::read(job, |bytes, own, log| bmp::read(bytes, own, log))), ..NO_READERS },
         ..row("bmp", Kind::Image)
     };
     /// Photoshop documents, of which the picture of all layers is read.
     Psd = Row {
-        looks: Looks::Signature(|head| psd::looks_like_psd(head.bytes)),
+        looks: Looks::Signature(Strength::Usual, |head| psd::looks_like_psd(head.bytes)),
         read: Readers {
             image: Some(|job| images::read(job, |bytes, own, log| Ok((psd::read(bytes, own, log)?, 1)))),
             ..NO_READERS
@@ -242,7 +243,7 @@ formats! {
     };
     /// DDS, textures.
     Dds = Row {
-        looks: Looks::Signature(|head| dds::looks_like_dds(head.bytes)),
+        looks: Looks::Signature(Strength::Usual, |head| dds::looks_like_dds(head.bytes)),
         read: Readers {
             image: Some(|job| images::read(job, |bytes, own, log| Ok((dds::read(bytes, own, log)?, 1)))),
             texture: Some(|job| images::read(job, |bytes, own, log| Ok((dds::texture(bytes, own, log)?, 1)))),
@@ -256,7 +257,7 @@ formats! {
     };
     /// KTX 2, textures.
     Ktx2 = Row {
-        looks: Looks::Signature(|head| ktx2::looks_like_ktx2(head.bytes)),
+        looks: Looks::Signature(Strength::Usual, |head| ktx2::looks_like_ktx2(head.bytes)),
         read: Readers {
             image: Some(|job| images::read(job, |bytes, own, log| Ok((ktx2::read(bytes, own, log)?, 1)))),
             texture: Some(|job| images::read(job, |bytes, own, _| Ok((ktx2::texture(bytes, own)?, 1)))),

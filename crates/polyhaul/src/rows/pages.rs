@@ -113,7 +113,7 @@ impl Pages for RowPages<'_> {
         Ok(number < self.count())
     }
 
-    fn make(&self, _: usize, Slot { number, out }: &mut Slot) -> Result<()> {
+    fn format(&self, Slot { number, out }: &mut Slot) -> Result<()> {
         let mut row = *number * self.page_rows;
         let end = row.saturating_add(self.page_rows).min(self.rows.count());
         let mut failed = None;

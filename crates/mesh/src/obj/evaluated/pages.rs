@@ -194,8 +194,8 @@ impl<'a> Pages for SmallPages<'a> {
     type Slot = SmallSlot<'a>;
     type State = Written;
 
-    fn stages(&self) -> usize {
-        2
+    fn prepares(&self) -> bool {
+        true
     }
 
     fn slot(&self) -> Result<Self::Slot> {
@@ -216,14 +216,16 @@ impl<'a> Pages for SmallPages<'a> {
         Ok(true)
     }
 
-    fn make(&self, stage: usize, slot: &mut Self::Slot) -> Result<()> {
-        let SmallSlot { objects, prepared, spare, dedup, out } = slot;
-        if stage == 0 {
-            return objects.iter().try_for_each(|object| {
-                let numbers = spare.pop().unwrap_or_default();
-                try_push(prepared, Prepared::new(object, &self.preparing, 1, dedup, numbers)?, "the objects")
-            });
-        }
+    fn prepare(&self, slot: &mut Self::Slot) -> Result<()> {
+        let SmallSlot { objects, prepared, spare, dedup, .. } = slot;
+        objects.iter().try_for_each(|object| {
+            let numbers = spare.pop().unwrap_or_default();
+            try_push(prepared, Prepared::new(object, &self.preparing, 1, dedup, numbers)?, "the objects")
+        })
+    }
+
+    fn format(&self, slot: &mut Self::Slot) -> Result<()> {
+        let SmallSlot { prepared, out, .. } = slot;
         prepared.iter().try_for_each(|prepared| {
             let object = ObjectText { text: self.preparing.text, prepared };
             object
@@ -234,7 +236,7 @@ impl<'a> Pages for SmallPages<'a> {
         })
     }
 
-    fn settle(&self, _: usize, written: &mut Written, slot: &mut Self::Slot) -> Result<()> {
+    fn order(&self, written: &mut Written, slot: &mut Self::Slot) -> Result<()> {
         slot.prepared.iter_mut().try_for_each(|prepared| {
             prepared.bases = written.counts.map(|count| count as u32);
             written.add(prepared.counts())
@@ -321,7 +323,7 @@ impl Pages for LargePages<'_> {
         Ok(number.saturating_mul(self.page_cost) < self.cost)
     }
 
-    fn make(&self, _: usize, (number, out): &mut Self::Slot) -> Result<()> {
+    fn format(&self, (number, out): &mut Self::Slot) -> Result<()> {
         let share = *number * self.page_cost..(*number + 1).saturating_mul(self.page_cost);
         self.pieces.iter().try_for_each(|piece| {
             let range = self.first_at(piece, share.start)..self.first_at(piece, share.end);

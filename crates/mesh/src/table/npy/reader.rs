@@ -8,9 +8,10 @@ use polyhaul_model::Table;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::job::ChunkJob;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
-use polyhaul_pipeline::run::{Crew, Job, run};
+use polyhaul_pipeline::run::{Crew, run};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
@@ -155,17 +156,10 @@ fn targets(header: &mut Header, options: &ParseOptions<TableOptions>) -> Result<
     Ok(targets)
 }
 
-impl Job for NpyJob<'_> {
+impl ChunkJob for NpyJob<'_> {
     type Slot = Slot;
     type State = u64;
-
-    fn stages(&self) -> usize {
-        2
-    }
-
-    fn ends_in_order(&self) -> bool {
-        false
-    }
+    const PUBLISHES: bool = true;
 
     fn takes_in_order(&self) -> bool {
         self.bytes.in_order()
@@ -191,16 +185,17 @@ impl Job for NpyJob<'_> {
         Ok(true)
     }
 
-    fn work(&self, stage: usize, slot: &mut Slot) -> Result<()> {
-        match (stage, self.header.by_columns) {
-            (0, _) => Ok(()),
-            (_, false) => self.publish_rows(slot),
-            (_, true) => self.publish_columns(slot),
-        }
+    /// Numbers need no parsing.
+    fn parse(&self, _: &mut Slot) -> Result<()> {
+        Ok(())
+    }
+
+    fn publish(&self, slot: &mut Slot) -> Result<()> {
+        if self.header.by_columns { self.publish_columns(slot) } else { self.publish_rows(slot) }
     }
 
     /// Makes room: no more than was read asks for.
-    fn commit(&self, _: usize, done: &mut u64, slot: &mut Slot) -> Result<()> {
+    fn place(&self, done: &mut u64, slot: &mut Slot) -> Result<()> {
         match self.header.by_columns {
             false => self.reserve(slot.records.end as usize)?,
             true => self.parts(slot).try_for_each(|(target, rows, _)| target.numbers.reserve(rows.end))?,

@@ -167,7 +167,7 @@ impl Pages for Records<'_> {
         Ok(true)
     }
 
-    fn make(&self, _: usize, slot: &mut Slot) -> Result<()> {
+    fn format(&self, slot: &mut Slot) -> Result<()> {
         let size = slot.rows.len() * self.row_bytes;
         slot.bytes.clear();
         slot.bytes.try_reserve_exact(size).map_err(|_| Error::memory("a page of rows"))?;

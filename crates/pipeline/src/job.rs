@@ -1,0 +1,129 @@
+//! Jobs that read, in named stages: what happens to a chunk on its way into the model.
+//!
+//! The scheduler ([`super::run`]) knows numbered stages alone; here they get their names. Jobs that write are
+//! [`super::write`].
+
+use super::run::{Job, Phase};
+use polyhaul_model::error::Result;
+
+/// A job that reads in chunks. Each is parsed in parallel, then placed in the order of the chunks.
+///
+/// Some jobs do more. They `scan` and `number` chunks before, where parsing must know what came before; they `publish`
+/// in parallel what has its place, and `finish` in order after that. Every method may run on any thread; ordered ones are
+/// called once per chunk, and never side by side.
+pub trait ChunkJob: Sync {
+    /// A pooled place for a chunk: its input, its output and all scratch memory.
+    type Slot: Send;
+    /// What the ordered parts build.
+    type State: Send;
+
+    /// What parsing is, for traces.
+    const PHASE: Phase = Phase::Parse;
+    /// Whether chunks are scanned and numbered before they are parsed.
+    const SCANS: bool = false;
+    /// Whether chunks are published after they were placed.
+    const PUBLISHES: bool = false;
+    /// Whether chunks are finished in order after they were published.
+    const FINISHES: bool = false;
+
+    /// Whether chunks must be taken one after another, as from a stream.
+    fn takes_in_order(&self) -> bool {
+        true
+    }
+
+    /// A new slot; slots are reused.
+    fn slot(&self) -> Result<Self::Slot>;
+
+    /// Fills the slot with chunk `number`; `false` where there is none.
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
+
+    /// In parallel: finds what the chunks behind must know.
+    fn scan(&self, _slot: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
+
+    /// In order: hands on what was found.
+    fn number(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
+
+    /// In parallel: bytes to values.
+    fn parse(&self, slot: &mut Self::Slot) -> Result<()>;
+
+    /// In order: settles what crosses the borders of chunks, and gives the values their places.
+    fn place(&self, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
+
+    /// In parallel: values to their places.
+    fn publish(&self, _slot: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
+
+    /// In order: what is left.
+    fn finish(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A stage of a [`ChunkJob`], by its parallel part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Scan,
+    Parse,
+    Publish,
+}
+
+impl Stage {
+    /// The stage with this number.
+    fn of<J: ChunkJob>(number: usize) -> Stage {
+        match number.checked_sub(usize::from(J::SCANS)) {
+            None => Stage::Scan,
+            Some(0) => Stage::Parse,
+            Some(_) => Stage::Publish,
+        }
+    }
+}
+
+impl<J: ChunkJob> Job for J {
+    type Slot = J::Slot;
+    type State = J::State;
+
+    fn stages(&self) -> usize {
+        1 + usize::from(J::SCANS) + usize::from(J::PUBLISHES)
+    }
+
+    fn takes_in_order(&self) -> bool {
+        ChunkJob::takes_in_order(self)
+    }
+
+    fn ends_in_order(&self) -> bool {
+        !J::PUBLISHES || J::FINISHES
+    }
+
+    fn slot(&self) -> Result<Self::Slot> {
+        ChunkJob::slot(self)
+    }
+
+    fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool> {
+        ChunkJob::take(self, number, slot)
+    }
+
+    fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()> {
+        match Stage::of::<J>(stage) {
+            Stage::Scan => self.scan(slot),
+            Stage::Parse => self.parse(slot),
+            Stage::Publish => self.publish(slot),
+        }
+    }
+
+    fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()> {
+        match Stage::of::<J>(stage) {
+            Stage::Scan => self.number(state, slot),
+            Stage::Parse => self.place(state, slot),
+            Stage::Publish => self.finish(state, slot),
+        }
+    }
+
+    fn phase(&self, stage: usize) -> Phase {
+        if Stage::of::<J>(stage) == Stage::Publish { Phase::Build } else { J::PHASE }
+    }
+}
