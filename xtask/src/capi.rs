@@ -71,7 +71,7 @@ fn built(debug: bool) -> io::Result<PathBuf> {
     let mut command = root::cargo();
     command.args(["build", "--package", "polyhaul-capi", "--lib", "--message-format", "json-render-diagnostics"]);
     if !debug {
-        command.arg("--release");
+        command.args(["--profile", "dist"]);
     }
     let output = command.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -9,8 +9,8 @@ use polyhaul_model::error::Result;
 /// A job that reads in chunks. Each is parsed in parallel, then placed in the order of the chunks.
 ///
 /// Some jobs do more. They `scan` and `number` chunks before, where parsing must know what came before; they `publish`
-/// in parallel what has its place, and `finish` in order after that. Every method may run on any thread; ordered ones are
-/// called once per chunk, and never side by side.
+/// in parallel what has its place, and `finish` in order after that. Every method may run on any thread; ordered ones
+/// are called once per chunk, and never side by side.
 pub trait ChunkJob: Sync {
     /// A pooled place for a chunk: its input, its output and all scratch memory.
     type Slot: Send;

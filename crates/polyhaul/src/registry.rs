@@ -111,8 +111,11 @@ pub(crate) struct Writers {
     pub(crate) scene: Option<SceneWriter>,
     pub(crate) tables: Option<TablesWriter>,
     pub(crate) image: Option<ImageWriter>,
-    pub(crate) texture: Option<fn(&Texture, &WriteOptions, &mut Writing<'_, '_>) -> Result<()>>,
+    pub(crate) texture: Option<TextureWriter>,
 }
+
+/// Writes a texture.
+pub(crate) type TextureWriter = fn(&Texture, &WriteOptions, &mut Writing<'_, '_>) -> Result<()>;
 
 /// Writes scenes.
 #[derive(Clone, Copy)]

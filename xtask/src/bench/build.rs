@@ -101,13 +101,13 @@ pub(super) fn tools(parts: &[Part], install: bool) -> Result<Tools, String> {
     Ok(tools)
 }
 
-/// Builds the command with the main workspace's release profile.
+/// Builds the command as it is shipped.
 fn command() -> Result<PathBuf, String> {
     let mut command = root::cargo();
     let target = root::root().join("target");
-    command.args(["build", "--release", "--package", "polyhaul-cli", "--target-dir"]).arg(&target);
+    command.args(["build", "--profile", "dist", "--package", "polyhaul-cli", "--target-dir"]).arg(&target);
     match command.status() {
-        Ok(status) if status.success() => Ok(target.join("release").join("polyhaul")),
+        Ok(status) if status.success() => Ok(target.join("dist").join("polyhaul")),
         _ => Err("the command did not build".into()),
     }
 }

@@ -132,7 +132,7 @@ formats! {
     /// TGA, images.
     Tga = Row {
         looks: Looks::Signature(Strength::Weak, |head| tga::looks_like_tga(head.bytes)),
-        read: Readers { image: Some(|job| images::read(job, |bytes, own, log| tga::read(bytes, own, log))), ..NO_READERS },
+        read: Readers { image: Some(|job| images::read(job, tga::read)), ..NO_READERS },
         write: Writers {
             image: Some(ImageWriter {
                 held: |image| Held::bytes(image.channels),
@@ -229,7 +229,7 @@ formats! {
     /// Windows bitmaps; they are read-only.
     Bmp = Row {
         looks: Looks::Signature(Strength::Usual, |head| bmp::looks_like_bmp(head.bytes)),
-        read: Readers { image: Some(|job| images::read(job, |bytes, own, log| bmp::read(bytes, own, log))), ..NO_READERS },
+        read: Readers { image: Some(|job| images::read(job, bmp::read)), ..NO_READERS },
         ..row("bmp", Kind::Image)
     };
     /// Photoshop documents, of which the picture of all layers is read.
