@@ -4,11 +4,9 @@
 //! Every contestant is a process of its own, so that peak memory is its own too; the contestants
 //! take turns, round after round, so that a slow moment of the machine hits all alike. The programs
 //! that are measured are in `bench/`, a workspace apart. Here: which parts there are ([`part`]),
-//! what is built ([`build`], [`python`]), who takes part ([`plan`]), the rounds ([`runs`]), what must
-//! be reached ([`wanted`]), whether verdicts are right ([`verdicts`]), how
-//! sweeps come out ([`sweeps`]), and the record ([`record`])
-//! with the machine it is of ([`machine`]). A verdict is only told: the exit code is 0 unless
-//! something could not run.
+//! what is built ([`build`], [`python`]), who takes part ([`plan`]), the rounds ([`runs`]), whether
+//! verdicts are right ([`verdicts`]), how sweeps come out ([`sweeps`]), and the record ([`record`])
+//! with the machine it is of ([`machine`]). The exit code is 0 unless something could not run.
 
 mod build;
 mod images;
@@ -21,7 +19,6 @@ mod record;
 mod runs;
 mod sweeps;
 mod verdicts;
-mod wanted;
 
 use crate::{root, term, usage_error};
 use part::Part;
@@ -151,7 +148,6 @@ fn measure(options: &Options) -> Result<bool, String> {
         rounds: options.rounds,
         notes: tools.notes,
         peers: tools.peers,
-        verdicts: wanted::verdicts(&outcomes, &kernels, &pictures, (&judged, &sweeps), &data),
         outcomes,
         kernels,
         pictures,

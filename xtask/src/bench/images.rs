@@ -15,8 +15,6 @@ const TURNS: usize = 3;
 /// Files that all peers read, in the order of the tables.
 pub(super) const FILES: [&str; 7] =
     ["story.tga", "story-32.tga", "story-rle.tga", "story.png", "story.hdr", "large.tga", "large-rle.tga"];
-/// The story's file as a cache has it: no peer reads such.
-pub(super) const CACHE: &str = "story.tga.lz4";
 
 /// What textures are made of an image, and what that is called.
 pub(super) const MADE: [(&str, &str); 4] = [

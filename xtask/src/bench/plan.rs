@@ -22,13 +22,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub(super) use self::blender::{BLENDER_ONE, BLENDER_TWO};
-pub(super) use self::gzip::{INFLATE, ISAL, PARSE, PYTHON_GZIP};
-pub(super) use self::pbrt::CAT;
-pub(super) use self::ply::{LIMIT_COPY, OPEN3D, SERDE_PLY, TABLES_ONE, TABLES_TWO};
-pub(super) use self::python::{BLENDER, COMMAND, TRIMESH};
-pub(super) use self::stl::{NUMPY_STL, STL_IO};
-pub(super) use self::tables::{ARRAYS, NUMPY, POLARS};
+pub(super) use self::gzip::{INFLATE, PARSE};
+pub(super) use self::ply::OPEN3D;
+pub(super) use self::python::TRIMESH;
 
 /// The contestants that verdicts ask for.
 pub(super) const ONE_THREAD: &str = "polyhaul, 1 thread";

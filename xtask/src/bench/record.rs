@@ -7,7 +7,6 @@ use super::plan::{ONE_THREAD, TWO_THREADS};
 use super::runs::{Kernel, Outcome, Row, Sample};
 use super::sweeps::Sweep;
 use super::verdicts::{self, percent};
-use super::wanted::Verdict;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -67,7 +66,6 @@ pub(super) struct Record {
     pub(super) judged: Vec<verdicts::Row>,
     /// Loads at many rates.
     pub(super) sweeps: Vec<Sweep>,
-    pub(super) verdicts: Vec<Verdict>,
 }
 
 /// The memory that a table shows.
@@ -181,7 +179,6 @@ impl Record {
         for Sweep { title, text, .. } in &self.sweeps {
             let _ = write!(page, "\n### {title}\n\n```text\n{text}```\n");
         }
-        let _ = write!(page, "\n## Wanted and got\n\n{}", self.verdict_table().0);
         if let Some(readme) = self.readme() {
             let _ = write!(page, "\n## For the README\n\n{README_BEGIN}\n{readme}{README_END}\n");
         }
@@ -270,19 +267,6 @@ impl Record {
         let _ = write!(page, "\n## Verdicts\n\n{JUDGED}\n{}", table.0);
     }
 
-    fn verdict_table(&self) -> Table {
-        let mut table = Table::new(4, &["what", "wanted", "got", "verdict"]);
-        for Verdict { what, wanted, got, met } in &self.verdicts {
-            let verdict = match met {
-                Some(true) => "met",
-                Some(false) => "MISSED",
-                None => "not measured",
-            };
-            table.row([what.clone(), wanted.clone(), got.clone(), verdict.into()]);
-        }
-        table
-    }
-
     /// What the README shows of this record, if it shows anything.
     fn readme(&self) -> Option<String> {
         let outcome = |key| self.outcomes.iter().find(|outcome| outcome.group.key == key);
@@ -325,10 +309,6 @@ impl Record {
             ("revision", revision.json()),
             ("real_time", real_time.json()),
         ];
-        let verdict = |v: &Verdict| {
-            let texts = [("what", v.what.json()), ("wanted", v.wanted.json()), ("got", v.got.json())];
-            object(&[&texts[..], &[("met", v.met.json())]].concat())
-        };
         let fields = [
             ("date", date.json()),
             ("machine", object(&machine)),
@@ -340,7 +320,6 @@ impl Record {
             ("images", array(self.pictures.iter().map(Picture::json))),
             ("verdicts", array(self.judged.iter().map(verdicts::Row::json))),
             ("sweeps", array(self.sweeps.iter().map(Sweep::json))),
-            ("wanted", array(self.verdicts.iter().map(verdict))),
         ];
         object(&fields) + "\n"
     }
@@ -532,7 +511,6 @@ mod tests {
             pictures: Vec::new(),
             judged: Vec::new(),
             sweeps: Vec::new(),
-            verdicts: Vec::new(),
         };
         assert_eq!(record.name(""), "2026-11-20-fast-2-cores");
         let page = record.markdown();

@@ -72,6 +72,7 @@ impl Cell {
             ("bytes_per_second", self.rate.unwrap_or(f64::NAN).json()),
             ("median_seconds", self.median.unwrap_or(f64::NAN).json()),
             ("predicted_seconds", self.predicted.unwrap_or(f64::NAN).json()),
+            ("prediction_error", self.error().unwrap_or(f64::NAN).json()),
         ])
     }
 }
