@@ -6,7 +6,7 @@
 //! Parallel readers do not come through here: they use `Source::read_at`.
 
 use crate::BLOCK_BYTES;
-use crate::error::grow;
+use crate::memory::grow;
 use crate::source::Source;
 use polyhaul_trace::Snapshot;
 use std::fmt;

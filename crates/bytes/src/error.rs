@@ -1,10 +1,10 @@
-//! Helpers that build `io::Error`s: a context in front of a cause, an error once more, and a growth of memory that may
-//! fail.
+//! Helpers that build `io::Error`s: a context in front of a cause, an error once more, and calls
+//! that a signal interrupts.
 //!
 //! The kind of the cause is kept, and the cause itself is the `source()` of the error.
 
-use crate::compress::DecompressError;
-use crate::host::HostFault;
+use crate::compress::error::DecompressError;
+use crate::host::fault::HostFault;
 use crate::stop::Stopped;
 use std::fmt;
 use std::io;
@@ -46,24 +46,6 @@ pub(crate) fn repeat(error: &io::Error) -> io::Error {
         _ if Stopped::caused(error) => io::Error::other(Stopped),
         _ => io::Error::new(error.kind(), error.to_string()),
     }
-}
-
-/// Makes room for `extra` more bytes, or says that memory is out.
-pub(crate) fn reserve(data: &mut Vec<u8>, extra: usize) -> io::Result<()> {
-    data.try_reserve(extra).map_err(|_| no_memory(extra))
-}
-
-/// There is no memory for so many bytes.
-pub(crate) fn no_memory(extra: usize) -> io::Error {
-    io::Error::new(io::ErrorKind::OutOfMemory, format!("cannot allocate {extra} more bytes"))
-}
-
-/// Makes `data` `len` bytes long, the new ones 0, or says that memory is out.
-pub(crate) fn grow(data: &mut Vec<u8>, len: usize) -> io::Result<()> {
-    let extra = len.saturating_sub(data.len());
-    reserve(data, extra)?;
-    data.resize(data.len() + extra, 0);
-    Ok(())
 }
 
 /// Calls again as long as a signal interrupts the call.

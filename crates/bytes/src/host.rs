@@ -5,14 +5,16 @@
 //! as an error of its own is. No lock is held that another source or sink would need, so a callback may use this
 //! library itself. `host/view.rs` reads a host at any place.
 
+pub(crate) mod fault;
 mod view;
 
+pub use fault::HostFault;
 pub(crate) use view::View;
 
 use crate::BLOCK_BYTES;
-use crate::error::{repeat, reserve, retry};
+use crate::error::{repeat, retry};
+use crate::memory::reserve;
 use polyhaul_trace::Counters;
-use std::fmt;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -129,54 +131,6 @@ pub trait HostWrite: Send {
     /// Whatever the host likes: the output is then not written.
     fn close(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// What a host failed with, or how it broke its contract. Found inside the `io::Error` by downcasting;
-/// [`HostFault::cause_of`] gives back what the host said.
-#[derive(Debug)]
-pub struct HostFault(io::Error);
-
-impl HostFault {
-    pub(crate) fn wrap(cause: io::Error) -> io::Error {
-        io::Error::new(cause.kind(), HostFault(cause))
-    }
-
-    /// A broken contract.
-    pub(crate) fn broken(message: impl Into<String>) -> io::Error {
-        Self::wrap(io::Error::new(io::ErrorKind::InvalidData, message.into()))
-    }
-
-    /// The same fault once more.
-    pub(crate) fn again(&self) -> io::Error {
-        Self::wrap(repeat(&self.0))
-    }
-
-    /// The host's own error, where `error` is its fault; else `error` as it is.
-    ///
-    /// # Errors
-    /// `error` where it is no fault of a host.
-    pub fn cause_of(error: io::Error) -> Result<io::Error, io::Error> {
-        if !error.get_ref().is_some_and(|inner| inner.is::<HostFault>()) {
-            return Err(error);
-        }
-        let kind = error.kind();
-        match error.into_inner().map(|inner| inner.downcast::<HostFault>()) {
-            Some(Ok(fault)) => Ok(fault.0),
-            _ => Ok(kind.into()),
-        }
-    }
-}
-
-impl fmt::Display for HostFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for HostFault {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
     }
 }
 

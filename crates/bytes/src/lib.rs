@@ -43,6 +43,7 @@ mod descriptor;
 mod error;
 mod host;
 mod layer;
+mod memory;
 mod sink;
 mod source;
 mod stop;

@@ -13,9 +13,10 @@ mod temporary;
 
 pub use temporary::remove_temporaries;
 
-use crate::error::{reserve, retry};
+use crate::error::retry;
 use crate::host::{HostSink, HostWrite};
 use crate::layer::{Disk, Layer};
+use crate::memory::reserve;
 use crate::stop::Stop;
 use crate::throttle::Throttle;
 use file::{CompleteFile, FileSink, PlacedFile};

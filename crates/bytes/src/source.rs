@@ -6,8 +6,9 @@
 
 use crate::BLOCK_BYTES;
 use crate::compress::{Codec, Members};
-use crate::error::{grow, repeat, retry};
+use crate::error::{repeat, retry};
 use crate::host::{self, Host, HostRead, InOrder, SharedHost, View};
+use crate::memory::grow;
 use crate::stop::{Stop, StoppableReader};
 use crate::throttle::{Fetched, Throttle};
 use polyhaul_trace::Counters;

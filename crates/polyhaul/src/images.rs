@@ -5,61 +5,23 @@
 mod fit;
 
 use crate::format::Format;
+use crate::input::{Input, Output};
 use crate::load::{Content, Read, Shape, load_as};
+use crate::loaded::{LoadedImage, LoadedTexture};
 use crate::open::{Near, Opened};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::{name_of, write_to};
-use crate::read_job::ReadJob;
-use crate::registry::ImageWriter;
 use crate::report::{Clock, Report};
 use crate::resolve::Resolver;
 use crate::save::format_of;
-use crate::{Input, LoadedImage, LoadedTexture, Output};
-use polyhaul_image::exr;
 use polyhaul_image::samples::check_image;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::names;
-use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Texture};
-use polyhaul_pipeline::bytes::Bytes;
-use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::run::{Phase, span};
 use std::path::Path;
 
-pub(crate) use fit::{Held, Log, note_unnamed};
-
-/// A writer that notes nothing of its own; rows say what they hold and how they are written.
-pub(crate) const WRITER: ImageWriter = ImageWriter {
-    held: Held::integers,
-    note: |_, _, _, _| Ok(()),
-    has_names: false,
-    is_lossy: false,
-    write: |_, _, _| Err(Error::new(ErrorKind::Internal, "a row has no writer")),
-};
-
-/// Reads an image or a texture by `read`, which returns it and how many threads worked.
-pub(crate) fn read<T>(
-    job: &mut ReadJob<'_>,
-    read: impl FnOnce(Bytes<'_>, &ParseOptions, &mut Warnings) -> Result<(T, usize)>,
-) -> Result<T> {
-    let mut warnings = Warnings::default();
-    let (found, threads) = read(job.bytes(), &job.parse_options(), &mut warnings)?;
-    job.note(threads, warnings);
-    Ok(found)
-}
-
-/// Reads the layer of an OpenEXR file that the options choose, and lists its parts.
-pub(crate) fn read_layer(job: &mut ReadJob<'_>) -> Result<Image> {
-    let own = job.options.image.clone();
-    let mut parts = Vec::new();
-    let image = read(job, |bytes, options, warnings| {
-        let found = exr::read(bytes, &options.clone().with(own), warnings)?;
-        parts = found.parts;
-        Ok((found.image, found.threads))
-    })?;
-    job.details.parts = parts;
-    Ok(image)
-}
+pub(crate) use fit::note_unnamed;
 
 /// Reads the image of an input.
 pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<LoadedImage> {

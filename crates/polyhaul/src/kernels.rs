@@ -6,9 +6,9 @@
 mod data;
 
 use crate::format::Format;
+use crate::input::{Input, Output};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::report::Report;
-use crate::{Input, Output};
 use polyhaul_bytes::{Codec, DecompressLimits, Encoder, MEMBER_BYTES, Source, decompressed};
 use polyhaul_insight::measure::{Bench, Kernels};
 use polyhaul_insight::{Ceilings, Kernel, Unpacking};

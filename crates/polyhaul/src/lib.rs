@@ -34,10 +34,13 @@ mod detect;
 pub mod diff;
 mod flat;
 mod format;
+mod image_job;
 mod images;
+mod input;
 pub mod inspect;
 mod kernels;
 mod load;
+mod loaded;
 pub mod measure;
 mod mesh_job;
 mod obj;
@@ -54,12 +57,15 @@ pub mod report;
 mod resolve;
 pub mod rows;
 mod save;
+mod table_job;
 mod tables;
 pub mod textures;
 
 pub use convert::{Content, Converted};
 pub use diff::diff;
 pub use format::Format;
+pub use input::{Input, Output};
+pub use loaded::{Loaded, LoadedArray, LoadedImage, LoadedTables, LoadedTexture};
 pub use options::{ReadOptions, WriteOptions};
 pub use polyhaul_bytes::{FileOptions, HostRead, HostWrite, Sink};
 pub use polyhaul_model as model;
@@ -72,100 +78,7 @@ use model::{Image, Scene, Table, Texture};
 use open::Opened;
 use polyhaul_pipeline::crew::within;
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// Where a scene is read from.
-#[non_exhaustive]
-pub enum Input {
-    /// A file; `-` is not special here.
-    Path(PathBuf),
-    /// Standard input.
-    Stdin,
-    /// Bytes in memory, and the name that messages use.
-    Memory(Vec<u8>, String),
-    /// Bytes in the memory of somebody else, which are not copied, and the name that messages use. They must not change
-    /// meanwhile.
-    Shared(Arc<dyn AsRef<[u8]> + Send + Sync>, String),
-    /// Any reader, and the name that messages use.
-    Reader(Box<dyn std::io::Read + Send>, String),
-    /// Callbacks of a host, and the name that messages use. What they fail with is an error of [`ErrorKind::Host`].
-    Host(Box<dyn HostRead>, String),
-    /// A member of the archive (zip) that an input is, by its name there. A path may name one by itself:
-    /// `assets.zip/textures/wood.tga`.
-    Member(Box<Input>, String),
-}
-
-/// Where a scene is written to.
-#[non_exhaustive]
-pub enum Output {
-    /// A file, replaced as a whole or not at all; the material library goes beside it.
-    Path(PathBuf),
-    /// Standard output; the material library is named but not written.
-    Stdout,
-    /// Any writer, and the name that messages use; the material library is named but not written.
-    Writer(Box<dyn std::io::Write + Send>, String),
-    /// Callbacks of a host, and the name that messages use, whose end says the format where the options do not; the
-    /// material library is named but not written. What they fail with is an error of [`ErrorKind::Host`].
-    Host(Box<dyn HostWrite>, String),
-}
-
-/// A scene that was read, and what reading did.
-#[derive(Debug)]
-pub struct Loaded {
-    /// The scene.
-    pub scene: Scene,
-    /// What reading did; the warnings are here.
-    pub report: Report,
-}
-
-/// An image that was read, and what reading did.
-#[derive(Debug)]
-pub struct LoadedImage {
-    /// The image.
-    pub image: Image,
-    /// What reading did; the warnings are here.
-    pub report: Report,
-}
-
-/// A texture that was read, and what reading did.
-#[derive(Debug)]
-pub struct LoadedTexture {
-    /// The texture.
-    pub texture: Texture,
-    /// What reading did; the warnings are here.
-    pub report: Report,
-}
-
-/// The tables of a file that was read, and what reading did.
-#[derive(Debug)]
-pub struct LoadedTables {
-    /// A table for each element of the file, in its order.
-    pub tables: Vec<Table>,
-    /// Comments of the file, without what makes them one (`comment` in PLY).
-    pub comments: Vec<String>,
-    /// Remarks about the object (`obj_info` in PLY).
-    pub infos: Vec<String>,
-    /// What reading did; the warnings are here.
-    pub report: Report,
-}
-
-/// The text of a table as one array, and what reading did.
-#[derive(Debug)]
-pub struct LoadedArray {
-    /// The numbers, row by row.
-    pub values: model::Values,
-    /// How many rows there are.
-    pub row_count: usize,
-    /// How many numbers a row has.
-    pub column_count: usize,
-    /// A name for each column; empty where the file gave none.
-    pub names: Vec<String>,
-    /// Comments before the first row.
-    pub comments: Vec<String>,
-    /// What reading did; the warnings are here.
-    pub report: Report,
-}
+use std::path::Path;
 
 /// Reads a scene from a file with the default options.
 pub fn read(path: impl AsRef<Path>) -> Result<Scene> {

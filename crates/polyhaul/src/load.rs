@@ -5,13 +5,15 @@
 
 use crate::detect::Detected;
 use crate::format::Format;
+use crate::images;
+use crate::loaded::Loaded;
 use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
 use crate::read_job::{Details, ReadJob, Tables};
 use crate::references::source_folder;
 use crate::registry::Kind;
 use crate::report::{Clock, Report};
-use crate::{Loaded, images, tables};
+use crate::table_job::no_tables;
 use polyhaul_image::options::ImageReadOptions;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Scene, Texture};
@@ -99,9 +101,7 @@ fn read_content(job: &mut ReadJob<'_>, shape: Shape) -> Result<Content> {
             let scene = Scene { folder: source_folder(job.near, job.options), ..scene };
             Ok(Content::Scene(scene))
         }
-        Shape::Tables => {
-            readers.tables.ok_or_else(|| tables::no_tables("are read as tables"))?(job).map(Content::Tables)
-        }
+        Shape::Tables => readers.tables.ok_or_else(|| no_tables("are read as tables"))?(job).map(Content::Tables),
     }
 }
 

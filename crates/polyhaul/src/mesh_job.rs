@@ -2,8 +2,8 @@
 //!
 //! What is done to every scene before is `save`; formats are in the registry.
 
-use crate::Output;
 use crate::format::Format;
+use crate::input::Output;
 use crate::options::WriteOptions;
 use crate::outputs::write_with;
 use crate::references::Relinker;

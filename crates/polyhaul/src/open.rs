@@ -3,9 +3,9 @@
 //! Whether bytes are compressed, or an archive, is told by the bytes alone; a name that promises compression and is
 //! wrong is noted. Nothing here knows formats of scenes; members of archives are [`crate::archives`]'.
 
-use crate::Input;
 use crate::archives;
 use crate::archives::{Member, Shelf};
+use crate::input::Input;
 use crate::options::ReadOptions;
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::{BLOCK_BYTES, Buffer, DecompressLimits, Source, decompressed};

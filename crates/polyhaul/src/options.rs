@@ -68,7 +68,7 @@ pub struct ReadOptions {
 pub struct Resolve(pub Arc<dyn Fn(&str) -> Resolved + Send + Sync>);
 
 /// What a [`Resolve`] answers: what is to be read for a name, or `None` for a name that is not its business.
-pub type Resolved = std::io::Result<Option<crate::Input>>;
+pub type Resolved = std::io::Result<Option<crate::input::Input>>;
 
 /// How a file is compressed. Levels are on the codec's own scale (gzip 1 to 12, zstd 1 to 22, lz4 has one); `None` is a
 /// fast one.

@@ -4,7 +4,7 @@
 //! that changes nothing on disk. A failure among the renames removes the files that are new, and the main file keeps
 //! its old content. What the files contain is decided elsewhere: see `save`, `obj`, `pbrt` and `references`.
 
-use crate::Output;
+use crate::input::Output;
 use crate::options::{self, WriteOptions};
 use crate::report::Report;
 use polyhaul_bytes::{Codec, Complete, FileOptions, Sink};

@@ -2,11 +2,10 @@
 //!
 //! Opening, detecting and timing are `load`; formats are in the registry.
 
-use crate::Loaded;
 use crate::format::Format;
+use crate::loaded::Loaded;
 use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
-use crate::pbrt::SceneFiles;
 use crate::report::Report;
 use polyhaul_mesh::ply::Header;
 use polyhaul_model::error::Result;
@@ -16,6 +15,7 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::chunk::TextChunks;
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
+use std::collections::BTreeSet;
 
 /// Reads a mesh that a scene names, by the options.
 pub(crate) type ReadMesh = fn(&Opened, &ReadOptions) -> Result<Loaded>;
@@ -42,6 +42,29 @@ pub(crate) struct Details {
     pub(crate) files: Option<SceneFiles>,
     /// The parts of a file of images, where the format has such.
     pub(crate) parts: Vec<ImagePart>,
+}
+
+/// What reading saw of the files of a scene.
+#[derive(Debug, Default)]
+pub(crate) struct SceneFiles {
+    /// How often each directive was met, by its name.
+    pub(crate) directives: Vec<(&'static str, u64)>,
+    /// Those with text. One that is included twice is read twice, and counts twice.
+    pub(crate) text: FileSum,
+    /// Those with meshes; `None` where meshes are not read.
+    pub(crate) meshes: Option<FileSum>,
+    /// The folders of those with text, relative to that of the scene.
+    pub(crate) folders: BTreeSet<String>,
+}
+
+/// Files of a kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileSum {
+    pub(crate) count: u64,
+    /// Those that are named and could not be read; they are not in `count`.
+    pub(crate) missing: u64,
+    pub(crate) bytes: u64,
+    pub(crate) plain_bytes: u64,
 }
 
 /// Tables, and what stands before them.

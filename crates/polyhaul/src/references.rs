@@ -11,7 +11,7 @@ mod copies;
 mod locate;
 mod same;
 
-use crate::Output;
+use crate::input::Output;
 use crate::open::Near;
 use crate::options::{ReadOptions, WriteOptions};
 use crate::outputs::name_of;

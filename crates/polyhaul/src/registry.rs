@@ -6,21 +6,20 @@
 
 mod formats;
 
-use crate::Output;
 use crate::format::Format;
-use crate::images::Held;
-use crate::images::Log;
+use crate::image_job::{Held, Log};
+use crate::input::Output;
 use crate::mesh_job::MeshJob;
 use crate::options::WriteOptions;
 use crate::read_job::{ReadJob, Tables};
 use crate::report::Report;
-use crate::tables::TablesJob;
+use crate::table_job::TablesJob;
 use formats::ROWS;
 use polyhaul_bytes::Codec;
 use polyhaul_image::samples::SampleType;
 use polyhaul_mesh::options::Placement;
 use polyhaul_mesh::table::TableFormat;
-use polyhaul_model::error::Result;
+use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Scene, Texture};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
@@ -161,6 +160,14 @@ pub(crate) struct ImageWriter {
 
 const NO_READERS: Readers =
     Readers { scene: None, tables: None, image: None, texture: None, has_layers: false, is_packed: false };
+/// A writer that notes nothing of its own; rows say what they hold and how they are written.
+const IMAGE_WRITER: ImageWriter = ImageWriter {
+    held: Held::integers,
+    note: |_, _, _, _| Ok(()),
+    has_names: false,
+    is_lossy: false,
+    write: |_, _, _| Err(Error::new(ErrorKind::Internal, "a row has no writer")),
+};
 const NO_WRITERS: Writers = Writers { scene: None, tables: None, image: None, texture: None };
 
 impl Format {

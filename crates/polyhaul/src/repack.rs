@@ -3,12 +3,12 @@
 //! Knows no formats. What is written is cut into members as everything else that is written here, so the sizes that
 //! [`sampled`] predicts are those that [`repack`] comes to.
 
+use crate::input::{Input, Output};
 use crate::open::{Opened, Plain};
 use crate::options::ReadOptions;
 use crate::options::WriteOptions;
 use crate::outputs::write_to;
 use crate::report::{Clock, Report};
-use crate::{Input, Output};
 use polyhaul_bytes::Codec;
 use polyhaul_bytes::{MEMBER_BYTES, SeekTable, Source};
 use polyhaul_model::error::{Error, Result};

@@ -5,8 +5,8 @@
 //! must be a regular file: a FIFO or a device would block or never end. What a scene in an archive names lies in the
 //! same archive. A source without a folder (a stream, memory) has no such files.
 
-use crate::Input;
 use crate::archives::Member;
+use crate::input::Input;
 use crate::open::{Near, Opened};
 use crate::options::ReadOptions;
 use crate::references::source_folder;

@@ -2,9 +2,9 @@
 //!
 //! Files and streams are `outputs`; how each format is written is in the registry.
 
-use crate::Output;
 use crate::flat::flat_to_write;
 use crate::format::Format;
+use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
 use crate::options::WriteOptions;
 use crate::outputs::name_of;

@@ -5,7 +5,7 @@
 
 use crate::compress::entry::{Entry, Method};
 use crate::compress::{DecompressError, DecompressErrorKind as Kind, DecompressLimit};
-use crate::error::{grow, reserve};
+use crate::memory::{grow, reserve};
 use crate::{Buffer, Codec, DecompressLimits, Source};
 use std::io;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 use super::Codec;
 use super::gzip;
 use super::lz4;
-use crate::error::grow;
+use crate::memory::grow;
 use libdeflater::{CompressionLvl, Compressor};
 use std::io;
 use zstd_safe::{CCtx, CParameter};

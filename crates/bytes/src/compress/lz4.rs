@@ -8,7 +8,7 @@ use super::error::{DecompressLimit, Stop, checksum, corrupt, limit, truncated, u
 use super::skippable_len;
 use super::xxh32::Xxh32;
 use crate::Buffer;
-use crate::error::{grow, reserve};
+use crate::memory::{grow, reserve};
 use std::io;
 
 const MAGIC: u32 = 0x184d_2204;

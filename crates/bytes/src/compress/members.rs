@@ -8,7 +8,7 @@
 use super::decoder::Decoder;
 use super::index::{Group, Groups};
 use super::{Codec, DecompressLimits};
-use crate::error::grow;
+use crate::memory::grow;
 use crate::{BLOCK_BYTES, Source};
 use std::io;
 use std::ops::Range;

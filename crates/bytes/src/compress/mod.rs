@@ -21,7 +21,7 @@
 mod decoder;
 mod encoder;
 pub(crate) mod entry;
-mod error;
+pub(crate) mod error;
 mod gzip;
 mod index;
 mod inflate;
@@ -116,7 +116,7 @@ impl Codec {
             return Ok(Codec::of_content(&first[..count]));
         }
         let mut block = Vec::new();
-        crate::error::grow(&mut block, BLOCK_BYTES)?;
+        crate::memory::grow(&mut block, BLOCK_BYTES)?;
         let count = source.peek(&mut block)?;
         Ok(Codec::of_content(&block[..count]))
     }

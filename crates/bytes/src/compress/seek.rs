@@ -5,7 +5,7 @@
 //! from a slow disk. Sizes are only told here; who decodes checks them.
 
 use crate::Source;
-use crate::error::grow;
+use crate::memory::grow;
 use std::io;
 
 /// What the frame and the file begin and end with.

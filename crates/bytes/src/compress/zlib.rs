@@ -4,7 +4,7 @@
 use super::decoder::Output;
 use super::error::{Stop, checksum, corrupt, limit, truncated};
 use super::{DecompressLimit, inflate::Inflate};
-use crate::error::grow;
+use crate::memory::grow;
 use crate::{Buffer, Source};
 use libdeflater::Adler32;
 use std::io;

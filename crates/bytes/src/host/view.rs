@@ -6,7 +6,8 @@
 
 use super::{HostFault, SharedHost};
 use crate::BLOCK_BYTES;
-use crate::error::{grow, retry};
+use crate::error::retry;
+use crate::memory::grow;
 use polyhaul_trace::Counters;
 use polyhaul_trace::lock;
 use std::io;

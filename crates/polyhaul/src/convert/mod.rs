@@ -8,6 +8,7 @@
 mod fit;
 
 use crate::format::Format;
+use crate::input::{Input, Output};
 use crate::load::{Content as Loaded, Read, Shape, load_as};
 use crate::open::Opened;
 use crate::options::{ReadOptions, WriteOptions};
@@ -16,7 +17,7 @@ use crate::references::source_folder;
 use crate::report::Report;
 use crate::save;
 use crate::save::format_of;
-use crate::{Input, Output, images, tables};
+use crate::{images, tables};
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Scene, Table};

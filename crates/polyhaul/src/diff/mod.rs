@@ -25,12 +25,13 @@ mod scene;
 mod table;
 
 use crate::format::Format;
+use crate::input::Input;
 use crate::load::{Content, Shape, load_as};
+use crate::loaded::Loaded;
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::read_job::Tables;
 use crate::report::Report;
-use crate::{Input, Loaded};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::crew::within;

@@ -122,7 +122,7 @@ fn floats<T: Copy + Into<f64>>(values: &[T]) -> (u64, Option<[Number; 2]>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Input;
+    use crate::input::Input;
     use crate::options::ReadOptions;
 
     fn inventory_of(text: &str) -> Inventory {

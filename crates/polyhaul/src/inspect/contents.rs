@@ -185,7 +185,7 @@ pub(super) fn copies<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Input;
+    use crate::input::Input;
     use crate::options::ReadOptions;
 
     const TEXT: &[u8] = b"usemtl paint\no a\nv 0 .1 0\nv 1 0 0\nv 1 1 0\nv 0 1 -2\nf 1 2 3\no b\nf 1 2 3 4\n";

@@ -70,7 +70,7 @@ impl<'a> Owners<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Input;
+    use crate::input::Input;
     use crate::options::ReadOptions;
 
     fn complaints(text: &str, cancel: &Cancel) -> Result<Warnings> {

@@ -24,11 +24,12 @@ pub use render::{FileSummary, RenderContents, RenderInventory};
 pub use validate::{Validation, validate};
 
 use crate::format::Format;
+use crate::input::Input;
 use crate::load::{Content, Shape, load_as};
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use crate::report::Report;
-use crate::{Input, tables};
+use crate::tables;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::crew::within;
 

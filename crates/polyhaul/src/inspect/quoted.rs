@@ -1,6 +1,6 @@
 //! Quoted strings of a text, whatever they mean: file names are among them.
 
-use crate::Input;
+use crate::input::Input;
 use crate::open::Opened;
 use crate::options::ReadOptions;
 use polyhaul_model::error::Result;

@@ -4,7 +4,7 @@
 //! first error: so no list of which complaints are serious has to be right.
 
 use super::{RenderInventory, faces, textures};
-use crate::Input;
+use crate::input::Input;
 use crate::load::{Content, Shape, load_as};
 use crate::open::Opened;
 use crate::options::ReadOptions;

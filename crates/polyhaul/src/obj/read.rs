@@ -236,7 +236,7 @@ fn note_missing(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Loaded;
+    use crate::loaded::Loaded;
 
     fn split(text: &str) -> Vec<&str> {
         let mut rest = text;

@@ -1,6 +1,6 @@
 //! Writing OBJ: the file, the material library beside it, and what their names are.
 
-use crate::Output;
+use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
 use crate::options::WriteOptions;
 use crate::outputs::{Written, compression_of, file_of, moved, name_of, open, put_in_place};

@@ -4,5 +4,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::{FileSum, SceneFiles, read};
+pub(crate) use read::read;
 pub(crate) use write::save;

@@ -3,11 +3,11 @@
 //! A name is looked for in the folder of the scene and then in that of the file that names it; see
 //! [`crate::resolve`] for what may be opened. What text means is `formats::pbrt`'s business.
 
-use crate::Loaded;
 use crate::format::Format;
+use crate::loaded::Loaded;
 use crate::open::{Near, Opened, Plain};
 use crate::options::ReadOptions;
-use crate::read_job::{ReadJob, ReadMesh};
+use crate::read_job::{FileSum, ReadJob, ReadMesh, SceneFiles};
 use crate::report::Report;
 use crate::resolve::{Found, Resolver, folder_of};
 use polyhaul_model::Scene;
@@ -24,29 +24,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The key of the scene's own file.
 const MAIN: usize = usize::MAX;
-
-/// What reading saw of the files of a scene.
-#[derive(Debug, Default)]
-pub(crate) struct SceneFiles {
-    /// How often each directive was met, by its name.
-    pub(crate) directives: Vec<(&'static str, u64)>,
-    /// Those with text. One that is included twice is read twice, and counts twice.
-    pub(crate) text: FileSum,
-    /// Those with meshes; `None` where meshes are not read.
-    pub(crate) meshes: Option<FileSum>,
-    /// The folders of those with text, relative to that of the scene.
-    pub(crate) folders: BTreeSet<String>,
-}
-
-/// Files of a kind.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FileSum {
-    pub(crate) count: u64,
-    /// Those that are named and could not be read; they are not in `count`.
-    pub(crate) missing: u64,
-    pub(crate) bytes: u64,
-    pub(crate) plain_bytes: u64,
-}
 
 /// Reads a pbrt scene, and notes its files in the details of the job.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {

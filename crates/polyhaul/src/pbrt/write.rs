@@ -9,7 +9,7 @@
 //!
 //! What text says is `polyhaul-pbrt`'s business, and what a mesh file holds that of PLY in `polyhaul-mesh`.
 
-use crate::Output;
+use crate::input::Output;
 use crate::options::WriteOptions;
 use crate::outputs::{Written, compression_of, file_of, moved, open, put_in_place};
 use crate::references::Relinker;

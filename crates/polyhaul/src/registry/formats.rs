@@ -5,14 +5,14 @@
 //! `images`.
 
 use super::{
-    ImageWriter, Kind, Looks, MeshWriter, NO_READERS, NO_WRITERS, Readers, Row, SceneWriter, Strength, TablesWriter,
-    Writers,
+    IMAGE_WRITER, ImageWriter, Kind, Looks, MeshWriter, NO_READERS, NO_WRITERS, Readers, Row, SceneWriter, Strength,
+    TablesWriter, Writers,
 };
 use crate::format::Format;
-use crate::images::{self, Held};
+use crate::image_job::{self, Held};
 use crate::mesh_job::{Comments, has_polygons};
 use crate::options::WriteOptions;
-use crate::{obj, pbrt, tables};
+use crate::{obj, pbrt, table_job};
 use polyhaul_image::{bmp, dds, exr, hdr, jpeg, ktx2, png, psd, tga};
 use polyhaul_mesh::options::Placement;
 use polyhaul_mesh::table::TableFormat;
@@ -63,7 +63,7 @@ formats! {
                 job.details.header = Some(read.header);
                 Ok(read.content)
             }),
-            tables: Some(tables::read_elements),
+            tables: Some(table_job::read_elements),
             ..NO_READERS
         },
         write: Writers {
@@ -77,7 +77,7 @@ formats! {
                 triangulate: triangulate_scene,
                 write: |job| job.write_parts(|options| &options.ply, Comments::NameFiles, ply::write_scene),
             })),
-            tables: Some(TablesWriter { wants_mesh: |options| options.ply.wants_mesh(), write: tables::write_elements }),
+            tables: Some(TablesWriter { wants_mesh: |options| options.ply.wants_mesh(), write: table_job::write_elements }),
             ..NO_WRITERS
         },
         ..row("ply", Kind::Scene)
@@ -132,12 +132,12 @@ formats! {
     /// TGA, images.
     Tga = Row {
         looks: Looks::Signature(Strength::Weak, |head| tga::looks_like_tga(head.bytes)),
-        read: Readers { image: Some(|job| images::read(job, tga::read)), ..NO_READERS },
+        read: Readers { image: Some(|job| image_job::read(job, tga::read)), ..NO_READERS },
         write: Writers {
             image: Some(ImageWriter {
                 held: |image| Held::bytes(image.channels),
                 write: |image, options, writing| tga::write(image, &options.image, &options.run, writing),
-                ..images::WRITER
+                ..IMAGE_WRITER
             }),
             ..NO_WRITERS
         },
@@ -146,7 +146,7 @@ formats! {
     /// Radiance HDR, images of light.
     Hdr = Row {
         looks: Looks::Signature(Strength::Usual, |head| hdr::looks_like_hdr(head.bytes)),
-        read: Readers { image: Some(|job| images::read(job, |bytes, own, _| hdr::read(bytes, own))), ..NO_READERS },
+        read: Readers { image: Some(|job| image_job::read(job, |bytes, own, _| hdr::read(bytes, own))), ..NO_READERS },
         write: Writers {
             image: Some(ImageWriter {
                 held: |_| Held::light(polyhaul_model::Channels::Rgb),
@@ -155,7 +155,7 @@ formats! {
                     Ok(())
                 },
                 write: |image, options, writing| hdr::write(image, &options.run, writing),
-                ..images::WRITER
+                ..IMAGE_WRITER
             }),
             ..NO_WRITERS
         },
@@ -165,7 +165,7 @@ formats! {
     Png = Row {
         looks: Looks::Signature(Strength::Usual, |head| png::looks_like_png(head.bytes)),
         read: Readers {
-            image: Some(|job| images::read(job, |bytes, own, log| Ok((png::read(bytes, own, log)?, 1)))),
+            image: Some(|job| image_job::read(job, |bytes, own, log| Ok((png::read(bytes, own, log)?, 1)))),
             is_packed: true,
             ..NO_READERS
         },
@@ -177,7 +177,7 @@ formats! {
                     Ok(())
                 },
                 write: |image, options, writing| png::write(image, &options.image, writing),
-                ..images::WRITER
+                ..IMAGE_WRITER
             }),
             ..NO_WRITERS
         },
@@ -188,7 +188,7 @@ formats! {
         other_names: &["jpeg"],
         looks: Looks::Signature(Strength::Usual, |head| jpeg::looks_like_jpeg(head.bytes)),
         read: Readers {
-            image: Some(|job| images::read(job, |bytes, own, log| Ok((jpeg::read(bytes, own, log)?, 1)))),
+            image: Some(|job| image_job::read(job, |bytes, own, log| Ok((jpeg::read(bytes, own, log)?, 1)))),
             is_packed: true,
             ..NO_READERS
         },
@@ -201,7 +201,7 @@ formats! {
                 },
                 is_lossy: true,
                 write: |image, options, writing| jpeg::write(image, &options.image, writing),
-                ..images::WRITER
+                ..IMAGE_WRITER
             }),
             ..NO_WRITERS
         },
@@ -210,7 +210,7 @@ formats! {
     /// OpenEXR, images of light.
     Exr = Row {
         looks: Looks::Signature(Strength::Usual, |head| exr::looks_like_exr(head.bytes)),
-        read: Readers { image: Some(images::read_layer), has_layers: true, is_packed: true, ..NO_READERS },
+        read: Readers { image: Some(image_job::read_layer), has_layers: true, is_packed: true, ..NO_READERS },
         write: Writers {
             image: Some(ImageWriter {
                 held: |image| Held::light(image.channels),
@@ -220,7 +220,7 @@ formats! {
                 },
                 has_names: true,
                 write: |image, options, writing| exr::write(image, &options.image, &options.run, writing),
-                ..images::WRITER
+                ..IMAGE_WRITER
             }),
             ..NO_WRITERS
         },
@@ -229,14 +229,14 @@ formats! {
     /// Windows bitmaps; they are read-only.
     Bmp = Row {
         looks: Looks::Signature(Strength::Usual, |head| bmp::looks_like_bmp(head.bytes)),
-        read: Readers { image: Some(|job| images::read(job, bmp::read)), ..NO_READERS },
+        read: Readers { image: Some(|job| image_job::read(job, bmp::read)), ..NO_READERS },
         ..row("bmp", Kind::Image)
     };
     /// Photoshop documents, of which the picture of all layers is read.
     Psd = Row {
         looks: Looks::Signature(Strength::Usual, |head| psd::looks_like_psd(head.bytes)),
         read: Readers {
-            image: Some(|job| images::read(job, |bytes, own, log| Ok((psd::read(bytes, own, log)?, 1)))),
+            image: Some(|job| image_job::read(job, |bytes, own, log| Ok((psd::read(bytes, own, log)?, 1)))),
             ..NO_READERS
         },
         ..row("psd", Kind::Image)
@@ -245,8 +245,8 @@ formats! {
     Dds = Row {
         looks: Looks::Signature(Strength::Usual, |head| dds::looks_like_dds(head.bytes)),
         read: Readers {
-            image: Some(|job| images::read(job, |bytes, own, log| Ok((dds::read(bytes, own, log)?, 1)))),
-            texture: Some(|job| images::read(job, |bytes, own, log| Ok((dds::texture(bytes, own, log)?, 1)))),
+            image: Some(|job| image_job::read(job, |bytes, own, log| Ok((dds::read(bytes, own, log)?, 1)))),
+            texture: Some(|job| image_job::read(job, |bytes, own, log| Ok((dds::texture(bytes, own, log)?, 1)))),
             ..NO_READERS
         },
         write: Writers {
@@ -259,8 +259,8 @@ formats! {
     Ktx2 = Row {
         looks: Looks::Signature(Strength::Usual, |head| ktx2::looks_like_ktx2(head.bytes)),
         read: Readers {
-            image: Some(|job| images::read(job, |bytes, own, log| Ok((ktx2::read(bytes, own, log)?, 1)))),
-            texture: Some(|job| images::read(job, |bytes, own, _| Ok((ktx2::texture(bytes, own)?, 1)))),
+            image: Some(|job| image_job::read(job, |bytes, own, log| Ok((ktx2::read(bytes, own, log)?, 1)))),
+            texture: Some(|job| image_job::read(job, |bytes, own, _| Ok((ktx2::texture(bytes, own)?, 1)))),
             ..NO_READERS
         },
         write: Writers {
@@ -279,16 +279,16 @@ const fn row(name: &'static str, kind: Kind) -> Row {
 /// The row of a table of numbers, which is read as points, too.
 const fn table(kind: TableFormat) -> Row {
     Row {
-        read: Readers { scene: Some(tables::read_points), tables: Some(tables::read), ..NO_READERS },
+        read: Readers { scene: Some(table_job::read_points), tables: Some(table_job::read), ..NO_READERS },
         write: Writers {
             scene: Some(SceneWriter::Meshes(MeshWriter {
                 // Tables have no faces.
                 placement: |_, options| Placement { export_triangulated_mesh: false, ..options.table.placement },
                 only_triangles: false,
                 triangulate: triangulate_scene,
-                write: tables::write_points,
+                write: table_job::write_points,
             })),
-            tables: Some(TablesWriter { wants_mesh: moves_points, write: tables::write }),
+            tables: Some(TablesWriter { wants_mesh: moves_points, write: table_job::write }),
             ..NO_WRITERS
         },
         ..row(kind.name(), Kind::Table(kind))

@@ -1,7 +1,7 @@
 //! Rows into a sink, page by page: the job that the pipeline runs.
 
 use super::{about_row_bytes, bound, in_row};
-use crate::Output;
+use crate::input::Output;
 use crate::options::WriteOptions;
 use crate::outputs::write_to;
 use crate::report::{Clock, Report};

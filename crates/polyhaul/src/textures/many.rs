@@ -7,7 +7,7 @@ use super::manifest;
 use super::manifest::{Entry, Manifest};
 use super::{Imported, TextureOptions, import_texture};
 use crate::format::Format;
-use crate::{Input, Output};
+use crate::input::{Input, Output};
 use polyhaul_bytes::Codec;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_pipeline::crew::within;

@@ -12,9 +12,9 @@ pub use many::{Imports, Outcome, Source, find_images, import_textures};
 
 use crate::format::Format;
 use crate::images;
+use crate::input::{Input, Output};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::report::Report;
-use crate::{Input, Output};
 use polyhaul_image::blocks::{Quality, compress};
 use polyhaul_image::mipmaps::{Edges, Filter, MipmapContent, MipmapOptions, mipmaps};
 use polyhaul_image::options::ImageStyle;

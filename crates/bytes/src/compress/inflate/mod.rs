@@ -11,7 +11,7 @@ mod table;
 use super::decoder::Output;
 use super::error::{Stop, corrupt, truncated};
 use crate::Buffer;
-use crate::error::reserve;
+use crate::memory::reserve;
 use std::io;
 use table::{DISTANCE_COUNT, Distances, Entry, Kind, Numbers, SYMBOL_COUNT, Symbols};
 

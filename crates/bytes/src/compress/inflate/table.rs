@@ -14,7 +14,7 @@
 //! | 16..32 | the literals | base | where the second table begins |
 
 use super::super::error::{Stop, corrupt};
-use crate::error::no_memory;
+use crate::memory::no_memory;
 use std::io;
 
 /// Bits of the main table for literals and lengths.

@@ -1,0 +1,53 @@
+//! What a host failed with, or how it broke its contract.
+
+use crate::error::repeat;
+use std::fmt;
+use std::io;
+
+/// What a host failed with, or how it broke its contract. Found inside the `io::Error` by downcasting;
+/// [`HostFault::cause_of`] gives back what the host said.
+#[derive(Debug)]
+pub struct HostFault(io::Error);
+
+impl HostFault {
+    pub(crate) fn wrap(cause: io::Error) -> io::Error {
+        io::Error::new(cause.kind(), HostFault(cause))
+    }
+
+    /// A broken contract.
+    pub(crate) fn broken(message: impl Into<String>) -> io::Error {
+        Self::wrap(io::Error::new(io::ErrorKind::InvalidData, message.into()))
+    }
+
+    /// The same fault once more.
+    pub(crate) fn again(&self) -> io::Error {
+        Self::wrap(repeat(&self.0))
+    }
+
+    /// The host's own error, where `error` is its fault; else `error` as it is.
+    ///
+    /// # Errors
+    /// `error` where it is no fault of a host.
+    pub fn cause_of(error: io::Error) -> Result<io::Error, io::Error> {
+        if !error.get_ref().is_some_and(|inner| inner.is::<HostFault>()) {
+            return Err(error);
+        }
+        let kind = error.kind();
+        match error.into_inner().map(|inner| inner.downcast::<HostFault>()) {
+            Some(Ok(fault)) => Ok(fault.0),
+            _ => Ok(kind.into()),
+        }
+    }
+}
+
+impl fmt::Display for HostFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for HostFault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}

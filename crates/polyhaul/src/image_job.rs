@@ -1,0 +1,154 @@
+//! Reading and writing images: what their rows in the registry share.
+//!
+//! Pixels of each format are the business of its folder in `polyhaul-image`; `images` does what is done to every image.
+
+use crate::read_job::ReadJob;
+use polyhaul_image::samples::{Cut, SampleType};
+use polyhaul_image::{exr, png};
+use polyhaul_model::error::{Diagnostic, Result};
+use polyhaul_model::names;
+use polyhaul_model::warnings::Warnings;
+use polyhaul_model::{Channels, ColorSpace, Image};
+use polyhaul_pipeline::bytes::Bytes;
+use polyhaul_pipeline::options::ParseOptions;
+
+/// Reads an image or a texture by `read`, which returns it and how many threads worked.
+pub(crate) fn read<T>(
+    job: &mut ReadJob<'_>,
+    read: impl FnOnce(Bytes<'_>, &ParseOptions, &mut Warnings) -> Result<(T, usize)>,
+) -> Result<T> {
+    let mut warnings = Warnings::default();
+    let (found, threads) = read(job.bytes(), &job.parse_options(), &mut warnings)?;
+    job.note(threads, warnings);
+    Ok(found)
+}
+
+/// Reads the layer of an OpenEXR file that the options choose, and lists its parts.
+pub(crate) fn read_layer(job: &mut ReadJob<'_>) -> Result<Image> {
+    let own = job.options.image.clone();
+    let mut parts = Vec::new();
+    let image = read(job, |bytes, options, warnings| {
+        let found = exr::read(bytes, &options.clone().with(own), warnings)?;
+        parts = found.parts;
+        Ok((found.image, found.threads))
+    })?;
+    job.details.parts = parts;
+    Ok(image)
+}
+
+/// What a format holds of an image.
+pub(crate) struct Held {
+    pub(crate) kind: SampleType,
+    pub(crate) space: ColorSpace,
+    pub(crate) channels: Channels,
+}
+
+impl Held {
+    /// Bytes of sRGB.
+    pub(crate) fn bytes(channels: Channels) -> Held {
+        Held { kind: SampleType::U8, space: ColorSpace::Srgb, channels }
+    }
+
+    /// Floats in proportion to the light.
+    pub(crate) fn light(channels: Channels) -> Held {
+        Held { kind: SampleType::F32, space: ColorSpace::Linear, channels }
+    }
+
+    /// Integers as they are, and floats as 16 bits of sRGB: light has more brightnesses than bytes have.
+    pub(crate) fn integers(image: &Image) -> Held {
+        let Image { channels, color_space: space, .. } = *image;
+        match SampleType::of(&image.samples) {
+            SampleType::F32 => Held { kind: SampleType::U16, space: ColorSpace::Srgb, channels },
+            kind => Held { kind, space, channels },
+        }
+    }
+}
+
+/// What is noted about a file.
+pub(crate) struct Log<'a> {
+    /// What cannot store it all.
+    pub(crate) holder: &'a str,
+    pub(crate) output: &'a str,
+    pub(crate) warnings: &'a mut Warnings,
+}
+
+impl Log<'_> {
+    pub(crate) fn note(&mut self, code: &'static str, count: u64, message: String) {
+        let mut diagnostic = Diagnostic::new(message);
+        diagnostic.place.file = self.output.into();
+        self.warnings.push_many(code, count, diagnostic);
+    }
+
+    pub(crate) fn unnamed(&mut self, image: &Image) {
+        let channels: Vec<&str> = image.extra.iter().map(|channel| channel.name.as_str()).collect();
+        let attributes: Vec<&str> = image.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+        for (code, what, names) in
+            [("left-out-channels", "channels", channels), ("left-out-attributes", "attributes", attributes)]
+        {
+            let message = format!("{} cannot store these {what}: {}", self.holder, names::listed(&names));
+            self.note(code, names.len() as u64, message);
+        }
+    }
+
+    /// Samples out of the range of a format, which ends at `most`.
+    pub(crate) fn cut(&mut self, cut: Cut, most: &str) {
+        let Cut { above, below, not_numbers, .. } = cut;
+        let kinds = [
+            (above, format!("above {most} clamped to {most}")),
+            (below, "below 0 clamped to 0".into()),
+            (not_numbers, "with NaN replaced by 0".into()),
+        ];
+        for (count, what) in kinds {
+            self.note("cut-samples", count, format!("{} {what} in {}", counted(count, "sample"), self.holder));
+        }
+    }
+
+    /// Samples that became integers.
+    pub(crate) fn rounded(&mut self, count: u64, kind: SampleType) {
+        let bits = if kind == SampleType::U8 { 8 } else { 16 };
+        let message = format!("{} rounded to {bits} bits in {}", counted(count, "sample"), self.holder);
+        self.note("changed-samples", count, message);
+    }
+
+    fn hidden(&mut self, count: u64, how: &str) {
+        let pixels = counted(count, "fully transparent pixel");
+        self.note("left-out-colors", count, format!("colors of {pixels} became black: {} {how}", self.holder));
+    }
+
+    pub(crate) fn exr(&mut self, losses: exr::Losses) {
+        let exr::Losses { infinite, rounded, hidden } = losses;
+        let samples = counted(infinite, "sample");
+        let message = format!("{samples} above 65504 became infinite; use `--exr-float` to keep them");
+        self.note("cut-samples", infinite, message);
+        let samples = counted(rounded, "sample");
+        let message = format!("{samples} rounded to 16-bit floats in exr; use `--exr-float` to store 32-bit floats");
+        self.note("changed-samples", rounded, message);
+        self.hidden(hidden, "stores premultiplied colors");
+    }
+
+    pub(crate) fn hdr(&mut self, cut: Cut) {
+        self.cut(cut, "1.695e38");
+        let pixels = counted(cut.rounded, "pixel");
+        let message = format!("{pixels} rounded in hdr, which stores 8 bits per color and a shared exponent");
+        self.note("changed-samples", cut.rounded, message);
+    }
+
+    pub(crate) fn png(&mut self, losses: png::Losses) {
+        let png::Losses { hidden, above, rounded } = losses;
+        self.note("cut-samples", above, format!("{} above alpha clamped to it in png", counted(above, "sample")));
+        let message = format!("{} rounded when divided by alpha in png", counted(rounded, "sample"));
+        self.note("changed-samples", rounded, message);
+        self.hidden(hidden, "stores straight colors");
+    }
+
+    pub(crate) fn jpeg(&mut self, image: &Image) {
+        let count = image.width.saturating_mul(image.height) as u64;
+        let verb = if count == 1 { "is" } else { "are" };
+        self.note("changed-samples", count, format!("JPEG is lossy: {} {verb} approximate", counted(count, "pixel")));
+    }
+}
+
+/// So many of something.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
